@@ -8,6 +8,6 @@ use std::path::Path;
 /// # Panics
 /// When it cannot be read.
 pub fn index_text(path: &Path) -> String {
-    let db = daemon::store::open_for_reading(path).expect("the index opens");
-    daemon::store::canon::text(&db).expect("it can be read")
+    let db = index::store::open_for_reading(path).expect("the index opens");
+    index::store::canon::text(&db).expect("it can be read")
 }

@@ -23,10 +23,10 @@ mod shared_home;
 mod small_disk;
 mod sound;
 
+pub use self::index::index_text;
 pub use binary::{kgctl, kgd};
 pub use client::{Client, Revision};
 pub use graph::Graph;
-pub use index::index_text;
 pub use kills::{Figures, Kills};
 pub use marked::{Faults, Marked};
 pub use project::{Ended, TestProject};

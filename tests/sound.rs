@@ -133,7 +133,7 @@ const UNSOUND: &[(&str, &str)] = &[
 /// # Panics
 /// When a database cannot be read.
 pub fn unsound_rows(index: &Path, ledger: &Path) -> Vec<String> {
-    daemon::sys::register_sqlite_vec();
+    sys::register_sqlite_vec();
     let db = Connection::open_with_flags(index, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let db = db.expect("the index opens");
     // A reader that closes last must leave the log to the daemon.

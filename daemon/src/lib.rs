@@ -1,32 +1,9 @@
 //! kgd: turns one folder of documents into a knowledge graph and answers questions about it over one socket.
 //!
-//! The write path is `pipeline/` on the belt of `belt/`; the read path is `ask/`; `store/` holds the databases,
-//! `serve/` the socket. `project.rs` joins them, `process.rs` gives them a life.
+//! Here is only the life of the process, from flags to exit code. Below it, each a crate that names only those after
+//! it: `server` (sessions, tools, notes), `engine` (the write path), `query` (the read path), `index` (the databases),
+//! `extract`, `render`, `formats`, `embed`, `redact`, `model`, `language`, `sys`.
 //! It is not: a server for many projects (one daemon a folder), an editor of notes, or a client of any network.
 
-pub mod ask;
-pub mod belt;
-mod build;
-pub mod embedder;
-mod erase;
-pub mod fail;
-pub mod health;
-pub mod language;
-pub mod llm;
-pub mod notes;
-pub mod pipeline;
-pub mod postings;
 pub mod process;
-pub mod project;
-pub mod reranker;
-pub mod serve;
-mod servers;
-pub mod store;
-pub mod sys;
-pub mod terms;
-pub mod vectors;
-pub mod words;
-pub mod worker;
-
-pub use erase::read_through;
 pub use process::{KeptJob, Options, run};

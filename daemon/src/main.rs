@@ -70,23 +70,23 @@ struct Flags {
 fn main() -> ExitCode {
     let flags = Flags::parse();
     if flags.worker {
-        return daemon::worker::run();
+        return formats::sandbox::run();
     }
     if let Some(folder) = flags.read_through {
-        return daemon::read_through(&folder);
+        return index::erase::read_through(&folder);
     }
     if let Some(folder) = flags.try_model {
-        return daemon::pipeline::recognize::tagger::trial::run(&folder);
+        return extract::recognize::tagger::trial::run(&folder);
     }
     if let Some(folder) = flags.prepare_model {
         let precision = if flags.int8 { onnx::Precision::Int8 } else { onnx::Precision::Float };
-        return daemon::embedder::prepare::run(&folder, Some(precision));
+        return embed::prepare::run(&folder, Some(precision));
     }
     if let Some(folder) = flags.try_embedding {
-        return daemon::embedder::prepare::run(&folder, None);
+        return embed::prepare::run(&folder, None);
     }
     if let Some(folder) = flags.try_reranking {
-        return daemon::embedder::prepare::run_pair(&folder);
+        return embed::prepare::run_pair(&folder);
     }
     let kept = match (flags.bring_back, flags.at, flags.kept) {
         (Some(path), Some(at), _) => Some(daemon::KeptJob::Restore { path, at }),

@@ -22,15 +22,15 @@ use config::registry::WhichError;
 use config::{Places, ProjectPaths};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::fail;
-use crate::pipeline::normalize::Parsing;
-use crate::pipeline::normalize::redact::clean;
-use crate::project::{OpenProject, Project};
-use crate::serve::accept::{Sessions, serve};
-use crate::serve::http::HttpDoor;
-use crate::serve::listen::{Door, from_systemd, link_to};
-use crate::serve::routes::routes;
-use crate::worker::Workers;
+use formats::Parsing;
+use formats::sandbox::Workers;
+use redact::clean;
+use server::project::{OpenProject, Project};
+use server::serve::accept::{Sessions, serve};
+use server::serve::http::HttpDoor;
+use server::serve::listen::{Door, from_systemd, link_to};
+use server::serve::routes::routes;
+use sys::fail;
 
 mod kept;
 mod lock;
@@ -133,7 +133,7 @@ enum End {
 /// own are printed here.
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     start_log(options.log_level.as_deref())?;
-    crate::sys::spare_memory();
+    sys::spare_memory();
     if let Some(job) = &options.kept {
         return kept::run(&options, job);
     }
@@ -392,17 +392,35 @@ impl Signals {
     }
 }
 
+/// The crates of the daemon.
+const CRATES: [&str; 13] = [
+    "daemon", "embed", "engine", "extract", "formats", "index", "language", "model", "query",
+    "redact", "render", "server", "sys",
+];
+
+/// A filter in which `daemon` stands for all crates of the daemon.
+fn of_all_crates(wanted: &str) -> String {
+    let all = |part: &str| match part.trim().strip_prefix("daemon") {
+        Some(rest) if rest.is_empty() || rest.starts_with(['=', '[']) => {
+            CRATES.map(|name| format!("{name}{rest}")).join(",")
+        }
+        _ => part.to_string(),
+    };
+    wanted.split(',').map(all).collect::<Vec<_>>().join(",")
+}
+
 fn start_log(filter: Option<&str>) -> anyhow::Result<()> {
     use std::io::IsTerminal as _;
     let wanted = filter.unwrap_or("info");
     // `rmcp` logs whole messages below `warn`, and nothing is logged before secrets are removed. Its errors are
     // those of clients that went away with requests in flight: their affair, and any number of lines.
     let filter =
-        tracing_subscriber::EnvFilter::try_new(format!("{wanted},rmcp=off")).map_err(|error| {
-            anyhow::anyhow!(
-                "`--log-level {wanted}` is not understood: {error}\nhint: `info` or `debug`"
-            )
-        })?;
+        tracing_subscriber::EnvFilter::try_new(format!("{},rmcp=off", of_all_crates(wanted)))
+            .map_err(|error| {
+                anyhow::anyhow!(
+                    "`--log-level {wanted}` is not understood: {error}\nhint: `info` or `debug`"
+                )
+            })?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(|| Cleaned(std::io::stderr()))
@@ -432,5 +450,19 @@ impl std::io::Write for Cleaned {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn daemon_in_a_log_filter_means_every_crate_of_it() {
+        assert_eq!(of_all_crates("info"), "info");
+        assert_eq!(of_all_crates("query=trace,daemons=off"), "query=trace,daemons=off");
+        let all = of_all_crates("warn, daemon=debug");
+        assert!(all.starts_with("warn,daemon=debug,embed=debug,engine=debug,"), "{all}");
+        assert!(all.ends_with(",server=debug,sys=debug"), "{all}");
     }
 }

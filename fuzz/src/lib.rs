@@ -7,10 +7,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use daemon::belt::Stage;
-use daemon::pipeline::normalize::Normalizer;
-use daemon::pipeline::parcel::{NormalDoc, SourceDoc};
-use daemon::terms::{ContentHash, RelPath};
+use model::Stage;
+use formats::Normalizer;
+use model::parcel::{NormalDoc, SourceDoc};
+use model::terms::{ContentHash, RelPath};
 
 thread_local! {
     static NORMALIZER: RefCell<Normalizer> =

@@ -6,7 +6,7 @@
 //! names; a model and a terminal obey them all the same.
 //! Invariants: text without them is neither copied nor changed; what writing needs stays: line ends and tabs, joiners
 //! in scripts that join letters and in emoji, and one variation selector or soft hyphen at the character it belongs to.
-//! Not here: secrets, and what leaves the daemon (`daemon/src/serve/leaving.rs`).
+//! Not here: secrets, and what leaves the daemon (`daemon/server/src/serve/leaving.rs`).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -13,9 +13,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail};
-use daemon::project::Project;
 use proto::tool::core::{EntityLookup, ExplainEntity, HybridQuery};
 use serde_json::json;
+use server::project::Project;
 use support::at_once::at_once;
 use support::{Scratch, spread};
 use tests::TestProject;
@@ -120,7 +120,7 @@ fn inside(project: &Project, questions: &[String], names: &[String]) -> Result<T
             let snapshot = project.snapshot()?;
             let formula = formula.map(String::from);
             let request = HybridQuery { q: q.clone(), formula, ..HybridQuery::default() };
-            daemon::ask::hybrid_query(&project.desk(&snapshot), &request).map_err(refused)?;
+            query::hybrid_query(&project.desk(&snapshot), &request).map_err(refused)?;
             Ok(())
         })
     };
@@ -129,7 +129,7 @@ fn inside(project: &Project, questions: &[String], names: &[String]) -> Result<T
         timed(&|| {
             let snapshot = project.snapshot()?;
             let request = EntityLookup { q: name.clone(), ..EntityLookup::default() };
-            daemon::ask::entity_lookup(&project.desk(&snapshot), &request).map_err(refused)?;
+            query::entity_lookup(&project.desk(&snapshot), &request).map_err(refused)?;
             Ok(())
         })
     };
@@ -137,7 +137,7 @@ fn inside(project: &Project, questions: &[String], names: &[String]) -> Result<T
         timed(&|| {
             let snapshot = project.snapshot()?;
             let request = ExplainEntity { name: Some(name.clone()), ..ExplainEntity::default() };
-            daemon::ask::explain_entity(&project.desk(&snapshot), &request).map_err(refused)?;
+            query::explain_entity(&project.desk(&snapshot), &request).map_err(refused)?;
             Ok(())
         })
     };

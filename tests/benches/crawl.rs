@@ -15,9 +15,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use config::settings::Watch;
-use daemon::pipeline::Queues;
-use daemon::pipeline::watch::{KnownFile, KnownFiles, WatchOptions, Watcher, WatcherHandle};
-use daemon::terms::{ContentHash, Generation, RelPath};
+use engine::Queues;
+use engine::watch::{KnownFile, KnownFiles, WatchOptions, Watcher, WatcherHandle};
+use model::terms::{ContentHash, Generation, RelPath};
 use rusqlite::{Connection, OptionalExtension, params};
 use support::{cpu_of_process, memory_mib, spread};
 
@@ -57,7 +57,7 @@ async fn measure(root: &Path, n: usize, known: Arc<Known>) -> Result<()> {
     let queues = Queues::new();
     let options = WatchOptions {
         privacy: Default::default(),
-        budget: daemon::belt::Budget::new(config::Settings::default().belt.max_bytes_in_flight),
+        budget: engine::belt::Budget::new(config::Settings::default().belt.max_bytes_in_flight),
         root: root.to_path_buf(),
         settings: Watch { reconcile_seconds: 0, ..Watch::default() },
         first_generation: Generation(1),
@@ -121,7 +121,7 @@ fn walk(folder: &Path, each: &mut dyn FnMut(&Path, &fs::Metadata) -> Result<()>)
     Ok(())
 }
 
-/// What the index knows, asked as the daemon asks it (`daemon/src/project.rs`).
+/// What the index knows, asked as the daemon asks it (`daemon/server/src/project.rs`).
 struct Known(Mutex<Connection>);
 
 impl Known {

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
-use daemon::belt::Stage as _;
-use daemon::pipeline::normalize::Normalizer;
-use daemon::pipeline::parcel::SourceDoc;
-use daemon::terms::{ContentHash, RelPath};
+use formats::Normalizer;
+use model::Stage as _;
+use model::parcel::SourceDoc;
+use model::terms::{ContentHash, RelPath};
 
 /// Readings of all files; the fastest counts.
 const N_ROUNDS: usize = 15;

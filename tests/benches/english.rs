@@ -1,4 +1,4 @@
-//! English: how fast `daemon::language` reads, and beside it what the machine's cores can multiply.
+//! English: how fast `language` reads, and beside it what the machine's cores can multiply.
 //!
 //! `cargo bench -p tests --bench english -- DATA` reads the data sets in a folder; `--texts FILE` reads a file of JSON
 //! strings, one a line; `--answers FILE` prints what is found in each of them as a line of JSON, for
@@ -14,9 +14,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use daemon::language::{Entity, Pipeline, operations_a_token};
-use daemon::sys::{Rows, product};
+use language::{Entity, Pipeline, operations_a_token};
 use serde_json::{Value, json};
+use sys::{Rows, product};
 
 /// Bytes of each data set that are read, about.
 const MAX_SET_BYTES: usize = 100_000;

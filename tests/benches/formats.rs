@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::settings::Privacy;
-use daemon::belt::Stage as _;
-use daemon::pipeline::normalize::Normalizer;
-use daemon::pipeline::parcel::SourceDoc;
-use daemon::terms::{ContentHash, RelPath};
+use formats::Normalizer;
+use model::Stage as _;
+use model::parcel::SourceDoc;
+use model::terms::{ContentHash, RelPath};
 
 #[path = "formats/tree.rs"]
 mod tree;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use daemon::pipeline::normalize::language::detected;
+use formats::language::detected;
 
 /// Lengths of the samples, characters.
 const LENGTHS: [usize; 7] = [15, 30, 60, 100, 150, 250, 500];

@@ -19,11 +19,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use config::Settings;
-use daemon::belt::Stage;
-use daemon::pipeline::normalize::{Normalizer, Parsing};
-use daemon::pipeline::parcel::SourceDoc;
-use daemon::terms::{ContentHash, Lane, RelPath};
-use daemon::worker::Workers;
+use formats::sandbox::Workers;
+use formats::{Normalizer, Parsing};
+use model::Stage;
+use model::parcel::SourceDoc;
+use model::terms::{ContentHash, Lane, RelPath};
 use support::{Scratch, median};
 
 /// Extensions that are parsed in workers.
@@ -34,7 +34,7 @@ const INDEX_RUNS: usize = 5;
 
 fn main() -> ExitCode {
     if std::env::args().any(|it| it == "--worker") {
-        return daemon::worker::run();
+        return formats::sandbox::run();
     }
     match bench() {
         Ok(()) => ExitCode::SUCCESS,
@@ -179,14 +179,14 @@ fn cpu_seconds() -> Result<f64> {
     };
     // 100 ticks a second on every architecture we run on.
     let ended = (ticks(13)? + ticks(14)?) / 100.0;
-    let mut all = ended + daemon::sys::process_cpu_time(own).as_secs_f64();
+    let mut all = ended + sys::process_cpu_time(own).as_secs_f64();
     for entry in std::fs::read_dir("/proc")?.flatten() {
         let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1));
         if parent == Some(&own.to_string())
             && let Ok(pid) = entry.file_name().to_string_lossy().parse()
         {
-            all += daemon::sys::process_cpu_time(pid).as_secs_f64();
+            all += sys::process_cpu_time(pid).as_secs_f64();
         }
     }
     Ok(all)

@@ -19,10 +19,10 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, bail};
 use config::Settings;
 use config::settings::Background;
-use daemon::embedder::Embedder;
-use daemon::project::Project;
-use daemon::terms::ContentHash;
+use embed::Embedder;
+use model::terms::ContentHash;
 use proto::tool::core::HybridQuery;
+use server::project::Project;
 use support::at_once::at_once;
 use support::shuffled::Texts;
 use support::stages::Stages;
@@ -81,10 +81,10 @@ fn main() -> Result<()> {
 
 /// Gives every window that lacks one a vector of MiniLM's size.
 fn make_up(state: &Path) -> Result<()> {
-    let spaces = daemon::store::Spaces::open(state)?;
-    let model = daemon::embedder::MiniLm::default();
+    let spaces = index::store::Spaces::open(state)?;
+    let model = embed::MiniLm::default();
     let space = spaces.space(model.space(), "minilm-l6")?.id;
-    let db = daemon::store::open_for_reading(&state.join("index.sqlite"))?;
+    let db = index::store::open_for_reading(&state.join("index.sqlite"))?;
     let mut statement = db.prepare("SELECT hash FROM chunk_vec_map")?;
     let mut rows = statement.query([])?;
     let started = Instant::now();
@@ -138,9 +138,9 @@ fn ask_all(project: &Project, questions: &[String]) -> Result<()> {
         let mut cpu = Vec::new();
         for (n, question) in questions.iter().enumerate() {
             stages.take();
-            let before = daemon::sys::process_cpu_time(std::process::id());
+            let before = sys::process_cpu_time(std::process::id());
             times.push(ask(project, formula, question)?);
-            let spent = daemon::sys::process_cpu_time(std::process::id()).saturating_sub(before);
+            let spent = sys::process_cpu_time(std::process::id()).saturating_sub(before);
             cpu.push(spent.as_secs_f64() * 1e3);
             for (stage, spent) in stages.take() {
                 let all = by_stage.entry(stage).or_insert_with(|| vec![0.0; questions.len()]);
@@ -169,7 +169,7 @@ fn ask(project: &Project, formula: &str, question: &str) -> Result<f64> {
     let started = Instant::now();
     let snapshot = project.snapshot()?;
     let request = HybridQuery { q, formula: Some(formula.into()), ..HybridQuery::default() };
-    let reply = daemon::ask::hybrid_query(&project.desk(&snapshot), &request)
+    let reply = query::hybrid_query(&project.desk(&snapshot), &request)
         .map_err(|error| anyhow!(error.message))?;
     if reply.chunks.is_empty() {
         bail!("`{question}` found nothing");

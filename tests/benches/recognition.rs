@@ -23,18 +23,17 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use arc_swap::ArcSwap;
 use config::Settings;
-use daemon::belt::Stage as _;
-use daemon::pipeline::chunk::Chunker;
-use daemon::pipeline::link::vote::Votes;
-use daemon::pipeline::normalize::Normalizer;
-use daemon::pipeline::parcel::{
-    ChunkedDoc, Mention, MentionedDoc, NormalDoc, Party, Pass, SourceDoc,
-};
-use daemon::pipeline::recognize::{
-    Gazetteer, RecognizeStage, TermCount, select, statistical::StatisticalRecognizer,
-};
-use daemon::pipeline::recognize::{Recognizer, known::KnownRecognizer, pattern::PatternRecognizer};
-use daemon::terms::{ContentHash, EntityType, RelPath, norm_of};
+use extract::chunk::Chunker;
+use extract::link::vote::Votes;
+use extract::recognize::Recognizer;
+use extract::recognize::known::KnownRecognizer;
+use extract::recognize::pattern::PatternRecognizer;
+use extract::recognize::statistical::StatisticalRecognizer;
+use extract::recognize::{Gazetteer, RecognizeStage, TermCount, select};
+use formats::Normalizer;
+use model::Stage as _;
+use model::parcel::{ChunkedDoc, Mention, MentionedDoc, NormalDoc, Party, Pass, SourceDoc};
+use model::terms::{ContentHash, EntityType, RelPath, norm_of};
 use score::{Found, Labels, Score, Text};
 use serde_json::{Value, json};
 
@@ -231,7 +230,7 @@ fn recognized(path: &str, bytes: &[u8]) -> Result<MentionedDoc> {
     };
     let fault = |fault| anyhow::anyhow!("{fault:?}");
     let doc = Normalizer::new(&settings.watch, &settings.privacy).run(source).map_err(fault)?;
-    let tokens = daemon::embedder::WordPiece::builtin();
+    let tokens = embed::WordPiece::builtin();
     let doc = Chunker::new(&settings.chunk, &settings.embed, tokens).run(doc).map_err(fault)?;
     let known = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, std::iter::empty())));
     RecognizeStage::new(&settings.recognize, known).run(doc).map_err(fault)
@@ -261,8 +260,7 @@ fn run_set(set: &str, texts: &[Text], labels: &Labels, dump: Option<&str>) -> Re
     let known = gazetteer.load_full();
     let alone = |recognizer: &dyn Recognizer| -> Vec<Vec<Mention>> {
         let find = |doc: &ChunkedDoc| {
-            let (mut out, sentences) =
-                (Vec::new(), daemon::pipeline::chunk::sentences_of(&doc.doc));
+            let (mut out, sentences) = (Vec::new(), extract::chunk::sentences_of(&doc.doc));
             recognizer.recognize(&doc.doc, &sentences, &mut out);
             out
         };
@@ -346,7 +344,7 @@ impl Counted {
 fn chunked(texts: &[Text]) -> Result<Vec<ChunkedDoc>> {
     let settings = Settings::default();
     let mut normalizer = Normalizer::new(&settings.watch, &settings.privacy);
-    let tokens = daemon::embedder::WordPiece::builtin();
+    let tokens = embed::WordPiece::builtin();
     let mut chunker = Chunker::new(&settings.chunk, &settings.embed, tokens);
     let mut out = Vec::with_capacity(texts.len());
     for (n, text) in texts.iter().enumerate() {

@@ -36,10 +36,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use config::{Places, Settings};
-use daemon::ask::hybrid_query;
-use daemon::project::Project;
 use proto::tool::core::HybridQuery;
+use query::hybrid_query;
 use ranking::Ranking;
+use server::project::Project;
 use set::{Query, Set};
 
 /// Set and the part whose queries may be tuned on.

@@ -20,11 +20,11 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use daemon::belt::Stage;
-use daemon::pipeline::normalize::Normalizer;
-use daemon::pipeline::normalize::redact::{Kind, personal_data_in, places_of_secrets};
-use daemon::pipeline::parcel::SourceDoc;
-use daemon::terms::{ContentHash, RelPath};
+use formats::Normalizer;
+use model::Stage;
+use model::parcel::SourceDoc;
+use model::terms::{ContentHash, RelPath};
+use redact::{Kind, personal_data_in, places_of_secrets};
 use serde_json::{Value, json};
 use tests::planted::evasions::evasions;
 use tests::planted::formats::{FORMATS, file};

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use daemon::embedder::{StaticModel, WordPiece, unit_vector};
-use daemon::pipeline::parcel::UnitVector;
-use daemon::terms::Tick;
-use daemon::vectors::{Apart, Form, Nearest, View, load, nearest_in_table};
+use embed::{StaticModel, WordPiece, unit_vector};
+use index::vectors::{Apart, Form, Nearest, View, load, nearest_in_table};
+use model::parcel::UnitVector;
+use model::terms::Tick;
 use rusqlite::{Connection, params};
 use support::shuffled::Texts;
 
@@ -134,7 +134,7 @@ fn measure(texts: &Texts, place: (&Space, Option<&Path>), n: usize) -> Result<()
     write(&path, &exact)?;
     let mib = std::fs::metadata(&path)?.len() as f64 / f64::from(1 << 20);
     println!("  int8 written in {:.2} s, {mib:.1} MiB on disk", started.elapsed().as_secs_f64());
-    let db = daemon::store::open_for_reading(&path)?;
+    let db = index::store::open_for_reading(&path)?;
     let floats = |text: &String| Ok(of_length_one(place.0.floats(text)?));
     let questions: Vec<Vec<f32>> = texts.questions.iter().map(floats).collect::<Result<_>>()?;
     let rounded: Vec<UnitVector> = questions.iter().map(|it| unit_vector(it)).collect();
@@ -190,7 +190,7 @@ fn kept(vector: &[f32]) -> UnitVector {
 
 /// As the index has them: ids from 1 on, in order.
 fn write(path: &Path, exact: &[Vec<f32>]) -> Result<()> {
-    daemon::sys::register_sqlite_vec();
+    sys::register_sqlite_vec();
     let mut db = Connection::open(path)?;
     let width = exact.first().map_or(0, Vec::len);
     db.execute_batch(&format!(

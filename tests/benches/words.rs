@@ -1,5 +1,5 @@
 //! Words: which tokenizer the text index should have: FTS5's own (`unicode61`, with and without Porter's stems,
-//! `trigram`) and ours (`daemon::words`), on judged English sets and on sentences in other languages.
+//! `trigram`) and ours (`index::words`), on judged English sets and on sentences in other languages.
 //!
 //! `cargo bench -p tests --bench words -- DATA_DIR [SET...]` prints nDCG@10 of BM25 alone, the share of the probes (see
 //! `words/probes.tsv`) that find their sentence, and what the index costs. Each document is one row of title and text.
@@ -17,9 +17,9 @@ mod support;
 
 use std::path::PathBuf;
 
+use self::index::{Index, Tokenizer};
 use anyhow::{Context, Result};
-use daemon::pipeline::normalize::language::is_foreign;
-use index::{Index, Tokenizer};
+use formats::language::is_foreign;
 use set::Set;
 
 /// Set and the part whose queries may be tuned on.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""English: counts where `daemon/src/language` and spaCy's own `en_core_web_sm` 3.8 differ, and which is faster.
+"""English: counts where `daemon/language/src` and spaCy's own `en_core_web_sm` 3.8 differ, and which is faster.
 
     tests/english/compare.py [--data DATA] [--chars N] [--venv DIR] [--program BENCH] [--show N]
 
@@ -8,7 +8,7 @@ english` print its answers for `corpus/docs` and for up to N characters of each 
 same texts, and prints a table of tokens, tags, heads, labels, sentence starts and names that differ. Then both are timed
 on the same texts in turn: names alone, and the whole pipeline (tags, dependencies, names).
 
-`--fixtures` instead writes spaCy's answers for `daemon/src/language/fixtures/texts.txt` beside it, for tests that need
+`--fixtures` instead writes spaCy's answers for `daemon/language/src/fixtures/texts.txt` beside it, for tests that need
 no Python.
 """
 import argparse, json, os, subprocess, sys, tempfile, time

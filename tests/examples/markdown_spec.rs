@@ -10,10 +10,10 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use daemon::belt::Stage as _;
-use daemon::pipeline::normalize::Normalizer;
-use daemon::pipeline::parcel::{BlockKind, NormalDoc, SourceDoc};
-use daemon::terms::{ContentHash, RelPath};
+use formats::Normalizer;
+use model::Stage as _;
+use model::parcel::{BlockKind, NormalDoc, SourceDoc};
+use model::terms::{ContentHash, RelPath};
 use serde_json::Value;
 use tests::score::{Bag, words_of};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use daemon::embedder::WordPiece;
+use embed::WordPiece;
 use serde_json::{Value, json};
 use tests::TestProject;
 

@@ -26,6 +26,7 @@ mod kb_files;
 mod knowledge_cli;
 mod knowledge_projects;
 mod languages;
+mod layers;
 mod ledger;
 mod life;
 mod linking;

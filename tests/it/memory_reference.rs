@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use daemon::embedder::{Embedder, MiniLm, StaticModel, WordPiece, cosine};
+use embed::{Embedder, MiniLm, StaticModel, WordPiece, cosine};
 use serde_json::{Value, json};
 use tests::TestProject;
 

@@ -5,9 +5,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Output;
 
-use daemon::notes::Notes;
 use notes::edit::Op;
 use serde_json::{Value, json};
+use server::notes::Notes;
 use tests::TestProject;
 
 /// The editor that a daemon of this project would use.

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use daemon::belt::Stage;
-use daemon::pipeline::normalize::Normalizer;
-use daemon::pipeline::parcel::SourceDoc;
-use daemon::terms::{ContentHash, RelPath};
+use formats::Normalizer;
+use model::Stage;
+use model::parcel::SourceDoc;
+use model::terms::{ContentHash, RelPath};
 use serde_json::{Value, json};
 use tests::planted::evasions::evasions;
 use tests::planted::formats::{FORMATS, file};
@@ -330,10 +330,8 @@ fn nothing_hides_a_token_that_a_reader_sees() {
 
 #[test]
 fn what_only_looks_like_a_secret_stays() {
-    let found: Vec<String> = decoys()
-        .into_iter()
-        .filter(|line| daemon::pipeline::normalize::redact::holds_secret(line))
-        .collect();
+    let found: Vec<String> =
+        decoys().into_iter().filter(|line| redact::holds_secret(line)).collect();
     assert!(found.is_empty(), "{found:#?}");
 }
 

@@ -17,7 +17,7 @@ fn page(word: &str) -> String {
     )
 }
 
-/// A page that makes its worker misbehave; see `daemon/src/worker/misdeed.rs`.
+/// A page that makes its worker misbehave; see `daemon/formats/src/sandbox/misdeed.rs`.
 fn misdeed(name: &str) -> String {
     page(&format!("misdeed:{name} in the secret text"))
 }
@@ -106,7 +106,7 @@ fn whatever_a_parser_does_costs_one_document_and_says_why() {
         ("half", "normalize: the parser ended with exit code 0"),
         ("huge", "normalize: the parser's output is larger than"),
         ("overflow", "normalize: the parser overflowed its stack (SIGABRT)"),
-        ("panic", "normalize: the parser panicked at daemon/src/worker/misdeed.rs:"),
+        ("panic", "normalize: the parser panicked at daemon/formats/src/sandbox/misdeed.rs:"),
         ("print", "normalize: parsing took more than 1 s of the processor"),
         ("spin", "normalize: parsing took more than 1 s of the processor"),
         ("thread", "normalize: the parser tried a system call that is forbidden to it (SIGSYS)"),

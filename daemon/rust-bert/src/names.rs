@@ -3,13 +3,13 @@
 //! In: the folder of a BERT model, texts. Out: names with class and probability.
 //! Invariants: labels become names as with ONNX models (`onnx::Labels`): a word is what its first token is; places are
 //! byte ranges, though rust-bert counts characters.
-//! Not here: kgd's types and the choice of text (`daemon::pipeline::recognize::tagger`).
+//! Not here: kgd's types and the choice of text (`extract::recognize::tagger`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use daemon::pipeline::recognize::tagger::{TaggerRecognizer, TextTagger, digest_of};
+use extract::recognize::tagger::{TaggerRecognizer, TextTagger, digest_of};
 use onnx::{LabeledWord, Labels, Tagged};
 use rust_bert::pipelines::common::{ModelResource, ModelType};
 use rust_bert::pipelines::token_classification::{

@@ -8,8 +8,8 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use daemon::embedder::{Embedder, unit_vector};
-use daemon::pipeline::parcel::UnitVector;
+use embed::{Embedder, unit_vector};
+use model::parcel::UnitVector;
 use rust_bert::pipelines::common::ModelType;
 use rust_bert::pipelines::sentence_embeddings::{
     SentenceEmbeddingsConfig, SentenceEmbeddingsModel,

@@ -2,7 +2,7 @@
 
 mod support;
 
-use daemon::embedder::Embedder;
+use embed::Embedder;
 use support::minilm::{cosine, load, paragraphs};
 
 #[test]

@@ -4,7 +4,7 @@ mod support;
 
 use std::path::Path;
 
-use daemon::pipeline::recognize::tagger::TextTagger;
+use extract::recognize::tagger::TextTagger;
 use kgd_rust_bert::NamePipeline;
 use onnx::Tagger;
 use support::bert::{Head, write_onnx};
@@ -62,8 +62,8 @@ fn both_give_the_same_names_with_the_same_probabilities() {
 
 #[test]
 fn it_is_a_recognizer_of_the_daemon() {
-    use daemon::pipeline::parcel::RecognizerKind;
-    use daemon::pipeline::recognize::Recognizer;
+    use model::parcel::RecognizerKind;
+    use extract::recognize::Recognizer;
 
     let folder = tempfile::tempdir().expect("a folder");
     write_tiny(folder.path());

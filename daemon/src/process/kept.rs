@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::{KeptJob, Options};
-use crate::notes::{NoteError, Notes, Version, Written};
+use server::notes::{NoteError, Notes, Version, Written};
 
 /// Exit code where nothing is kept; `kgctl` says the same.
 const NOTHING_FOUND: u8 = 3;

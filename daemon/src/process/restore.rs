@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::Prepared;
-use crate::store::restore;
+use index::store::restore;
 
 /// Puts `from` back. The lock is held until this returns.
 pub(super) fn run(prepared: &Prepared, from: &Path) -> anyhow::Result<ExitCode> {

@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use config::Settings;
-use daemon::belt::{Item, Stage, Ticket};
-use daemon::embedder::{Embedder, StaticModel, WordPiece};
-use daemon::pipeline::chunk::Chunker;
-use daemon::pipeline::embed::EmbedStage;
-use daemon::pipeline::link::LinkStage;
-use daemon::pipeline::normalize::Normalizer;
-use daemon::pipeline::parcel::{EmbeddedDoc, SourceDoc};
-use daemon::pipeline::recognize::RecognizeStage;
-use daemon::pipeline::relate::RelateStage;
-use daemon::store::{IndexWriter, RippleStep};
-use daemon::terms::{ContentHash, Generation, Lane, RelPath};
+use embed::EmbedStage;
+use embed::{Embedder, StaticModel, WordPiece};
+use extract::chunk::Chunker;
+use extract::link::LinkStage;
+use extract::recognize::RecognizeStage;
+use extract::relate::RelateStage;
+use formats::Normalizer;
+use index::store::{IndexWriter, RippleStep};
+use model::parcel::{EmbeddedDoc, SourceDoc};
+use model::terms::{ContentHash, Generation, Lane, RelPath};
+use model::{Item, Stage, Ticket};
 
 use crate::support::{self, Scratch};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
-use daemon::terms::{EntityType, norm_of};
+use model::terms::{EntityType, norm_of};
 
 use super::linker::{Denoted, Given, Linker};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use daemon::terms::{EntityType, norm_of};
+use model::terms::{EntityType, norm_of};
 use serde::Deserialize;
 
 use super::linker::{Denoted, Given, Linker};

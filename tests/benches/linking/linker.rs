@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use config::Settings;
-use daemon::belt::{Item, Stage, Ticket};
-use daemon::embedder::{Embedder, StaticModel, WordPiece};
-use daemon::pipeline::parcel::{Mention, MentionedDoc, NormalDoc, RecognizerKind, SourceDoc};
-use daemon::pipeline::{chunk, embed, link, normalize, recognize, relate};
-use daemon::store::{IndexWriter, RippleStep};
-use daemon::terms::{Confidence, ContentHash, EntityType, Generation, Lane, RelPath, Span};
+use embed::{Embedder, StaticModel, WordPiece};
+use extract::{chunk, link, recognize, relate};
+use index::store::{IndexWriter, RippleStep};
+use model::parcel::{Mention, MentionedDoc, NormalDoc, RecognizerKind, SourceDoc};
+use model::terms::{Confidence, ContentHash, EntityType, Generation, Lane, RelPath, Span};
+use model::{Item, Stage, Ticket};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// A name at bytes of a document's normalized text.
@@ -74,7 +74,7 @@ impl Linker {
             mtime_ms: 0,
             pass: Default::default(),
         };
-        let mut stage = normalize::Normalizer::new(&self.settings.watch, &self.settings.privacy);
+        let mut stage = formats::Normalizer::new(&self.settings.watch, &self.settings.privacy);
         stage.run(source).map_err(|fault| anyhow!("{path}: {fault}"))
     }
 
@@ -115,7 +115,7 @@ impl Linker {
         &mut self,
         path: &str,
         context: &BTreeMap<String, Vec<String>>,
-    ) -> Result<Item<daemon::pipeline::parcel::EmbeddedDoc>> {
+    ) -> Result<Item<model::parcel::EmbeddedDoc>> {
         self.generation += 1;
         let ticket = Ticket {
             path: RelPath::new(path),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use daemon::terms::{EntityType, norm_of, tokens_of};
+use model::terms::{EntityType, norm_of, tokens_of};
 use serde_json::{Map, Value};
 
 use super::linker::{Denoted, Given, Linker};

@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use daemon::belt::Stage as _;
-use daemon::pipeline::normalize::Normalizer;
-use daemon::pipeline::parcel::{NormalDoc, Pass, SourceDoc};
-use daemon::terms::{ContentHash, EntityType, RelPath, Span, norm_of};
+use formats::Normalizer;
+use model::Stage as _;
+use model::parcel::{NormalDoc, Pass, SourceDoc};
+use model::terms::{ContentHash, EntityType, RelPath, Span, norm_of};
 
 use crate::page::{Found, Given, relate};
 use crate::{SOURCES, is_of, line};

@@ -4,14 +4,14 @@
 //! Not here: finding mentions.
 
 use anyhow::{Result, anyhow};
-use daemon::belt::Stage as _;
-use daemon::pipeline::chunk::sentences_of;
-use daemon::pipeline::parcel::{
+use extract::chunk::sentences_of;
+use extract::relate::RelateStage;
+use model::Stage as _;
+use model::parcel::{
     Block, BlockKind, DocHead, Evidence, LinkedDoc, Mention, MentionedDoc, NameUse, NormalDoc,
     Party, Pass, RecognizerKind,
 };
-use daemon::pipeline::relate::RelateStage;
-use daemon::terms::{Confidence, ContentHash, EntityType, RelPath, Span, SpanMap};
+use model::terms::{Confidence, ContentHash, EntityType, RelPath, Span, SpanMap};
 
 /// A mention that is given: bytes, what it denotes, its type.
 pub(crate) type Given = (std::ops::Range<usize>, u32, EntityType);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use daemon::terms::EntityType;
+use model::terms::EntityType;
 use serde_json::Value;
 
 use crate::page::{Found, Given, of_text, relate};

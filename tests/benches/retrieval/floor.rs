@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, anyhow};
 use config::Settings;
-use daemon::ask::hybrid_query;
-use daemon::project::Project;
 use proto::tool::core::HybridReply;
+use query::hybrid_query;
+use server::project::Project;
 
 use super::set::Set;
 

@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use config::Settings;
-use daemon::pipeline::normalize::Parsing;
-use daemon::project::{OpenProject, Project};
+use formats::Parsing;
 use serde_json::{Value, json};
+use server::project::{OpenProject, Project};
 use tests::{Client, TestProject};
 
 /// Clock ticks a second in `/proc/PID/stat`: a constant of the kernel's interface on every architecture

@@ -1,8 +1,8 @@
 //! Index: one text index in memory, made with one of the tokenizers that are compared.
 
 use anyhow::Result;
-use daemon::ask::text_query;
-use daemon::words::{Indexer, TOKENIZER};
+use index::words::{Indexer, TOKENIZER};
+use query::text_query;
 use rusqlite::Connection;
 
 use super::support;
@@ -16,7 +16,7 @@ pub(crate) enum Tokenizer {
     Porter,
     /// FTS5's own, every three signs.
     Trigram,
-    /// `daemon::words`.
+    /// `index::words`.
     Ours,
 }
 
@@ -119,7 +119,7 @@ fn plain_query(question: &str, is_trigram: bool) -> String {
         let word = run.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         let is_searchable =
             word.chars().any(char::is_alphanumeric) && (!is_trigram || word.chars().count() >= 3);
-        if is_searchable && !daemon::ask::is_stop_word(&word) && !words.contains(&word) {
+        if is_searchable && !query::is_stop_word(&word) && !words.contains(&word) {
             words.push(word);
         }
     }

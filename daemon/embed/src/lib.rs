@@ -1,0 +1,115 @@
+//! Embed: models that turn texts into vectors, or weigh two texts against each other, and the stage that embeds a
+//! document.
+//!
+//! It lies on `model`, and on `onnx` and `web` for what runs models; `extract` counts tokens by it, `index` and `query`
+//! compare vectors of one space.
+//! Invariants: vectors of different spaces are never compared; a model of the user's is tried in a process with limits
+//! first.
+//! Not here: where vectors are kept (`index`), or when a better model fills in (`engine`).
+
+pub mod reranker;
+pub mod servers;
+mod stage;
+
+pub use stage::{EmbedStage, better_text};
+pub mod better;
+mod error;
+mod folder;
+pub mod limit;
+mod minilm;
+pub mod prepare;
+mod remote;
+mod static_model;
+mod transformer;
+mod unrounded;
+pub mod wordpiece;
+
+pub use better::{better, ignored};
+pub use error::EmbedError;
+pub use folder::FolderModel;
+pub use minilm::MiniLm;
+pub use remote::RemoteModel;
+pub use static_model::{StaticModel, cosine};
+pub use transformer::TransformerModel;
+pub use unrounded::Unrounded;
+pub use wordpiece::WordPiece;
+
+use model::parcel::UnitVector;
+
+/// What a component of 1 would become in a [`UnitVector`], whose int8 then ends at ±.5. Hardly any component of a
+/// text is so large, most are below .1, and twice the steps of 127 halve the neighbors that rounding puts in the wrong
+/// order (measured in `tests/benches/vectors.rs`).
+pub const UNIT: f32 = 254.0;
+
+/// Turns texts into vectors of one space.
+pub trait Embedder: Send + Sync {
+    /// Names the space: model, revision, quantization. Vectors of different spaces are never compared.
+    fn space(&self) -> &str;
+    /// Components of a vector.
+    fn dimensions(&self) -> usize;
+    /// True when it has learned no other language: texts that are surely in another get no vector.
+    fn is_english_only(&self) -> bool {
+        false
+    }
+    /// Texts that are best sent together.
+    fn batch(&self) -> usize {
+        1
+    }
+    /// One vector for each text, in order; a text without known tokens gives a vector of zeros. What fails on one text
+    /// fails for all of them.
+    ///
+    /// # Errors
+    /// When it failed, and whether to try again.
+    fn try_embed(&self, texts: &[&str]) -> Result<Vec<UnitVector>, EmbedError> {
+        Ok(self.embed(texts))
+    }
+    /// The vector of a question, where a model reads questions otherwise than what answers them.
+    ///
+    /// # Errors
+    /// As [`Embedder::try_embed`].
+    fn try_question(&self, question: &str) -> Result<UnitVector, EmbedError> {
+        let vectors = self.try_embed(&[question])?;
+        let none = || EmbedError::Model { why: "it gave no vector for a question".to_string() };
+        vectors.into_iter().next().ok_or_else(none)
+    }
+    /// True where what an [`EmbedError::Model`] says may be mended without a new start, so that it is asked again when
+    /// somebody wants that.
+    fn may_recover(&self) -> bool {
+        false
+    }
+    /// Ends a pause that failures made, because somebody wants it asked now.
+    fn ask_again(&self) {}
+    /// True when the space keeps 32-bit floats: a [`UnitVector`] of it is their bytes, little-endian.
+    fn keeps_floats(&self) -> bool {
+        false
+    }
+    /// As [`Embedder::try_embed`], scaled to length 1 and not rounded.
+    ///
+    /// # Errors
+    /// As [`Embedder::try_embed`].
+    fn try_floats(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(self.try_embed(texts)?.iter().map(as_floats).collect())
+    }
+    /// As [`Embedder::try_question`], scaled to length 1 and not rounded.
+    ///
+    /// # Errors
+    /// As [`Embedder::try_embed`].
+    fn try_question_floats(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
+        Ok(as_floats(&self.try_question(question)?))
+    }
+    /// The same as [`Embedder::try_embed`] for models that cannot fail; those that can give a vector of zeros for a
+    /// text that they fail on.
+    fn embed(&self, texts: &[&str]) -> Vec<UnitVector>;
+}
+
+/// What a rounded vector says of the one it was made of.
+fn as_floats(vector: &UnitVector) -> Vec<f32> {
+    vector.0.iter().map(|component| f32::from(*component) / UNIT).collect()
+}
+
+/// A vector of floats scaled to length 1 and rounded to int8; zeros when it has no length.
+pub fn unit_vector(numbers: &[f32]) -> UnitVector {
+    let length = numbers.iter().map(|number| number * number).sum::<f32>().sqrt();
+    let factor = if length.is_finite() && length > 0.0 { UNIT / length } else { 0.0 };
+    UnitVector(numbers.iter().map(|number| (number * factor).round() as i8).collect())
+}

@@ -1,0 +1,62 @@
+//! Reranker: a model of the user's that reads a question and a passage together and says how well the one answers
+//! the other.
+//!
+//! In: its folder, as `retrieval.rerank.model` names it; two texts. Out: a number from 0 to 1.
+//! Invariants: nothing is loaded before the first question; it is tried before that in a process that may use only so
+//! much; what is not there or cannot be used costs no answer: it is told in the log and the status, and hits keep their
+//! order.
+//! Not here: computing (the crate `onnx`), which passages are read and what the number counts (`ask/rerank.rs`).
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use config::settings::Rerank;
+use onnx::PairModel;
+
+use crate::prepare;
+
+/// What to do about a folder that is not there.
+const GIVE: &str = "give the whole path of a folder with `model.onnx`, `tokenizer.json` and `config.json`, then \
+                    `kgctl restart`";
+
+/// The model, loaded when it is first asked.
+pub struct Reranker {
+    folder: PathBuf,
+    loaded: OnceLock<Result<PairModel, String>>,
+}
+
+impl Reranker {
+    /// The one that the settings name; none where they name none. One that is not there is known not to be usable.
+    pub fn of(settings: &Rerank) -> Option<Self> {
+        if settings.model.is_empty() {
+            return None;
+        }
+        let folder = PathBuf::from(&settings.model);
+        let loaded = OnceLock::new();
+        if !folder.is_absolute() || !folder.is_dir() {
+            let why = format!("there is no folder `{}`\nhint: {GIVE}", settings.model);
+            tracing::warn!(why, "`retrieval.rerank.model` cannot be used");
+            let _ = loaded.set(Err(why));
+        }
+        Some(Reranker { folder, loaded })
+    }
+
+    /// How well a passage answers a question, 0 to 1.
+    ///
+    /// # Errors
+    /// Why the model cannot be used.
+    pub fn score(&self, question: &str, passage: &str) -> Result<f32, String> {
+        let load = || {
+            let loaded = prepare::hold("--try-reranking", &self.folder)
+                .and_then(|()| PairModel::load(&self.folder).map_err(|error| error.to_string()));
+            loaded.inspect_err(|why| tracing::warn!(why, "`retrieval.rerank.model` cannot be used"))
+        };
+        let model = self.loaded.get_or_init(load).as_ref().map_err(Clone::clone)?;
+        model.score(question, passage).map_err(|error| error.to_string())
+    }
+
+    /// Why it cannot be used, once that is known.
+    pub fn trouble(&self) -> Option<&str> {
+        self.loaded.get().and_then(|loaded| loaded.as_ref().err()).map(String::as_str)
+    }
+}

@@ -1,0 +1,317 @@
+//! Embed: gives each window of a document its vector, and each paragraph its print.
+//!
+//! In: a document with its chunks and windows. Out: the same with one vector a window, and with prints.
+//! Invariants: one batch a document; the embedded text is the title, the last two headings and the window, so
+//! a renamed folder changes no vector; a chunk in a language that the model has not learned gets empty vectors, which
+//! nobody stores.
+//! Not here: the model (`embedder/`), and where windows are cut (`pipeline/chunk`).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use config::settings::{Dedup, Memory};
+use rustc_hash::FxHashMap;
+
+use crate::Embedder;
+use model::parcel::{
+    Chunk, EmbeddedDoc, EmbeddedFact, MentionedDoc, NormalDoc, RelatedDoc, UnitVector,
+    may_be_english,
+};
+use model::print::prints_of;
+use model::terms::ContentHash;
+use model::{DocFault, Stage};
+
+/// Headings that are embedded with a window, counted from the innermost (S4 §5).
+const N_HEADINGS: usize = 2;
+
+/// Vectors remembered between documents, 256 bytes each with the built-in model. A document that is read a second
+/// time soon (the ripple after a first index) finds its own; the cache is emptied when it is full.
+const MAX_REMEMBERED: usize = 16_384;
+
+/// The stage.
+pub struct EmbedStage {
+    embedder: Arc<dyn Embedder>,
+    dedup: Dedup,
+    memory: Memory,
+    remembered: FxHashMap<ContentHash, Vec<UnitVector>>,
+    n_remembered: usize,
+}
+
+impl EmbedStage {
+    /// A stage that asks `embedder` for vectors.
+    pub fn new(embedder: Arc<dyn Embedder>) -> Self {
+        let (dedup, remembered) = (Dedup::default(), FxHashMap::default());
+        EmbedStage { embedder, dedup, memory: Memory::default(), remembered, n_remembered: 0 }
+    }
+
+    /// The same with other settings for what is indexed once.
+    pub fn with_dedup(self, dedup: Dedup) -> Self {
+        EmbedStage { dedup, ..self }
+    }
+
+    /// The same with another folder of memory.
+    pub fn with_memory(self, memory: Memory) -> Self {
+        EmbedStage { memory, ..self }
+    }
+}
+
+impl Stage for EmbedStage {
+    const NAME: &'static str = "embed";
+    type In = RelatedDoc;
+    type Out = EmbeddedDoc;
+
+    fn run(&mut self, doc: RelatedDoc) -> Result<EmbeddedDoc, DocFault> {
+        let vectors = self.vectors_of(&doc.doc.doc)?;
+        let prints = prints_of(&doc.doc.doc.doc, &doc.doc.doc.chunks, &self.dedup);
+        let in_memory = self.memory.holds(doc.doc.doc.doc.head.path.as_str());
+        let facts = self.facts_of(&doc.doc.doc.doc, in_memory)?;
+        Ok(EmbeddedDoc { doc, vectors, prints, facts, in_memory })
+    }
+}
+
+impl EmbedStage {
+    /// The facts of a note with their vectors: one batch.
+    fn facts_of(&self, doc: &NormalDoc, in_memory: bool) -> Result<Vec<EmbeddedFact>, DocFault> {
+        let Some(note) = &doc.note else { return Ok(vec![]) };
+        let facts: Vec<_> = note.node.facts(in_memory).collect();
+        let is_read = !self.embedder.is_english_only() || may_be_english(&doc.language);
+        let texts: Vec<&str> =
+            facts.iter().filter(|_| is_read).map(|it| it.content.as_str()).collect();
+        let vectors = if texts.is_empty() { vec![] } else { self.embedder.embed(&texts) };
+        if vectors.len() != texts.len() {
+            let reason =
+                format!("embedder gave {} vectors for {} facts", vectors.len(), texts.len());
+            return Err(DocFault::transient(EmbedStage::NAME, reason));
+        }
+        let mut vectors = vectors.into_iter();
+        let embedded = |it: &notes::memory::Fact| EmbeddedFact {
+            ordinal: it.ordinal,
+            content: it.content.clone(),
+            lines: (it.line, it.line + it.n_lines.saturating_sub(1)),
+            vector: vectors.next().unwrap_or(UnitVector(Box::default())),
+        };
+        Ok(facts.into_iter().map(embedded).collect())
+    }
+
+    /// One batch for the chunks that are not remembered; equal chunks (title, headings and text) have equal vectors.
+    fn vectors_of(&mut self, doc: &MentionedDoc) -> Result<Vec<Vec<UnitVector>>, DocFault> {
+        let is_new = |chunk: &&Chunk| {
+            self.remembered.get(&chunk.hash).is_none_or(|v| v.len() != chunk.windows.len())
+        };
+        let is_read =
+            |chunk: &Chunk| !self.embedder.is_english_only() || may_be_english(&chunk.language);
+        let new: Vec<&Chunk> =
+            doc.chunks.iter().filter(|chunk| is_read(chunk)).filter(is_new).collect();
+        let (buffer, places) = embedded_texts(doc, &new);
+        let texts: Vec<&str> =
+            places.into_iter().map(|place| buffer.get(place).unwrap_or("")).collect();
+        let vectors = self.embedder.embed(&texts);
+        if vectors.len() != texts.len() {
+            let reason =
+                format!("embedder gave {} vectors for {} windows", vectors.len(), texts.len());
+            return Err(DocFault::transient(EmbedStage::NAME, reason));
+        }
+        if self.n_remembered + vectors.len() > MAX_REMEMBERED && !vectors.is_empty() {
+            let kept: Vec<ContentHash> = doc.chunks.iter().map(|chunk| chunk.hash).collect();
+            self.remembered.retain(|hash, _| kept.contains(hash));
+            self.n_remembered = self.remembered.values().map(Vec::len).sum();
+        }
+        self.n_remembered += vectors.len();
+        let mut vectors = vectors.into_iter();
+        for chunk in &new {
+            let own = vectors.by_ref().take(chunk.windows.len()).collect();
+            self.remembered.insert(chunk.hash, own);
+        }
+        let of = |chunk: &Chunk| self.remembered.get(&chunk.hash).cloned();
+        let unread = |chunk: &Chunk| vec![UnitVector(Box::default()); chunk.windows.len()];
+        Ok(doc.chunks.iter().map(|chunk| of(chunk).unwrap_or_else(|| unread(chunk))).collect())
+    }
+}
+
+/// What the better model reads of a window: title and section, each in a line unless it says the same as one before or
+/// as the line that the window begins with, and the window. It is made from what the index holds, long after the
+/// document has left the belt.
+pub fn better_text(title: &str, section: &str, window: &str) -> String {
+    let plain = |line: &str| -> String {
+        line.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let window = window.trim();
+    let mut said = vec![plain(window.lines().next().unwrap_or_default())];
+    let mut text = String::with_capacity(title.len() + section.len() + window.len() + 2);
+    for line in std::iter::once(title).chain(section.split(" › ")) {
+        let says = plain(line);
+        if !says.is_empty() && !said.contains(&says) {
+            text.push_str(line.trim());
+            text.push('\n');
+            said.push(says);
+        }
+    }
+    text + window
+}
+
+/// The texts of these chunks' windows, one after the other in one buffer, and their places there.
+fn embedded_texts(doc: &MentionedDoc, chunks: &[&Chunk]) -> (String, Vec<Range<usize>>) {
+    let (mut buffer, mut places) = (String::with_capacity(doc.doc.text.len() * 5 / 4), Vec::new());
+    for chunk in chunks {
+        let n_outer = chunk.headings.len().saturating_sub(N_HEADINGS);
+        for window in &chunk.windows {
+            let start = buffer.len();
+            let headings = chunk.headings.iter().skip(n_outer);
+            for line in std::iter::once(&doc.doc.title).chain(headings) {
+                buffer.push_str(line);
+                buffer.push('\n');
+            }
+            buffer.push_str(window.of(&doc.doc.text));
+            places.push(start..buffer.len());
+        }
+    }
+    (buffer, places)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use expect_test::expect;
+
+    use super::*;
+    use model::parcel::{DocHead, DocMeta, LinkedDoc, NormalDoc, Profile};
+    use model::terms::{RelPath, Span, SpanMap};
+
+    /// Writes down what it is asked; each vector holds the number of its text.
+    #[derive(Default)]
+    struct Listening {
+        batches: Mutex<Vec<Vec<String>>>,
+        loses_one: bool,
+    }
+
+    impl Embedder for Listening {
+        fn space(&self) -> &str {
+            "listening"
+        }
+        fn dimensions(&self) -> usize {
+            1
+        }
+        fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {
+            let batch = texts.iter().map(ToString::to_string).collect();
+            self.batches.lock().expect("no test panics while it holds the lock").push(batch);
+            let n_vectors = texts.len() - usize::from(self.loses_one);
+            (0..n_vectors).map(|i| UnitVector([i as i8].into())).collect()
+        }
+    }
+
+    fn related() -> RelatedDoc {
+        let text = "Install\n\nFetch it. Build it.\n\nThe end.".to_string();
+        let hash = ContentHash::of(text.as_bytes());
+        let head = DocHead {
+            path: RelPath::new("guide.md"),
+            hash,
+            n_bytes: 0,
+            mtime_ms: 0,
+            pass: Default::default(),
+        };
+        let chunk = |headings: &[&str], windows: &[(usize, usize)]| Chunk {
+            span: Span::new(windows[0].0, windows[windows.len() - 1].1),
+            headings: headings.iter().map(ToString::to_string).collect(),
+            n_tokens: 1,
+            profile: Profile::General,
+            language: "en".into(),
+            windows: windows.iter().map(|&(start, end)| Span::new(start, end)).collect(),
+            hash: ContentHash(windows[0].0 as u128),
+        };
+        let chunks =
+            vec![chunk(&["A", "B", "Install"], &[(0, 19), (19, 28)]), chunk(&[], &[(30, 38)])];
+        let doc = NormalDoc {
+            head,
+            title: "Guide".into(),
+            meta: DocMeta::default(),
+            language: "en".into(),
+            other_languages: Vec::new(),
+            map: SpanMap::identity(text.len(), 0),
+            text,
+            line_starts: vec![0],
+            pages: Vec::new(),
+            blocks: vec![],
+            inlines: vec![],
+            links: vec![],
+            given: None,
+            note: None,
+            findings: Default::default(),
+            warnings: vec![],
+        };
+        let (sentences, stated, mentions, terms) = (vec![], vec![], vec![], vec![]);
+        let doc = MentionedDoc {
+            doc,
+            chunks,
+            sentences,
+            stated,
+            mentions,
+            anaphors: Vec::new(),
+            terms,
+            gazetteer_version: 0,
+        };
+        let doc = LinkedDoc {
+            doc,
+            names: vec![],
+            mention_names: vec![],
+            stated_names: vec![],
+            aliases: vec![],
+        };
+        RelatedDoc { doc, evidence: vec![] }
+    }
+
+    #[test]
+    fn the_better_model_reads_no_line_twice() {
+        let table = [
+            (("tide-clock", "Tide Clock", "Tide Clock\n\nIt ticks."), "Tide Clock\n\nIt ticks."),
+            (("tide-clock", "Tide Clock › Use", "Wind it."), "tide-clock\nUse\nWind it."),
+            (("notes", "", " It ticks.\n"), "notes\nIt ticks."),
+            (("", "", ""), ""),
+        ];
+        for ((title, section, window), text) in table {
+            assert_eq!(better_text(title, section, window), text);
+        }
+    }
+
+    #[test]
+    fn windows_are_embedded_with_title_and_two_headings() {
+        let embedder = Arc::new(Listening::default());
+        let mut stage = EmbedStage::new(embedder.clone());
+        let embedded = stage.run(related()).expect("the embedder answers");
+        let batches = embedder.batches.lock().expect("nobody panicked").clone();
+        expect![[r#"
+            [
+                [
+                    "Guide\nB\nInstall\nInstall\n\nFetch it. ",
+                    "Guide\nB\nInstall\nBuild it.",
+                    "Guide\nThe end.",
+                ],
+            ]
+        "#]]
+        .assert_debug_eq(&batches);
+        let numbers: Vec<Vec<i8>> = embedded
+            .vectors
+            .iter()
+            .map(|chunk| chunk.iter().map(|vector| vector.0[0]).collect())
+            .collect();
+        assert_eq!(numbers, [vec![0, 1], vec![2]]);
+    }
+
+    #[test]
+    fn a_missing_vector_is_a_fault() {
+        let embedder = Arc::new(Listening { loses_one: true, ..Listening::default() });
+        let fault = EmbedStage::new(embedder).run(related()).expect_err("one vector is missing");
+        assert_eq!(fault.to_string(), "embed: embedder gave 2 vectors for 3 windows");
+    }
+
+    #[test]
+    fn a_document_that_comes_by_again_is_not_embedded_again() {
+        let listening = Arc::new(Listening::default());
+        let mut stage = EmbedStage::new(listening.clone());
+        let first = stage.run(related()).expect("embedded").vectors;
+        let second = stage.run(related()).expect("embedded").vectors;
+        assert_eq!(first, second);
+        let batches = listening.batches.lock().expect("nobody panicked");
+        assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), [3, 0]);
+    }
+}

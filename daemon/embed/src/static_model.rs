@@ -1,0 +1,270 @@
+//! Static model: a text's vector is the mean of its tokens' rows in one table. No network, no files at run
+//! time.
+//!
+//! In: texts, or token ids. Out: unit vectors of 256 components.
+//! Invariants: equal ids give equal vectors, in whatever batch; unknown words count for nothing; a text
+//! without known tokens gives a vector of zeros.
+//! Not here: tokenizing (`wordpiece.rs`), windows of a document (`pipeline/chunk`), other models.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use safetensors::{Dtype, SafeTensors};
+
+use super::wordpiece::{CachedWordPiece, WordPiece};
+use super::{EmbedError, Embedder, UNIT};
+use model::parcel::UnitVector;
+use model::terms::{Norm, Span};
+
+/// The table that is shipped with the daemon.
+const BUILTIN_TABLE: &[u8] =
+    include_bytes!("../../models/potion-base-8M/embeddings_i8.safetensors");
+
+/// Model, revision and quantization of the shipped table.
+const BUILTIN_SPACE: &str = "potion-base-8M@bf8b056/i8x254";
+
+/// Components of a row and of a vector.
+const N_DIMENSIONS: usize = 256;
+
+/// A table of rows that cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum TableError {
+    /// Not a safetensors file, or a tensor is missing.
+    #[error("table is not a readable safetensors file: {0}")]
+    Format(#[from] safetensors::SafeTensorError),
+    /// Readable, but of another shape or type than int8 rows with one f16 scale each.
+    #[error("table tensor `{0}` has the wrong type or shape")]
+    Shape(&'static str),
+}
+
+/// The built-in static model; shared by `Arc`.
+#[derive(Debug)]
+pub struct StaticModel {
+    wordpiece: Arc<WordPiece>,
+    /// Rows of int8, as bytes, one after the other.
+    rows: &'static [u8],
+    /// What a row's int8 values are multiplied by.
+    scales: Vec<f32>,
+    /// Workbenches nobody uses now. The lock is held to take one or give it back, once a batch.
+    idle: Mutex<Vec<Workbench>>,
+}
+
+/// What one thread needs while it embeds.
+#[derive(Debug)]
+struct Workbench {
+    tokenizer: CachedWordPiece,
+    /// For each id, how often it stands in the text at hand; zeros between texts.
+    counts: Vec<u32>,
+    /// The ids whose count is not zero, in order of first appearance.
+    distinct: Vec<u32>,
+}
+
+impl Workbench {
+    /// Counts ids; those outside the vocabulary count for nothing.
+    fn count(&mut self, ids: &[u32]) {
+        ids.iter().for_each(|&id| count(&mut self.counts, &mut self.distinct, id));
+    }
+
+    fn count_words(&mut self, text: &str) {
+        let Workbench { tokenizer, counts, distinct } = self;
+        tokenizer.each(text, |_, pieces| {
+            pieces.iter().for_each(|&id| count(counts, distinct, u32::from(id)));
+        });
+    }
+}
+
+#[inline]
+fn count(counts: &mut [u32], distinct: &mut Vec<u32>, id: u32) {
+    let Some(count) = counts.get_mut(id as usize) else { return };
+    if *count == 0 {
+        distinct.push(id);
+    }
+    *count += 1;
+}
+
+impl StaticModel {
+    /// The model shipped with the daemon, with the tokenizer it belongs to.
+    pub fn builtin(wordpiece: Arc<WordPiece>) -> Self {
+        Self::load(BUILTIN_TABLE, wordpiece).expect("the committed table is tested to load")
+    }
+
+    /// Reads a table: `embeddings`, int8 [ids, 256], and `scales`, f16 [ids].
+    fn load(table: &'static [u8], wordpiece: Arc<WordPiece>) -> Result<Self, TableError> {
+        let n_ids = wordpiece.n_ids();
+        let tensors = SafeTensors::deserialize(table)?;
+        let (rows, scales) = (tensors.tensor("embeddings")?, tensors.tensor("scales")?);
+        if rows.dtype() != Dtype::I8 || rows.shape() != [n_ids, N_DIMENSIONS] {
+            return Err(TableError::Shape("embeddings"));
+        }
+        if scales.dtype() != Dtype::F16 || scales.shape() != [n_ids] {
+            return Err(TableError::Shape("scales"));
+        }
+        let scales =
+            scales.data().as_chunks::<2>().0.iter().map(|&bytes| half_to_f32(bytes)).collect();
+        Ok(StaticModel { wordpiece, rows: rows.data(), scales, idle: Mutex::default() })
+    }
+
+    /// The vector of a text that is already tokenized; ids outside the vocabulary count for nothing.
+    pub fn embed_ids(&self, ids: &[u32]) -> UnitVector {
+        let mut bench = self.workbench();
+        bench.count(ids);
+        let vector = self.vector(&mut bench);
+        self.give_back(bench);
+        vector
+    }
+
+    /// One vector for each window of `text`, tokenizing it once. A word counts for the windows that hold its
+    /// first byte; windows may overlap and come in any order.
+    pub fn embed_windows(&self, text: &str, windows: &[Span<Norm>]) -> Vec<UnitVector> {
+        let mut bench = self.workbench();
+        let (mut starts, mut ids) = (Vec::new(), Vec::new());
+        bench.tokenizer.each(text, |word, pieces| {
+            starts.extend(pieces.iter().map(|_| word.start));
+            ids.extend(pieces.iter().map(|&id| u32::from(id)));
+        });
+        let first = |offset: usize| starts.partition_point(|&start| (start as usize) < offset);
+        let embed_one = |window: &Span<Norm>| {
+            let ids = ids.get(first(window.start())..first(window.end())).unwrap_or_default();
+            bench.count(ids);
+            self.vector(&mut bench)
+        };
+        let vectors = windows.iter().map(embed_one).collect();
+        self.give_back(bench);
+        vectors
+    }
+
+    /// The sum of a text's rows, whose direction is that of its vector: of what rounding costs nothing is in it yet.
+    pub fn unrounded(&self, text: &str) -> Vec<f32> {
+        let mut bench = self.workbench();
+        bench.count_words(text);
+        let sum = self.sum(&mut bench);
+        self.give_back(bench);
+        sum.to_vec()
+    }
+
+    /// The vector of what the workbench has counted, which it clears.
+    fn vector(&self, bench: &mut Workbench) -> UnitVector {
+        quantized(&self.sum(bench))
+    }
+
+    /// Each distinct row is added once, times its count: words repeat even within a window, and widening int8 is what
+    /// costs.
+    fn sum(&self, bench: &mut Workbench) -> [f32; N_DIMENSIONS] {
+        let mut sum = [0.0; N_DIMENSIONS];
+        for id in bench.distinct.drain(..) {
+            let n_times = bench.counts.get_mut(id as usize).map_or(0, std::mem::take);
+            if id != self.wordpiece.unknown_id() {
+                self.add(id as usize, n_times as f32, &mut sum);
+            }
+        }
+        sum
+    }
+
+    /// Adds the row of `id`, times `factor`, to `sum`.
+    fn add(&self, id: usize, factor: f32, sum: &mut [f32; N_DIMENSIONS]) {
+        let row = self.rows.get(id * N_DIMENSIONS..).and_then(<[u8]>::first_chunk::<N_DIMENSIONS>);
+        let (Some(row), Some(&scale)) = (row, self.scales.get(id)) else { return };
+        let factor = factor * scale;
+        for (total, &component) in sum.iter_mut().zip(row) {
+            *total += f32::from(component as i8) * factor;
+        }
+    }
+
+    fn workbench(&self) -> Workbench {
+        // A workbench is given back whole, so a panic elsewhere cannot have left a bad one.
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        idle.unwrap_or_else(|| Workbench {
+            tokenizer: CachedWordPiece::new(Arc::clone(&self.wordpiece)),
+            counts: vec![0; self.scales.len()],
+            distinct: Vec::new(),
+        })
+    }
+
+    fn give_back(&self, bench: Workbench) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(bench);
+    }
+}
+
+impl Embedder for StaticModel {
+    fn space(&self) -> &str {
+        BUILTIN_SPACE
+    }
+
+    fn dimensions(&self) -> usize {
+        N_DIMENSIONS
+    }
+
+    fn is_english_only(&self) -> bool {
+        true
+    }
+
+    fn try_floats(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(texts.iter().map(|text| of_length_one(self.unrounded(text))).collect())
+    }
+
+    fn try_question_floats(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
+        Ok(of_length_one(self.unrounded(question)))
+    }
+
+    fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {
+        let mut bench = self.workbench();
+        let embed_one = |text: &&str| {
+            bench.count_words(text);
+            self.vector(&mut bench)
+        };
+        let vectors = texts.iter().map(embed_one).collect();
+        self.give_back(bench);
+        vectors
+    }
+}
+
+fn of_length_one(mut vector: Vec<f32>) -> Vec<f32> {
+    let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt();
+    vector.iter_mut().for_each(|it| *it /= length.max(f32::MIN_POSITIVE));
+    vector
+}
+
+/// Cosine of the angle between two vectors of one space, -1 to 1; 0 when one of them is zeros. Vectors of
+/// different lengths belong to different spaces: the components that one lacks count as 0.
+pub fn cosine(a: &UnitVector, b: &UnitVector) -> f32 {
+    let dot = |x: &[i8], y: &[i8]| -> i32 {
+        x.iter().zip(y).map(|(&x, &y)| i32::from(i16::from(x) * i16::from(y))).sum()
+    };
+    let (squared_a, squared_b) = (dot(&a.0, &a.0), dot(&b.0, &b.0));
+    if squared_a == 0 || squared_b == 0 {
+        return 0.0;
+    }
+    // Quantized vectors are not exactly of one length, so the lengths are divided out.
+    let lengths = (squared_a as f32).sqrt() * (squared_b as f32).sqrt();
+    (dot(&a.0, &b.0) as f32 / lengths).clamp(-1.0, 1.0)
+}
+
+/// The sum scaled to length 1 (the mean has the same direction) and rounded to int8.
+fn quantized(sum: &[f32; N_DIMENSIONS]) -> UnitVector {
+    // Eight running sums, since one would wait for itself at each addition.
+    let mut lanes = [0.0f32; 8];
+    for eight in sum.as_chunks::<8>().0 {
+        lanes.iter_mut().zip(eight).for_each(|(lane, component)| *lane += component * component);
+    }
+    let length = lanes.iter().sum::<f32>().sqrt();
+    let factor = if length > 0.0 { UNIT / length } else { 0.0 };
+    // Adding 1.5 × 2^23 rounds to the nearest integer; `f32::round` is a call without SSE4.1.
+    const ROUND: f32 = 12_582_912.0;
+    UnitVector(sum.iter().map(|component| (component * factor + ROUND - ROUND) as i8).collect())
+}
+
+/// An IEEE 754 half, little-endian. Written out because no half-precision type is stable.
+fn half_to_f32(bytes: [u8; 2]) -> f32 {
+    let bits = u16::from_le_bytes(bytes);
+    let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f32::from(bits & 0x3ff));
+    let magnitude = match exponent {
+        0 => fraction * 2f32.powi(-24),
+        0x1f if fraction == 0.0 => f32::INFINITY,
+        0x1f => f32::NAN,
+        _ => (1.0 + fraction / 1024.0) * 2f32.powi(exponent - 15),
+    };
+    sign * magnitude
+}
+
+#[cfg(test)]
+mod tests;

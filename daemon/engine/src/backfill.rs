@@ -1,0 +1,512 @@
+//! Backfill: makes the better model's vectors, window by window, after everything else.
+//!
+//! In: windows of the index, then facts of memory, that have no better vector yet. Out: vectors in the file of spaces
+//! and in memory.
+//! Nothing is written to the index, so neither commits nor ticks wait for it: a window's text is known by its hash, and
+//! what was embedded once is never embedded again, whatever becomes of the window.
+//! Invariants: killed at any point, it goes on where it was; equal texts are embedded once; nothing is embedded while
+//! the gate is closed; the vectors of a space answer until those of the next one are all there.
+//! Not here: which vector a question counts (`ask/recall.rs`), the models (`embedder/`).
+
+mod pace;
+mod run;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use config::settings::Embed;
+use rusqlite::{OptionalExtension, params};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub use self::pace::{Again, Pace, Stand, Trouble};
+pub use self::run::{Backfilling, Gate, start};
+use embed::better_text;
+use embed::{EmbedError, Embedder, Unrounded, unit_vector};
+use index::store::{Readers, Space, Spaces, StoreError};
+use index::vectors::{Form, Layer};
+use model::parcel::UnitVector;
+use model::terms::{ContentHash, Tick};
+
+/// Windows of one space.
+struct Tier {
+    space: Space,
+    layer: Arc<Layer>,
+    /// The space of the same vectors before they were rounded, where there is one: what is there need not be embedded.
+    unrounded: Option<i64>,
+}
+
+impl Tier {
+    fn new(
+        (file, readers): (&Spaces, &Readers),
+        space: Space,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self, StoreError> {
+        let name = Unrounded::space_of(&space.name);
+        let unrounded = file.list()?.into_iter().find(|it| it.name == name && it.id != space.id);
+        let form = match embedder.keeps_floats() {
+            true => Form::Float32,
+            false => readers.vectors().form(),
+        };
+        let layer = Arc::new(Layer::new(embedder, form));
+        Ok(Tier { space, layer, unrounded: unrounded.map(|it| it.id) })
+    }
+}
+
+/// What is made, and from what.
+pub struct Backfill {
+    file: Spaces,
+    /// The model that is wanted.
+    wanted: Tier,
+    /// The one before, which answers until the wanted one is full.
+    before: Option<Tier>,
+    readers: Arc<Readers>,
+    pace: Arc<Pace>,
+    /// The commit at which the file was last freed of what nobody needs.
+    swept_at: Option<Tick>,
+    /// Set where texts that the model refused are to be tried again.
+    tries_refused: Arc<AtomicBool>,
+}
+
+/// How a round ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Every window of this commit has its vector.
+    Full(Tick),
+    /// A commit came in between: look again.
+    Moved,
+    /// The gate was closed, and something is left of this commit.
+    Waits(Tick),
+    /// The model cannot be asked for now.
+    Later(Duration),
+    /// The model cannot be used.
+    Broken,
+}
+
+/// What asking the model came to.
+enum Made {
+    Vectors(Vec<UnitVector>),
+    /// One of the texts cannot be embedded: which one shows when each goes alone.
+    OneByOne,
+    Ended(Step),
+}
+
+/// A text without a vector, and the windows it stands in.
+type Lacking = (ContentHash, Vec<i64>);
+
+/// How long a model that cannot be asked is left alone, where it does not say.
+const LATER: Duration = Duration::from_secs(30);
+
+impl Backfill {
+    /// Of a project: by `better`, which is what the settings name.
+    ///
+    /// # Errors
+    /// When the file of spaces can neither be used nor made.
+    pub fn new(
+        state_dir: &Path,
+        (better, settings): (Arc<dyn Embedder>, &Embed),
+        readers: &Arc<Readers>,
+    ) -> Result<Self, StoreError> {
+        // With as many components as it had. (Another prompt before documents is not remembered.)
+        let reopen = |space: &Space| {
+            let before = Embed {
+                model: space.model.clone(),
+                dimensions: dimensions_of(&space.name).unwrap_or(settings.dimensions),
+                ..settings.clone()
+            };
+            embed::better(&before).ok().flatten()
+        };
+        // The built-in table may be kept unrounded without a better model.
+        let own = better.space().split('@').next().unwrap_or_default().to_string();
+        let model = if settings.model == "none" { &own } else { &settings.model };
+        Self::open(state_dir, (model, better), readers.clone(), reopen)
+    }
+
+    /// Opens the file of a project. `model` is what `embed.model` says; `reopen` makes the embedder of an earlier
+    /// space: the fullest one answers until the wanted one is full, unless that has more already.
+    ///
+    /// # Errors
+    /// When the file can neither be used nor made.
+    pub fn open(
+        state_dir: &Path,
+        (model, embedder): (&str, Arc<dyn Embedder>),
+        readers: Arc<Readers>,
+        reopen: impl Fn(&Space) -> Option<Arc<dyn Embedder>>,
+    ) -> Result<Self, StoreError> {
+        let file = Spaces::open(state_dir)?;
+        let space = file.space(embedder.space(), model)?;
+        let pace = Arc::new(Pace::new(model, embedder.space()));
+        let mut others = Vec::new();
+        let n_wanted = file.n_vectors(space.id)?;
+        for other in file.list()?.into_iter().filter(|other| other.id != space.id) {
+            others.push((file.n_vectors(other.id)?, other));
+        }
+        others.retain(|(n_vectors, _)| *n_vectors > n_wanted);
+        others.sort_by_key(|(n_vectors, other)| std::cmp::Reverse((*n_vectors, other.id)));
+        let before = others.into_iter().map(|(_, other)| {
+            let embedder = reopen(&other).and_then(|it| in_space(it, &other.name));
+            embedder.map(|it| Tier::new((&file, &readers), other, it))
+        });
+        let before = before.flatten().next().transpose()?;
+        pace.answers(before.as_ref().map(|tier: &Tier| tier.space.name.clone()));
+        let wanted = Tier::new((&file, &readers), space, embedder)?;
+        let layers = before.iter().chain([&wanted]).map(|tier| tier.layer.clone()).collect();
+        readers.vectors().set_layers(layers);
+        let tries_refused = Arc::default();
+        Ok(Backfill { file, wanted, before, readers, pace, swept_at: None, tries_refused })
+    }
+
+    /// The model that is wanted.
+    pub fn embedder(&self) -> &Arc<dyn Embedder> {
+        self.wanted.layer.embedder()
+    }
+
+    /// How far it is.
+    pub fn pace(&self) -> &Arc<Pace> {
+        &self.pace
+    }
+
+    /// Brings memory in line with the last commit, then embeds what lacks, as long as `may_embed` says so.
+    ///
+    /// # Errors
+    /// When index or file cannot be read or written.
+    pub fn round(&mut self, may_embed: &dyn Fn() -> bool) -> Result<Step, StoreError> {
+        let snapshot = self.readers.snapshot()?;
+        let tick = snapshot.tick();
+        let windows = searched_windows(&snapshot)?;
+        drop(snapshot);
+        if self.tries_refused.swap(false, Ordering::Relaxed) {
+            self.file.forget_refused(self.wanted.space.id)?;
+            self.wanted.layer.forget_refused_facts();
+        }
+        if let Some(before) = &self.before {
+            self.load(before, tick, &windows)?;
+            self.load_facts(before)?;
+        }
+        let facts = self.load_facts(&self.wanted)?;
+        let Some((lacking, n_refused)) = self.load(&self.wanted, tick, &windows)? else {
+            return Ok(Step::Moved);
+        };
+        self.pace.set(
+            windows.len() - lacking.iter().map(|(_, ids)| ids.len()).sum::<usize>(),
+            windows.len(),
+        );
+        self.pace.set_facts(facts.len());
+        self.pace.set_refused(n_refused + self.wanted.layer.n_refused_facts());
+        for texts in lacking.chunks(self.wanted.layer.embedder().batch().max(1)) {
+            if !may_embed() {
+                return Ok(Step::Waits(tick));
+            }
+            if let Some(ended) = self.embed(tick, texts)? {
+                return Ok(ended);
+            }
+        }
+        for texts in facts.chunks(self.wanted.layer.embedder().batch().max(1)) {
+            if !may_embed() {
+                return Ok(Step::Waits(tick));
+            }
+            if let Some(ended) = self.embed_facts(texts)? {
+                return Ok(ended);
+            }
+        }
+        if !self.wanted.layer.note_full(tick) {
+            return Ok(Step::Moved);
+        }
+        self.pace.fill();
+        Ok(Step::Full(tick))
+    }
+
+    /// Adds the vectors that the file holds; returns the texts it does not hold, with the windows they stand in, those
+    /// of the first windows first, and how many windows have a text that the model refused. None when a commit came in
+    /// between.
+    fn load(
+        &self,
+        tier: &Tier,
+        tick: Tick,
+        windows: &[(i64, ContentHash)],
+    ) -> Result<Option<(Vec<Lacking>, usize)>, StoreError> {
+        let Some(present) = tier.layer.begin(tick) else { return Ok(None) };
+        let (mut found, mut lacking, mut n_refused) = (Vec::new(), Vec::new(), 0);
+        let mut places: FxHashMap<ContentHash, usize> = FxHashMap::default();
+        for (id, hash) in windows.iter().filter(|(id, _)| !present.contains(id)) {
+            match self.kept(tier, *hash)? {
+                Some(vector) if vector.is_empty() => n_refused += 1,
+                Some(vector) => found.push((*id, vector)),
+                None => {
+                    let place = *places.entry(*hash).or_insert(lacking.len());
+                    if place == lacking.len() {
+                        lacking.push((*hash, Vec::new()));
+                    }
+                    if let Some((_, ids)) = lacking.get_mut(place) {
+                        ids.push(*id);
+                    }
+                }
+            }
+        }
+        Ok(tier.layer.add(tick, &found).then_some((lacking, n_refused)))
+    }
+
+    /// Adds the vectors of facts that the file holds; returns the texts that it does not hold.
+    fn load_facts(&self, tier: &Tier) -> Result<Vec<(ContentHash, String)>, StoreError> {
+        let (mut kept, mut new) = (FxHashSet::default(), Vec::new());
+        let snapshot = self.readers.snapshot()?;
+        tier.layer.with_facts(|known| {
+            each_fact(&snapshot, |hash, content| {
+                if kept.insert(hash) && !known.contains_key(&hash) {
+                    new.push((hash, content.to_string()));
+                }
+            })
+        })?;
+        drop(snapshot);
+        let (mut found, mut lacking) = (Vec::new(), Vec::new());
+        for (hash, content) in new {
+            match self.kept(tier, hash)? {
+                Some(vector) => found.push((hash, vector)),
+                None => lacking.push((hash, content)),
+            }
+        }
+        tier.layer.keep_facts(&kept, found);
+        Ok(lacking)
+    }
+
+    /// Embeds facts. What ended the round, if something did.
+    fn embed_facts(&self, lacking: &[(ContentHash, String)]) -> Result<Option<Step>, StoreError> {
+        let given: Vec<&str> = lacking.iter().map(|(_, content)| content.as_str()).collect();
+        let vectors = match self.ask(&given) {
+            Made::Vectors(vectors) => vectors,
+            Made::OneByOne => {
+                let mut each = lacking.chunks(1).map(|one| self.embed_facts(one));
+                return each.find_map(Result::transpose).transpose();
+            }
+            Made::Ended(step) => return Ok(Some(step)),
+        };
+        for ((hash, _), vector) in lacking.iter().zip(&vectors) {
+            let bytes = bytes_of(vector);
+            self.file.put(self.wanted.space.id, *hash, &bytes)?;
+            self.wanted.layer.add_fact(*hash, &bytes);
+            self.pace.add_fact();
+            self.pace.add_refused(usize::from(bytes.is_empty()));
+        }
+        Ok(None)
+    }
+
+    /// The vector of a text that the file holds, if only unrounded; as [`Spaces::get`].
+    fn kept(&self, tier: &Tier, hash: ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        let found = self.file.get(tier.space.id, hash)?;
+        let (None, Some(unrounded)) = (&found, tier.unrounded) else { return Ok(found) };
+        let floats = self.file.get(unrounded, hash)?.and_then(|it| Unrounded::floats(&it));
+        let rounded = floats.map(|it| bytes_of(&unit_vector(&it)));
+        if let Some(bytes) = &rounded {
+            self.file.put(tier.space.id, hash, bytes)?;
+        }
+        Ok(rounded)
+    }
+
+    /// Embeds texts and gives their vectors to the windows they stand in. What ended the round, if something did.
+    fn embed(
+        &self,
+        tick: Tick,
+        lacking: &[(ContentHash, Vec<i64>)],
+    ) -> Result<Option<Step>, StoreError> {
+        let mut texts = Vec::with_capacity(lacking.len());
+        for (hash, ids) in lacking {
+            let text = self.text_of(ids)?;
+            match text.filter(|text| ContentHash::of(text.as_bytes()) == *hash) {
+                Some(text) => texts.push(text),
+                None => return Ok(Some(Step::Moved)),
+            }
+        }
+        let given: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let vectors = match self.ask(&given) {
+            Made::Vectors(vectors) => vectors,
+            Made::OneByOne => {
+                let mut each = lacking.chunks(1).map(|one| self.embed(tick, one));
+                return each.find_map(Result::transpose).transpose();
+            }
+            Made::Ended(step) => return Ok(Some(step)),
+        };
+        for ((hash, ids), vector) in lacking.iter().zip(&vectors) {
+            if !self.keep(tick, (*hash, ids), vector)? {
+                return Ok(Some(Step::Moved));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Vectors of texts, as many as there are texts; an empty one where a single text cannot be embedded.
+    fn ask(&self, given: &[&str]) -> Made {
+        let embedder = self.wanted.layer.embedder();
+        let vectors = match self.pace.timed(given.len(), || embedder.try_embed(given)) {
+            Ok(vectors) if vectors.len() == given.len() => vectors,
+            Ok(_) => return Made::Ended(self.broken("it gave another number of vectors")),
+            Err(EmbedError::Text { why }) if given.len() == 1 => {
+                tracing::warn!(why, "a text has no better vector");
+                vec![UnitVector(Vec::new().into())]
+            }
+            // One of them cannot be embedded: which one shows when each goes alone.
+            Err(EmbedError::Text { .. }) => return Made::OneByOne,
+            Err(EmbedError::Later { why, after }) => {
+                let after = after.unwrap_or(LATER);
+                self.pace.fail(Some(Trouble { why, again: Again::At(Instant::now() + after) }));
+                return Made::Ended(Step::Later(after));
+            }
+            Err(EmbedError::Model { why }) => return Made::Ended(self.broken(&why)),
+        };
+        let n_bytes = if embedder.keeps_floats() { size_of::<f32>() } else { 1 };
+        let n_bytes = n_bytes * embedder.dimensions();
+        let is_sound = |it: &UnitVector| it.0.is_empty() || it.0.len() == n_bytes;
+        if !vectors.iter().all(is_sound) {
+            return Made::Ended(self.broken("it gave a vector of another length"));
+        }
+        self.pace.fail(None);
+        self.wanted.layer.note_success();
+        Made::Vectors(vectors)
+    }
+
+    /// Gives a vector, if it is one, to the windows of its text. False when a commit came in between.
+    fn keep(
+        &self,
+        tick: Tick,
+        (hash, ids): (ContentHash, &[i64]),
+        vector: &UnitVector,
+    ) -> Result<bool, StoreError> {
+        let bytes = bytes_of(vector);
+        self.file.put(self.wanted.space.id, hash, &bytes)?;
+        let rows: Vec<(i64, Vec<u8>)> = match bytes.is_empty() {
+            true => Vec::new(),
+            false => ids.iter().map(|id| (*id, bytes.clone())).collect(),
+        };
+        let added = self.wanted.layer.add(tick, &rows);
+        if added {
+            self.pace.add(ids.len());
+            self.pace.add_refused(if bytes.is_empty() { ids.len() } else { 0 });
+        }
+        Ok(added)
+    }
+
+    fn broken(&self, why: &str) -> Step {
+        tracing::error!(why, "the better embedding model cannot be used");
+        let again = if self.may_recover() { Again::WhenWanted } else { Again::AtStart };
+        self.pace.fail(Some(Trouble { why: why.to_string(), again }));
+        Step::Broken
+    }
+
+    /// Whether a model that cannot be used may be asked again.
+    fn may_recover(&self) -> bool {
+        self.wanted.layer.embedder().may_recover()
+    }
+
+    /// What the model reads of the first of these windows that is still there.
+    fn text_of(&self, ids: &[i64]) -> Result<Option<String>, StoreError> {
+        let Some(id) = ids.first() else { return Ok(None) };
+        self.readers.look(|db| {
+            let sql = "SELECT d.title, c.section, d.text, w.start, w.end FROM chunk_vec_map w
+                       JOIN chunks c ON c.id = w.chunk_id JOIN docs d ON d.id = c.doc_id WHERE w.id = ?1";
+            let row = db.prepare_cached(sql)?.query_row(params![id], |row| {
+                let (title, section, text): (String, String, String) =
+                    (row.get(0)?, row.get(1)?, row.get(2)?);
+                let span = row.get::<_, i64>(3)? as usize..row.get::<_, i64>(4)? as usize;
+                Ok(better_text(&title, &section, text.get(span).unwrap_or_default()))
+            });
+            row.optional()
+        })
+    }
+
+    /// Everything is there: the space before answers no more.
+    pub fn retire(&mut self) {
+        if self.before.take().is_some() {
+            self.pace.answers(None);
+            self.readers.vectors().set_layers(vec![self.wanted.layer.clone()]);
+        }
+    }
+
+    /// Everything is there: deletes the vectors of other spaces, and of texts that are gone.
+    ///
+    /// # Errors
+    /// When index or file cannot be read or written.
+    pub fn tidy(&mut self, tick: Tick) -> Result<(), StoreError> {
+        if self.swept_at == Some(tick) {
+            return Ok(());
+        }
+        let kept = self.readers.look(|db| {
+            let mut statement = db.prepare("SELECT hash FROM chunk_vec_map")?;
+            let rows = statement.query_map([], |row| row.get(0).map(hash_of))?;
+            let mut kept = rows.collect::<Result<FxHashSet<ContentHash>, _>>()?;
+            each_fact(db, |hash, _| {
+                kept.insert(hash);
+            })?;
+            Ok(kept)
+        })?;
+        let n_gone = self.file.sweep(self.wanted.space.id, &kept)?;
+        self.swept_at = Some(tick);
+        tracing::debug!(n_gone, "vectors of texts that are gone were deleted");
+        Ok(())
+    }
+}
+
+/// A model, or the same unrounded, if that is what makes the vectors of a space.
+fn in_space(model: Arc<dyn Embedder>, space: &str) -> Option<Arc<dyn Embedder>> {
+    match model.space() == space {
+        true => Some(model),
+        false => Some(Arc::new(Unrounded::of(model)) as Arc<dyn Embedder>)
+            .filter(|unrounded| unrounded.space() == space),
+    }
+}
+
+/// Components of a vector, as the name of its space has them: `model@hash/256/i8x254`, also with a mark of a prompt
+/// behind them.
+fn dimensions_of(space: &str) -> Option<u32> {
+    space.rsplit('/').skip(1).take(2).find_map(|part| part.parse().ok())
+}
+
+fn bytes_of(vector: &UnitVector) -> Vec<u8> {
+    vector.0.iter().map(|component| component.cast_unsigned()).collect()
+}
+
+fn hash_of(bytes: [u8; 16]) -> ContentHash {
+    ContentHash(u128::from_le_bytes(bytes))
+}
+
+/// The windows that are searched, in the order of their rows.
+fn searched_windows(db: &rusqlite::Connection) -> rusqlite::Result<Vec<(i64, ContentHash)>> {
+    let mut statement =
+        db.prepare_cached("SELECT id, hash FROM chunk_vec_map WHERE aside IS NULL ORDER BY id")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, hash_of(row.get(1)?))))?;
+    rows.collect()
+}
+
+/// Tells what the nodes of memory state, each with the hash of its text.
+fn each_fact(
+    db: &rusqlite::Connection,
+    mut tell: impl FnMut(ContentHash, &str),
+) -> rusqlite::Result<()> {
+    let mut statement = db.prepare_cached(
+        "SELECT f.hash, f.content FROM memory_facts f JOIN memory_nodes n ON n.doc_id = f.doc_id WHERE n.is_node",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        tell(hash_of(row.get(0)?), row.get_ref(1)?.as_str()?);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    mod rounds;
+
+    #[test]
+    fn the_name_of_a_space_tells_its_components() {
+        let table = [
+            ("multilingual-e5-small@0123abcd/384/i8x254", Some(384)),
+            ("m@0123abcd/128/p77aa0123/f32", Some(128)),
+            ("all-MiniLM-L6-v2@1/i8x254", None),
+            ("owner/m@x/i8x254", None),
+        ];
+        for (space, expected) in table {
+            assert_eq!(dimensions_of(space), expected, "{space}");
+        }
+    }
+}

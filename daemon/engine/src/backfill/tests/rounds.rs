@@ -1,0 +1,401 @@
+//! The better model's vectors: made once, kept through everything, and gone with their windows.
+
+use std::sync::{Arc, Mutex};
+
+use crate::backfill::{Backfill, Step};
+use embed::{EmbedError, Embedder};
+use index::store::testing::Bench;
+use index::store::{Readers, Space};
+use model::Item;
+use model::parcel::UnitVector;
+
+const ALPHA: &str = "# Alpha\n\nThe lantern at the pier is lit with oil every evening.";
+const BETA: &str = "# Beta\n\nKeys are rotated by the office every ninety days.";
+const GAMMA: &str = "# Gamma\n\nBread is baked before the sun comes up.";
+
+/// Counts letters, and writes down what it was asked.
+struct Letters {
+    space: &'static str,
+    asked: Mutex<Vec<String>>,
+    fails: Option<EmbedError>,
+}
+
+impl Letters {
+    fn new(space: &'static str) -> Arc<Self> {
+        Arc::new(Letters { space, asked: Mutex::default(), fails: None })
+    }
+
+    fn failing(error: EmbedError) -> Arc<Self> {
+        Arc::new(Letters { space: "letters/1", asked: Mutex::default(), fails: Some(error) })
+    }
+
+    fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.asked.lock().expect("no test panics while it holds the lock"))
+    }
+}
+
+impl Embedder for Letters {
+    fn space(&self) -> &str {
+        self.space
+    }
+
+    fn dimensions(&self) -> usize {
+        26
+    }
+
+    fn try_embed(&self, texts: &[&str]) -> Result<Vec<UnitVector>, EmbedError> {
+        if let Some(error) = &self.fails
+            && texts.iter().any(|text| text.contains("Beta"))
+        {
+            return Err(error.clone());
+        }
+        let mut asked = self.asked.lock().expect("no test panics while it holds the lock");
+        asked.extend(texts.iter().map(ToString::to_string));
+        Ok(self.embed(texts))
+    }
+
+    fn embed(&self, texts: &[&str]) -> Vec<UnitVector> {
+        let count = |text: &&str, letter: u8| text.bytes().filter(|it| *it == letter).count() as i8;
+        let one =
+            |text: &&str| UnitVector((b'a'..=b'z').map(|letter| count(text, letter)).collect());
+        texts.iter().map(one).collect()
+    }
+}
+
+/// What these tests do with an index.
+trait Backfilled {
+    fn backfill(&self, readers: &Arc<Readers>, letters: &Arc<Letters>) -> Backfill;
+    fn write(&mut self, notes: &[(&str, &str)]);
+    fn remove(&mut self, path: &str);
+}
+
+impl Backfilled for Bench {
+    fn backfill(&self, readers: &Arc<Readers>, letters: &Arc<Letters>) -> Backfill {
+        let wanted = ("letters", letters.clone() as Arc<dyn Embedder>);
+        Backfill::open(self.folder.path(), wanted, readers.clone(), |_| None).expect("opened")
+    }
+
+    fn write(&mut self, notes: &[(&str, &str)]) {
+        for (path, text) in notes {
+            let item = self.item(path, text);
+            self.commit(&[item]);
+        }
+    }
+
+    fn remove(&mut self, path: &str) {
+        let Item::Document(ticket, _) = self.item(path, "") else { panic!("a document") };
+        self.commit(&[Item::Removed(ticket)]);
+    }
+}
+
+/// Windows that the answering layer finds, nearest first.
+fn found(readers: &Arc<Readers>, letters: &Letters, question: &str) -> Vec<i64> {
+    let snapshot = readers.snapshot().expect("a snapshot");
+    let Some((layer, view)) = snapshot.layer() else { return Vec::new() };
+    assert_eq!(layer.embedder().space(), letters.space);
+    let question = letters.embed(&[question]).remove(0);
+    let near = view.nearest(&question.0, (snapshot.tick(), 10), None);
+    near.into_iter().map(|near| near.id).collect()
+}
+
+#[test]
+fn a_text_is_embedded_once_and_gone_with_its_commit() {
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    bench.write(&[("alpha.md", ALPHA), ("beta.md", BETA)]);
+    let letters = Letters::new("letters/1");
+    let mut backfill = bench.backfill(&readers, &letters);
+    let tick = bench.writer.tick();
+    assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
+    let asked = letters.asked();
+    assert_eq!(asked.len(), 2);
+    assert_eq!(asked[0], "Alpha\n\nThe lantern at the pier is lit with oil every evening.");
+    assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
+    assert_eq!(found(&readers, &letters, "lantern oil").len(), 2);
+    let before = readers.snapshot().expect("a snapshot");
+
+    bench.remove("alpha.md");
+    assert_eq!(found(&readers, &letters, "lantern oil").len(), 1, "gone with the commit");
+    let (_, view) = before.layer().expect("a layer");
+    let question = letters.embed(&["lantern"]).remove(0);
+    let near = view.nearest(&question.0, (before.tick(), 10), None);
+    assert_eq!(near.len(), 2, "who sees the commit before finds it");
+    drop(before);
+
+    // It is saved again, elsewhere.
+    bench.write(&[("later/alpha.md", ALPHA), ("gamma.md", GAMMA)]);
+    let tick = bench.writer.tick();
+    assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
+    let asked = letters.asked();
+    assert_eq!(asked.len(), 1, "only what is new: {asked:?}");
+    assert_eq!(found(&readers, &letters, "lantern oil").len(), 3);
+    let stand = backfill.pace().stand();
+    assert_eq!((stand.n_done, stand.n_windows), (3, 3));
+}
+
+#[test]
+fn what_was_cut_short_goes_on_where_it_was_and_outlives_the_index() {
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    bench.write(&[("alpha.md", ALPHA), ("beta.md", BETA), ("gamma.md", GAMMA)]);
+    let letters = Letters::new("letters/1");
+    let mut backfill = bench.backfill(&readers, &letters);
+    let n_open = Mutex::new(2);
+    let may_embed = || {
+        let mut n_open = n_open.lock().expect("no panic");
+        *n_open -= 1;
+        *n_open >= 0
+    };
+    let tick = bench.writer.tick();
+    assert_eq!(backfill.round(&may_embed).expect("a round"), Step::Waits(tick));
+    assert_eq!(letters.asked().len(), 2);
+    assert_eq!(found(&readers, &letters, "bread").len(), 2, "what there is answers");
+    drop(backfill);
+
+    let mut backfill = bench.backfill(&readers, &letters);
+    assert_eq!(backfill.round(&|| false).expect("a round"), Step::Waits(tick));
+    assert_eq!(found(&readers, &letters, "bread").len(), 2, "without embedding anything");
+    assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
+    assert_eq!(letters.asked().len(), 1);
+
+    readers.alone(|| Ok((bench.writer.begin_again()?, ()))).expect("replaced");
+    assert_eq!(found(&readers, &letters, "bread").len(), 0);
+    bench.write(&[("alpha.md", ALPHA), ("beta.md", BETA), ("gamma.md", GAMMA)]);
+    let tick = bench.writer.tick();
+    assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
+    assert_eq!((letters.asked().len(), found(&readers, &letters, "bread").len()), (0, 3));
+}
+
+#[test]
+fn a_commit_that_comes_in_between_is_seen() {
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    bench.write(&[("alpha.md", ALPHA), ("beta.md", BETA)]);
+    let letters = Letters::new("letters/1");
+    let mut backfill = bench.backfill(&readers, &letters);
+    let bench = Mutex::new(bench);
+    let removes = || {
+        bench.lock().expect("no panic").remove("alpha.md");
+        true
+    };
+    assert_eq!(backfill.round(&removes).expect("a round"), Step::Moved);
+    let tick = bench.lock().expect("no panic").writer.tick();
+    assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
+    assert_eq!(found(&readers, &letters, "lantern").len(), 1);
+}
+
+#[test]
+fn a_model_answers_until_the_next_one_has_all_its_vectors() {
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    bench.write(&[("alpha.md", ALPHA), ("beta.md", BETA)]);
+    let (old, new) = (Letters::new("letters/1"), Letters::new("letters/2"));
+    bench.backfill(&readers, &old).round(&|| true).expect("a round");
+
+    let (folder, before) = (bench.folder.path().to_path_buf(), old.clone());
+    let reopen = move |space: &Space| {
+        (space.model == "letters").then(|| before.clone() as Arc<dyn Embedder>)
+    };
+    let wanted = ("others", new.clone() as Arc<dyn Embedder>);
+    let mut backfill = Backfill::open(&folder, wanted, readers.clone(), reopen).expect("opened");
+    backfill.round(&|| false).expect("a round");
+    assert_eq!(found(&readers, &old, "lantern").len(), 2, "the old ones answer");
+    assert_eq!(backfill.pace().stand().before.as_deref(), Some("letters/1"));
+    bench.write(&[("gamma.md", GAMMA)]);
+    backfill.round(&|| true).expect("a round");
+    assert_eq!(found(&readers, &old, "lantern").len(), 2, "until somebody says that all is there");
+    backfill.retire();
+    backfill.tidy(bench.writer.tick()).expect("tidied");
+    assert_eq!(found(&readers, &new, "lantern").len(), 3);
+    let spaces = index::store::Spaces::open(&folder).expect("opened").list().expect("read");
+    assert_eq!(spaces.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["letters/2"]);
+}
+
+#[test]
+fn of_several_models_before_the_fullest_answers_and_none_that_has_less_than_the_wanted_one() {
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    bench.write(&[("alpha.md", ALPHA), ("beta.md", BETA), ("gamma.md", GAMMA)]);
+    let all = ["letters/1", "letters/2", "letters/3"].map(Letters::new);
+    let folder = bench.folder.path().to_path_buf();
+    let open = |at: usize| {
+        let known = all.clone();
+        let reopen = move |space: &Space| {
+            let letters = known.iter().find(|it| it.space == space.name)?;
+            Some(letters.clone() as Arc<dyn Embedder>)
+        };
+        let wanted = (all[at].space, all[at].clone() as Arc<dyn Embedder>);
+        Backfill::open(&folder, wanted, readers.clone(), reopen).expect("opened")
+    };
+    open(0).round(&|| true).expect("a round");
+    let n_left = Mutex::new(1);
+    let once = || {
+        let mut n_left = n_left.lock().expect("no panic");
+        *n_left -= 1;
+        *n_left >= 0
+    };
+    let mut second = open(1);
+    second.round(&once).expect("a round");
+    drop(second);
+    let third = open(2);
+    assert_eq!(third.pace().stand().before.as_deref(), Some("letters/1"), "not that of one text");
+    drop(third);
+    assert_eq!(open(0).pace().stand().before, None, "it has all itself");
+}
+
+#[test]
+fn each_kind_of_failure_has_a_fate_of_its_own() {
+    let why = || "it said so".to_string();
+    let later = EmbedError::Later { why: why(), after: Some(std::time::Duration::from_secs(7)) };
+    let table = [
+        (EmbedError::Text { why: why() }, None),
+        (later, Some(Step::Later(std::time::Duration::from_secs(7)))),
+        (EmbedError::Model { why: why() }, Some(Step::Broken)),
+    ];
+    for (error, expected) in table {
+        let mut bench = Bench::new();
+        let readers = bench.writer.readers();
+        bench.write(&[("alpha.md", ALPHA), ("beta.md", BETA), ("gamma.md", GAMMA)]);
+        let letters = Letters::failing(error.clone());
+        let mut backfill = bench.backfill(&readers, &letters);
+        let step = backfill.round(&|| true).expect("a round");
+        assert_eq!(step, expected.clone().unwrap_or(Step::Full(bench.writer.tick())), "{error}");
+        let stand = backfill.pace().stand();
+        assert_eq!(stand.trouble.is_some(), expected.is_some(), "{error}");
+        assert_eq!(stand.n_refused, u64::from(expected.is_none()), "{error}");
+        let n_found = found(&readers, &letters, "bread").len();
+        assert_eq!(n_found, if expected.is_some() { 1 } else { 2 }, "{error}: the others");
+        if expected.is_none() {
+            letters.asked();
+            backfill.round(&|| true).expect("a round");
+            assert_eq!(letters.asked(), [""; 0], "what cannot be embedded is not tried again");
+        }
+    }
+}
+
+#[test]
+fn vectors_of_texts_that_are_gone_are_deleted_from_the_file() {
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    bench.write(&[("alpha.md", ALPHA), ("beta.md", BETA)]);
+    let letters = Letters::new("letters/1");
+    let mut backfill = bench.backfill(&readers, &letters);
+    backfill.round(&|| true).expect("a round");
+    bench.remove("beta.md");
+    backfill.round(&|| true).expect("a round");
+    backfill.tidy(bench.writer.tick()).expect("tidied");
+    letters.asked();
+    bench.write(&[("beta.md", BETA), ("alpha2.md", ALPHA)]);
+    backfill.round(&|| true).expect("a round");
+    let asked = letters.asked();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert!(asked[0].contains("Beta"));
+}
+
+#[test]
+fn what_memory_states_has_vectors_of_its_own_by_its_text() {
+    let ada =
+        "---\ntype: Person\n---\n# Ada\n\n- [duty] Lights the lantern\n- [duty] Bakes bread\n";
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    bench.write(&[("ada.md", ada), ("beta.md", "# Beta\n\n- [fact] Nobody remembers\n")]);
+    let letters = Letters::new("letters/1");
+    let mut backfill = bench.backfill(&readers, &letters);
+    let tick = bench.writer.tick();
+    let n_left = Mutex::new(2);
+    let may_embed = || {
+        let mut n_left = n_left.lock().expect("no panic");
+        *n_left -= 1;
+        *n_left >= 0
+    };
+    assert_eq!(backfill.round(&may_embed).expect("a round"), Step::Waits(tick));
+    assert_eq!(letters.asked().len(), 2, "windows first");
+    let stand = backfill.pace().stand();
+    assert_eq!((stand.n_done, stand.n_windows, stand.n_facts_left), (2, 2, 2));
+    assert!(!stand.is_full);
+    assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
+    assert_eq!(
+        letters.asked(),
+        ["[duty] Lights the lantern", "[duty] Bakes bread"],
+        "of nodes only"
+    );
+    assert_eq!(backfill.pace().stand().n_facts_left, 0);
+    let known = |backfill_of: &Arc<Readers>| {
+        let layers = backfill_of.snapshot().expect("a snapshot").layers_of_facts();
+        layers.first().expect("a layer").with_facts(|facts| facts.len())
+    };
+    assert_eq!(known(&readers), 2);
+
+    // Moved and joined by another fact: only that is new; after a start nothing is.
+    bench.remove("ada.md");
+    bench.write(&[("b/ada.md", &format!("{ada}- [duty] Rings the bell\n"))]);
+    backfill.round(&|| true).expect("a round");
+    let asked = letters.asked();
+    assert_eq!(
+        asked.iter().filter(|it| !it.contains("Ada")).collect::<Vec<_>>(),
+        ["[duty] Rings the bell"]
+    );
+    backfill.tidy(bench.writer.tick()).expect("tidied");
+    drop(backfill);
+    let mut backfill = bench.backfill(&readers, &letters);
+    backfill.round(&|| false).expect("a round");
+    assert_eq!((letters.asked().len(), known(&readers)), (0, 3));
+    bench.remove("b/ada.md");
+    backfill.round(&|| true).expect("a round");
+    assert_eq!(known(&readers), 0, "gone with their note");
+}
+
+#[test]
+fn floats_are_made_beside_the_bytes_and_bytes_of_floats_are_not_made_again() {
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    bench.write(&[("alpha.md", ALPHA), ("beta.md", BETA)]);
+    let letters = Letters::new("letters/i8x254");
+    bench.backfill(&readers, &letters).round(&|| true).expect("a round");
+    letters.asked();
+
+    let folder = bench.folder.path().to_path_buf();
+    let reopened = letters.clone();
+    let reopen = move |_: &Space| Some(reopened.clone() as Arc<dyn Embedder>);
+    let unrounded = Arc::new(embed::Unrounded::of(letters.clone()));
+    let wanted = ("letters", unrounded.clone() as Arc<dyn Embedder>);
+    let mut backfill =
+        Backfill::open(&folder, wanted, readers.clone(), reopen.clone()).expect("opened");
+    backfill.round(&|| false).expect("a round");
+    assert_eq!(found(&readers, &letters, "lantern").len(), 2, "the bytes answer meanwhile");
+    backfill.round(&|| true).expect("a round");
+    assert_eq!(letters.asked().len(), 2, "floats are made of the texts");
+    backfill.retire();
+    let snapshot = readers.snapshot().expect("a snapshot");
+    let (layer, view) = snapshot.layer().expect("the floats answer");
+    assert_eq!(layer.embedder().space(), "letters/f32");
+    let question = unrounded.try_question("lantern").expect("a vector");
+    let by_floats = view.nearest(&question.0, (snapshot.tick(), 10), None);
+    assert_eq!(by_floats.len(), 2);
+    drop(snapshot);
+    backfill.tidy(bench.writer.tick()).expect("tidied");
+    letters.asked();
+
+    let wanted = ("letters", letters.clone() as Arc<dyn Embedder>);
+    let mut backfill = Backfill::open(&folder, wanted, readers.clone(), reopen).expect("opened");
+    backfill.round(&|| false).expect("a round");
+    backfill.retire();
+    let ids: Vec<i64> = by_floats.iter().map(|near| near.id).collect();
+    assert_eq!(found(&readers, &letters, "lantern"), ids, "the floats, rounded");
+    assert_eq!(letters.asked(), [""; 0], "without the model");
+}
+
+#[test]
+fn a_question_that_is_asked_again_is_not_embedded_again() {
+    let letters = Letters::new("letters/1");
+    let layer = index::vectors::Layer::new(letters.clone(), Default::default());
+    let first = layer.question("lantern").expect("a vector");
+    assert_eq!(layer.question("lantern").expect("a vector"), first);
+    assert_eq!(letters.asked(), ["lantern"]);
+    for i in 0..100 {
+        layer.question(&format!("question {i}")).expect("a vector");
+    }
+    letters.asked();
+    assert_eq!(layer.question("lantern").expect("a vector"), first);
+    assert_eq!(letters.asked(), ["lantern"], "only the last ones are remembered");
+}

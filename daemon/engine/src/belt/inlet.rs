@@ -1,0 +1,166 @@
+//! The receiving end of a station's two lanes, owned by the supervisor and lent to whichever station runs now.
+//!
+//! Invariant: an item is counted by [`Gauge`] from before it leaves the queue until the station says it is done with
+//! it; a station sends before it says so. Whoever reads the gauges from first to last therefore misses nothing.
+
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::sync::{Mutex, mpsc};
+
+use super::Lanes;
+use model::Item;
+use model::terms::Lane;
+
+/// Where a station takes its items from. Shared, so that items outlive the station that reads them.
+pub struct Inlet<T> {
+    receivers: Mutex<Receivers<T>>,
+    in_work: Arc<InWork>,
+}
+
+/// Items a station has taken and is not done with. The lock makes taking and counting one step.
+#[derive(Default)]
+struct InWork {
+    taking: StdMutex<()>,
+    n: AtomicUsize,
+}
+
+struct Receivers<T> {
+    interactive: mpsc::Receiver<Item<T>>,
+    bulk: mpsc::Receiver<Item<T>>,
+}
+
+impl<T> Receivers<T> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Item<T>>> {
+        let interactive = self.interactive.poll_recv(cx);
+        if let Poll::Ready(Some(item)) = interactive {
+            return Poll::Ready(Some(item));
+        }
+        match (interactive, self.bulk.poll_recv(cx)) {
+            (_, Poll::Ready(Some(item))) => Poll::Ready(Some(item)),
+            (Poll::Ready(None), Poll::Ready(None)) => Poll::Ready(None),
+            _ => Poll::Pending,
+        }
+    }
+}
+
+/// Makes the two lanes in front of one stage, each holding at most its capacity of items.
+pub fn lanes<T: Send + 'static>(
+    stage: &'static str,
+    interactive_capacity: usize,
+    bulk_capacity: usize,
+) -> (Lanes<T>, Arc<Inlet<T>>, Gauge) {
+    let (interactive, interactive_receiver) = mpsc::channel(interactive_capacity);
+    let (bulk, bulk_receiver) = mpsc::channel(bulk_capacity);
+    let in_work = Arc::new(InWork::default());
+    let gauge = Gauge::new(stage, (interactive.downgrade(), bulk.downgrade()), in_work.clone());
+    let receivers = Receivers { interactive: interactive_receiver, bulk: bulk_receiver };
+    let inlet = Inlet { receivers: Mutex::new(receivers), in_work };
+    (Lanes { interactive, bulk }, Arc::new(inlet), gauge)
+}
+
+impl<T> Inlet<T> {
+    /// The next item, interactive before bulk; `None` when every sender is gone and both lanes are empty. Call
+    /// [`Inlet::done`] once for each item, after it was sent on. Cancel-safe.
+    pub async fn next(&self) -> Option<Item<T>> {
+        let mut receivers = self.receivers.lock().await;
+        poll_fn(|cx| self.take(|| receivers.poll(cx))).await
+    }
+
+    /// The next interactive item; waits for ever when no more can come. Cancel-safe.
+    pub async fn next_interactive(&self) -> Item<T> {
+        let mut receivers = self.receivers.lock().await;
+        match poll_fn(|cx| self.take(|| receivers.interactive.poll_recv(cx))).await {
+            Some(item) => item,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// An item of one lane that is waiting already.
+    pub fn try_next(&self, lane: Lane) -> Option<Item<T>> {
+        let mut receivers = self.receivers.try_lock().ok()?;
+        let taken = self.take(|| {
+            let item = match lane {
+                Lane::Interactive => receivers.interactive.try_recv(),
+                Lane::Bulk => receivers.bulk.try_recv(),
+            };
+            item.map_or(Poll::Pending, |item| Poll::Ready(Some(item)))
+        });
+        match taken {
+            Poll::Ready(item) => item,
+            Poll::Pending => None,
+        }
+    }
+
+    /// Takes and counts in one step.
+    fn take(&self, receive: impl FnOnce() -> Poll<Option<Item<T>>>) -> Poll<Option<Item<T>>> {
+        let _one_step = self.in_work.taking.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = receive();
+        if let Poll::Ready(Some(_)) = taken {
+            self.in_work.n.fetch_add(1, Ordering::SeqCst);
+        }
+        taken
+    }
+
+    /// The station is done with `n` items that it took.
+    pub fn done(&self, n: usize) {
+        self.in_work.n.fetch_sub(n, Ordering::SeqCst);
+    }
+}
+
+/// Items in front of a stage and inside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Depth {
+    /// Waiting in the interactive lane.
+    pub interactive: usize,
+    /// Waiting in the bulk lane.
+    pub bulk: usize,
+    /// Taken by the station and not sent on yet.
+    pub in_work: usize,
+}
+
+impl Depth {
+    /// All of them.
+    pub fn total(self) -> usize {
+        self.interactive + self.bulk + self.in_work
+    }
+}
+
+/// Reads how much lies in front of a stage and inside it.
+pub struct Gauge {
+    stage: &'static str,
+    read: Box<dyn Fn() -> Depth + Send + Sync>,
+}
+
+impl Gauge {
+    fn new<T: Send + 'static>(
+        stage: &'static str,
+        (interactive, bulk): (mpsc::WeakSender<Item<T>>, mpsc::WeakSender<Item<T>>),
+        in_work: Arc<InWork>,
+    ) -> Self {
+        let waiting = |lane: &mpsc::WeakSender<Item<T>>| {
+            lane.upgrade().map_or(0, |sender| sender.max_capacity() - sender.capacity())
+        };
+        let read = move || {
+            let _one_step = in_work.taking.lock().unwrap_or_else(PoisonError::into_inner);
+            Depth {
+                interactive: waiting(&interactive),
+                bulk: waiting(&bulk),
+                in_work: in_work.n.load(Ordering::SeqCst),
+            }
+        };
+        Gauge { stage, read: Box::new(read) }
+    }
+
+    /// The stage behind this queue.
+    pub fn stage(&self) -> &'static str {
+        self.stage
+    }
+
+    /// How much there is now.
+    pub fn depth(&self) -> Depth {
+        (self.read)()
+    }
+}

@@ -1,0 +1,18 @@
+//! The belt: stations joined by bounded channels, with two lanes.
+//!
+//! ractor carries life (start, supervise, restart, stop); bounded tokio channels carry documents. The supervisor
+//! owns the channels, so a queue survives the restart of its station.
+//! Invariants: an item that was sent leaves the belt exactly once, as a document, a deletion or a fault; the
+//! interactive lane is always served first; a full lane slows its source, nothing is dropped.
+//! Not here: what the stages do (`pipeline/`), or what must survive a crash (the databases).
+
+mod budget;
+mod inlet;
+mod lanes;
+mod station;
+mod supervise;
+pub use budget::Budget;
+pub use inlet::{Depth, Gauge, Inlet, lanes};
+pub use lanes::Lanes;
+pub use station::{Station, StationArgs};
+pub use supervise::{Plan, Supervisor};

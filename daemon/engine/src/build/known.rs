@@ -1,0 +1,111 @@
+//! Known: the watcher's view of what is indexed.
+//!
+//! In: paths, hashes, folders. Out: what the last commit and the breakers know of them.
+//! Not here: what the watcher makes of it (`pipeline/watch/`).
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::now_ms;
+use crate::watch::{KnownFile, KnownFiles, MOST_EQUAL};
+use index::store::schema::PASS_SWIFT;
+use index::store::{Breakers, Readers};
+use model::parcel::Pass;
+use model::terms::{ContentHash, FileVersion, RelPath};
+
+/// The watcher's view of the index, outside any transaction, so that it always sees the last commit.
+pub(super) struct KnownInIndex {
+    pub(super) readers: Arc<Readers>,
+    pub(super) breakers: Breakers,
+}
+
+impl KnownInIndex {
+    fn read<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Option<T> {
+        match self.readers.look(query) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                tracing::warn!(%error, "cannot look a file up in the index");
+                None
+            }
+        }
+    }
+}
+
+impl KnownFiles for KnownInIndex {
+    fn get(&self, path: &RelPath) -> Option<KnownFile> {
+        self.read(|db| {
+            db.prepare_cached("SELECT hash, mtime_ms, n_bytes FROM docs WHERE path = ?1")?
+                .query_row([path.as_str()], |row| {
+                    let hash: [u8; 16] = row.get(0)?;
+                    let n_bytes: i64 = row.get(2)?;
+                    Ok(KnownFile {
+                        hash: ContentHash(u128::from_le_bytes(hash)),
+                        mtime_ms: row.get(1)?,
+                        n_bytes: n_bytes as u64,
+                    })
+                })
+                .optional()
+        })
+        .flatten()
+        // One that failed is known, so that its removal is noticed, but never taken for unchanged.
+        .or_else(|| {
+            self.breakers.get(path)?;
+            Some(KnownFile { hash: ContentHash(0), mtime_ms: i64::MIN, n_bytes: 0 })
+        })
+    }
+
+    fn is_given_up(&self, path: &RelPath, now: &FileVersion) -> bool {
+        self.breakers.is_given_up(path, now, now_ms())
+    }
+
+    fn paths_under(&self, folder: &str) -> Vec<RelPath> {
+        // `/` is followed by `0` in the order of bytes, so this is the range of all paths below the folder.
+        let (low, high) = match folder {
+            "" => (String::new(), "\u{10ffff}".to_string()),
+            folder => (format!("{folder}/"), format!("{folder}0")),
+        };
+        let rows = self.read(|db| {
+            let mut statement = db.prepare_cached(
+                "SELECT path FROM docs WHERE path >= ?1 AND path < ?2
+                 UNION SELECT path FROM quarantine WHERE path >= ?1 AND path < ?2",
+            )?;
+            let rows = statement.query_map([&low, &high], |row| row.get::<_, String>(0))?;
+            rows.map(|path| path.map(RelPath::new)).collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let mut found = rows.unwrap_or_default();
+        let is_below = |path: &str| path >= low.as_str() && path < high.as_str();
+        let failed = self.breakers.list().into_iter().map(|(path, _)| path);
+        found.extend(failed.filter(|path| is_below(path.as_str())));
+        found
+    }
+
+    fn paths_with(&self, hash: ContentHash) -> Vec<RelPath> {
+        self.read(|db| {
+            let mut statement =
+                db.prepare_cached("SELECT path FROM docs WHERE hash = ?1 ORDER BY path LIMIT ?2")?;
+            let key = rusqlite::params![hash.0.to_le_bytes(), MOST_EQUAL as i64];
+            let rows = statement.query_map(key, |row| row.get::<_, String>(0))?;
+            rows.map(|path| path.map(RelPath::new)).collect::<rusqlite::Result<Vec<_>>>()
+        })
+        .unwrap_or_default()
+    }
+
+    fn pass_of(&self, path: &RelPath) -> Pass {
+        let pass = self.read(|db| {
+            db.prepare_cached("SELECT pass FROM docs WHERE path = ?1")?
+                .query_row([path.as_str()], |row| row.get::<_, i64>(0))
+                .optional()
+        });
+        if pass.flatten().is_some_and(|pass| pass != PASS_SWIFT) { Pass::Deep } else { Pass::Swift }
+    }
+
+    fn text_of(&self, path: &RelPath) -> Option<String> {
+        self.read(|db| {
+            db.prepare_cached("SELECT text FROM docs WHERE path = ?1")?
+                .query_row([path.as_str()], |row| row.get(0))
+                .optional()
+        })
+        .flatten()
+    }
+}

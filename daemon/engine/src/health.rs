@@ -1,0 +1,338 @@
+//! Health: the numbers that `status` tells and that waiting rests on.
+//!
+//! Invariant: `has_ripple` is set before a commit's items leave the belt, and cleared only by a ripple that found
+//! nothing left; so "belt empty, then no ripple" means that everything is resolved.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use rustc_hash::FxHashMap;
+use tokio::sync::watch;
+
+use index::store::{Committed, Stall};
+use model::terms::{Generation, RelPath, Tick};
+
+/// The window over which the ingest rate is told.
+const RATE_WINDOW: Duration = Duration::from_secs(60);
+
+/// Numbers of one daemon, kept current by the writer.
+pub struct Health {
+    tick: watch::Sender<u64>,
+    has_ripple: AtomicBool,
+    deep: Mutex<Deep>,
+    n_written: AtomicU64,
+    n_transactions: AtomicU64,
+    transaction_micros: AtomicU64,
+    recent: Mutex<Recent>,
+    poisoned: watch::Sender<Option<String>>,
+    stalled: watch::Sender<Option<(Stall, Instant)>>,
+    changes: watch::Sender<u64>,
+    n_answering: AtomicUsize,
+}
+
+/// Somebody is being answered, until it is dropped.
+pub struct Answering<'a>(&'a AtomicUsize);
+
+impl Drop for Answering<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[derive(Default)]
+struct Recent {
+    commits: VecDeque<(Instant, usize)>,
+    last_file: Option<RelPath>,
+    last_error: Option<String>,
+    mended: VecDeque<Mended>,
+    interactive: FxHashMap<RelPath, Outcome>,
+}
+
+/// Something of the daemon's own that was lost or damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mended {
+    /// When that was noticed.
+    pub at: Timestamp,
+    /// Which part: `index`, `ledger`, `lock`, `socket`, `state folder`, `text`, `vectors`.
+    pub part: &'static str,
+    /// What was wrong, and what was done.
+    pub what: String,
+}
+
+/// Losses and damages remembered for `status`.
+const MAX_MENDED: usize = 20;
+
+/// What became of an interactive parcel: its generation, and the fault if it had one.
+pub type Outcome = (Generation, Option<String>);
+
+/// Interactive outcomes remembered for callers that wait; older ones are found in the index.
+const MAX_OUTCOMES: usize = 10_000;
+
+/// How far the deep pass is.
+#[derive(Debug, Clone, Default)]
+pub struct Deep {
+    /// Documents that wait to be read deeply, and the bytes of their files; as of the last time nothing else was due.
+    pub left: (u64, u64),
+    /// Documents that could not be read deeply since the daemon started, and that wait for a change.
+    pub n_stuck: u64,
+    /// True when a person has stopped it.
+    pub is_paused: bool,
+    /// The watcher's count of news when documents were handed out, while they are on the belt.
+    handed_out: Option<u64>,
+    /// What was read deeply since the daemon started: bytes of files, and the time it took.
+    done: (u64, Duration),
+    last: Option<(Instant, u64)>,
+}
+
+impl Deep {
+    /// How long the rest takes at the pace so far.
+    pub fn eta(&self) -> Option<Duration> {
+        let (bytes, took) = self.done;
+        let is_known = bytes > 0 && self.left.1 > 0;
+        is_known.then(|| took.mul_f64(self.left.1 as f64 / bytes as f64))
+    }
+}
+
+impl Health {
+    /// Fresh numbers, at the tick the index was opened with. A ripple is due: the last run may have left work.
+    pub fn new(tick: Tick) -> Self {
+        Health {
+            tick: watch::Sender::new(tick.0),
+            has_ripple: AtomicBool::new(true),
+            deep: Mutex::default(),
+            n_written: AtomicU64::new(0),
+            n_transactions: AtomicU64::new(0),
+            transaction_micros: AtomicU64::new(0),
+            recent: Mutex::default(),
+            poisoned: watch::Sender::new(None),
+            stalled: watch::Sender::new(None),
+            changes: watch::Sender::new(0),
+            n_answering: AtomicUsize::new(0),
+        }
+    }
+
+    /// A commit happened.
+    pub fn committed(&self, done: &Committed, took: Duration) {
+        self.n_written.fetch_add(done.n_written as u64, Ordering::Relaxed);
+        self.n_transactions.fetch_add(1, Ordering::Relaxed);
+        self.transaction_micros.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        recent.commits.push_back((now, done.n_documents));
+        while recent.commits.front().is_some_and(|(at, _)| now.duration_since(*at) > RATE_WINDOW) {
+            recent.commits.pop_front();
+        }
+        if recent.interactive.len() + done.interactive.len() > MAX_OUTCOMES {
+            recent.interactive.clear();
+        }
+        recent.interactive.extend(done.interactive.iter().cloned());
+        if done.last_path.is_some() {
+            recent.last_file.clone_from(&done.last_path);
+        }
+        if done.last_fault.is_some() {
+            recent.last_error.clone_from(&done.last_fault);
+        }
+        drop(recent);
+        self.set_tick(done.tick);
+    }
+
+    /// What became of the last interactive parcel of a path, if it is remembered.
+    pub fn outcome(&self, path: &RelPath) -> Option<Outcome> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.interactive.get(path).cloned()
+    }
+
+    pub(crate) fn set_tick(&self, tick: Tick) {
+        self.tick.send_if_modified(|now| {
+            let grows = tick.0 > *now;
+            *now = tick.0.max(*now);
+            grows
+        });
+        self.changed();
+    }
+
+    /// Wakes those who wait for the belt to settle.
+    pub fn changed(&self) {
+        self.changes.send_modify(|n| *n = n.wrapping_add(1));
+    }
+
+    /// Told of every change that may have settled something.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Counts somebody in who is being answered.
+    pub fn answering(&self) -> Answering<'_> {
+        self.n_answering.fetch_add(1, Ordering::Relaxed);
+        Answering(&self.n_answering)
+    }
+
+    /// True while anybody is being answered.
+    pub(crate) fn is_answering(&self) -> bool {
+        self.n_answering.load(Ordering::Relaxed) > 0
+    }
+
+    /// The last commit.
+    pub fn tick(&self) -> Tick {
+        Tick(*self.tick.borrow())
+    }
+
+    /// How far the deep pass is.
+    pub fn deep(&self) -> Deep {
+        self.lock_deep().clone()
+    }
+
+    /// Nothing else is due: this much is left of the deep pass, and documents of `n_bytes` are handed out, if any are.
+    /// `n_news` is the watcher's count from before it was seen to be quiet.
+    pub(crate) fn deepens(&self, left: (u64, u64), n_stuck: u64, handed_out: Option<(u64, u64)>) {
+        let mut deep = self.lock_deep();
+        let now = Instant::now();
+        if let Some((since, n_bytes)) = deep.last.take() {
+            deep.done.0 += n_bytes;
+            deep.done.1 += now.duration_since(since);
+        }
+        (deep.left, deep.n_stuck) = (left, n_stuck);
+        deep.last = handed_out.map(|(_, n_bytes)| (now, n_bytes));
+        deep.handed_out = handed_out.map(|(n_news, _)| n_news);
+    }
+
+    /// Stops or resumes the deep pass.
+    pub(crate) fn pause_deep(&self, is_paused: bool) {
+        self.lock_deep().is_paused = is_paused;
+        self.changed();
+    }
+
+    /// True while all that is on the belt is there to be read more closely.
+    pub fn only_deepens(&self, n_news: u64) -> bool {
+        self.lock_deep().handed_out == Some(n_news)
+    }
+
+    fn lock_deep(&self) -> std::sync::MutexGuard<'_, Deep> {
+        self.deep.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_ripple(&self, due: bool) {
+        self.has_ripple.store(due, Ordering::SeqCst);
+    }
+
+    /// True while names or terms may be left to resolve.
+    pub fn has_ripple(&self) -> bool {
+        self.has_ripple.load(Ordering::SeqCst)
+    }
+
+    /// Documents a second over the last minute (or since the first commit, if that is less).
+    pub fn ingest_rate(&self) -> f32 {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((first, _)) = recent.commits.front() else { return 0.0 };
+        let window = first.elapsed().min(RATE_WINDOW).as_secs_f32().max(0.1);
+        let documents: usize = recent
+            .commits
+            .iter()
+            .filter(|(at, _)| at.elapsed() <= RATE_WINDOW)
+            .map(|(_, n)| n)
+            .sum();
+        documents as f32 / window
+    }
+
+    /// Changes of files that were written since the start.
+    pub fn n_written(&self) -> u64 {
+        self.n_written.load(Ordering::Relaxed)
+    }
+
+    /// Average time of a commit, milliseconds.
+    pub fn average_transaction_ms(&self) -> f32 {
+        let n = self.n_transactions.load(Ordering::Relaxed).max(1);
+        self.transaction_micros.load(Ordering::Relaxed) as f32 / n as f32 / 1000.0
+    }
+
+    /// The file committed last.
+    pub fn last_file(&self) -> Option<RelPath> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).last_file.clone()
+    }
+
+    /// The last thing that went wrong.
+    pub fn last_error(&self) -> Option<String> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).last_error.clone()
+    }
+
+    /// Something of the daemon's own was lost or damaged: which part, and what became of it.
+    pub fn mended(&self, part: &'static str, what: String) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.last_error = Some(format!("{part}: {what}"));
+        if recent.mended.len() >= MAX_MENDED {
+            recent.mended.pop_front();
+        }
+        recent.mended.push_back(Mended { at: Timestamp::now(), part, what });
+        drop(recent);
+        self.changed();
+    }
+
+    /// What was lost or damaged of the daemon's own since the start, the last of it, oldest first.
+    pub fn all_mended(&self) -> Vec<Mended> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.mended.iter().cloned().collect()
+    }
+
+    /// The store is unsound: nothing is written any more, and the process must end.
+    pub(crate) fn poison(&self, why: String) {
+        tracing::error!(why, "the writer stops");
+        self.poisoned.send_replace(Some(why));
+        self.changed();
+    }
+
+    /// The writer waits until some trouble has passed, or goes on.
+    pub fn stall(&self, why: Option<Stall>) {
+        let has_changed = self.stalled.send_if_modified(|known| {
+            if known.as_ref().map(|(known, _)| known) == why.as_ref() {
+                return false;
+            }
+            let since = known.as_ref().map_or_else(Instant::now, |(_, since)| *since);
+            *known = why.clone().map(|why| (why, since));
+            true
+        });
+        match why {
+            _ if !has_changed => return,
+            Some(stall) => {
+                let hint = stall.hint();
+                tracing::error!(stall.why, hint, "nothing can be written for now");
+            }
+            None => tracing::info!("writing goes on"),
+        }
+        self.changed();
+    }
+
+    /// Why the writer waits and since when, if it does.
+    pub fn stalled(&self) -> Option<(Stall, Instant)> {
+        self.stalled.borrow().clone()
+    }
+
+    /// Returns when the writer has waited this long for trouble to pass, and says what that is. Cancel-safe.
+    pub(crate) async fn stalled_for(&self, patience: Duration) -> Stall {
+        loop {
+            self.until_stalled().await;
+            let Some((stall, since)) = self.stalled() else { continue };
+            let left = patience.saturating_sub(since.elapsed());
+            if left.is_zero() {
+                return stall;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+
+    /// Returns when the writer waits for trouble to pass. Cancel-safe.
+    pub(crate) async fn until_stalled(&self) {
+        let mut stalled = self.stalled.subscribe();
+        if stalled.wait_for(Option::is_some).await.is_err() {
+            // The sender is ours, so this cannot be; nobody is to be woken then.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Why the writer stopped, if it did.
+    pub fn poisoned(&self) -> Option<String> {
+        self.poisoned.borrow().clone()
+    }
+}

@@ -1,0 +1,169 @@
+//! The bulk side: looks at the paths in its inbox and sends what they have become in the bulk lane.
+//!
+//! In: paths with a reason to look. Out: items, in order of path, going round.
+//! Invariants: the inbox holds a path once; reading ahead is bounded by [`MAX_AHEAD`] items and
+//! [`MAX_AHEAD_BYTES`]; a full lane slows this task and nobody else.
+//! Not here: who fills the inbox (`crawler.rs`, `interactive.rs`, ripples through the handle).
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{Notify, mpsc, watch};
+
+use super::Shared;
+use super::intake::{Ask, Look};
+use super::settle::SettledChange;
+use super::state::{WatchState, lock, stopped};
+use model::Item;
+use model::parcel::SourceDoc;
+use model::terms::{Lane, RelPath};
+use sys::crew;
+
+/// Most items read before the first of them is sent; reading one by one costs a thread switch each.
+const MAX_AHEAD: usize = 32;
+
+/// Most bytes read before the first item is sent, but for the last file.
+const MAX_AHEAD_BYTES: usize = 1 << 20;
+
+/// Paths that wait for the bulk lane.
+pub(super) struct Inbox {
+    waiting: Mutex<Waiting>,
+    filled: Notify,
+    state: Arc<WatchState>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    asks: BTreeMap<RelPath, Ask>,
+    /// The last path taken. Going on from it lets the end of the alphabet have its turn.
+    last: Option<RelPath>,
+}
+
+impl Inbox {
+    pub(super) fn new(state: Arc<WatchState>) -> Self {
+        Inbox { waiting: Mutex::default(), filled: Notify::new(), state }
+    }
+
+    /// Adds a reason to look at a path; two reasons for one path become one that satisfies both.
+    pub(super) fn push(&self, ask: Ask) {
+        self.put(ask, WatchState::noticed);
+    }
+
+    /// The same for a path of which nothing is new.
+    pub(super) fn push_known(&self, ask: Ask) {
+        self.put(ask, WatchState::asked);
+    }
+
+    fn put(&self, ask: Ask, count: fn(&WatchState, usize)) {
+        let mut next = Some(ask);
+        let mut waiting = lock(&self.waiting);
+        while let Some(ask) = next.take() {
+            let Some(old) = waiting.asks.get_mut(&ask.path) else {
+                count(&self.state, 1);
+                waiting.asks.insert(ask.path.clone(), ask);
+                break;
+            };
+            old.is_forced |= ask.is_forced;
+            old.trusts_stat &= ask.trusts_stat;
+            if let Some(from) = ask.moved_from
+                && let Some(path) = old.moved_from.replace(from)
+            {
+                // It is nobody's old name any more, and must still be looked at.
+                next = Some(Ask { path, moved_from: None, is_forced: false, ..*old });
+            }
+        }
+        self.filled.notify_one();
+    }
+
+    /// True when the path waits already.
+    pub(super) fn holds(&self, path: &RelPath) -> bool {
+        lock(&self.waiting).asks.contains_key(path)
+    }
+
+    fn pop(&self) -> Option<Ask> {
+        let mut waiting = lock(&self.waiting);
+        let after = waiting.last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut following = waiting.asks.range((after, Bound::Unbounded));
+        let next = following.next().or_else(|| waiting.asks.first_key_value());
+        let path = next.map(|(path, _)| path.clone());
+        waiting.last = path.clone();
+        path.and_then(|path| waiting.asks.remove(&path))
+    }
+
+    /// Takes paths and looks at them until enough has been read. Gives the items and the number of looks.
+    fn read_ahead(&self, shared: &Shared) -> (Vec<Item<SourceDoc>>, usize) {
+        let (mut items, mut n_looks, mut n_bytes) = (Vec::new(), 0, 0);
+        let has_room = || shared.intake.budget.has_room(Lane::Bulk);
+        while items.len() < MAX_AHEAD && n_bytes < MAX_AHEAD_BYTES && has_room() {
+            let Some(ask) = self.pop() else { break };
+            n_looks += 1;
+            let mut old_names = [ask.moved_from.clone(), None];
+            if let Look::Item(item) = shared.intake.look(&ask) {
+                if let Item::Document(_, doc) = &item {
+                    n_bytes += doc.bytes.len();
+                }
+                old_names[1] = item.ticket().moved_from.clone();
+                items.push(item);
+            }
+            if old_names[0] == old_names[1] {
+                old_names[1] = None;
+            }
+            for from in old_names.into_iter().flatten() {
+                // The old name goes right after the new one has come.
+                let trusts_stat = false;
+                let ask =
+                    Ask { path: from, moved_from: None, is_forced: false, trusts_stat, ..ask };
+                if let Look::Item(item) = shared.intake.look(&ask) {
+                    items.push(item);
+                }
+            }
+        }
+        (items, n_looks)
+    }
+}
+
+/// Runs until the sign to stop, or until nobody takes items any more.
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    lane: mpsc::Sender<Item<SourceDoc>>,
+    mut stop: watch::Receiver<bool>,
+) {
+    loop {
+        tokio::select! {
+            () = stopped(&mut stop) => return,
+            () = shared.intake.budget.room(Lane::Bulk) => {}
+        }
+        let worker = shared.clone();
+        let reading = crew::reading().run(move || worker.inbox.read_ahead(&worker));
+        let (items, n_looks) = match reading.await {
+            Ok(read) => read,
+            Err(error) => {
+                // The looks of this round stay counted as pending: what they would have given is not known.
+                shared.state.report(format!("reading failed: {error}"));
+                shared.state.want_crawl();
+                continue;
+            }
+        };
+        if n_looks == 0 {
+            tokio::select! {
+                () = stopped(&mut stop) => return,
+                () = shared.inbox.filled.notified() => continue,
+            }
+        }
+        for item in items {
+            sys::fail::point("watch.bulk");
+            tokio::select! {
+                () = stopped(&mut stop) => return,
+                sent = lane.send(item) => if sent.is_err() { return },
+            }
+        }
+        shared.state.handed_on(n_looks);
+    }
+}
+
+/// A reason to look at a path that a crawl found changed or missed.
+pub(super) fn crawled(change: SettledChange) -> Ask {
+    let SettledChange { path, moved_from } = change;
+    Ask { path, moved_from, lane: Lane::Bulk, is_forced: false, trusts_stat: true }
+}

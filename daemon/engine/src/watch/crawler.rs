@@ -1,0 +1,319 @@
+//! The crawl side: compares all files with what is known, at the start, when asked, and now and then.
+//!
+//! In: a crawl that is wanted, or the time for one. Out: paths to look at, in the inbox of the bulk side (or,
+//! if a poll found but a few, for the event side: a person has saved them).
+//! Invariants: a crawl always takes new rules and sets every watch again, so it makes good whatever was
+//! missed; a root that is missing, unreadable or suddenly empty, and a folder that cannot be read, purge
+//! nothing; crawls wait for nobody, so a full belt does not keep them from noticing.
+//! Not here: the walk (`crawl.rs`), or reading files (`intake.rs`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+
+use super::Shared;
+use super::bulk::crawled;
+use super::crawl::{Crawl, Found, crawl};
+use super::events::Listener;
+use super::filesystem::polled_below;
+use super::intake::Ask;
+use super::pair::pair;
+use super::parts::Missed;
+use super::settle::SettledChange;
+use super::state::{WatchMode, stopped};
+use config::settings::Poll;
+use model::terms::RelPath;
+
+/// Changes that one poll may find and still count as what a person saved.
+const MOST_SAVED_AT_ONCE: usize = 200;
+
+/// A folder with more changes than this in one crawl takes part in a flood.
+const MOST_IN_A_QUIET_FOLDER: usize = 5;
+
+/// Changes of quiet folders that one crawl hands to the interactive lane.
+const MOST_QUIET: usize = 50;
+
+/// Shortest time between two polls, milliseconds.
+const LEAST_POLL_MS: u64 = 100;
+
+/// Polling rests at least this many times as long as it works: at most a tenth of one core.
+const RESTS: u32 = 10;
+
+/// When the next crawl is due that nobody asked for, of everything and of the parts without watches.
+#[derive(Default)]
+struct Rhythm {
+    next: Option<Instant>,
+    next_of_parts: Option<Instant>,
+}
+
+impl Rhythm {
+    /// When to wake at the latest.
+    fn wake_at(&self) -> Option<Instant> {
+        self.next.into_iter().chain(self.next_of_parts).min()
+    }
+}
+
+/// Runs until the sign to stop.
+pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+    let mut rhythm = Rhythm::default();
+    let mut is_opening = true;
+    loop {
+        let wanted = shared.state.begin_wanted();
+        let is_time = rhythm.next.is_some_and(|next| next <= Instant::now());
+        if wanted.is_none() && !is_time {
+            if shared.poll_parts_if_due(&mut rhythm).await {
+                continue;
+            }
+            let wake_at = rhythm.wake_at();
+            let at = tokio::time::Instant::from_std(wake_at.unwrap_or_else(Instant::now));
+            tokio::select! {
+                () = stopped(&mut stop) => return,
+                () = shared.state.crawl_wanted() => {}
+                () = tokio::time::sleep_until(at), if wake_at.is_some() => {}
+            }
+            continue;
+        }
+        let begin = Instant::now();
+        let worker = shared.clone();
+        let is_full = wanted.is_some_and(|wanted| wanted.is_full);
+        let result = spawn_blocking(move || worker.crawl_all(is_opening, is_full)).await;
+        let is_polling = result.unwrap_or_else(|error| {
+            shared.state.report(format!("a crawl was stopped: {error}"));
+            true
+        });
+        if let Some(wanted) = wanted {
+            shared.state.crawl_done(wanted.number);
+        }
+        if !is_opening {
+            shared.state.count_rescan();
+        }
+        is_opening = false;
+        rhythm.next = shared.rest(is_polling, begin.elapsed()).map(|rest| Instant::now() + rest);
+        rhythm.next_of_parts = None;
+        if *stop.borrow() {
+            return;
+        }
+    }
+}
+
+impl Shared {
+    /// Polls the parts without watches if it is time; false when there is nothing to do now.
+    async fn poll_parts_if_due(self: &Arc<Self>, rhythm: &mut Rhythm) -> bool {
+        if self.parts.is_empty() {
+            rhythm.next_of_parts = None;
+            return false;
+        }
+        let begin = Instant::now();
+        if rhythm.next_of_parts.is_some_and(|next| next <= begin) {
+            let worker = self.clone();
+            if let Err(error) = spawn_blocking(move || worker.poll_parts()).await {
+                self.state.report(format!("a crawl was stopped: {error}"));
+            }
+            rhythm.next_of_parts = None;
+        }
+        let is_new = rhythm.next_of_parts.is_none();
+        let rest = self.rest(true, begin.elapsed()).unwrap_or_default();
+        rhythm.next_of_parts.get_or_insert(Instant::now() + rest);
+        is_new
+    }
+
+    /// How long until the next crawl that nobody asks for.
+    fn rest(&self, is_polling: bool, took: Duration) -> Option<Duration> {
+        if is_polling {
+            let interval = self.intake.settings.poll_interval_ms.max(LEAST_POLL_MS);
+            return Some(Duration::from_millis(interval).max(took * RESTS));
+        }
+        let seconds = self.intake.settings.reconcile_seconds;
+        (seconds > 0).then(|| Duration::from_secs(seconds).max(took * RESTS))
+    }
+
+    /// Compares everything once. True when the next crawl should come soon: nothing else will notice a
+    /// change.
+    fn crawl_all(&self, is_opening: bool, is_full: bool) -> bool {
+        let rules = self.intake.renew_rules();
+        self.state.crawl_begins();
+        let poll = self.poll_reason();
+        let deaf = if poll.is_none() { self.listen().err() } else { None };
+        let listener = self.listener();
+        let mut missed = Missed::default();
+        let crawl = crawl(&self.intake.ground, &rules, "", &mut |folder| {
+            if let Some(Err(why)) = listener.as_ref().map(|listener| listener.watch(folder)) {
+                missed.note(self.relative(folder), why);
+            }
+        });
+        let trouble = self.judge_root(&crawl);
+        let hidden = self.hidden(&crawl);
+        self.state.crawl_listed((&crawl, &hidden), rules.warnings(), trouble.clone());
+        self.watch_links(&crawl);
+        if let Some(listener) = &listener {
+            listener.forget_gone();
+        }
+        self.parts.renew("", missed);
+        let is_polling = deaf.is_some() || poll.is_some();
+        self.set_mode(deaf.map(Some).or(poll));
+        if trouble.is_none() {
+            self.compare(&crawl, ("", is_full), (is_opening || !is_polling, is_opening));
+            sys::fail::point("watch.crawled");
+        }
+        trouble.is_some() || is_polling
+    }
+
+    /// Known files that the crawl could not see, though they may be there.
+    fn hidden(&self, crawl: &Crawl) -> Vec<RelPath> {
+        let unreadable = crawl.unreadable.keys();
+        let below = unreadable.flat_map(|path| {
+            let itself = RelPath::new(path.as_str());
+            self.intake.expected_under(path).into_iter().chain([itself])
+        });
+        below.collect()
+    }
+
+    /// Why all is polled: because the setting says so (`Some(None)`), or the file system.
+    fn poll_reason(&self) -> Option<Option<String>> {
+        match self.intake.settings.poll {
+            Poll::Always => Some(None),
+            Poll::Never => None,
+            Poll::Auto => polled_below(&self.intake.ground.root).map(|kind| {
+                Some(format!(
+                    "{kind} does not report what other machines write; \
+                     hint: `watch.poll: false` if only this one does"
+                ))
+            }),
+        }
+    }
+
+    /// Opens the event queue unless it is open. The error says why it cannot be opened.
+    fn listen(&self) -> Result<(), String> {
+        if self.listener().is_none() {
+            let listener = Listener::start(self.ear.clone())?;
+            self.set_listener(Some(Arc::new(listener)));
+        }
+        Ok(())
+    }
+
+    /// Tells how changes are noticed; `poll` says that all is polled, and why.
+    pub(super) fn set_mode(&self, poll: Option<Option<String>>) {
+        let n_watched = self.listener().map_or(0, |listener| listener.n_watched());
+        self.state.set_mode(match poll {
+            Some(why) => WatchMode::Poll(why),
+            None => self.parts.mode(n_watched),
+        });
+    }
+
+    /// Says why a crawl is not to be believed, if so.
+    fn judge_root(&self, crawl: &Crawl) -> Option<String> {
+        let root = self.intake.ground.root.display();
+        if let Some(why) = crawl.unreadable.get("") {
+            return Some(format!(
+                "the root `{root}` cannot be read: {why}; nothing is removed; hint: restore or mount it"
+            ));
+        }
+        let is_same = crawl.identity.is_some() && crawl.identity == self.intake.root_identity();
+        if crawl.n_entries == 0 && !is_same && !self.intake.expected_under("").is_empty() {
+            return Some(format!(
+                "the root `{root}` is empty, but files of it are known; nothing is removed; \
+                 hint: is it mounted?"
+            ));
+        }
+        self.intake.set_root_identity(crawl.identity);
+        None
+    }
+
+    /// The target of a symlinked file reports only to those who watch it.
+    fn watch_links(&self, crawl: &Crawl) {
+        let Some(listener) = self.listener() else { return };
+        for path in &crawl.links {
+            // Without this watch the change is found by the next reconcile.
+            let _ = listener.watch(&self.intake.ground.absolute(path.as_str()));
+        }
+    }
+
+    /// Hands on what differs from what is known below `start`; with `is_full`, reads everything to find out.
+    pub(super) fn compare(
+        &self,
+        crawl: &Crawl,
+        (start, is_full): (&str, bool),
+        (is_bulk, is_opening): (bool, bool),
+    ) {
+        let changed: Vec<&Found> = crawl
+            .found
+            .iter()
+            .filter(|found| {
+                self.intake.differs(found) || is_full && self.intake.differs_in_content(found)
+            })
+            .collect();
+        let seen: FxHashSet<&RelPath> = crawl.found.iter().map(|found| &found.path).collect();
+        let mut gone = self.intake.expected_under(start);
+        gone.retain(|path| !seen.contains(path) && !crawl.hides(path.as_str()));
+        let mut changes = joined(&changed, &gone, &pair(&self.intake, &changed, &gone));
+        if !is_opening && changes.len() > MOST_SAVED_AT_ONCE {
+            // A flood may have swallowed the event of a save elsewhere: such a change is not of the flood.
+            let quiet = take_quiet(&mut changes);
+            self.send_polled(quiet);
+        }
+        changes.retain(|change| !self.inbox.holds(&change.path));
+        if is_bulk || changes.len() > MOST_SAVED_AT_ONCE {
+            let asks = changes.into_iter().map(crawled);
+            asks.for_each(|ask| self.inbox.push(Ask { trusts_stat: !is_full, ..ask }));
+        } else {
+            self.send_polled(changes);
+        }
+    }
+}
+
+/// Takes out the changes in folders where little else has changed, some of them: what people save is there.
+fn take_quiet(changes: &mut Vec<SettledChange>) -> Vec<SettledChange> {
+    let mut n_changes: FxHashMap<String, usize> = FxHashMap::default();
+    for change in changes.iter() {
+        *n_changes.entry(change.path.folder().to_string()).or_default() += 1;
+    }
+    let is_quiet = |change: &SettledChange| {
+        n_changes.get(change.path.folder()).is_none_or(|n| *n <= MOST_IN_A_QUIET_FOLDER)
+    };
+    let (mut quiet, mut rest): (Vec<_>, Vec<_>) =
+        std::mem::take(changes).into_iter().partition(is_quiet);
+    rest.extend(quiet.split_off(quiet.len().min(MOST_QUIET)));
+    *changes = rest;
+    quiet
+}
+
+/// Changes in the order in which they are to be looked at: a moved document brings its old name with it.
+fn joined(
+    changed: &[&Found],
+    gone: &[RelPath],
+    pairs: &BTreeMap<RelPath, RelPath>,
+) -> Vec<SettledChange> {
+    let moved: FxHashMap<&RelPath, &RelPath> = pairs.iter().map(|(old, new)| (new, old)).collect();
+    let mut changes: Vec<SettledChange> = changed
+        .iter()
+        .map(|found| SettledChange {
+            path: found.path.clone(),
+            moved_from: moved.get(&found.path).map(|old| (*old).clone()),
+        })
+        .collect();
+    let gone = gone.iter().filter(|path| !pairs.contains_key(*path));
+    changes.extend(gone.map(|path| SettledChange { path: path.clone(), moved_from: None }));
+    changes.sort_by_key(|change| change.moved_from.is_none());
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_save_beside_a_flood_is_not_of_the_flood() {
+        let change = |path: String| SettledChange { path: RelPath::new(path), moved_from: None };
+        let mut changes: Vec<_> = (0..300).map(|n| change(format!("flood/{n}.md"))).collect();
+        changes.insert(100, change("notes/saved.md".into()));
+        changes.extend((0..60).map(|n| change(format!("quiet-{n}/a.md"))));
+        let quiet = take_quiet(&mut changes);
+        assert_eq!((quiet.len(), changes.len()), (MOST_QUIET, 300 + 61 - MOST_QUIET));
+        assert_eq!(quiet[0].path.as_str(), "notes/saved.md");
+        assert!(quiet.iter().all(|change| !change.path.as_str().starts_with("flood/")));
+    }
+}

@@ -1,0 +1,265 @@
+//! Digest: what raw events mean for the project.
+//!
+//! In: raw events, in order. Out: hints: paths to look at, renames, folders to walk.
+//! Invariants: a hint is given whenever the path is, was or holds something that is read; what it has become
+//! is found by looking, later. Halves of a rename are joined by their number, whether or not the system joins
+//! them.
+//! Not here: waiting (`settle.rs`), or reading (`intake.rs`).
+
+use std::collections::{BTreeSet, VecDeque};
+use std::path::PathBuf;
+
+use super::crawl::{Crawl, Found, crawl};
+use super::events::{Listener, RawEvent};
+use super::intake::Intake;
+use super::links::follow_all;
+use super::read::Stat;
+use super::rules::{Rules, Verdict, is_ignore_file, parent};
+use super::settle::SettledChange;
+use super::state::WatchState;
+use model::terms::RelPath;
+
+/// Renames whose second half may still come. The halves follow each other closely.
+const MAX_HALVES: usize = 64;
+
+/// What an event asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Hint {
+    /// Look at this path when it is quiet.
+    Changed(RelPath),
+    /// The same, and it was another path before.
+    Renamed { from: RelPath, to: RelPath },
+    /// Walk this folder now: it has just appeared, or was another path before.
+    Walk { folder: RelPath, moved_from: Option<RelPath> },
+}
+
+/// First halves of renames, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Halves(VecDeque<Half>);
+
+#[derive(Debug)]
+struct Half {
+    tracker: usize,
+    from: RelPath,
+    is_joined: bool,
+}
+
+impl Halves {
+    fn keep(&mut self, tracker: Option<usize>, from: &RelPath) {
+        let Some(tracker) = tracker else { return };
+        if self.0.len() >= MAX_HALVES {
+            self.0.pop_front();
+        }
+        self.0.push_back(Half { tracker, from: from.clone(), is_joined: false });
+    }
+
+    fn join(&mut self, tracker: Option<usize>) -> Option<RelPath> {
+        let half = self.0.iter_mut().rev().find(|half| Some(half.tracker) == tracker)?;
+        half.is_joined = true;
+        Some(half.from.clone())
+    }
+
+    /// True when the rename is known; hearing of it again later must not undo what has happened since.
+    fn are_joined(&self, tracker: Option<usize>) -> bool {
+        self.0
+            .iter()
+            .rev()
+            .find(|half| Some(half.tracker) == tracker)
+            .is_some_and(|half| half.is_joined)
+    }
+}
+
+/// Turns raw events into hints. Looks at the paths' kinds, reads nothing.
+pub(super) fn digest(
+    batch: Vec<RawEvent>,
+    halves: &mut Halves,
+    intake: &Intake,
+    state: &WatchState,
+) -> Vec<Hint> {
+    let mut hints = Vec::new();
+    for raw in batch {
+        let hint = match raw {
+            RawEvent::Root => {
+                state.want_crawl();
+                None
+            }
+            RawEvent::Changed(path) => appeared(intake, path, None),
+            RawEvent::Touched(path) => touched(intake, state, path),
+            RawEvent::Gone(path) => gone(intake, path),
+            RawEvent::MovedFrom(path, tracker) => {
+                halves.keep(tracker, &path);
+                gone(intake, path)
+            }
+            RawEvent::MovedTo(path, tracker) => appeared(intake, path, halves.join(tracker)),
+            RawEvent::Moved(_, _, tracker) if halves.are_joined(tracker) => None,
+            RawEvent::Moved(from, to, _) => appeared(intake, to, Some(from)),
+        };
+        // A large write is one event for each of its blocks.
+        if hint.is_some() && hints.last() != hint.as_ref() {
+            hints.extend(hint);
+        }
+    }
+    hints
+}
+
+fn is_read(intake: &Intake, path: &RelPath, is_dir: bool) -> bool {
+    !matches!(intake.rules().verdict(path.as_str(), is_dir), Verdict::Skip(_))
+}
+
+fn changes_rules(intake: &Intake, path: &RelPath) -> bool {
+    let folder = parent(path.as_str());
+    is_ignore_file(path.as_str())
+        && (folder.is_empty() || is_read(intake, &RelPath::new(folder), true))
+}
+
+/// Something is at the path now, or was a moment ago.
+fn appeared(intake: &Intake, path: RelPath, moved_from: Option<RelPath>) -> Option<Hint> {
+    if changes_rules(intake, &path) {
+        return Some(Hint::Changed(path));
+    }
+    let is_dir = intake.ground.meta(&path).map(|meta| meta.is_folder());
+    let could_be_read = |path: &RelPath| match is_dir {
+        Ok(is_dir) => is_read(intake, path, is_dir),
+        Err(_) => is_read(intake, path, true) || is_read(intake, path, false),
+    };
+    let is_wanted = could_be_read(&path);
+    let moved_from = moved_from.filter(could_be_read);
+    match (is_wanted, is_dir, moved_from) {
+        // What was read has moved to a place that is not.
+        (false, _, Some(from)) => Some(Hint::Changed(from)),
+        (false, _, None) => None,
+        (true, Ok(true), moved_from) => Some(Hint::Walk { folder: path, moved_from }),
+        (true, _, Some(from)) => Some(Hint::Renamed { from, to: path }),
+        (true, _, None) => Some(Hint::Changed(path)),
+    }
+}
+
+/// Permissions or times changed. Copying tools touch every folder, so one is walked only if it could not be
+/// before.
+fn touched(intake: &Intake, state: &WatchState, path: RelPath) -> Option<Hint> {
+    match appeared(intake, path, None) {
+        Some(Hint::Walk { folder, .. }) if !state.is_unreadable(folder.as_str()) => None,
+        hint => hint,
+    }
+}
+
+/// The path is gone; it may have been a folder, and there may be another in its place. That one must be
+/// walked, because with the old folder the system forgets the watch of the path, whoever set it.
+fn gone(intake: &Intake, path: RelPath) -> Option<Hint> {
+    let could_be_folder = is_read(intake, &path, true);
+    if could_be_folder && intake.ground.meta(&path).is_ok_and(|meta| meta.is_folder()) {
+        return Some(Hint::Walk { folder: path, moved_from: None });
+    }
+    let is_wanted =
+        could_be_folder || is_read(intake, &path, false) || changes_rules(intake, &path);
+    is_wanted.then_some(Hint::Changed(path))
+}
+
+fn is_followed(intake: &Intake, rules: &Rules, folder: &str) -> bool {
+    intake.ground.open().is_ok_and(|root| follow_all(&root, rules, folder).is_ok())
+}
+
+/// What a walk of a new folder gives: renames and changes, to settle like any other.
+pub(super) fn walk(
+    intake: &Intake,
+    listener: Option<&Listener>,
+    (folder, moved_from): (&RelPath, Option<&RelPath>),
+    missed: &mut Vec<(PathBuf, String)>,
+) -> (Vec<Hint>, Crawl) {
+    // The folder may have come with ignore files of its own.
+    let rules = intake.renew_rules();
+    let mut found = Crawl::default();
+    if is_followed(intake, &rules, folder.as_str()) {
+        found = crawl(&intake.ground, &rules, folder.as_str(), &mut |path| {
+            if let Some(Err(why)) = listener.map(|listener| listener.watch(path)) {
+                missed.push((path.to_path_buf(), why));
+            }
+        });
+    }
+    let mut hints = Vec::new();
+    for file in &found.found {
+        let rest = file.path.as_str().get(folder.as_str().len()..).unwrap_or_default();
+        let from = moved_from.map(|old| RelPath::new(format!("{old}{rest}")));
+        match from.filter(|from| intake.expects(from)) {
+            Some(from) => hints.push(Hint::Renamed { from, to: file.path.clone() }),
+            None if intake.differs(file) => hints.push(Hint::Changed(file.path.clone())),
+            None => {}
+        }
+    }
+    if intake.expects(folder) {
+        hints.push(Hint::Changed(folder.clone()));
+    }
+    // Last, so that it settles together with the files that came from it, never before.
+    hints.extend(moved_from.map(|old| Hint::Changed(old.clone())));
+    (hints, found)
+}
+
+/// Files below a folder, and of `others`, that the index does not have as they lie there now; of `named` alone where
+/// more than `most` are known there.
+pub(super) fn changed(
+    intake: &Intake,
+    folder: &str,
+    (others, named): (&[RelPath], &[RelPath]),
+    most: usize,
+) -> Vec<RelPath> {
+    let mut expected = intake.expected_under(folder);
+    expected.extend_from_slice(others);
+    let rules = intake.rules();
+    let is_read = folder.is_empty() || rules.verdict(folder, true) == Verdict::Descend;
+    let lies_otherwise = |path: &RelPath| match intake.ground.meta(path) {
+        Ok(it) => intake.differs(&Found { path: path.clone(), stat: Stat::of(&it) }),
+        Err(error) => error.is_absent() && intake.expects(path),
+    };
+    if expected.len() > most {
+        return named.iter().filter(|path| lies_otherwise(path)).cloned().collect();
+    }
+    if !is_read || !is_followed(intake, &rules, folder) {
+        return Vec::new();
+    }
+    let crawl = crawl(&intake.ground, &rules, folder, &mut |_| {});
+    let found: BTreeSet<&RelPath> = crawl.found.iter().map(|file| &file.path).collect();
+    let below = crawl.found.iter().filter(|file| intake.differs(file)).map(|file| &file.path);
+    let beside = expected.iter().filter(|path| match found.contains(path) {
+        true => intake.is_on_its_way(path),
+        false => lies_otherwise(path),
+    });
+    let changed: BTreeSet<&RelPath> = below.chain(beside).collect();
+    changed.into_iter().cloned().collect()
+}
+
+/// Adds to settled paths that were folders the files that were below them, and turns ignore files into a
+/// wanted crawl. Says of each whether its document is known.
+pub(super) fn expand(
+    changes: Vec<SettledChange>,
+    intake: &Intake,
+    state: &WatchState,
+    listener: Option<&Listener>,
+) -> Vec<(SettledChange, bool)> {
+    let mut out = Vec::with_capacity(changes.len());
+    for change in changes {
+        let path = change.path.as_str();
+        if is_ignore_file(path) {
+            state.want_crawl();
+            continue;
+        }
+        if !intake.ground.meta(&change.path).is_ok_and(|meta| meta.is_folder()) {
+            let below = intake.expected_under(path).into_iter();
+            out.extend(below.map(|path| SettledChange { path, moved_from: None }));
+        }
+        if let Some(listener) = listener
+            && intake.ground.is_link(&change.path)
+        {
+            // The system reports what happens to a link's target only to those who watch the target.
+            let _ = listener.watch(&intake.ground.absolute(path));
+        }
+        out.push(change);
+    }
+    // What is gone goes last, so that a document copied away and deleted is seen to have moved.
+    out.sort_by_cached_key(|change| (change.moved_from.is_none(), intake.is_gone(&change.path)));
+    out.into_iter()
+        .map(|change| {
+            let is_known = intake.expects(change.moved_from.as_ref().unwrap_or(&change.path));
+            (change, is_known)
+        })
+        .collect()
+}

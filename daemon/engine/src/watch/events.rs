@@ -1,0 +1,296 @@
+//! Events: what the system reports, as paths of the project.
+//!
+//! In: events of `notify`. Out: [`RawEvent`]s in a bounded channel, each pending from here on.
+//! Each folder that is read has a watch of its own, set by whoever lists it, before it is listed; so a folder
+//! that appears with files in it loses none, and folders that are not read (`target`, `node_modules`) cost no
+//! watch and cause no events.
+//! Invariants: nothing is dropped in silence: when the channel is full or the kernel's queue overflows, a
+//! crawl is wanted instead. Watches that are set again do no harm, so every crawl sets them all.
+//! Rejected: the recursive mode of `notify`, which walks ignored folders and links, and misses what appears
+//! in a new folder before its watch. Not here: what an event means (`digest.rs`).
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use notify::event::{AccessKind, AccessMode, Event, EventKind, ModifyKind, RenameMode};
+use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use rustc_hash::FxHashSet;
+use tokio::sync::mpsc;
+
+use super::state::{WatchState, lock};
+use model::terms::RelPath;
+
+/// Events that may wait to be digested; about 1 MB. More means that somebody unpacks an archive: a crawl is
+/// cheaper.
+pub(super) const RAW_CAPACITY: usize = 8_192;
+
+/// Something happened at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RawEvent {
+    /// It appeared or has other content.
+    Changed(RelPath),
+    /// Its owner, permissions or times changed.
+    Touched(RelPath),
+    /// It was deleted, or moved out of sight.
+    Gone(RelPath),
+    /// It was moved away; the number joins it with its other half.
+    MovedFrom(RelPath, Option<usize>),
+    /// It was moved here.
+    MovedTo(RelPath, Option<usize>),
+    /// Both halves of one rename, which may have been reported one by one before.
+    Moved(RelPath, RelPath, Option<usize>),
+    /// The root itself.
+    Root,
+}
+
+/// Hears events and passes them on.
+pub(super) struct Ear {
+    root: PathBuf,
+    sink: mpsc::Sender<RawEvent>,
+    state: Arc<WatchState>,
+    is_overflowing: AtomicBool,
+}
+
+impl Ear {
+    pub(super) fn new(root: &Path, sink: mpsc::Sender<RawEvent>, state: Arc<WatchState>) -> Self {
+        Ear { root: root.to_path_buf(), sink, state, is_overflowing: AtomicBool::new(false) }
+    }
+
+    /// Takes what `notify` reports. Runs on its thread and never waits.
+    pub(super) fn hear(&self, report: notify::Result<Event>) {
+        let event = match report {
+            Ok(event) => event,
+            Err(error) => {
+                self.state.want_crawl();
+                return self.state.report(format!("events: {error}"));
+            }
+        };
+        if event.need_rescan() {
+            self.state.count_overflow();
+            self.state.want_crawl();
+            return;
+        }
+        for raw in translate(&self.root, &event) {
+            self.pass_on(raw);
+        }
+    }
+
+    /// The channel has room again.
+    pub(super) fn drained(&self) {
+        self.is_overflowing.store(false, Ordering::Release);
+    }
+
+    fn pass_on(&self, raw: RawEvent) {
+        self.state.noticed(1);
+        if self.sink.try_send(raw).is_ok() {
+            return;
+        }
+        if !self.is_overflowing.swap(true, Ordering::AcqRel) {
+            self.state.count_overflow();
+        }
+        self.state.want_crawl();
+        self.state.handed_on(1);
+    }
+}
+
+/// The paths of the project that an event is about. Reading is no event.
+pub(super) fn translate(root: &Path, event: &Event) -> Vec<RawEvent> {
+    let make: fn(RelPath, Option<usize>) -> RawEvent = match event.kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
+            |path, _| RawEvent::Changed(path)
+        }
+        EventKind::Access(_) => return Vec::new(),
+        EventKind::Remove(_) => |path, _| RawEvent::Gone(path),
+        EventKind::Modify(ModifyKind::Metadata(_)) => |path, _| RawEvent::Touched(path),
+        EventKind::Modify(ModifyKind::Name(RenameMode::From)) => RawEvent::MovedFrom,
+        EventKind::Modify(ModifyKind::Name(RenameMode::To)) => RawEvent::MovedTo,
+        EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => {
+            return translate_both(root, event);
+        }
+        _ => |path, _| RawEvent::Changed(path),
+    };
+    let tracker = event.attrs.tracker();
+    let paths = event.paths.iter().filter_map(|path| relative(root, path));
+    paths
+        .map(|path| if path.as_str().is_empty() { RawEvent::Root } else { make(path, tracker) })
+        .collect()
+}
+
+fn translate_both(root: &Path, event: &Event) -> Vec<RawEvent> {
+    let mut halves = event.paths.iter().map(|path| relative(root, path));
+    match (halves.next().flatten(), halves.next().flatten()) {
+        (Some(from), Some(to)) => vec![RawEvent::Moved(from, to, event.attrs.tracker())],
+        (Some(from), None) => vec![RawEvent::Gone(from)],
+        (None, Some(to)) => vec![RawEvent::Changed(to)],
+        (None, None) => Vec::new(),
+    }
+}
+
+/// The path below the root. Names that are not text are counted by the crawl, and cannot be documents.
+fn relative(root: &Path, path: &Path) -> Option<RelPath> {
+    path.strip_prefix(root).ok()?.to_str().map(RelPath::new)
+}
+
+/// Holds the watches.
+pub(super) struct Listener {
+    watcher: Mutex<RecommendedWatcher>,
+    /// What has a watch, as of the last walk of everything.
+    watched: Mutex<FxHashSet<PathBuf>>,
+}
+
+impl Listener {
+    /// Opens the system's event queue. The error says why not, for a person.
+    pub(super) fn start(ear: Arc<Ear>) -> Result<Self, String> {
+        if sys::fail::number("watch.instances") == Some(0) {
+            let none_left = io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error());
+            return Err(why(&notify::Error::io(none_left)));
+        }
+        let config = Config::default().with_follow_symlinks(false);
+        let watcher = RecommendedWatcher::new(move |report| ear.hear(report), config);
+        let watcher = watcher.map_err(|error| why(&error))?;
+        Ok(Listener { watcher: Mutex::new(watcher), watched: Mutex::default() })
+    }
+
+    /// Watches one folder, or one symlinked file. What is gone or may not be read is not an error here: the
+    /// walk that asks will find out by itself.
+    pub(super) fn watch(&self, path: &Path) -> Result<(), String> {
+        let is_new = !lock(&self.watched).contains(path);
+        let limit = sys::fail::number("watch.limit");
+        if is_new && limit.is_some_and(|limit| self.n_watched() as u64 >= limit) {
+            return Err(why(&notify::Error::new(ErrorKind::MaxFilesWatch)));
+        }
+        match lock(&self.watcher).watch(path, RecursiveMode::NonRecursive) {
+            Err(error) if !is_absent(&error) => return Err(why(&error)),
+            Err(_) => {}
+            Ok(()) if is_new => {
+                lock(&self.watched).insert(path.to_path_buf());
+            }
+            Ok(()) => {}
+        }
+        Ok(())
+    }
+
+    /// How many paths have a watch.
+    pub(super) fn n_watched(&self) -> usize {
+        lock(&self.watched).len()
+    }
+
+    /// Forgets the paths that are gone: the system has dropped their watches.
+    pub(super) fn forget_gone(&self) {
+        lock(&self.watched).retain(|path| path.symlink_metadata().is_ok());
+    }
+}
+
+fn is_absent(error: &notify::Error) -> bool {
+    match &error.kind {
+        ErrorKind::PathNotFound => true,
+        ErrorKind::Io(error) => matches!(
+            error.kind(),
+            io::ErrorKind::NotFound
+                | io::ErrorKind::NotADirectory
+                | io::ErrorKind::PermissionDenied
+                | io::ErrorKind::InvalidFilename
+        ),
+        _ => false,
+    }
+}
+
+fn why(error: &notify::Error) -> String {
+    match &error.kind {
+        ErrorKind::MaxFilesWatch => format!(
+            "too many folders to watch{}; hint: raise `fs.inotify.max_user_watches`",
+            limit_shown("max_user_watches")
+        ),
+        ErrorKind::Io(error) if error.raw_os_error() == Some(TOO_MANY_FILES) => format!(
+            "too many programs watch files{}; hint: raise `fs.inotify.max_user_instances`",
+            limit_shown("max_user_instances")
+        ),
+        _ => format!("no events: {error}"),
+    }
+}
+
+/// What the system says when the number of event queues is reached.
+const TOO_MANY_FILES: i32 = rustix::io::Errno::MFILE.raw_os_error();
+
+fn limit_shown(name: &str) -> String {
+    let limit = std::fs::read_to_string(format!("/proc/sys/fs/inotify/{name}"));
+    limit.map(|limit| format!(" (the system allows {})", limit.trim())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use notify::event::{CreateKind, DataChange, Flag, MetadataKind, RemoveKind};
+
+    fn event(kind: EventKind, paths: &[&str]) -> Event {
+        let event = Event::new(kind).set_tracker(7);
+        paths.iter().fold(event, |event, path| event.add_path(path.into()))
+    }
+
+    #[test]
+    fn events_become_paths_of_the_project() {
+        let name = |mode| EventKind::Modify(ModifyKind::Name(mode));
+        let events = [
+            event(EventKind::Create(CreateKind::File), &["/p/a.md"]),
+            event(EventKind::Modify(ModifyKind::Data(DataChange::Any)), &["/p/d/a.md"]),
+            event(EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any)), &["/p/a.md"]),
+            event(EventKind::Access(AccessKind::Open(AccessMode::Any)), &["/p/a.md"]),
+            event(EventKind::Access(AccessKind::Close(AccessMode::Write)), &["/p/a.md"]),
+            event(EventKind::Remove(RemoveKind::File), &["/p/a.md"]),
+            event(EventKind::Remove(RemoveKind::Folder), &["/p"]),
+            event(name(RenameMode::From), &["/p/a.md"]),
+            event(name(RenameMode::To), &["/p/b.md"]),
+            event(name(RenameMode::Both), &["/p/a.md", "/p/b.md"]),
+            event(name(RenameMode::Both), &["/p/a.md", "/elsewhere/b.md"]),
+            event(EventKind::Any, &["/elsewhere/a.md"]),
+        ];
+        let out: Vec<String> = events
+            .iter()
+            .map(|event| {
+                let raws = translate(Path::new("/p"), event);
+                let raws: Vec<String> = raws.iter().map(|raw| format!("{raw:?}")).collect();
+                raws.join(" ").replace("RelPath", "") + "\n"
+            })
+            .collect();
+        expect![[r#"
+            Changed(("a.md"))
+            Changed(("d/a.md"))
+            Touched(("a.md"))
+
+            Changed(("a.md"))
+            Gone(("a.md"))
+            Root
+            MovedFrom(("a.md"), Some(7))
+            MovedTo(("b.md"), Some(7))
+            Moved(("a.md"), ("b.md"), Some(7))
+            Gone(("a.md"))
+
+        "#]]
+        .assert_eq(&out.concat());
+    }
+
+    #[test]
+    fn an_overflow_of_either_queue_wants_a_crawl() {
+        let state = Arc::new(WatchState::default());
+        let (sink, mut raw) = mpsc::channel(2);
+        let ear = Ear::new(Path::new("/p"), sink, state.clone());
+        let change = || Ok(event(EventKind::Create(CreateKind::File), &["/p/a.md"]));
+        ear.hear(change());
+        ear.hear(change());
+        assert_eq!((state.n_pending(), state.is_crawling()), (2, false));
+        ear.hear(change());
+        ear.hear(change());
+        assert_eq!((state.n_pending(), state.view().n_overflows), (3, 1));
+        state.crawl_done(state.begin_wanted().expect("a crawl is wanted").number);
+        ear.drained();
+        assert!(raw.try_recv().is_ok() && raw.try_recv().is_ok());
+        state.handed_on(2);
+        assert!(state.is_settled());
+        ear.hear(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+        assert_eq!((state.n_pending(), state.view().n_overflows), (1, 2));
+        assert!(state.is_crawling());
+    }
+}

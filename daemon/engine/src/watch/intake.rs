@@ -1,0 +1,443 @@
+//! Intake: looks at one path and says what it has become.
+//!
+//! In: a path somebody has reason to look at. Out: an item for the belt, or why there is none.
+//! Invariants: an event or a crawl is only a reason to look; what counts is what lies there when it is read.
+//! Looks at one path take turns, and a generation is given in that turn after the file was read, so a higher
+//! generation never carries an older content. Nothing is removed while the root is missing or another than
+//! before. No file is read that is not a regular one, not let through by the rules, or larger than the limit.
+//! Not here: when to look (`settle.rs`, `crawl.rs`), or putting the item on the belt (`interactive.rs`,
+//! `bulk.rs`).
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
+
+use confine::{Content, Error, Kind, Meta, Root};
+
+use super::crawl::Found;
+use super::links::{Ground, follow_all, reason_of};
+use super::origin::{Claims, Origin};
+use super::read::{Stat, read, read_regular};
+use super::rules::{Rules, SkipReason, Verdict};
+use super::sent::{KnownFile, KnownFiles, Sent, Was};
+use super::state::{FileEventKind, WatchState, lock};
+use super::turns::Turns;
+use crate::belt::Budget;
+use config::settings::{Privacy, Watch};
+use formats::Parsing;
+use model::parcel::SourceDoc;
+use model::terms::{ContentHash, FileVersion, Generation, Lane, RelPath};
+use model::{DocFault, Item, Ticket};
+
+/// The watcher's name in faults and `status`.
+const STAGE: &str = "watch";
+
+/// A file read this soon after its modification time may change again without changing that time,
+/// milliseconds. The coarsest file system in use (FAT) counts in steps of two seconds.
+const RACY_MS: u64 = 2_000;
+
+/// How often a look starts anew because the rules changed under it.
+const MAX_TRIES: usize = 8;
+
+/// A reason to look at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ask {
+    /// Where.
+    pub path: RelPath,
+    /// Where it was before, when both halves of a rename were seen.
+    pub moved_from: Option<RelPath>,
+    /// The lane its item will ride in.
+    pub lane: Lane,
+    /// True to send the content although it is unchanged.
+    pub is_forced: bool,
+    /// True when size and time are enough to call a file unchanged; events know better.
+    pub trusts_stat: bool,
+}
+
+/// What a look gave.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one is alive at a time, and most are items")]
+pub(super) enum Look {
+    /// Something for the belt.
+    Item(Item<SourceDoc>),
+    /// The content is what was sent last.
+    Unchanged,
+    /// Not a file to be read, and none that was.
+    Skipped(SkipReason),
+    /// It is gone, but so is the root: nothing is removed.
+    Held,
+}
+
+/// What lies at a path.
+enum Seen {
+    Gone(SkipReason),
+    Trouble(DocFault, FileVersion),
+    SameStat,
+    Content(Content),
+}
+
+/// Looks at paths.
+pub(super) struct Intake {
+    /// Where the project lies.
+    pub ground: Ground,
+    /// Which files are read, and when.
+    pub settings: Watch,
+    /// What may be read in spite of its name.
+    pub privacy: Privacy,
+    /// The bytes that may be on the belt; whoever looks waits for room before.
+    pub budget: Arc<Budget>,
+    /// Where documents are parsed.
+    pub parsing: Parsing,
+    rules: RwLock<Arc<Rules>>,
+    pub(super) known: Arc<dyn KnownFiles>,
+    pub(super) sent: Sent,
+    pub(super) claims: Claims,
+    turns: Turns,
+    generation: AtomicU64,
+    root_identity: Mutex<Option<(u64, u64)>>,
+    state: Arc<WatchState>,
+    now_ms: fn() -> i64,
+}
+
+impl Intake {
+    /// Starts at generation 1 and at the beginning of 1970; see [`Intake::starting_at`].
+    pub(super) fn new(
+        ground: Ground,
+        settings: Watch,
+        known: Arc<dyn KnownFiles>,
+        state: Arc<WatchState>,
+    ) -> Self {
+        let rules = Arc::new(Rules::new(&ground.root, &settings));
+        Intake {
+            ground,
+            settings,
+            privacy: Privacy::default(),
+            budget: Budget::new(u64::MAX),
+            parsing: Parsing::InProcess,
+            rules: RwLock::new(rules),
+            known,
+            sent: Sent::default(),
+            claims: Claims::default(),
+            turns: Turns::default(),
+            generation: AtomicU64::new(1),
+            root_identity: Mutex::new(None),
+            state,
+            now_ms: || 0,
+        }
+    }
+
+    /// Sets the first generation and the clock (milliseconds since 1970).
+    pub(super) fn starting_at(mut self, first: Generation, now_ms: fn() -> i64) -> Self {
+        self.generation = AtomicU64::new(first.0);
+        self.now_ms = now_ms;
+        self
+    }
+
+    /// Sets where documents are parsed; without it, here.
+    pub(super) fn parsing_in(mut self, parsing: Parsing) -> Self {
+        self.parsing = parsing;
+        self
+    }
+
+    /// Sets the budget; without it, there is no bound.
+    pub(super) fn within(mut self, budget: Arc<Budget>) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// Sets what may be read in spite of its name; without it, nothing.
+    pub(super) fn allowing(mut self, privacy: Privacy) -> Self {
+        self.privacy = privacy;
+        self.renew_rules();
+        self
+    }
+
+    /// The rules in force.
+    pub(super) fn rules(&self) -> Arc<Rules> {
+        self.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts new rules in force and gives them. A look that began under the old ones has ended or starts anew,
+    /// so whoever compares after this call sees what it gave.
+    pub(super) fn renew_rules(&self) -> Arc<Rules> {
+        let rules = Rules::new(&self.ground.root, &self.settings);
+        let rules = Arc::new(rules.allowing(&self.privacy.allow_paths));
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = rules.clone();
+        rules
+    }
+
+    /// Looks at a path. Reads the file; may wait for another look at the same path.
+    pub(super) fn look(&self, ask: &Ask) -> Look {
+        let _turn = self.turns.take(&ask.path);
+        for _ in 0..MAX_TRIES {
+            let rules = self.rules();
+            let seen = self.examine(ask, &rules);
+            // Held until the end, so that new rules wait for what the old ones have decided.
+            let current = self.rules.read().unwrap_or_else(PoisonError::into_inner);
+            if Arc::ptr_eq(&rules, &current) {
+                return self.conclude(ask, seen);
+            }
+        }
+        // The rules change faster than a file can be read: the next crawl looks again.
+        self.state.want_crawl();
+        self.conclude(ask, self.examine(ask, &self.rules()))
+    }
+
+    /// True when a file as a crawl found it must be looked at more closely.
+    pub(super) fn differs(&self, found: &Found) -> bool {
+        self.sent.differs(found, &*self.known, Instant::now())
+    }
+
+    /// True when what was sent last of a path is not what is known of it.
+    pub(super) fn is_on_its_way(&self, path: &RelPath) -> bool {
+        self.sent.is_on_its_way(path, &*self.known)
+    }
+
+    /// What was sent will not arrive.
+    pub(super) fn forget_sent(&self) {
+        self.sent.forget();
+    }
+
+    /// True when a file's bytes are not those that were sent or are known last. Reads it.
+    pub(super) fn differs_in_content(&self, found: &Found) -> bool {
+        let limit = self.settings.max_bytes_of(&found.path.extension());
+        let Ok(root) = self.ground.open() else { return false };
+        let read = read_regular(&root, found.path.as_str(), limit);
+        let Ok(Some(file)) = read else { return false };
+        match self.sent.expected(&found.path, &*self.known) {
+            Some(Was::Present(before)) => before.hash != ContentHash::of(&file.bytes),
+            _ => false,
+        }
+    }
+
+    /// True when the path was sent or is known, and not removed again.
+    pub(super) fn expects(&self, path: &RelPath) -> bool {
+        matches!(self.sent.expected(path, &*self.known), Some(Was::Present(_) | Was::Faulted(_)))
+    }
+
+    /// Every path below a folder that was sent or is known, sorted.
+    pub(super) fn expected_under(&self, folder: &str) -> Vec<RelPath> {
+        let mut paths = self.known.paths_under(folder);
+        paths.extend(self.sent.paths_under(folder));
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+
+    /// The device and inode the root had when it was last seen to be sound.
+    pub(super) fn root_identity(&self) -> Option<(u64, u64)> {
+        *lock(&self.root_identity)
+    }
+
+    /// The root was seen to be sound.
+    pub(super) fn set_root_identity(&self, identity: Option<(u64, u64)>) {
+        *lock(&self.root_identity) = identity;
+    }
+
+    fn examine(&self, ask: &Ask, rules: &Rules) -> Seen {
+        let path = ask.path.as_str();
+        if let Verdict::Skip(reason) = rules.verdict(path, false) {
+            return Seen::Gone(reason);
+        }
+        let root = match self.ground.open() {
+            Ok(root) => root,
+            Err(error) => return absent_or_trouble(path, &error.into()),
+        };
+        let found = match root.find(path) {
+            Ok(found) => found,
+            Err(error) if error.leads_out() => return Seen::Gone(led_out(&root, rules, path)),
+            Err(error) => return absent_or_trouble(path, &error),
+        };
+        if found.real != path
+            && let Err(reason) = follow_all(&root, rules, path)
+        {
+            return Seen::Gone(reason);
+        }
+        match found.meta.kind {
+            Kind::File => self.examine_file(ask, rules, &found),
+            Kind::Folder => Seen::Gone(SkipReason::Missing),
+            Kind::Link | Kind::Other => Seen::Gone(SkipReason::NotAFile),
+        }
+    }
+
+    fn examine_file(&self, ask: &Ask, rules: &Rules, found: &confine::Found) -> Seen {
+        let path = ask.path.as_str();
+        let stat = Stat::of(&found.meta);
+        if stat.n_bytes > rules.max_bytes_of(path) {
+            return Seen::Gone(SkipReason::TooLarge);
+        }
+        let version = version_of(&found.meta);
+        if self.is_given_up(ask, &version) {
+            return Seen::SameStat;
+        }
+        if ask.trusts_stat && !ask.is_forced {
+            let found = Found { path: ask.path.clone(), stat };
+            if !self.differs(&found) {
+                return Seen::SameStat;
+            }
+        }
+        sys::fail::point("watch.read");
+        let content = read(found, path, rules.max_bytes_of(path));
+        sys::fail::point("watch.have");
+        match content {
+            Ok(Some(file)) if file.is_cut => Seen::Gone(SkipReason::TooLarge),
+            Ok(Some(file)) => Seen::Content(file),
+            Ok(None) => Seen::Gone(SkipReason::NotAFile),
+            Err(error) => trouble_with(version, absent_or_trouble(path, &error)),
+        }
+    }
+
+    fn conclude(&self, ask: &Ask, seen: Seen) -> Look {
+        match seen {
+            Seen::Gone(reason) => self.conclude_gone(ask, reason),
+            Seen::Trouble(fault, version) => {
+                self.state.judged(&ask.path, None);
+                let ticket = self.ticket(ask, version, None);
+                let stat = Stat { n_bytes: version.n_bytes, mtime_ms: version.mtime_ms };
+                self.sent.put(&ask.path, Was::Faulted(stat), false, &*self.known);
+                Look::Item(Item::Faulted(ticket, fault))
+            }
+            Seen::SameStat => {
+                self.state.judged(&ask.path, None);
+                Look::Unchanged
+            }
+            Seen::Content(file) => self.conclude_content(ask, file),
+        }
+    }
+
+    fn conclude_gone(&self, ask: &Ask, reason: SkipReason) -> Look {
+        let is_expected = self.expects(&ask.path);
+        if is_expected && reason == SkipReason::Missing && !self.may_remove() {
+            return Look::Held;
+        }
+        self.state.judged(&ask.path, Some(reason));
+        if !is_expected {
+            return Look::Skipped(reason);
+        }
+        let ticket = self.ticket(ask, FileVersion::default(), None);
+        self.state.happened((self.now_ms)(), FileEventKind::Deleted, &ask.path);
+        self.sent.put(&ask.path, Was::Absent, false, &*self.known);
+        Look::Item(Item::Removed(ticket))
+    }
+
+    fn conclude_content(&self, ask: &Ask, file: Content) -> Look {
+        self.state.judged(&ask.path, None);
+        let hash = ContentHash::of(&file.bytes);
+        let n_bytes = file.meta.n_bytes;
+        let now = KnownFile { hash, mtime_ms: file.meta.mtime_ms, n_bytes };
+        let version = FileVersion { hash: Some(hash), mode: 0, mtime_ms: now.mtime_ms, n_bytes };
+        let is_racy = (self.now_ms)().abs_diff(now.mtime_ms) < RACY_MS;
+        let expected = self.sent.expected(&ask.path, &*self.known);
+        if let Some(Was::Present(before)) = expected
+            && before.hash == hash
+            && day_of(before.mtime_ms) == day_of(now.mtime_ms)
+            && !ask.is_forced
+        {
+            if before != now || is_racy || self.sent.is_racy(&ask.path) {
+                self.sent.put(&ask.path, Was::Present(now), is_racy, &*self.known);
+            }
+            return Look::Unchanged;
+        }
+        if self.is_given_up(ask, &version) {
+            return Look::Unchanged;
+        }
+        self.adopt_root();
+        let mut ticket = self.ticket(ask, version, self.origin(ask, hash, expected));
+        let kind = match expected {
+            // It is read again, because somebody asked for that or its day is another.
+            Some(Was::Present(before)) if before.hash == hash => None,
+            Some(Was::Present(_)) => Some(FileEventKind::Modified),
+            _ if ticket.moved_from.is_some() => Some(FileEventKind::Moved),
+            _ => Some(FileEventKind::Created),
+        };
+        if let Some(kind) = kind {
+            self.state.happened((self.now_ms)(), kind, &ask.path);
+        }
+        ticket.weight = self.budget.take(ask.lane, file.bytes.len());
+        self.sent.put(&ask.path, Was::Present(now), is_racy, &*self.known);
+        let bytes: Arc<[u8]> = file.bytes.into();
+        let pass = self.known.pass_of(ticket.moved_from.as_ref().unwrap_or(&ask.path));
+        let doc = SourceDoc { path: ask.path.clone(), bytes, hash, mtime_ms: now.mtime_ms, pass };
+        Look::Item(Item::Document(ticket, doc))
+    }
+
+    /// True when a crawl leaves a file alone that failed again and again and has not changed since.
+    fn is_given_up(&self, ask: &Ask, version: &FileVersion) -> bool {
+        ask.trusts_stat && !ask.is_forced && self.known.is_given_up(&ask.path, version)
+    }
+
+    fn ticket(&self, ask: &Ask, version: FileVersion, origin: Option<Origin>) -> Ticket {
+        let is_exchange = origin.as_ref().is_some_and(|origin| origin.is_exchange);
+        Ticket {
+            path: ask.path.clone(),
+            generation: Generation(self.generation.fetch_add(1, Ordering::SeqCst)),
+            lane: ask.lane,
+            moved_from: origin.map(|origin| origin.from),
+            is_exchange,
+            is_forced: ask.is_forced,
+            version,
+            n_behind: 0,
+            weight: Default::default(),
+        }
+    }
+
+    fn may_remove(&self) -> bool {
+        let now = self.ground.identity();
+        now.is_some() && now == self.root_identity()
+    }
+
+    /// A root that was empty at the start is sound once a file of it has been read.
+    fn adopt_root(&self) {
+        let mut root_identity = lock(&self.root_identity);
+        if root_identity.is_none() {
+            *root_identity = self.ground.identity();
+        }
+    }
+}
+
+/// The UTC day of a modification time. A document that states no date is of this day, so it is not the same document
+/// on another day, though its bytes are.
+fn day_of(mtime_ms: i64) -> i64 {
+    mtime_ms.div_euclid(24 * 3600 * 1000)
+}
+
+fn absent_or_trouble(path: &str, error: &Error) -> Seen {
+    match error {
+        Error::Dangling | Error::Endless => Seen::Gone(reason_of(error)),
+        error if error.is_missing() => Seen::Gone(SkipReason::Missing),
+        error => Seen::Trouble(fault_of(path, error), FileVersion::default()),
+    }
+}
+
+/// Why a path that leads out is not read. Only the link itself is named to a person: names of what lies behind one that
+/// a person did not mean are nobody's business.
+fn led_out(root: &Root, rules: &Rules, path: &str) -> SkipReason {
+    match root.look(path) {
+        Ok(_) => follow_all(root, rules, path).err().unwrap_or(SkipReason::OutsideLink),
+        Err(_) => SkipReason::Outside,
+    }
+}
+
+/// A file by its looks; its content is not known yet.
+fn version_of(meta: &Meta) -> FileVersion {
+    let Stat { n_bytes, mtime_ms } = Stat::of(meta);
+    FileVersion { hash: None, mode: meta.mode, mtime_ms, n_bytes }
+}
+
+fn trouble_with(version: FileVersion, seen: Seen) -> Seen {
+    match seen {
+        Seen::Trouble(fault, _) => Seen::Trouble(fault, version),
+        seen => seen,
+    }
+}
+
+fn fault_of(path: &str, error: &Error) -> DocFault {
+    let hint = match error {
+        Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            "; hint: let the daemon's user read the file and search its folder"
+        }
+        _ => "; it is tried again later",
+    };
+    DocFault::transient(STAGE, format!("`{path}` cannot be read: {error}{hint}"))
+}

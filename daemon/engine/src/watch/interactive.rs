@@ -1,0 +1,325 @@
+//! The event side: from raw events to items in the interactive lane.
+//!
+//! In: raw events, folders walked, changes that a poll found. Out: items, and what is too much at once to the
+//! inbox of the bulk side.
+//! Invariants: this task waits for no bulk work: while the interactive lane is full it still takes events; a
+//! folder is walked beside it; everything it holds is counted as pending.
+//! Not here: the opening crawl and rescans (`crawler.rs`), or the bulk lane (`bulk.rs`).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashSet;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::Shared;
+use super::burst::{Burst, Settled};
+use super::crawl::Crawl;
+use super::digest::{Halves, Hint, digest, expand, walk};
+use super::events::RawEvent;
+use super::intake::{Ask, Look};
+use super::pair::join_settled;
+use super::settle::{SettledChange, Settler};
+use super::state::stopped;
+use model::Item;
+use model::parcel::SourceDoc;
+use model::terms::{Lane, RelPath};
+
+/// The part of the quiet time by which a change may settle early, with another.
+const TOGETHER: u64 = 10;
+
+/// Raw events digested at once.
+const MAX_BATCH: usize = 512;
+
+type Walked = Vec<(RelPath, Vec<Hint>, Crawl)>;
+
+/// What reaches the event side.
+pub(super) struct Inward {
+    /// From the system.
+    pub raw: mpsc::Receiver<RawEvent>,
+    /// From a poll: few, and already quiet; each counted as pending.
+    pub polled: mpsc::UnboundedReceiver<Vec<SettledChange>>,
+    /// The sign to stop.
+    pub stop: watch::Receiver<bool>,
+}
+
+/// Runs until the sign to stop, or until nobody takes items any more.
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    lane: mpsc::Sender<Item<SourceDoc>>,
+    mut inward: Inward,
+) {
+    let mut side = EventSide::new(shared.clone());
+    let mut batch = Vec::with_capacity(MAX_BATCH);
+    loop {
+        side.start_walk();
+        let due = side.settler.next_due();
+        let wake_at = tokio::time::Instant::from_std(due.unwrap_or_else(Instant::now));
+        tokio::select! {
+            () = stopped(&mut inward.stop) => break,
+            n_raw = inward.raw.recv_many(&mut batch, MAX_BATCH) => {
+                if n_raw == 0 {
+                    break;
+                }
+                side.take_raw(std::mem::take(&mut batch)).await;
+            }
+            Some(changes) = inward.polled.recv() => side.take_polled(changes),
+            walked = joined(&mut side.walking), if side.walking.is_some() => side.take_walked(walked),
+            () = tokio::time::sleep_until(wake_at), if due.is_some() => side.take_due().await,
+            permit = room(&shared, &lane), if !side.outbox.is_empty() => match permit {
+                Ok(permit) => side.send_one(permit).await,
+                Err(_) => break,
+            },
+        }
+    }
+}
+
+/// Waits until the next file may be read and will find a place in the lane.
+async fn room<'a>(
+    shared: &Shared,
+    lane: &'a mpsc::Sender<Item<SourceDoc>>,
+) -> Result<mpsc::Permit<'a, Item<SourceDoc>>, mpsc::error::SendError<()>> {
+    shared.intake.budget.room(Lane::Interactive).await;
+    lane.reserve().await
+}
+
+/// Waits for a walk that runs; never ends without one.
+async fn joined(walking: &mut Option<JoinHandle<Walked>>) -> Option<Walked> {
+    match walking {
+        Some(handle) => handle.await.ok(),
+        None => std::future::pending().await,
+    }
+}
+
+struct EventSide {
+    shared: Arc<Shared>,
+    settler: Settler,
+    burst: Burst,
+    halves: Halves,
+    /// Changes to look at, in order; a path is in it once.
+    outbox: VecDeque<SettledChange>,
+    queued: FxHashSet<RelPath>,
+    /// Folders to walk next, each with the path it had before.
+    to_walk: BTreeMap<RelPath, Option<RelPath>>,
+    walking: Option<JoinHandle<Walked>>,
+    /// What was counted as pending for all of the above.
+    n_counted: usize,
+}
+
+impl EventSide {
+    fn new(shared: Arc<Shared>) -> Self {
+        let debounce = Duration::from_millis(shared.intake.settings.debounce_ms);
+        EventSide {
+            shared,
+            settler: Settler::new(debounce),
+            burst: Burst::default(),
+            halves: Halves::default(),
+            outbox: VecDeque::new(),
+            queued: FxHashSet::default(),
+            to_walk: BTreeMap::new(),
+            walking: None,
+            n_counted: 0,
+        }
+    }
+
+    async fn take_raw(&mut self, batch: Vec<RawEvent>) {
+        let n_raw = batch.len();
+        self.shared.ear.drained();
+        let shared = self.shared.clone();
+        let mut halves = std::mem::take(&mut self.halves);
+        let work = spawn_blocking(move || {
+            let hints = digest(batch, &mut halves, &shared.intake, &shared.state);
+            (hints, halves)
+        });
+        match work.await {
+            Ok((hints, halves)) => {
+                self.halves = halves;
+                self.take_hints(hints);
+            }
+            Err(error) => self.lost_track(&error.to_string()),
+        }
+        self.recount();
+        self.shared.state.handed_on(n_raw);
+    }
+
+    fn take_hints(&mut self, hints: Vec<Hint>) {
+        let now = Instant::now();
+        for hint in hints {
+            match hint {
+                Hint::Changed(path) => self.settler.note(&path, now),
+                Hint::Renamed { from, to } => self.settler.note_rename(&from, &to, now),
+                Hint::Walk { folder, moved_from } => {
+                    let old = self.to_walk.entry(folder).or_default();
+                    *old = moved_from.or_else(|| old.take());
+                }
+            }
+        }
+    }
+
+    fn start_walk(&mut self) {
+        if self.walking.is_some() || self.to_walk.is_empty() {
+            return;
+        }
+        let mut folders: Vec<(RelPath, Option<RelPath>)> = Vec::new();
+        for (folder, moved_from) in std::mem::take(&mut self.to_walk) {
+            // A folder below the one before is walked with it, unless it was somewhere else.
+            let is_covered = folders.last().is_some_and(|(above, _)| {
+                let rest = folder.as_str().strip_prefix(above.as_str());
+                moved_from.is_none() && rest.is_some_and(|rest| rest.starts_with('/'))
+            });
+            if !is_covered {
+                folders.push((folder, moved_from));
+            }
+        }
+        let shared = self.shared.clone();
+        self.walking = Some(spawn_blocking(move || {
+            let listener = shared.listener();
+            let walk_one = |(folder, moved_from): (RelPath, Option<RelPath>)| {
+                let (at, mut missed) = ((&folder, moved_from.as_ref()), Vec::new());
+                let (hints, found) = walk(&shared.intake, listener.as_deref(), at, &mut missed);
+                shared.poll_instead(&folder, missed);
+                (folder, hints, found)
+            };
+            folders.into_iter().map(walk_one).collect()
+        }));
+        self.recount();
+    }
+
+    fn take_walked(&mut self, walked: Option<Walked>) {
+        self.walking = None;
+        match walked {
+            Some(walked) => {
+                for (folder, hints, found) in walked {
+                    self.shared.state.add_unreadable(folder.as_str(), &found.unreadable);
+                    self.take_hints(hints);
+                }
+            }
+            None => self.lost_track("a walk was stopped"),
+        }
+        self.recount();
+    }
+
+    fn take_polled(&mut self, changes: Vec<SettledChange>) {
+        let n_polled = changes.len();
+        changes.into_iter().for_each(|change| self.enqueue(change));
+        self.recount();
+        self.shared.state.handed_on(n_polled);
+    }
+
+    async fn take_due(&mut self) {
+        // What was changed together settles together: a tool that moves a file by writing it anew needs moments for it.
+        let together = Duration::from_millis(self.shared.intake.settings.debounce_ms / TOGETHER);
+        let now = Instant::now();
+        let (held, changes): (Vec<_>, Vec<_>) = self
+            .settler
+            .due(now + together)
+            .into_iter()
+            .partition(|it| it.moved_from.is_none() && self.shared.held.holds(&it.path));
+        held.iter().for_each(|it| self.settler.note(&it.path, now));
+        let shared = self.shared.clone();
+        let work = spawn_blocking(move || {
+            let listener = shared.listener();
+            let changes = expand(changes, &shared.intake, &shared.state, listener.as_deref());
+            let changes = join_settled(changes, &shared.intake);
+            changes.into_iter().map(|it| (shared.intake.n_bytes(&it.0.path), it)).collect()
+        });
+        match work.await {
+            Ok(changes) => self.take_settled(changes),
+            Err(error) => self.lost_track(&error.to_string()),
+        }
+        self.recount();
+    }
+
+    /// Takes changes, each with the size of its file and whether it is known.
+    fn take_settled(&mut self, changes: Vec<(u64, (SettledChange, bool))>) {
+        let settled: Vec<Settled<'_>> = changes
+            .iter()
+            .map(|(n_bytes, (change, is_known))| Settled {
+                folder: change.path.folder(),
+                is_known: *is_known,
+                n_bytes: *n_bytes,
+            })
+            .collect();
+        let n_unsettled = self.settler.n_unsettled();
+        let go_first = self.burst.choose(&settled, n_unsettled, Instant::now());
+        for ((_, (change, _)), goes_first) in changes.into_iter().zip(go_first) {
+            if goes_first {
+                self.enqueue(change);
+                continue;
+            }
+            self.shared.inbox.push(Ask {
+                path: change.path,
+                moved_from: change.moved_from,
+                lane: Lane::Bulk,
+                is_forced: false,
+                trusts_stat: false,
+            });
+        }
+    }
+
+    fn enqueue(&mut self, change: SettledChange) {
+        if self.queued.insert(change.path.clone()) {
+            return self.outbox.push_back(change);
+        }
+        let Some(from) = change.moved_from else { return };
+        let queued = self.outbox.iter_mut().find(|queued| queued.path == change.path);
+        let replaced = queued.and_then(|queued| queued.moved_from.replace(from));
+        if let Some(path) = replaced {
+            // It is nobody's old name any more, and must still be looked at.
+            self.enqueue(SettledChange { path, moved_from: None });
+        }
+    }
+
+    /// Looks at the next path and sends what it has become.
+    async fn send_one(&mut self, permit: mpsc::Permit<'_, Item<SourceDoc>>) {
+        let Some(change) = self.outbox.pop_front() else { return };
+        self.queued.remove(&change.path);
+        let ask = Ask {
+            path: change.path,
+            moved_from: change.moved_from.clone(),
+            lane: Lane::Interactive,
+            is_forced: false,
+            trusts_stat: false,
+        };
+        let shared = self.shared.clone();
+        let mut old_names = vec![change.moved_from];
+        match spawn_blocking(move || shared.intake.look(&ask)).await {
+            Ok(Look::Item(item)) => {
+                old_names.push(item.ticket().moved_from.clone());
+                sys::fail::point("watch.interactive");
+                permit.send(item);
+            }
+            Ok(Look::Unchanged | Look::Skipped(_) | Look::Held) => {}
+            Err(error) => self.lost_track(&error.to_string()),
+        }
+        for path in old_names.into_iter().flatten() {
+            if self.queued.insert(path.clone()) {
+                // The old name goes right after the new one has come.
+                self.outbox.push_front(SettledChange { path, moved_from: None });
+            }
+        }
+        self.recount();
+    }
+
+    /// Work that cannot be finished is made good by a crawl.
+    fn lost_track(&self, why: &str) {
+        self.shared.state.report(format!("events were lost: {why}"));
+        self.shared.state.want_crawl();
+    }
+
+    /// Counts what is held. Called before the source of it is counted off.
+    fn recount(&mut self) {
+        let n_held = self.settler.n_unsettled()
+            + self.outbox.len()
+            + self.to_walk.len()
+            + usize::from(self.walking.is_some());
+        if n_held > self.n_counted {
+            self.shared.state.noticed(n_held - self.n_counted);
+        } else {
+            self.shared.state.handed_on(self.n_counted - n_held);
+        }
+        self.n_counted = n_held;
+    }
+}

@@ -1,0 +1,349 @@
+//! Watch: everything from the file system to [`SourceDoc`]s on the belt.
+//!
+//! In: a folder, and what is known of its files. Out: each file that should be indexed and is new or
+//! different, as a document; each that no longer should be, as a removal; each that cannot be read, as a
+//! fault.
+//!
+//! ```text
+//! notify ► events ► digest ► settle ► burst ─► outbox ► intake ► interactive lane
+//!                                        └──► inbox ─► intake ► bulk lane
+//!                      crawler ► crawl ────────┘
+//! ```
+//! Three tasks that wait for each other nowhere: events (`interactive.rs`), crawls (`crawler.rs`), bulk
+//! (`bulk.rs`).
+//! Invariants: events and crawls are only reasons to look, so a missed or doubled event costs time, never a
+//! wrong index; generations rise with the age of what was read; a noticed change is pending or on the belt;
+//! nothing is purged that merely cannot be seen; no file is changed.
+//! Not here: what a document says (`normalize`), which generation is newest (`write`), what is known (the
+//! store).
+
+mod bulk;
+mod burst;
+mod crawl;
+mod crawler;
+mod deny;
+mod digest;
+mod events;
+mod filesystem;
+mod held;
+mod intake;
+mod interactive;
+mod links;
+mod origin;
+mod pair;
+mod parts;
+mod read;
+mod rules;
+mod sent;
+mod settle;
+mod state;
+#[cfg(test)]
+mod tests;
+mod turns;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use self::bulk::Inbox;
+use self::events::{Ear, Listener, RAW_CAPACITY};
+use self::held::Held;
+pub use self::held::Hold;
+use self::intake::{Ask, Intake, Look};
+use self::interactive::Inward;
+use self::links::Ground;
+use self::parts::Parts;
+pub use self::rules::{Rules, SkipReason, Verdict};
+pub use self::sent::{KnownFile, KnownFiles, MOST_EQUAL};
+use self::settle::SettledChange;
+use self::state::lock;
+pub use self::state::{FileEvent, FileEventKind, WatchMode, WatchState, WatchView};
+use crate::belt::{Budget, Lanes};
+use config::settings::{Privacy, Watch};
+use formats::Parsing;
+use model::parcel::SourceDoc;
+use model::terms::{Generation, Lane, RelPath};
+use model::{DocFault, Item};
+
+/// What the watcher is started with.
+#[derive(Debug, Clone)]
+pub struct WatchOptions {
+    /// The project's folder.
+    pub root: PathBuf,
+    /// Which files are read, and when.
+    pub settings: Watch,
+    /// Which of them are read although their names are on the deny list.
+    pub privacy: Privacy,
+    /// The first generation to give; above every one that was ever committed.
+    pub first_generation: Generation,
+    /// The time, milliseconds since 1970.
+    pub now_ms: fn() -> i64,
+    /// The bytes that may be on the belt.
+    pub budget: Arc<Budget>,
+    /// Where documents are parsed that may be ones which moved.
+    pub parsing: Parsing,
+}
+
+/// Starts watching; all else is done through the [`WatcherHandle`].
+pub struct Watcher;
+
+impl Watcher {
+    /// Starts the tasks; must be called within a tokio runtime. The opening crawl counts as pending at once.
+    /// `state` must be new: what an earlier watcher left pending in its own would never settle.
+    pub fn spawn(
+        options: WatchOptions,
+        known: Arc<dyn KnownFiles>,
+        belt: Lanes<SourceDoc>,
+        state: Arc<WatchState>,
+    ) -> WatcherHandle {
+        let capacity = sys::fail::number("watch.queue").map(|n| n.max(1) as usize);
+        let (raw_sender, raw) = mpsc::channel(capacity.unwrap_or(RAW_CAPACITY));
+        let (polled_sender, polled) = mpsc::unbounded_channel();
+        let (stop, stopped) = watch::channel(false);
+        let root = std::path::absolute(&options.root).unwrap_or(options.root);
+        let ear = Arc::new(Ear::new(&root, raw_sender, state.clone()));
+        let ground = Ground { root };
+        let intake = Intake::new(ground, options.settings, known, state.clone())
+            .starting_at(options.first_generation, options.now_ms)
+            .within(options.budget)
+            .parsing_in(options.parsing)
+            .allowing(options.privacy);
+        let shared = Arc::new(Shared {
+            intake,
+            inbox: Inbox::new(state.clone()),
+            ear,
+            parts: Parts::default(),
+            listener: Mutex::new(None),
+            polled: polled_sender,
+            belt: Mutex::new(Some(belt.clone())),
+            held: Arc::default(),
+            state,
+        });
+        shared.state.want_crawl();
+        let inward = Inward { raw, polled, stop: stopped.clone() };
+        let tasks = vec![
+            tokio::spawn(interactive::run(shared.clone(), belt.interactive, inward)),
+            tokio::spawn(bulk::run(shared.clone(), belt.bulk, stopped.clone())),
+            tokio::spawn(crawler::run(shared.clone(), stopped)),
+        ];
+        WatcherHandle { life: Arc::new(Life { shared, stop, tasks: Mutex::new(tasks) }) }
+    }
+}
+
+/// What the tasks share.
+struct Shared {
+    intake: Intake,
+    inbox: Inbox,
+    ear: Arc<Ear>,
+    parts: Parts,
+    listener: Mutex<Option<Arc<Listener>>>,
+    polled: mpsc::UnboundedSender<Vec<SettledChange>>,
+    belt: Mutex<Option<Lanes<SourceDoc>>>,
+    held: Arc<Held>,
+    state: Arc<WatchState>,
+}
+
+impl Shared {
+    fn listener(&self) -> Option<Arc<Listener>> {
+        lock(&self.listener).clone()
+    }
+
+    fn set_listener(&self, listener: Option<Arc<Listener>>) {
+        *lock(&self.listener) = listener;
+    }
+
+    fn send_polled(&self, changes: Vec<SettledChange>) {
+        let n_changes = changes.len();
+        self.state.noticed(n_changes);
+        if self.polled.send(changes).is_err() {
+            self.state.handed_on(n_changes);
+        }
+    }
+}
+
+/// What became of one submitted path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Submitted {
+    /// On the belt with this generation, as a document or, if the file is gone, as a removal.
+    Sent(Generation),
+    /// The content is what was sent or committed last.
+    Unchanged,
+    /// Not a file that is indexed.
+    Skipped(SkipReason),
+    /// It could not be read; the fault is on the belt with this generation.
+    Faulted(Generation, DocFault),
+    /// The watcher has stopped.
+    Stopped,
+}
+
+/// Commands to a running watcher. It stops when the last handle is dropped.
+#[derive(Clone)]
+pub struct WatcherHandle {
+    life: Arc<Life>,
+}
+
+struct Life {
+    shared: Arc<Shared>,
+    stop: watch::Sender<bool>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl WatcherHandle {
+    /// The state that `status` shows.
+    pub fn state(&self) -> &Arc<WatchState> {
+        &self.life.shared.state
+    }
+
+    /// Whether a path would be read, by its name and the ignore files as they are now.
+    pub fn verdict(&self, path: &Path, is_dir: bool) -> Verdict {
+        match path.to_str() {
+            Some(path) => self.life.shared.intake.rules().verdict(path, is_dir),
+            None => Verdict::Skip(SkipReason::NotUtf8),
+        }
+    }
+
+    /// Asks for a comparison of all files with what is known; returns at once.
+    pub fn request_rescan(&self) {
+        self.life.shared.state.want_crawl();
+    }
+
+    /// Compares all files with what is known by size and time; with `is_full` by content, which reads them all. Returns
+    /// as [`WatcherHandle::rescan`].
+    pub async fn request(&self, is_full: bool) -> bool {
+        let number = self.life.shared.state.want(is_full);
+        self.life.shared.state.crawled(number, self.life.stop.subscribe()).await
+    }
+
+    /// Compares all files with what is known. When it returns true, every change made before the call is
+    /// pending or on the belt; false when the watcher stops before.
+    pub async fn rescan(&self) -> bool {
+        self.request(false).await
+    }
+
+    /// Reads files now and puts them in the interactive lane, without waiting for events or for quiet. Gives
+    /// for each path, in order, what became of it. Goes on to the end even if the caller stops waiting: what
+    /// has been read must reach the belt.
+    pub async fn submit(&self, paths: Vec<RelPath>, is_forced: bool) -> Vec<Submitted> {
+        let n_paths = paths.len();
+        let shared = self.life.shared.clone();
+        shared.state.noticed(n_paths);
+        let work = tokio::spawn(async move {
+            let mut outcomes = Vec::with_capacity(paths.len());
+            for (idx, path) in paths.into_iter().enumerate() {
+                let n_behind = n_paths - idx - 1;
+                outcomes.push(submit_one(&shared, (path, n_behind), is_forced).await);
+                shared.state.handed_on(1);
+            }
+            outcomes
+        });
+        work.await.unwrap_or_else(|_| vec![Submitted::Stopped; n_paths])
+    }
+
+    /// Files below a folder, and of `others`, that the index does not have as they lie there now: changed, new, gone,
+    /// or on their way; of `named` alone where more than `most` are known there.
+    pub fn changed(
+        &self,
+        folder: &str,
+        (others, named): (&[RelPath], &[RelPath]),
+        most: usize,
+    ) -> Vec<RelPath> {
+        let intake = &self.life.shared.intake;
+        digest::changed(intake, folder, (others, named), most)
+    }
+
+    /// Puts off events of paths for as long as this lives: whoever writes many files and then submits them all wants
+    /// them read once, together.
+    pub fn hold(&self, paths: Vec<RelPath>) -> Hold {
+        self.life.shared.held.hold(paths)
+    }
+
+    /// Forgets what was sent and compares everything with what is known: the index has begun again.
+    pub fn read_all_again(&self) {
+        self.life.shared.intake.forget_sent();
+        self.life.shared.state.want_crawl();
+    }
+
+    /// Puts files into the bulk lane again although they are unchanged. Their content is read anew,
+    /// once for each path however often it is named.
+    pub fn requeue(&self, paths: impl IntoIterator<Item = RelPath>) {
+        // The inbox may be emptied while it is filled: it alone would not notice a repetition.
+        for path in BTreeSet::from_iter(paths) {
+            self.life.shared.inbox.push(again(path));
+        }
+    }
+
+    /// The same, where nothing about the files is new: they are read more closely.
+    pub fn deepen(&self, paths: impl IntoIterator<Item = RelPath>) {
+        for path in BTreeSet::from_iter(paths) {
+            self.life.shared.inbox.push_known(again(path));
+        }
+    }
+
+    /// Stops watching and lets go of the belt. What is pending is found again at the next start.
+    pub async fn stop(&self) {
+        self.life.end();
+        let tasks = std::mem::take(&mut *lock(&self.life.tasks));
+        for task in tasks {
+            // A task that panicked has stopped, too.
+            let _ = task.await;
+        }
+        // A crawl that was under way may have opened the queue again.
+        self.life.shared.set_listener(None);
+        self.life.shared.state.set_mode(WatchMode::Stopped);
+    }
+}
+
+impl Life {
+    fn end(&self) {
+        self.stop.send_replace(true);
+        self.shared.set_listener(None);
+        *lock(&self.shared.belt) = None;
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A reason to read a file again although it is unchanged.
+fn again(path: RelPath) -> Ask {
+    Ask { path, moved_from: None, lane: Lane::Bulk, is_forced: true, trusts_stat: false }
+}
+
+async fn submit_one(
+    shared: &Arc<Shared>,
+    (path, n_behind): (RelPath, usize),
+    is_forced: bool,
+) -> Submitted {
+    let Some(belt) = lock(&shared.belt).clone() else { return Submitted::Stopped };
+    let lane = Lane::Interactive;
+    let ask = Ask { path, moved_from: None, lane, is_forced, trusts_stat: false };
+    shared.intake.budget.room(lane).await;
+    let worker = shared.clone();
+    let mut item = match spawn_blocking(move || worker.intake.look(&ask)).await {
+        Ok(Look::Item(item)) => item,
+        Ok(Look::Unchanged) => return Submitted::Unchanged,
+        Ok(Look::Skipped(reason)) => return Submitted::Skipped(reason),
+        Ok(Look::Held) => return Submitted::Skipped(SkipReason::Missing),
+        Err(_) => return Submitted::Stopped,
+    };
+    item.ticket_mut().n_behind = n_behind;
+    let generation = item.ticket().generation;
+    let old_name = item.ticket().moved_from.clone();
+    let outcome = match &item {
+        Item::Faulted(_, fault) => Submitted::Faulted(generation, fault.clone()),
+        Item::Document(..) | Item::Removed(_) => Submitted::Sent(generation),
+    };
+    sys::fail::point("watch.submit");
+    if belt.interactive.send(item).await.is_err() {
+        return Submitted::Stopped;
+    }
+    let old_name = old_name.map(|path| SettledChange { path, moved_from: None });
+    shared.send_polled(old_name.into_iter().collect());
+    outcome
+}

@@ -1,0 +1,162 @@
+//! Origin: which known document a file was before, told by content.
+//!
+//! In: a path whose file has just been read. Out: the path of the document it is, if that lies elsewhere no more.
+//! Events join the halves of most renames; this finds the others: a move while nobody watched, a move from one file
+//! system to another, two files that changed places.
+//! Invariants: a vanished document is claimed by one file only (ties by path), so that of two copies the second is a
+//! document of its own; what still lies at its own path with its own content is nobody's origin.
+//! Not here: documents that were edited as well (`pair.rs`, within one crawl); which uid follows (the ledger).
+
+use std::sync::Mutex;
+
+use rustc_hash::FxHashMap;
+
+use super::intake::{Ask, Intake};
+use super::sent::{KnownFile, KnownFiles, Was};
+use super::state::lock;
+use model::terms::{ContentHash, RelPath};
+
+/// Claims kept before those are dropped that say no more than what is known.
+const MOST_CLAIMS: usize = 1_024;
+
+/// Where a document was before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// The path.
+    pub from: RelPath,
+    /// True when the document of the new path lies there now.
+    pub is_exchange: bool,
+}
+
+/// Vanished documents that have been found again: the old path, and the new one.
+#[derive(Debug, Default)]
+pub(super) struct Claims(Mutex<Claimed>);
+
+#[derive(Debug, Default)]
+struct Claimed {
+    by_old_path: FxHashMap<RelPath, RelPath>,
+    /// The same, the other way round.
+    by_new_path: FxHashMap<RelPath, RelPath>,
+    /// How many must be kept at the least, from the last time they were looked through.
+    n_needed: usize,
+}
+
+impl Claims {
+    /// Claims the document that was at `from`; false when another file has done so.
+    fn claim(&self, from: &RelPath, path: &RelPath) -> bool {
+        let mut claimed = lock(&self.0);
+        let owner = claimed.by_old_path.entry(from.clone()).or_insert_with(|| path.clone());
+        let is_ours = owner == path;
+        if is_ours {
+            claimed.by_new_path.insert(path.clone(), from.clone());
+        }
+        is_ours
+    }
+
+    /// Which document a path has claimed.
+    fn claimed_by(&self, path: &RelPath) -> Option<RelPath> {
+        lock(&self.0).by_new_path.get(path).cloned()
+    }
+
+    /// Claims it for the file that the system says it became, whoever claimed it before.
+    fn assign(&self, from: &RelPath, path: &RelPath) {
+        let mut claimed = lock(&self.0);
+        claimed.by_old_path.insert(from.clone(), path.clone());
+        claimed.by_new_path.insert(path.clone(), from.clone());
+    }
+
+    /// There is a file at the path again.
+    pub(super) fn release(&self, path: &RelPath) {
+        let mut claimed = lock(&self.0);
+        if let Some(new) = claimed.by_old_path.remove(path) {
+            claimed.by_new_path.remove(&new);
+        }
+    }
+
+    /// Drops claims on paths that are known no more. Costs little on average: only when they have doubled.
+    fn sweep(&self, known: &dyn KnownFiles) {
+        let mut claimed = lock(&self.0);
+        if claimed.by_old_path.len() < MOST_CLAIMS.max(claimed.n_needed * 2) {
+            return;
+        }
+        claimed.by_old_path.retain(|from, _| known.get(from).is_some());
+        claimed.by_new_path.retain(|_, from| known.get(from).is_some());
+        claimed.n_needed = claimed.by_old_path.len();
+    }
+}
+
+impl Intake {
+    /// Where the document was that now lies at the asked path with this content, and not with the expected one.
+    pub(super) fn origin(
+        &self,
+        ask: &Ask,
+        hash: ContentHash,
+        expected: Option<Was>,
+    ) -> Option<Origin> {
+        self.claims.release(&ask.path);
+        let before = match expected {
+            Some(Was::Present(before)) if before.hash == hash => return None,
+            Some(Was::Present(before)) => Some(before),
+            _ => None,
+        };
+        // An old name that is in use again has not moved away.
+        if let Some(from) = ask.moved_from.as_ref().filter(|from| self.is_gone(from)) {
+            self.claims.assign(from, &ask.path);
+            return Some(Origin { from: from.clone(), is_exchange: false });
+        }
+        // The parcel that moves it may still be on its way in the bulk lane, where this one overtakes it.
+        let claimed = before.and_then(|_| self.claims.claimed_by(&ask.path));
+        if let Some(from) = claimed
+            && self.known.get(&from).is_some()
+            && self.is_gone(&from)
+        {
+            return Some(Origin { from, is_exchange: false });
+        }
+        let equal: Vec<RelPath> =
+            self.known.paths_with(hash).into_iter().filter(|from| *from != ask.path).collect();
+        let is_origin = |from: &&RelPath| {
+            let was = self.sent.expected(from, &*self.known);
+            let is_unchanged = matches!(was, Some(Was::Present(file)) if file.hash == hash);
+            // A removal may be on the belt already, unless another document is to be replaced by this one.
+            let is_going = was == Some(Was::Absent) && before.is_none();
+            (is_unchanged || is_going) && self.is_gone(from) && self.claims.claim(from, &ask.path)
+        };
+        if let Some(from) = equal.iter().find(is_origin) {
+            self.claims.sweep(&*self.known);
+            return Some(Origin { from: from.clone(), is_exchange: false });
+        }
+        let before = before?;
+        let traded = |from: &&RelPath| {
+            let was = self.sent.expected(from, &*self.known);
+            matches!(was, Some(Was::Present(file)) if file.hash == hash)
+                && self.holds(from, &before)
+        };
+        let from = equal.iter().find(traded)?;
+        Some(Origin { from: from.clone(), is_exchange: true })
+    }
+
+    /// Size of the file at the path; 0 where there is none.
+    pub(super) fn n_bytes(&self, path: &RelPath) -> u64 {
+        let found = self.ground.open().ok().and_then(|root| root.find(path.as_str()).ok());
+        found.map_or(0, |it| it.meta.n_bytes)
+    }
+
+    /// True when there is nothing at the path, not even a symlink to nothing.
+    pub(super) fn is_gone(&self, path: &RelPath) -> bool {
+        self.ground.is_gone(path)
+    }
+
+    /// True when the file at `path` has this content now.
+    fn holds(&self, path: &RelPath, content: &KnownFile) -> bool {
+        let Ok(root) = self.ground.open() else { return false };
+        match root.find(path.as_str()) {
+            Ok(found) if found.meta.n_bytes == content.n_bytes => {
+                let read = found.read(content.n_bytes);
+                read.ok().flatten().is_some_and(|file| {
+                    !file.is_cut && ContentHash::of(&file.bytes) == content.hash
+                })
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Pair: which of the files that one crawl found new, or that appeared together, are documents that went with it.
+//!
+//! In: paths that are new or changed, and known paths whose files are gone. Out: pairs, new path and old.
+//! Equal content first (in order of path on both sides, so that the files of a renamed folder meet their own), then,
+//! for new files alone, texts that are alike by [`SAME_DOCUMENT`] and more: the most alike first, ties by path.
+//! Invariants: an old path is in one pair at the most; the answer depends on the files and the index alone, not on the
+//! order of the walk; at most [`MOST_COMPARED`] texts a side are read, in order of path.
+//! Not here: a file that is looked at alone (`origin.rs`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::crawl::Found;
+use super::intake::Intake;
+use super::read::{Stat, read_regular};
+use super::sent::Was;
+use super::settle::SettledChange;
+use formats::Normalizer;
+use model::Stage as _;
+use model::parcel::{Pass, SourceDoc};
+use model::terms::{ContentHash, Lane, RelPath, SAME_DOCUMENT, Sketch};
+
+/// Texts of each side that are compared with each other. More at once is another folder, not edited files.
+const MOST_COMPARED: usize = 1_000;
+
+/// Files of one document, before and after an edit, are of sizes that differ by this factor at the most.
+const MOST_GROWTH: u64 = 2;
+
+/// New path by old path: the pairs of one crawl.
+pub(super) fn pair(
+    intake: &Intake,
+    changed: &[&Found],
+    gone: &[RelPath],
+) -> BTreeMap<RelPath, RelPath> {
+    if changed.is_empty() || gone.is_empty() {
+        return BTreeMap::new();
+    }
+    let mut vanished: Vec<Vanished> = gone.iter().filter_map(|path| was(intake, path)).collect();
+    let mut pairs = pair_equal(intake, changed, &mut vanished);
+    let paired: BTreeSet<&RelPath> = pairs.values().collect();
+    let new: Vec<&Found> = changed
+        .iter()
+        .filter(|found| !paired.contains(&found.path) && !intake.expects(&found.path))
+        .copied()
+        .collect();
+    let alike = pair_alike(intake, &new, &vanished);
+    pairs.extend(alike);
+    pairs
+}
+
+/// Joins what has settled together, each with whether it is known: a tool that deletes a file and writes it anew
+/// elsewhere, as a checkout does, reports no rename.
+pub(super) fn join_settled(
+    changes: Vec<(SettledChange, bool)>,
+    intake: &Intake,
+) -> Vec<(SettledChange, bool)> {
+    let (mut new, mut gone) = (Vec::new(), Vec::new());
+    for (change, _) in changes.iter().filter(|(change, _)| change.moved_from.is_none()) {
+        match (intake.ground.meta(&change.path), intake.expects(&change.path)) {
+            (Ok(meta), false) if meta.is_file() => {
+                new.push(Found { path: change.path.clone(), stat: Stat::of(&meta) });
+            }
+            (Err(error), true) if error.is_absent() => gone.push(change.path.clone()),
+            _ => {}
+        }
+    }
+    let new: Vec<&Found> = new.iter().collect();
+    let pairs = pair(intake, &new, &gone);
+    if pairs.is_empty() {
+        return changes;
+    }
+    let old_of: BTreeMap<&RelPath, &RelPath> = pairs.iter().map(|(old, new)| (new, old)).collect();
+    // The old path is looked at right after the new one.
+    let kept = changes.into_iter().filter(|(change, _)| !pairs.contains_key(&change.path));
+    kept.map(|(change, is_known)| {
+        let old = old_of.get(&change.path).map(|old| (*old).clone());
+        let is_known = is_known || old.is_some();
+        (SettledChange { moved_from: old.or(change.moved_from), path: change.path }, is_known)
+    })
+    .collect()
+}
+
+struct Vanished {
+    path: RelPath,
+    hash: ContentHash,
+    n_bytes: u64,
+}
+
+fn was(intake: &Intake, path: &RelPath) -> Option<Vanished> {
+    match intake.sent.expected(path, &*intake.known) {
+        Some(Was::Present(file)) => {
+            Some(Vanished { path: path.clone(), hash: file.hash, n_bytes: file.n_bytes })
+        }
+        _ => None,
+    }
+}
+
+/// Takes the vanished that are found again out of the list.
+fn pair_equal(
+    intake: &Intake,
+    changed: &[&Found],
+    vanished: &mut Vec<Vanished>,
+) -> BTreeMap<RelPath, RelPath> {
+    let sizes: BTreeSet<u64> = vanished.iter().map(|old| old.n_bytes).collect();
+    let mut by_hash: BTreeMap<u128, Vec<RelPath>> = BTreeMap::new();
+    for old in vanished.iter().rev() {
+        by_hash.entry(old.hash.0).or_default().push(old.path.clone());
+    }
+    let mut pairs = BTreeMap::new();
+    for found in changed.iter().filter(|found| sizes.contains(&found.stat.n_bytes)) {
+        let Some(bytes) = read(intake, found) else { continue };
+        let old = by_hash.get_mut(&ContentHash::of(&bytes).0).and_then(Vec::pop);
+        if let Some(old) = old {
+            pairs.insert(old, found.path.clone());
+        }
+    }
+    vanished.retain(|old| !pairs.contains_key(&old.path));
+    pairs
+}
+
+fn pair_alike(
+    intake: &Intake,
+    new: &[&Found],
+    vanished: &[Vanished],
+) -> BTreeMap<RelPath, RelPath> {
+    let could_be = |new: &Stat, old: u64| {
+        new.n_bytes <= old.saturating_mul(MOST_GROWTH)
+            && old <= new.n_bytes.saturating_mul(MOST_GROWTH)
+    };
+    let old: Vec<(&RelPath, Sketch)> = vanished
+        .iter()
+        .filter(|old| new.iter().any(|new| could_be(&new.stat, old.n_bytes)))
+        .take(MOST_COMPARED)
+        .filter_map(|old| Some((&old.path, Sketch::of(&intake.known.text_of(&old.path)?))))
+        .collect();
+    let settings = (&intake.settings, &intake.privacy);
+    let mut normalizer = Normalizer::with(settings, intake.parsing.clone(), Lane::Bulk);
+    let new: Vec<(&RelPath, Sketch)> = new
+        .iter()
+        .filter(|new| vanished.iter().any(|old| could_be(&new.stat, old.n_bytes)))
+        .take(MOST_COMPARED)
+        .filter_map(|new| Some((&new.path, sketch(intake, &mut normalizer, new)?)))
+        .collect();
+    let mut alike = Vec::new();
+    for (old_path, old) in &old {
+        for (new_path, new) in new.iter().filter(|(_, new)| new.could_be(old)) {
+            let similarity = new.similarity(old);
+            if similarity >= SAME_DOCUMENT {
+                alike.push((similarity, *new_path, *old_path));
+            }
+        }
+    }
+    alike.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    let mut taken: BTreeSet<&RelPath> = BTreeSet::new();
+    let mut pairs = BTreeMap::new();
+    for (_, new, old) in alike {
+        if !pairs.contains_key(old) && taken.insert(new) {
+            pairs.insert(old.clone(), new.clone());
+        }
+    }
+    pairs
+}
+
+/// The text of a file as the index would hold it, reduced.
+fn sketch(intake: &Intake, normalizer: &mut Normalizer, found: &Found) -> Option<Sketch> {
+    let bytes = read(intake, found)?;
+    let hash = ContentHash::of(&bytes);
+    let path = found.path.clone();
+    let source = SourceDoc {
+        path,
+        bytes: bytes.into(),
+        hash,
+        mtime_ms: found.stat.mtime_ms,
+        pass: Pass::Swift,
+    };
+    normalizer.run(source).ok().map(|normal| Sketch::of(&normal.text))
+}
+
+fn read(intake: &Intake, found: &Found) -> Option<Vec<u8>> {
+    let limit = intake.settings.max_bytes_of(&found.path.extension());
+    let root = intake.ground.open().ok()?;
+    Some(read_regular(&root, found.path.as_str(), limit).ok()??.bytes)
+}

@@ -1,0 +1,165 @@
+//! Parts: folders without a watch, which are polled while events tell of the others.
+//!
+//! In: folders whose watch could not be set, mostly because the system's limit is reached. Out: the same as a crawl
+//! gives, for these folders and what is below them; and a new try at their watches.
+//! Invariants: a part is polled with everything in it, watched or not, because it was not known what is in it; a folder
+//! that has its watch again is a part no more.
+//! Not here: when to poll (`crawler.rs`), setting a watch (`events.rs`).
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use super::Shared;
+use super::crawl::{Crawl, crawl};
+use super::links::follow_all;
+use super::rules::{Rules, Verdict, parent};
+use super::state::{WatchMode, is_below, lock};
+use model::terms::RelPath;
+
+/// Folders that no event tells of.
+#[derive(Debug, Default)]
+pub(super) struct Parts(Mutex<Unwatched>);
+
+#[derive(Debug, Default)]
+struct Unwatched {
+    folders: BTreeSet<String>,
+    why: String,
+}
+
+/// What a walk could not watch.
+#[derive(Debug, Default)]
+pub(super) struct Missed {
+    folders: Vec<String>,
+    why: String,
+}
+
+impl Missed {
+    pub(super) fn note(&mut self, folder: String, why: String) {
+        self.folders.push(folder);
+        self.why = why;
+    }
+}
+
+impl Parts {
+    pub(super) fn is_empty(&self) -> bool {
+        lock(&self.0).folders.is_empty()
+    }
+
+    /// The folders without a watch that lie in no other such folder.
+    pub(super) fn tops(&self) -> Vec<String> {
+        let parts = lock(&self.0);
+        let is_top = |folder: &&String| {
+            let mut around = folder.as_str();
+            while !around.is_empty() {
+                around = parent(around);
+                if parts.folders.contains(around) {
+                    return false;
+                }
+            }
+            true
+        };
+        parts.folders.iter().filter(is_top).cloned().collect()
+    }
+
+    /// A walk of everything below `start` missed these folders, and no others.
+    pub(super) fn renew(&self, start: &str, missed: Missed) {
+        let mut parts = lock(&self.0);
+        parts.folders.retain(|folder| !is_below(folder, start));
+        parts.folders.extend(missed.folders);
+        if !missed.why.is_empty() {
+            parts.why = missed.why;
+        }
+    }
+
+    /// The mode that this makes of events; `n_watched` paths have their watch.
+    pub(super) fn mode(&self, n_watched: usize) -> WatchMode {
+        let parts = lock(&self.0);
+        match parts.folders.len() {
+            0 => WatchMode::Events,
+            n_polled => WatchMode::Mixed { n_watched, n_polled, why: parts.why.clone() },
+        }
+    }
+}
+
+impl Shared {
+    /// Compares every part once, and tries again to watch it.
+    pub(super) fn poll_parts(&self) {
+        for top in self.parts.tops() {
+            let rules = self.intake.renew_rules();
+            let crawl = self.walk_part(&rules, &top);
+            self.state.add_unreadable(&top, &crawl.unreadable);
+            self.compare(&crawl, (&top, false), (false, false));
+        }
+        self.set_mode(None);
+    }
+
+    /// A walk of a new folder could not watch all of it: from now on these folders are polled.
+    pub(super) fn poll_instead(&self, start: &RelPath, missed: Vec<(PathBuf, String)>) {
+        let is_deaf = !missed.is_empty();
+        let mut all = Missed::default();
+        missed.into_iter().for_each(|(folder, why)| all.note(self.relative(&folder), why));
+        if is_deaf || !self.parts.is_empty() {
+            self.parts.renew(start.as_str(), all);
+            self.set_mode(None);
+        }
+        if is_deaf {
+            self.state.wake_crawler();
+        }
+    }
+
+    fn walk_part(&self, rules: &Rules, top: &str) -> Crawl {
+        let mut missed = Missed::default();
+        let mut found = Crawl::default();
+        let is_read = top.is_empty() || rules.verdict(top, true) == Verdict::Descend;
+        let root = self.intake.ground.open();
+        if is_read && root.is_ok_and(|root| follow_all(&root, rules, top).is_ok()) {
+            let listener = self.listener();
+            found = crawl(&self.intake.ground, rules, top, &mut |folder| {
+                if let Some(Err(why)) = listener.as_ref().map(|listener| listener.watch(folder)) {
+                    missed.note(self.relative(folder), why);
+                }
+            });
+        }
+        self.parts.renew(top, missed);
+        found
+    }
+
+    /// A folder below the root, as a path of the project.
+    pub(super) fn relative(&self, folder: &Path) -> String {
+        let inside = folder.strip_prefix(&self.intake.ground.root).unwrap_or(folder);
+        inside.to_string_lossy().into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn missed(folders: &[&str]) -> Missed {
+        let mut missed = Missed::default();
+        folders.iter().for_each(|folder| missed.note(folder.to_string(), "a limit".into()));
+        missed
+    }
+
+    #[test]
+    fn only_the_topmost_folders_are_listed_and_only_while_they_have_no_watch() {
+        let rows: [(&str, &[&str], &[&str]); 8] = [
+            // Where the walk began, what it could not watch, the parts after it.
+            ("", &["b", "b/c", "b/c/d", "e"], &["b", "e"]),
+            ("b", &["b/c", "b/c/d"], &["b/c", "e"]),
+            ("b/c", &[], &["e"]),
+            ("f", &["f/g"], &["e", "f/g"]),
+            ("f", &["f"], &["e", "f"]),
+            ("", &["", "e"], &[""]),
+            ("e", &["e"], &[""]),
+            ("", &[], &[]),
+        ];
+        let parts = Parts::default();
+        for (start, folders, expected) in rows {
+            parts.renew(start, missed(folders));
+            assert_eq!(parts.tops(), expected, "after a walk of `{start}`");
+        }
+        assert_eq!(parts.mode(3), WatchMode::Events);
+    }
+}

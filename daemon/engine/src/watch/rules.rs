@@ -1,0 +1,409 @@
+//! Rules: which paths of the project are read, and why the others are not.
+//!
+//! In: a path relative to the root and whether it is a folder. Out: a [`Verdict`]. Ignore files are read when
+//! a path below them is first asked about; a changed ignore file needs new `Rules`, because other verdicts
+//! rest on the old.
+//! Invariants: a verdict depends on names and ignore files alone, so a crawl and an event give the same one;
+//! a path that leaves the root (`..`, absolute) is never read.
+//! Not here: size and kind of the file (`intake.rs`), symlinks (`links.rs`), ignore files above the root, and
+//! git's own `info/exclude` and global excludes: the graph must not depend on what lies outside the folder.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use confine::Root;
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::deny;
+use super::read::read_regular;
+use super::state::lock;
+use config::settings::Watch;
+use model::terms::RelPath;
+use redact::AllowedPaths;
+
+/// Folders that never hold documents of the project; `.kgignore` may bring back all but `.git`.
+const BUILT_IN_FOLDERS: [&str; 6] =
+    [".git", ".obsidian", ".trash", "node_modules", "target", ".venv"];
+
+/// Endings of files that editors and downloads leave half written.
+const TEMPORARY_ENDINGS: [&str; 6] = ["~", ".swp", ".swx", ".tmp", ".part", ".crdownload"];
+
+/// Longest ignore file read, in bytes. A list written by hand is a few kilobytes; the rest is not matched.
+const MAX_IGNORE_FILE_BYTES: u64 = 256 * 1024;
+
+/// Most warnings kept; a broken list repeats itself.
+const MAX_WARNINGS: usize = 20;
+
+/// Why a path is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SkipReason {
+    /// One of the folders that never hold documents.
+    BuiltIn,
+    /// The name starts with a dot.
+    Hidden,
+    /// `.gitignore`, `.kgignore` or `watch.ignore` says so.
+    Ignored,
+    /// A name that keys, passwords and the like go by.
+    Denied,
+    /// A name that holds a secret, such as a token.
+    SecretName,
+    /// Images, sound, films, archives, programs, databases: no text, whatever `watch.extensions` says.
+    Binary,
+    /// Not one of `watch.extensions`.
+    Extension,
+    /// A backup, lock or half-written file of an editor or download.
+    Temporary,
+    /// Larger than `watch.max_file_bytes`, or `watch.max_document_bytes`.
+    TooLarge,
+    /// The name cannot be written as text.
+    NotUtf8,
+    /// A symlink to nothing.
+    DanglingLink,
+    /// A symlink that leads back to a folder around it.
+    LinkLoop,
+    /// A symlink to something in the project that is read under its own path.
+    LinkedTwice,
+    /// A symlink to a folder inside a symlinked folder; links are followed once, so that no tree is endless.
+    LinkInLink,
+    /// A symlink out of the root.
+    OutsideLink,
+    /// A folder, pipe, socket or device where a file should be.
+    NotAFile,
+    /// Nothing there.
+    Missing,
+    /// A path that leads out of the root.
+    Outside,
+}
+
+impl SkipReason {
+    /// The reason as `status` shows it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SkipReason::BuiltIn => "built-in folder",
+            SkipReason::Hidden => "hidden",
+            SkipReason::Ignored => "ignored",
+            SkipReason::Denied => "on the deny list",
+            SkipReason::SecretName => "on the deny list: its name holds a secret",
+            SkipReason::Binary => "on the deny list: no text format",
+            SkipReason::Extension => "extension",
+            SkipReason::Temporary => "temporary",
+            SkipReason::TooLarge => "too large",
+            SkipReason::NotUtf8 => "name is not UTF-8",
+            SkipReason::DanglingLink => "dangling symlink",
+            SkipReason::LinkLoop => "symlink loop",
+            SkipReason::LinkedTwice => "symlink to an indexed path",
+            SkipReason::LinkInLink => "symlink in a symlinked folder",
+            SkipReason::OutsideLink => "symlink out of the root",
+            SkipReason::NotAFile => "not a regular file",
+            SkipReason::Missing => "no such file",
+            SkipReason::Outside => "outside the root",
+        }
+    }
+
+    /// Why a file that somebody asked for by name is not read, and what to do about it, where its name decides.
+    pub fn refusal(self) -> Option<&'static str> {
+        match self {
+            SkipReason::Denied => Some(
+                "on the deny list: files of this name hold keys or passwords, and are never read; \
+                 hint: rename it, or list it in `privacy.allow_paths` of your own configuration",
+            ),
+            SkipReason::SecretName => {
+                Some("on the deny list: its name holds a secret; hint: rename it")
+            }
+            SkipReason::Binary => Some(
+                "on the deny list: not a format of text; hint: only text, and formats that kgd knows, are read",
+            ),
+            _ => None,
+        }
+    }
+
+    /// True for what is never read under this name, whatever the settings list.
+    pub fn is_denied(self) -> bool {
+        matches!(self, SkipReason::Denied | SkipReason::SecretName | SkipReason::Binary)
+    }
+
+    /// True for what a person would want to see by name: a document that they may miss.
+    pub fn is_notable(self) -> bool {
+        matches!(
+            self,
+            SkipReason::TooLarge
+                | SkipReason::Denied
+                | SkipReason::SecretName
+                | SkipReason::NotUtf8
+                | SkipReason::DanglingLink
+                | SkipReason::LinkLoop
+                | SkipReason::LinkInLink
+                | SkipReason::OutsideLink
+                | SkipReason::NotAFile
+        )
+    }
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What to do with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// A file to index.
+    Read,
+    /// A folder to look into.
+    Descend,
+    /// Neither.
+    Skip(SkipReason),
+}
+
+/// Which paths are read, at one moment.
+pub struct Rules {
+    /// Not open: an open folder could not be unmounted.
+    root: PathBuf,
+    extensions: FxHashSet<String>,
+    limits: Watch,
+    reads_hidden: bool,
+    allowed: AllowedPaths,
+    configured: Gitignore,
+    folders: Mutex<FxHashMap<String, Option<Arc<FolderRules>>>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+/// The ignore files of one folder.
+struct FolderRules {
+    kgignore: Gitignore,
+    gitignore: Gitignore,
+}
+
+impl Rules {
+    /// Rules of the project at `root`. A pattern of `watch.ignore` that is no glob becomes a warning.
+    pub fn new(root: &Path, settings: &Watch) -> Self {
+        let mut warnings = Vec::new();
+        let configured =
+            build("`watch.ignore`", settings.ignore.iter().map(String::as_str), &mut warnings);
+        Rules {
+            root: root.to_path_buf(),
+            extensions: config::kinds::extensions_in(&settings.extensions).into_iter().collect(),
+            limits: settings.clone(),
+            reads_hidden: settings.hidden,
+            allowed: AllowedPaths::new(&[]),
+            configured,
+            folders: Mutex::default(),
+            warnings: Mutex::new(warnings),
+        }
+    }
+
+    /// Lifts the deny list from paths: globs of the user's own configuration.
+    pub fn allowing(mut self, globs: &[String]) -> Self {
+        self.allowed = AllowedPaths::new(globs);
+        self
+    }
+
+    /// Judges a path by its name, the names of the folders around it, and the ignore files there.
+    pub fn verdict(&self, path: &str, is_dir: bool) -> Verdict {
+        if !is_inside(path) {
+            return Verdict::Skip(SkipReason::Outside);
+        }
+        for (slash, _) in path.match_indices('/') {
+            if let Verdict::Skip(reason) = self.step(&path[..slash], true) {
+                return Verdict::Skip(reason);
+            }
+        }
+        self.step(path, is_dir)
+    }
+
+    /// Judges a path whose folder is already known to be read.
+    pub(super) fn step(&self, path: &str, is_dir: bool) -> Verdict {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let is_hidden = name.starts_with('.') && !self.reads_hidden;
+        if name == ".git" {
+            return Verdict::Skip(SkipReason::BuiltIn);
+        }
+        if !is_dir {
+            // Before everything that settings may change.
+            if let Some(reason) = deny::reason(path).filter(|_| !self.allowed.hold(path)) {
+                return Verdict::Skip(reason);
+            }
+            if is_temporary(name) {
+                return Verdict::Skip(SkipReason::Temporary);
+            }
+            if !self.has_extension(name) {
+                let reason = if is_hidden { SkipReason::Hidden } else { SkipReason::Extension };
+                return Verdict::Skip(reason);
+            }
+        }
+        let listed = self.listed(path, is_dir);
+        let skip = match listed {
+            Listed::Ignored => Some(SkipReason::Ignored),
+            Listed::Wanted => None,
+            Listed::No if is_dir && BUILT_IN_FOLDERS.contains(&name) => Some(SkipReason::BuiltIn),
+            Listed::No if is_hidden => Some(SkipReason::Hidden),
+            Listed::No => None,
+        };
+        match skip {
+            Some(reason) => Verdict::Skip(reason),
+            None if is_dir => Verdict::Descend,
+            None => Verdict::Read,
+        }
+    }
+
+    /// Size of the largest file that is read under this path, bytes.
+    pub fn max_bytes_of(&self, path: &str) -> u64 {
+        self.limits.max_bytes_of(&RelPath::new(path).extension())
+    }
+
+    /// What was wrong with patterns and ignore files so far.
+    pub fn warnings(&self) -> Vec<String> {
+        lock(&self.warnings).clone()
+    }
+
+    fn has_extension(&self, name: &str) -> bool {
+        let extension = config::kinds::extension_of(name);
+        !extension.is_empty() && self.extensions.contains(&extension)
+    }
+
+    /// What the lists say: the setting first, then `.kgignore`, then `.gitignore`, each from the folder
+    /// outwards.
+    fn listed(&self, path: &str, is_dir: bool) -> Listed {
+        if self.configured.matched(path, is_dir).is_ignore() {
+            return Listed::Ignored;
+        }
+        let mut by_git = Listed::No;
+        let mut folder = parent(path);
+        loop {
+            if let Some(rules) = self.folder(folder) {
+                let below = if folder.is_empty() { path } else { &path[folder.len() + 1..] };
+                match rules.kgignore.matched(below, is_dir) {
+                    Match::Ignore(_) => return Listed::Ignored,
+                    Match::Whitelist(_) => return Listed::Wanted,
+                    Match::None => {}
+                }
+                if matches!(by_git, Listed::No) {
+                    match rules.gitignore.matched(below, is_dir) {
+                        Match::Ignore(_) => by_git = Listed::Ignored,
+                        // Git's own exception lifts git's rule, but not ours about hidden and built-in names.
+                        Match::Whitelist(_) => by_git = Listed::Wanted,
+                        Match::None => {}
+                    }
+                }
+            }
+            if folder.is_empty() {
+                break;
+            }
+            folder = parent(folder);
+        }
+        if matches!(by_git, Listed::Ignored) { Listed::Ignored } else { Listed::No }
+    }
+
+    fn folder(&self, folder: &str) -> Option<Arc<FolderRules>> {
+        if let Some(rules) = lock(&self.folders).get(folder) {
+            return rules.clone();
+        }
+        let rules = self.load(folder);
+        lock(&self.folders).insert(folder.to_string(), rules.clone());
+        rules
+    }
+
+    fn load(&self, folder: &str) -> Option<Arc<FolderRules>> {
+        let root = Root::open(&self.root).ok()?;
+        let gitignore = self.load_file(&root, folder, ".gitignore");
+        let kgignore = self.load_file(&root, folder, ".kgignore");
+        if gitignore.is_none() && kgignore.is_none() {
+            return None;
+        }
+        let or_empty = |list: Option<Gitignore>| list.unwrap_or_else(Gitignore::empty);
+        Some(Arc::new(FolderRules { kgignore: or_empty(kgignore), gitignore: or_empty(gitignore) }))
+    }
+
+    fn load_file(&self, root: &Root, folder: &str, name: &str) -> Option<Gitignore> {
+        let shown = if folder.is_empty() { name.to_string() } else { format!("{folder}/{name}") };
+        let bytes = match read_regular(root, &shown, MAX_IGNORE_FILE_BYTES) {
+            Ok(Some(file)) if file.is_cut => {
+                self.warn(format!("`{shown}` is read only up to byte {MAX_IGNORE_FILE_BYTES}"));
+                file.bytes
+            }
+            Ok(Some(file)) => file.bytes,
+            Ok(None) => {
+                self.warn(format!("`{shown}` is not a regular file"));
+                return None;
+            }
+            Err(trouble) if trouble.is_missing() => return None,
+            Err(trouble) => {
+                self.warn(format!("`{shown}` cannot be read: {trouble}"));
+                return None;
+            }
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let mut warnings = Vec::new();
+        let list = build(&format!("`{shown}`"), text.lines(), &mut warnings);
+        warnings.into_iter().for_each(|warning| self.warn(warning));
+        Some(list)
+    }
+
+    fn warn(&self, warning: String) {
+        let mut warnings = lock(&self.warnings);
+        if warnings.len() < MAX_WARNINGS && !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+}
+
+/// What the lists say of a path.
+enum Listed {
+    No,
+    Ignored,
+    Wanted,
+}
+
+/// True when the path is the name of an ignore file, whose change asks for new rules.
+pub(super) fn is_ignore_file(path: &str) -> bool {
+    matches!(path.rsplit('/').next(), Some(".gitignore" | ".kgignore"))
+}
+
+/// True when the path stays below the root.
+fn is_inside(path: &str) -> bool {
+    !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+/// True for backups (`a~`), Emacs locks and autosaves (`.#a`, `#a#`), Vim's swap and write test (`4913`), owner files
+/// of office programs (`~$a`), downloads.
+fn is_temporary(name: &str) -> bool {
+    name == "4913"
+        || name.starts_with(".#")
+        || name.starts_with("~$")
+        || (name.len() > 1 && name.starts_with('#') && name.ends_with('#'))
+        || TEMPORARY_ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// The folder around a path; empty for the root.
+pub(super) fn parent(path: &str) -> &str {
+    path.rfind('/').map_or("", |slash| &path[..slash])
+}
+
+fn build<'a>(
+    source: &str,
+    lines: impl Iterator<Item = &'a str>,
+    warnings: &mut Vec<String>,
+) -> Gitignore {
+    let mut builder = GitignoreBuilder::new("");
+    for line in lines {
+        if let Err(error) = builder.add_line(None, line) {
+            let why = match error {
+                ignore::Error::Glob { err, .. } => err,
+                error => error.to_string(),
+            };
+            warnings.push(format!("{source}: `{line}` is no pattern: {why}"));
+        }
+    }
+    builder.build().unwrap_or_else(|error| {
+        warnings.push(format!("{source} is not used: {error}"));
+        Gitignore::empty()
+    })
+}
+
+#[cfg(test)]
+mod tests;

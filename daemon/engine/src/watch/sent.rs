@@ -1,0 +1,297 @@
+//! Sent: what the index will hold of a file once everything on the belt has been committed.
+//!
+//! In: what was put on the belt for a path. Out: what a fresh look must be compared with.
+//! A file that goes from one content to another and back while the first change is still on the belt equals
+//! what is known, and yet must be sent again; so the last thing sent counts before what is known, until both
+//! agree.
+//! Invariants: an entry goes only when the known file equals it and nothing else can have made it equal:
+//! while several items of one path are on the belt, an older one may look the same, so such an entry waits
+//! [`RESEND_AFTER`]; entries of files that were read so soon after they changed that a second change may have
+//! the same time (`is_racy`) stay until a later crawl has read them again.
+//! Not here: who may look at a path at the same time (`intake.rs`).
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use super::crawl::Found;
+use super::read::Stat;
+use super::state::lock;
+use model::parcel::Pass;
+use model::terms::{ContentHash, FileVersion, RelPath};
+
+/// A crawl leaves a path alone for so long after it was put on the belt and did not arrive. A full belt takes
+/// minutes at most; after that the item must have been lost or quarantined, and is sent again.
+const RESEND_AFTER: Duration = Duration::from_secs(600);
+
+/// A crawl tries a file that could not be read again after this time, though nothing about it has changed.
+const RETRY_AFTER: Duration = Duration::from_secs(60);
+
+/// Old entries checked for every new one; two keep the number of entries near that of files in flight.
+const SWEEP: usize = 2;
+
+/// Files of equal content that are looked at as a file's origin. More than this are copies of one template.
+pub const MOST_EQUAL: usize = 64;
+
+/// What is known of a file from when it was last read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownFile {
+    /// Hash of its bytes.
+    pub hash: ContentHash,
+    /// Modification time, milliseconds since 1970.
+    pub mtime_ms: i64,
+    /// Size in bytes.
+    pub n_bytes: u64,
+}
+
+/// The files that the index holds or has quarantined; the watcher's view of the store.
+///
+/// Called from many threads, once or more for every change: both calls should cost microseconds (a sorted map
+/// or an index, not a scan), also for a path that is a file and has nothing below.
+pub trait KnownFiles: Send + Sync {
+    /// The file as it was last committed or quarantined; `None` when it is not known or was removed.
+    fn get(&self, path: &RelPath) -> Option<KnownFile>;
+    /// Every known file somewhere below a folder, which has no slash at its end; all files for the empty
+    /// folder.
+    fn paths_under(&self, folder: &str) -> Vec<RelPath>;
+    /// Known files of this content, sorted, at most [`MOST_EQUAL`].
+    fn paths_with(&self, hash: ContentHash) -> Vec<RelPath>;
+    /// The text that was read out of the file when it was committed.
+    fn text_of(&self, path: &RelPath) -> Option<String>;
+    /// How closely the file is to be read, by what was decided for the document that is there.
+    fn pass_of(&self, _: &RelPath) -> Pass {
+        Pass::Swift
+    }
+    /// True when this version of the file failed so often that crawls leave it alone until it changes.
+    fn is_given_up(&self, _: &RelPath, _: &FileVersion) -> bool {
+        false
+    }
+}
+
+/// What was last sent for a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Was {
+    /// This content.
+    Present(KnownFile),
+    /// A deletion.
+    Absent,
+    /// A fault in reading.
+    Faulted(Stat),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    was: Was,
+    at: Instant,
+    is_racy: bool,
+    /// True when another item of the path may still be on the belt.
+    is_layered: bool,
+}
+
+/// What was sent and is not known yet.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    entries: Mutex<BTreeMap<RelPath, Entry>>,
+    hand: Mutex<Option<RelPath>>,
+}
+
+impl Sent {
+    /// Drops every entry.
+    pub(super) fn forget(&self) {
+        lock(&self.entries).clear();
+    }
+
+    /// What a fresh look at the path must be compared with.
+    pub(super) fn expected(&self, path: &RelPath, known: &dyn KnownFiles) -> Option<Was> {
+        let entry = lock(&self.entries).get(path).copied();
+        entry.map(|entry| entry.was).or_else(|| known.get(path).map(Was::Present))
+    }
+
+    /// True when a file as a crawl found it must be looked at more closely.
+    pub(super) fn differs(&self, found: &Found, known: &dyn KnownFiles, now: Instant) -> bool {
+        let entry = lock(&self.entries).get(&found.path).copied();
+        let Some(entry) = entry else {
+            return known.get(&found.path).is_none_or(|file| found.stat != stat_of(&file));
+        };
+        let age = now.saturating_duration_since(entry.at);
+        match entry.was {
+            Was::Absent => true,
+            Was::Faulted(stat) => stat != found.stat || age >= RETRY_AFTER,
+            Was::Present(file) if entry.is_racy || stat_of(&file) != found.stat => true,
+            // The same content with another time is known by its hash, however old the entry.
+            Was::Present(file) => {
+                age >= RESEND_AFTER
+                    && known.get(&found.path).is_none_or(|known| known.hash != file.hash)
+            }
+        }
+    }
+
+    /// True when what was sent last is not what is known.
+    pub(super) fn is_on_its_way(&self, path: &RelPath, known: &dyn KnownFiles) -> bool {
+        let entry = lock(&self.entries).get(path).copied();
+        let hash = known.get(path).map(|file| file.hash);
+        match entry.map(|entry| entry.was) {
+            Some(Was::Present(file)) => hash != Some(file.hash),
+            Some(Was::Absent) => hash.is_some(),
+            Some(Was::Faulted(_)) | None => false,
+        }
+    }
+
+    /// Notes what was just sent, or found unchanged but for its time.
+    pub(super) fn put(&self, path: &RelPath, was: Was, is_racy: bool, known: &dyn KnownFiles) {
+        let mut entries = lock(&self.entries);
+        let is_layered = entries.contains_key(path);
+        let entry = Entry { was, at: Instant::now(), is_racy, is_layered };
+        entries.insert(path.clone(), entry);
+        drop(entries);
+        self.sweep(known);
+    }
+
+    /// True when the path's time may hide a second change.
+    pub(super) fn is_racy(&self, path: &RelPath) -> bool {
+        lock(&self.entries).get(path).is_some_and(|entry| entry.is_racy)
+    }
+
+    /// Paths below a folder that were sent and not removed again.
+    pub(super) fn paths_under(&self, folder: &str) -> Vec<RelPath> {
+        let entries = lock(&self.entries);
+        let is_left = |entry: &Entry| entry.was != Was::Absent;
+        if folder.is_empty() {
+            return entries.iter().filter(|(_, e)| is_left(e)).map(|(p, _)| p.clone()).collect();
+        }
+        let prefix = format!("{folder}/");
+        entries
+            .range(RelPath::new(prefix.as_str())..)
+            .take_while(|(path, _)| path.as_str().starts_with(&prefix))
+            .filter(|(_, entry)| is_left(entry))
+            .map(|(path, _)| path.clone())
+            .collect()
+    }
+
+    /// Drops a few entries that say no more than what is known, going round like the hand of a clock.
+    fn sweep(&self, known: &dyn KnownFiles) {
+        let mut hand = lock(&self.hand);
+        for _ in 0..SWEEP {
+            let next = {
+                let entries = lock(&self.entries);
+                let from = hand.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+                entries.range((from, Bound::Unbounded)).next().map(|(p, e)| (p.clone(), *e))
+            };
+            *hand = next.as_ref().map(|(path, _)| path.clone());
+            // The store is asked without the lock, so that a slow answer holds up nobody.
+            let Some((path, entry)) = next.filter(|(path, entry)| agrees(path, entry, known))
+            else {
+                continue;
+            };
+            let mut entries = lock(&self.entries);
+            if entries.get(&path).is_some_and(|now| now.at == entry.at) {
+                entries.remove(&path);
+            }
+        }
+    }
+
+    #[cfg(test)]
+    fn n_entries(&self) -> usize {
+        lock(&self.entries).len()
+    }
+}
+
+fn agrees(path: &RelPath, entry: &Entry, known: &dyn KnownFiles) -> bool {
+    match entry.was {
+        _ if entry.is_racy || (entry.is_layered && entry.at.elapsed() < RESEND_AFTER) => false,
+        Was::Present(file) => known.get(path) == Some(file),
+        Was::Absent => known.get(path).is_none(),
+        // What was known before the fault has the same size and time; only reading it again ends this.
+        Was::Faulted(_) => false,
+    }
+}
+
+fn stat_of(file: &KnownFile) -> Stat {
+    Stat { n_bytes: file.n_bytes, mtime_ms: file.mtime_ms }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    impl KnownFiles for BTreeMap<RelPath, KnownFile> {
+        fn get(&self, path: &RelPath) -> Option<KnownFile> {
+            BTreeMap::get(self, path).copied()
+        }
+        fn paths_under(&self, _: &str) -> Vec<RelPath> {
+            self.keys().cloned().collect()
+        }
+        fn paths_with(&self, hash: ContentHash) -> Vec<RelPath> {
+            let equal = self.iter().filter(|(_, file)| file.hash == hash);
+            equal.map(|(path, _)| path.clone()).collect()
+        }
+        fn text_of(&self, _: &RelPath) -> Option<String> {
+            None
+        }
+    }
+
+    fn file(text: &str, mtime_ms: i64) -> KnownFile {
+        let hash = ContentHash::of(text.as_bytes());
+        KnownFile { hash, mtime_ms, n_bytes: text.len() as u64 }
+    }
+
+    #[test]
+    fn a_crawl_looks_closer_only_where_something_may_have_changed() {
+        let path = RelPath::new("a.md");
+        let known = BTreeMap::from([(path.clone(), file("old", 10))]);
+        let found = |mtime_ms| Found { path: path.clone(), stat: Stat { n_bytes: 3, mtime_ms } };
+        let soon = Instant::now();
+        let late = soon + RESEND_AFTER + Duration::from_secs(1);
+        let rows = [
+            // Sent before, racy, time found, when, differs
+            (None, false, 10, soon, false),
+            (None, false, 11, soon, true),
+            (Some(Was::Present(file("new", 20))), false, 20, soon, false),
+            (Some(Was::Present(file("new", 20))), false, 20, late, true), // Lost on the belt.
+            (Some(Was::Present(file("new", 20))), true, 20, soon, true),
+            (Some(Was::Present(file("new", 20))), false, 10, soon, true), // Back again.
+            (Some(Was::Present(file("old", 30))), false, 30, late, false), // Only touched.
+            (Some(Was::Absent), false, 10, soon, true),
+            (Some(Was::Faulted(Stat { n_bytes: 3, mtime_ms: 10 })), false, 10, soon, false),
+            (Some(Was::Faulted(Stat { n_bytes: 3, mtime_ms: 10 })), false, 10, late, true),
+            (Some(Was::Faulted(Stat { n_bytes: 3, mtime_ms: 10 })), false, 11, soon, true),
+        ];
+        for (was, is_racy, mtime_ms, now, expected) in rows {
+            let sent = Sent::default();
+            if let Some(was) = was {
+                sent.put(&path, was, is_racy, &known);
+            }
+            let differs = sent.differs(&found(mtime_ms), &known, now);
+            assert_eq!(differs, expected, "{was:?} racy {is_racy} found at {mtime_ms}");
+        }
+    }
+
+    #[test]
+    fn entries_go_when_they_are_known() {
+        let sent = Sent::default();
+        let mut known = BTreeMap::new();
+        for n in 0..1_000 {
+            let path = RelPath::new(format!("{n}.md"));
+            sent.put(&path, Was::Present(file("x", n)), false, &known);
+            known.insert(path, file("x", n));
+        }
+        assert!(sent.n_entries() < 500, "{} entries are left", sent.n_entries());
+    }
+
+    #[test]
+    fn what_was_sent_counts_before_what_is_known() {
+        let path = RelPath::new("a/b.md");
+        let known = BTreeMap::from([(path.clone(), file("old", 10))]);
+        let sent = Sent::default();
+        assert_eq!(sent.expected(&path, &known), Some(Was::Present(file("old", 10))));
+        sent.put(&path, Was::Absent, false, &known);
+        assert_eq!(sent.expected(&path, &known), Some(Was::Absent));
+        assert_eq!(sent.paths_under("a"), []);
+        sent.put(&path, Was::Present(file("new", 11)), false, &known);
+        assert_eq!(sent.paths_under("a").len(), 1);
+        assert_eq!(sent.paths_under(""), [path]);
+        assert_eq!(sent.paths_under("a/b"), []);
+    }
+}

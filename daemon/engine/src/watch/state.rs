@@ -1,0 +1,431 @@
+//! State: what `status` can say about the watcher, and the count that `settled` rests on.
+//!
+//! Invariant: a change is pending from the instant it is noticed until it is on the belt. Every step adds to
+//! the count before it takes away, and a crawl that was asked for counts as pending until it has compared
+//! everything; so whoever reads 0 here and then an empty belt has seen no change slip by.
+//! Not here: what is on the belt (its gauges), or what has been committed (the writer).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashSet;
+use tokio::sync::{Notify, watch};
+
+use super::crawl::{Crawl, MAX_LISTED};
+use super::rules::SkipReason;
+use model::terms::RelPath;
+
+/// Most recent changes kept for `status`: S0's number.
+const MAX_EVENTS: usize = 100;
+
+/// Most recent errors kept for `status`.
+const MAX_ERRORS: usize = 20;
+
+/// Locks a mutex. What a panicking thread left behind is still whole: every change under these locks is one
+/// step.
+pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for the sign to stop, or until nobody is left who could give it.
+pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|is_stopped| *is_stopped).await;
+}
+
+/// How changes are noticed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum WatchMode {
+    /// Nothing runs.
+    #[default]
+    Stopped,
+    /// The system reports each change.
+    Events,
+    /// The system reports changes in some folders; the others are looked at now and then.
+    Mixed {
+        /// Folders that the system reports on.
+        n_watched: usize,
+        /// Folders that it does not.
+        n_polled: usize,
+        /// Why not.
+        why: String,
+    },
+    /// Everything is looked at now and then, because the setting says so (`None`) or events fail (why).
+    Poll(Option<String>),
+}
+
+/// The watcher as others see it. All numbers are as of one instant each, not of the same one.
+#[derive(Debug, Default)]
+pub struct WatchState {
+    n_pending: AtomicU64,
+    n_news: AtomicU64,
+    n_overflows: AtomicU64,
+    n_rescans: AtomicU64,
+    n_errors: AtomicU64,
+    crawls: Mutex<Crawls>,
+    crawls_done: watch::Sender<u64>,
+    crawl_wanted: Notify,
+    roster: Mutex<Roster>,
+    sight: Mutex<Sight>,
+    events: Mutex<VecDeque<FileEvent>>,
+}
+
+/// A change of a file that was noticed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEvent {
+    /// When, milliseconds since 1970.
+    pub at_ms: i64,
+    /// What happened.
+    pub kind: FileEventKind,
+    /// To which file.
+    pub path: RelPath,
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileEventKind {
+    /// It was not there before.
+    Created,
+    /// It holds something else.
+    Modified,
+    /// It came from another path.
+    Moved,
+    /// It is gone, or is not to be indexed any more.
+    Deleted,
+}
+
+impl FileEventKind {
+    /// As `status` tells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FileEventKind::Created => "created",
+            FileEventKind::Modified => "modified",
+            FileEventKind::Moved => "moved",
+            FileEventKind::Deleted => "deleted",
+        }
+    }
+}
+
+/// Crawls that were asked for, by number. Asking again before the crawl has begun is the same crawl.
+#[derive(Debug, Default)]
+struct Crawls {
+    wanted: u64,
+    begun: u64,
+    /// True when the next one must read every file.
+    is_full: bool,
+}
+
+/// A crawl that was asked for and begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub number: u64,
+    /// True when it must read every file, whatever its size and time say.
+    pub is_full: bool,
+}
+
+/// Which files should be indexed, by hashes of their paths: only their number is told, and paths would cost a hundred
+/// bytes a file.
+#[derive(Debug, Default)]
+struct Roster {
+    paths: FxHashSet<u64>,
+    /// What changed since a crawl began; the crawl may have passed there before.
+    since_crawl: Option<Vec<(u64, bool)>>,
+}
+
+fn key_of(path: &RelPath) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(path.as_str().as_bytes())
+}
+
+/// What the last crawl saw, kept current by what came after it.
+#[derive(Debug, Default)]
+struct Sight {
+    mode: WatchMode,
+    root_trouble: Option<String>,
+    skipped: BTreeMap<SkipReason, u64>,
+    notable: BTreeMap<RelPath, SkipReason>,
+    unreadable: BTreeMap<String, String>,
+    warnings: Vec<String>,
+    errors: Vec<String>,
+}
+
+/// A copy of the state for `status`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchView {
+    /// How changes are noticed.
+    pub mode: WatchMode,
+    /// True while a crawl that was asked for (the opening one, a rescan) has not compared everything yet.
+    pub is_crawling: bool,
+    /// Changes that were noticed and are not on the belt yet; a crawl that was asked for counts as one.
+    pub n_pending: u64,
+    /// Files that should be indexed.
+    pub n_known_files: u64,
+    /// Paths that the last crawl skipped, by reason. What lies in a skipped folder is not counted.
+    pub skipped: BTreeMap<SkipReason, u64>,
+    /// Skipped paths that a person may miss, at most 1,000.
+    pub notable: BTreeMap<RelPath, SkipReason>,
+    /// Folders and files that exist but cannot be looked at, and why. Nothing below them is purged.
+    pub unreadable: BTreeMap<String, String>,
+    /// Why nothing is purged at all at the moment: the root is missing, unreadable or suddenly empty.
+    pub root_trouble: Option<String>,
+    /// What is wrong with patterns and ignore files.
+    pub warnings: Vec<String>,
+    /// The most recent errors, newest last, at most 20.
+    pub errors: Vec<String>,
+    /// Errors since the start.
+    pub n_errors: u64,
+    /// How often events came faster than they could be taken.
+    pub n_overflows: u64,
+    /// Crawls after the opening one.
+    pub n_rescans: u64,
+}
+
+impl WatchState {
+    /// True when every noticed change is on the belt. Read this before the belt's gauges.
+    pub fn is_settled(&self) -> bool {
+        self.n_pending() == 0
+    }
+
+    /// Changes that were noticed and are not on the belt yet; a crawl that was asked for counts as one.
+    pub fn n_pending(&self) -> u64 {
+        self.n_pending.load(Ordering::SeqCst)
+    }
+
+    /// True while a crawl that was asked for has not compared everything yet.
+    pub fn is_crawling(&self) -> bool {
+        *self.crawls_done.borrow() < lock(&self.crawls).wanted
+    }
+
+    /// Files that should be indexed.
+    pub fn n_known_files(&self) -> u64 {
+        lock(&self.roster).paths.len() as u64
+    }
+
+    /// A copy of everything.
+    pub fn view(&self) -> WatchView {
+        let is_crawling = self.is_crawling();
+        let n_known_files = self.n_known_files();
+        let sight = lock(&self.sight);
+        WatchView {
+            mode: sight.mode.clone(),
+            is_crawling,
+            n_pending: self.n_pending(),
+            n_known_files,
+            skipped: sight.skipped.clone(),
+            notable: sight.notable.clone(),
+            unreadable: sight.unreadable.clone(),
+            root_trouble: sight.root_trouble.clone(),
+            warnings: sight.warnings.clone(),
+            errors: sight.errors.clone(),
+            n_errors: self.n_errors.load(Ordering::Relaxed),
+            n_overflows: self.n_overflows.load(Ordering::Relaxed),
+            n_rescans: self.n_rescans.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Changes noticed since the start. What the index itself asks to be read more closely is none: while this
+    /// stands still, whatever is on the belt can be found by text already.
+    pub fn n_news(&self) -> u64 {
+        self.n_news.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn noticed(&self, n: usize) {
+        self.n_news.fetch_add(n as u64, Ordering::SeqCst);
+        self.asked(n);
+    }
+
+    /// The same for what is no news.
+    pub(super) fn asked(&self, n: usize) {
+        self.n_pending.fetch_add(n as u64, Ordering::SeqCst);
+    }
+
+    pub(super) fn handed_on(&self, n: usize) {
+        self.n_pending.fetch_sub(n as u64, Ordering::SeqCst);
+    }
+
+    /// Asks for a crawl that begins after this call; gives the number that [`WatchState::crawled`] waits for.
+    pub(super) fn want_crawl(&self) -> u64 {
+        self.want(false)
+    }
+
+    /// The same; with `is_full` it reads every file.
+    pub(super) fn want(&self, is_full: bool) -> u64 {
+        let mut crawls = lock(&self.crawls);
+        crawls.is_full |= is_full;
+        if crawls.wanted == crawls.begun {
+            self.noticed(1);
+            crawls.wanted += 1;
+        }
+        self.crawl_wanted.notify_one();
+        crawls.wanted
+    }
+
+    /// Begins the crawl that was asked for, if one was.
+    pub(super) fn begin_wanted(&self) -> Option<Wanted> {
+        let mut crawls = lock(&self.crawls);
+        let is_wanted = crawls.begun < crawls.wanted;
+        crawls.begun = crawls.wanted;
+        let is_full = std::mem::take(&mut crawls.is_full);
+        is_wanted.then_some(Wanted { number: crawls.wanted, is_full })
+    }
+
+    /// Wakes the crawler, because there is something to poll.
+    pub(super) fn wake_crawler(&self) {
+        self.crawl_wanted.notify_one();
+    }
+
+    /// Waits until a crawl has been asked for since the last time.
+    pub(super) async fn crawl_wanted(&self) {
+        self.crawl_wanted.notified().await;
+    }
+
+    /// The crawl of this number has compared everything, and its changes are pending.
+    pub(super) fn crawl_done(&self, number: u64) {
+        self.crawls_done.send_replace(number);
+        self.handed_on(1);
+    }
+
+    /// Waits for a crawl; false when the watcher stops before.
+    pub(super) async fn crawled(&self, number: u64, mut stop: watch::Receiver<bool>) -> bool {
+        let mut done = self.crawls_done.subscribe();
+        tokio::select! {
+            result = done.wait_for(|done| *done >= number) => result.is_ok(),
+            () = stopped(&mut stop) => false,
+        }
+    }
+
+    pub(super) fn set_mode(&self, mode: WatchMode) {
+        let old = std::mem::replace(&mut lock(&self.sight).mode, mode.clone());
+        match &mode {
+            WatchMode::Poll(Some(why)) if old != mode => {
+                self.report(format!("all files are looked at now and then instead: {why}"));
+            }
+            WatchMode::Mixed { why, .. } if !matches!(old, WatchMode::Mixed { .. }) => {
+                self.report(format!("some folders are looked at now and then instead: {why}"));
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn count_overflow(&self) {
+        self.n_overflows.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_rescan(&self) {
+        self.n_rescans.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn happened(&self, at_ms: i64, kind: FileEventKind, path: &RelPath) {
+        let mut events = lock(&self.events);
+        if events.len() >= MAX_EVENTS {
+            events.pop_front();
+        }
+        events.push_back(FileEvent { at_ms, kind, path: path.clone() });
+    }
+
+    /// The last changes of files, newest first.
+    pub fn events(&self) -> Vec<FileEvent> {
+        lock(&self.events).iter().rev().cloned().collect()
+    }
+
+    pub(super) fn report(&self, error: String) {
+        tracing::warn!(error, "watch");
+        self.n_errors.fetch_add(1, Ordering::Relaxed);
+        let mut sight = lock(&self.sight);
+        sight.errors.push(error);
+        if sight.errors.len() > MAX_ERRORS {
+            sight.errors.remove(0);
+        }
+    }
+
+    pub(super) fn is_unreadable(&self, path: &str) -> bool {
+        lock(&self.sight).unreadable.contains_key(path)
+    }
+
+    /// A file was looked at: is it one that should be indexed, and if not, why?
+    pub(super) fn judged(&self, path: &RelPath, skipped: Option<SkipReason>) {
+        let is_read = skipped.is_none();
+        let mut roster = lock(&self.roster);
+        let key = key_of(path);
+        if is_read {
+            roster.paths.insert(key);
+        } else {
+            roster.paths.remove(&key);
+        }
+        if let Some(since) = &mut roster.since_crawl {
+            since.push((key, is_read));
+        }
+        drop(roster);
+        let mut sight = lock(&self.sight);
+        let sight = &mut *sight;
+        if let Some(old) = sight.notable.remove(path)
+            && let Some(n) = sight.skipped.get_mut(&old)
+        {
+            *n = n.saturating_sub(1);
+        }
+        if let Some(reason) = skipped.filter(|reason| reason.is_notable())
+            && sight.notable.len() < MAX_LISTED
+        {
+            sight.notable.insert(path.clone(), reason);
+            *sight.skipped.entry(reason).or_default() += 1;
+        }
+    }
+
+    /// A walk below some folder met what could not be looked at.
+    pub(super) fn add_unreadable(&self, start: &str, unreadable: &BTreeMap<String, String>) {
+        let mut sight = lock(&self.sight);
+        sight.unreadable.retain(|path, _| !is_below(path, start));
+        sight.unreadable.extend(unreadable.clone());
+    }
+
+    pub(super) fn crawl_begins(&self) {
+        lock(&self.roster).since_crawl = Some(Vec::new());
+    }
+
+    /// A crawl has listed everything but the files it could not see. With `root_trouble` its list is not believed.
+    pub(super) fn crawl_listed(
+        &self,
+        (crawl, hidden): (&Crawl, &[RelPath]),
+        warnings: Vec<String>,
+        root_trouble: Option<String>,
+    ) {
+        self.renew_roster(crawl, hidden, root_trouble.is_some());
+        // The same trouble again, as in each round of polling, is no news.
+        let is_news = root_trouble != lock(&self.sight).root_trouble;
+        if let Some(trouble) = root_trouble.as_ref().filter(|_| is_news) {
+            self.report(trouble.clone());
+        }
+        let mut sight = lock(&self.sight);
+        if root_trouble.is_none() {
+            sight.skipped = crawl.skipped.clone();
+            sight.notable = crawl.notable.clone();
+        }
+        sight.unreadable = crawl.unreadable.clone();
+        sight.warnings = warnings;
+        sight.root_trouble = root_trouble;
+    }
+
+    fn renew_roster(&self, crawl: &Crawl, hidden: &[RelPath], keeps_old: bool) {
+        let mut roster = lock(&self.roster);
+        let since = roster.since_crawl.take().unwrap_or_default();
+        if keeps_old {
+            return;
+        }
+        let mut paths: FxHashSet<u64> =
+            crawl.found.iter().map(|found| key_of(&found.path)).collect();
+        paths.extend(hidden.iter().map(key_of).filter(|key| roster.paths.contains(key)));
+        for (path, is_read) in since {
+            if is_read {
+                paths.insert(path);
+            } else {
+                paths.remove(&path);
+            }
+        }
+        roster.paths = paths;
+    }
+}
+
+/// True when `path` is `folder` or lies in it; everything lies in the root.
+pub(super) fn is_below(path: &str, folder: &str) -> bool {
+    folder.is_empty()
+        || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}

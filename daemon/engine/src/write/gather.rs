@@ -1,0 +1,63 @@
+//! Gather: what is committed together with the first item.
+//!
+//! In: an item, and what waits behind it. Out: items of one lane for one transaction.
+//! Invariants: nothing is waited for but files that were submitted together with the last one that was taken, and only
+//! while something is on its way; a file that is saved alone is committed at once, with what came before it.
+//! Not here: the transaction (`mod.rs`).
+
+use std::time::{Duration, Instant};
+
+use super::WriterArgs;
+use model::Item;
+use model::parcel::EmbeddedDoc;
+use model::terms::Lane;
+
+/// Documents and text bytes of one transaction: enough to share its cost, few enough that an interactive document
+/// behind it waits some tens of milliseconds.
+const BATCH: (usize, usize) = (64, 800_000);
+
+/// Longest wait for the next of several files that were submitted together. On a busy machine one takes tens of
+/// milliseconds; a commit for each would write the pages that they share as often.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How often it is looked whether anything is on its way at all: the rest of what was submitted may be unchanged.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// What is committed with this item, which is the first.
+pub(super) async fn gather(first: Item<EmbeddedDoc>, args: &WriterArgs) -> Vec<Item<EmbeddedDoc>> {
+    let lane = first.ticket().lane;
+    let mut n_bytes = 0;
+    let mut items = Vec::new();
+    let mut next = Some(first);
+    while let Some(item) = next {
+        n_bytes += text_len(&item);
+        let is_followed = lane == Lane::Interactive && item.ticket().n_behind > 0;
+        items.push(item);
+        if items.len() >= BATCH.0 || n_bytes >= BATCH.1 {
+            break;
+        }
+        next = args.inlet.try_next(lane);
+        if next.is_none() && is_followed {
+            next = following(args).await;
+        }
+    }
+    items
+}
+
+/// The next of several files that were submitted together.
+async fn following(args: &WriterArgs) -> Option<Item<EmbeddedDoc>> {
+    let since = Instant::now();
+    while since.elapsed() < PATIENCE && (args.is_more_coming)() {
+        if let Ok(item) = tokio::time::timeout(LOOK_AGAIN, args.inlet.next_interactive()).await {
+            return Some(item);
+        }
+    }
+    None
+}
+
+fn text_len(item: &Item<EmbeddedDoc>) -> usize {
+    match item {
+        Item::Document(_, doc) => doc.doc.doc.doc.doc.text.len(),
+        _ => 0,
+    }
+}

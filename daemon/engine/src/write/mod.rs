@@ -1,0 +1,393 @@
+//! Write: the last station. One actor owns the one [`IndexWriter`].
+//!
+//! In: finished documents, deletions, faults; commands of tools that write. Out: commits, each with its tick.
+//! Invariants: an interactive item commits by itself, or with those that were submitted together with it, resolved,
+//! before any bulk batch, and one that comes while a bulk batch or a ripple is being written interrupts it: what was
+//! interrupted is rolled back and done again afterwards.
+//! Bulk commits and ripples run on the crew's thread, interactive ones on a thread of normal priority. Ripples run only
+//! while nothing waits; a disk that is full or locked is waited for (`stall.rs`); a database that fails otherwise stops
+//! the daemon, never a document.
+//! Not here: the rows (`store/`).
+
+mod command;
+mod gather;
+mod stall;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::sync::{Mutex, mpsc};
+
+pub use self::command::{Command, Order, Replacement};
+
+use crate::belt::Inlet;
+use crate::health::Health;
+use index::store::{Held, IndexWriter, Part, Readers, RippleStep, Seen, StoreError, Trouble};
+use model::Item;
+use model::parcel::EmbeddedDoc;
+use model::terms::{Lane, RelPath};
+use sys::crew;
+
+/// How long the writer must have had nothing to do before it spends time on ripples.
+const QUIET: Duration = Duration::from_millis(5);
+
+/// Commits after which a ripple step is taken although the belt is busy, so that names are linked while a long
+/// first index runs.
+const COMMITS_A_RIPPLE: u32 = 400;
+
+/// How often one piece of bulk work gives way to interactive items; then it is finished, or it never would be.
+const MOST_YIELDS: u32 = 3;
+
+/// Documents after which free memory is given back to the system once everything is settled.
+const DOCUMENTS_A_REST: usize = 1_000;
+
+/// An index that is damaged again within this time was not damaged by accident: the disk is not sound.
+const SOUND_FOR: Duration = Duration::from_secs(60);
+
+/// The writer's surroundings; kept by the supervisor to start it again.
+#[derive(Clone)]
+pub struct WriterArgs {
+    /// The writer itself; taken while a commit runs.
+    pub writer: Arc<Mutex<Option<IndexWriter>>>,
+    /// Where finished documents come from.
+    pub inlet: Arc<Inlet<EmbeddedDoc>>,
+    /// Where commands come from.
+    pub commands: Arc<Mutex<mpsc::Receiver<Order>>>,
+    /// Where numbers go.
+    pub health: Arc<Health>,
+    /// True when no document is on its way: then ripples may run.
+    pub is_quiet: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// True while a document may still come to the writer.
+    pub is_more_coming: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// The watcher's count of news.
+    pub n_news: Arc<dyn Fn() -> u64 + Send + Sync>,
+    /// Sends documents through the belt once more, to be read deeply.
+    pub deepen: Arc<dyn Fn(Vec<RelPath>) + Send + Sync>,
+    /// Sends documents through the belt once more.
+    pub requeue: Arc<dyn Fn(Vec<RelPath>) + Send + Sync>,
+    /// Makes the watcher send every file again.
+    pub read_all: Arc<dyn Fn() + Send + Sync>,
+    /// Whether the databases' files are the ones that were opened.
+    pub held: Held,
+    /// Those who read the index that is written.
+    pub readers: Arc<Readers>,
+    /// Milliseconds since 1970.
+    pub now_ms: fn() -> i64,
+}
+
+/// The writing actor.
+pub struct WriteStation;
+
+/// The writer's state between items.
+pub struct WriteState {
+    args: WriterArgs,
+    /// An interactive item that came while bulk was being written.
+    held: Option<Item<EmbeddedDoc>>,
+    /// The bulk batch that it interrupted.
+    interrupted: Option<Batch>,
+    commits_since_ripple: u32,
+    n_ripple_yields: u32,
+    documents_since_rest: usize,
+    /// When the index was last built again because it was damaged.
+    began_again: Option<Instant>,
+}
+
+/// Documents that are committed together, and how often they have given way.
+struct Batch {
+    items: Arc<Vec<Item<EmbeddedDoc>>>,
+    lane: Lane,
+    n_yields: u32,
+}
+
+/// Tells the writer to go on; it sends this to itself.
+pub struct GoOn;
+
+enum Work {
+    Items(Box<Item<EmbeddedDoc>>),
+    Again(Batch),
+    Order(Order),
+    Idle,
+    Drained,
+}
+
+impl Actor for WriteStation {
+    type Msg = GoOn;
+    type State = WriteState;
+    type Arguments = WriterArgs;
+
+    async fn pre_start(
+        &self,
+        myself: ActorRef<GoOn>,
+        args: WriterArgs,
+    ) -> Result<WriteState, ActorProcessingErr> {
+        myself.cast(GoOn)?;
+        let (held, interrupted) = (None, None);
+        let (commits_since_ripple, n_ripple_yields, documents_since_rest) = (0, 0, 0);
+        Ok(WriteState {
+            args,
+            held,
+            interrupted,
+            commits_since_ripple,
+            n_ripple_yields,
+            documents_since_rest,
+            began_again: None,
+        })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<GoOn>,
+        _: GoOn,
+        state: &mut WriteState,
+    ) -> Result<(), ActorProcessingErr> {
+        let outcome = match state.next().await {
+            Work::Items(first) => state.gather_and_commit(*first).await,
+            Work::Again(batch) => state.commit(batch).await,
+            Work::Order(order) => state.obey(order).await,
+            Work::Idle => state.ripple().await,
+            Work::Drained => {
+                myself.stop(Some("drained".into()));
+                return Ok(());
+            }
+        };
+        let outcome = match outcome {
+            Err(error) if error.trouble() == Trouble::Corrupt => {
+                state.begin_again(error.to_string()).await
+            }
+            other => other,
+        };
+        if let Err(error) = outcome {
+            // Our ground is unsound: refuse further writes and let the process end, loudly.
+            state.args.health.poison(error.to_string());
+            myself.stop(Some("poisoned".into()));
+            return Ok(());
+        }
+        myself.cast(GoOn)?;
+        Ok(())
+    }
+}
+
+impl WriteState {
+    async fn next(&mut self) -> Work {
+        if let Some(item) = self.held.take() {
+            return Work::Items(Box::new(item));
+        }
+        if self.interrupted.is_some()
+            && let Some(item) = self.args.inlet.try_next(Lane::Interactive)
+        {
+            return Work::Items(Box::new(item));
+        }
+        if let Some(batch) = self.interrupted.take() {
+            return Work::Again(batch);
+        }
+        let args = self.args.clone();
+        let mut commands = args.commands.lock().await;
+        let may_ripple = args.health.has_ripple();
+        tokio::select! {
+            biased;
+            Some(order) = commands.recv() => Work::Order(order),
+            item = args.inlet.next() => item.map_or(Work::Drained, |item| Work::Items(Box::new(item))),
+            () = tokio::time::sleep(QUIET), if may_ripple => Work::Idle,
+        }
+    }
+
+    /// Takes what waits behind the first item and commits it together.
+    async fn gather_and_commit(&mut self, first: Item<EmbeddedDoc>) -> Result<(), StoreError> {
+        let lane = first.ticket().lane;
+        let items = gather::gather(first, &self.args).await;
+        self.commit(Batch { items: Arc::new(items), lane, n_yields: 0 }).await
+    }
+
+    async fn commit(&mut self, batch: Batch) -> Result<(), StoreError> {
+        let Batch { items, lane, n_yields } = batch;
+        sys::fail::point("write.taken");
+        let (n, now_ms, is_interactive) =
+            (items.len(), (self.args.now_ms)(), lane == Lane::Interactive);
+        let started = Instant::now();
+        self.args.health.set_ripple(true);
+        let work = items.clone();
+        let may_yield = n_yields < MOST_YIELDS;
+        let done =
+            self.insist(lane, may_yield, move |w| w.commit(&work, now_ms, is_interactive)).await;
+        if done.as_ref().is_err_and(StoreError::is_interruption) {
+            self.interrupted = Some(Batch { items, lane, n_yields: n_yields + 1 });
+            return Ok(());
+        }
+        if let Ok(Some(done)) = &done {
+            self.args.health.committed(done, started.elapsed());
+            sys::fail::point("write.told");
+            if !done.look_again.is_empty() {
+                (self.args.requeue)(done.look_again.clone());
+            }
+            self.documents_since_rest += done.n_documents;
+        }
+        // What they hold of the budget goes before they are counted off.
+        drop(items);
+        self.args.inlet.done(n);
+        self.commits_since_ripple += 1;
+        if self.commits_since_ripple >= COMMITS_A_RIPPLE {
+            self.ripple_step(None).await?;
+        }
+        done.map(|_| ())
+    }
+
+    async fn ripple(&mut self) -> Result<(), StoreError> {
+        let n_news = (self.args.n_news)();
+        if !(self.args.is_quiet)() {
+            // Documents are still on their way; what they bring would make this work again.
+            return Ok(());
+        }
+        self.ripple_step(Some(n_news)).await
+    }
+
+    /// One step of what commits left behind. `quiet`: nothing is on its way, and the count of news from before that was
+    /// seen.
+    async fn ripple_step(&mut self, quiet: Option<u64>) -> Result<(), StoreError> {
+        let when_quiet = quiet.is_some();
+        self.commits_since_ripple = 0;
+        let may_yield = self.n_ripple_yields < MOST_YIELDS;
+        let step = self.insist(Lane::Bulk, may_yield, move |w| w.ripple(when_quiet)).await;
+        if step.as_ref().is_err_and(StoreError::is_interruption) {
+            self.n_ripple_yields += 1;
+            return Ok(());
+        }
+        let step = step?;
+        if matches!(step, Some(RippleStep::Progress | RippleStep::Settled)) {
+            self.n_ripple_yields = 0;
+        }
+        let tick = self.with_writer(Lane::Bulk, false, |writer| Ok(writer.tick())).await?;
+        self.args.health.set_tick(tick.unwrap_or_default());
+        match step {
+            Some(RippleStep::Requeue(paths)) => (self.args.requeue)(paths),
+            Some(RippleStep::Settled) if when_quiet => {
+                let now_ms = (self.args.now_ms)();
+                self.insist(Lane::Bulk, false, move |writer| writer.mark_vanished(now_ms)).await?;
+                if !self.deepen(quiet.unwrap_or_default()).await? {
+                    self.args.health.set_ripple(false);
+                    self.insist(Lane::Bulk, false, |writer| writer.vacuum()).await?;
+                    language::Pipeline::rest_shared();
+                }
+                self.rest().await?;
+            }
+            _ => {}
+        }
+        self.args.health.changed();
+        Ok(())
+    }
+
+    /// Hands out the next documents of the deep pass; false when there are none. What follows from them is due as long
+    /// as they are on their way.
+    async fn deepen(&mut self, n_news: u64) -> Result<bool, StoreError> {
+        let is_paused = self.args.health.deep().is_paused;
+        let next =
+            self.insist(Lane::Bulk, false, move |writer| writer.next_deep(is_paused)).await?;
+        let next = next.unwrap_or_default();
+        let is_any = !next.paths.is_empty();
+        let handed_out = is_any.then_some((n_news, next.n_bytes));
+        self.args.health.deepens(next.left, next.n_stuck, handed_out);
+        if is_any {
+            sys::fail::point("deep.marked");
+            (self.args.deepen)(next.paths);
+        }
+        Ok(is_any)
+    }
+
+    /// After much work, gives back the memory that it took.
+    async fn rest(&mut self) -> Result<(), StoreError> {
+        if self.documents_since_rest < DOCUMENTS_A_REST {
+            return Ok(());
+        }
+        self.documents_since_rest = 0;
+        let release = |writer: &mut IndexWriter| {
+            writer.release_memory()?;
+            sys::release_free_memory();
+            Ok(())
+        };
+        self.with_writer(Lane::Bulk, false, release).await.map(|_| ())
+    }
+
+    /// The file is damaged or gone; everything in it can be made again from the folder and the ledger.
+    ///
+    /// # Errors
+    /// That it is the ledger that is damaged, or that no index stays sound here.
+    async fn begin_again(&mut self, why: String) -> Result<(), StoreError> {
+        self.heed_ledger().await?;
+        self.with_writer(Lane::Interactive, false, |writer| writer.check_ledger()).await?;
+        // What somebody deletes again and again says nothing of the disk.
+        let is_damage = !matches!(self.args.held.look(Part::Index), Seen::Lost(_));
+        if is_damage && self.began_again.is_some_and(|at| at.elapsed() < SOUND_FOR) {
+            return Err(StoreError::Hopeless { why });
+        }
+        if is_damage {
+            self.began_again = Some(Instant::now());
+        }
+        tracing::error!(why, "the index is damaged or gone; it is built again from the files");
+        if self.held.take().is_some() {
+            self.args.inlet.done(1);
+        }
+        if let Some(batch) = self.interrupted.take() {
+            self.args.inlet.done(batch.items.len());
+        }
+        let readers = self.args.readers.clone();
+        let begin = move |writer: &mut IndexWriter| {
+            readers.alone(|| Ok((writer.begin_again()?, ())))?;
+            Ok(writer.tick())
+        };
+        let tick = self.insist(Lane::Interactive, false, begin).await?;
+        self.args.health.set_ripple(true);
+        (self.args.read_all)();
+        self.args.health.mended("index", format!("{why}; it is built again from the files"));
+        // Last: who waits for this tick must find that there is work to do, not an empty index that looks settled.
+        self.args.health.set_tick(tick.unwrap_or_default());
+        Ok(())
+    }
+
+    /// Runs `work` off the async threads, on the crew's for the bulk lane. With `may_yield`, an interactive item that
+    /// comes meanwhile is held, and interrupts the work. `None` when an earlier panic took the writer with it.
+    async fn with_writer<T: Send + 'static>(
+        &mut self,
+        lane: Lane,
+        may_yield: bool,
+        work: impl FnOnce(&mut IndexWriter) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<Option<T>, StoreError> {
+        let mut slot = self.args.writer.clone().lock_owned().await;
+        let Some(mut writer) = slot.take() else { return Ok(None) };
+        let interruption = writer.interruption();
+        let work = move || {
+            let result = work(&mut writer);
+            (writer, result)
+        };
+        let joined = match lane {
+            Lane::Interactive => {
+                tokio::task::spawn_blocking(work).await.map_err(|panic| panic.to_string())
+            }
+            Lane::Bulk => {
+                let mut done = pin!(crew::writing().run(work));
+                let done = tokio::select! {
+                    biased;
+                    done = &mut done => done,
+                    item = self.args.inlet.next_interactive(), if may_yield && self.held.is_none() => {
+                        self.held = Some(item);
+                        interruption.store(true, Ordering::SeqCst);
+                        done.await
+                    }
+                };
+                interruption.store(false, Ordering::SeqCst);
+                done.map_err(|lost| lost.to_string())
+            }
+        };
+        match joined {
+            Ok((writer, result)) => {
+                *slot = Some(writer);
+                result.map(Some)
+            }
+            Err(panic) => {
+                self.args.health.poison(format!("the writer panicked: {panic}"));
+                Ok(None)
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Atoms: the smallest pieces a chunk is made of, each with its number of tokens.
+//!
+//! In: a normalized document. Out: its sentences, code lines and table rows in order of place.
+//! Invariants: atoms do not overlap; together they hold every character of the blocks that is not whitespace;
+//! the text is tokenized once.
+//! Not here: which atoms go together (`fill.rs`).
+
+use super::profile::Budgets;
+use super::sentence::sentences;
+use embed::wordpiece::{CachedWordPiece, Word};
+use model::parcel::{Block, BlockKind, NormalDoc, Profile};
+use model::terms::{Norm, Span};
+
+/// A piece of a block that a chunk takes whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Atom {
+    /// First byte in the normalized text.
+    pub(super) start: usize,
+    /// One past its last byte.
+    pub(super) end: usize,
+    /// Its tokens.
+    pub(super) n_tokens: usize,
+    /// Index of its block.
+    pub(super) block: usize,
+    /// True for a whole sentence of running text or list item; false for headings, lines, rows and cut pieces.
+    pub(super) is_sentence: bool,
+}
+
+/// The words of one text, for counting the tokens of any span of it.
+#[derive(Debug, Default)]
+pub(super) struct TokenIndex {
+    words: Vec<Word>,
+    /// For each word, the tokens before it; one entry more for all tokens.
+    before: Vec<usize>,
+}
+
+impl TokenIndex {
+    /// Replaces what it held by the words of `text`.
+    pub(super) fn read(&mut self, tokenizer: &mut CachedWordPiece, text: &str) {
+        self.words.clear();
+        self.before.clear();
+        tokenizer.words(text, &mut self.words);
+        let mut n_tokens = 0;
+        self.before.push(0);
+        self.before.extend(self.words.iter().map(|word| {
+            n_tokens += word.n_pieces as usize;
+            n_tokens
+        }));
+    }
+
+    /// Tokens of the words that begin in `[start, end)`.
+    pub(super) fn count(&self, start: usize, end: usize) -> usize {
+        let at = |word: usize| self.before.get(word).copied().unwrap_or(0);
+        at(self.first_word(end)).saturating_sub(at(self.first_word(start)))
+    }
+
+    /// Cuts `[start, end)` between words into pieces of at most `max` tokens; a larger word is a piece alone.
+    pub(super) fn cut(&self, start: usize, end: usize, max: usize) -> Vec<(usize, usize)> {
+        let mut cuts = vec![start];
+        let words =
+            self.words.get(self.first_word(start)..self.first_word(end)).unwrap_or_default();
+        let mut n_tokens = 0;
+        for word in words {
+            if n_tokens > 0 && n_tokens + word.n_pieces as usize > max {
+                cuts.push(word.start as usize);
+                n_tokens = 0;
+            }
+            n_tokens += word.n_pieces as usize;
+        }
+        cuts.push(end);
+        cuts.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?))).collect()
+    }
+
+    fn first_word(&self, offset: usize) -> usize {
+        self.words.partition_point(|word| (word.start as usize) < offset)
+    }
+}
+
+/// Sentences of paragraphs, list items and quotes, and headings whole, in order of place; rows and code have
+/// none.
+pub fn sentences_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
+    let mut spans = Vec::new();
+    for block in doc.blocks.iter().filter(|block| is_running_text(block)) {
+        each_piece(block, &doc.text, |start, end| spans.push(Span::new(start, end)));
+    }
+    spans
+}
+
+/// The atoms of a document.
+pub(super) fn atoms_of(
+    doc: &NormalDoc,
+    index: &TokenIndex,
+    (profiles, budgets): (&[Profile], &Budgets),
+) -> Vec<Atom> {
+    let mut atoms = Vec::new();
+    for (block_idx, block) in doc.blocks.iter().enumerate() {
+        let budget = budgets.of(profiles.get(block_idx).copied().unwrap_or(Profile::General));
+        if let Some(atom) =
+            whole_item(doc, index, block).filter(|atom| atom.n_tokens <= budget.max_line())
+        {
+            atoms.push(Atom { block: block_idx, ..atom });
+            continue;
+        }
+        let is_running = is_running_text(block);
+        let longest = if is_running { budget.max } else { budget.max_line() };
+        let is_sentence = is_running && !matches!(block.kind, BlockKind::Heading(_));
+        each_piece(block, &doc.text, |start, end| {
+            let n_tokens = index.count(start, end);
+            if n_tokens <= longest {
+                atoms.push(Atom { start, end, n_tokens, block: block_idx, is_sentence });
+                return;
+            }
+            for (start, end) in index.cut(start, end, budget.max) {
+                let n_tokens = index.count(start, end);
+                let end = start + Span::<Norm>::new(start, end).of(&doc.text).trim_end().len();
+                atoms.push(Atom { start, end, n_tokens, block: block_idx, is_sentence: false });
+            }
+        });
+    }
+    atoms
+}
+
+/// A list item as one atom: a step is not cut.
+fn whole_item(doc: &NormalDoc, index: &TokenIndex, block: &Block) -> Option<Atom> {
+    let text = block.span.of(&doc.text);
+    let start = block.span.start() + (text.len() - text.trim_start().len());
+    let end = block.span.start() + text.trim_end().len();
+    let is_item = matches!(block.kind, BlockKind::ListItem { .. }) && start < end;
+    is_item.then(|| Atom {
+        start,
+        end,
+        n_tokens: index.count(start, end),
+        block: 0,
+        is_sentence: true,
+    })
+}
+
+fn is_running_text(block: &Block) -> bool {
+    !matches!(block.kind, BlockKind::Code { .. } | BlockKind::TableRow { .. })
+}
+
+/// Calls `visit` with the start and end of each sentence, line or row of a block; blank lines are none.
+fn each_piece(block: &Block, text: &str, mut visit: impl FnMut(usize, usize)) {
+    let (first, body) = (block.span.start(), block.span.of(text));
+    match block.kind {
+        BlockKind::Heading(_) | BlockKind::TableRow { .. } => {
+            let start = first + (body.len() - body.trim_start().len());
+            let end = first + body.trim_end().len();
+            if start < end {
+                visit(start, end);
+            }
+        }
+        BlockKind::Code { .. } => {
+            let mut start = first;
+            for line in body.split_inclusive('\n') {
+                let length = line.trim_end().len();
+                if length > 0 {
+                    visit(start, start + length);
+                }
+                start += line.len();
+            }
+        }
+        BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote => {
+            sentences(body).for_each(|range| visit(first + range.start, first + range.end));
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Chunk: cuts a document into spans sized for retrieval, and those into windows sized for embedding.
+//!
+//! In: a normalized document with its outline. Out: the same with its chunks.
+//! Invariants: the same document gives the same chunks; together they hold every character that is not
+//! whitespace; each lies within one section, or joins whole small ones of one profile under one heading; none cuts a
+//! code line, table row or list item (unless longer than four budgets) or a sentence (unless longer than one); each
+//! holds at most its profile's `max_tokens`, but for an ordered list kept whole (twice that) and for a single line,
+//! row, item or word that is larger alone; windows tile their chunk.
+//! Not here: the prelude with the path (rendered at answer time), vectors (`pipeline/embed`).
+//!
+//! The steps, each in its file: `profile` (what kind of text, hence which sizes), `atom` (the smallest pieces,
+//! counted once), `outline` (which sections stay together), `fill` (pieces into chunks), `window` (chunks into
+//! windows).
+
+mod atom;
+mod fill;
+mod outline;
+mod profile;
+mod sentence;
+mod window;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use config::settings;
+
+use embed::wordpiece::{CachedWordPiece, WordPiece};
+use model::parcel::{Chunk, ChunkedDoc, NormalDoc, Profile};
+use model::terms::{ContentHash, Norm, Span};
+use model::{DocFault, Stage};
+
+use atom::{Atom, TokenIndex};
+use outline::Outline;
+use profile::Budgets;
+
+pub use atom::sentences_of;
+pub use sentence::{Sentences, sentences};
+
+/// The stage. Holds its own cache of words, so that two chunkers share nothing but the vocabulary.
+#[derive(Debug)]
+pub struct Chunker {
+    budgets: Budgets,
+    tokenizer: CachedWordPiece,
+    index: TokenIndex,
+    hashed: Vec<u8>,
+}
+
+/// Sizes in tokens, each at least 1.
+#[derive(Debug, Clone, Copy)]
+struct Budget {
+    /// Most of a chunk.
+    max: usize,
+    /// Sections below are joined with what follows.
+    min: usize,
+    /// Most that is repeated from the chunk before.
+    overlap: usize,
+    /// Most of a window.
+    window: usize,
+}
+
+impl Budget {
+    /// Most of a chunk that is one ordered list: steps read badly apart (S4 §5 allows procedures twice as
+    /// much).
+    fn max_procedure(&self) -> usize {
+        self.max.saturating_mul(2)
+    }
+
+    /// A line or row above this is cut, because nothing can be done with it as it is.
+    fn max_line(&self) -> usize {
+        self.max.saturating_mul(4)
+    }
+}
+
+impl Chunker {
+    /// A chunker of the given sizes, counting tokens with `wordpiece`.
+    pub fn new(
+        chunk: &settings::Chunk,
+        embed: &settings::Embed,
+        wordpiece: Arc<WordPiece>,
+    ) -> Self {
+        let budgets = Budgets::new(chunk, size(embed.window_tokens));
+        let tokenizer = CachedWordPiece::new(wordpiece);
+        Chunker { budgets, tokenizer, index: TokenIndex::default(), hashed: Vec::new() }
+    }
+
+    fn chunks(&mut self, doc: &NormalDoc) -> Vec<Chunk> {
+        self.index.read(&mut self.tokenizer, &doc.text);
+        let profiles = profile::profiles_of(doc, &self.index);
+        let atoms = atom::atoms_of(doc, &self.index, (&profiles, &self.budgets));
+        let outline = Outline::of((&doc.blocks, &profiles), &atoms);
+        let mut chunks = Vec::new();
+        for group in outline.groups(&self.budgets) {
+            let budget = *self.budgets.of(group.profile);
+            for range in fill::fill(outline.units(&group.atoms, &budget), &outline, &budget) {
+                let headings = outline.headings(doc, range.clone());
+                let of_atoms = |atoms: &[Atom]| self.chunk(doc, (headings, group.profile), atoms);
+                chunks.extend(atoms.get(range).and_then(of_atoms));
+            }
+        }
+        chunks
+    }
+
+    /// The chunk of some atoms; `None` when there are none.
+    fn chunk(
+        &mut self,
+        doc: &NormalDoc,
+        (headings, profile): (Vec<String>, Profile),
+        atoms: &[Atom],
+    ) -> Option<Chunk> {
+        let span: Span<Norm> = Span::new(atoms.first()?.start, atoms.last()?.end);
+        let n_tokens = self.index.count(span.start(), span.end());
+        let windows = window::windows_of(span, atoms, &self.index, self.budgets.of(profile));
+        let language = language_of(doc, span).to_string();
+        let hash = self.hash([&doc.title, &language], &headings, span.of(&doc.text));
+        let n_tokens = u32::try_from(n_tokens).unwrap_or(u32::MAX);
+        Some(Chunk { span, headings, n_tokens, profile, language, windows, hash })
+    }
+
+    /// Each part goes in with its length, so that text cannot pass for a heading.
+    fn hash(&mut self, of_doc: [&str; 2], headings: &[String], text: &str) -> ContentHash {
+        self.hashed.clear();
+        let parts = of_doc.into_iter().chain(headings.iter().map(String::as_str));
+        for part in parts.chain(std::iter::once(text)) {
+            self.hashed.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            self.hashed.extend_from_slice(part.as_bytes());
+        }
+        ContentHash::of(&self.hashed)
+    }
+}
+
+/// The language that most of a span is written in.
+fn language_of(doc: &NormalDoc, span: Span<Norm>) -> &str {
+    let mut by_language: BTreeMap<&str, usize> = BTreeMap::new();
+    let first = doc.other_languages.partition_point(|(other, _)| other.end() <= span.start());
+    let others = doc.other_languages.iter().skip(first);
+    for (other, code) in others.take_while(|(other, _)| other.start() < span.end()) {
+        let n_bytes = other.end().min(span.end()) - other.start().max(span.start());
+        *by_language.entry(code).or_default() += n_bytes;
+    }
+    let main = span.len().saturating_sub(by_language.values().sum());
+    let largest = by_language.into_iter().max_by_key(|(_, n_bytes)| *n_bytes);
+    largest.filter(|(_, n_bytes)| *n_bytes > main).map_or(doc.language.as_str(), |(code, _)| code)
+}
+
+fn size(tokens: u32) -> usize {
+    tokens.max(1) as usize
+}
+
+impl Stage for Chunker {
+    const NAME: &'static str = "chunk";
+    type In = NormalDoc;
+    type Out = ChunkedDoc;
+
+    fn run(&mut self, doc: NormalDoc) -> Result<ChunkedDoc, DocFault> {
+        let chunks = self.chunks(&doc);
+        Ok(ChunkedDoc { doc, chunks })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! Outline: which blocks make a section, which sections stay together, and what headings a chunk stands
+//! under.
+//!
+//! In: the blocks of a document and their atoms. Out: groups of whole sections, units of blocks, headings.
+//! Invariants: groups follow one another and cover the document; a group of several sections fits one chunk,
+//! but for headings without text, which go with whatever follows under the same parent.
+//! Not here: cutting what is too large (`fill.rs`).
+
+use std::ops::Range;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Budget;
+use super::atom::Atom;
+use super::profile::Budgets;
+use model::parcel::{Block, BlockKind, NormalDoc, Profile};
+
+/// Headings have six levels; a longer chain of parents is a mistake and is cut.
+const MAX_DEPTH: usize = 6;
+
+/// A heading with the blocks up to the next heading, or the blocks before the first.
+#[derive(Debug)]
+struct Section {
+    /// The block of its heading.
+    heading: Option<usize>,
+    /// Its atoms, those of the heading included.
+    atoms: Range<usize>,
+    n_tokens: usize,
+    /// True when it holds more than its heading.
+    has_body: bool,
+    profile: Profile,
+}
+
+/// Whole sections whose chunks are filled together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Their atoms.
+    pub(super) atoms: Range<usize>,
+    /// The profile of all that have a body.
+    pub(super) profile: Profile,
+}
+
+/// Atoms that are placed together if they fit: a block, the rows of a table, or an ordered list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unit {
+    /// Which atoms.
+    pub(super) atoms: Range<usize>,
+    /// Their tokens.
+    pub(super) n_tokens: usize,
+    /// Most tokens with which it still stays whole.
+    pub(super) limit: usize,
+    /// True for a heading.
+    pub(super) is_heading: bool,
+}
+
+/// A document's structure over its atoms.
+#[derive(Debug)]
+pub(super) struct Outline<'a> {
+    blocks: &'a [Block],
+    atoms: &'a [Atom],
+    /// For each atom, the tokens before it; one entry more for all tokens.
+    before: Vec<usize>,
+    sections: Vec<Section>,
+    /// For each ordered list, its last block.
+    list_ends: FxHashMap<u32, usize>,
+}
+
+impl<'a> Outline<'a> {
+    /// Reads the structure of blocks; each atom names its block.
+    pub(super) fn of((blocks, profiles): (&'a [Block], &[Profile]), atoms: &'a [Atom]) -> Self {
+        let mut sections: Vec<Section> = Vec::new();
+        let mut list_ends = FxHashMap::default();
+        let mut before = vec![0];
+        let mut n_tokens = 0;
+        for (atom_idx, atom) in atoms.iter().enumerate() {
+            n_tokens += atom.n_tokens;
+            before.push(n_tokens);
+            let kind = blocks.get(atom.block).map(|block| &block.kind);
+            let is_heading = matches!(kind, Some(BlockKind::Heading(_)));
+            if let Some(BlockKind::ListItem { list, ordinal: Some(_), .. }) = kind {
+                list_ends.insert(*list, atom.block);
+            }
+            let heading = is_heading.then_some(atom.block);
+            let opens = sections.last().is_none_or(|last| is_heading && last.heading != heading);
+            if opens {
+                let atoms = atom_idx..atom_idx;
+                let profile = profiles.get(atom.block).copied().unwrap_or(Profile::General);
+                sections.push(Section { heading, atoms, n_tokens: 0, has_body: false, profile });
+            }
+            if let Some(section) = sections.last_mut() {
+                section.atoms.end = atom_idx + 1;
+                section.n_tokens += atom.n_tokens;
+                section.has_body |= !is_heading;
+            }
+        }
+        Outline { blocks, atoms, before, sections, list_ends }
+    }
+
+    /// Which sections are filled together: a small one is joined by those of its profile that follow it under its
+    /// parent as long as all of them fit one chunk.
+    pub(super) fn groups(&self, budgets: &Budgets) -> Vec<Group> {
+        let mut groups = Vec::new();
+        let mut sections = self.sections.iter().peekable();
+        while let Some(first) = sections.next() {
+            let (mut end, mut n_tokens, mut has_body) =
+                (first.atoms.end, first.n_tokens, first.has_body);
+            let mut profile = first.profile;
+            while let Some(next) = sections.next_if(|next| {
+                let budget = budgets.of(profile);
+                let fits = n_tokens < budget.min && n_tokens + next.n_tokens <= budget.max;
+                let is_alike = profile == next.profile || !next.has_body;
+                (fits && is_alike || !has_body) && self.is_under_same_parent(first, next)
+            }) {
+                end = next.atoms.end;
+                n_tokens += next.n_tokens;
+                if !has_body {
+                    profile = next.profile;
+                }
+                has_body |= next.has_body;
+            }
+            groups.push(Group { atoms: first.atoms.start..end, profile });
+        }
+        groups
+    }
+
+    /// True when the later section stands under the parent of the earlier one, at whatever depth.
+    fn is_under_same_parent(&self, earlier: &Section, later: &Section) -> bool {
+        let parent = earlier.heading.and_then(|heading| self.parent(heading));
+        parent.is_none_or(|parent| {
+            later.heading.is_some_and(|heading| self.path(heading).contains(&parent))
+        })
+    }
+
+    /// The heading above a heading. Parents stand before their children, whatever the block claims.
+    fn parent(&self, heading: usize) -> Option<usize> {
+        let parent = self.blocks.get(heading)?.section? as usize;
+        (parent < heading).then_some(parent)
+    }
+
+    /// A heading and those above it, outermost first.
+    fn path(&self, heading: usize) -> Vec<usize> {
+        let chain = std::iter::successors(Some(heading), |&heading| self.parent(heading));
+        let mut path: Vec<usize> = chain.take(MAX_DEPTH).collect();
+        path.reverse();
+        path
+    }
+
+    /// The units of a group of sections, in order.
+    pub(super) fn units(&self, group: &Range<usize>, budget: &Budget) -> Vec<Unit> {
+        let (mut units, mut tried) = (Vec::new(), FxHashSet::default());
+        let mut at = group.start;
+        while let Some(block_idx) =
+            self.atoms.get(at).map(|atom| atom.block).filter(|_| at < group.end)
+        {
+            let place = at..group.end;
+            let list = self.ordered_list(block_idx).filter(|&list| tried.insert(list));
+            let unit = list
+                .and_then(|list| self.procedure(list, &place, budget))
+                .unwrap_or_else(|| self.unit(&place, self.after_unit(block_idx), budget.max));
+            at = unit.atoms.end;
+            units.push(unit);
+        }
+        units
+    }
+
+    /// The atoms from `place.start` on that belong to blocks before `past_block`, and at least one.
+    fn unit(&self, place: &Range<usize>, past_block: usize, limit: usize) -> Unit {
+        let rest = self.atoms.get(place.clone()).unwrap_or_default();
+        let n_atoms = rest.partition_point(|atom| atom.block < past_block).max(1);
+        let atoms = place.start..place.start + n_atoms;
+        let tokens_before = |atom: usize| self.before.get(atom).copied().unwrap_or(0);
+        let n_tokens = tokens_before(atoms.end).saturating_sub(tokens_before(atoms.start));
+        Unit {
+            atoms,
+            n_tokens,
+            limit,
+            is_heading: rest.first().is_some_and(|atom| self.is_heading(atom)),
+        }
+    }
+
+    /// The whole of an ordered list whose first item stands at `place.start`, with what stands between its
+    /// items; `None` when it is too large or a heading interrupts it.
+    fn procedure(&self, list: u32, place: &Range<usize>, budget: &Budget) -> Option<Unit> {
+        let past_block = self.after_nested(*self.list_ends.get(&list)?);
+        let whole = self.unit(place, past_block, budget.max_procedure());
+        let is_in_one_section = self.is_same_section(whole.atoms.start, whole.atoms.end - 1);
+        (whole.n_tokens <= whole.limit && is_in_one_section).then_some(whole)
+    }
+
+    fn ordered_list(&self, block_idx: usize) -> Option<u32> {
+        match self.blocks.get(block_idx)?.kind {
+            BlockKind::ListItem { list, ordinal: Some(_), .. } => Some(list),
+            _ => None,
+        }
+    }
+
+    /// One past the block, or past the last row of its table.
+    fn after_unit(&self, block_idx: usize) -> usize {
+        let table_of = |block: &Block| match block.kind {
+            BlockKind::TableRow { table, .. } => Some(table),
+            _ => None,
+        };
+        let Some(table) = self.blocks.get(block_idx).and_then(table_of) else {
+            return block_idx + 1;
+        };
+        let rest = self.blocks.iter().skip(block_idx);
+        block_idx + rest.take_while(|block| table_of(block) == Some(table)).count()
+    }
+
+    /// One past the items nested in the list item `last`.
+    fn after_nested(&self, last: usize) -> usize {
+        let depth_of = |block: &Block| match block.kind {
+            BlockKind::ListItem { depth, .. } => Some(depth),
+            _ => None,
+        };
+        let own = self.blocks.get(last).and_then(depth_of);
+        let nested = self.blocks.iter().skip(last + 1).take_while(|block| depth_of(block) > own);
+        last + 1 + nested.count()
+    }
+
+    fn is_heading(&self, atom: &Atom) -> bool {
+        matches!(self.blocks.get(atom.block).map(|block| &block.kind), Some(BlockKind::Heading(_)))
+    }
+
+    /// The atom at an index.
+    pub(super) fn atom(&self, idx: usize) -> Option<&Atom> {
+        self.atoms.get(idx)
+    }
+
+    /// True when both atoms stand in one section.
+    pub(super) fn is_same_section(&self, a: usize, b: usize) -> bool {
+        self.section_of(a) == self.section_of(b)
+    }
+
+    fn section_of(&self, atom: usize) -> usize {
+        self.sections.partition_point(|section| section.atoms.end <= atom)
+    }
+
+    /// The headings that all text of these atoms stands under, outermost first, as text. Headings without
+    /// text of their own do not count, unless there is nothing else. The title is not repeated.
+    pub(super) fn headings(&self, doc: &NormalDoc, atoms: Range<usize>) -> Vec<String> {
+        let (first, last) =
+            (self.section_of(atoms.start), self.section_of(atoms.end.saturating_sub(1)));
+        let sections = self.sections.get(first..=last).unwrap_or_default();
+        let with_body = sections.iter().filter(|section| section.has_body);
+        let path_of =
+            |section: &Section| section.heading.map_or_else(Vec::new, |heading| self.path(heading));
+        let shared = with_body.map(path_of).reduce(|shared, path| {
+            shared.into_iter().zip(path).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+        });
+        let path = shared.or_else(|| sections.first().map(path_of)).unwrap_or_default();
+        let text_of = |&heading: &usize| {
+            let text = self.blocks.get(heading)?.span.of(&doc.text).trim();
+            (!text.is_empty()).then(|| text.replace('\n', " "))
+        };
+        let mut headings: Vec<String> = path.iter().filter_map(text_of).collect();
+        if headings.first() == Some(&doc.title) {
+            headings.remove(0);
+        }
+        headings
+    }
+}

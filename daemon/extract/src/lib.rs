@@ -1,0 +1,13 @@
+//! Extract: what one document says. Four stages, in the order a document meets them: `chunk`, `recognize`, `link`,
+//! `relate`.
+//!
+//! It lies on `language`, `embed` (which counts tokens) and `model`; the engine runs its stages, the index asks it how
+//! names are grouped.
+//! Invariants: every stage is a function of its document and of what was given at its construction; no stage sees a
+//! database, a file or a clock.
+//! Not here: what many documents say together (`index`).
+
+pub mod chunk;
+pub mod link;
+pub mod recognize;
+pub mod relate;

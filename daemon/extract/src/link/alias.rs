@@ -1,0 +1,374 @@
+//! Alias: which names a document uses for other names of it.
+//!
+//! In: its mentions with their norms. Out: one [`AliasUse`] a pair, ordered: the visible text of a link stands for the
+//! name it leads to; initials stand for the name they are defined for, or for the only name before them that has them;
+//! a part of a person's name, or a company's name without `Inc.`, for the only whole name before it.
+//! Invariants: of the document alone; a target is a name of the same document; but for link texts a target has more
+//! words than what stands for it, so aliases of aliases end; where two names could be meant there is no alias. What
+//! a document calls itself (`kms.md`) keeps its name, and the longer one stands for it: who states a name follows no
+//! other.
+//! Time: linear in the mentions, but for names that share a first or last word, or their initials.
+//! Not here: what follows for other documents (`resolve.rs`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::recognize::is_of_place;
+use crate::recognize::words::{all_ordinary, is_function_word};
+use model::parcel::{AliasSource, AliasUse};
+use model::parcel::{Mention, MentionedDoc, RecognizerKind};
+use model::terms::{EntityType, tokens_of};
+
+/// Longest visible text of a link that is learned as a name, words; longer ones are sentences.
+const MAX_LINK_WORDS: usize = 6;
+
+/// Initials have this many letters.
+const INITIALS: std::ops::RangeInclusive<usize> = 2..=6;
+
+/// What may be left out at the end of an organization's name.
+const LEGAL_FORMS: [&str; 16] = [
+    "inc",
+    "incorporated",
+    "corp",
+    "corporation",
+    "ltd",
+    "limited",
+    "llc",
+    "co",
+    "company",
+    "gmbh",
+    "ag",
+    "plc",
+    "sa",
+    "bv",
+    "group",
+    "holdings",
+];
+
+/// One norm as the document first writes it.
+struct Form<'a> {
+    norm: &'a str,
+    surface: &'a str,
+    words: Vec<String>,
+    /// Every type its mentions here have, but those that say little.
+    types: BTreeSet<EntityType>,
+    at: usize,
+}
+
+/// The names that the document uses for others.
+pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse> {
+    let mut out: BTreeSet<(String, String, AliasSource)> = BTreeSet::new();
+    let mentions = doc.mentions.iter().zip(mention_norms);
+    for (mention, target) in mentions.clone() {
+        if let Some(norm) = link_text(doc, mention).filter(|norm| norm != target) {
+            out.insert((norm, target.clone(), AliasSource::LinkText));
+        }
+    }
+    defined(doc, mention_norms, &mut out);
+    shortened(&forms_of(doc, mention_norms), &mut out);
+    let own: BTreeSet<String> =
+        doc.stated.iter().map(|name| model::terms::norm_of(&name.surface)).collect();
+    let turned = |(norm, target, source): (String, String, AliasSource)| {
+        let is_own = source != AliasSource::LinkText && own.contains(&norm);
+        match is_own && !own.contains(&target) {
+            true => (target, norm, source),
+            false => (norm, target, source),
+        }
+    };
+    let out: BTreeSet<_> = out.into_iter().map(turned).collect();
+    // One row a pair, its most trusted source.
+    let mut aliases: Vec<AliasUse> = Vec::with_capacity(out.len());
+    for (norm, target, source) in out {
+        let is_known = aliases.last().is_some_and(|it| (&it.norm, &it.target) == (&norm, &target));
+        if !is_known {
+            aliases.push(AliasUse { norm, target, source });
+        }
+    }
+    aliases
+}
+
+/// The norm of a link's visible text, where that can be a name.
+fn link_text(doc: &MentionedDoc, mention: &Mention) -> Option<String> {
+    let is_sure = mention.recognizer == RecognizerKind::Stated && !mention.place.is_entity_given;
+    if !is_sure || is_of_place(&doc.doc, mention) {
+        return None;
+    }
+    let surface = mention.span.of(&doc.doc.text);
+    let is_name = surface.split_whitespace().count() <= MAX_LINK_WORDS
+        && surface.chars().filter(|c| c.is_alphabetic()).count() >= 2
+        && !surface.contains(['/', '\n'])
+        && !all_ordinary(surface);
+    is_name.then(|| model::terms::norm_of(surface))
+}
+
+/// `Key Management Service (KMS)` and `KMS (Key Management Service)`.
+fn defined(
+    doc: &MentionedDoc,
+    mention_norms: &[String],
+    out: &mut BTreeSet<(String, String, AliasSource)>,
+) {
+    let text = &doc.doc.text;
+    let pairs = doc.mentions.windows(2).zip(mention_norms.windows(2));
+    for (mentions, norms) in pairs {
+        let ([a, b], [a_norm, b_norm]) = (mentions, norms) else { continue };
+        let between = text.get(a.span.end()..b.span.start()).unwrap_or_default();
+        let after = text.get(b.span.end()..).unwrap_or_default();
+        let is_given = a.place.is_entity_given || b.place.is_entity_given;
+        if is_given || between.trim() != "(" || !after.starts_with([')', ',', ';']) {
+            continue;
+        }
+        for (short, long) in [((b, b_norm), (a, a_norm)), ((a, a_norm), (b, b_norm))] {
+            if are_initials(short.0.span.of(text), long.0.span.of(text)) {
+                out.insert((short.1.clone(), long.1.clone(), AliasSource::Defined));
+            }
+        }
+    }
+}
+
+/// True when `short` is all capitals and these are the initials of `long`, articles and prepositions left out or not.
+fn are_initials(short: &str, long: &str) -> bool {
+    let letters: String = short.chars().filter(|c| *c != '.').collect();
+    let is_short =
+        INITIALS.contains(&letters.len()) && letters.bytes().all(|b| b.is_ascii_uppercase());
+    let initials = |all: bool| {
+        let words = long.split([' ', '-']).filter(|word| !word.is_empty());
+        let kept = words.filter(move |word| all || !is_function_word(word));
+        kept.filter_map(|word| word.chars().next()).flat_map(char::to_uppercase).collect::<String>()
+    };
+    is_short
+        && long.contains([' ', '-'])
+        && (initials(false) == letters || initials(true) == letters)
+}
+
+fn forms_of<'a>(doc: &'a MentionedDoc, mention_norms: &'a [String]) -> Vec<Form<'a>> {
+    let mut forms: BTreeMap<&str, Form<'a>> = BTreeMap::new();
+    for (mention, norm) in doc.mentions.iter().zip(mention_norms) {
+        let place = mention.place;
+        if mention.recognizer == RecognizerKind::Stated || place.in_code || place.is_entity_given {
+            continue;
+        }
+        let surface = mention.span.of(&doc.doc.text);
+        let form = forms.entry(norm).or_insert_with(|| Form {
+            norm,
+            surface,
+            words: words_of(surface),
+            types: BTreeSet::new(),
+            at: mention.span.start(),
+        });
+        form.at = form.at.min(mention.span.start());
+        if !matches!(mention.entity_type, EntityType::Concept | EntityType::Document) {
+            form.types.insert(mention.entity_type);
+        }
+    }
+    forms.into_values().collect()
+}
+
+fn words_of(surface: &str) -> Vec<String> {
+    let words = surface.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words
+        .map(str::to_lowercase)
+        .filter(|word| !matches!(word.as_str(), "the" | "a" | "an"))
+        .collect()
+}
+
+/// Parts of names, and initials, that follow the only whole name they can stand for.
+fn shortened(forms: &[Form<'_>], out: &mut BTreeSet<(String, String, AliasSource)>) {
+    let mut by_word: BTreeMap<&str, Vec<&Form<'_>>> = BTreeMap::new();
+    let mut by_initial: BTreeMap<char, Vec<&Form<'_>>> = BTreeMap::new();
+    for form in forms.iter().filter(|form| form.words.len() > 1) {
+        let ends: BTreeSet<&String> =
+            form.words.first().into_iter().chain(form.words.last()).collect();
+        ends.into_iter().for_each(|word| by_word.entry(word).or_default().push(form));
+        let first = form.surface.chars().next().into_iter().flat_map(char::to_uppercase).next();
+        first.into_iter().for_each(|first| by_initial.entry(first).or_default().push(form));
+    }
+    for short in forms {
+        let is_caps = short.surface.chars().all(|c| c.is_ascii_uppercase() || c == '.');
+        let first = short.surface.chars().next();
+        let wholes: Vec<&&Form<'_>> = if is_caps && INITIALS.contains(&short.surface.len()) {
+            let candidates = first.and_then(|first| by_initial.get(&first)).into_iter().flatten();
+            candidates
+                .filter(|long| agree(short, long) && are_initials(short.surface, long.surface))
+                .collect()
+        } else {
+            let ends = short.words.first().into_iter().chain(short.words.last());
+            let ends: BTreeSet<&String> = ends.collect();
+            let candidates =
+                ends.into_iter().filter_map(|word| by_word.get(word.as_str())).flatten();
+            let mut found: Vec<&&Form<'_>> =
+                candidates.filter(|long| is_part(short, long)).collect();
+            found.sort_by_key(|form| form.norm);
+            found.dedup_by_key(|form| form.norm);
+            found
+        };
+        if let [long] = wholes.as_slice()
+            && long.at < short.at
+            && long.norm != short.norm
+        {
+            out.insert((short.norm.into(), long.norm.into(), AliasSource::Shortened));
+        }
+    }
+}
+
+/// Types that are alike, or one of them unknown.
+fn agree(short: &Form<'_>, long: &Form<'_>) -> bool {
+    short.types.is_empty() || long.types.is_empty() || !short.types.is_disjoint(&long.types)
+}
+
+/// True when `short` may be a way to call `long`.
+fn is_part(short: &Form<'_>, long: &Form<'_>) -> bool {
+    if short.words.is_empty() || short.words.len() >= long.words.len() || !agree(short, long) {
+        return false;
+    }
+    let is_person = long.types.iter().eq([&EntityType::Person]);
+    let is_organization = long.types.contains(&EntityType::Organization);
+    let begins = long.words.starts_with(&short.words);
+    let rest = long.words.get(short.words.len()..).unwrap_or_default();
+    match () {
+        () if is_person => {
+            // `Elizabeth` in a text on Elizabeth II is as often another one.
+            let is_regnal = rest.iter().all(|word| word.bytes().all(|b| b"ivx".contains(&b)));
+            is_capitalized(short.surface)
+                && (long.words.ends_with(&short.words) || (begins && !is_regnal))
+        }
+        () if is_organization => {
+            begins && rest.iter().all(|word| LEGAL_FORMS.contains(&word.as_str()))
+        }
+        () => false,
+    }
+}
+
+fn is_capitalized(surface: &str) -> bool {
+    surface.chars().any(char::is_uppercase) && !tokens_of(surface).is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::LinkStage;
+    use crate::recognize::{Gazetteer, RecognizeStage};
+    use arc_swap::ArcSwap;
+    use expect_test::{Expect, expect};
+    use model::Stage;
+    use model::parcel::testing;
+    use model::parcel::{ChunkedDoc, PlaceFeatures, StatedName, StatedSource};
+    use model::terms::{Confidence, Span};
+    use std::fmt::Write;
+    use std::sync::Arc;
+
+    /// `{P:Ada Moreno}` marks a person, `{O:…}` an organization, `{C:…}` a concept.
+    fn check(marked: &str, expect: Expect) {
+        check_as("", marked, expect);
+    }
+
+    /// The same in a document that states this name of its own.
+    fn check_as(own: &str, marked: &str, expect: Expect) {
+        let mut text = String::new();
+        let mut found = Vec::new();
+        for piece in marked.split('{') {
+            let Some((name, rest)) = piece.split_once('}') else {
+                text.push_str(piece);
+                continue;
+            };
+            let (kind, surface) = name.split_once(':').expect("a type");
+            let start = text.len();
+            text.push_str(surface);
+            found.push((kind.to_string(), start, text.len()));
+            text.push_str(rest);
+        }
+        let doc = testing::doc(&text);
+        let mentions = found.into_iter().map(|(kind, start, end)| Mention {
+            span: Span::new(start, end),
+            name: text[start..end].to_string(),
+            entity_type: match kind.as_str() {
+                "P" => EntityType::Person,
+                "O" => EntityType::Organization,
+                _ => EntityType::Concept,
+            },
+            recognizer: RecognizerKind::Statistical,
+            score: Confidence::new(0.8),
+            place: PlaceFeatures::default(),
+        });
+        let doc = MentionedDoc {
+            mentions: mentions.collect(),
+            doc,
+            chunks: vec![],
+            sentences: vec![],
+            stated: vec![StatedName { surface: own.into(), source: StatedSource::Title }],
+            anaphors: vec![],
+            terms: vec![],
+            gazetteer_version: 1,
+        };
+        let mut out = String::new();
+        for alias in LinkStage.run(doc).expect("linked").aliases {
+            writeln!(out, "{} = {} ({:?})", alias.norm, alias.target, alias.source).expect("text");
+        }
+        expect.assert_eq(&out);
+    }
+
+    #[test]
+    fn the_words_of_a_link_are_another_name_of_a_document_but_not_of_a_place_in_it() {
+        let learned = |line: &str| {
+            let doc = testing::doc(line);
+            let gazetteer = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, [].into_iter())));
+            let settings = config::settings::Recognize::default();
+            let doc = RecognizeStage::new(&settings, gazetteer)
+                .run(ChunkedDoc { doc, chunks: vec![] })
+                .expect("recognized");
+            let aliases = LinkStage.run(doc).expect("linked").aliases;
+            aliases.iter().map(|it| format!("{} = {}", it.norm, it.target)).collect::<Vec<_>>()
+        };
+        assert_eq!(learned("The [histogram](metric-types.md)."), ["histogram = metrictypes"]);
+        assert_eq!(learned("The [histogram](metric-types.md#histogram)."), [""; 0]);
+        assert_eq!(learned("The [[Metric Types#Histogram|histogram]]."), [""; 0]);
+    }
+
+    #[test]
+    fn a_part_of_a_persons_name_stands_for_the_only_whole_one_before_it() {
+        check(
+            "{P:Charles Babbage} met {P:Ada}. {P:Babbage} spoke.",
+            expect!["babbage = charlesbabbage (Shortened)\n"],
+        );
+        check("{P:Babbage} met {P:Charles Babbage}.", expect![""]);
+        check(
+            "{P:Sam Porter}, {P:Ann Porter} and {P:Porter}; {P:Sam}.",
+            expect!["sam = samporter (Shortened)\n"],
+        );
+        check("{P:Elizabeth II} met {P:Elizabeth}.", expect![""]);
+        check("{C:Billing Portal} and {C:Portal}.", expect![""]);
+    }
+
+    #[test]
+    fn initials_stand_for_the_name_that_has_them() {
+        check(
+            "The {C:Key Management Service} ({C:KMS}) is up.",
+            expect!["kms = keymanagementservice (Defined)\n"],
+        );
+        check(
+            "{C:KMS} ({C:Key Management Service}) is up.",
+            expect!["kms = keymanagementservice (Defined)\n"],
+        );
+        check(
+            "The {O:Federal Bureau of Investigation} came; the {O:FBI} left.",
+            expect!["fbi = federalbureauofinvestigation (Shortened)\n"],
+        );
+        check("{O:Key Mail Service}, {O:Key Management Service}: {O:KMS}.", expect![""]);
+    }
+
+    #[test]
+    fn a_document_called_by_the_short_form_is_what_the_long_one_means() {
+        let kms = "The {C:Key Management Service} ({C:KMS}) is up.";
+        check_as("kms", kms, expect!["keymanagementservice = kms (Defined)\n"]);
+        check_as("Key Management Service", kms, expect!["kms = keymanagementservice (Defined)\n"]);
+        check_as(
+            "babbage",
+            "{P:Charles Babbage} met {P:Ada}. {P:Babbage} spoke.",
+            expect!["charlesbabbage = babbage (Shortened)\n"],
+        );
+    }
+
+    #[test]
+    fn a_legal_form_may_be_left_out() {
+        check("{O:Acme Corp.} and {O:Acme}.", expect!["acme = acmecorp (Shortened)\n"]);
+        check("{O:Acme Bank} and {O:Acme}.", expect![""]);
+    }
+}

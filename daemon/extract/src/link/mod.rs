@@ -1,0 +1,74 @@
+//! Link, first step: the names a document uses, of that document alone.
+//!
+//! In: mentions and stated names. Out: their norms, each once, and which the document uses for others. The second step,
+//! [`resolve`], decides what the names of all documents denote; the writer runs it over the names a commit made dirty.
+//! Not here: reading or storing anything.
+
+pub mod alias;
+pub mod blocking;
+pub mod features;
+pub mod resolve;
+pub mod split;
+pub mod vote;
+
+use std::collections::BTreeMap;
+
+use model::parcel::{LinkedDoc, Mention, MentionedDoc, NameUse, RecognizerKind, StatedSource};
+use model::terms::{EntityType, norm_of};
+use model::{DocFault, Stage};
+
+/// The link stage.
+pub struct LinkStage;
+
+impl Stage for LinkStage {
+    const NAME: &'static str = "link";
+    const IS_LIGHT: bool = true;
+    type In = MentionedDoc;
+    type Out = LinkedDoc;
+
+    fn run(&mut self, mut doc: MentionedDoc) -> Result<LinkedDoc, DocFault> {
+        // A mention whose name has no letter or digit names nothing.
+        doc.mentions.retain(|mention| mention.name.chars().any(char::is_alphanumeric));
+        doc.stated.retain(|stated| stated.surface.chars().any(char::is_alphanumeric));
+        // Only a note is the home of an entity; a page that has a title is not also known by its file name.
+        if !matches!(doc.doc.head.path.extension().as_str(), "md" | "markdown") {
+            doc.stated.retain(|s| matches!(s.source, StatedSource::Title | StatedSource::Alias));
+        }
+        let mention_norms: Vec<String> = doc.mentions.iter().map(|m| norm_of(&m.name)).collect();
+        let stated_norms: Vec<String> = doc.stated.iter().map(|s| norm_of(&s.surface)).collect();
+
+        let mut fuzzy: BTreeMap<&str, bool> = BTreeMap::new();
+        for (mention, norm) in doc.mentions.iter().zip(&mention_norms) {
+            *fuzzy.entry(norm).or_default() |= may_link_inexactly(mention);
+        }
+        for norm in &stated_norms {
+            fuzzy.insert(norm, true);
+        }
+        let names: Vec<NameUse> = fuzzy
+            .iter()
+            .map(|(norm, is_fuzzy)| NameUse { norm: norm.to_string(), is_fuzzy: *is_fuzzy })
+            .collect();
+        let place = |norm: &String| {
+            names.binary_search_by(|name| name.norm.as_str().cmp(norm)).unwrap_or(0) as u32
+        };
+        let mention_names = mention_norms.iter().map(place).collect();
+        let stated_names = stated_norms.iter().map(place).collect();
+        let aliases = alias::aliases_of(&doc, &mention_norms);
+        Ok(LinkedDoc { doc, names, mention_names, stated_names, aliases })
+    }
+}
+
+/// Versions, dates, identifiers and steps name one exact thing; a near miss is another thing.
+fn may_link_inexactly(mention: &Mention) -> bool {
+    let is_exact_kind = matches!(
+        mention.entity_type,
+        EntityType::Version
+            | EntityType::Date
+            | EntityType::Identifier
+            | EntityType::Standard
+            | EntityType::Event
+            | EntityType::Step
+    );
+    let is_exact_kind = is_exact_kind || mention.place.is_entity_given;
+    !(is_exact_kind || mention.recognizer == RecognizerKind::Pattern && mention.place.in_code)
+}

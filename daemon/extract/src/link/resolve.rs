@@ -1,0 +1,500 @@
+//! Resolve: decides which entity a name denotes, given the facts of its block.
+//!
+//! In: a name's facts and those of the names that share a blocking key with it. Out: one [`Decision`].
+//! Invariants: the same facts give the same decision, in whatever order they came; a name is only ever linked to
+//! one of higher authority, or of more words, so chains end; what an author stated as a note's title or alias is never
+//! merged away; unsure is a state, not a guess: where two candidates are as good, the name denotes nothing.
+//! Not here: gathering facts or storing decisions (`store/names.rs`).
+
+use std::rc::Rc;
+
+use config::settings::Link;
+
+use super::blocking::{MIN_EDIT_CHARS, MIN_JACCARD};
+use super::features::{
+    Features, are_inflections, digits_agree, edit_distance_is_one, jaccard,
+    one_specifies_the_other, popularity, series_agree, share_a_model_number, string_similarity,
+    type_agreement,
+};
+use model::parcel::StatedSource;
+use model::terms::{EntityType, tokens_of};
+
+/// What is known of one name over all documents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NameFacts {
+    /// Row of the name; only a handle, never compared.
+    pub id: i64,
+    /// The norm.
+    pub norm: String,
+    /// The most frequent surface; ties go to the smaller.
+    pub surface: String,
+    /// The type most mentions give it.
+    pub entity_type: EntityType,
+    /// Documents that mention it.
+    pub n_docs: u32,
+    /// Notes that state it as their own name, by the strongest kind of statement any of them makes.
+    pub homes: Vec<i64>,
+    /// That kind of statement; without homes, it is a page's (HTML, text) that is not a note.
+    pub home_source: Option<StatedSource>,
+    /// False for names that may only be linked exactly.
+    pub is_fuzzy: bool,
+    /// True when documents mean different things by it (`split.rs`).
+    pub is_split: bool,
+}
+
+/// What documents use a name for, when it is not their own.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Usage {
+    /// The one name that it stands for in every document.
+    pub everywhere: Option<i64>,
+    /// The names that it stands for in documents that do not say which; empty when it stands for itself there.
+    pub elsewhere: Vec<i64>,
+    /// Document and name, where a document says it; ordered by document.
+    pub by_doc: Vec<(i64, i64)>,
+}
+
+/// A name that another one might denote the same as.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// Its row.
+    pub name: i64,
+    /// The weighted sum of the features.
+    pub score: f32,
+}
+
+/// What was decided about a name, and what might have been.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    /// The decision.
+    pub decision: Decision,
+    /// The best candidates that it did not follow, best first: of an unsure name those that it could denote, of one
+    /// that is its own those between the thresholds.
+    pub proposals: Vec<Candidate>,
+}
+
+impl NameFacts {
+    /// Higher authority first: stated names before mined ones, widely used before rare, then by norm.
+    /// The norm decides ties, never a row id: a rebuild must choose the same.
+    pub fn authority(&self) -> (u8, u32, &str) {
+        let stated = match self.home_source {
+            Some(source) if self.homes.len() == 1 => source as u8,
+            _ => u8::MAX,
+        };
+        (stated, u32::MAX - self.n_docs, &self.norm)
+    }
+
+    fn outranks(&self, other: &NameFacts) -> bool {
+        self.authority() < other.authority()
+    }
+}
+
+/// What a name denotes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// The note that states it.
+    Home(i64),
+    /// Several notes state it: each mention must be decided by its own place.
+    Ambiguous(Vec<i64>),
+    /// Whatever another name denotes, by score.
+    Via {
+        /// That name's row.
+        name: i64,
+        /// The weighted sum of the features.
+        score: f32,
+    },
+    /// Any of several things: it denotes nothing until somebody says which.
+    Unsure,
+    /// An entity of its own.
+    Own,
+}
+
+/// What Resolve asks of its surroundings.
+pub trait Surroundings {
+    /// Cosine of two names' vectors.
+    fn cosine(&self, a: &NameFacts, b: &NameFacts) -> f32;
+    /// Overlap of the titles and tags of the documents that mention the two.
+    fn context(&self, a: &NameFacts, b: &NameFacts) -> f32;
+    /// What documents use the name for.
+    fn usage(&self, name: &NameFacts) -> Rc<Usage>;
+    /// What a person decided about `a` and `b` being one, if anything: true accepts, false rejects.
+    fn verdict(&self, a: &NameFacts, b: &NameFacts) -> Option<bool>;
+}
+
+/// Most candidates that are kept for a person to look at.
+const MAX_PROPOSALS: usize = 3;
+
+/// How sure a name is that stands for another one, as documents show it.
+pub const USED_SCORE: f32 = 0.95;
+
+/// Decides one name. `candidates` are the names that share a key with it, in any order.
+pub fn decide(
+    name: &NameFacts,
+    candidates: &[NameFacts],
+    weights: &Link,
+    around: &dyn Surroundings,
+) -> Decided {
+    let plain = |decision| Decided { decision, proposals: Vec::new() };
+    match name.homes.as_slice() {
+        [] => {}
+        [home] => return plain(Decision::Home(*home)),
+        homes => return plain(Decision::Ambiguous(homes.to_vec())),
+    }
+    // What a page without a home states as its title is stated all the same.
+    if name.home_source.is_some() {
+        return plain(Decision::Own);
+    }
+    let usage = around.usage(name);
+    if let Some(target) = usage.everywhere {
+        return plain(Decision::Via { name: target, score: USED_SCORE });
+    }
+    if !usage.elsewhere.is_empty() {
+        let proposed =
+            usage.elsewhere.iter().map(|name| Candidate { name: *name, score: USED_SCORE });
+        return Decided { decision: Decision::Unsure, proposals: proposed.collect() };
+    }
+    if name.is_split {
+        return plain(Decision::Unsure);
+    }
+    if !name.is_fuzzy {
+        return plain(Decision::Own);
+    }
+    if let Some(decided) = by_whole_names(name, candidates, weights, around) {
+        return decided;
+    }
+    by_score(name, candidates, weights, around)
+}
+
+/// Decides a given name or a surname that no document says more of, where people of that name are known: of one it is
+/// proposed, of several it may be any.
+fn by_whole_names(
+    name: &NameFacts,
+    candidates: &[NameFacts],
+    weights: &Link,
+    around: &dyn Surroundings,
+) -> Option<Decided> {
+    let is_part = name.entity_type == EntityType::Person && tokens_of(&name.surface).len() == 1;
+    let is_whole = |it: &&NameFacts| {
+        let words = tokens_of(&it.surface);
+        let ends = [words.first(), words.last()];
+        it.entity_type == EntityType::Person
+            && words.len() > 1
+            && ends.into_iter().flatten().any(|word| *word == name.norm)
+    };
+    let mut wholes: Vec<&NameFacts> =
+        candidates.iter().filter(|_| is_part).filter(is_whole).collect();
+    wholes.sort_by(|a, b| a.authority().cmp(&b.authority()));
+    let verdict = |it: &&NameFacts| around.verdict(name, it);
+    if let Some(whole) = wholes.iter().find(|it| verdict(it) == Some(true)) {
+        let decision = Decision::Via { name: whole.id, score: 1.0 };
+        return Some(Decided { decision, proposals: Vec::new() });
+    }
+    wholes.retain(|it| verdict(it).is_none());
+    let decision = match wholes.len() {
+        0 => return None,
+        1 => Decision::Own,
+        _ => Decision::Unsure,
+    };
+    let proposed = wholes.iter().map(|it| Candidate { name: it.id, score: weights.propose });
+    Some(Decided { decision, proposals: proposed.take(MAX_PROPOSALS).collect() })
+}
+
+/// Decides by the score of the candidates: the best one from τ₂ on, unless another one that is not the same thing comes
+/// as near.
+fn by_score(
+    name: &NameFacts,
+    candidates: &[NameFacts],
+    weights: &Link,
+    around: &dyn Surroundings,
+) -> Decided {
+    let mut scored: Vec<(f32, &NameFacts)> = candidates
+        .iter()
+        // What stands for another name, or for several things, is no name to link to.
+        .filter(|c| c.is_fuzzy && (!c.is_split || c.homes.len() == 1) && c.outranks(name))
+        .filter(|c| around.usage(c).stands_for_itself())
+        .filter_map(|candidate| Some((score_of(name, candidate, weights, around)?, candidate)))
+        .filter(|(score, _)| *score >= weights.propose)
+        .collect();
+    scored.sort_by(|(a, one), (b, other)| {
+        b.total_cmp(a).then_with(|| one.authority().cmp(&other.authority()))
+    });
+    let as_candidate =
+        |(score, name): &(f32, &NameFacts)| Candidate { name: name.id, score: *score };
+    let proposals = || scored.iter().take(MAX_PROPOSALS).map(as_candidate).collect();
+    let Some((top, best)) = scored.first().copied().filter(|(score, _)| *score >= weights.tau2)
+    else {
+        return Decided { decision: Decision::Own, proposals: proposals() };
+    };
+    let has_rival = scored.iter().skip(1).any(|(score, other)| {
+        *score >= weights.tau2.max(top - weights.margin) && !are_one(best, other, weights, around)
+    });
+    if has_rival {
+        return Decided { decision: Decision::Unsure, proposals: proposals() };
+    }
+    let decision = Decision::Via { name: best.id, score: top };
+    Decided { decision, proposals: Vec::new() }
+}
+
+/// True when of two candidates the lesser would itself be linked to the other. Asks only what is known of the two, so
+/// that it changes with them alone.
+fn are_one(a: &NameFacts, b: &NameFacts, weights: &Link, around: &dyn Surroundings) -> bool {
+    let (higher, lower) = if a.outranks(b) { (a, b) } else { (b, a) };
+    let is_movable = lower.homes.is_empty() && lower.home_source.is_none();
+    let score = score_of(lower, higher, weights, around).filter(|_| is_movable);
+    score.is_some_and(|score| score >= weights.tau2)
+}
+
+impl Usage {
+    /// True when it is a name of its own in documents that do not say otherwise.
+    pub fn stands_for_itself(&self) -> bool {
+        self.everywhere.is_none() && self.elsewhere.is_empty()
+    }
+}
+
+/// The score of one candidate; `None` when the two are not compared at all. A person's verdict counts as 1 or as
+/// never.
+fn score_of(
+    name: &NameFacts,
+    candidate: &NameFacts,
+    weights: &Link,
+    around: &dyn Surroundings,
+) -> Option<f32> {
+    match around.verdict(name, candidate) {
+        Some(true) => return Some(1.0),
+        Some(false) => return None,
+        None => {}
+    }
+    if candidate.homes.len() > 1 || are_told_apart(name, candidate) {
+        return None;
+    }
+    let is_near = edit_is_tolerated(&name.norm, &candidate.norm)
+        || jaccard(&name.surface, &candidate.surface) >= MIN_JACCARD
+        || are_inflections(&name.surface, &candidate.surface)
+        || are_one_model(name, candidate);
+    if !is_near && around.cosine(name, candidate) < weights.tau1 {
+        return None;
+    }
+    let without_context = features(name, candidate, around, 0.0).score(weights);
+    // The context costs a look at the documents: only where it can decide.
+    if without_context >= weights.tau2 || without_context + weights.context < weights.propose {
+        return Some(without_context);
+    }
+    Some(features(name, candidate, around, around.context(name, candidate)).score(weights))
+}
+
+/// True when something in the names says that they are different things, however alike they are.
+fn are_told_apart(name: &NameFacts, candidate: &NameFacts) -> bool {
+    let (a, b) = (&name.surface, &candidate.surface);
+    if are_one_model(name, candidate) {
+        return false;
+    }
+    // A country and its people: `Germany` and `German`.
+    let is_derived = [name, candidate].map(|it| it.entity_type) == [EntityType::Location; 2]
+        && (name.norm.starts_with(&candidate.norm) || candidate.norm.starts_with(&name.norm))
+        && !are_inflections(a, b)
+        && jaccard(a, b) < 1.0;
+    !digits_agree(&name.norm, &candidate.norm)
+        || !series_agree(a, b)
+        || one_specifies_the_other(a, b) && !are_inflections(a, b)
+        || is_derived
+}
+
+/// True when both are products of one model number: what else is said of them may differ.
+fn are_one_model(name: &NameFacts, candidate: &NameFacts) -> bool {
+    [name, candidate].map(|it| it.entity_type) == [EntityType::Product; 2]
+        && share_a_model_number(&name.surface, &candidate.surface)
+}
+
+/// Likeness of the letters; names that differ in inflection only, or have their model number in common, are as good as
+/// equal.
+fn string_feature(name: &NameFacts, candidate: &NameFacts) -> f32 {
+    if are_one_model(name, candidate) || are_inflections(&name.surface, &candidate.surface) {
+        return 1.0;
+    }
+    string_similarity(&name.norm, &candidate.norm)
+}
+
+/// All five features of a candidate, with the context already known.
+pub fn features(
+    name: &NameFacts,
+    candidate: &NameFacts,
+    around: &dyn Surroundings,
+    context: f32,
+) -> Features {
+    Features {
+        cosine: around.cosine(name, candidate).max(0.0),
+        string: string_feature(name, candidate),
+        entity_type: type_agreement(name.entity_type, candidate.entity_type),
+        context,
+        popularity: popularity(candidate.n_docs),
+    }
+}
+
+fn edit_is_tolerated(a: &str, b: &str) -> bool {
+    a.chars().count().min(b.chars().count()) >= MIN_EDIT_CHARS && edit_distance_is_one(a, b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::terms::norm_of;
+
+    struct Table {
+        cosine: f32,
+        context: f32,
+        verdict: Option<bool>,
+    }
+    impl Surroundings for Table {
+        fn cosine(&self, _: &NameFacts, _: &NameFacts) -> f32 {
+            self.cosine
+        }
+        fn context(&self, _: &NameFacts, _: &NameFacts) -> f32 {
+            self.context
+        }
+        fn usage(&self, _: &NameFacts) -> Rc<Usage> {
+            Rc::default()
+        }
+        fn verdict(&self, _: &NameFacts, _: &NameFacts) -> Option<bool> {
+            self.verdict
+        }
+    }
+
+    fn facts(id: i64, surface: &str, n_docs: u32, homes: &[i64]) -> NameFacts {
+        NameFacts {
+            id,
+            norm: norm_of(surface),
+            surface: surface.into(),
+            entity_type: EntityType::Service,
+            n_docs,
+            homes: homes.to_vec(),
+            home_source: (!homes.is_empty()).then_some(StatedSource::Title),
+            is_fuzzy: true,
+            is_split: false,
+        }
+    }
+
+    fn decide_with(name: &NameFacts, candidates: &[NameFacts], table: Table) -> Decision {
+        decide(name, candidates, &Link::default(), &table).decision
+    }
+
+    const NEAR: Table = Table { cosine: 0.9, context: 0.0, verdict: None };
+
+    #[test]
+    fn a_stated_name_denotes_its_note() {
+        assert_eq!(
+            decide_with(&facts(1, "Signing Service", 3, &[7]), &[], NEAR),
+            Decision::Home(7)
+        );
+    }
+
+    #[test]
+    fn a_name_of_two_notes_waits_for_its_place() {
+        let name = facts(1, "Overview", 3, &[7, 9]);
+        assert_eq!(decide_with(&name, &[], NEAR), Decision::Ambiguous(vec![7, 9]));
+    }
+
+    #[test]
+    fn a_near_name_links_to_the_one_of_higher_authority() {
+        let (plural, home) =
+            (facts(1, "Signing Services", 9, &[]), facts(2, "Signing Service", 1, &[7]));
+        assert!(matches!(decide_with(&plural, std::slice::from_ref(&home), NEAR),
+            Decision::Via { name: 2, score } if score >= 0.72));
+        assert_eq!(decide_with(&home, &[plural], NEAR), Decision::Home(7));
+    }
+
+    #[test]
+    fn numbers_that_differ_never_merge() {
+        let (a, b) = (facts(1, "Cluster node 11", 1, &[]), facts(2, "Cluster node 12", 5, &[]));
+        assert_eq!(decide_with(&a, &[b], NEAR), Decision::Own);
+    }
+
+    #[test]
+    fn a_more_specific_name_is_another_thing() {
+        let rows = [
+            ("Foam", "Using Foam", false),
+            ("Key Service", "Key Management Service", false),
+            ("the Key Service", "Key Service", true),
+        ];
+        for (a, b, links) in rows {
+            let decision = decide_with(&facts(1, a, 1, &[]), &[facts(2, b, 5, &[])], NEAR);
+            assert_eq!(matches!(decision, Decision::Via { .. }), links, "{a} / {b}");
+        }
+    }
+
+    #[test]
+    fn context_decides_what_the_letters_leave_open() {
+        let a = facts(1, "Customer Data Export Job", 1, &[]);
+        let b = facts(2, "Customer Data Export Run", 5, &[]);
+        let far = Table { cosine: 0.72, context: 0.0, verdict: None };
+        let same_place = Table { cosine: 0.72, context: 1.0, verdict: None };
+        assert_eq!(decide_with(&a, std::slice::from_ref(&b), far), Decision::Own);
+        assert!(matches!(decide_with(&a, &[b], same_place), Decision::Via { name: 2, .. }));
+    }
+
+    #[test]
+    fn a_persons_verdict_stands_above_the_score() {
+        let (a, b) = (facts(1, "Signing Services", 1, &[]), facts(2, "Signing Service", 5, &[]));
+        let rejected = Table { verdict: Some(false), ..NEAR };
+        assert_eq!(decide_with(&a, std::slice::from_ref(&b), rejected), Decision::Own);
+        let accepted = Table { cosine: 0.0, context: 0.0, verdict: Some(true) };
+        assert_eq!(decide_with(&a, &[b], accepted), Decision::Via { name: 2, score: 1.0 });
+    }
+
+    #[test]
+    fn two_candidates_as_good_as_each_other_are_no_decision() {
+        let name = facts(1, "Signing Servicex", 1, &[]);
+        let rivals = [facts(2, "Signing Servicem", 4, &[8]), facts(3, "Signing Servicen", 4, &[9])];
+        let decided = decide(&name, &rivals, &Link::default(), &NEAR);
+        assert_eq!(decided.decision, Decision::Unsure);
+        assert_eq!(decided.proposals.iter().map(|it| it.name).collect::<Vec<_>>(), [2, 3]);
+        // Two that are one thing themselves are no rivals.
+        let variants = [facts(2, "Signing Servicem", 4, &[]), facts(3, "Signing Servicen", 4, &[])];
+        assert!(matches!(decide_with(&name, &variants, NEAR), Decision::Via { name: 2, .. }));
+    }
+
+    #[test]
+    fn a_first_name_of_several_known_people_is_unsure_and_of_one_a_proposal() {
+        let person = |id, surface| NameFacts {
+            entity_type: EntityType::Person,
+            ..facts(id, surface, 2, &[])
+        };
+        let ruth = person(1, "Ruth");
+        let known = [person(2, "Ruth Adler"), person(3, "Ruth Bianchi"), person(4, "Ada Moreno")];
+        let by = |verdict, known: &[NameFacts]| {
+            let table = Table { cosine: 0.2, context: 0.0, verdict };
+            let decided = decide(&ruth, known, &Link::default(), &table);
+            (decided.decision, decided.proposals.iter().map(|it| it.name).collect::<Vec<_>>())
+        };
+        assert_eq!(by(None, &known), (Decision::Unsure, vec![2, 3]));
+        assert_eq!(by(None, &known[1..]), (Decision::Own, vec![3]));
+        assert_eq!(by(None, &known[2..]), (Decision::Own, vec![]));
+        assert_eq!(by(Some(false), &known), (Decision::Own, vec![]), "a person said no to all");
+        assert_eq!(by(Some(true), &known[..1]).0, Decision::Via { name: 2, score: 1.0 });
+        let service = NameFacts { entity_type: EntityType::Service, ..ruth.clone() };
+        assert_eq!(decide_with(&service, &known, Table { cosine: 0.2, ..NEAR }), Decision::Own);
+    }
+
+    #[test]
+    fn what_lies_between_the_thresholds_is_proposed_and_not_done() {
+        let a = facts(1, "Customer Data Export Job", 1, &[]);
+        let b = facts(2, "Customer Data Export Run", 5, &[]);
+        let far = Table { cosine: 0.72, context: 0.0, verdict: None };
+        let decided = decide(&a, std::slice::from_ref(&b), &Link::default(), &far);
+        assert_eq!(decided.decision, Decision::Own);
+        assert_eq!(decided.proposals.first().map(|it| it.name), Some(2));
+        let no = Table { verdict: Some(false), ..far };
+        assert_eq!(decide(&a, &[b], &Link::default(), &no).proposals, []);
+    }
+
+    #[test]
+    fn the_order_of_candidates_does_not_matter() {
+        let name = facts(1, "Signing Servicez", 1, &[]);
+        let mut candidates = vec![
+            facts(2, "Signing Service", 4, &[]),
+            facts(3, "Signing Services", 4, &[]),
+            facts(4, "Signing Server", 4, &[]),
+        ];
+        let first = decide_with(&name, &candidates, NEAR);
+        candidates.reverse();
+        assert_eq!(decide_with(&name, &candidates, NEAR), first);
+    }
+}

@@ -1,0 +1,292 @@
+//! Context: what kind of thing a name is, from the words beside it: `Zephyr is a message broker`, `the editor Quill`,
+//! `Dr Moreno`, `written in Oberon`, `Zephyr 2.1`.
+//!
+//! In: a document's mentions. Out: the same, some with another type.
+//! Invariants: only a type that says little, or that a model guessed, is changed, but for definitions (`is a fruit`),
+//! which nothing that knows only the name can contradict; what the words tell is told, no guess, and so outweighs
+//! guesses elsewhere in the folder; a bounded look at each side.
+//! Not here: the words of the name itself (`lexicon.rs`), votes over documents (`link/vote.rs`).
+
+use super::lexicon;
+use model::parcel::{Mention, NormalDoc};
+use model::terms::{EntityType, Kind};
+
+/// Bytes looked at on each side.
+const REACH: usize = 80;
+/// Most words between `is a` and the noun that tells.
+const MAX_MODIFIERS: usize = 4;
+
+/// Words before a person's name.
+const TITLES: &str = " Mr Mrs Ms Dr Prof Professor Sir Captain President Senator Judge Sergeant \
+    Mr. Mrs. Ms. Dr. Prof. ";
+/// Verbs that people do.
+const SPEAKING: &str = " said says wrote writes joined asked replied agreed thinks believes explained argued suggested \
+    proposed told noted reviewed approved ";
+/// Words before a place, in two.
+const PLACED: &str =
+    "|located in|based in|situated in|lives in|born in|moved to|travelled to|traveled to|";
+/// Words before software.
+const USING: &str =
+    " using via install installed installing import upgrade upgraded deploy uninstall ";
+/// The same in two words.
+const BUILT: &str =
+    " |written in|built with|built on|powered by|runs on|implemented in|ported to|based on|";
+
+/// What one person may be called in one place and not in another: no word for who somebody is.
+const ROLES: [&str; 20] = [
+    "member",
+    "lead",
+    "leader",
+    "manager",
+    "friend",
+    "person",
+    "man",
+    "woman",
+    "guy",
+    "student",
+    "colleague",
+    "neighbor",
+    "fan",
+    "user",
+    "owner",
+    "expert",
+    "boss",
+    "contact",
+    "bit",
+    "lot",
+];
+
+/// What stands between a name and what defines it.
+const DEFINING: [&str; 22] = [
+    " is a ",
+    " is an ",
+    " is the ",
+    " is our ",
+    " is my ",
+    " is his ",
+    " is her ",
+    " is their ",
+    " was a ",
+    " was an ",
+    " was the ",
+    ", a ",
+    ", an ",
+    ", the ",
+    ", our ",
+    ", my ",
+    ", his ",
+    ", her ",
+    ", their ",
+    " (a ",
+    " (an ",
+    " (the ",
+];
+
+/// Corrects the types.
+pub(super) fn correct(doc: &NormalDoc, mentions: &mut [Mention]) {
+    for idx in 0..mentions.len() {
+        let Some(mention) = mentions.get_mut(idx) else { break };
+        let (start, end) = (mention.span.start(), mention.span.end());
+        let after = head(doc.text.get(end..).unwrap_or(""), REACH);
+        define(mention, after);
+        if mention.place.is_defined || !is_open(mention) {
+            continue;
+        }
+        let before = tail(doc.text.get(..start).unwrap_or(""), REACH);
+        let next = mentions.get(idx + 1).filter(|m| m.span.start() == end + 1);
+        let has_version = next.is_some_and(|m| m.entity_type == EntityType::Version);
+        let told = by_noun_after(after)
+            .or_else(|| by_words_before(before))
+            .or_else(|| has_version.then_some(EntityType::Technology))
+            .or_else(|| is_listed(SPEAKING, first_word(after)).then_some(EntityType::Person));
+        if let (Some(told), Some(mention)) = (told, mentions.get_mut(idx)) {
+            mention.entity_type = told;
+            mention.place.is_type_guessed = false;
+        }
+    }
+}
+
+/// Reads a definition after a name.
+fn define(mention: &mut Mention, after: &str) {
+    let is_fixed = matches!(mention.entity_type, EntityType::Step | EntityType::Identifier)
+        || mention.place.in_code
+        || mention.place.is_entity_given;
+    let Some(noun) = defined_as(after).filter(|_| !is_fixed) else { return };
+    let told = match lexicon::type_of_noun(noun) {
+        // Nothing that is made is a fruit, whatever the name alone suggests.
+        None if lexicon::is_nature(noun) => Some(EntityType::Concept),
+        // What a sentence says of its subject says more than what such a name mostly is, or that a page is called so;
+        // but of a technology that it is a system says less.
+        told => told.filter(|told| {
+            let (known, told) = (Kind::of(mention.entity_type), Kind::of(*told));
+            is_open(mention)
+                || mention.entity_type == EntityType::Document
+                || told.is_some()
+                    && known.is_some()
+                    && told != known
+                    && !may_share_a_name(told, known)
+        }),
+    };
+    let is_role = mention.entity_type != EntityType::Person || ROLES.contains(&noun);
+    mention.place.is_defined = match told {
+        Some(told) => {
+            mention.entity_type = told;
+            mention.place.is_type_guessed = false;
+            true
+        }
+        // Known already; or a person of some calling, of which there are too many to list.
+        None => lexicon::type_of_noun(noun) == Some(mention.entity_type) || !is_role,
+    };
+}
+
+/// A product is often called by its maker's name, and a maker by its product's.
+fn may_share_a_name(one: Option<Kind>, other: Option<Kind>) -> bool {
+    let is_either = |it| matches!(it, Some(Kind::Organization | Kind::Thing));
+    is_either(one) && is_either(other)
+}
+
+/// True where the words may say more than is known.
+fn is_open(mention: &Mention) -> bool {
+    let is_exact = matches!(mention.entity_type, EntityType::Step | EntityType::Identifier);
+    !is_exact
+        && !mention.place.in_code
+        && (mention.entity_type == EntityType::Concept || mention.place.is_type_guessed)
+}
+
+/// The head noun of what follows a name, when that defines it: `broker` of ` is a fast message broker`, `editor` of
+/// `, an open-source editor for …`.
+pub fn defined_as(after: &str) -> Option<&str> {
+    let rest = DEFINING.iter().find_map(|lead| after.strip_prefix(lead))?;
+    let clause = rest.split([',', '.', ';', ':', '(', ')', '\n']).next().unwrap_or("");
+    let mut noun = None;
+    for word in clause.split(' ').take(MAX_MODIFIERS + 1) {
+        let word = word.rsplit('-').next().unwrap_or(word);
+        if is_boundary(word) {
+            break;
+        }
+        // The last noun before the phrase ends is its head: `a database migration tool` is a tool.
+        noun = Some(word).filter(|word| word.chars().all(char::is_alphabetic) && !word.is_empty());
+    }
+    noun
+}
+
+/// Words at which a noun phrase ends.
+fn is_boundary(word: &str) -> bool {
+    is_listed(
+        " that which who for of in on at by with to from and or used written built made designed developed based \
+         running whose where when ",
+        word,
+    )
+}
+
+/// ` browser`, ` library`: only nouns for software, places and groups that are named so.
+fn by_noun_after(after: &str) -> Option<EntityType> {
+    let word = first_word(after.strip_prefix(' ')?);
+    let is_telling = is_listed(
+        " browser library framework language editor compiler package plugin crate module toolkit operator \
+         exporter client API company team foundation university city river county ",
+        word,
+    );
+    is_telling.then(|| lexicon::type_of_noun(&word.to_lowercase())).flatten()
+}
+
+fn by_words_before(before: &str) -> Option<EntityType> {
+    let mut words = before.strip_suffix(' ')?.rsplit(' ');
+    let last = words.next().unwrap_or("");
+    let two = format!("|{} {last}|", words.next().unwrap_or("").to_lowercase());
+    if is_listed(TITLES, last) {
+        return Some(EntityType::Person);
+    }
+    if PLACED.contains(&two) {
+        return Some(EntityType::Location);
+    }
+    if is_listed(USING, &last.to_lowercase()) || BUILT.contains(&two) {
+        return Some(EntityType::Technology);
+    }
+    let is_telling = is_listed(
+        " browser library framework language editor compiler package plugin crate tool database company professor \
+         engineer mathematician physicist author founder city river town village ",
+        last,
+    );
+    is_telling.then(|| lexicon::type_of_noun(last)).flatten()
+}
+
+fn first_word(text: &str) -> &str {
+    text.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or("")
+}
+
+fn is_listed(list: &str, word: &str) -> bool {
+    !word.is_empty() && list.split(' ').any(|listed| listed == word)
+}
+
+/// At most `n` bytes from the start, whole characters.
+fn head(text: &str, n: usize) -> &str {
+    let end = (0..=n.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    text.get(..end).unwrap_or("")
+}
+
+/// At most `n` bytes from the end, whole characters.
+fn tail(text: &str, n: usize) -> &str {
+    let from = text.len().saturating_sub(n);
+    let start = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    text.get(start..).unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::parcel::testing;
+    use model::parcel::{PlaceFeatures, RecognizerKind};
+    use model::terms::{Confidence, Span};
+    use proptest::prelude::*;
+
+    fn typed(text: &str, name: &str, entity_type: EntityType, is_guess: bool) -> EntityType {
+        let doc = testing::doc(text);
+        let start = doc.text.find(name).expect("the name stands there");
+        let mut mentions = [Mention {
+            span: Span::new(start, start + name.len()),
+            name: name.to_string(),
+            entity_type,
+            recognizer: RecognizerKind::Statistical,
+            score: Confidence::new(0.6),
+            place: PlaceFeatures { is_type_guessed: is_guess, ..PlaceFeatures::default() },
+        }];
+        correct(&doc, &mut mentions);
+        mentions[0].entity_type
+    }
+
+    #[test]
+    fn the_words_beside_a_name_tell_its_kind() {
+        use EntityType::{Concept, Location, Organization, Person, Product, Technology};
+        let rows = [
+            ("Zephyr is a fast message broker for Go.", Person, true, EntityType::Service),
+            ("Zephyr, an open-source text editor, opens it.", Person, true, Product),
+            ("We open it in the Zephyr browser.", Person, true, Product),
+            ("We wrote it in the programming language Zephyr.", Location, true, Technology),
+            ("It was written in Zephyr.", Location, true, Technology),
+            ("We asked Dr Zephyr.", Concept, false, Person),
+            ("Then Zephyr said no.", Concept, false, Person),
+            ("The company Zephyr sells it.", Person, true, Organization),
+            ("Zephyr is a city that nobody knows.", Person, true, Location),
+            ("Zephyr is a plumber who came late.", Location, false, Person),
+            ("Zephyr, our accountant, said so.", Location, true, Person),
+            ("Zephyr is an island of Indonesia.", Technology, false, Location),
+            ("Zephyr is a system for queues.", Technology, false, Technology),
+            ("Zephyr is a fruit.", Organization, false, Concept),
+            ("The mill is located in Zephyr.", Person, true, Location),
+            ("Zephyr is a person of few words.", Organization, true, Organization),
+            ("Zephyr is a database of editors.", Organization, false, Organization),
+            ("We met Zephyr.", Organization, true, Organization),
+        ];
+        for (text, entity_type, is_guess, told) in rows {
+            assert_eq!(typed(text, "Zephyr", entity_type, is_guess), told, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_surroundings_are_read_without_harm(before in "\\PC{0,100}", after in "\\PC{0,100}") {
+            typed(&format!("{before} Zephyr{after}"), "Zephyr", EntityType::Concept, true);
+        }
+    }
+}

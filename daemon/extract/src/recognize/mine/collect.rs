@@ -1,0 +1,148 @@
+//! Collect: gathers the surfaces of one document by norm, and keeps out what is no term.
+//!
+//! In: surfaces with the weight of their place. Out: `MinedTerm`s ordered by norm.
+//! Invariants: a term's surface is its most frequent one, ties to the smaller; its weight is its largest.
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashMap;
+
+use crate::recognize::words;
+use model::parcel::MinedTerm;
+use model::terms::{NormKey, norm_of};
+
+/// Longest term in bytes.
+const MAX_TERM_BYTES: usize = 60;
+/// Longest word of a term in bytes; longer ones are hashes, keys or base64.
+const MAX_WORD_BYTES: usize = 40;
+/// Shortest lowercase token of code that is a term, in bytes; shorter ones are variables.
+const MIN_CODE_BYTES: usize = 3;
+/// Weight of a run that so far only began sentences.
+const NOTED: u8 = 0;
+
+/// Terms of one document.
+pub(super) struct Terms<'a> {
+    max_words: usize,
+    by_norm: FxHashMap<NormKey, Uses<'a>>,
+}
+
+#[derive(Default)]
+struct Uses<'a> {
+    surfaces: Vec<(&'a str, u32)>,
+    weight: u8,
+    n_noted: u32,
+}
+
+impl<'a> Terms<'a> {
+    pub(super) fn new(max_words: usize) -> Self {
+        Terms { max_words, by_norm: FxHashMap::default() }
+    }
+
+    /// Adds a whole title or bold text, if it is short enough and no running text.
+    pub(super) fn add_phrase(&mut self, text: &'a str, weight: u8) {
+        let phrase = text.trim().trim_end_matches([':', '.', '!', '?', ',']).trim_end();
+        let is_plain = |c: char| {
+            c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '+' | '#' | '.' | '\'' | '&')
+        };
+        let edges = [phrase.split(' ').next(), phrase.rsplit(' ').next()];
+        let is_bound = edges.into_iter().flatten().any(words::is_function_word);
+        if phrase.chars().all(is_plain) && !is_bound {
+            self.add(phrase, weight);
+        }
+    }
+
+    /// Adds a code span of one token; several are a command, a dotted one a file, a field or a host.
+    pub(super) fn add_code(&mut self, code: &'a str, weight: u8) {
+        let token = code.trim().trim_end_matches("()");
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '-' | '#');
+        let begins = token.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let is_variable = token.len() < MIN_CODE_BYTES && !token.contains(char::is_uppercase);
+        let is_key = token.ends_with(':') || token.matches(':').count() % 2 == 1;
+        if begins && token.chars().all(is_plain) && !is_variable && !is_key {
+            self.add(token, weight);
+        }
+    }
+
+    /// Adds a surface.
+    pub(super) fn add(&mut self, surface: &'a str, weight: u8) {
+        if self.is_term(surface) && !words::is_ordinary(&norm_of(surface)) {
+            self.insert(surface, weight);
+        }
+    }
+
+    /// Adds a term that the document defines, of several words or none that is ordinary: an author who defines
+    /// `grace window` means it, but `key` alone would be found on every line.
+    pub(super) fn add_defined(&mut self, surface: &'a str, weight: u8) {
+        let n_words = surface.split_whitespace().count();
+        if n_words <= self.max_words && (n_words > 1 || !is_plain_word(surface)) {
+            self.insert(surface, weight);
+        }
+    }
+
+    fn insert(&mut self, surface: &'a str, weight: u8) {
+        let norm = norm_of(surface);
+        if norm.len() < 2 || is_number(&norm) {
+            return;
+        }
+        let uses = self.by_norm.entry(norm).or_default();
+        uses.weight = uses.weight.max(weight);
+        uses.n_noted += u32::from(weight == NOTED);
+        if let Some((_, n)) = uses.surfaces.iter_mut().find(|(known, _)| *known == surface) {
+            *n += 1;
+        } else if uses.surfaces.len() < MAX_SURFACES {
+            uses.surfaces.push((surface, 1));
+        }
+    }
+
+    /// Notes a run that begins a sentence. Two of several words make a term, one word needs another place.
+    pub(super) fn note(&mut self, surface: &'a str) {
+        self.add(surface, NOTED);
+    }
+
+    /// The terms, ordered by norm.
+    pub(super) fn finish(self) -> Vec<MinedTerm> {
+        let mut out: Vec<MinedTerm> = self.by_norm.into_iter().filter_map(term).collect();
+        out.sort_unstable_by(|a, b| a.norm.cmp(&b.norm));
+        out
+    }
+
+    fn is_term(&self, surface: &str) -> bool {
+        if surface.is_empty() || surface.len() > MAX_TERM_BYTES {
+            return false;
+        }
+        let mut n_words = 0;
+        for word in surface.split([' ', '-', '\n']).filter(|word| !word.is_empty()) {
+            n_words += 1;
+            if word.len() > MAX_WORD_BYTES {
+                return false;
+            }
+        }
+        n_words <= self.max_words && !(n_words == 1 && is_plain_word(surface))
+    }
+}
+
+/// True for an ordinary word, and for what grammar makes of one (`Rendering`, `sorted`, `locally`).
+fn is_plain_word(word: &str) -> bool {
+    let is_inflected = word.len() > 5
+        && ["ing", "ed", "ly"].iter().any(|ending| word.ends_with(ending))
+        && word.bytes().skip(1).all(|b| b.is_ascii_lowercase());
+    is_inflected || words::is_ordinary(word)
+}
+
+/// Surfaces kept of one norm; a name is written in a handful of ways.
+const MAX_SURFACES: usize = 8;
+
+/// True for numbers, versions and what is mostly digits.
+fn is_number(norm: &str) -> bool {
+    let n_digits = norm.bytes().filter(u8::is_ascii_digit).count();
+    let n_letters = norm.chars().filter(|c| c.is_alphabetic()).count();
+    let first = norm.trim_start_matches('v').bytes().next();
+    n_letters == 0 || n_digits > n_letters || first.is_some_and(|b| b.is_ascii_digit())
+}
+
+fn term((norm, uses): (NormKey, Uses<'_>)) -> Option<MinedTerm> {
+    let surface = uses.surfaces.iter().max_by_key(|(surface, n)| (*n, Reverse(*surface)))?.0;
+    let repeats = uses.n_noted > 1 && surface.contains(' ');
+    let weight = if uses.weight == NOTED && repeats { super::PLAIN_WEIGHT } else { uses.weight };
+    (weight > NOTED).then(|| MinedTerm { norm, surface: surface.replace('\n', " "), weight })
+}

@@ -1,0 +1,185 @@
+//! Recognize: finds the places of a document that name something.
+//!
+//! In: a `ChunkedDoc`. Out: a `MentionedDoc`: sentences, the names the document states for itself, mentions
+//! in order of place, and its candidate gazetteer terms.
+//! Invariants: of the document and the gazetteer alone; mentions are sorted, never overlap, name at most
+//! `MAX_SURFACE_BYTES` bytes and number at most `MAX_MENTIONS`; where two recognizers disagree the most
+//! trusted wins, then the longest, then the earliest; a document whose names the user states (`given.rs`) has these
+//! instead. Time is linear in the text but for sorting the
+//! mentions.
+//! Not here: which entity a mention denotes (`link`), what is said of it (`relate`).
+
+pub mod gazetteer;
+pub mod given;
+pub mod known;
+pub mod mine;
+pub mod pattern;
+pub mod stated;
+pub mod statistical;
+pub mod tagger;
+
+mod context;
+mod coreference;
+mod imperative;
+pub mod lexicon;
+mod overlap;
+mod place;
+mod runs;
+mod token;
+pub mod words;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use notes::parse::RelationKind;
+
+pub use gazetteer::{Gazetteer, GazetteerTerm};
+pub use mine::{TermCount, select};
+
+use crate::chunk::sentences_of;
+pub use context::defined_as;
+use known::KnownRecognizer;
+#[cfg(test)]
+use model::parcel::testing;
+use model::parcel::{ChunkedDoc, GivenName, Mention, MentionedDoc, NormalDoc, RecognizerKind};
+use model::terms::{Norm, Span};
+use model::{DocFault, Stage};
+use pattern::PatternRecognizer;
+use stated::StatedRecognizer;
+pub(crate) use stated::is_of_place;
+use statistical::StatisticalRecognizer;
+use tagger::TaggerRecognizer;
+
+/// One way of finding mentions.
+pub trait Recognizer: Send + Sync {
+    /// How far it is trusted where recognizers disagree.
+    fn kind(&self) -> RecognizerKind;
+
+    /// Adds the mentions it finds, in any order; [`Mention::place`] is filled later. A step's surface may
+    /// overlap other mentions: it is cut to the first words that nobody else claims.
+    fn recognize(&self, doc: &NormalDoc, sentences: &[Span<Norm>], out: &mut Vec<Mention>);
+}
+
+/// The stage.
+pub struct RecognizeStage {
+    max_words: usize,
+    gazetteer: Arc<ArcSwap<Gazetteer>>,
+    others: Vec<Box<dyn Recognizer>>,
+    model: Option<Arc<TaggerRecognizer>>,
+}
+
+impl RecognizeStage {
+    /// A stage that reads the gazetteer anew for each document, so that a swap counts from the next one on.
+    pub fn new(settings: &config::settings::Recognize, gazetteer: Arc<ArcSwap<Gazetteer>>) -> Self {
+        let max_words = settings.gazetteer.max_words;
+        let others: Vec<Box<dyn Recognizer>> = vec![
+            Box::new(StatedRecognizer),
+            Box::new(PatternRecognizer),
+            Box::new(KnownRecognizer),
+            Box::new(StatisticalRecognizer),
+        ];
+        RecognizeStage { max_words, gazetteer, others, model: None }
+    }
+
+    /// With the model that the user chose, if there is one.
+    pub fn with_model(mut self, model: Option<Arc<TaggerRecognizer>>) -> Self {
+        self.model = model;
+        self
+    }
+}
+
+impl Stage for RecognizeStage {
+    const NAME: &'static str = "recognize";
+    type In = ChunkedDoc;
+    type Out = MentionedDoc;
+
+    fn run(&mut self, input: ChunkedDoc) -> Result<MentionedDoc, DocFault> {
+        let ChunkedDoc { doc, chunks } = input;
+        let gazetteer = self.gazetteer.load_full();
+        let sentences = sentences_of(&doc);
+        let mut found = Vec::new();
+        // Before anything was mined, a document is read for its terms only; it comes by again for its mentions.
+        let is_mined = gazetteer.version() != Gazetteer::UNMINED;
+        if is_mined {
+            gazetteer.recognize(&doc, &sentences, &mut found);
+            for recognizer in &self.others {
+                recognizer.recognize(&doc, &sentences, &mut found);
+            }
+            if let Some(model) = &self.model {
+                model.overrule(&doc, &sentences, &mut found);
+            }
+        }
+        let mentions = match is_mined.then_some(doc.given.as_ref()).flatten() {
+            Some(given) => given_mentions(&doc, given, found),
+            None => mentions_of(&doc, found),
+        };
+        let anaphors = coreference::find(&doc, &sentences, &mentions);
+        let stated = stated::names_of(&doc);
+        let terms = mine::terms_of(&doc, &sentences, self.max_words);
+        let gazetteer_version = gazetteer.version();
+        Ok(MentionedDoc {
+            doc,
+            chunks,
+            sentences,
+            stated,
+            mentions,
+            anaphors,
+            terms,
+            gazetteer_version,
+        })
+    }
+}
+
+/// What the recognizers found, agreed on and read in its place.
+fn mentions_of(doc: &NormalDoc, mut found: Vec<Mention>) -> Vec<Mention> {
+    drop_types(doc, &mut found);
+    let mut mentions = overlap::resolve(&doc.text, found);
+    imperative::trim(doc, &mut mentions);
+    place::fill(doc, &mut mentions);
+    context::correct(doc, &mut mentions);
+    coreference::lengthen(doc, &mut mentions);
+    mentions
+}
+
+/// Drops what is only the type of a relation: `depends_on` in `- depends_on [[Vault]]` is no identifier of some code.
+fn drop_types(doc: &NormalDoc, found: &mut Vec<Mention>) {
+    let Some(stated) = &doc.note else { return };
+    let typed = stated.note.relations.iter().filter(|it| it.kind == RelationKind::Typed);
+    let mut types: Vec<(usize, usize)> = typed
+        .filter_map(|it| {
+            let link = stated.note.links.get(it.link)?;
+            Some((it.place.span.start, link.place.span.start))
+        })
+        .collect();
+    // A relation with several targets is one for each of them, and what is only its type ends at the first.
+    types.sort_unstable();
+    types.dedup_by_key(|(start, _)| *start);
+    if types.is_empty() {
+        return;
+    }
+    found.retain(|mention| {
+        let place = doc.map.to_raw(mention.span);
+        let after = types.partition_point(|(start, _)| *start <= place.start());
+        let within = after.checked_sub(1).and_then(|at| types.get(at));
+        within.is_none_or(|(_, end)| place.end() > *end)
+    });
+}
+
+/// What the user states instead: its types stand, and no place is added.
+fn given_mentions(doc: &NormalDoc, given: &[GivenName], found: Vec<Mention>) -> Vec<Mention> {
+    let mut mentions = given::replace(&doc.text, given, found);
+    place::fill(doc, &mut mentions);
+    coreference::lengthen(doc, &mut mentions);
+    mentions.retain(|mention| mention.recognizer != RecognizerKind::Coreference);
+    for mention in &mut mentions {
+        // Who is meant may be told by another name, but not what kind of thing it is.
+        let name = given.binary_search_by_key(&mention.span, |name| name.span);
+        if let Some(name) = name.ok().and_then(|at| given.get(at)) {
+            mention.entity_type = name.entity_type;
+        }
+    }
+    mentions
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! Standard: `RFC 7519`, `ISO/IEC 27001:2022`, `NIST SP 800-53`; and ids: `INC-2031`, `CVE-2024-1234`,
+//! `SHA-256`.
+//!
+//! In: a word in capitals. Out: the standard or id that begins there.
+//! Invariants: a body of standards needs a number after it; an id is capitals, a hyphen and digits; both
+//! look at most five words ahead; a placeholder (`ABC-` and letters for digits) is none.
+
+use super::Hit;
+use crate::recognize::token::View;
+use model::terms::EntityType;
+
+/// Bodies whose documents go by number.
+const BODIES: &str =
+    " RFC ISO IEC IEEE NIST PEP FIPS ECMA ANSI BCP ITU DIN ETSI EIP JSR JEP SP PCI ";
+/// What stands before the number of an algorithm or encoding, not of an id.
+const ALGORITHMS: &str =
+    " SHA UTF AES RSA MD HMAC ECDSA UCS CRC DES HS RS ES PS GPT BASE CP KOI TLS HTTP ";
+
+const SCORE: f32 = 0.95;
+/// Longest number of a standard or id, in digits.
+const MAX_DIGITS: usize = 7;
+
+fn is_listed(word: &str, list: &str) -> bool {
+    !word.is_empty() && list.split(' ').any(|listed| listed == word)
+}
+
+/// A standard that begins at word `i`.
+pub(super) fn read(view: View<'_>, i: usize) -> Option<Hit> {
+    let word = view.word(i);
+    let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    if letters.len() < 2 || !is_listed(letters, BODIES) || view.byte_before(i) == b'-' {
+        return None;
+    }
+    let mut to = i;
+    if letters.len() == word.len() {
+        while view.gap_is(to, "/") && view.shape(to + 1).is_caps() && to < i + 2 {
+            to += 1;
+        }
+        if view.gap_is(to, " ") && matches!(view.word(to + 1), "SP" | "Std" | "STD" | "DSS") {
+            to += 1;
+        }
+        let is_parted = matches!(view.gap(to), Some(" " | "-" | "\n"));
+        if !is_parted || !is_number(view.word(to + 1)) {
+            return None;
+        }
+        to += 1;
+    }
+    // `802.3`, `140-3`, `27001:2022`, `27001-2:2013`.
+    for _ in 0..2 {
+        let joins = matches!(view.gap(to), Some("." | "-" | ":")) && is_number(view.word(to + 1));
+        to += usize::from(joins);
+    }
+    Some(Hit::firm(i, to, EntityType::Standard, SCORE))
+}
+
+/// An id or the name of an algorithm that begins at word `i`.
+pub(super) fn read_id(view: View<'_>, i: usize) -> Option<Hit> {
+    let word = view.word(i);
+    let shape = view.shape(i);
+    let is_prefix = shape.is_caps() && (2..=10).contains(&word.len()) && word.is_ascii();
+    if !is_prefix || !view.gap_is(i, "-") || !is_number(view.word(i + 1)) {
+        return None;
+    }
+    if matches!(view.byte_before(i), b'-' | b'/' | b'_' | b'.' | b'@') {
+        return None;
+    }
+    let is_algorithm = is_listed(word, ALGORITHMS);
+    let mut to = i + 1;
+    while view.gap_is(to, "-") && to < i + 3 && is_part(view, to + 1, is_algorithm) {
+        to += 1;
+    }
+    let after = view.after(to);
+    let goes_on = after.starts_with('_')
+        || after
+            .strip_prefix(['-', '/', '.'])
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric()));
+    let entity_type = if is_algorithm { EntityType::Technology } else { EntityType::Identifier };
+    (!goes_on).then(|| Hit::firm(i, to, entity_type, SCORE))
+}
+
+fn is_part(view: View<'_>, i: usize, is_algorithm: bool) -> bool {
+    is_number(view.word(i)) || (is_algorithm && view.shape(i).is_caps())
+}
+
+fn is_number(word: &str) -> bool {
+    (1..=MAX_DIGITS).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
+}

@@ -1,0 +1,234 @@
+//! One table a pattern: what it finds, and what it leaves alone.
+
+use super::*;
+use crate::recognize::overlap;
+use expect_test::{Expect, expect};
+use model::parcel::testing;
+use proptest::prelude::*;
+use std::fmt::Write;
+
+fn check(lines: &str, expect: Expect) {
+    let doc = testing::doc(lines);
+    let mut found = Vec::new();
+    PatternRecognizer.recognize(&doc, &testing::sentences_of(&doc), &mut found);
+    let mut out = String::new();
+    for m in overlap::resolve(&doc.text, found) {
+        let surface = m.span.of(&doc.text);
+        let name = if m.name == surface { String::new() } else { format!(" = {}", m.name) };
+        writeln!(out, "{} {surface}{name}", m.entity_type.as_str()).expect("a string takes writes");
+    }
+    expect.assert_eq(&out);
+}
+
+#[test]
+fn dates() {
+    check(
+        "On 2024-03-12, 12 March 2024, March 12, 2024, 3rd May 2021, Jan 5, 2020, March 2024, Q3 2024 \
+         and 2024-03-12T10:00. Not 2024-13-01, 1234-5678, May be, may 2024 or 10:30.",
+        expect![[r#"
+            Date 2024-03-12
+            Date 12 March 2024 = 2024-03-12
+            Date March 12, 2024 = 2024-03-12
+            Date 3rd May 2021 = 2021-05-03
+            Date Jan 5, 2020 = 2020-01-05
+            Date March 2024 = 2024-03
+            Date Q3 2024 = 2024-Q3
+            Date 2024-03-12T10 = 2024-03-12
+        "#]],
+    );
+}
+
+#[test]
+fn versions() {
+    check(
+        "Use v2.3, 2.3.1, v1.2.3-rc.1 and version 0.5. Not 3.14, 0.5, 10.0.0.1, 1.2.3.4:80, a-1.2.3, 1.5%.",
+        expect![[r#"
+            Version v2.3
+            Version 2.3.1 = v2.3.1
+            Version v1.2.3-rc.1
+            Version 0.5 = v0.5
+        "#]],
+    );
+}
+
+#[test]
+fn standards_and_ids() {
+    check(
+        "RFC 7519, RFC7519, ISO 27001, ISO/IEC 27001:2022, PEP 8, IEEE 802.3, NIST SP 800-53, FIPS 140-3. \
+         INC-2031, ADR-0007, CVE-2024-1234, SHA-256, AES-256-GCM. Not #123, A-1, x-INC-1 or RFC.",
+        expect![[r#"
+            Standard RFC 7519
+            Standard RFC7519
+            Standard ISO 27001
+            Standard ISO/IEC 27001:2022
+            Standard PEP 8
+            Standard IEEE 802.3
+            Standard NIST SP 800-53
+            Standard FIPS 140-3
+            Identifier INC-2031
+            Identifier ADR-0007
+            Identifier CVE-2024-1234
+            Technology SHA-256
+            Technology AES-256-GCM
+        "#]],
+    );
+}
+
+#[test]
+fn identifiers_in_running_text() {
+    check(
+        "# The HeadingOnly\nThe rotate_keys call sets MAX_KEYS in KeyRotationJob on GitHub. Not \
+        my_file, foo_bar, \
+         a/some_path/x, github.com, MyClass, __x or HeadingNever().",
+        expect![[r#"
+            Identifier rotate_keys
+            Identifier MAX_KEYS
+            Identifier KeyRotationJob
+            Technology GitHub
+        "#]],
+    );
+}
+
+#[test]
+fn code_spans_that_are_one_name() {
+    check(
+        "Run `rotate_keys`, `KeyRotationJob`, `std::fs::read`, `Vec<String>`, `HashMap`, `job.run()`, \
+        `rotate()`, \
+         `println!`, `GET /v1/seals`. Not `cargo build`, `true`, `guess`, `--flag`, `main.rs`, `x1`, \
+         `String`, \
+         `/etc/passwd`, `self.run()`, `PATH`, `\"text\"`.",
+        expect![[r#"
+            Identifier rotate_keys
+            Identifier KeyRotationJob
+            API std::fs::read
+            Identifier Vec
+            Identifier HashMap
+            API job.run
+            API rotate
+            API GET /v1/seals
+        "#]],
+    );
+}
+
+#[test]
+fn acronyms_defined_or_repeated() {
+    check(
+        "A hardware security module (HSM) and the Key Management Service (KMS). The SLO is an SLO. SLI once. \
+         The MTTR (mean time to repair) is low. DO NOT use HTTP or APIs; TODO.",
+        expect![[r#"
+            Concept hardware security module
+            Concept HSM
+            Service Key Management Service
+            Service KMS
+            Concept SLO
+            Concept SLO
+            Concept MTTR
+            Concept mean time to repair
+            Technology HTTP
+        "#]],
+    );
+}
+
+#[test]
+fn capitalised_names() {
+    check(
+        "The Signing Service calls Edge Gateway. Edge Gateway is fast. Ada Moreno met the Support \
+        Desk in Redwood \
+         and left Redwood. Getting Started is a page. We follow the Next Steps. Using Docker Compose helps.\n\
+         # All About Capital Letters",
+        expect![[r#"
+            Service Signing Service
+            Service Edge Gateway
+            Service Edge Gateway
+            Concept Ada Moreno
+            Organization Support Desk
+            Concept Redwood
+            Concept Redwood
+            Concept Docker Compose
+        "#]],
+    );
+}
+
+#[test]
+fn people_after_a_cue() {
+    check(
+        "**Owner**: Ada Moreno and Jonas Pikkar\nReviewed by Lena Korvan.\nAuthor: Ada\nOwner: Trust Team\n\
+         Ask @lena-k, not a@b.org, @scope/pkg or @Test(x).",
+        expect![[r#"
+            Person Ada Moreno
+            Person Jonas Pikkar
+            Person Lena Korvan
+            Person Ada
+            Organization Trust Team
+            Person lena-k = @lena-k
+        "#]],
+    );
+}
+
+#[test]
+fn steps_of_a_procedure() {
+    check(
+        "# Prerequisites\nText.\n# Procedure\n1. Pause the sweep. Wait.\n2. Run `rotate_keys` now: it \
+        is quick\n\
+         # Consequences\n1. One thing\n2. Another thing\n# Step 3: Resume",
+        expect![[r#"
+            Step Prerequisites = Test Page prerequisites
+            Step Pause the sweep
+            Step Run rotate_keys now
+            Identifier rotate_keys
+            Step Resume
+        "#]],
+    );
+}
+
+#[test]
+fn terms_of_a_glossary() {
+    check(
+        "# Glossary\n- **Signing key**: a private key.\n- Seal: a signature.\n## Error codes\n- Not \
+        this: one\n\
+         # Data\n| Term | Meaning |\n| Grace window | the hours after\n\n| Code | Text |\n| E1 | nothing",
+        expect![[r#"
+            Concept Signing key
+            Concept Seal
+            Concept Grace window
+        "#]],
+    );
+}
+
+#[test]
+fn a_dump_of_identifiers_is_thinned() {
+    let dump: String = (0..100).map(|i| format!("- `metric_number_{i}_total`\n")).collect();
+    let doc = testing::doc(&format!("{dump}\nWatch `metric_number_7_total`."));
+    let mut found = Vec::new();
+    PatternRecognizer.recognize(&doc, &testing::sentences_of(&doc), &mut found);
+    assert!(found.iter().all(|m| m.name == "metric_number_7_total"));
+    assert_eq!(found.len(), 2);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_without_harm(text in "\\PC{0,100}") {
+        let doc = testing::doc(&text);
+        let mut found = Vec::new();
+        PatternRecognizer.recognize(&doc, &testing::sentences_of(&doc), &mut found);
+        for mention in &found {
+            prop_assert!(doc.text.get(mention.span.range()).is_some());
+        }
+    }
+
+    #[test]
+    fn any_mixture_of_forms_is_read_without_harm(
+        pieces in proptest::collection::vec(
+            prop::sample::select(vec!["RFC", "ISO", "/", "-", " ", ".", ":", "(", ")", "v1", "2",
+            "2024", "March",
+                "KMS", "Key", "Ada", "@", "_", "`", "Step 1:", "1. ", "\n", "by",
+                "Owner: ", "é", "“"]), 0..40)
+    ) {
+        let doc = testing::doc(&pieces.concat());
+        let mut found = Vec::new();
+        PatternRecognizer.recognize(&doc, &testing::sentences_of(&doc), &mut found);
+        for mention in &found {
+            prop_assert!(doc.text.get(mention.span.range()).is_some());
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Stated: the names an author wrote down as names: a document's own, and the targets of links.
+//!
+//! In: a document. Out: `StatedName`s of the document's entity, and one mention for each link to a
+//! document, named by the target rather than by the visible text.
+//! Invariants: stated names have distinct norms; a heading made of ordinary words only (`Overview`) states
+//! no name.
+//! Not here: relations between documents (`relate/links.rs`).
+
+use config::limits::MAX_SURFACE_BYTES;
+use rustc_hash::FxHashSet;
+
+use super::{Recognizer, words};
+use model::parcel::{
+    BlockKind, Link, LinkKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind, StatedName,
+    StatedSource,
+};
+use model::terms::{Confidence, EntityType, Norm, RelPath, Span, norm_of};
+
+/// Extensions of files that are documents; a link to any other file names nothing here.
+const DOCUMENT_EXTENSIONS: [&str; 8] = ["", "md", "markdown", "txt", "html", "htm", "pdf", "docx"];
+
+/// Finds the links to documents.
+pub struct StatedRecognizer;
+
+impl Recognizer for StatedRecognizer {
+    fn kind(&self) -> RecognizerKind {
+        RecognizerKind::Stated
+    }
+
+    fn recognize(&self, doc: &NormalDoc, _: &[Span<Norm>], out: &mut Vec<Mention>) {
+        out.extend(doc.links.iter().filter_map(|link| mention_of(doc, link)));
+    }
+}
+
+fn mention_of(doc: &NormalDoc, link: &Link) -> Option<Mention> {
+    let name = target_name(link)?;
+    let span = shortened(&doc.text, link.span);
+    let has_text = span.of(&doc.text).chars().any(char::is_alphanumeric);
+    (has_text && !name.is_empty()).then(|| Mention {
+        span,
+        name: cut(name, MAX_SURFACE_BYTES).to_string(),
+        entity_type: EntityType::Document,
+        recognizer: RecognizerKind::Stated,
+        score: Confidence::STATED,
+        place: PlaceFeatures::default(),
+    })
+}
+
+/// True for a mention that a link to a place inside a document made: `[histogram](spec.md#histogram)` names what stands
+/// there, not the document. Where the link's words are the document's name, they name it.
+pub(crate) fn is_of_place(doc: &NormalDoc, mention: &Mention) -> bool {
+    if mention.recognizer != RecognizerKind::Stated {
+        return false;
+    }
+    let start = mention.span.start();
+    let from = doc.links.partition_point(|link| link.span.start() < start);
+    let mut here = doc.links.iter().skip(from).take_while(|link| link.span.start() == start);
+    here.any(|link| link.names_a_document() && link.fragment.is_some())
+        && norm_of(mention.span.of(&doc.text)) != norm_of(&mention.name)
+}
+
+/// The name of the document a link leads to; `None` for other files, the same page, and URLs.
+fn target_name(link: &Link) -> Option<&str> {
+    let target = link.target.trim_end_matches('/');
+    let name = target.rsplit('/').next().unwrap_or(target).trim();
+    match link.kind {
+        LinkKind::Wiki => Some(name.strip_suffix(".md").unwrap_or(name)),
+        LinkKind::Path => {
+            let (stem, extension) = match name.rfind('.') {
+                Some(dot) if dot > 0 => (name.get(..dot)?, name.get(dot + 1..)?),
+                _ => (name, ""),
+            };
+            let is_document = DOCUMENT_EXTENSIONS.iter().any(|e| e.eq_ignore_ascii_case(extension));
+            let is_step_up = stem.chars().all(|c| c == '.');
+            (is_document && !is_step_up).then_some(stem)
+        }
+        LinkKind::Embed | LinkKind::Url => None,
+    }
+}
+
+/// The names a document states for its own entity, most trusted first.
+pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
+    let mut out = Vec::with_capacity(3);
+    let mut norms = FxHashSet::default();
+    let mut state = |surface: &str, source: StatedSource| {
+        let surface = cut(surface.trim(), MAX_SURFACE_BYTES);
+        let norm = norm_of(surface);
+        if !norm.is_empty() && norms.insert(norm) {
+            out.push(StatedName { surface: surface.to_string(), source });
+        }
+    };
+    // A deeper one (`## Observations`) names a section, not the document.
+    let heading = doc.blocks.iter().find(|b| matches!(b.kind, BlockKind::Heading(_)));
+    let heading = heading.filter(|b| b.kind == BlockKind::Heading(1));
+    let heading = heading.map_or("", |b| b.span.of(&doc.text));
+    state(&doc.title, StatedSource::Title);
+    // The normalizer lists the first heading among the aliases; it is only as good as a heading.
+    for alias in doc.meta.aliases.iter().filter(|alias| alias.trim() != heading.trim()) {
+        state(alias, StatedSource::Alias);
+    }
+    state(RelPath::stem(&doc.head.path), StatedSource::FileName);
+    if !words::all_ordinary(heading) {
+        state(heading, StatedSource::Heading);
+    }
+    out
+}
+
+/// A long link text cut after its last whole word that fits.
+fn shortened(text: &str, span: Span<Norm>) -> Span<Norm> {
+    let kept = cut(span.of(text), MAX_SURFACE_BYTES);
+    Span::new(span.start(), span.start() + kept.len())
+}
+
+/// At most `max` bytes of `text`, cut between words where there are any.
+fn cut(text: &str, max: usize) -> &str {
+    if text.len() <= max {
+        return text;
+    }
+    let head = text.get(..text.floor_char_boundary(max)).unwrap_or("");
+    head.rfind(' ').and_then(|space| head.get(..space)).unwrap_or(head).trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use model::parcel::testing;
+    use std::fmt::Write;
+
+    fn check(lines: &str, expect: Expect) {
+        let doc = testing::doc(lines);
+        let mut mentions = Vec::new();
+        StatedRecognizer.recognize(&doc, &[], &mut mentions);
+        let mut out = String::new();
+        for m in &mentions {
+            writeln!(out, "{} = {}", m.span.of(&doc.text), m.name).expect("a string takes writes");
+        }
+        expect.assert_eq(&out);
+    }
+
+    #[test]
+    fn links_to_documents_are_mentions_of_them() {
+        check(
+            "See [[Signing Service]], [[people/Ada Moreno|Ada]], [the decision](../decisions/adr-0007.md), \
+             [setup](guide/setup/), [a picture](x.png), [site](https://example.com/x.md), [up](..).",
+            expect![[r#"
+                Signing Service = Signing Service
+                Ada = Ada Moreno
+                the decision = adr-0007
+                setup = setup
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_link_to_a_place_names_what_stands_there() {
+        let rows = [
+            ("[histogram](spec.md#histogram)", true),
+            ("[[Spec#Histogram|histogram]]", true),
+            ("[histogram](spec.md)", false),
+            ("[Spec](spec.md#top)", false),
+        ];
+        for (line, is_place) in rows {
+            let doc = testing::doc(line);
+            let mut mentions = Vec::new();
+            StatedRecognizer.recognize(&doc, &[], &mut mentions);
+            assert_eq!(is_of_place(&doc, &mentions[0]), is_place, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_long_link_text_is_cut_between_words() {
+        let text = "word ".repeat(40);
+        let doc = testing::doc(&format!("[[Target|{}]]", text.trim()));
+        let mut mentions = Vec::new();
+        StatedRecognizer.recognize(&doc, &[], &mut mentions);
+        assert_eq!(mentions[0].span.len(), 119);
+    }
+
+    #[test]
+    fn a_document_states_its_names_once_each() {
+        let mut doc = testing::titled("Signing Service", "# The signer\nText.");
+        doc.meta.aliases = vec!["signing-service".into(), "KSS".into(), "The signer".into()];
+        doc.head.path = RelPath::new("services/signing.md");
+        let names: Vec<_> =
+            names_of(&doc).into_iter().map(|n| format!("{:?} {}", n.source, n.surface)).collect();
+        assert_eq!(
+            names,
+            ["Title Signing Service", "Alias KSS", "FileName signing", "Heading The signer"]
+        );
+    }
+
+    #[test]
+    fn an_ordinary_heading_states_no_name() {
+        let doc = testing::titled("Kafka", "# Getting Started\nText.");
+        assert_eq!(names_of(&doc).len(), 1);
+    }
+}

@@ -1,0 +1,140 @@
+//! Statistical: names that the English model finds in running text.
+//!
+//! In: a document that is read deeply. Out: mentions of the least trusted kind.
+//! Invariants: reads English sentences only, never code, tables or headings that a model of running text gets wrong;
+//! a mention lies within one line and begins and ends with a letter or digit. Linear.
+//! Not here: which type a name has over all documents (`link/vote.rs`), dependencies (`relate/`).
+
+use std::sync::Arc;
+
+use super::{Recognizer, words};
+use language::Pipeline;
+use model::parcel::{Block, BlockKind, Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind};
+use model::terms::{Confidence, EntityType, Norm, Span};
+
+/// Confidence of a person, an organization or a place: right for about four of five on running text.
+const SURE: f32 = 0.6;
+/// Confidence of the types that the model confuses most.
+const UNSURE: f32 = 0.45;
+
+/// The words of requirements (RFC 2119), which standards write in capitals.
+const REQUIREMENTS: [&str; 8] =
+    ["MUST", "SHALL", "SHOULD", "MAY", "NOT", "REQUIRED", "RECOMMENDED", "OPTIONAL"];
+
+/// Finds names with the pipeline that is in the binary.
+#[derive(Debug, Default)]
+pub struct StatisticalRecognizer;
+
+impl Recognizer for StatisticalRecognizer {
+    fn kind(&self) -> RecognizerKind {
+        RecognizerKind::Statistical
+    }
+
+    fn recognize(&self, doc: &NormalDoc, _: &[Span<Norm>], out: &mut Vec<Mention>) {
+        if doc.head.pass != Pass::Deep {
+            return;
+        }
+        let pipeline = Pipeline::shared();
+        for run in runs_of(doc) {
+            read(&pipeline, doc, run, out);
+        }
+    }
+}
+
+/// Stretches of neighboring blocks of English running text.
+fn runs_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
+    let mut runs: Vec<Span<Norm>> = Vec::new();
+    let mut is_open = false;
+    for block in &doc.blocks {
+        let is_read = is_running_text(block) && doc.is_english_at(block.span.start());
+        match runs.last_mut().filter(|_| is_open && is_read) {
+            Some(run) => *run = Span::new(run.start(), block.span.end()),
+            None if is_read => runs.push(block.span),
+            None => {}
+        }
+        is_open = is_read;
+    }
+    runs
+}
+
+/// True where sentences stand. Headings are titles: every word may have a capital there.
+fn is_running_text(block: &Block) -> bool {
+    matches!(block.kind, BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote)
+}
+
+fn read(pipeline: &Arc<Pipeline>, doc: &NormalDoc, run: Span<Norm>, out: &mut Vec<Mention>) {
+    let text = run.of(&doc.text);
+    let tokens = pipeline.tokens(text);
+    for entity in pipeline.entities(&tokens, &[]) {
+        let Some((entity_type, score)) = type_of(entity.label) else { continue };
+        let ends = (tokens.get(entity.start as usize), tokens.get(entity.end as usize - 1));
+        let (Some(first), Some(last)) = ends else { continue };
+        let found = trimmed(text, (first.start as usize, last.end as usize));
+        let Some((start, end)) = found else { continue };
+        let surface = text.get(start..end).unwrap_or_default();
+        if !is_name(surface) {
+            continue;
+        }
+        out.push(Mention {
+            span: Span::new(run.start() + start, run.start() + end),
+            name: surface.to_string(),
+            entity_type,
+            recognizer: RecognizerKind::Statistical,
+            score: Confidence::new(score),
+            place: PlaceFeatures { is_type_guessed: true, ..PlaceFeatures::default() },
+        });
+    }
+}
+
+/// OntoNotes' label as our type. Numbers, amounts and times of day name nothing, nor do peoples and languages; dates
+/// are told by their form.
+fn type_of(label: &str) -> Option<(EntityType, f32)> {
+    Some(match label {
+        "PERSON" => (EntityType::Person, SURE),
+        "ORG" => (EntityType::Organization, SURE),
+        "GPE" | "LOC" | "FAC" => (EntityType::Location, SURE),
+        "PRODUCT" => (EntityType::Product, UNSURE),
+        "EVENT" => (EntityType::Event, UNSURE),
+        "WORK_OF_ART" => (EntityType::Concept, UNSURE),
+        "LAW" => (EntityType::Standard, UNSURE),
+        _ => return None,
+    })
+}
+
+/// The span without article, possessive and signs at its ends, within its first line.
+fn trimmed(text: &str, (start, end): (usize, usize)) -> Option<(usize, usize)> {
+    let surface = text.get(start..end)?;
+    let surface = surface.split('\n').find(|line| !line.trim().is_empty())?;
+    let is_part = |c: char| c.is_alphanumeric();
+    let mut kept = surface.trim_start_matches(|c| !is_part(c));
+    for article in ["the ", "The ", "a ", "A ", "an ", "An "] {
+        kept = kept.strip_prefix(article).unwrap_or(kept);
+    }
+    let bare = kept.trim_end_matches(|c| !is_part(c) && !matches!(c, '+' | '#'));
+    // `U.S.` owns its last point.
+    let is_abbreviated = kept.get(bare.len()..).is_some_and(|rest| rest.starts_with('.'))
+        && bare.rsplit(' ').next().is_some_and(|word| word.contains('.'));
+    let mut kept = kept.get(..bare.len() + usize::from(is_abbreviated)).unwrap_or(bare);
+    for ending in ["'s", "’s"] {
+        kept = kept.strip_suffix(ending).unwrap_or(kept);
+    }
+    // `Senders SHOULD`: the words of requirements are written in capitals, and are no part of a name.
+    while let Some((name, word)) = kept.rsplit_once(' ')
+        && REQUIREMENTS.contains(&word)
+    {
+        kept = name.trim_end();
+    }
+    let from = kept.as_ptr() as usize - text.as_ptr() as usize;
+    (!kept.is_empty()).then_some((from, from + kept.len()))
+}
+
+/// True for what is written as a name: with a capital or a digit among letters, and not all of ordinary words that
+/// owe their capital to the sentence.
+fn is_name(surface: &str) -> bool {
+    let has_capital = surface.chars().any(char::is_uppercase);
+    let n_words = surface.split_whitespace().count();
+    has_capital && !(n_words == 1 && words::is_ordinary(surface))
+}
+
+#[cfg(test)]
+mod tests;

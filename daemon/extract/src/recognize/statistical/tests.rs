@@ -1,0 +1,70 @@
+use super::*;
+use model::parcel::testing;
+use proptest::prelude::*;
+
+fn found(lines: &str, pass: Pass) -> Vec<String> {
+    let mut doc = testing::doc(lines);
+    doc.head.pass = pass;
+    let mut out = Vec::new();
+    StatisticalRecognizer.recognize(&doc, &testing::sentences_of(&doc), &mut out);
+    out.iter().map(|m| format!("{} {}", m.entity_type.as_str(), m.span.of(&doc.text))).collect()
+}
+
+const TEXT: &str = "Ada Lovelace moved to London in 1835 and wrote to the Royal Society.";
+
+#[test]
+fn people_organizations_and_places_of_running_text_are_found() {
+    assert_eq!(
+        found(TEXT, Pass::Deep),
+        ["Person Ada Lovelace", "Location London", "Organization Royal Society"]
+    );
+}
+
+#[test]
+fn a_swift_reading_asks_no_model() {
+    assert!(found(TEXT, Pass::Swift).is_empty());
+}
+
+#[test]
+fn code_tables_and_headings_are_not_read() {
+    assert!(found(&format!("# {TEXT}\n~ {TEXT}\n| {TEXT}"), Pass::Deep).is_empty());
+}
+
+#[test]
+fn numbers_and_amounts_name_nothing() {
+    assert!(
+        found("It cost five dollars, 30 percent more than the first one.", Pass::Deep).is_empty()
+    );
+}
+
+#[test]
+fn a_name_loses_article_possessive_and_signs() {
+    let rows = [
+        ("the Royal Society", "Royal Society"),
+        ("Ada Lovelace's", "Ada Lovelace"),
+        ("\"London\".", "London"),
+        ("Berlin\n\nParis", "Berlin"),
+        ("C++", "C++"),
+        ("Senders SHOULD NOT", "Senders"),
+        ("The Client MUST", "Client"),
+    ];
+    for (text, kept) in rows {
+        let (start, end) = trimmed(text, (0, text.len())).expect("something is left");
+        assert_eq!(&text[start..end], kept);
+    }
+    assert_eq!(trimmed("--", (0, 2)), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn every_mention_lies_in_the_text(text in "[A-Z][a-z]{2,8} (\\PC{0,40}) [A-Z][a-z]{2,6}") {
+        let mut doc = testing::doc(&text);
+        doc.head.pass = Pass::Deep;
+        let mut out = Vec::new();
+        StatisticalRecognizer.recognize(&doc, &[], &mut out);
+        for mention in out {
+            prop_assert_eq!(doc.text.get(mention.span.start()..mention.span.end()), Some(mention.name.as_str()));
+        }
+    }
+}

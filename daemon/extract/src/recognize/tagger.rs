@@ -1,0 +1,272 @@
+//! Tagger: names that a token-classification model of the user finds (`recognize.model`).
+//!
+//! In: the folder of an ONNX model; a document that is read deeply, and its sentences. Out: its mentions.
+//! Invariants: of the document and the folder alone; a model that cannot be used is an error at the start, one that
+//! fails on a text costs that text's statistical names, not the document; memory does not grow with the document.
+//! Not here: computing (the crate `onnx`); which language a text is in, which is the choice of whoever chose the model.
+
+pub mod trial;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use onnx::{ModelError, Tagged, Tagger};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::Recognizer;
+use model::parcel::{Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind};
+use model::terms::{Confidence, EntityType, Norm, Span};
+
+/// Longest text given to the model at once, bytes: its tokens take a hundred times that for a moment. What is longer
+/// without a sentence's end is data.
+const MAX_RUN_BYTES: usize = 20_000;
+
+/// A token-classification model, whatever computes it.
+pub trait TextTagger: Send + Sync {
+    /// Names of its classes, without `B-` and the like.
+    fn classes(&self) -> &[String];
+    /// The names in a text of at most some kilobytes, in order of place.
+    ///
+    /// # Errors
+    /// Why it failed on this text.
+    fn tag(&self, text: &str) -> Result<Vec<Tagged>, String>;
+}
+
+impl TextTagger for Tagger {
+    fn classes(&self) -> &[String] {
+        Tagger::classes(self)
+    }
+
+    fn tag(&self, text: &str) -> Result<Vec<Tagged>, String> {
+        Tagger::tag(self, text).map_err(|error| error.to_string())
+    }
+}
+
+/// A model that finds names.
+pub struct TaggerRecognizer {
+    tagger: Box<dyn TextTagger>,
+    /// For each class of the model, what it is here; `None` for what is no name.
+    types: Vec<Option<EntityType>>,
+    digest: String,
+    has_failed: AtomicBool,
+}
+
+/// Why the model of the settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TaggerError {
+    /// The model itself.
+    #[error("`recognize.model` cannot be used: {0}")]
+    Model(#[from] ModelError),
+    /// Its folder.
+    #[error(
+        "`recognize.model` cannot be used: `{}` cannot be read: {source}\nhint: give the absolute path of a folder \
+         with `model.onnx`, `tokenizer.json` and `config.json`",
+        path.display()
+    )]
+    Folder {
+        /// The folder, or a file in it.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What a process said that tried it first.
+    #[error("`recognize.model` cannot be used: {why}")]
+    Trial {
+        /// The folder.
+        path: PathBuf,
+        /// Why, with a hint.
+        why: String,
+    },
+}
+
+impl TaggerRecognizer {
+    /// As [`TaggerRecognizer::open`], after another process has tried the model: for the start of the daemon.
+    ///
+    /// # Errors
+    /// When the folder or the model in it cannot be used.
+    pub fn open_tried(
+        settings: &config::settings::Recognize,
+    ) -> Result<Option<Arc<Self>>, TaggerError> {
+        if !settings.model.is_empty() {
+            trial::hold(Path::new(&settings.model))?;
+        }
+        Self::open(settings)
+    }
+
+    /// Loads the model that the settings name, if they name one. Reads its files twice: a large model takes seconds.
+    ///
+    /// # Errors
+    /// When the folder or the model in it cannot be used.
+    pub fn open(settings: &config::settings::Recognize) -> Result<Option<Arc<Self>>, TaggerError> {
+        if settings.model.is_empty() {
+            return Ok(None);
+        }
+        let folder = Path::new(&settings.model);
+        let digest = digest_of(folder)?;
+        let tagger = Tagger::load(folder)?;
+        Ok(Some(Arc::new(TaggerRecognizer::new(Box::new(tagger), digest))))
+    }
+
+    /// Over any model; `digest` is another one whenever the model is.
+    pub fn new(tagger: Box<dyn TextTagger>, digest: String) -> Self {
+        let types = tagger.classes().iter().map(|class| type_of(class)).collect();
+        TaggerRecognizer { tagger, types, digest, has_failed: AtomicBool::default() }
+    }
+
+    /// Hash of the model's files: a part of the index's fingerprint, so that another model means another index.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Adds the model's mentions; what the built-in model says of the same words goes, since the user chose this one.
+    pub(super) fn overrule(
+        &self,
+        doc: &NormalDoc,
+        sentences: &[Span<Norm>],
+        found: &mut Vec<Mention>,
+    ) {
+        let mut mentions = Vec::new();
+        self.recognize(doc, sentences, &mut mentions);
+        // In order of place, and without overlaps, as the model gives them.
+        let is_named = |span: Span<Norm>| {
+            let at = mentions.partition_point(|mention| mention.span.end() <= span.start());
+            mentions.get(at).is_some_and(|mention| mention.span.start() < span.end())
+        };
+        found.retain(|it| it.recognizer != RecognizerKind::Statistical || !is_named(it.span));
+        found.append(&mut mentions);
+    }
+
+    fn tag(&self, doc: &NormalDoc, run: Range<usize>, out: &mut Vec<Mention>) {
+        let text = doc.text.get(run.clone()).unwrap_or_default();
+        let names = self.tagger.tag(text).unwrap_or_else(|error| {
+            // Once: what fails on one text may fail on thousands.
+            if !self.has_failed.swap(true, Ordering::Relaxed) {
+                tracing::warn!(%error, "the model of `recognize.model` failed on a text, whose names are missing");
+            }
+            Vec::new()
+        });
+        for name in names {
+            let Some(&Some(entity_type)) = self.types.get(name.class) else { continue };
+            let span = Span::new(run.start + name.span.start, run.start + name.span.end);
+            out.push(Mention {
+                span,
+                name: span.of(&doc.text).to_string(),
+                entity_type,
+                recognizer: RecognizerKind::Statistical,
+                score: Confidence::new(name.probability),
+                place: PlaceFeatures::default(),
+            });
+        }
+    }
+}
+
+impl Recognizer for TaggerRecognizer {
+    fn kind(&self) -> RecognizerKind {
+        RecognizerKind::Statistical
+    }
+
+    fn recognize(&self, doc: &NormalDoc, sentences: &[Span<Norm>], out: &mut Vec<Mention>) {
+        if doc.head.pass == Pass::Deep {
+            runs_of(&doc.text, sentences).into_iter().for_each(|run| self.tag(doc, run, out));
+        }
+    }
+}
+
+/// Sentences that follow each other with nothing but white space between, joined: a model reads a name better in its
+/// surroundings. Each run has at most `MAX_RUN_BYTES`; longer sentences are left out.
+fn runs_of(text: &str, sentences: &[Span<Norm>]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for sentence in sentences.iter().filter(|sentence| sentence.len() <= MAX_RUN_BYTES) {
+        let follows = |run: &&mut Range<usize>| {
+            let gap = text.get(run.end..sentence.start());
+            gap.is_some_and(|gap| gap.trim().is_empty())
+                && sentence.end() - run.start <= MAX_RUN_BYTES
+        };
+        match runs.last_mut().filter(follows) {
+            Some(run) => run.end = sentence.end(),
+            None => runs.push(sentence.range()),
+        }
+    }
+    runs
+}
+
+/// What a model's class is here, in the names of the usual training sets (CoNLL-2003, OntoNotes 5, WNUT-17, Few-NERD,
+/// SoMeSci, StackOverflow NER). Times, amounts and the like are no names: `None`. What is not listed is a concept.
+fn type_of(class: &str) -> Option<EntityType> {
+    let class: String =
+        class.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_uppercase).collect();
+    Some(match class.as_str() {
+        "PER" | "PERSON" | "PEOPLE" | "RESEARCHER" | "POLITICIAN" | "SCIENTIST" | "WRITER"
+        | "ARTIST" | "MUSICALARTIST" | "USERNAME" => EntityType::Person,
+        "ORG" | "ORGANIZATION" | "ORGANISATION" | "CORPORATION" | "COMPANY" | "GROUP"
+        | "UNIVERSITY" | "BAND" | "POLITICALPARTY" | "WEBSITE" => EntityType::Organization,
+        "LOC" | "LOCATION" | "GPE" | "FAC" | "FACILITY" | "BUILDING" | "COUNTRY" | "CITY" => {
+            EntityType::Location
+        }
+        "PROD" | "PRODUCT" | "DEVICE" | "VEH" | "VEHICLE" | "WEA" => EntityType::Product,
+        "SERVICE" => EntityType::Service,
+        "SOFTWARE"
+        | "APPLICATION"
+        | "APP"
+        | "LIBRARY"
+        | "FRAMEWORK"
+        | "TECHNOLOGY"
+        | "TOOL"
+        | "PROGRAMLANG"
+        | "PROGRAMMINGLANGUAGE"
+        | "OPERATINGSYSTEM"
+        | "PROGRAMMINGENVIRONMENT"
+        | "PLUGIN"
+        | "DATABASE" => EntityType::Technology,
+        "API" | "FUNCTION" | "LIBRARYFUNCTION" | "CLASS" | "LIBRARYCLASS" => EntityType::Api,
+        "PROJECT" => EntityType::Project,
+        "LAW" | "STANDARD" | "LICENSE" | "LICENCE" => EntityType::Standard,
+        "VERSION" => EntityType::Version,
+        "EVENT" | "EVE" | "CONFERENCE" | "ELECTION" => EntityType::Event,
+        "DATE" | "TIME" | "CARDINAL" | "ORDINAL" | "QUANTITY" | "PERCENT" | "MONEY" | "NUMBER"
+        | "DURATION" => {
+            return None;
+        }
+        _ => EntityType::Concept,
+    })
+}
+
+/// Hash of the names and contents of the files in a folder.
+///
+/// # Errors
+/// Which of them could not be read.
+pub fn digest_of(folder: &Path) -> Result<String, TaggerError> {
+    let of = |path: &Path| {
+        let path = path.to_path_buf();
+        move |source| TaggerError::Folder { path, source }
+    };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(of(folder))? {
+        let path = entry.map_err(of(folder))?.path();
+        if path.is_file() {
+            paths.push(path);
+        }
+    }
+    paths.sort_unstable();
+    let (mut hash, mut buffer) = (Xxh3::new(), vec![0; 1 << 16]);
+    for path in &paths {
+        hash.update(path.file_name().unwrap_or_default().as_encoded_bytes());
+        hash.update(b"\0");
+        let mut file = File::open(path).map_err(of(path))?;
+        loop {
+            let n_read = file.read(&mut buffer).map_err(of(path))?;
+            hash.update(buffer.get(..n_read).unwrap_or_default());
+            if n_read == 0 {
+                break;
+            }
+        }
+    }
+    Ok(format!("{:032x}", hash.digest128()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! Cues: the words that state a relation, by where they count.
+//!
+//! In: the rows of the vocabulary. Out: the cues by kind, and an automaton over those that stand between names.
+//! Invariants: a cue of one kind stands once; cues are lowercase words parted by single spaces.
+//! Not here: reading rows (`vocabulary/file.rs`), how cues are applied (`gap.rs`, `section.rs`, `fields.rs`,
+//! `define.rs`, `title.rs`), cues as the parser sees them (`depend/frames.rs`).
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::vocabulary::intern;
+use model::terms::EntityType;
+
+/// Where a cue counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum CueKind {
+    /// Between two names.
+    Sentence,
+    /// After a name that its sentence defines.
+    Definition,
+    /// A heading over a list, a key before a colon, a table's column.
+    Section,
+    /// A key before a colon or a table's column only.
+    List,
+    /// Inside a title.
+    Title,
+}
+
+/// How a cue's first word is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `uses`, `is owned by`: needs a subject before it, and begins a clause of its own.
+    Finite,
+    /// `use`: only after several subjects, a plural, or a modal.
+    Base,
+    /// `owned by`, `part of`, `before`: leans on the name before it.
+    Leaning,
+}
+
+/// One row of the vocabulary.
+#[derive(Debug, Clone)]
+pub(super) struct Cue {
+    pub(super) predicate: &'static str,
+    pub(super) words: &'static str,
+    /// True when what stands after the cue is the subject.
+    pub(super) is_backward: bool,
+    pub(super) kind: CueKind,
+    pub(super) form: Form,
+    /// How often a careful reader would agree, 0 to 1.
+    pub(super) weight: f32,
+    /// Such as `sentence:depends on`.
+    pub(super) pattern: &'static str,
+    /// Types that these words allow as subject and object, beyond what the relation does; empty for any.
+    pub(super) types: Types,
+}
+
+/// The types that may stand on the two sides, subject first; empty for any.
+pub(super) type Types = (Vec<EntityType>, Vec<EntityType>);
+
+impl Cue {
+    /// A row: predicate and words, where it counts and whether backward, weight.
+    pub(super) fn new(
+        (predicate, words): (&'static str, &'static str),
+        (kind, is_backward): (CueKind, bool),
+        weight: f32,
+    ) -> Self {
+        let shown = match kind {
+            CueKind::Sentence | CueKind::Definition => "sentence",
+            CueKind::Section => "section",
+            CueKind::List => "list",
+            CueKind::Title => "title",
+        };
+        let pattern = intern(&format!("{shown}:{words}"));
+        let form = form_of(words);
+        Cue { predicate, words, is_backward, kind, form, weight, pattern, types: Types::default() }
+    }
+}
+
+/// All cues.
+pub(super) struct Cues {
+    all: Vec<Cue>,
+    by_words: FxHashMap<(CueKind, &'static str), usize>,
+    finder: AhoCorasick,
+    /// Index in `all` of each pattern of `finder`.
+    found: Vec<usize>,
+}
+
+/// Verbs without an ending that no row has with one.
+const BASE_VERBS: [&str; 6] = ["run", "integrate", "live", "include", "rely", "specify"];
+
+impl Cues {
+    /// Makes the automaton.
+    pub(super) fn new(mut all: Vec<Cue>) -> Self {
+        let is_between = |cue: &Cue| cue.kind == CueKind::Sentence;
+        let finite: FxHashSet<(&str, &str)> = all
+            .iter()
+            .filter(|cue| is_between(cue) && cue.form == Form::Finite)
+            .filter_map(|cue| Some((cue.predicate, cue.words.split(' ').next()?)))
+            .collect();
+        for cue in all.iter_mut().filter(|cue| cue.form == Form::Leaning) {
+            let first = cue.words.split(' ').next().unwrap_or(cue.words);
+            let has_finite =
+                finite.contains(&(cue.predicate, intern(&format!("{first}s")) as &str));
+            if has_finite || BASE_VERBS.contains(&first) {
+                cue.form = Form::Base;
+            }
+        }
+        let by_words = all.iter().enumerate().map(|(i, cue)| ((cue.kind, cue.words), i)).collect();
+        let found: Vec<usize> =
+            (0..all.len()).filter(|i| all.get(*i).is_some_and(is_between)).collect();
+        let patterns =
+            all.iter().filter(|cue| is_between(cue)).map(|cue| format!(" {} ", cue.words));
+        let finder = AhoCorasickBuilder::new()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(patterns)
+            .expect("two thousand short cues are far below the automaton's limits");
+        Cues { all, by_words, finder, found }
+    }
+
+    /// The cue of this kind with exactly these words.
+    pub(super) fn get(&self, kind: CueKind, words: &str) -> Option<&Cue> {
+        // The map's keys are 'static; `words` only has to be compared.
+        self.by_words.get(&(kind, words) as &(CueKind, &str)).and_then(|i| self.all.get(*i))
+    }
+
+    /// Every cue of one kind.
+    pub(super) fn of_kind(&self, kind: CueKind) -> impl Iterator<Item = &Cue> {
+        self.all.iter().filter(move |cue| cue.kind == kind)
+    }
+
+    /// The last cue in a gap (lowercase words, each between single spaces), and its place without the spaces.
+    pub(super) fn last_in(&self, gap: &str) -> Option<(&Cue, std::ops::Range<usize>)> {
+        let last = self.finder.find_iter(gap).last()?;
+        let cue = self.found.get(last.pattern().as_usize()).and_then(|i| self.all.get(*i))?;
+        Some((cue, last.start() + 1..last.end() - 1))
+    }
+}
+
+fn form_of(words: &str) -> Form {
+    let first = words.split(' ').next().unwrap_or(words);
+    let is_finite =
+        matches!(first, "is" | "are" | "was" | "were") || (first.ends_with('s') && first != "as");
+    if is_finite { Form::Finite } else { Form::Leaning }
+}

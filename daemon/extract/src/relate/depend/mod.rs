@@ -1,0 +1,217 @@
+//! Depend: relations that the grammar of a sentence states: `X, a tool built on Y, does not use Z`.
+//!
+//! In: the sentences of a document in which two things stand. Out: statements; what a sentence denies as `not …`.
+//! Invariants: only these sentences are parsed, all in one call; subject and object are names (or nouns of their
+//! class) joined by the words of a frame; evidence is the words from the first of them to the last; questions,
+//! conditions, wishes and suppositions state nothing. Linear in sentences; a sentence costs its tokens and mentions.
+//! Not here: the vocabulary (`frames.rs`, from `config/predicates.toml`), names, pronouns.
+
+mod frames;
+mod object;
+mod open;
+mod refute;
+mod subject;
+mod tree;
+mod truth;
+mod words;
+
+use std::ops::Range;
+
+use super::page::Page;
+use super::{Statement, Statements};
+use frames::Frame;
+pub(super) use frames::Frames;
+use language::{Parse, Pipeline, Token};
+use model::parcel::Party;
+use model::terms::{Norm, Span};
+use object::{Phrase, phrases_of};
+use refute::Refuted;
+use subject::{Subject, named_by, subjects_of};
+use tree::Tree;
+use truth::{Truth, truth_of};
+
+/// Longest sentence read, in bytes; longer ones are lists and dumps.
+const MAX_SENTENCE_BYTES: usize = 1_500;
+/// What is less sure is not stated at all.
+const LEAST: f32 = 0.4;
+/// Parts the sentences in the text that is parsed; the parser never takes it for a blank.
+const BORDER: &str = "\n\n";
+
+/// A sentence in the text that is parsed.
+struct Line {
+    /// Where it begins there, and where in the document.
+    start: usize,
+    sentence: Span<Norm>,
+    /// Its things.
+    things: Vec<u32>,
+}
+
+/// Adds what the grammar of the sentences states.
+pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
+    let (mut text, mut lines) = (String::new(), Vec::new());
+    page.for_each_sentence(|sentence, things, _| {
+        if things.len() > 1 && sentence.len() <= MAX_SENTENCE_BYTES {
+            lines.push(Line { start: text.len(), sentence, things: things.to_vec() });
+            text.push_str(sentence.of(page.text));
+            text.push_str(BORDER);
+        }
+    });
+    if lines.is_empty() {
+        return;
+    }
+    let pipeline = Pipeline::shared();
+    let tokens = pipeline.tokens(&text);
+    let parse = pipeline.parse(&tokens);
+    let mut refuted = Refuted::of(out);
+    let mut open = Statements::default();
+    for line in &lines {
+        read_line(page, (&text, &tokens, &parse), line, (out, &mut refuted, &mut open));
+    }
+    refuted.apply(out);
+    let open = open::without_known(open, &out.all);
+    out.all.extend(open);
+}
+
+fn read_line(
+    page: &Page<'_>,
+    parsed: (&str, &[Token], &Parse),
+    line: &Line,
+    (out, refuted, open): (&mut Statements, &mut Refuted, &mut Statements),
+) {
+    let (_, tokens, _) = parsed;
+    let end = line.start + line.sentence.len();
+    let from = tokens.partition_point(|token| (token.start as usize) < line.start);
+    let to = tokens.partition_point(|token| (token.end as usize) <= end);
+    let here = |span: Span<Norm>| {
+        let shift = |at: usize| at - line.sentence.start() + line.start;
+        shift(span.start())..shift(span.end())
+    };
+    let mentions: Vec<(Range<usize>, u32)> =
+        line.things.iter().filter_map(|idx| Some((here(page.mention(*idx)?.span), *idx))).collect();
+    let Some(tree) = Tree::new(parsed, from..to, &mentions) else { return };
+    let reader = Reader { page, tree: &tree, line };
+    let n_before = out.all.len();
+    for i in (0..tree.len()).filter(|i| tree.mention(*i).is_some()) {
+        let phrases = phrases_of(&tree, i);
+        if !reader.name(i, &phrases, out) {
+            open::relate(&reader, (i, &phrases), open);
+        }
+    }
+    open::places(&reader, open);
+    refuted.judge(&reader, (&out.all, n_before));
+}
+
+/// One sentence while it is read.
+struct Reader<'r> {
+    page: &'r Page<'r>,
+    tree: &'r Tree<'r>,
+    line: &'r Line,
+}
+
+impl Reader<'_> {
+    /// Adds what is said of the name that token `i` is the head of; true when a phrase of the vocabulary says it.
+    fn name(&self, i: usize, phrases: &[Phrase], out: &mut Statements) -> bool {
+        for phrase in phrases {
+            let frame = self.page.vocabulary.frames.get(phrase.voice, &phrase.stems);
+            let Some((frame, (subjects, truth))) = frame.map(|it| (it, self.clause_of(phrase)))
+            else {
+                continue;
+            };
+            for subject in subjects {
+                self.state((subject, i), frame, (phrase, truth), out);
+            }
+            return true;
+        }
+        false
+    }
+
+    /// Whom the word at a phrase's end speaks of, and whether what it says is so.
+    fn clause_of(&self, phrase: &Phrase) -> (Vec<Subject>, Truth) {
+        let (tree, anchor) = (self.tree, phrase.anchor);
+        let is_clause =
+            tree.is_verb(anchor) && !matches!(tree.label(anchor), "acomp" | "amod" | "attr");
+        if is_clause {
+            return (subjects_of(tree, anchor), truth_of(tree, anchor));
+        }
+        let head = tree.head(anchor);
+        match tree.label(anchor) {
+            "attr" | "acomp" | "oprd" => (subjects_of(tree, head), truth_of(tree, head)),
+            "appos" | "amod" => (named_by(tree, head), Truth::Stated(1.0)),
+            // `a part of X and of Y`, `an alternative to X and part of Y`.
+            "conj" if matches!(tree.label(head), "attr" | "acomp") => {
+                let verb = tree.head(head);
+                (subjects_of(tree, verb), truth_of(tree, verb))
+            }
+            // `The owner of X is Y`.
+            "nsubj" if tree.stem(head) == "be" => {
+                let told = tree.child(head, &["attr"]).map(|it| named_by(tree, it));
+                (told.unwrap_or_default(), truth_of(tree, head))
+            }
+            _ => (Vec::new(), Truth::Open),
+        }
+    }
+
+    fn state(
+        &self,
+        (subject, object): (Subject, usize),
+        frame: &Frame,
+        (phrase, truth): (&Phrase, Truth),
+        out: &mut Statements,
+    ) {
+        let is_narrowed = self.tree.is_narrowed(object) || self.tree.is_narrowed(subject.token);
+        let Some(mention) = self.tree.mention(object).filter(|_| !is_narrowed) else { return };
+        let (clause_denied, factor) = match truth {
+            Truth::Open => return,
+            Truth::Stated(factor) => (false, factor),
+            Truth::Denied(factor) => (true, factor),
+        };
+        let is_denied = clause_denied || phrase.is_denied || subject.is_denied;
+        let is_same = self.page.name_of(subject.mention) == self.page.name_of(mention);
+        let predicate = self.page.vocabulary.predicate(frame.predicate);
+        let (Some(predicate), false) = (predicate, is_same) else { return };
+        // What a semicolon parts is two statements, whatever the parser makes of a long row.
+        let between = subject.token.min(object) + 1..subject.token.max(object);
+        let is_parted = between.into_iter().any(|i| self.tree.word(i) == ";");
+        let Some(span) = self.span((subject, object), phrase).filter(|_| !is_parted) else {
+            return;
+        };
+        let (from, to) = (Party::Mention(subject.mention), Party::Mention(mention));
+        let (from, to) = if frame.is_backward { (to, from) } else { (from, to) };
+        let confidence = frame.weight * factor * phrase.factor * subject.factor;
+        if confidence < LEAST {
+            return;
+        }
+        let statement = Statement {
+            subject: from,
+            predicate: if is_denied { predicate.denied } else { predicate.name },
+            object: to,
+            pattern: frame.pattern,
+            confidence,
+        };
+        out.add(span, statement);
+    }
+
+    /// The words that state it: from the first of subject, verb and object to the last, in the document.
+    fn span(&self, (subject, object): (Subject, usize), phrase: &Phrase) -> Option<Span<Norm>> {
+        let of_mention = |token: usize| Some(self.page.mention(self.tree.named(token)?)?.span);
+        let of_token = |token: usize| {
+            let span = self.tree.span(token);
+            let shift = |at: usize| {
+                at.checked_sub(self.line.start).map(|at| at + self.line.sentence.start())
+            };
+            Some(Span::new(shift(span.start)?, shift(span.end)?))
+        };
+        let spans = [
+            of_mention(subject.token)?,
+            of_token(subject.token)?,
+            of_mention(object)?,
+            of_token(phrase.anchor)?,
+        ];
+        let start = spans.iter().map(|span| span.start()).min()?;
+        let end = spans.iter().map(|span| span.end()).max()?;
+        Some(Span::new(start, end))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! Refute: what the words between names seem to state, and the grammar of their sentence does not.
+//!
+//! In: the statements that templates made of a sentence, its tree, what grammar found there. Out: which of them to take
+//! back, and which to hold less sure.
+//! Invariants: only statements of whole sentences that were parsed are judged; what grammar states, too, stays as it
+//! is.
+//! Not here: templates (`sentence.rs`).
+
+use rustc_hash::FxHashMap;
+
+use super::object::phrases_of;
+use super::truth::Truth;
+use super::{Reader, Statements};
+use crate::relate::vocabulary::DENIED;
+use model::parcel::{Evidence, Party};
+use model::terms::{Confidence, Norm, Span};
+
+/// A template's statement that grammar neither has nor refutes.
+const UNCONFIRMED: f32 = 0.85;
+const TEMPLATE: &str = "sentence:";
+/// Two names of one thing, told by brackets, need no grammar.
+const ABBREVIATION: &str = "sentence:abbreviation";
+const SUBJECTS: [&str; 4] = ["nsubj", "nsubjpass", "csubj", "csubjpass"];
+
+/// The templates' statements by sentence, and what becomes of them.
+pub(super) struct Refuted {
+    of: FxHashMap<Span<Norm>, Vec<usize>>,
+    /// What is left of each statement's confidence; 0 for one that is taken back.
+    kept: Vec<f32>,
+}
+
+impl Refuted {
+    /// All that templates stated between names.
+    pub(super) fn of(out: &Statements) -> Self {
+        let mut of: FxHashMap<Span<Norm>, Vec<usize>> = FxHashMap::default();
+        let is_mention = |party| matches!(party, Party::Mention(_));
+        for (i, e) in out.all.iter().enumerate() {
+            let is_template = e.pattern.starts_with(TEMPLATE) && e.pattern != ABBREVIATION;
+            if is_template && is_mention(e.subject) && is_mention(e.object) {
+                of.entry(e.span).or_default().push(i);
+            }
+        }
+        Refuted { of, kept: vec![1.0; out.all.len()] }
+    }
+
+    /// Judges the statements of a sentence; those from `n_before` on are what its grammar states.
+    pub(super) fn judge(&mut self, reader: &Reader<'_>, (all, n_before): (&[Evidence], usize)) {
+        let Some(statements) = self.of.get(&reader.line.sentence) else { return };
+        let grammar = all.get(n_before..).unwrap_or(&[]);
+        for i in statements {
+            let (Some(e), Some(kept)) = (all.get(*i), self.kept.get_mut(*i)) else { continue };
+            let key = |e: &Evidence| (e.subject, e.predicate, e.object);
+            let denies = |it: &Evidence| {
+                (it.subject, it.object) == (e.subject, e.object)
+                    && it.predicate.strip_prefix(DENIED) == Some(e.predicate)
+            };
+            if grammar.iter().any(denies) {
+                *kept = 0.0;
+                continue;
+            }
+            if grammar.iter().any(|it| key(it) == key(e)) {
+                continue;
+            }
+            *kept = if is_refuted(reader, e) { 0.0 } else { UNCONFIRMED };
+        }
+    }
+
+    /// Takes back what was refuted.
+    pub(super) fn apply(self, out: &mut Statements) {
+        for (e, kept) in out.all.iter_mut().zip(&self.kept) {
+            e.confidence = Confidence::new(e.confidence.get() * kept);
+        }
+        let mut kept = self.kept.into_iter();
+        out.all.retain(|_| kept.next().is_none_or(|kept| kept > 0.0));
+    }
+}
+
+/// True when one of the names only modifies another noun, or the clause that the words are of has another subject or
+/// is not stated.
+fn is_refuted(reader: &Reader<'_>, e: &Evidence) -> bool {
+    let token_of = |party| match party {
+        Party::Mention(idx) => {
+            (0..reader.tree.len()).find(|i| reader.tree.mention(*i) == Some(idx))
+        }
+        Party::Document => None,
+    };
+    let (Some(a), Some(b)) = (token_of(e.subject), token_of(e.object)) else { return false };
+    if [a, b].into_iter().any(|it| is_modifier(reader, it) || reader.tree.is_narrowed(it)) {
+        return true;
+    }
+    let (first, second) = (a.min(b), a.max(b));
+    clause_refutes(reader, (second, first), e.predicate)
+}
+
+/// `the Kafka driver`: not Kafka.
+fn is_modifier(reader: &Reader<'_>, token: usize) -> bool {
+    let tree = reader.tree;
+    let head = tree.head(token);
+    let is_inner = matches!(tree.label(token), "compound" | "nmod" | "poss" | "amod" | "npadvmod");
+    is_inner && head != token && tree.is_noun(head) && tree.named(head) != tree.mention(token)
+}
+
+/// True when the clause around `name` that would state the relation has a subject that is not `other`, or is not
+/// stated.
+fn clause_refutes(reader: &Reader<'_>, (name, other): (usize, usize), predicate: &str) -> bool {
+    let tree = reader.tree;
+    for phrase in phrases_of(tree, name) {
+        let frame = reader.page.vocabulary.frames.get(phrase.voice, &phrase.stems);
+        if frame.is_none_or(|frame| frame.predicate != predicate) {
+            continue;
+        }
+        let (subjects, truth) = reader.clause_of(&phrase);
+        if !matches!(truth, Truth::Stated(_)) {
+            return true;
+        }
+        let verb =
+            if tree.is_verb(phrase.anchor) { phrase.anchor } else { tree.head(phrase.anchor) };
+        let has_own = tree.child(verb, &SUBJECTS).is_some();
+        return has_own
+            && subjects.iter().all(|subject| Some(subject.mention) != tree.mention(other));
+    }
+    false
+}

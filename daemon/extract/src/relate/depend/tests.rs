@@ -1,0 +1,478 @@
+//! Sentences and what their grammar states, a table a construction; what it must not state among them.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+use super::*;
+use crate::link::LinkStage;
+use crate::recognize::{Gazetteer, GazetteerTerm, RecognizeStage};
+use crate::relate::{RelateStage, Vocabulary};
+use model::Stage;
+use model::parcel::testing;
+use model::parcel::{ChunkedDoc, MentionedDoc, NormalDoc, Pass, RelatedDoc};
+use model::terms::{EntityType, norm_of};
+
+const NAMES: [&str; 11] = [
+    "Prometheus",
+    "Kafka",
+    "Redis",
+    "Grafana",
+    "Alertmanager",
+    "Trust Team",
+    "Porto",
+    "Signing Service",
+    "Postgres",
+    "Ada Moreno",
+    "Portugal",
+];
+
+/// What the names are, so that types can tell what a word between them says.
+fn type_of(name: &str) -> EntityType {
+    match name {
+        "Ada Moreno" => EntityType::Person,
+        "Trust Team" => EntityType::Organization,
+        "Porto" | "Portugal" => EntityType::Location,
+        _ => EntityType::Service,
+    }
+}
+
+fn related(mut doc: NormalDoc, vocabulary: Arc<Vocabulary>) -> RelatedDoc {
+    doc.head.pass = Pass::Deep;
+    let row = |name: &&str| GazetteerTerm {
+        surface: name.to_string(),
+        norm: norm_of(name),
+        entity_type: type_of(name),
+    };
+    let gazetteer = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, NAMES.iter().map(row))));
+    let settings = config::settings::Recognize::default();
+    let mentioned: MentionedDoc = RecognizeStage::new(&settings, gazetteer)
+        .run(ChunkedDoc { doc, chunks: Vec::new() })
+        .expect("recognize has no faults");
+    let linked = LinkStage.run(mentioned).expect("link has no faults");
+    RelateStage::new(vocabulary).run(linked).expect("relate has no faults")
+}
+
+/// Checks what grammar finds in sentences, one a line; each with the words that state it.
+fn check(sentences: &str, expect: Expect) {
+    check_with(Vocabulary::builtin(), sentences, expect);
+}
+
+fn check_with(vocabulary: Arc<Vocabulary>, sentences: &str, expect: Expect) {
+    let mut out = String::new();
+    for sentence in sentences.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let related = related(testing::doc(sentence), vocabulary.clone());
+        let normal = &related.doc.doc;
+        let name = |party: Party| match party {
+            Party::Document => "(document)".to_string(),
+            Party::Mention(idx) => normal.mentions[idx as usize].name.clone(),
+        };
+        writeln!(out, "{sentence}").expect("a string takes writes");
+        for e in related.evidence.iter().filter(|e| e.pattern.starts_with("depend:")) {
+            let (subject, object) = (name(e.subject), name(e.object));
+            let (confidence, words) = (e.confidence.get(), e.span.of(&normal.doc.text));
+            writeln!(out, "  {confidence:.2} {subject} {} {object} [{words}]", e.predicate)
+                .expect("a string takes writes");
+        }
+    }
+    expect.assert_eq(&out);
+}
+
+#[test]
+fn active_and_passive() {
+    check(
+        "Prometheus uses Kafka.
+         Kafka is used by Prometheus.
+         Prometheus depends on the Kafka cluster.
+         Prometheus is built on top of Kafka.
+         The Signing Service is owned by the Trust Team.
+         The Trust Team, which sits next door, maintains the Signing Service.
+         Kafka is leveraged by Prometheus.
+         Prometheus stores its data in Postgres.
+         Prometheus makes heavy use of Redis.",
+        expect![[r#"
+            Prometheus uses Kafka.
+              0.90 Prometheus uses Kafka [Prometheus uses Kafka]
+            Kafka is used by Prometheus.
+              0.90 Prometheus uses Kafka [Kafka is used by Prometheus]
+            Prometheus depends on the Kafka cluster.
+              0.95 Prometheus depends_on Kafka [Prometheus depends on the Kafka]
+            Prometheus is built on top of Kafka.
+              0.90 Prometheus uses Kafka [Prometheus is built on top of Kafka]
+            The Signing Service is owned by the Trust Team.
+              0.95 Signing Service owned_by Trust Team [Signing Service is owned by the Trust Team]
+            The Trust Team, which sits next door, maintains the Signing Service.
+              0.85 Signing Service owned_by Trust Team [Trust Team, which sits next door, maintains the Signing Service]
+            Kafka is leveraged by Prometheus.
+              0.76 Prometheus uses Kafka [Kafka is leveraged by Prometheus]
+            Prometheus stores its data in Postgres.
+            Prometheus makes heavy use of Redis.
+              0.85 Prometheus uses Redis [Prometheus makes heavy use of Redis]
+        "#]],
+    );
+}
+
+#[test]
+fn proper_names_that_other_words_join_are_related() {
+    check(
+        "Alertmanager sends notices to the Kafka cluster.
+         Prometheus informs the Trust Team in Porto.
+         Prometheus, the older brother of Grafana, sleeps.
+         The Trust Team was praised by Grafana.
+         Grafana draws charts from Prometheus and from Postgres.
+         Prometheus does not inform the Trust Team.
+         Would Prometheus inform the Trust Team?
+         Prometheus would inform the Trust Team.
+         Prometheus works like Grafana.
+         Prometheus writes to Redis instead of Kafka.
+         Prometheus is one of Grafana.
+         Prometheus uses Kafka and informs the Trust Team.",
+        expect![[r#"
+            Alertmanager sends notices to the Kafka cluster.
+              0.50 Alertmanager related_to Kafka [Alertmanager sends notices to the Kafka]
+            Prometheus informs the Trust Team in Porto.
+              0.50 Prometheus related_to Trust Team [Prometheus informs the Trust Team]
+            Prometheus, the older brother of Grafana, sleeps.
+              0.50 Prometheus related_to Grafana [Prometheus, the older brother of Grafana]
+            The Trust Team was praised by Grafana.
+              0.43 Trust Team related_to Grafana [Trust Team was praised by Grafana]
+            Grafana draws charts from Prometheus and from Postgres.
+              0.50 Grafana related_to Prometheus [Grafana draws charts from Prometheus]
+            Prometheus does not inform the Trust Team.
+            Would Prometheus inform the Trust Team?
+            Prometheus would inform the Trust Team.
+            Prometheus works like Grafana.
+            Prometheus writes to Redis instead of Kafka.
+              0.70 Prometheus uses Redis [Prometheus writes to Redis]
+            Prometheus is one of Grafana.
+            Prometheus uses Kafka and informs the Trust Team.
+              0.90 Prometheus uses Kafka [Prometheus uses Kafka]
+              0.47 Prometheus related_to Trust Team [Prometheus uses Kafka and informs the Trust Team]
+        "#]],
+    );
+}
+
+#[test]
+fn types_and_prepositions_say_what_a_word_joins_by() {
+    check(
+        "The Trust Team rents a floor in Porto.
+         Ada Moreno works in Porto.
+         Ada Moreno stumbled in Porto.
+         Ada Moreno is an engineer at the Trust Team.
+         Grafana is a platform by the Trust Team that draws charts.
+         Prometheus talks to the world over Kafka.
+         Prometheus keeps all rows in Postgres.
+         Prometheus appears in Postgres.
+         They met in Porto, Portugal.
+         They met in Porto, Portugal and Grafana.
+         They met in Grafana, Porto, Portugal.",
+        expect![[r#"
+            The Trust Team rents a floor in Porto.
+              0.60 Trust Team located_in Porto [Trust Team rents a floor in Porto]
+            Ada Moreno works in Porto.
+              0.60 Ada Moreno located_in Porto [Ada Moreno works in Porto]
+            Ada Moreno stumbled in Porto.
+              0.43 Ada Moreno related_to Porto [Ada Moreno stumbled in Porto]
+            Ada Moreno is an engineer at the Trust Team.
+              0.55 Ada Moreno part_of Trust Team [Ada Moreno is an engineer at the Trust Team]
+            Grafana is a platform by the Trust Team that draws charts.
+              0.55 Grafana owned_by Trust Team [Grafana is a platform by the Trust Team]
+            Prometheus talks to the world over Kafka.
+              0.55 Prometheus uses Kafka [Prometheus talks to the world over Kafka]
+            Prometheus keeps all rows in Postgres.
+              0.55 Prometheus uses Postgres [Prometheus keeps all rows in Postgres]
+            Prometheus appears in Postgres.
+            They met in Porto, Portugal.
+              0.60 Porto located_in Portugal [Porto, Portugal]
+            They met in Porto, Portugal and Grafana.
+            They met in Grafana, Porto, Portugal.
+        "#]],
+    );
+}
+
+#[test]
+fn what_grammar_denies_no_template_states() {
+    let denied = related(
+        testing::doc("Neither Kafka nor the old Redis uses Postgres."),
+        Vocabulary::builtin(),
+    );
+    let stated: Vec<_> = denied.evidence.iter().filter(|it| it.predicate == "uses").collect();
+    assert_eq!(stated, Vec::<&model::parcel::Evidence>::new());
+}
+
+#[test]
+fn common_nouns_are_not_joined_by_any_verb() {
+    check(
+        "The kafka notifies the redis. The Kafka notifies the redis.",
+        expect![[r#"
+        The kafka notifies the redis. The Kafka notifies the redis.
+    "#]],
+    );
+}
+
+#[test]
+fn a_semicolon_parts() {
+    check(
+        "Our projects include Kafka, for mail; Redis, built on Postgres; and Grafana, for charts.",
+        expect![[r#"
+            Our projects include Kafka, for mail; Redis, built on Postgres; and Grafana, for charts.
+              0.90 Redis uses Postgres [Redis, built on Postgres]
+        "#]],
+    );
+}
+
+#[test]
+fn copulas_appositions_and_roles() {
+    check(
+        "Alertmanager is a part of Prometheus.
+         Alertmanager is an important component of the Prometheus project.
+         Alertmanager, a component of Prometheus, sends mail.
+         Alertmanager, a tool built on Kafka, needs Redis.
+         Prometheus is a system that uses Kafka.
+         Kafka is a dependency of Prometheus.
+         The Trust Team is responsible for the Signing Service.
+         The dependency of Prometheus is Kafka.",
+        expect![[r#"
+            Alertmanager is a part of Prometheus.
+              0.95 Alertmanager part_of Prometheus [Alertmanager is a part of Prometheus]
+            Alertmanager is an important component of the Prometheus project.
+              0.95 Alertmanager part_of Prometheus [Alertmanager is an important component of the Prometheus]
+            Alertmanager, a component of Prometheus, sends mail.
+              0.95 Alertmanager part_of Prometheus [Alertmanager, a component of Prometheus]
+            Alertmanager, a tool built on Kafka, needs Redis.
+              0.85 Alertmanager uses Kafka [Alertmanager, a tool built on Kafka]
+              0.85 Alertmanager depends_on Redis [Alertmanager, a tool built on Kafka, needs Redis]
+            Prometheus is a system that uses Kafka.
+              0.85 Prometheus uses Kafka [Prometheus is a system that uses Kafka]
+            Kafka is a dependency of Prometheus.
+              0.90 Prometheus depends_on Kafka [Kafka is a dependency of Prometheus]
+            The Trust Team is responsible for the Signing Service.
+              0.80 Signing Service owned_by Trust Team [Trust Team is responsible for the Signing Service]
+            The dependency of Prometheus is Kafka.
+              0.90 Prometheus depends_on Kafka [dependency of Prometheus is Kafka]
+        "#]],
+    );
+}
+
+#[test]
+fn rows_are_shared() {
+    check(
+        "Prometheus and Grafana use Kafka and Redis.
+         Prometheus uses Kafka, Redis and Postgres.
+         The Signing Service is owned by the Trust Team and runs in Porto.
+         Prometheus uses Kafka but not Redis.
+         Prometheus or Grafana uses Kafka.
+         Prometheus uses databases such as Postgres and Redis.
+         Prometheus uses Kafka and Grafana needs Redis.",
+        expect![[r#"
+            Prometheus and Grafana use Kafka and Redis.
+              0.90 Prometheus uses Kafka [Prometheus and Grafana use Kafka]
+              0.87 Prometheus uses Redis [Prometheus and Grafana use Kafka and Redis]
+              0.90 Grafana uses Kafka [Grafana use Kafka]
+              0.87 Grafana uses Redis [Grafana use Kafka and Redis]
+            Prometheus uses Kafka, Redis and Postgres.
+              0.90 Prometheus uses Kafka [Prometheus uses Kafka]
+              0.87 Prometheus uses Redis [Prometheus uses Kafka, Redis]
+              0.85 Prometheus uses Postgres [Prometheus uses Kafka, Redis and Postgres]
+            The Signing Service is owned by the Trust Team and runs in Porto.
+              0.95 Signing Service owned_by Trust Team [Signing Service is owned by the Trust Team]
+              0.71 Signing Service located_in Porto [Signing Service is owned by the Trust Team and runs in Porto]
+            Prometheus uses Kafka but not Redis.
+              0.90 Prometheus uses Kafka [Prometheus uses Kafka]
+              0.87 Prometheus not uses Redis [Prometheus uses Kafka but not Redis]
+            Prometheus or Grafana uses Kafka.
+              0.76 Prometheus uses Kafka [Prometheus or Grafana uses Kafka]
+              0.76 Grafana uses Kafka [Grafana uses Kafka]
+            Prometheus uses databases such as Postgres and Redis.
+              0.81 Prometheus uses Postgres [Prometheus uses databases such as Postgres]
+              0.79 Prometheus uses Redis [Prometheus uses databases such as Postgres and Redis]
+            Prometheus uses Kafka and Grafana needs Redis.
+              0.90 Prometheus uses Kafka [Prometheus uses Kafka]
+        "#]],
+    );
+}
+
+#[test]
+fn relative_clauses_and_participles() {
+    check(
+        "Prometheus, which uses Kafka, depends on Redis.
+         Prometheus uses Kafka, which depends on Redis.
+         Prometheus, built on Kafka, uses Redis.
+         Using Kafka, Prometheus depends on Redis.
+         We run Grafana, which is used by the Trust Team and needs Postgres.
+         Prometheus scales by using Kafka.",
+        expect![[r#"
+            Prometheus, which uses Kafka, depends on Redis.
+              0.90 Prometheus uses Kafka [Prometheus, which uses Kafka]
+              0.95 Prometheus depends_on Redis [Prometheus, which uses Kafka, depends on Redis]
+            Prometheus uses Kafka, which depends on Redis.
+              0.90 Prometheus uses Kafka [Prometheus uses Kafka]
+              0.95 Kafka depends_on Redis [Kafka, which depends on Redis]
+            Prometheus, built on Kafka, uses Redis.
+              0.65 Prometheus uses Kafka [Prometheus, built on Kafka]
+              0.90 Prometheus uses Redis [Prometheus, built on Kafka, uses Redis]
+            Using Kafka, Prometheus depends on Redis.
+              0.65 Prometheus uses Kafka [Using Kafka, Prometheus]
+              0.95 Prometheus depends_on Redis [Prometheus depends on Redis]
+            We run Grafana, which is used by the Trust Team and needs Postgres.
+              0.90 Trust Team uses Grafana [Grafana, which is used by the Trust Team]
+              0.81 Grafana depends_on Postgres [Grafana, which is used by the Trust Team and needs Postgres]
+            Prometheus scales by using Kafka.
+              0.76 Prometheus uses Kafka [Prometheus scales by using Kafka]
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_denied_is_kept_as_denied() {
+    check(
+        "Prometheus does not use Kafka.
+         Prometheus doesn't depend on Redis or use Kafka.
+         Prometheus never uses Kafka.
+         Prometheus no longer uses Kafka.
+         Alertmanager is not a part of Grafana.
+         Neither Prometheus nor Grafana uses Kafka.
+         Prometheus is not used by Grafana.
+         Prometheus uses no Kafka.",
+        expect![[r#"
+            Prometheus does not use Kafka.
+              0.90 Prometheus not uses Kafka [Prometheus does not use Kafka]
+            Prometheus doesn't depend on Redis or use Kafka.
+              0.95 Prometheus not depends_on Redis [Prometheus doesn't depend on Redis]
+            Prometheus never uses Kafka.
+              0.90 Prometheus not uses Kafka [Prometheus never uses Kafka]
+            Prometheus no longer uses Kafka.
+              0.90 Prometheus not uses Kafka [Prometheus no longer uses Kafka]
+            Alertmanager is not a part of Grafana.
+              0.95 Alertmanager not part_of Grafana [Alertmanager is not a part of Grafana]
+            Neither Prometheus nor Grafana uses Kafka.
+              0.90 Prometheus not uses Kafka [Prometheus nor Grafana uses Kafka]
+              0.90 Grafana not uses Kafka [Grafana uses Kafka]
+            Prometheus is not used by Grafana.
+              0.90 Grafana not uses Prometheus [Prometheus is not used by Grafana]
+            Prometheus uses no Kafka.
+              0.90 Prometheus not uses Kafka [Prometheus uses no Kafka]
+        "#]],
+    );
+}
+
+#[test]
+fn what_may_be_is_less_sure() {
+    check(
+        "Prometheus may depend on Kafka.
+         Prometheus can use Kafka.
+         Prometheus will probably use Kafka.
+         If the queue is full, Prometheus uses Kafka.
+         Prometheus was built on Kafka.",
+        expect![[r#"
+            Prometheus may depend on Kafka.
+              0.47 Prometheus depends_on Kafka [Prometheus may depend on Kafka]
+            Prometheus can use Kafka.
+              0.58 Prometheus uses Kafka [Prometheus can use Kafka]
+            Prometheus will probably use Kafka.
+              0.43 Prometheus uses Kafka [Prometheus will probably use Kafka]
+            If the queue is full, Prometheus uses Kafka.
+              0.63 Prometheus uses Kafka [Prometheus uses Kafka]
+            Prometheus was built on Kafka.
+              0.76 Prometheus uses Kafka [Prometheus was built on Kafka]
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_not_said_is_not_stated() {
+    check(
+        "The Signing Service used to belong to the Trust Team.
+         The Signing Service formerly belonged to the Trust Team.
+         Does Prometheus use Kafka?
+         If Prometheus uses Kafka, restart Redis.
+         Unless Prometheus depends on Kafka, stop.
+         Prometheus would use Kafka.
+         Suppose Prometheus uses Kafka.
+         We want Prometheus to use Kafka.
+         Nobody knows whether Prometheus uses Kafka.
+         Prometheus plans to use Kafka.
+         Prometheus works without using Kafka.
+         The driver of Prometheus uses Kafka.
+         Prometheus uses the Kafka driver of Redis.
+         Prometheus is a way to use Kafka.
+         Unlike Prometheus, Grafana uses Redis.
+         Prometheus uses Redis instead of Kafka.
+         Prometheus uses more memory than Kafka.
+         Prometheus's driver uses Kafka.",
+        expect![[r#"
+            The Signing Service used to belong to the Trust Team.
+            The Signing Service formerly belonged to the Trust Team.
+            Does Prometheus use Kafka?
+            If Prometheus uses Kafka, restart Redis.
+            Unless Prometheus depends on Kafka, stop.
+            Prometheus would use Kafka.
+            Suppose Prometheus uses Kafka.
+            We want Prometheus to use Kafka.
+            Nobody knows whether Prometheus uses Kafka.
+            Prometheus plans to use Kafka.
+            Prometheus works without using Kafka.
+            The driver of Prometheus uses Kafka.
+            Prometheus uses the Kafka driver of Redis.
+              0.50 Prometheus related_to Redis [Prometheus uses the Kafka driver of Redis]
+            Prometheus is a way to use Kafka.
+            Unlike Prometheus, Grafana uses Redis.
+              0.50 Grafana related_to Prometheus [Prometheus, Grafana uses]
+              0.90 Grafana uses Redis [Grafana uses Redis]
+            Prometheus uses Redis instead of Kafka.
+              0.90 Prometheus uses Redis [Prometheus uses Redis]
+            Prometheus uses more memory than Kafka.
+            Prometheus's driver uses Kafka.
+        "#]],
+    );
+}
+
+#[test]
+fn what_somebody_says_is_a_little_less_sure() {
+    check(
+        "The manual says that Prometheus uses Kafka.
+         Prometheus continues to use Kafka.
+         Prometheus uses Kafka, Grafana uses Redis.",
+        expect![[r#"
+            The manual says that Prometheus uses Kafka.
+              0.81 Prometheus uses Kafka [Prometheus uses Kafka]
+            Prometheus continues to use Kafka.
+              0.81 Prometheus uses Kafka [Prometheus continues to use Kafka]
+            Prometheus uses Kafka, Grafana uses Redis.
+              0.81 Prometheus uses Kafka [Prometheus uses Kafka]
+              0.90 Grafana uses Redis [Grafana uses Redis]
+        "#]],
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_words_are_read_without_harm(
+        pieces in proptest::collection::vec(prop::sample::select(vec![
+            "Prometheus ", "Kafka ", "uses ", "is ", "part of ", "and ", ", ", "which ", "not ", "by ", ". ",
+            "\n", "- ",
+            "(", ") ", "é", "a tool ", "used to ", "the ", "such as ", "Redis ", "\u{a0}", "  ", "'s ", "If ",
+        ]), 0..60)
+    ) {
+        let related = related(testing::doc(&pieces.concat()), Vocabulary::builtin());
+        let text = &related.doc.doc.doc.text;
+        let mentions = &related.doc.doc.mentions;
+        for e in related.evidence.iter().filter(|e| e.pattern.starts_with("depend:")) {
+            prop_assert!(text.get(e.span.range()).is_some());
+            for party in [e.subject, e.object] {
+                let Party::Mention(idx) = party else { continue };
+                prop_assert!(e.span.contains(mentions[idx as usize].span));
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_without_harm(text in any::<String>()) {
+        related(testing::doc(&format!("Prometheus {text} Kafka")), Vocabulary::builtin());
+    }
+}

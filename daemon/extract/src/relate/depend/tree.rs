@@ -1,0 +1,171 @@
+//! Tree: one sentence as the parser gives it, with the mentions that its words are heads of.
+//!
+//! In: tokens, tags, heads and labels of a sentence, its things. Out: look-ups by position in the sentence.
+//! Invariants: a head outside the sentence is none; every mention has at most one head; linear.
+//! Not here: what a construction states (`mod.rs`, `subject.rs`, `truth.rs`).
+
+use std::ops::Range;
+
+use super::words::{is_class_noun, stem_of};
+use language::{Parse, Token};
+
+/// A sentence's grammar.
+pub(super) struct Tree<'p> {
+    text: &'p str,
+    tokens: &'p [Token],
+    tags: &'p [&'static str],
+    labels: &'p [&'static str],
+    /// Head of each token, itself for a root.
+    heads: Vec<usize>,
+    /// Children of token `i` are `children[first[i]..first[i + 1]]`, in order.
+    first: Vec<usize>,
+    children: Vec<usize>,
+    /// The mention whose head a token is.
+    mentions: Vec<Option<u32>>,
+}
+
+impl<'p> Tree<'p> {
+    /// The tree of the tokens in `range`; `mentions` are spans in `text`, with their indexes, in order.
+    pub(super) fn new(
+        (text, tokens, parse): (&'p str, &'p [Token], &'p Parse),
+        range: Range<usize>,
+        mentions: &[(Range<usize>, u32)],
+    ) -> Option<Self> {
+        let heads = parse.heads.get(range.clone())?.iter().enumerate();
+        let heads: Vec<usize> = heads
+            .map(|(i, head)| {
+                (*head as usize).checked_sub(range.start).filter(|h| *h < range.len()).unwrap_or(i)
+            })
+            .collect();
+        let (first, children) = children_of(&heads);
+        let mut tree = Tree {
+            text,
+            tokens: tokens.get(range.clone())?,
+            tags: parse.tags.get(range.clone())?,
+            labels: parse.labels.get(range)?,
+            mentions: vec![None; heads.len()],
+            heads,
+            first,
+            children,
+        };
+        for (span, mention) in mentions {
+            if let Some(slot) = tree.head_of(span).and_then(|head| tree.mentions.get_mut(head)) {
+                slot.get_or_insert(*mention);
+            }
+        }
+        Some(tree)
+    }
+
+    /// How many tokens.
+    pub(super) fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    pub(super) fn head(&self, i: usize) -> usize {
+        self.heads.get(i).copied().unwrap_or(i)
+    }
+
+    pub(super) fn label(&self, i: usize) -> &'static str {
+        self.labels.get(i).copied().unwrap_or("")
+    }
+
+    pub(super) fn tag(&self, i: usize) -> &'static str {
+        self.tags.get(i).copied().unwrap_or("")
+    }
+
+    pub(super) fn children(&self, i: usize) -> &[usize] {
+        let range = self.first.get(i).zip(self.first.get(i + 1));
+        range.and_then(|(from, to)| self.children.get(*from..*to)).unwrap_or(&[])
+    }
+
+    /// The first child with one of these labels.
+    pub(super) fn child(&self, i: usize, labels: &[&str]) -> Option<usize> {
+        self.children(i).iter().copied().find(|child| labels.contains(&self.label(*child)))
+    }
+
+    pub(super) fn word(&self, i: usize) -> &'p str {
+        self.tokens.get(i).map_or("", |token| token.surface(self.text))
+    }
+
+    pub(super) fn stem(&self, i: usize) -> String {
+        stem_of(self.word(i))
+    }
+
+    pub(super) fn is_verb(&self, i: usize) -> bool {
+        self.tag(i).starts_with("VB") || self.tag(i) == "MD"
+    }
+
+    pub(super) fn is_noun(&self, i: usize) -> bool {
+        let tag = self.tag(i);
+        tag.starts_with("NN")
+            || matches!(tag, "PRP" | "CD" | "FW" | "XX" | "ADD" | "DT" | "WDT" | "WP")
+            || self.mentions.get(i).is_some_and(Option::is_some)
+    }
+
+    /// Bytes of a token in the text that was parsed.
+    pub(super) fn span(&self, i: usize) -> Range<usize> {
+        self.tokens.get(i).map_or(0..0, |token| token.start as usize..token.end as usize)
+    }
+
+    /// The mention that a token is the head of.
+    pub(super) fn mention(&self, i: usize) -> Option<u32> {
+        self.mentions.get(i).copied().flatten()
+    }
+
+    /// The mention that a noun phrase is about: its own, or the one right before a noun that only says its class.
+    pub(super) fn named(&self, i: usize) -> Option<u32> {
+        self.mention(i).or_else(|| {
+            let before = i.checked_sub(1)?;
+            let is_modifier = self.head(before) == i
+                && matches!(self.label(before), "compound" | "nmod" | "amod" | "poss");
+            (is_modifier && is_class_noun(self.word(i))).then(|| self.mention(before)).flatten()
+        })
+    }
+
+    /// True for a common noun that another noun before it narrows: of `the parser crate`, `crate` names nothing alone.
+    pub(super) fn is_narrowed(&self, i: usize) -> bool {
+        let is_common = !self.word(i).contains(|c: char| !c.is_lowercase());
+        let narrows =
+            |child: &usize| *child < i && matches!(self.label(*child), "compound" | "nmod");
+        is_common && self.mention(i).is_some() && self.children(i).iter().any(narrows)
+    }
+
+    /// The token in a span whose head lies outside it; the last one where there are several.
+    fn head_of(&self, span: &Range<usize>) -> Option<usize> {
+        let from = self.tokens.partition_point(|token| (token.end as usize) <= span.start);
+        let to = self.tokens.partition_point(|token| (token.start as usize) < span.end);
+        let is_outer = |i: &usize| {
+            let head = self.head(*i);
+            let is_word = self.label(*i) != "punct" && self.tag(*i) != "_SP";
+            is_word && (head == *i || !(from..to).contains(&head))
+        };
+        (from..to).rev().find(is_outer)
+    }
+}
+
+fn children_of(heads: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let mut first = vec![0; heads.len() + 1];
+    let is_child = |(i, head): &(usize, &usize)| i != *head;
+    for (_, head) in heads.iter().enumerate().filter(is_child) {
+        if let Some(n) = first.get_mut(head + 1) {
+            *n += 1;
+        }
+    }
+    for i in 1..first.len() {
+        let before = first.get(i - 1).copied().unwrap_or(0);
+        if let Some(n) = first.get_mut(i) {
+            *n += before;
+        }
+    }
+    let mut next = first.clone();
+    let mut children = vec![0; first.last().copied().unwrap_or(0)];
+    for (i, head) in heads.iter().enumerate().filter(is_child) {
+        if let Some(at) = next.get_mut(*head) {
+            if let Some(slot) = children.get_mut(*at) {
+                *slot = i;
+            }
+            *at += 1;
+        }
+    }
+    (first, children)
+}

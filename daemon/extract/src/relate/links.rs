@@ -1,0 +1,108 @@
+//! Links: a document links to what its wikilinks and path links name, by the relation that its author gives.
+//!
+//! In: links and the mentions they made; what a note states. Out: the relation of a typed one (`- implements [[X]]`,
+//! `implements:: [[X]]`) as a predicate, else `links_to`; both as sure as an author can be.
+//! Invariants: a link that a section already counts as cited is not counted twice; a typed one is what its author says,
+//! whatever types its parties are of; one merge walk.
+//! Not here: links to URLs, which name no document of the project; links in front matter, which stand in no text.
+
+use std::collections::HashSet;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use notes::parse::RelationKind;
+use rustc_hash::FxHashMap;
+
+use super::page::Page;
+use super::vocabulary::intern;
+use super::{Statement, Statements};
+use model::parcel::{LinkKind, NormalDoc, Party, RecognizerKind};
+
+/// The pattern of a relation that its author gives a link.
+pub(super) const TYPED: &str = "link:typed";
+
+/// Longest type of a relation that becomes a predicate, bytes.
+const MAX_TYPE_BYTES: usize = 60;
+
+/// Most types of relations that authors may give in one daemon: predicates are never forgotten. Beyond them a link is a
+/// plain one.
+const MAX_TYPES: usize = 10_000;
+
+/// Adds the links.
+pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
+    let cited = out.of_document("cites");
+    let types = types_of(&page.doc.doc);
+    // One that shows nothing, as an embed does, may begin where the next one does.
+    let mut links = page.doc.doc.links.iter().filter(|it| it.names_a_document()).peekable();
+    for (idx, mention) in page.doc.mentions.iter().enumerate() {
+        if mention.recognizer != RecognizerKind::Stated {
+            continue;
+        }
+        while links.next_if(|link| link.span.start() < mention.span.start()).is_some() {}
+        let Some(link) = links.peek().filter(|link| link.span.start() == mention.span.start())
+        else {
+            continue;
+        };
+        let pattern = match link.kind {
+            LinkKind::Wiki => "link:wiki",
+            LinkKind::Path => "link:path",
+            LinkKind::Embed | LinkKind::Url => continue,
+        };
+        let object = Party::Mention(idx as u32);
+        let (subject, confidence) = (Party::Document, 1.0);
+        let place = page.doc.doc.map.to_raw(link.span);
+        if let Some(predicate) = type_at(&types, (place.start(), place.end())) {
+            let statement = Statement { subject, predicate, object, pattern: TYPED, confidence };
+            out.add(mention.span, statement);
+        } else if cited.binary_search(&object).is_err() {
+            let predicate = "links_to";
+            out.add(mention.span, Statement { subject, predicate, object, pattern, confidence });
+        }
+    }
+}
+
+/// Bytes of the file that a typed link covers, and its predicate; by where they begin.
+type Types = FxHashMap<usize, (usize, &'static str)>;
+
+fn types_of(doc: &NormalDoc) -> Types {
+    let Some(stated) = &doc.note else { return Types::default() };
+    let typed = stated.note.relations.iter().filter(|it| it.kind == RelationKind::Typed);
+    let typed = typed.filter_map(|relation| {
+        let link = stated.note.links.get(relation.link)?;
+        let span = &link.place.span;
+        Some((span.start, (span.end, predicate_of(&relation.relation_type)?)))
+    });
+    typed.collect()
+}
+
+/// The type of the link in which these bytes stand: what is shown of a link begins behind its brackets.
+fn type_at(types: &Types, (start, end): (usize, usize)) -> Option<&'static str> {
+    if types.is_empty() {
+        return None;
+    }
+    /// Longest way from a link's beginning to the words that are shown: `[[folder/Target#Heading|`.
+    const MAX_BEFORE: usize = 600;
+    let around = (start.saturating_sub(MAX_BEFORE)..=start).rev();
+    let mut found = around.filter_map(|from| types.get(&from));
+    found.next().filter(|(to, _)| end <= *to).map(|(_, predicate)| *predicate)
+}
+
+/// A type as predicates are written: `Part of` is `part_of`. None where it is none, or there are too many.
+fn predicate_of(relation_type: &str) -> Option<&'static str> {
+    static KNOWN: LazyLock<Mutex<HashSet<&'static str>>> = LazyLock::new(Mutex::default);
+    let words = relation_type.to_lowercase();
+    let words = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let name = words.collect::<Vec<_>>().join("_");
+    if name.is_empty() || name.len() > MAX_TYPE_BYTES || name == "not" || name.starts_with("not_") {
+        return None;
+    }
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(predicate) = known.get(name.as_str()) {
+        return Some(predicate);
+    }
+    if known.len() >= MAX_TYPES {
+        return None;
+    }
+    let predicate = intern(&name);
+    known.insert(predicate);
+    Some(predicate)
+}

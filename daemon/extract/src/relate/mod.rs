@@ -1,0 +1,174 @@
+//! Relate: finds what a document says about how its names hang together.
+//!
+//! In: a `LinkedDoc`. Out: a `RelatedDoc` with one `Evidence` for each statement, in order of place.
+//! Sources, each a file: words between names (`sentence.rs`), the grammar of sentences (`depend/`, in documents that
+//! are read deeply), sections of lists (`section.rs`), `Key: value` lines and tables (`fields.rs`), ordered steps
+//! (`steps.rs`), definitions (`define.rs`), titles (`title.rs`), links (`links.rs`). What states which relation is
+//! data: `vocabulary.rs`.
+//! Invariants: of the document alone; every statement names its words and its pattern; no two of the same
+//! kind of source have the same subject, predicate, object and span; a statement that something is *not* so has a
+//! predicate that begins `not ` and is never a relation; linear in text and mentions, but for sorting.
+//! Not here: which entities the mentions denote, and how statements add up to relations (the store).
+
+mod cues;
+mod define;
+mod depend;
+mod fields;
+mod gap;
+mod links;
+mod page;
+mod section;
+mod sentence;
+mod steps;
+mod title;
+mod vocabulary;
+
+use model::{DocFault, Stage};
+use std::sync::Arc;
+
+use crate::recognize::words::is_ordinary;
+use model::parcel::{Evidence, LinkedDoc, Party, Pass, RelatedDoc};
+use model::terms::{Confidence, Norm, Span};
+use page::Page;
+pub use vocabulary::{DENIED, Vocabulary, VocabularyError};
+
+/// The stage. It keeps nothing between documents.
+#[derive(Debug)]
+pub struct RelateStage {
+    vocabulary: Arc<Vocabulary>,
+}
+
+impl RelateStage {
+    /// A stage that finds the relations of this vocabulary.
+    pub fn new(vocabulary: Arc<Vocabulary>) -> Self {
+        RelateStage { vocabulary }
+    }
+}
+
+impl Default for RelateStage {
+    fn default() -> Self {
+        RelateStage::new(Vocabulary::builtin())
+    }
+}
+
+impl Stage for RelateStage {
+    const NAME: &'static str = "relate";
+    type In = LinkedDoc;
+    type Out = RelatedDoc;
+
+    fn run(&mut self, input: LinkedDoc) -> Result<RelatedDoc, DocFault> {
+        let evidence = evidence_of(&input, &self.vocabulary);
+        Ok(RelatedDoc { doc: input, evidence })
+    }
+}
+
+/// What a link into a document states of the document, too; else its words name what stands at that place.
+const OF_DOCUMENTS: [&str; 3] = ["links_to", "cites", "refers_to"];
+
+/// What is said of a thing that a page is about, not of the page.
+const OF_THINGS: [&str; 5] = ["uses", "depends_on", "part_of", "owned_by", "located_in"];
+
+/// Everything a document states, in order of place.
+fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
+    let stand_ins = page::stand_ins(doc);
+    let page = Page::new(doc, &stand_ins, vocabulary);
+    let mut statements = Statements::default();
+    section::relate(&page, &mut statements);
+    fields::relate(&page, &mut statements);
+    sentence::relate(&page, &mut statements);
+    if doc.doc.doc.head.pass == Pass::Deep {
+        depend::relate(&page, &mut statements);
+    }
+    define::relate(&page, &mut statements);
+    steps::relate(&page, &mut statements);
+    title::relate(&page, &mut statements);
+    links::relate(&page, &mut statements);
+    statements.finish(&page)
+}
+
+/// A statement to be added: who, what, whom, by which pattern, how sure.
+struct Statement {
+    subject: Party,
+    predicate: &'static str,
+    object: Party,
+    pattern: &'static str,
+    confidence: f32,
+}
+
+/// What has been found so far.
+#[derive(Default)]
+struct Statements {
+    all: Vec<Evidence>,
+}
+
+impl Statements {
+    /// Adds a statement made by the words at `span`. Nothing relates to itself.
+    fn add(&mut self, span: Span<Norm>, statement: Statement) {
+        let Statement { subject, predicate, object, pattern, confidence } = statement;
+        if subject != object {
+            let confidence = Confidence::new(confidence);
+            self.all.push(Evidence { subject, predicate, object, span, pattern, confidence });
+        }
+    }
+
+    /// The objects that some statement already gives the document under this predicate, sorted.
+    fn of_document(&self, predicate: &str) -> Vec<Party> {
+        let is_it = |e: &&Evidence| e.subject == Party::Document && e.predicate == predicate;
+        let mut objects: Vec<Party> = self.all.iter().filter(is_it).map(|e| e.object).collect();
+        objects.sort_unstable();
+        objects
+    }
+
+    /// The statements whose parties are of types that may relate so, in order of place; of equal ones from sources of
+    /// one kind the surest.
+    fn finish(mut self, page: &Page<'_>) -> Vec<Evidence> {
+        let type_of = |party| match party {
+            Party::Mention(idx) => page.mention(idx).map(|m| m.entity_type),
+            Party::Document => None,
+        };
+        for e in &mut self.all {
+            let (subject, object) = (page.settled(e.subject), page.settled(e.object));
+            (e.subject, e.object) = (subject.0, object.0);
+            e.confidence = Confidence::new(e.confidence.get() * subject.1 * object.1);
+        }
+        self.all.retain(|e| e.subject != e.object);
+        let is_of_place = |party| matches!(party, Party::Mention(idx) if page.is_of_place(idx));
+        self.all.retain(|e| {
+            OF_DOCUMENTS.contains(&e.predicate)
+                || e.pattern == links::TYPED
+                || !(is_of_place(e.subject) || is_of_place(e.object))
+        });
+        // `Components` under the title `Overview` are not parts of an overview.
+        let is_nameless = is_ordinary(&page.doc.doc.title);
+        self.all.retain(|e| {
+            let is_of_page = e.subject == Party::Document || e.object == Party::Document;
+            let is_of_thing = OF_THINGS.contains(&e.predicate) && e.pattern != links::TYPED;
+            !(is_nameless && is_of_page && is_of_thing)
+        });
+        self.all.retain(|e| {
+            let name = e.predicate.strip_prefix(DENIED).unwrap_or(e.predicate);
+            e.pattern == links::TYPED
+                || page.vocabulary.allows((name, e.pattern), type_of(e.subject), type_of(e.object))
+        });
+        self.all.sort_by(|a, b| {
+            let key = |e: &Evidence| (e.span, e.subject, e.object, e.predicate, is_parsed(e));
+            key(a)
+                .cmp(&key(b))
+                .then_with(|| b.confidence.get().total_cmp(&a.confidence.get()))
+                .then_with(|| a.pattern.cmp(b.pattern))
+        });
+        self.all.dedup_by(|later, first| {
+            let key = |e: &Evidence| (e.span, e.subject, e.object, e.predicate, is_parsed(e));
+            key(later) == key(first)
+        });
+        self.all
+    }
+}
+
+/// Grammar is a source of its own: what it finds at a place stands beside what the words say there.
+fn is_parsed(evidence: &Evidence) -> bool {
+    evidence.pattern.starts_with("depend:")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! Page: a document as the sources of relations read it: mentions by block, pronouns that stand for one, and whom a
+//! section is about.
+//!
+//! In: a `LinkedDoc`. Out: lookups, all made by one merge walk.
+//! Invariants: a mention belongs to the block that holds it whole; a section is about the name its heading
+//! consists of, else about what the section around it is about, else about the document.
+//! Not here: any relation.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+
+use super::cues::Cues;
+use super::vocabulary::Vocabulary;
+use crate::recognize::is_of_place;
+use model::parcel::{
+    Anaphor, Block, BlockKind, LinkedDoc, Mention, MentionedDoc, Party, PlaceFeatures,
+    RecognizerKind,
+};
+use model::terms::{Confidence, EntityType, Norm, Span, norm_of};
+
+/// Words that stand for a mention, or for the document, where a sentence is read: `It uses Kafka`.
+pub(super) struct StandIn {
+    /// The antecedent, at the place of the anaphor.
+    mention: Mention,
+    /// The number of its norm.
+    name: Option<u32>,
+    /// What it stands for.
+    party: Party,
+    /// How sure that is.
+    score: f32,
+}
+
+/// The anaphors of a document that may be subject or object. `its` is neither, and would part the words of a cue.
+pub(super) fn stand_ins(linked: &LinkedDoc) -> Vec<StandIn> {
+    let doc = &linked.doc;
+    let is_possessive = |span: Span<Norm>| {
+        let word = span.of(&doc.doc.text).to_lowercase();
+        matches!(word.as_str(), "its" | "his" | "her" | "their")
+    };
+    let anaphors = doc.anaphors.iter().filter(|anaphor| !is_possessive(anaphor.span));
+    let stand_in = |anaphor: &Anaphor| {
+        let (mention, name) = match anaphor.antecedent {
+            Party::Mention(idx) => {
+                let name = linked.mention_names.get(idx as usize).copied();
+                (doc.mentions.get(idx as usize)?.clone(), name)
+            }
+            Party::Document => {
+                (of_document(linked, anaphor.span), linked.stated_names.first().copied())
+            }
+        };
+        let (party, score) = (anaphor.antecedent, anaphor.score.get());
+        Some(StandIn { mention: Mention { span: anaphor.span, ..mention }, name, party, score })
+    };
+    anaphors.filter_map(stand_in).collect()
+}
+
+/// The document's own entity, as if it were mentioned at a place.
+fn of_document(linked: &LinkedDoc, span: Span<Norm>) -> Mention {
+    Mention {
+        span,
+        name: linked.doc.doc.title.clone(),
+        entity_type: EntityType::Document,
+        recognizer: RecognizerKind::Coreference,
+        score: Confidence::STATED,
+        place: PlaceFeatures::default(),
+    }
+}
+
+/// A document and what is looked up in it again and again.
+pub(super) struct Page<'a> {
+    pub(super) vocabulary: &'a Vocabulary,
+    linked: &'a LinkedDoc,
+    stand_ins: &'a [StandIn],
+    pub(super) doc: &'a MentionedDoc,
+    pub(super) text: &'a str,
+    /// Numbers of the norms that the document states as its own.
+    own: FxHashSet<u32>,
+    /// For each block the range of its mentions.
+    of_blocks: Vec<Range<u32>>,
+    /// For each block whom its text is about where it does not say.
+    about: Vec<Party>,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn new(
+        linked: &'a LinkedDoc,
+        stand_ins: &'a [StandIn],
+        vocabulary: &'a Vocabulary,
+    ) -> Self {
+        let doc = &linked.doc;
+        let own = linked.stated_names.iter().copied().collect();
+        let (of_blocks, about) = (Vec::new(), Vec::new());
+        let mut page =
+            Page { vocabulary, linked, stand_ins, doc, text: &doc.doc.text, own, of_blocks, about };
+        let mut next = 0;
+        for block in &doc.doc.blocks {
+            let from = page.skip(next, |m| m.span.start() < block.span.start());
+            next = page.skip(from, |m| m.span.end() <= block.span.end());
+            page.of_blocks.push(from as u32..next as u32);
+        }
+        for block_idx in 0..doc.doc.blocks.len() {
+            let about = page.find_about(block_idx);
+            page.about.push(about);
+        }
+        page
+    }
+
+    /// The cues of the vocabulary.
+    pub(super) fn cues(&self) -> &'a Cues {
+        &self.vocabulary.cues
+    }
+
+    /// The outline.
+    pub(super) fn blocks(&self) -> &'a [Block] {
+        &self.doc.doc.blocks
+    }
+
+    /// A mention by its index; indexes beyond the mentions are those of stand-ins.
+    pub(super) fn mention(&self, idx: u32) -> Option<&'a Mention> {
+        let idx = idx as usize;
+        self.doc.mentions.get(idx).or_else(|| Some(&self.stand_in(idx)?.mention))
+    }
+
+    /// The number of a mention's norm: equal for two mentions of one norm.
+    pub(super) fn name_of(&self, idx: u32) -> Option<u32> {
+        let idx = idx as usize;
+        let name = self.linked.mention_names.get(idx).copied();
+        name.or_else(|| self.stand_in(idx).and_then(|it| it.name))
+    }
+
+    /// What a party is, with stand-ins replaced by what they stand for, and how sure that is.
+    pub(super) fn settled(&self, party: Party) -> (Party, f32) {
+        let stand_in = match party {
+            Party::Mention(idx) => self.stand_in(idx as usize),
+            Party::Document => None,
+        };
+        stand_in.map_or((party, 1.0), |it| (it.party, it.score))
+    }
+
+    fn stand_in(&self, idx: usize) -> Option<&'a StandIn> {
+        self.stand_ins.get(idx.checked_sub(self.doc.mentions.len())?)
+    }
+
+    /// The norm of a mention's name; empty when there is no such mention.
+    pub(super) fn norm_of(&self, idx: u32) -> &'a str {
+        let name = self.name_of(idx).and_then(|name| self.linked.names.get(name as usize));
+        name.map_or("", |name| name.norm.as_str())
+    }
+
+    /// True when the document states the mention's name as its own.
+    pub(super) fn is_own(&self, idx: u32) -> bool {
+        self.name_of(idx).is_some_and(|name| self.own.contains(&name))
+    }
+
+    /// Indexes of the mentions of a block.
+    pub(super) fn mentions_of(&self, block_idx: usize) -> Range<u32> {
+        self.of_blocks.get(block_idx).cloned().unwrap_or(0..0)
+    }
+
+    /// Whom a block's text is about where it does not say; for a heading, whom the text below it is about.
+    pub(super) fn about(&self, block_idx: usize) -> Party {
+        self.about.get(block_idx).copied().unwrap_or(Party::Document)
+    }
+
+    /// Calls `read` with each English sentence that is no heading and no question, its things, and its block.
+    pub(super) fn for_each_sentence(&self, mut read: impl FnMut(Span<Norm>, &[u32], usize)) {
+        let (mut block_idx, mut next, mut next_stand_in) = (0, 0, 0);
+        let n_mentions = self.doc.mentions.len() as u32;
+        let mut things = Vec::new();
+        for sentence in &self.doc.sentences {
+            while self.blocks().get(block_idx).is_some_and(|b| b.span.end() <= sentence.start()) {
+                block_idx += 1;
+            }
+            while self.own_mention(next).is_some_and(|m| m.span.start() < sentence.start()) {
+                next += 1;
+            }
+            things.clear();
+            while self.own_mention(next).is_some_and(|m| m.span.end() <= sentence.end()) {
+                if self.is_thing(next) {
+                    things.push(next);
+                }
+                next += 1;
+            }
+            let n_own = things.len();
+            while let Some(it) = self.stand_ins.get(next_stand_in)
+                && it.mention.span.end() <= sentence.end()
+            {
+                if it.mention.span.start() >= sentence.start() {
+                    things.push(n_mentions + next_stand_in as u32);
+                }
+                next_stand_in += 1;
+            }
+            if things.len() > n_own {
+                things.sort_by_key(|idx| self.mention(*idx).map(|m| m.span));
+            }
+            let block = self.blocks().get(block_idx);
+            let is_heading = block.is_some_and(|b| matches!(b.kind, BlockKind::Heading(_)));
+            let is_question = sentence.of(self.text).trim_end().ends_with('?');
+            let is_english = self.doc.doc.is_english_at(sentence.start());
+            if !things.is_empty() && !is_heading && !is_question && is_english {
+                read(*sentence, &things, block_idx);
+            }
+        }
+    }
+
+    /// True for a mention that can be subject or object of a relation between things.
+    pub(super) fn is_thing(&self, idx: u32) -> bool {
+        let is_none = |t| matches!(t, EntityType::Date | EntityType::Version | EntityType::Step);
+        self.mention(idx).is_some_and(|m| !is_none(m.entity_type))
+    }
+
+    /// True for a mention that a link to a place inside a document made.
+    pub(super) fn is_of_place(&self, idx: u32) -> bool {
+        self.own_mention(idx).is_some_and(|m| is_of_place(&self.doc.doc, m))
+    }
+
+    /// The first thing among the mentions of a place, if it begins within `max_words` words of the place.
+    pub(super) fn first_thing(
+        &self,
+        place: Span<Norm>,
+        mentions: Range<u32>,
+        max_words: usize,
+    ) -> Option<u32> {
+        let range = mentions.start as usize..mentions.end as usize;
+        // By bisection: a block may have as many places (lines, cells) as mentions.
+        let all = self.doc.mentions.get(range)?;
+        let skipped = all.partition_point(|m| m.span.start() < place.start()) as u32;
+        let inside = (mentions.start + skipped..mentions.end)
+            .take_while(|idx| self.mention(*idx).is_some_and(|m| place.contains(m.span)));
+        let first = inside.into_iter().find(|idx| self.is_thing(*idx))?;
+        let start = self.mention(first)?.span.start();
+        let before = self.text.get(place.start()..start)?;
+        (before.split_whitespace().take(max_words + 1).count() <= max_words).then_some(first)
+    }
+
+    /// A mention that is one, no stand-in.
+    fn own_mention(&self, idx: u32) -> Option<&'a Mention> {
+        self.doc.mentions.get(idx as usize)
+    }
+
+    fn skip(&self, mut from: usize, is_before: impl Fn(&Mention) -> bool) -> usize {
+        while self.doc.mentions.get(from).is_some_and(&is_before) {
+            from += 1;
+        }
+        from
+    }
+
+    fn find_about(&self, block_idx: usize) -> Party {
+        let Some(block) = self.blocks().get(block_idx) else { return Party::Document };
+        // Sections come before what stands in them, so theirs is known already.
+        let around = block.section.and_then(|idx| self.about.get(idx as usize)).copied();
+        let around = around.unwrap_or(Party::Document);
+        if !matches!(block.kind, BlockKind::Heading(level) if level > 1) {
+            return around;
+        }
+        self.whole_mention(block_idx).map_or(around, Party::Mention)
+    }
+
+    /// The mention a heading consists of, articles and signs aside.
+    fn whole_mention(&self, block_idx: usize) -> Option<u32> {
+        let block = self.blocks().get(block_idx)?;
+        let heading = norm_of(block.span.of(self.text));
+        self.mentions_of(block_idx).filter(|idx| self.is_thing(*idx)).find(|idx| {
+            let surface = self.mention(*idx).map_or("", |m| m.span.of(self.text));
+            let norm = norm_of(surface);
+            !norm.is_empty()
+                && (heading == norm || heading.strip_prefix("the") == Some(norm.as_str()))
+        })
+    }
+}
+
+/// Lowercase words of a heading or key, numbering and signs left off: `2. Depends on:` → `depends on`.
+pub(super) fn plain_words(text: &str) -> String {
+    let text = text.trim_start_matches(|c: char| !c.is_alphabetic());
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut out = String::with_capacity(text.len());
+    for word in words {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.extend(word.chars().flat_map(char::to_lowercase));
+    }
+    out
+}

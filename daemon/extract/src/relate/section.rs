@@ -1,0 +1,77 @@
+//! Section: lists under a heading that says what they are: `Dependencies`, `See also`, `Owners`,
+//! `Components`.
+//!
+//! In: the outline. Out: for each item its first name, related to whom the section is about.
+//! Invariants: the subject is the document, unless the document has several such sections, each within a
+//! section about a thing of its own; an item counts only if its name stands at its beginning; one pass over
+//! the blocks.
+//! Not here: keys before a colon (`fields.rs`); sentences in those sections (`sentence.rs`).
+
+use rustc_hash::FxHashMap;
+
+use super::cues::{Cue, CueKind};
+use super::page::{Page, plain_words};
+use super::{Statement, Statements};
+use model::parcel::{BlockKind, Party, RecognizerKind};
+
+/// Longest heading that is a cue, in bytes.
+const MAX_HEADING_BYTES: usize = 40;
+/// Words that may stand before an item's name.
+const MAX_WORDS_BEFORE: usize = 3;
+/// Longest paragraph that is an item, in bytes: plain text lists its references a line each.
+const MAX_LINE_BYTES: usize = 80;
+
+/// Adds what the sections state.
+pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
+    let cues: Vec<Option<&Cue>> = (0..page.blocks().len()).map(|idx| cue_of(page, idx)).collect();
+    let mut n_sections: FxHashMap<&str, u32> = FxHashMap::default();
+    for cue in cues.iter().flatten() {
+        *n_sections.entry(cue.predicate).or_default() += 1;
+    }
+    for (block_idx, block) in page.blocks().iter().enumerate() {
+        let Some(heading_idx) = block.section.map(|idx| idx as usize) else { continue };
+        let Some(cue) = cues.get(heading_idx).copied().flatten() else { continue };
+        let is_item = match block.kind {
+            BlockKind::ListItem { .. } => true,
+            BlockKind::Paragraph => cue.predicate == "cites" && block.span.len() <= MAX_LINE_BYTES,
+            _ => false,
+        };
+        let Some(item) = item_of(page, block_idx).filter(|_| is_item) else { continue };
+        if cue.words == "contents" && !is_link(page, item) {
+            continue;
+        }
+        let is_one_of_many = n_sections.get(cue.predicate).is_some_and(|n| *n > 1);
+        let holder = if is_one_of_many { page.about(heading_idx) } else { Party::Document };
+        let (mut subject, mut object) = (holder, Party::Mention(item));
+        if cue.is_backward {
+            std::mem::swap(&mut subject, &mut object);
+        }
+        let (predicate, pattern, confidence) = (cue.predicate, cue.pattern, cue.weight);
+        out.add(block.span, Statement { subject, predicate, object, pattern, confidence });
+    }
+}
+
+/// The name an item is about: its link, else the name it begins with.
+fn item_of(page: &Page<'_>, block_idx: usize) -> Option<u32> {
+    let block = page.blocks().get(block_idx)?;
+    let is_line = matches!(block.kind, BlockKind::Paragraph);
+    let mentions = page.mentions_of(block_idx);
+    let max_words = if is_line { 0 } else { MAX_WORDS_BEFORE };
+    let link = if is_line { None } else { mentions.clone().find(|idx| is_link(page, *idx)) };
+    link.or_else(|| page.first_thing(block.span, mentions, max_words))
+}
+
+fn is_link(page: &Page<'_>, idx: u32) -> bool {
+    page.mention(idx).is_some_and(|m| m.recognizer == RecognizerKind::Stated)
+}
+
+/// The cue a heading is.
+fn cue_of<'v>(page: &Page<'v>, block_idx: usize) -> Option<&'v Cue> {
+    let block = page.blocks().get(block_idx)?;
+    let is_short_heading =
+        matches!(block.kind, BlockKind::Heading(_)) && block.span.len() <= MAX_HEADING_BYTES;
+    if !is_short_heading {
+        return None;
+    }
+    page.cues().get(CueKind::Section, &plain_words(block.span.of(page.text)))
+}

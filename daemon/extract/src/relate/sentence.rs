@@ -1,0 +1,288 @@
+//! Sentence: `A uses B, C and D`, `A and B depend on C`, `A is owned by B and runs in C`, `Owned by B.`
+//!
+//! In: the sentences of a document with their mentions. Out: statements, confidence = weight × proximity.
+//! Invariants: only cues between neighboring names count; objects joined by `and` share the cue, subjects
+//! too; a clause that goes on after `and` keeps its subject; questions and negations state nothing. Linear
+//! in mentions.
+//! Not here: what stands between two names (`gap.rs`), definitions (`define.rs`).
+
+use super::cues::Form;
+use super::gap::{Gap, GapReader, Lead, Said};
+use super::page::Page;
+use super::{Statement, Statements};
+use crate::recognize::words;
+use model::parcel::Party;
+use model::terms::{Norm, Span};
+
+/// Most subjects of one cue; longer rows are lists, and pairs of two long rows would be quadratic.
+const MAX_SUBJECTS: usize = 8;
+/// A subject taken from further back, and each further object of a row, are a little less sure.
+const CARRIED: f32 = 0.9;
+const SHARED: f32 = 0.95;
+/// What a sentence says after `If` may not be so.
+const CONDITIONAL: f32 = 0.7;
+/// Cues of this weight or less say nothing in a conditional sentence: `if A, then B`.
+const WEAK: f32 = 0.5;
+/// What a sentence may say of its section by beginning with a participle: `Owned by …`, `Part of …`.
+const LONE_STARTS: [&str; 4] = ["owned_by", "part_of", "located_in", "uses"];
+const PREPOSITIONS: [&str; 12] =
+    ["of", "for", "in", "on", "with", "from", "to", "by", "at", "via", "into", "inside"];
+const ABBREVIATION: &str = "sentence:abbreviation";
+const ABBREVIATION_CONFIDENCE: f32 = 0.95;
+
+/// Adds what the sentences state.
+pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
+    let mut reader = GapReader::new(page.cues());
+    page.for_each_sentence(|sentence, parties, block_idx| {
+        let clause = Clause::new(page, sentence, parties, out);
+        clause.read(&mut reader, page.about(block_idx));
+    });
+}
+
+/// What a cue has stated last: who, and up to which name it reaches.
+struct Last<'v> {
+    subjects: Vec<Party>,
+    said: Said<'v>,
+    confidence: f32,
+    object_pos: Option<usize>,
+}
+
+/// One sentence while it is read.
+struct Clause<'p, 's, 'o> {
+    page: &'p Page<'p>,
+    sentence: Span<Norm>,
+    parties: &'s [u32],
+    factor: f32,
+    /// Where the row of joint subjects begins.
+    group_start: usize,
+    last: Option<Last<'p>>,
+    out: &'o mut Statements,
+}
+
+impl<'p, 's, 'o> Clause<'p, 's, 'o> {
+    fn new(
+        page: &'p Page<'p>,
+        sentence: Span<Norm>,
+        parties: &'s [u32],
+        out: &'o mut Statements,
+    ) -> Self {
+        let first_word = sentence.of(page.text).split_whitespace().next().unwrap_or("");
+        let factor =
+            if matches!(first_word, "If" | "Whether" | "Suppose") { CONDITIONAL } else { 1.0 };
+        Clause { page, sentence, parties, factor, group_start: 0, last: None, out }
+    }
+
+    fn read(mut self, reader: &mut GapReader<'p>, about: Party) {
+        self.elided(reader, about);
+        let mut gap = self.gap(0, reader);
+        for i in 1..self.parties.len() {
+            let next = self.gap(i, reader);
+            match gap {
+                Gap::Said(said) => self.said(i - 1, said),
+                Gap::Joined { has_and } => self.joined(i - 1, has_and, next),
+                Gap::Other => {
+                    self.abbreviated(i - 1);
+                    self.group_start = i;
+                    if let Some(last) = &mut self.last {
+                        last.object_pos = None;
+                    }
+                }
+            }
+            gap = next;
+        }
+    }
+
+    /// What stands between name `i` and the next one.
+    fn gap(&self, i: usize, reader: &mut GapReader<'p>) -> Gap<'p> {
+        let ends = self.parties.get(i).zip(self.parties.get(i + 1));
+        let spans = ends
+            .and_then(|(a, b)| Some((self.page.mention(*a)?.span, self.page.mention(*b)?.span)));
+        let text = spans.and_then(|(a, b)| self.page.text.get(a.end()..b.start()));
+        text.map_or(Gap::Other, |text| reader.read(text))
+    }
+
+    /// `Owned by the Trust Team.`: the subject is whom the section is about.
+    fn elided(&mut self, reader: &mut GapReader<'p>, about: Party) {
+        let first = self.parties.first().and_then(|idx| self.page.mention(*idx));
+        let head = first.and_then(|m| self.page.text.get(self.sentence.start()..m.span.start()));
+        let Some(Gap::Said(said)) = head.map(|text| reader.read(text)) else { return };
+        let is_clause = match said.cue.form {
+            Form::Base => false,
+            Form::Finite => said.cue.predicate != "precedes",
+            Form::Leaning => {
+                LONE_STARTS.contains(&said.cue.predicate) || said.cue.words == "led by"
+            }
+        };
+        let is_bare = head.is_some_and(|text| {
+            let first_word = text.split_whitespace().next().unwrap_or("").to_lowercase();
+            text.starts_with(char::is_uppercase)
+                && said.cue.words.split(' ').next() == Some(first_word.as_str())
+        });
+        // `Based on Kafka, we decided …` speaks of someone else.
+        let after =
+            first.and_then(|m| self.page.text.get(m.span.end()..self.sentence.end())).unwrap_or("");
+        let is_adjunct = said.cue.form == Form::Leaning
+            && after.starts_with(", ")
+            && !matches!(self.gap(0, reader), Gap::Joined { .. });
+        if is_clause && is_bare && !is_adjunct && said.lead == Lead::Direct {
+            let confidence = confidence_of(&said) * CARRIED * self.factor;
+            self.state(vec![about], said, confidence, 0);
+        }
+    }
+
+    fn said(&mut self, i: usize, said: Said<'p>) {
+        let is_object = self.last.as_ref().is_some_and(|last| last.object_pos == Some(i));
+        let group_start =
+            if is_object { i } else { self.group_start.max((i + 1).saturating_sub(MAX_SUBJECTS)) };
+        let near = || {
+            self.parties.get(group_start..=i).unwrap_or(&[]).iter().map(|idx| Party::Mention(*idx))
+        };
+        let carries_on = match said.lead {
+            Lead::Direct | Lead::Relative => false,
+            Lead::And => true,
+            Lead::Comma => said.cue.form != Form::Leaning,
+        };
+        let mut confidence = confidence_of(&said) * self.factor;
+        let subjects: Vec<Party> = match (&self.last, said.lead) {
+            (Some(last), _) if carries_on => {
+                confidence *= CARRIED;
+                last.subjects.clone()
+            }
+            (None, Lead::And) => Vec::new(),
+            (None, Lead::Comma) if carries_on && !self.is_head(group_start) => Vec::new(),
+            (_, Lead::Relative) => near().next_back().into_iter().collect(),
+            _ => near().collect(),
+        };
+        let is_grammatical = said.cue.form != Form::Base
+            || said.has_modal
+            || subjects.len() > 1
+            || (said.lead != Lead::Comma && self.is_plural(i));
+        let is_weak = said.cue.weight <= WEAK && self.factor < 1.0;
+        let is_inner = said.lead == Lead::Direct && !is_object && self.is_inner(group_start);
+        if subjects.is_empty() || !is_grammatical || is_weak || is_inner || self.is_denied(i) {
+            self.group_start = i + 1;
+            return;
+        }
+        self.state(subjects, said, confidence, i + 1);
+    }
+
+    /// `and C` after `A uses B`: C is used too, unless C begins a clause of its own.
+    fn joined(&mut self, i: usize, has_and: bool, next: Gap<'p>) {
+        let Some(last) = self.last.as_ref().filter(|last| last.object_pos == Some(i)) else {
+            // `In Alpha, Beta uses Gamma`: a comma before the verb's own name joins no subjects.
+            if !has_and && matches!(next, Gap::Said(_)) {
+                self.group_start = i + 1;
+            }
+            return;
+        };
+        let begins_clause = match next {
+            Gap::Said(said) => said.lead == Lead::Direct && said.cue.form != Form::Leaning,
+            Gap::Joined { .. } | Gap::Other => false,
+        };
+        if begins_clause {
+            self.group_start = i + 1;
+            return;
+        }
+        let (subjects, said, confidence) =
+            (last.subjects.clone(), last.said, last.confidence * SHARED);
+        self.state(subjects, said, confidence, i + 1);
+    }
+
+    /// `Key Management Service (KMS)`: two names of one thing.
+    fn abbreviated(&mut self, i: usize) {
+        let pair = self.parties.get(i).zip(self.parties.get(i + 1));
+        let mentions =
+            pair.and_then(|(a, b)| Some((self.page.mention(*a)?, self.page.mention(*b)?)));
+        let (Some((a, b)), Some((from, to))) = (mentions, pair) else { return };
+        let between = self.page.text.get(a.span.end()..b.span.start()).unwrap_or("");
+        let after = self.page.text.get(b.span.end()..).unwrap_or("");
+        let is_enclosed = between.trim() == "(" && after.starts_with([')', ',', ';']);
+        if is_enclosed && (is_short_for(&b.name, &a.name) || is_short_for(&a.name, &b.name)) {
+            let (subject, object) = (Party::Mention(*from), Party::Mention(*to));
+            let (pattern, confidence) = (ABBREVIATION, ABBREVIATION_CONFIDENCE);
+            self.out.add(
+                self.sentence,
+                Statement { subject, predicate: "same_as", object, pattern, confidence },
+            );
+        }
+    }
+
+    /// Adds a statement about the name at `object_pos` for every subject.
+    fn state(&mut self, subjects: Vec<Party>, said: Said<'p>, confidence: f32, object_pos: usize) {
+        let Some(object) = self.parties.get(object_pos).map(|idx| Party::Mention(*idx)) else {
+            return;
+        };
+        for subject in &subjects {
+            if !self.is_same_name(*subject, object) {
+                let (subject, object) =
+                    if said.cue.is_backward { (object, *subject) } else { (*subject, object) };
+                let (predicate, pattern) = (said.cue.predicate, said.cue.pattern);
+                self.out.add(
+                    self.sentence,
+                    Statement { subject, predicate, object, pattern, confidence },
+                );
+            }
+        }
+        self.last = Some(Last { subjects, said, confidence, object_pos: Some(object_pos) });
+        self.group_start = object_pos + 1;
+    }
+
+    /// True for a name and itself.
+    fn is_same_name(&self, subject: Party, object: Party) -> bool {
+        let name_of = |party: Party| match party {
+            Party::Mention(idx) => self.page.name_of(idx),
+            Party::Document => None,
+        };
+        name_of(subject).is_some() && name_of(subject) == name_of(object)
+    }
+
+    fn is_plural(&self, i: usize) -> bool {
+        let mention = self.parties.get(i).and_then(|idx| self.page.mention(*idx));
+        mention.is_some_and(|m| m.span.of(self.page.text).ends_with('s'))
+    }
+
+    /// True when the word just before name `i` denies it: `no Redis node uses …`, `unlike Redis`.
+    fn is_denied(&self, i: usize) -> bool {
+        let mut words = self.words_before(i);
+        words.next().is_some_and(|word| {
+            is_one_of(&["no", "not", "neither", "nor", "without", "unlike"], word)
+        })
+    }
+
+    /// True for a name inside a phrase about something else: `the driver of Alpha uses …`.
+    fn is_inner(&self, i: usize) -> bool {
+        let mut words = self.words_before(i).filter(|word| !is_one_of(&["the", "a", "an"], word));
+        words.next().is_some_and(|word| is_one_of(&PREPOSITIONS, word))
+    }
+
+    /// True when at most an article and one more word stand before name `i` in its sentence.
+    fn is_head(&self, i: usize) -> bool {
+        self.words_before(i).take(3).count() <= 2
+    }
+
+    /// The words before name `i`, the nearest first.
+    fn words_before(&self, i: usize) -> impl Iterator<Item = &'p str> {
+        let mention = self.parties.get(i).and_then(|idx| self.page.mention(*idx));
+        let before =
+            mention.and_then(|m| self.page.text.get(self.sentence.start()..m.span.start()));
+        before.unwrap_or("").split_whitespace().rev()
+    }
+}
+
+fn is_one_of(words: &[&str], word: &str) -> bool {
+    words.iter().any(|listed| listed.eq_ignore_ascii_case(word))
+}
+
+/// Weight × proximity: 1 up to three words between, falling to 0.5 at twelve.
+fn confidence_of(said: &Said<'_>) -> f32 {
+    let n_far = said.n_words.saturating_sub(3).min(9) as f32;
+    said.cue.weight * said.factor * (1.0 - n_far * 0.5 / 9.0)
+}
+
+/// True when the capitals of `short` are the initials of `long`'s words, function words skipped.
+fn is_short_for(short: &str, long: &str) -> bool {
+    let is_caps = (2..=6).contains(&short.len()) && short.bytes().all(|b| b.is_ascii_uppercase());
+    let is_word = |word: &&str| !word.is_empty() && !words::is_function_word(word);
+    let initials = long.split([' ', '-']).filter(is_word).filter_map(|word| word.chars().next());
+    is_caps && initials.flat_map(char::to_uppercase).eq(short.chars())
+}

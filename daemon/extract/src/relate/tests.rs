@@ -1,0 +1,369 @@
+//! One table a source: the statements of a few lines, and what states nothing.
+
+use super::cues::CueKind;
+use super::*;
+use crate::link::LinkStage;
+use crate::recognize::{Gazetteer, GazetteerTerm, RecognizeStage};
+use arc_swap::ArcSwap;
+use expect_test::{Expect, expect};
+use model::parcel::testing;
+use model::parcel::{ChunkedDoc, MentionedDoc, NormalDoc};
+use model::terms::{EntityType, norm_of};
+use proptest::prelude::*;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Names that every test knows.
+const NAMES: [&str; 12] = [
+    "Alpha",
+    "Beta",
+    "Gamma",
+    "Delta",
+    "Trust Team",
+    "Porto",
+    "Kafka",
+    "Redis",
+    "Key Service",
+    "Foo SDK",
+    "Ledger",
+    "seal",
+];
+
+fn related(doc: NormalDoc) -> RelatedDoc {
+    let row = |name: &&str| GazetteerTerm {
+        surface: name.to_string(),
+        norm: norm_of(name),
+        entity_type: EntityType::Service,
+    };
+    let gazetteer = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, NAMES.iter().map(row))));
+    let settings = config::settings::Recognize::default();
+    let mentioned: MentionedDoc = RecognizeStage::new(&settings, gazetteer)
+        .run(ChunkedDoc { doc, chunks: Vec::new() })
+        .expect("recognize has no faults");
+    let linked = LinkStage.run(mentioned).expect("link has no faults");
+    RelateStage::default().run(linked).expect("relate has no faults")
+}
+
+fn print(related: &RelatedDoc) -> String {
+    let mentions = &related.doc.doc.mentions;
+    let name = |party: Party| match party {
+        Party::Document => "(document)".to_string(),
+        Party::Mention(idx) => mentions[idx as usize].name.clone(),
+    };
+    let mut out = String::new();
+    for e in &related.evidence {
+        let (subject, object) = (name(e.subject), name(e.object));
+        let confidence = e.confidence.get();
+        writeln!(out, "{confidence:.2} {subject} {} {object} [{}]", e.predicate, e.pattern)
+            .expect("a string takes writes");
+    }
+    out
+}
+
+fn check(lines: &str, expect: Expect) {
+    expect.assert_eq(&print(&related(testing::doc(lines))));
+}
+
+#[test]
+fn every_cue_of_the_table_relates_in_its_direction() {
+    for cue in Vocabulary::builtin().cues.of_kind(CueKind::Sentence) {
+        // A base form needs joint subjects.
+        let subject = if cue.form == super::cues::Form::Base { "Gamma and Alpha" } else { "Alpha" };
+        let doc = related(testing::doc(&format!("{subject} {} Beta.", cue.words)));
+        let (from, to) = if cue.is_backward { ("Beta", "Alpha") } else { ("Alpha", "Beta") };
+        let wanted = format!("{:.2} {from} {} {to} [{}]\n", cue.weight, cue.predicate, cue.pattern);
+        // All names here are services, which some words do not allow.
+        let fits = |types: &[EntityType]| types.is_empty() || types.contains(&EntityType::Service);
+        let is_allowed = fits(&cue.types.0) && fits(&cue.types.1);
+        assert_eq!(print(&doc).contains(&wanted), is_allowed, "{}: {}", cue.words, print(&doc));
+    }
+    for cue in Vocabulary::builtin().cues.of_kind(CueKind::Definition) {
+        let doc = related(testing::doc(&format!("Alpha {} small part of all.", cue.words)));
+        let wanted = format!("(document) defines Alpha [{}]\n", cue.pattern);
+        assert!(print(&doc).contains(&wanted), "{}: {}", cue.words, print(&doc));
+    }
+    for kind in [CueKind::Section, CueKind::List] {
+        for cue in Vocabulary::builtin().cues.of_kind(kind) {
+            let doc = related(testing::doc(&format!("{}: Beta", cue.words)));
+            let (from, to) =
+                if cue.is_backward { ("Beta", "(document)") } else { ("(document)", "Beta") };
+            let wanted = format!("{from} {} {to} [{}]\n", cue.predicate, cue.pattern);
+            assert!(print(&doc).contains(&wanted), "{}: {}", cue.words, print(&doc));
+        }
+    }
+}
+
+#[test]
+fn a_link_to_a_place_in_a_document_says_nothing_of_the_document_but_that_it_links() {
+    check(
+        "The [histogram](spec.md#histogram) uses Kafka. The [histogram](spec.md) uses Kafka.",
+        expect![[r#"
+            1.00 (document) links_to spec [link:path]
+            0.90 spec uses Kafka [sentence:uses]
+            1.00 (document) links_to spec [link:path]
+        "#]],
+    );
+}
+
+#[test]
+fn parts_of_an_overview_are_parts_of_something_else() {
+    let lines = "## Components\n- Alpha\n- Beta";
+    expect![[""]].assert_eq(&print(&related(testing::titled("Overview", lines))));
+    expect![[r#"
+        0.85 Alpha part_of (document) [section:components]
+        0.85 Beta part_of (document) [section:components]
+    "#]]
+    .assert_eq(&print(&related(testing::titled("Gamma", lines))));
+}
+
+#[test]
+fn subjects_and_objects_are_shared() {
+    check(
+        "Alpha uses Beta, Gamma and the Delta. Alpha and Beta depend on Kafka. Alpha uses Beta and \
+        Gamma needs Kafka.",
+        expect![[r#"
+            0.90 Alpha uses Beta [sentence:uses]
+            0.85 Alpha uses Gamma [sentence:uses]
+            0.81 Alpha uses Delta [sentence:uses]
+            0.80 Alpha depends_on Kafka [sentence:depend on]
+            0.80 Beta depends_on Kafka [sentence:depend on]
+            0.90 Alpha uses Beta [sentence:uses]
+            0.85 Gamma depends_on Kafka [sentence:needs]
+        "#]],
+    );
+}
+
+#[test]
+fn a_clause_keeps_its_subject() {
+    check(
+        "Alpha is owned by the Trust Team and runs in Porto. Alpha, which uses Beta, depends on Gamma. \
+         Alpha uses Beta, which needs Kafka. Alpha, built on Redis, uses Kafka. Alpha is a tool that \
+         uses Beta.",
+        expect![[r#"
+            0.95 Alpha owned_by Trust Team [sentence:is owned by]
+            0.67 Alpha located_in Porto [sentence:runs in]
+            0.90 Alpha uses Beta [sentence:uses]
+            0.85 Alpha depends_on Gamma [sentence:depends on]
+            0.90 Alpha uses Beta [sentence:uses]
+            0.85 Beta depends_on Kafka [sentence:needs]
+            0.85 Alpha uses Redis [sentence:built on]
+            0.81 Alpha uses Kafka [sentence:uses]
+            0.60 (document) defines Alpha [sentence:is a]
+            0.90 Alpha uses Beta [sentence:uses]
+        "#]],
+    );
+}
+
+#[test]
+fn doubt_distance_and_denial() {
+    check(
+        "Alpha may use Beta. Alpha does not use Redis. Alpha never needs Kafka or Redis. Does Alpha \
+        use Beta? \
+         Alpha uses a very small and old Beta. Alpha uses one of two very old Beta nodes. Unlike \
+         Alpha, Beta uses Kafka. \
+         Alpha uses a cache to talk to Beta. Alpha's driver uses Beta. If Alpha uses Beta, fine. \
+         Alpha isn't part of Beta.",
+        expect![[r#"
+            0.45 Alpha uses Beta [sentence:use]
+            0.90 Beta uses Kafka [sentence:uses]
+            0.63 Alpha uses Beta [sentence:uses]
+        "#]],
+    );
+}
+
+#[test]
+fn a_sentence_without_subject_is_about_its_section() {
+    check(
+        "Owned by the Trust Team.\n## Alpha\nUses Beta and Gamma. Use Kafka. Based in Porto.",
+        expect![[r#"
+            0.81 (document) owned_by Trust Team [sentence:owned by]
+            0.81 Alpha uses Beta [sentence:uses]
+            0.77 Alpha uses Gamma [sentence:uses]
+            0.72 Alpha located_in Porto [sentence:based in]
+        "#]],
+    );
+}
+
+#[test]
+fn an_abbreviation_is_the_same_thing() {
+    check(
+        "The Key Service (KS) is here. The KS runs in Porto.",
+        expect![[r#"
+        0.95 Key Service same_as KS [sentence:abbreviation]
+        0.75 KS located_in Porto [sentence:runs in]
+    "#]],
+    );
+}
+
+#[test]
+fn dates_and_versions_are_no_parties() {
+    check(
+        "Alpha v1.2.3 uses Beta since 12 March 2024. Alpha uses v1.2.3.",
+        expect![[r#"
+        0.90 Alpha uses Beta [sentence:uses]
+    "#]],
+    );
+}
+
+#[test]
+fn sections_relate_their_items() {
+    check(
+        "## Dependencies\n- [[Beta]]\n- the Kafka cluster\n- a thing that nobody needs but \
+        Redis\n\n## See also\n\
+         - [Gamma](gamma.md)\n\n## Used by\n- Delta\n\n## Components\n1. Ledger\n2. Redis",
+        expect![[r#"
+            0.90 (document) depends_on Beta [section:dependencies]
+            1.00 (document) links_to Beta [link:wiki]
+            0.90 (document) depends_on Kafka [section:dependencies]
+            0.90 (document) cites gamma [section:see also]
+            0.90 Delta uses (document) [section:used by]
+            0.85 Ledger part_of (document) [section:components]
+            0.85 Redis part_of (document) [section:components]
+        "#]],
+    );
+}
+
+#[test]
+fn several_sections_are_about_their_own_things() {
+    check(
+        "# Overview\n## Alpha\n### Requirements\n- Kafka\n## Beta\n### Requirements\n- Redis",
+        expect![[r#"
+            0.85 Alpha depends_on Kafka [section:requirements]
+            0.85 Beta depends_on Redis [section:requirements]
+        "#]],
+    );
+}
+
+#[test]
+fn fields_and_tables() {
+    check(
+        "Owner: Trust Team\n- **Depends on**: Beta, Gamma and (see) Delta\n- Not an owner: Kafka\n\
+         - **Dependencies**: No Redis modules\n\n\
+         | Service | Owner | Language |\n| Alpha | Trust Team | Rust\n| Beta | - | Rust\n\n| Owner | \
+         Trust Team",
+        expect![[r#"
+            0.95 (document) owned_by Trust Team [section:owner]
+            0.95 (document) depends_on Beta [section:depends on]
+            0.95 (document) depends_on Gamma [section:depends on]
+            0.95 Alpha owned_by Trust Team [section:owner]
+            0.75 Alpha uses Rust [list:language]
+            0.75 Beta uses Rust [list:language]
+            0.95 (document) owned_by Trust Team [section:owner]
+        "#]],
+    );
+}
+
+#[test]
+fn steps_follow_each_other() {
+    check(
+        "1. Pause the sweep.\n2. Alpha\n3. Resume the sweep of Beta.\n\nText.\n\n1. Open one more.\n2. Close \
+        the end.\n\n\nText.\n\n1. Fun experiments.\n2. Coverage of the range.\n\
+         ## Step 1: Begin\n## Step 2: End",
+        expect![[r#"
+            0.90 Pause the sweep precedes Alpha [list:step]
+            0.90 Alpha precedes Resume the sweep of Beta [list:step]
+            0.90 Open one more precedes Close the end [list:step]
+            0.90 Begin precedes End [list:step]
+        "#]],
+    );
+}
+
+#[test]
+fn links_relate_the_document() {
+    check(
+        "See [[Beta]] and [gamma](../x/gamma.md), [web](https://x.org).",
+        expect![[r#"
+        1.00 (document) links_to Beta [link:wiki]
+        1.00 (document) links_to gamma [link:path]
+    "#]],
+    );
+}
+
+#[test]
+fn a_link_relates_by_the_type_that_its_author_gives() {
+    check(
+        "- implements [[Beta]] (in part)\n- Part of [[x/gamma|the gamma]]\n- see the [[Beta]] of it\n\n\
+         depends on:: [[Delta]]",
+        expect![[r#"
+            1.00 (document) links_to Beta [link:wiki]
+            0.76 (document) part_of gamma [sentence:part of]
+            1.00 (document) links_to gamma [link:wiki]
+            1.00 (document) links_to Beta [link:wiki]
+            0.95 (document) depends_on Delta [section:depends on]
+            1.00 (document) links_to Delta [link:wiki]
+        "#]],
+    );
+}
+
+#[test]
+fn titles_state_what_a_document_uses() {
+    let doc = testing::titled("Getting Started with the Foo SDK", "Install Foo SDK first.");
+    expect![[r#"
+        0.80 (document) uses Foo SDK [title:getting started with]
+    "#]]
+    .assert_eq(&print(&related(doc)));
+}
+
+#[test]
+fn the_name_of_a_file_and_what_a_page_is_for_state_no_use() {
+    for title in ["ch17-05-working-with-Kafka", "Alerts for Kafka"] {
+        assert_eq!(print(&related(testing::titled(title, "Kafka keeps rows."))), "", "{title}");
+    }
+}
+
+#[test]
+fn neither_of_two_does_what_both_do_not() {
+    check("Neither Alpha nor Beta uses Kafka.", expect![[""]]);
+}
+
+#[test]
+fn definitions() {
+    let lines = "Alpha is a small service for seals. A seal is the mark of a document. Beta is the \
+    only one left. \
+                 Gamma means good luck here. Is Delta a good thing for you?\n\
+                 - **Kafka**: a log of messages\n- Redis: a store of values\n## Glossary\n- Ledger: a \
+                 book of entries\n\
+                 | Term | Meaning |\n| Grace window | hours after the change";
+    expect![[r#"
+        0.90 (document) defines Alpha [sentence:is a]
+        0.50 (document) defines seal [sentence:is the]
+        0.80 (document) defines Gamma [sentence:means]
+        0.80 (document) defines Kafka [list:definition]
+        0.90 (document) defines Ledger [list:definition]
+        0.90 (document) defines Grace window [table:definition]
+    "#]]
+    .assert_eq(&print(&related(testing::titled("Alpha", lines))));
+}
+
+proptest! {
+    #[test]
+    fn any_mixture_of_words_is_read_without_harm(
+        pieces in proptest::collection::vec(
+            prop::sample::select(vec!["Alpha ", "Beta ", "uses ", "and ", ", ", "which ", "(", ") ", ". ",
+                "not ", "is a ",                 "\n", "- ", "1. ", "## ", "Owner: ", "| ", "is owned
+                by ", "é", "then ", "Step 1: "]), 0..60)
+    ) {
+        let doc = related(testing::doc(&pieces.concat()));
+        let n_mentions = doc.doc.doc.mentions.len() as u32;
+        for e in &doc.evidence {
+            for party in [e.subject, e.object] {
+                prop_assert!(!matches!(party, Party::Mention(idx) if idx >= n_mentions));
+            }
+            prop_assert!(e.subject != e.object);
+        }
+    }
+}
+
+#[test]
+fn what_is_said_of_a_pronoun_is_said_of_what_it_stands_for() {
+    let doc = testing::doc(
+        "Alpha signs tokens. It uses Kafka. We met Beta here. It uses Redis.\n\nThe Key Service is new. The service \
+         depends on Gamma and keeps its log on disk.",
+    );
+    let found = print(&related(doc));
+    expect![[r#"
+        0.58 Alpha uses Kafka [sentence:uses]
+        0.71 Key Service depends_on Gamma [sentence:depends on]
+    "#]]
+    .assert_eq(&found);
+}

@@ -1,0 +1,222 @@
+//! Vocabulary: the relations that are known, and the words that state them.
+//!
+//! In: `config/predicates.toml`, embedded, and the files of the same form that the settings name. Out: predicates with
+//! their types and inverses, cues by kind, and frames (cues as the parser sees them).
+//! Invariants: a cue stands once for each kind, the last file's row counts; names and words are interned, so that
+//! evidence carries them as static text (what is kept is bounded: files are small and read when a project opens);
+//! the same files give the same fingerprint.
+//! Not here: how cues are applied (`gap.rs`, `section.rs`, `fields.rs`, `define.rs`, `title.rs`, `depend/`).
+
+mod file;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use config::limits::DEFAULT_PREDICATES;
+use config::settings::Relate;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::cues::{Cue, CueKind, Cues, Types};
+use super::depend::Frames;
+use model::terms::EntityType;
+
+pub use file::VocabularyError;
+
+const BUILTIN: &str = include_str!("../../../../config/predicates.toml");
+/// Largest file of relations, in bytes: twice ours.
+pub(super) const MAX_FILE_BYTES: u64 = 64 << 10;
+/// Weight of the keys that a relation's name and inverse are.
+const NAME_WEIGHT: f32 = 0.85;
+/// What a statement that something is not so carries before its predicate's name.
+pub const DENIED: &str = "not ";
+
+/// One relation.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Predicate {
+    pub(super) name: &'static str,
+    /// `not NAME`, under which evidence against it is kept.
+    pub(super) denied: &'static str,
+    pub(super) inverse: Option<&'static str>,
+    /// Stated both ways, it contradicts itself.
+    pub(super) is_one_way: bool,
+    /// Types that may be subject; empty for any.
+    pub(super) subjects: Vec<EntityType>,
+    /// Types that may be object; empty for any.
+    pub(super) objects: Vec<EntityType>,
+}
+
+impl Predicate {
+    fn named(name: &'static str) -> Self {
+        Predicate {
+            name,
+            denied: intern(&format!("{DENIED}{name}")),
+            inverse: None,
+            is_one_way: false,
+            subjects: Vec::new(),
+            objects: Vec::new(),
+        }
+    }
+}
+
+/// Relations, cues and frames.
+pub struct Vocabulary {
+    predicates: FxHashMap<&'static str, Predicate>,
+    pub(super) cues: Cues,
+    pub(super) frames: Frames,
+    /// What a cue's own words allow, by relation and pattern.
+    types: FxHashMap<(&'static str, &'static str), Types>,
+    fingerprint: String,
+}
+
+impl std::fmt::Debug for Vocabulary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Vocabulary").field("fingerprint", &self.fingerprint).finish_non_exhaustive()
+    }
+}
+
+impl Vocabulary {
+    /// The relations that kgd knows by itself.
+    pub fn builtin() -> Arc<Self> {
+        static BUILTIN_VOCABULARY: LazyLock<Arc<Vocabulary>> = LazyLock::new(|| {
+            Arc::new(Vocabulary::read(&[]).expect("the embedded file is tested to be read"))
+        });
+        Arc::clone(&BUILTIN_VOCABULARY)
+    }
+
+    /// What kgd knows, and what the files that the settings name add to it; relative ones lie in `root`.
+    ///
+    /// # Errors
+    /// [`VocabularyError`] for a file that cannot be read, leads out of the folder, is too large, or has a wrong line.
+    pub fn load(root: &Path, settings: &Relate) -> Result<Arc<Self>, VocabularyError> {
+        let mut texts = Vec::new();
+        for name in &settings.predicates {
+            let path = Path::new(name);
+            if let Some(text) = file::text_of(root, path, name == DEFAULT_PREDICATES)? {
+                texts.push((root.join(path), text));
+            }
+        }
+        if texts.is_empty() {
+            return Ok(Vocabulary::builtin());
+        }
+        Ok(Arc::new(Vocabulary::read(&texts)?))
+    }
+
+    /// What kgd knows, and what these texts add; the paths are for errors.
+    ///
+    /// # Errors
+    /// [`VocabularyError`], for the first wrong line.
+    pub fn read(texts: &[(PathBuf, String)]) -> Result<Self, VocabularyError> {
+        let mut rows = file::Rows::default();
+        rows.read(Path::new("predicates.toml"), BUILTIN)?;
+        for (path, text) in texts {
+            rows.read(path, text)?;
+        }
+        let file::Rows { mut predicates, mut cues } = rows;
+        name_keys(&predicates, &mut cues);
+        cues.retain(|cue| cue.weight > 0.0);
+        for cue in &cues {
+            predicates.entry(cue.predicate).or_insert_with(|| Predicate::named(cue.predicate));
+        }
+        let mut hashed = BUILTIN.to_string();
+        texts.iter().for_each(|(_, text)| {
+            hashed.push('\0');
+            hashed.push_str(text);
+        });
+        Ok(Vocabulary {
+            types: types_of(&cues),
+            frames: Frames::of(&cues),
+            cues: Cues::new(cues),
+            predicates: predicates.into_iter().collect(),
+            fingerprint: format!("{:016x}", xxhash_rust::xxh3::xxh3_64(hashed.as_bytes())),
+        })
+    }
+
+    /// Differs when other relations would be found.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// The relations' names, sorted.
+    pub fn names(&self) -> Vec<&'static str> {
+        let mut names: Vec<_> = self.predicates.keys().copied().collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The relations that contradict themselves when stated both ways, sorted.
+    pub fn one_way(&self) -> Vec<&'static str> {
+        let one_way = self.predicates.values().filter(|predicate| predicate.is_one_way);
+        let mut names: Vec<_> = one_way.map(|predicate| predicate.name).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// A relation by its name.
+    pub(super) fn predicate(&self, name: &str) -> Option<&Predicate> {
+        self.predicates.get(name)
+    }
+
+    /// True when things of these types (`None`: the document itself) may stand on the two sides of a relation that
+    /// a pattern states.
+    pub(super) fn allows(
+        &self,
+        (predicate, pattern): (&'static str, &'static str),
+        subject: Option<EntityType>,
+        object: Option<EntityType>,
+    ) -> bool {
+        let fits = |allowed: &[EntityType], it: Option<EntityType>| {
+            allowed.is_empty() || it.is_none_or(|it| allowed.contains(&it))
+        };
+        let relation = self.predicate(predicate).map(|it| (&it.subjects, &it.objects));
+        let words = self.types.get(&(predicate, pattern)).map(|it| (&it.0, &it.1));
+        relation
+            .into_iter()
+            .chain(words)
+            .all(|(subjects, objects)| fits(subjects, subject) && fits(objects, object))
+    }
+}
+
+/// What the cues' own words allow, under their patterns as words and as grammar.
+fn types_of(cues: &[Cue]) -> FxHashMap<(&'static str, &'static str), Types> {
+    let typed = cues.iter().filter(|cue| cue.types != Types::default());
+    let patterns = typed.flat_map(|cue| {
+        let both = [Some(cue.pattern), Frames::pattern_of(cue)];
+        both.into_iter().flatten().map(|it| ((cue.predicate, it), cue.types.clone()))
+    });
+    patterns.collect()
+}
+
+/// `depends_on` and `dependency_of` are keys by themselves, where no row says otherwise.
+fn name_keys(predicates: &BTreeMap<&'static str, Predicate>, cues: &mut Vec<Cue>) {
+    let mut known: FxHashSet<&str> = cues
+        .iter()
+        .filter(|cue| matches!(cue.kind, CueKind::Section | CueKind::List))
+        .map(|cue| cue.words)
+        .collect();
+    for predicate in predicates.values() {
+        let inverse = predicate.inverse.map(|name| (name, true));
+        for (name, is_backward) in [(predicate.name, false)].into_iter().chain(inverse) {
+            let words = intern(&name.replace('_', " "));
+            if known.insert(words) {
+                let place = (CueKind::List, is_backward);
+                cues.push(Cue::new((predicate.name, words), place, NAME_WEIGHT));
+            }
+        }
+    }
+}
+
+/// One static copy of a text, however often it is asked for.
+pub(super) fn intern(text: &str) -> &'static str {
+    static KNOWN: LazyLock<Mutex<FxHashSet<&'static str>>> = LazyLock::new(Mutex::default);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.get(text) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(text.to_string().into_boxed_str());
+    known.insert(kept);
+    kept
+}
+
+#[cfg(test)]
+mod tests;

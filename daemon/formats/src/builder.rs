@@ -1,0 +1,270 @@
+//! The text builder: every format writes its normalized text through it.
+//!
+//! In: pieces of the source text in reading order, with the structure they stand in. Out: normalized text,
+//! map, outline, inline marks and links ([`TextBuilder::finish`]).
+//! Invariants: a block without visible text leaves no trace; blocks never overlap; white space at the ends
+//! of a block is dropped, inside it a run becomes one space (but in code); marks and links stay inside one
+//! block.
+//! Not here: any syntax; blocks and containers (`builder/structure.rs`); marks and links
+//! (`builder/marks.rs`).
+
+mod marks;
+mod structure;
+
+use std::ops::Range;
+
+use super::format::FormatLimits;
+use marks::Mark;
+use model::bytes::has_single_spaces;
+use model::parcel::Parsed;
+use model::parcel::{Block, Inline, Link};
+use model::terms::SpanMap;
+use structure::{CELL_SEPARATOR, Structure};
+
+/// Longest separator that may precede a piece, bytes.
+const SEPARATOR_ROOM: usize = 4;
+
+/// Builds a normalized text from pieces of `source`.
+///
+/// Structure is given by `begin_…`/`end_…` pairs. Text outside any block opens one by itself, of the kind
+/// its container asks for: a list item, a quotation, else a paragraph. Inside a table row every block is
+/// mere text.
+pub(crate) struct TextBuilder<'a> {
+    source: &'a str,
+    max_bytes: usize,
+    is_cut: bool,
+    text: String,
+    map: SpanMap,
+    blocks: Vec<Block>,
+    inlines: Vec<Inline>,
+    links: Vec<Link>,
+    structure: Structure,
+    /// Open marks, outermost first; those from `n_started` on have no visible text in this block yet.
+    marks: Vec<Mark>,
+    n_started: usize,
+    space: Pending,
+    /// Blank stretches of a code block, held back until a line with text follows.
+    held_lines: Vec<Range<usize>>,
+}
+
+/// White space that is shown only if text follows in the same block.
+#[derive(Clone, Copy)]
+enum Pending {
+    None,
+    /// A run of white space that begins at this place of the source.
+    Source(usize),
+    /// A space that stands for markup, such as `<br>`.
+    Inserted,
+}
+
+impl<'a> TextBuilder<'a> {
+    /// A builder over the text given to [`super::format::Format::read`]; all ranges are byte ranges of it.
+    pub(crate) fn new(source: &'a str, limits: &FormatLimits) -> Self {
+        TextBuilder {
+            source,
+            max_bytes: limits.max_output_bytes,
+            is_cut: false,
+            text: String::with_capacity(source.len().min(limits.max_output_bytes)),
+            map: SpanMap::default(),
+            blocks: Vec::new(),
+            inlines: Vec::new(),
+            links: Vec::new(),
+            structure: Structure::default(),
+            marks: Vec::new(),
+            n_started: 0,
+            space: Pending::None,
+            held_lines: Vec::new(),
+        }
+    }
+
+    /// Running text: a source range in which runs of white space (spaces, tabs, line ends) become one
+    /// space.
+    pub(crate) fn flow(&mut self, range: Range<usize>) {
+        let Some(piece) = self.source.get(range.clone()) else { return };
+        let bytes = piece.as_bytes();
+        if has_single_spaces(bytes) {
+            return self.flow_evenly(bytes, range);
+        }
+        let mut at = 0;
+        while at < bytes.len() {
+            let words_end = end_of_words(bytes, at);
+            if words_end > at {
+                self.verbatim(range.start + at..range.start + words_end);
+            }
+            let blank = bytes.iter().skip(words_end).take_while(|byte| byte.is_ascii_whitespace());
+            let n_blank = blank.count();
+            if n_blank > 0 {
+                self.space_at(range.start + words_end);
+            }
+            at = words_end + n_blank;
+        }
+    }
+
+    /// Running text in which every white space is one space: all of it but the ends is taken as it is.
+    fn flow_evenly(&mut self, bytes: &[u8], range: Range<usize>) {
+        let (begins, ends) = (bytes.starts_with(b" "), bytes.ends_with(b" "));
+        if begins {
+            self.space_at(range.start);
+        }
+        let words = range.start + usize::from(begins)..range.end - usize::from(ends);
+        if !words.is_empty() {
+            self.verbatim(words);
+            if ends {
+                self.space_at(range.end - 1);
+            }
+        }
+    }
+
+    /// Text that stands for a source range but differs from it: a decoded entity, a resolved escape. White
+    /// space alone is taken as a space; other white space in `text` is kept as given.
+    pub(crate) fn replaced(&mut self, text: &str, range: Range<usize>) {
+        if text.trim_ascii().is_empty() {
+            if !text.is_empty() {
+                self.space_inserted();
+            }
+        } else {
+            self.write_replaced(text, range);
+        }
+    }
+
+    /// A space at a place of the source where white space stands; shown if text follows in this block.
+    pub(crate) fn space_at(&mut self, source: usize) {
+        if matches!(self.space, Pending::None) {
+            self.space = Pending::Source(source);
+        }
+    }
+
+    /// A space that stands for markup (`<br>`, the end of a block inside a table cell).
+    pub(crate) fn space_inserted(&mut self) {
+        if matches!(self.space, Pending::None) {
+            self.space = Pending::Inserted;
+        }
+    }
+
+    /// Preformatted text of a code block: everything is kept, but blank lines at the ends of the block.
+    pub(crate) fn code(&mut self, range: Range<usize>) {
+        let Some(piece) = self.source.get(range.clone()) else { return };
+        if self.structure.in_row() {
+            return self.flow(range);
+        }
+        if piece.trim_ascii().is_empty() {
+            return self.held_lines.push(range);
+        }
+        // Only whole blank lines go: the indentation of the first line with text is kept.
+        let mut start = range.start;
+        let mut held = std::mem::take(&mut self.held_lines);
+        if self.structure.has_visible_text() {
+            held.iter().for_each(|line| self.verbatim(line.clone()));
+        } else {
+            let n_blank = piece.len() - piece.trim_ascii_start().len();
+            start += piece[..n_blank].rfind('\n').map_or(0, |line_end| line_end + 1);
+        }
+        held.clear();
+        let shown_end = range.start + piece.trim_ascii_end().len();
+        self.verbatim(start..shown_end);
+        if shown_end < range.end {
+            held.push(shown_end..range.end);
+        }
+        self.held_lines = held;
+    }
+
+    /// Preformatted text that stands for a source range but differs from it: decoded entities, expanded
+    /// tabs.
+    pub(crate) fn code_replaced(&mut self, text: &str, range: Range<usize>) {
+        if self.structure.in_row() {
+            return self.replaced(text, range);
+        }
+        let is_blank = text.trim_ascii().is_empty();
+        if is_blank && !self.structure.has_visible_text() {
+            return;
+        }
+        let held = std::mem::take(&mut self.held_lines);
+        if self.structure.has_visible_text() {
+            held.iter().for_each(|line| self.verbatim(line.clone()));
+        }
+        self.write_replaced(text, range);
+    }
+
+    /// Closes what is open and gives the outcome; title and metadata are left to the format.
+    pub(crate) fn finish(mut self) -> Parsed {
+        self.close_block();
+        while !self.marks.is_empty() {
+            self.end_mark();
+        }
+        // Marks are told as they end; readers want them as they begin, the outer one first.
+        self.inlines.sort_by_key(|inline| (inline.span.start(), usize::MAX - inline.span.end()));
+        self.links.sort_by_key(|link| link.span.start());
+        let warnings = if self.is_cut {
+            vec![format!(
+                "text cut at {} bytes; the rest of the document is not indexed",
+                self.max_bytes
+            )]
+        } else {
+            Vec::new()
+        };
+        let TextBuilder { text, map, blocks, inlines, links, .. } = self;
+        Parsed { text, map, blocks, inlines, links, warnings, ..Parsed::default() }
+    }
+
+    /// Writes a source range as it is.
+    fn verbatim(&mut self, range: Range<usize>) {
+        let Some(piece) = self.source.get(range.clone()) else { return };
+        if !piece.is_empty() && self.make_room(piece.len()) {
+            self.start_visible();
+            self.map.push(self.text.len(), piece.len(), range.start, piece.len());
+            self.text.push_str(piece);
+        }
+    }
+
+    fn write_replaced(&mut self, text: &str, range: Range<usize>) {
+        if !text.is_empty() && self.make_room(text.len()) {
+            self.start_visible();
+            self.map.push_replaced((self.text.len(), text.len()), range);
+            self.text.push_str(text);
+        }
+    }
+
+    /// False, and cut from here on, when `n_bytes` more with their separators would pass the limit.
+    fn make_room(&mut self, n_bytes: usize) -> bool {
+        let n_cells = self.structure.n_pending_cells();
+        let needed = self.text.len() + n_bytes + SEPARATOR_ROOM + n_cells * CELL_SEPARATOR.len();
+        self.is_cut = self.is_cut || needed > self.max_bytes;
+        !self.is_cut
+    }
+
+    /// Writes what is due before visible text (separator, cells, space); block and marks begin after it.
+    fn start_visible(&mut self) {
+        let is_new = self.start_block();
+        let n_cells = self.structure.take_pending_cells();
+        (0..n_cells).for_each(|_| self.text.push_str(CELL_SEPARATOR));
+        match std::mem::replace(&mut self.space, Pending::None) {
+            Pending::Source(place) if !is_new && n_cells == 0 => {
+                self.map.push(self.text.len(), 1, place, 1);
+                self.text.push(' ');
+            }
+            Pending::Inserted if !is_new && n_cells == 0 => self.text.push(' '),
+            _ => {}
+        }
+        self.start_marks();
+    }
+}
+
+/// The end of a stretch from `at` that needs no change: words parted by single spaces, without the last
+/// space.
+fn end_of_words(bytes: &[u8], at: usize) -> usize {
+    let mut end = at;
+    while let Some(&byte) = bytes.get(end) {
+        // One comparison for nearly every byte; control characters below the space stay text.
+        if byte <= b' ' && byte.is_ascii_whitespace() {
+            let next_is_word = bytes.get(end + 1).is_some_and(|next| !next.is_ascii_whitespace());
+            if byte != b' ' || end == at || !next_is_word {
+                break;
+            }
+        }
+        end += 1;
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,295 @@
+//! Blocks and the containers they stand in: lists, items, quotations, tables, rows.
+//!
+//! Invariants: every `begin_…` pushes exactly one container, so that pairs stay balanced whatever their
+//! order; inside a table row no block begins or ends but the row.
+
+use super::{Pending, TextBuilder};
+use model::parcel::{Block, BlockKind};
+use model::terms::Span;
+
+/// Between two blocks that belong to no common list or table.
+const BLOCK_SEPARATOR: &str = "\n\n";
+/// Between items of one list (nested ones too) and rows of one table.
+const ITEM_SEPARATOR: &str = "\n";
+/// Between the cells of a row.
+pub(super) const CELL_SEPARATOR: &str = " | ";
+
+/// Where the builder stands in the outline.
+#[derive(Default)]
+pub(super) struct Structure {
+    /// The block that is open; its start is known once it has visible text.
+    open: Option<OpenBlock>,
+    containers: Vec<Container>,
+    /// Headings above the current place, outermost first: level and index among the blocks.
+    sections: Vec<(u8, u32)>,
+    /// The list or table of the last block, which decides the separator.
+    last_group: Group,
+    /// The open table row, if any.
+    row: Option<Row>,
+    n_lists: u32,
+    n_tables: u32,
+}
+
+struct OpenBlock {
+    kind: BlockKind,
+    group: Group,
+    start: Option<usize>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Group {
+    #[default]
+    None,
+    /// By the outermost list, so that nested items stay together.
+    List(u32),
+    Table(u32),
+}
+
+#[derive(Clone, Copy)]
+enum Container {
+    Quote,
+    List(Item),
+    Item(Item),
+    Table(u32),
+    Row { is_inner: bool },
+}
+
+/// For a list: what its next item will be. For an item: what its next block will be.
+#[derive(Clone, Copy)]
+struct Item {
+    list: u32,
+    root: u32,
+    depth: u8,
+    ordinal: Option<u32>,
+}
+
+#[derive(Default)]
+struct Row {
+    n_cells: usize,
+    n_pending: usize,
+}
+
+impl Structure {
+    /// True inside a table row.
+    pub(super) fn in_row(&self) -> bool {
+        self.row.is_some()
+    }
+
+    /// True when the open block has visible text.
+    pub(super) fn has_visible_text(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.start.is_some())
+    }
+
+    /// How many cell separators are due before the next visible text.
+    pub(super) fn n_pending_cells(&self) -> usize {
+        self.row.as_ref().map_or(0, |row| row.n_pending)
+    }
+
+    /// The same, and none are due after.
+    pub(super) fn take_pending_cells(&mut self) -> usize {
+        self.row.as_mut().map_or(0, |row| std::mem::take(&mut row.n_pending))
+    }
+
+    fn new_list(&mut self, ordinal: Option<u32>) -> Item {
+        let list = self.n_lists;
+        self.n_lists += 1;
+        let outer = match self.containers.last() {
+            Some(Container::Item(item) | Container::List(item)) => Some((item.root, item.depth)),
+            _ => None,
+        };
+        let (root, depth) =
+            outer.map_or((list, 0), |(root, depth)| (root, depth.saturating_add(1)));
+        Item { list, root, depth, ordinal }
+    }
+
+    fn new_table(&mut self) -> u32 {
+        self.n_tables += 1;
+        self.n_tables - 1
+    }
+}
+
+impl TextBuilder<'_> {
+    /// A paragraph, or what its container makes of one.
+    pub(crate) fn begin_text(&mut self) {
+        let (kind, group) = match self.structure.containers.last() {
+            Some(Container::Item(item)) => (
+                BlockKind::ListItem { list: item.list, depth: item.depth, ordinal: None },
+                Group::List(item.root),
+            ),
+            Some(Container::Quote) => (BlockKind::Quote, Group::None),
+            _ => (BlockKind::Paragraph, Group::None),
+        };
+        self.begin_block(kind, group);
+    }
+
+    /// A heading of level 1 to 6; in a quotation it is part of the quotation and opens no section.
+    pub(crate) fn begin_heading(&mut self, level: u8) {
+        match self.structure.containers.last() {
+            Some(Container::Quote) => self.begin_text(),
+            _ => self.begin_block(BlockKind::Heading(level.clamp(1, 6)), Group::None),
+        }
+    }
+
+    /// A code block; `language` is the info string's first word, lowercase, or empty.
+    pub(crate) fn begin_code(&mut self, language: &str) {
+        self.begin_block(BlockKind::Code { language: language.to_string() }, Group::None);
+    }
+
+    /// Ends the open block, if any. Inside a table row it only parts words.
+    pub(crate) fn end_block(&mut self) {
+        if self.structure.in_row() {
+            self.space_inserted();
+        } else {
+            self.close_block();
+        }
+    }
+
+    /// A quotation or callout: text inside is [`BlockKind::Quote`].
+    pub(crate) fn begin_quote(&mut self) {
+        self.end_block();
+        self.structure.containers.push(Container::Quote);
+    }
+
+    /// Ends the innermost quotation.
+    pub(crate) fn end_quote(&mut self) {
+        self.end_container();
+    }
+
+    /// A list; `first` is the number of the first item of an ordered one.
+    pub(crate) fn begin_list(&mut self, first: Option<u32>) {
+        self.end_block();
+        let list = self.structure.new_list(first);
+        self.structure.containers.push(Container::List(list));
+    }
+
+    /// Ends the innermost list.
+    pub(crate) fn end_list(&mut self) {
+        self.end_container();
+    }
+
+    /// An item of the innermost list; outside a list it makes one for itself.
+    pub(crate) fn begin_item(&mut self) {
+        self.end_block();
+        let item = match self.structure.containers.last_mut() {
+            Some(Container::List(list)) => {
+                let item = *list;
+                list.ordinal = list.ordinal.map(|n| n.saturating_add(1));
+                item
+            }
+            _ => self.structure.new_list(None),
+        };
+        self.structure.containers.push(Container::Item(item));
+    }
+
+    /// Ends the innermost item.
+    pub(crate) fn end_item(&mut self) {
+        self.end_container();
+    }
+
+    /// A table; one inside a row of another is read as text of that row.
+    pub(crate) fn begin_table(&mut self) {
+        self.end_block();
+        let table = self.structure.new_table();
+        self.structure.containers.push(Container::Table(table));
+    }
+
+    /// Ends the innermost table.
+    pub(crate) fn end_table(&mut self) {
+        self.end_container();
+    }
+
+    /// A row of the innermost table; a row without any text is dropped.
+    pub(crate) fn begin_row(&mut self, is_header: bool) {
+        self.end_block();
+        let is_inner = self.structure.in_row();
+        if !is_inner {
+            let table = match self.structure.containers.last() {
+                Some(Container::Table(table)) => *table,
+                _ => self.structure.new_table(),
+            };
+            self.begin_block(BlockKind::TableRow { table, is_header }, Group::Table(table));
+            self.structure.row = Some(Row::default());
+        }
+        self.structure.containers.push(Container::Row { is_inner });
+    }
+
+    /// A cell of the innermost row. Cells have no end: the next one, or the row's end, ends them.
+    pub(crate) fn begin_cell(&mut self) {
+        self.space_inserted();
+        let is_inner =
+            !matches!(self.structure.containers.last(), Some(Container::Row { is_inner: false }));
+        if let Some(row) = self.structure.row.as_mut().filter(|_| !is_inner) {
+            row.n_pending += usize::from(row.n_cells > 0);
+            row.n_cells += 1;
+        }
+    }
+
+    /// Ends the innermost row.
+    pub(crate) fn end_row(&mut self) {
+        if let Some(Container::Row { is_inner: false }) = self.structure.containers.last() {
+            let n_cells = self.structure.take_pending_cells();
+            if self.structure.has_visible_text() && self.make_room(n_cells * CELL_SEPARATOR.len()) {
+                // Empty cells at the end count too: a reader may go by the column.
+                (0..n_cells).for_each(|_| self.text.push_str(CELL_SEPARATOR));
+            }
+            self.structure.row = None;
+        }
+        self.end_container();
+    }
+
+    fn end_container(&mut self) {
+        self.end_block();
+        self.structure.containers.pop();
+    }
+
+    fn begin_block(&mut self, kind: BlockKind, group: Group) {
+        self.end_block();
+        if !self.structure.in_row() {
+            self.structure.open = Some(OpenBlock { kind, group, start: None });
+        }
+    }
+
+    /// Makes sure that a block is open and has its place; true when its first visible text follows now.
+    pub(super) fn start_block(&mut self) -> bool {
+        if self.structure.open.is_none() {
+            // Opening one drops pending white space, which stood before the block anyway.
+            self.begin_text();
+        }
+        let Structure { open, containers, last_group, .. } = &mut self.structure;
+        let Some(open) = open.as_mut().filter(|open| open.start.is_none()) else { return false };
+        if !self.text.is_empty() {
+            let is_sibling = open.group != Group::None && open.group == *last_group;
+            self.text.push_str(if is_sibling { ITEM_SEPARATOR } else { BLOCK_SEPARATOR });
+        }
+        open.start = Some(self.text.len());
+        if let (BlockKind::ListItem { ordinal, .. }, Some(Container::Item(item))) =
+            (&mut open.kind, containers.last_mut())
+        {
+            // The number belongs to the item's first block; what follows in the same item has none.
+            *ordinal = item.ordinal.take();
+        }
+        true
+    }
+
+    /// Closes the open block and records it if it has text.
+    pub(super) fn close_block(&mut self) {
+        self.space = Pending::None;
+        self.held_lines.clear();
+        let Some(OpenBlock { kind, group, start: Some(start) }) = self.structure.open.take() else {
+            return;
+        };
+        self.end_marks_in_block();
+        let sections = &mut self.structure.sections;
+        if let BlockKind::Heading(level) = kind {
+            while sections.last().is_some_and(|(above, _)| *above >= level) {
+                sections.pop();
+            }
+        }
+        let section = sections.last().map(|(_, heading)| *heading);
+        if let BlockKind::Heading(level) = kind {
+            sections.push((level, self.blocks.len() as u32));
+        }
+        self.blocks.push(Block { kind, span: Span::new(start, self.text.len()), section });
+        self.structure.last_group = group;
+    }
+}

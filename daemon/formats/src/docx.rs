@@ -1,0 +1,159 @@
+//! DOCX: documents of Word and of programs that write its format (OOXML, transitional and strict).
+//!
+//! In: the bytes of a file. Out: headings, paragraphs, lists, tables, code and notes of its body, with links and
+//! metadata; no pages, since they are only known to who lays the text out.
+//! ```text
+//! bytes ► package (zip) ► xml (tokens) ► body (model) ► write (blocks) ► meta (title, author, dates)
+//!                                 └► styles, numbering ──┘
+//! ```
+//! Invariants: linear time and bounded memory for any input, whatever sizes it states; no recursion; a part that
+//! breaks off is read up to there, with a warning.
+//! Not here: redaction and spans of the extracted text (`redact.rs`), the old binary format.
+
+mod body;
+mod field;
+mod math;
+mod meta;
+mod model;
+mod numbering;
+mod package;
+mod picture;
+mod properties;
+mod rows;
+mod story;
+mod styles;
+mod symbol;
+mod table;
+mod write;
+mod xml;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use self::body::{Body, Means};
+use self::numbering::Numbering;
+use self::package::{Package, Relationship};
+use self::styles::Styles;
+use super::format::{Format, FormatLimits};
+use ::model::parcel::Parsed;
+use ::model::terms::SpanMap;
+
+/// Unpacked bytes that any document may have.
+const BASE_BUDGET_BYTES: usize = 32 << 20;
+/// Unpacked bytes for each byte of text that may be written: XML of Word is ten times its text, and more.
+const BUDGET_PER_TEXT_BYTE: usize = 16;
+/// Pieces of structure that any document may have.
+const BASE_NODES: usize = 100_000;
+/// Bytes of text for each further piece of structure.
+const TEXT_BYTES_PER_NODE: usize = 4;
+
+/// Reads Word documents.
+pub(crate) struct Docx;
+
+impl Format<[u8]> for Docx {
+    /// `doc` is claimed so that who lists it is told what to do.
+    fn extensions(&self) -> &'static [&'static str] {
+        &["docx", "docm", "dotx", "dotm", "doc"]
+    }
+
+    fn takes_title_from_heading(&self) -> bool {
+        true
+    }
+
+    fn read(&self, source: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
+        let budget = limits.max_output_bytes.saturating_mul(BUDGET_PER_TEXT_BYTE);
+        let package = Package::open(source, budget.saturating_add(BASE_BUDGET_BYTES))?;
+        let top = package.relationships("")?;
+        let main = target_of(&top, "officeDocument").unwrap_or("word/document.xml");
+        let text = package.part(main)?.ok_or_else(|| missing(main))?;
+        if main.starts_with("xl/") || main.starts_with("ppt/") {
+            return Err("a workbook or presentation under the name of a Word document".to_string());
+        }
+        let parts = Parts::read(&package, main)?;
+        let mut parsed = parts.body(&text, &package, limits)?;
+        if let Some(core) = target_of(&top, "core-properties")
+            && let Some(text) = package.part(core)?
+        {
+            meta::read(&text, &mut parsed);
+        }
+        parsed.map = SpanMap::identity(parsed.text.len(), 0);
+        Ok(parsed)
+    }
+}
+
+fn missing(main: &str) -> String {
+    format!("not a Word document: the container has no part `{main}`")
+}
+
+/// The first target of a kind, by name so that the choice does not depend on the order of a table.
+fn target_of<'a>(all: &'a HashMap<String, Relationship>, kind: &str) -> Option<&'a str> {
+    let targets = all.values().filter(|to| to.kind == kind && !to.is_external);
+    targets.map(|to| to.target.as_str()).min()
+}
+
+/// What the body is read with.
+struct Parts {
+    relationships: HashMap<String, Relationship>,
+    styles: Styles,
+    numbering: Numbering,
+}
+
+impl Parts {
+    fn read(package: &Package<'_>, main: &str) -> Result<Self, String> {
+        let relationships = package.relationships(main)?;
+        let part =
+            |kind| target_of(&relationships, kind).map_or(Ok(None), |name| package.part(name));
+        let styles = part("styles")?.map_or_else(Styles::default, |text| Styles::read(&text));
+        let numbering =
+            part("numbering")?.map_or_else(Numbering::default, |text| Numbering::read(&text));
+        Ok(Parts { relationships, styles, numbering })
+    }
+
+    fn body(
+        &self,
+        text: &str,
+        package: &Package<'_>,
+        limits: &FormatLimits,
+    ) -> Result<Parsed, String> {
+        let mut notes = Vec::new();
+        for kind in ["footnotes", "endnotes"] {
+            let Some(name) = target_of(&self.relationships, kind) else { continue };
+            if let Some(text) = package.part(name)? {
+                notes.push((text, package.relationships(name)?));
+            }
+        }
+        let mut body = Body::new(Means {
+            styles: &self.styles,
+            numbering: &self.numbering,
+            relationships: &self.relationships,
+            package,
+            max_text_bytes: limits.max_output_bytes,
+            max_nodes: BASE_NODES + limits.max_output_bytes / TEXT_BYTES_PER_NODE,
+        });
+        let mut n_broken = 0;
+        for (text, relationships) in &notes {
+            body.read(text, relationships);
+            n_broken += usize::from(body.take_broken().is_some());
+        }
+        body.read(text, &self.relationships);
+        let broken_at = body.take_broken();
+        let is_cut = body.is_cut;
+        let mut parsed = write::write(&body.content, &self.numbering, limits);
+        if let Some(at) = broken_at {
+            parsed
+                .warnings
+                .push(format!("the XML breaks at byte {at}; what follows is not indexed"));
+        }
+        if n_broken > 0 {
+            parsed.warnings.push("the notes are damaged; some may be missing".to_string());
+        }
+        if is_cut && parsed.warnings.is_empty() {
+            parsed
+                .warnings
+                .push("too much structure; the rest of the document is not indexed".to_string());
+        }
+        Ok(parsed)
+    }
+}

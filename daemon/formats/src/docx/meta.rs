@@ -1,0 +1,75 @@
+//! Meta: what a document's properties say of it.
+//!
+//! In: `docProps/core.xml`. Out: title, author, dates, language, keywords.
+//! Decision: a title of the properties counts only if no paragraph looks like one, and not if a program made it
+//! up (`Microsoft Word - report.doc`).
+//! Not here: the dates of the file.
+
+use serde_json::Value;
+
+use super::xml::{Token, Xml};
+use model::parcel::Parsed;
+use notes::parse::add_tag;
+
+/// Longest value taken, bytes.
+const MAX_VALUE_BYTES: usize = 1_000;
+/// Titles that programs and templates leave behind, lowercase.
+const EMPTY_TITLES: &[&str] = &[
+    "untitled",
+    "word document",
+    "document",
+    "title",
+    "powerpoint presentation",
+    "untitled document",
+];
+
+/// Adds what the properties say.
+pub(super) fn read(text: &str, parsed: &mut Parsed) {
+    let mut xml = Xml::new(text);
+    let mut open: Option<String> = None;
+    let mut value = String::new();
+    while let Some(token) = xml.next() {
+        match token {
+            Token::Open(tag) => {
+                open = Some(tag.local().to_string());
+                value.clear();
+            }
+            Token::Text(text) if value.len() + text.len() <= MAX_VALUE_BYTES => {
+                value.push_str(&text)
+            }
+            Token::Text(_) => {}
+            Token::Close => {
+                if let Some(name) = open.take() {
+                    take(&name, value.trim(), parsed);
+                }
+            }
+        }
+    }
+}
+
+fn take(name: &str, value: &str, parsed: &mut Parsed) {
+    if value.is_empty() {
+        return;
+    }
+    let meta = &mut parsed.meta;
+    let text = || Some(value.to_string());
+    match name {
+        "title" if parsed.title.is_none() && is_stated(value) => parsed.title = text(),
+        "creator" => meta.author = text(),
+        "created" => meta.date = text(),
+        "language" => meta.language = text(),
+        "modified" | "subject" | "description" | "category" => {
+            meta.extra.insert(name.to_string(), Value::from(value));
+        }
+        "keywords" => {
+            let words = value.split([',', ';']).map(str::trim).filter(|word| !word.is_empty());
+            words.for_each(|word| add_tag(&mut meta.tags, word));
+        }
+        _ => {}
+    }
+}
+
+fn is_stated(title: &str) -> bool {
+    let title = title.to_lowercase();
+    !EMPTY_TITLES.contains(&title.as_str()) && !title.starts_with("microsoft word")
+}

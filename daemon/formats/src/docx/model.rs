@@ -1,0 +1,126 @@
+//! Model: what the body of a document comes to, before it is written.
+//!
+//! Invariant: text stands once, in [`Content::text`]; everything else points to it.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::target::Target;
+
+/// Everything that was read from the parts with text.
+#[derive(Default)]
+pub(super) struct Content {
+    /// All the text, in the order in which it was met; tabs are `\t`, breaks `\n`.
+    pub(super) text: String,
+    /// The body.
+    pub(super) body: Vec<Node>,
+    /// Footnotes and endnotes by their place in the parts.
+    pub(super) notes: HashMap<NoteId, Vec<Node>>,
+    /// Where the links of the pieces lead.
+    pub(super) targets: Vec<Option<Target>>,
+}
+
+/// A note's kind and number, as the document writes it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct NoteId {
+    pub(super) is_endnote: bool,
+    pub(super) number: i32,
+}
+
+/// One piece of the body, in reading order.
+pub(super) enum Node {
+    Paragraph(Paragraph),
+    TableStart(TableShape),
+    TableEnd,
+    RowStart(RowShape),
+    RowEnd,
+    CellStart(CellShape),
+    CellEnd,
+}
+
+/// What a table is, known at its end.
+#[derive(Clone, Copy, Default)]
+pub(super) struct TableShape {
+    /// True when its first row is meant to be looked at as a header.
+    pub(super) has_header: bool,
+    /// True for boxes and columns: text that is no data, only laid out.
+    pub(super) is_layout: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct RowShape {
+    pub(super) is_header: bool,
+    /// Deleted by a tracked change.
+    pub(super) is_deleted: bool,
+    /// Columns left out at its beginning.
+    pub(super) n_skipped: u32,
+    /// How many cells it has, known at its end.
+    pub(super) n_cells: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct CellShape {
+    /// Columns it covers; 0 is 1.
+    pub(super) n_columns: u32,
+    /// How it is merged with the cell above it.
+    pub(super) merge: Merge,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Merge {
+    #[default]
+    None,
+    Restart,
+    Continue,
+}
+
+/// One paragraph.
+#[derive(Default)]
+pub(super) struct Paragraph {
+    pub(super) pieces: Vec<Piece>,
+    pub(super) kind: ParagraphKind,
+    /// The list it belongs to.
+    pub(super) numbering: Option<Numbered>,
+    /// Where the line end after it stands in the text.
+    pub(super) line_end: usize,
+}
+
+/// What a paragraph's style makes of it.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) enum ParagraphKind {
+    #[default]
+    Text,
+    Title,
+    /// Level 1 to 9.
+    Heading(u8),
+    Code,
+    Quote,
+    /// Goes on with the item above it.
+    ItemText,
+}
+
+/// A paragraph's place in a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Numbered {
+    pub(super) list: u32,
+    pub(super) level: u8,
+}
+
+/// A piece of a paragraph.
+pub(super) enum Piece {
+    Text {
+        range: Range<usize>,
+        marks: Marks,
+    },
+    /// A link begins; index into [`Content::targets`].
+    LinkStart(usize),
+    LinkEnd,
+    Note(NoteId),
+}
+
+/// How a run looks.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Marks {
+    pub(super) is_bold: bool,
+    pub(super) is_code: bool,
+}

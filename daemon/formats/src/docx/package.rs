@@ -1,0 +1,207 @@
+//! Package: the zip container of an Office document, its parts and their relationships.
+//!
+//! In: the bytes of a file. Out: parts as text, by name; relationships by id.
+//! Invariants: nothing that a file says of its own size is believed: every part is inflated through a counter,
+//! all of them together up to one budget; names are compared without case; linear time.
+//! Not here: what the parts mean.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::io::Read;
+
+use encoding_rs::{UTF_8, UTF_16BE, UTF_16LE};
+use memchr::memmem;
+use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
+
+use super::xml::{Token, Xml};
+
+/// Most entries of a container that are looked at; Word writes some dozens, and one for each picture.
+const MAX_ENTRIES: usize = 20_000;
+/// Longest name of a part, bytes.
+const MAX_NAME_BYTES: usize = 300;
+/// Most relationships of one part that are kept: links of a very long document.
+const MAX_RELATIONSHIPS: usize = 100_000;
+/// What OLE containers begin with: the old binary formats, and encrypted documents of any format.
+pub(super) const OLE_MAGIC: &[u8] = &[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
+
+/// An opened container.
+pub(super) struct Package<'a> {
+    archive: ZipSliceArchive<&'a [u8]>,
+    entries: HashMap<String, Entry>,
+    /// Bytes that may still be inflated.
+    budget: Cell<usize>,
+}
+
+struct Entry {
+    place: ZipArchiveEntryWayfinder,
+    method: CompressionMethod,
+    is_encrypted: bool,
+}
+
+/// Where a part points to, by the relationship's id.
+pub(super) struct Relationship {
+    /// The last segment of its type, such as `styles` or `hyperlink`; the same in both dialects.
+    pub(super) kind: String,
+    /// A part's name, or any address if it is external.
+    pub(super) target: String,
+    /// True when the target lies outside the document.
+    pub(super) is_external: bool,
+}
+
+impl<'a> Package<'a> {
+    /// Opens a container of which at most `budget` bytes will be inflated.
+    pub(super) fn open(bytes: &'a [u8], budget: usize) -> Result<Self, String> {
+        if bytes.starts_with(OLE_MAGIC) {
+            return Err(ole_reason(bytes));
+        }
+        let archive = ZipArchive::from_slice(bytes).map_err(|_| not_word(bytes))?;
+        let mut entries = HashMap::new();
+        let mut listed = archive.entries();
+        let mut n_entries = 0;
+        while let Ok(Some(entry)) = listed.next_entry() {
+            n_entries += 1;
+            if n_entries > MAX_ENTRIES {
+                return Err(format!("a container of more than {MAX_ENTRIES} parts is no document"));
+            }
+            let path = entry.file_path();
+            let Some(name) = std::str::from_utf8(path.as_ref()).ok().and_then(part_name) else {
+                continue;
+            };
+            if name.ends_with(".xml") || name.ends_with(".rels") {
+                let is_encrypted = entry.flags().is_encrypted();
+                let (place, method) = (entry.wayfinder(), entry.compression_method());
+                entries.entry(name).or_insert(Entry { place, method, is_encrypted });
+            }
+        }
+        Ok(Package { archive, entries, budget: Cell::new(budget) })
+    }
+
+    /// The text of a part, by its name without leading `/`; `None` when there is no such part.
+    pub(super) fn part(&self, name: &str) -> Result<Option<String>, String> {
+        let Some(entry) = self.entries.get(&name.to_ascii_lowercase()) else { return Ok(None) };
+        if entry.is_encrypted {
+            return Err(encrypted());
+        }
+        let place = self.archive.get_entry(entry.place).map_err(|why| broken(name, &why))?;
+        let data = place.data();
+        let budget = self.budget.get();
+        let mut bytes = Vec::with_capacity(data.len().saturating_mul(4).min(budget).min(1 << 24));
+        // One byte more than is allowed shows that there is too much.
+        let limit = budget as u64 + 1;
+        let outcome = match entry.method {
+            CompressionMethod::STORE => data.take(limit).read_to_end(&mut bytes),
+            CompressionMethod::DEFLATE => {
+                flate2::bufread::DeflateDecoder::new(data).take(limit).read_to_end(&mut bytes)
+            }
+            _ => return Err(format!("part `{name}` is packed in a way that is not read")),
+        };
+        if bytes.len() > budget {
+            return Err(format!(
+                "part `{name}` unpacks to more than {budget} bytes; hint: it is a bomb or not for reading"
+            ));
+        }
+        // What was unpacked before the damage is XML that breaks off: its reader says so.
+        if let Err(why) = outcome
+            && bytes.is_empty()
+        {
+            return Err(broken(name, &why));
+        }
+        self.budget.set(budget - bytes.len());
+        Ok(Some(decoded(bytes)))
+    }
+
+    /// The relationships of a part (the package's own for an empty name), by id.
+    pub(super) fn relationships(
+        &self,
+        part: &str,
+    ) -> Result<HashMap<String, Relationship>, String> {
+        let (folder, file) = part.rsplit_once('/').unwrap_or(("", part));
+        let slash = if folder.is_empty() { "" } else { "/" };
+        let mut found = HashMap::new();
+        let Some(text) = self.part(&format!("{folder}{slash}_rels/{file}.rels"))? else {
+            return Ok(found);
+        };
+        let mut xml = Xml::new(&text);
+        while let Some(token) = xml.next() {
+            let Token::Open(tag) = token else { continue };
+            if tag.local() != "Relationship" || found.len() >= MAX_RELATIONSHIPS {
+                continue;
+            }
+            let (Some(id), Some(target)) = (tag.attr("Id"), tag.attr("Target")) else { continue };
+            let is_external = tag.attr("TargetMode").is_some_and(|mode| &*mode == "External");
+            let kind = tag.attr("Type").unwrap_or_default();
+            let kind = kind.rsplit('/').next().unwrap_or("").to_string();
+            let target = if is_external { target.into_owned() } else { joined(folder, &target) };
+            found.insert(id.into_owned(), Relationship { kind, target, is_external });
+        }
+        Ok(found)
+    }
+}
+
+/// A part's name as it is compared; `None` for one that no document needs.
+fn part_name(raw: &str) -> Option<String> {
+    let name = raw.trim_start_matches(['/', '\\']);
+    (name.len() <= MAX_NAME_BYTES).then(|| name.replace('\\', "/").to_ascii_lowercase())
+}
+
+/// The part that a target names, seen from a folder.
+fn joined(folder: &str, target: &str) -> String {
+    let base = if target.starts_with('/') { "" } else { folder };
+    crate::target::joined(base, target)
+}
+
+/// Parts are UTF-8 as a rule; UTF-16 is allowed, and what is neither is read as far as it goes.
+fn decoded(bytes: Vec<u8>) -> String {
+    let encoding = match bytes.as_slice() {
+        [0xff, 0xfe, ..] | [b'<', 0, ..] => UTF_16LE,
+        [0xfe, 0xff, ..] | [0, b'<', ..] => UTF_16BE,
+        _ => UTF_8,
+    };
+    if encoding != UTF_8 || bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
+        return encoding.decode(&bytes).0.into_owned();
+    }
+    String::from_utf8(bytes)
+        .unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned())
+}
+
+fn broken(name: &str, why: &dyn std::fmt::Display) -> String {
+    format!("part `{name}` is damaged: {why}")
+}
+
+fn encrypted() -> String {
+    "encrypted: the document is protected by a password; hint: save a copy without one".to_string()
+}
+
+/// What an OLE container holds, by the names of its streams.
+fn ole_reason(bytes: &[u8]) -> String {
+    let holds = |name: &str| {
+        let utf16: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        memmem::find(bytes, &utf16).is_some()
+    };
+    if holds("EncryptedPackage") || holds("EncryptionInfo") {
+        return encrypted();
+    }
+    if holds("WordDocument") {
+        return "an old Word document (.doc) is not read; hint: save it as .docx".to_string();
+    }
+    "an old binary Office file is not read; hint: save it as .docx".to_string()
+}
+
+/// What a file that is no container seems to be.
+fn not_word(bytes: &[u8]) -> String {
+    let head = bytes.get(..bytes.len().min(512)).unwrap_or(bytes).trim_ascii_start();
+    let is = |start: &[u8]| head.get(..start.len()).is_some_and(|h| h.eq_ignore_ascii_case(start));
+    match () {
+        () if bytes.is_empty() => "an empty file is no Word document".to_string(),
+        () if is(b"{\\rtf") => {
+            "RTF under the name of a Word document; hint: save it as .docx".to_string()
+        }
+        () if is(b"<!doctype html") || is(b"<html") => {
+            "HTML under the name of a Word document; hint: rename it to .html".to_string()
+        }
+        () if is(b"PK") => {
+            "a damaged container: its end is missing or its list is broken".to_string()
+        }
+        () => "not a Word document: it is no zip container".to_string(),
+    }
+}

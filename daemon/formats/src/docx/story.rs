@@ -1,0 +1,275 @@
+//! Story: paragraphs, links, text boxes and notes, as they begin and end in the body.
+//!
+//! Invariants: what begins a paragraph ends it; a link that spans paragraphs ends with each of them; what hangs on
+//! a paragraph follows it.
+
+use super::body::{Body, Frame, OpenParagraph};
+use super::field::{FieldStep, Fields, link_target};
+use super::model::{Marks, Node, NoteId, Numbered, Paragraph, ParagraphKind, Piece};
+use super::styles::Style;
+use super::xml::Tag;
+use crate::target::Target;
+
+/// Deepest nesting of paragraphs, which is by text boxes; Word allows one in none.
+const MAX_PARAGRAPHS: usize = 16;
+/// Longest description of a picture, bytes; longer ones are written for machines.
+const MAX_ALT_BYTES: usize = 500;
+/// What Word adds to descriptions that it made up.
+const GENERATED_ALT: &str = "escription automatically generated";
+
+impl Body<'_> {
+    /// Adds a node; false once there are too many.
+    pub(super) fn push_node(&mut self, node: Node) -> bool {
+        if let Some(nodes) = self.sinks.last_mut() {
+            nodes.push(node);
+        }
+        self.count_node()
+    }
+
+    fn count_node(&mut self) -> bool {
+        self.n_nodes += 1;
+        self.is_cut |= self.n_nodes > self.means.max_nodes;
+        !self.is_cut
+    }
+
+    pub(super) fn push_piece(&mut self, piece: Piece) {
+        if let Some(paragraph) = self.paragraphs.last_mut() {
+            paragraph.pieces.push(piece);
+            self.count_node();
+        }
+    }
+
+    pub(super) fn begin_paragraph(&mut self) -> Frame {
+        if self.paragraphs.len() >= MAX_PARAGRAPHS {
+            return Frame::Plain;
+        }
+        let pieces = std::mem::take(&mut self.carried);
+        self.paragraphs.push(OpenParagraph { pieces, ..OpenParagraph::default() });
+        Frame::Paragraph
+    }
+
+    pub(super) fn end_paragraph(&mut self) {
+        let Some(mut open) = self.paragraphs.pop() else { return };
+        if self.paragraphs.is_empty() {
+            self.fields.end_paragraph();
+        }
+        let mut floats = std::mem::take(&mut open.floats);
+        if open.is_mark_deleted {
+            // The paragraph goes on in the next one, whose properties win.
+            self.carried = open.pieces;
+        } else {
+            self.keep_paragraph(open);
+        }
+        if let Some(nodes) = self.sinks.last_mut() {
+            nodes.append(&mut floats);
+        }
+    }
+
+    fn keep_paragraph(&mut self, open: OpenParagraph) {
+        let styles = self.means.styles;
+        let named = open.style.as_deref().and_then(|id| styles.get(id));
+        if named.is_some_and(|style| style.is_contents) {
+            return;
+        }
+        let kind = kind_of(&open.own, named);
+        if matches!(kind, ParagraphKind::Heading(_) | ParagraphKind::Title) {
+            self.note_heading();
+        }
+        let numbering = self.numbering_of(&open, named);
+        let line_end = self.content.text.len();
+        if open.pieces.is_empty() && kind != ParagraphKind::Code && numbering.is_none() {
+            return;
+        }
+        self.content.text.push('\n');
+        self.push_node(Node::Paragraph(Paragraph {
+            pieces: open.pieces,
+            kind,
+            numbering,
+            line_end,
+        }));
+    }
+
+    /// The list that a paragraph stands in, by itself or by its style.
+    fn numbering_of(&self, open: &OpenParagraph, named: Option<&Style>) -> Option<Numbered> {
+        let list = open.own.list.or(named.and_then(|style| style.list)).filter(|list| *list > 0)?;
+        let by_style = || {
+            let id = open.style.as_deref()?;
+            self.means.numbering.level_of_style(list, id)
+        };
+        let level = open.own.list_level.or_else(by_style);
+        let level = level.or(named.and_then(|style| style.list_level)).unwrap_or(0);
+        Some(Numbered { list, level })
+    }
+
+    /// Pieces that wait for a next paragraph become one of their own.
+    pub(super) fn flush_carried(&mut self) {
+        if self.carried.is_empty() {
+            return;
+        }
+        let pieces = std::mem::take(&mut self.carried);
+        let line_end = self.content.text.len();
+        self.content.text.push('\n');
+        self.push_node(Node::Paragraph(Paragraph { pieces, line_end, ..Paragraph::default() }));
+    }
+
+    /// Adds text that an element stands for.
+    pub(super) fn insert(&mut self, text: &str) -> Option<Frame> {
+        self.insert_text(text);
+        None
+    }
+
+    /// Adds text to the run that is open.
+    pub(super) fn insert_text(&mut self, text: &str) {
+        let styles = self.means.styles;
+        let Some(paragraph) = self.paragraphs.last() else { return };
+        if text.is_empty() || self.fields.is_instruction() {
+            return;
+        }
+        let run_style = paragraph.run_style.as_deref().and_then(|id| styles.get(id));
+        let of_run = |get: fn(&Style) -> Option<bool>| {
+            get(&paragraph.run).or_else(|| run_style.and_then(get))
+        };
+        if of_run(|style| style.is_hidden) == Some(true) {
+            return;
+        }
+        let of_paragraph = || {
+            let style = paragraph.style.as_deref().and_then(|id| styles.get(id));
+            style.and_then(|style| style.is_monospaced)
+        };
+        let is_code = of_run(|style| style.is_monospaced).or_else(of_paragraph) == Some(true)
+            || run_style.is_some_and(|style| style.is_code_span);
+        let is_bold = of_run(|style| style.is_bold) == Some(true);
+        let start = self.content.text.len();
+        self.content.text.push_str(text);
+        self.push_range(start, Marks { is_bold, is_code });
+    }
+
+    /// Adds what was written from a place on.
+    fn push_range(&mut self, start: usize, marks: Marks) {
+        let end = self.content.text.len();
+        let Some(paragraph) = self.paragraphs.last_mut() else { return };
+        match paragraph.pieces.last_mut() {
+            Some(Piece::Text { range, marks: before })
+                if *before == marks && range.end == start =>
+            {
+                range.end = end;
+            }
+            _ => self.push_piece(Piece::Text { range: start..end, marks }),
+        }
+    }
+
+    pub(super) fn begin_math(&mut self) {
+        if self.math_end == Some(self.content.text.len()) {
+            // Two equations side by side are two.
+            self.insert_text(" ");
+        }
+        self.math_start = Some(self.content.text.len());
+    }
+
+    pub(super) fn end_math(&mut self) {
+        let Some(start) = self.math_start.take() else { return };
+        self.math.end();
+        self.math_end = Some(self.content.text.len());
+        if self.content.text.len() > start {
+            self.push_range(start, Marks::default());
+        }
+    }
+
+    pub(super) fn begin_link(&mut self, target: Option<Target>) {
+        let index = self.content.targets.len();
+        self.content.targets.push(target);
+        self.push_piece(Piece::LinkStart(index));
+    }
+
+    pub(super) fn field_mark(&mut self, kind: &str) {
+        match self.fields.mark(kind) {
+            FieldStep::BeginLink(target) => self.begin_link(target),
+            FieldStep::EndLink => self.push_piece(Piece::LinkEnd),
+            FieldStep::Nothing => {}
+        }
+    }
+
+    /// Where a `w:hyperlink` leads: by relationship, with a place in the target.
+    pub(super) fn link_target(&self, tag: &Tag<'_>) -> Option<Target> {
+        let id = tag.attr("id")?;
+        let relationship = self.means.relationships.get(&*id).filter(|to| to.is_external)?;
+        match tag.attr("anchor") {
+            Some(place) if !relationship.target.contains('#') => {
+                link_target(&format!("{}#{place}", relationship.target))
+            }
+            _ => link_target(&relationship.target),
+        }
+    }
+
+    pub(super) fn simple_field(&mut self, tag: &Tag<'_>) -> Frame {
+        self.begin_link(Fields::target(&tag.attr("instr").unwrap_or_default()));
+        Frame::Link
+    }
+
+    /// A text box: what it holds follows the paragraph that it hangs on.
+    pub(super) fn begin_box(&mut self) -> Option<Frame> {
+        if self.sinks.len() > MAX_PARAGRAPHS {
+            return Some(Frame::Plain);
+        }
+        self.sinks.push(Vec::new());
+        Some(Frame::TextBox)
+    }
+
+    pub(super) fn end_box(&mut self) {
+        self.flush_carried();
+        let Some(mut nodes) = self.sinks.pop() else { return };
+        match (self.paragraphs.last_mut(), self.sinks.last_mut()) {
+            (Some(paragraph), _) => paragraph.floats.append(&mut nodes),
+            (None, Some(outer)) => outer.append(&mut nodes),
+            (None, None) => self.content.body.append(&mut nodes),
+        }
+    }
+
+    /// A note; those that only draw the line above the notes are none.
+    pub(super) fn begin_note(&mut self, tag: &Tag<'_>) -> Option<Frame> {
+        let is_drawn = tag.attr("type").is_some_and(|kind| &*kind != "normal");
+        let number = tag.attr("id")?.trim().parse().ok()?;
+        if is_drawn || self.note.is_some() {
+            return None;
+        }
+        self.note = Some(NoteId { is_endnote: tag.local() == "endnote", number });
+        self.sinks.push(Vec::new());
+        Some(Frame::Note)
+    }
+
+    pub(super) fn end_note(&mut self) {
+        self.flush_carried();
+        if let (Some(id), Some(nodes)) = (self.note.take(), self.sinks.pop()) {
+            self.content.notes.entry(id).or_insert(nodes);
+        }
+    }
+
+    /// What a picture shows, where a person wrote it.
+    pub(super) fn alternative_text(&mut self, tag: &Tag<'_>) {
+        let Some(text) = tag.attr("descr") else { return };
+        let is_worth = text.len() <= MAX_ALT_BYTES
+            && !text.contains(GENERATED_ALT)
+            && text.split_whitespace().count() > 2;
+        if is_worth {
+            self.insert_text(" ");
+            self.insert_text(&text);
+            self.insert_text(" ");
+        }
+    }
+}
+
+/// What a paragraph is, by what it says itself and by its style.
+fn kind_of(own: &Style, named: Option<&Style>) -> ParagraphKind {
+    let by_name = named.and_then(|style| style.kind);
+    let outline = own.outline_level.or(named.and_then(|style| style.outline_level));
+    match (by_name, outline) {
+        (Some(kind @ (ParagraphKind::Title | ParagraphKind::Code)), _) => kind,
+        (_, Some(level)) if level < 9 => ParagraphKind::Heading(level + 1),
+        // Body text by its own word, whatever its style.
+        (Some(ParagraphKind::Heading(_)), Some(_)) if own.outline_level.is_some() => {
+            ParagraphKind::Text
+        }
+        (Some(kind), _) => kind,
+        (None, _) => ParagraphKind::Text,
+    }
+}

@@ -1,0 +1,326 @@
+//! Write: from the model of a document to blocks.
+//!
+//! In: [`Content`]. Out: text, outline, marks and links, through the [`TextBuilder`].
+//! Decisions: a heading carries the number that Word shows (`2.1 Scope`), a list item only a number of several
+//! levels, since the plain one is its ordinal; a note follows the paragraph that refers to it; a merged cell is
+//! repeated in each row and column that it covers, so that each row can be read alone.
+//! Invariants: one pass; every list, quotation and table that is opened is closed.
+//! Not here: tables (`rows.rs`), white space and separators (the builder).
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::model::{Content, Marks, Node, NoteId, Paragraph, ParagraphKind, Piece};
+use super::numbering::{Counters, Number, Numbering};
+use super::rows::Rows;
+use crate::builder::TextBuilder;
+use crate::format::FormatLimits;
+use model::parcel::InlineKind;
+use model::parcel::Parsed;
+
+/// What running text in a font for code does not have.
+const CODE_CHARACTERS: &[char] =
+    &['{', '}', '(', ')', ';', '=', '<', '>', '[', ']', '_', '$', '#', '\\', '|', '&', '/'];
+
+/// Writes blocks.
+pub(super) struct Writer<'a> {
+    pub(super) content: &'a Content,
+    pub(super) builder: TextBuilder<'a>,
+    numbering: &'a Numbering,
+    counters: Counters,
+    lists: Vec<OpenList>,
+    /// While a code block is open: where the line end of its last line stands.
+    code: Option<usize>,
+    /// Notes that were referred to since the last block.
+    pub(super) notes: Vec<NoteId>,
+    written_notes: HashSet<NoteId>,
+    pub(super) rows: Rows,
+    /// The first paragraph in the style of a title.
+    title: Option<String>,
+}
+
+/// A list that is open, with an open item.
+struct OpenList {
+    definition: u32,
+    level: u8,
+    next: Option<u32>,
+}
+
+/// Writes a document; its title is the paragraph that looks like one.
+pub(super) fn write(content: &Content, numbering: &Numbering, limits: &FormatLimits) -> Parsed {
+    let mut writer = Writer {
+        content,
+        builder: TextBuilder::new(&content.text, limits),
+        numbering,
+        counters: Counters::default(),
+        lists: Vec::new(),
+        code: None,
+        notes: Vec::new(),
+        written_notes: HashSet::new(),
+        rows: Rows::default(),
+        title: None,
+    };
+    writer.nodes(&content.body);
+    let Writer { builder, title, .. } = writer;
+    Parsed { title, ..builder.finish() }
+}
+
+impl Writer<'_> {
+    fn nodes(&mut self, nodes: &[Node]) {
+        for node in nodes {
+            if self.rows.skips(node) {
+                continue;
+            }
+            match node {
+                Node::Paragraph(paragraph) => self.paragraph(paragraph),
+                other => {
+                    self.end_code();
+                    self.end_lists();
+                    self.table_part(other);
+                }
+            }
+            if !self.rows.in_row() {
+                self.pending_notes();
+            }
+        }
+        self.end_code();
+        self.end_lists();
+        self.pending_notes();
+    }
+
+    /// Writes the notes that were referred to, each once.
+    fn pending_notes(&mut self) {
+        if self.notes.is_empty() {
+            return;
+        }
+        self.end_code();
+        for id in std::mem::take(&mut self.notes) {
+            let Some(nodes) = self.content.notes.get(&id).filter(|_| self.written_notes.insert(id))
+            else {
+                continue;
+            };
+            for node in nodes {
+                // Inside an item its note goes on with the item; tables in notes are read as their text.
+                if let Node::Paragraph(paragraph) = node {
+                    self.builder.begin_text();
+                    self.pieces(paragraph, Marks::default());
+                    self.builder.end_block();
+                }
+            }
+        }
+        self.notes.clear();
+    }
+
+    fn paragraph(&mut self, paragraph: &Paragraph) {
+        let number = paragraph.numbering.and_then(|at| self.counters.count(self.numbering, at));
+        if self.rows.in_row() {
+            self.builder.end_block();
+            self.pieces(paragraph, Marks::default());
+            self.builder.end_block();
+            return;
+        }
+        if self.is_code(paragraph) {
+            return self.code_line(paragraph);
+        }
+        self.end_code();
+        match (paragraph.kind, number) {
+            (ParagraphKind::Heading(level), number) => self.heading(paragraph, level, number),
+            (ParagraphKind::Title, number) => {
+                if self.title.is_none() {
+                    self.title =
+                        Some(self.plain(paragraph)).filter(|title| !title.trim().is_empty());
+                }
+                self.heading(paragraph, 1, number);
+            }
+            (_, Some(number)) => self.item(paragraph, number),
+            (ParagraphKind::Quote, None) => {
+                self.end_lists();
+                self.builder.begin_quote();
+                self.block(paragraph);
+                self.builder.end_quote();
+            }
+            (ParagraphKind::ItemText, None) if !self.lists.is_empty() => self.block(paragraph),
+            _ => {
+                self.end_lists();
+                self.block(paragraph);
+            }
+        }
+    }
+
+    fn block(&mut self, paragraph: &Paragraph) {
+        self.builder.begin_text();
+        self.pieces(paragraph, Marks::default());
+        self.builder.end_block();
+    }
+
+    fn heading(&mut self, paragraph: &Paragraph, level: u8, number: Option<Number>) {
+        self.end_lists();
+        self.builder.begin_heading(level.min(6));
+        if let Some(number) =
+            number.filter(|number| !number.label.is_empty() && has_text(paragraph))
+        {
+            self.builder.replaced(&number.label, 0..0);
+            self.builder.space_inserted();
+        }
+        // All of a heading is as bold as the rest.
+        self.pieces(paragraph, Marks { is_bold: true, is_code: false });
+        self.builder.end_block();
+    }
+
+    fn item(&mut self, paragraph: &Paragraph, number: Number) {
+        let level = paragraph.numbering.map_or(0, |at| at.level);
+        if !has_text(paragraph) {
+            return;
+        }
+        self.open_item(level, &number);
+        if number.is_compound {
+            self.builder.replaced(&number.label, 0..0);
+            self.builder.space_inserted();
+        }
+        self.block_inside(paragraph);
+    }
+
+    fn block_inside(&mut self, paragraph: &Paragraph) {
+        self.pieces(paragraph, Marks::default());
+        self.builder.end_block();
+    }
+
+    /// The next item of a list that is open, or the first of a new one.
+    fn open_item(&mut self, level: u8, number: &Number) {
+        while let Some(list) = self.lists.last_mut() {
+            if list.level < level {
+                break;
+            }
+            let goes_on = list.level == level
+                && list.definition == number.definition
+                && list.next == number.ordinal;
+            if goes_on {
+                list.next = list.next.map(|next| next.saturating_add(1));
+                self.builder.end_item();
+                self.builder.begin_item();
+                return;
+            }
+            self.end_list();
+        }
+        self.builder.begin_list(number.ordinal);
+        self.builder.begin_item();
+        let next = number.ordinal.map(|ordinal| ordinal.saturating_add(1));
+        self.lists.push(OpenList { definition: number.definition, level, next });
+    }
+
+    fn end_list(&mut self) {
+        if self.lists.pop().is_some() {
+            self.builder.end_item();
+            self.builder.end_list();
+        }
+    }
+
+    fn end_lists(&mut self) {
+        while !self.lists.is_empty() {
+            self.end_list();
+        }
+    }
+
+    /// Code by its style, or by its font if it also looks like code or follows code.
+    fn is_code(&self, paragraph: &Paragraph) -> bool {
+        match paragraph.kind {
+            ParagraphKind::Code => true,
+            ParagraphKind::Text | ParagraphKind::ItemText if paragraph.numbering.is_none() => {
+                let (mut has_text, mut looks_like_code) = (false, self.code.is_some());
+                for (range, marks) in texts(paragraph) {
+                    let text = self.content.text.get(range).unwrap_or("");
+                    if text.trim().is_empty() {
+                        continue;
+                    }
+                    if !marks.is_code {
+                        return false;
+                    }
+                    has_text = true;
+                    looks_like_code = looks_like_code || text.contains(CODE_CHARACTERS);
+                }
+                has_text && looks_like_code
+            }
+            _ => false,
+        }
+    }
+
+    fn code_line(&mut self, paragraph: &Paragraph) {
+        match self.code {
+            Some(line_end) => self.builder.code(line_end..line_end + 1),
+            None => {
+                self.end_lists();
+                self.builder.begin_code("");
+            }
+        }
+        for (range, _) in texts(paragraph) {
+            self.builder.code(range);
+        }
+        self.code = Some(paragraph.line_end);
+    }
+
+    fn end_code(&mut self) {
+        if self.code.take().is_some() {
+            self.builder.end_block();
+        }
+    }
+
+    /// The text of a paragraph, with its links and marks but those that go without saying.
+    pub(super) fn pieces(&mut self, paragraph: &Paragraph, implied: Marks) {
+        let mut marks = Marks::default();
+        let mut n_links = 0_usize;
+        for piece in &paragraph.pieces {
+            match piece {
+                Piece::Text { range, marks: own } => {
+                    let own = Marks { is_bold: own.is_bold && !implied.is_bold, ..*own };
+                    self.change_marks(&mut marks, own);
+                    self.rows.capture(range);
+                    self.builder.flow(range.clone());
+                }
+                Piece::LinkStart(index) => {
+                    self.change_marks(&mut marks, Marks::default());
+                    self.builder.begin_link(self.content.targets.get(*index).cloned().flatten());
+                    n_links += 1;
+                }
+                Piece::LinkEnd if n_links > 0 => {
+                    self.change_marks(&mut marks, Marks::default());
+                    self.builder.end_mark();
+                    n_links -= 1;
+                }
+                Piece::LinkEnd => {}
+                Piece::Note(id) => self.notes.push(*id),
+            }
+        }
+        self.change_marks(&mut marks, Marks::default());
+        (0..n_links).for_each(|_| self.builder.end_mark());
+    }
+
+    fn change_marks(&mut self, now: &mut Marks, next: Marks) {
+        if *now == next {
+            return;
+        }
+        let n_open = usize::from(now.is_bold) + usize::from(now.is_code);
+        (0..n_open).for_each(|_| self.builder.end_mark());
+        if next.is_bold {
+            self.builder.begin_inline(InlineKind::Bold);
+        }
+        if next.is_code {
+            self.builder.begin_inline(InlineKind::Code);
+        }
+        *now = next;
+    }
+
+    fn plain(&self, paragraph: &Paragraph) -> String {
+        texts(paragraph).filter_map(|(range, _)| self.content.text.get(range)).collect()
+    }
+}
+
+fn texts(paragraph: &Paragraph) -> impl Iterator<Item = (Range<usize>, Marks)> + '_ {
+    paragraph.pieces.iter().filter_map(|piece| match piece {
+        Piece::Text { range, marks } => Some((range.clone(), *marks)),
+        _ => None,
+    })
+}
+
+fn has_text(paragraph: &Paragraph) -> bool {
+    texts(paragraph).next().is_some()
+}

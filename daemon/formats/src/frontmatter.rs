@@ -1,0 +1,197 @@
+//! Frontmatter: the YAML between two `---` lines at the head of a document.
+//!
+//! In: the whole text. Out: title, metadata, and where the body begins. YAML that cannot be read costs a
+//! warning that names the line of the file; the body is read all the same.
+//! Invariant: size, depth, nodes and alias expansion are bounded, so that hostile YAML costs milliseconds.
+//! Not here: finding it and reading YAML (`notes::parse`); writing it; `+++` (TOML), which stays text.
+
+use notes::parse::{add_tag, names, scalar_text};
+use serde_json::Value;
+
+use model::parcel::DocMeta;
+
+/// Keys told that stand there twice.
+const MAX_TOLD: usize = 5;
+
+/// What stands at the head of a document.
+#[derive(Debug, Default)]
+pub(super) struct Frontmatter {
+    /// The stated title.
+    pub(super) title: Option<String>,
+    /// Everything else it states.
+    pub(super) meta: DocMeta,
+    /// Byte offset at which the body begins; 0 when there is no frontmatter.
+    pub(super) body: usize,
+    /// Why it could not be read, or what of it does not count, if so.
+    pub(super) warning: Option<String>,
+}
+
+/// Reads the frontmatter of a text, if it has one.
+pub(super) fn read(text: &str) -> Frontmatter {
+    let Some(read) = notes::parse::frontmatter(text) else { return Frontmatter::default() };
+    let repeated = read.repeated();
+    let told = repeated.iter().take(MAX_TOLD).map(|(key, line)| format!("`{key}` (line {line})"));
+    let told = told.collect::<Vec<_>>().join(", ");
+    let repeated = (!repeated.is_empty())
+        .then(|| format!("front matter has keys twice, of which the first counts: {told}"));
+    let warning = read.warning.or(repeated);
+    let mut found = Frontmatter { body: read.body, warning, ..Frontmatter::default() };
+    read.values.into_iter().for_each(|(key, value)| take(&mut found, key, value));
+    found
+}
+
+/// Files one key; what has another shape than expected is kept in `extra`.
+fn take(found: &mut Frontmatter, key: String, value: Value) {
+    if value.is_null() {
+        return;
+    }
+    let meta = &mut found.meta;
+    let scalar = scalar_text(&value);
+    match (key.to_ascii_lowercase().as_str(), scalar) {
+        ("title", Some(title)) if found.title.is_none() => found.title = Some(title),
+        ("aliases" | "alias", _) => names(&value, |c| c == ',', &mut meta.aliases),
+        ("tags" | "tag", _) => {
+            let mut tags = Vec::new();
+            names(&value, |c| c == ',' || c.is_whitespace(), &mut tags);
+            tags.iter().for_each(|tag| add_tag(&mut meta.tags, tag));
+        }
+        ("type", Some(doc_type)) if meta.doc_type.is_none() => meta.doc_type = Some(doc_type),
+        ("author" | "authors", _) if meta.author.is_none() => {
+            let mut authors = Vec::new();
+            names(&value, |_| false, &mut authors);
+            meta.author = (!authors.is_empty()).then(|| authors.join(", "));
+            // Lists of mappings and the like are kept as they are.
+            if meta.author.is_none() {
+                meta.extra.insert(key, value);
+            }
+        }
+        ("lang" | "language", Some(language)) if meta.language.is_none() => {
+            meta.language = Some(language)
+        }
+        ("date", Some(date)) => meta.date = Some(date),
+        ("created", Some(date)) if meta.date.is_none() => meta.date = Some(date),
+        ("source_url", Some(url)) => meta.source_url = Some(url),
+        ("source" | "url", Some(url)) if meta.source_url.is_none() && url.contains("://") => {
+            meta.source_url = Some(url);
+        }
+        ("security", Some(level)) if meta.security.is_none() => meta.security = Some(level),
+        _ => {
+            meta.extra.insert(key, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+
+    fn check(text: &str, expected: Expect) {
+        let found = read(text);
+        let meta = &found.meta;
+        let mut out = String::new();
+        let mut line = |key: &str, value: &dyn std::fmt::Debug, is_shown: bool| {
+            if is_shown {
+                out += &format!("{key}: {value:?}\n");
+            }
+        };
+        line("title", &found.title, found.title.is_some());
+        line("aliases", &meta.aliases, !meta.aliases.is_empty());
+        line("tags", &meta.tags, !meta.tags.is_empty());
+        line("type", &meta.doc_type, meta.doc_type.is_some());
+        line("author", &meta.author, meta.author.is_some());
+        line("language", &meta.language, meta.language.is_some());
+        line("date", &meta.date, meta.date.is_some());
+        line("source_url", &meta.source_url, meta.source_url.is_some());
+        line("security", &meta.security, meta.security.is_some());
+        line("extra", &meta.extra, !meta.extra.is_empty());
+        line("warning", &found.warning, found.warning.is_some());
+        line("body", &text.get(found.body..).unwrap_or("out of range"), true);
+        expected.assert_eq(&out);
+    }
+
+    #[test]
+    fn every_known_key_is_filed() {
+        check(
+            "---\ntitle: My Note\naliases: [One, Two]\ntags: [a, '#b/c', 2024]\ntype: person\n\
+             date: 2024-05-01\nsource_url: https://x.org\nsecurity: internal\nrating: 5\n---\nBody\n",
+            expect![[r#"
+                title: Some("My Note")
+                aliases: ["One", "Two"]
+                tags: ["a", "b/c", "2024"]
+                type: Some("person")
+                date: Some("2024-05-01")
+                source_url: Some("https://x.org")
+                security: Some("internal")
+                extra: {"rating": Number(5)}
+                body: "Body\n"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn strings_stand_for_lists() {
+        check(
+            "---\nalias: One Name, Other\ntags: a, b c #d\ncreated: 2024\nsource: a book\n...\nx",
+            expect![[r#"
+                aliases: ["One Name", "Other"]
+                tags: ["a", "b", "c"]
+                date: Some("2024")
+                extra: {"source": String("a book")}
+                body: "x"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn broken_yaml_names_the_line_and_keeps_the_body() {
+        check(
+            "---\ntitle: x\nbad: [1,\n---\nBody\n",
+            expect![[r#"
+                warning: Some("front matter is not YAML: line 3: unclosed bracket '['")
+                body: "Body\n"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_no_frontmatter_stays_text() {
+        for text in [
+            "---\nno end\n",
+            "--- x\na: b\n---\n",
+            "a\n---\nb: c\n---\n",
+            "---",
+            "",
+            "+++\na=1\n+++\n",
+        ] {
+            assert_eq!(read(text).body, 0, "{text:?}");
+        }
+        assert_eq!(read("---\njust words between two rules\n---\nx").body, 0);
+        assert_eq!(read("---\n---\nx").body, 8);
+    }
+
+    #[test]
+    fn bombs_are_refused() {
+        let levels: String = (1..12)
+            .map(|i| format!("a{i}: &a{i} [{}]\n", vec![format!("*a{}", i - 1); 9].join(",")))
+            .collect();
+        let bomb = format!("---\na0: &a0 [x]\n{levels}---\nBody");
+        let deep = format!("---\na: {}\n---\nBody", "[".repeat(20_000));
+        let long = format!("---\na: {}\n---\nBody", "x".repeat(100_000));
+        for text in [bomb, deep, long] {
+            let found = read(&text);
+            assert!(found.warning.is_some(), "{:.60}", text);
+            assert_eq!(text.get(found.body..), Some("Body"));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_yaml_never_panics(yaml in "[-a-c:\\[\\]{}&*!|>'\"#%@,? \n\t0-9é]{0,80}") {
+            let text = format!("---\n{yaml}\n---\nbody");
+            let found = read(&text);
+            prop_assert!(text.get(found.body..).is_some());
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Formats: the layer that reads files. It lies on `redact` and `model`; only the engine and the server call it.
+//!
+//! Normalize: from the bytes of a file to text, structure and the way back.
+//!
+//! In: [`SourceDoc`]. Out: [`NormalDoc`]. Steps, each in its file: decode, redact, read by format, redact again, join
+//! the maps, then title, aliases, link paths and language, which every format shares.
+//! Invariants: secrets are gone before any format sees the text; every piece of normalized text that came
+//! from the file leads back to it; a document without text is a document.
+//! Formats that are confined are read in a worker process ([`Parsing`]); all else happens here, redaction before it
+//! for text, after it for bytes. The document is the same wherever it was parsed.
+//! Not here: chunks, sentences, names. A new file type is a file here and a line in `format.rs`.
+
+mod builder;
+mod code;
+mod decode;
+mod docx;
+mod email;
+mod format;
+mod frontmatter;
+mod given;
+mod html;
+mod json;
+pub mod language;
+mod light;
+mod markdown;
+mod note;
+mod notebook;
+mod pdf;
+mod plain;
+pub mod sandbox;
+mod target;
+
+use std::sync::Arc;
+
+use config::limits::MAX_DOCUMENT_TEXT_BYTES;
+use config::settings::{Privacy, Watch};
+
+use crate::sandbox::{Request, Workers};
+use decode::Decoded;
+pub(crate) use format::{FormatLimits, Reader, reader_for};
+use given::Ground;
+pub use given::{GivenError, GivenNames};
+use model::parcel::Parsed;
+use model::parcel::{
+    BlockKind, DocHead, DocMeta, Findings, GivenName, LinkKind, NormalDoc, SourceDoc, StatedNote,
+};
+use model::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
+use model::{DocFault, Stage};
+use redact::{Redacted, Redactor};
+
+/// Deepest nesting of lists, quotations and elements that is followed; a line of Markdown costs time by its
+/// depth.
+const MAX_NESTING: usize = 100;
+/// Longest title or alias, characters; longer ones are sentences.
+const MAX_TITLE_CHARS: usize = 200;
+
+/// The normalize stage.
+#[derive(Debug)]
+pub struct Normalizer {
+    limits: FormatLimits,
+    redactor: Redactor,
+    parsing: Parsing,
+    lane: Lane,
+    given: Option<Arc<GivenNames>>,
+}
+
+/// Where formats that are confined are read.
+#[derive(Debug, Clone, Default)]
+pub enum Parsing {
+    /// In this process: for tests, fuzzing and measurements, where whoever runs it can bear a crash.
+    #[default]
+    InProcess,
+    /// In worker processes.
+    InWorkers(Arc<Workers>),
+}
+
+impl Parsing {
+    /// Bulk documents that are worth reading at once.
+    pub fn n_at_once(&self) -> usize {
+        match self {
+            Parsing::InProcess => 1,
+            Parsing::InWorkers(workers) => workers.n_bulk(),
+        }
+    }
+}
+
+impl Normalizer {
+    /// A stage for files up to the size that the settings allow, that removes what they say and parses in this process.
+    pub fn new(watch: &Watch, privacy: &Privacy) -> Self {
+        Normalizer::with((watch, privacy), Parsing::InProcess, Lane::Bulk)
+    }
+
+    /// The same for one lane, with the place to parse in.
+    pub fn with((watch, privacy): (&Watch, &Privacy), parsing: Parsing, lane: Lane) -> Self {
+        let max_file_bytes = usize::try_from(watch.max_file_bytes).unwrap_or(usize::MAX);
+        // Separators of cells and blocks can make a text longer than its file, but never by this much.
+        let max_output_bytes = max_file_bytes.saturating_mul(2).min(u32::MAX as usize);
+        let limits = FormatLimits { max_output_bytes, max_nesting: MAX_NESTING };
+        Normalizer { limits, redactor: Redactor::new(privacy), parsing, lane, given: None }
+    }
+
+    /// With the names that the user states for documents, if there are some.
+    pub fn with_given(mut self, given: Option<Arc<GivenNames>>) -> Self {
+        self.given = given;
+        self
+    }
+}
+
+impl Stage for Normalizer {
+    const NAME: &'static str = "normalize";
+    type In = SourceDoc;
+    type Out = NormalDoc;
+
+    fn run(&mut self, source: SourceDoc) -> Result<NormalDoc, DocFault> {
+        let extension = source.path.extension();
+        let reader = reader_for(&extension);
+        let redactor = self.redactor.for_path(source.path.as_str());
+        let read = match reader {
+            Reader::Text(_) => self.read_text((reader, &extension), &source.bytes, redactor),
+            Reader::Bytes(_) => self.read_bytes((reader, &extension), &source.bytes, redactor),
+        };
+        let Read { mut parsed, line_starts, findings, note } = read.map_err(|mut fault| {
+            // A reason may quote the file.
+            fault.reason = redact::clean(&fault.reason).into_owned();
+            fault
+        })?;
+        let title = title_of(&mut parsed, &source.path, reader.takes_title_from_heading());
+        add_heading_alias(&mut parsed, &title);
+        resolve_links(&mut parsed, source.path.folder());
+        let stated = stated_language(&parsed.meta);
+        let languages = language::languages_of(&parsed.text, &parsed.blocks, stated);
+        let given = self.given_in((&source, reader), &mut parsed);
+        Ok(NormalDoc {
+            head: DocHead {
+                path: source.path,
+                hash: source.hash,
+                n_bytes: source.bytes.len() as u64,
+                mtime_ms: source.mtime_ms,
+                pass: source.pass,
+            },
+            title,
+            meta: parsed.meta,
+            language: languages.main,
+            other_languages: languages.others,
+            map: parsed.map,
+            text: parsed.text,
+            line_starts,
+            pages: parsed.pages,
+            blocks: parsed.blocks,
+            inlines: parsed.inlines,
+            links: parsed.links,
+            given,
+            note,
+            findings,
+            warnings: parsed.warnings,
+        })
+    }
+}
+
+/// A document as its format left it; its map leads to the bytes of the file, or to the extracted text.
+struct Read {
+    parsed: Parsed,
+    line_starts: Vec<u32>,
+    findings: Findings,
+    note: Option<Box<StatedNote>>,
+}
+
+impl Normalizer {
+    fn read_text(
+        &self,
+        by: (Reader, &str),
+        bytes: &[u8],
+        redactor: Option<&Redactor>,
+    ) -> Result<Read, DocFault> {
+        let Decoded { text, map: to_file, line_starts, mut warnings } = decode::decode(bytes)?;
+        let unchanged =
+            |text| Redacted { text, map: None, findings: Findings::default(), allowed: Vec::new() };
+        let Redacted { text, map: to_decoded, mut findings, allowed } = match redactor {
+            Some(redactor) => redactor.redact(text),
+            None => unchanged(text),
+        };
+        let mut parsed = self.parse(by, text.as_bytes())?;
+        warnings.append(&mut parsed.warnings);
+        parsed.warnings = warnings;
+        let mut note = note::is_note(by.1).then(|| note::read(&text));
+        if let Some(redactor) = redactor {
+            let found = redactor.redact_parsed(&mut parsed, &allowed);
+            if let Some(note) = &mut note {
+                redactor.redact_note(note, &allowed, !found.is_empty());
+            }
+            findings.add(&found);
+        }
+        if let Some(note) = &mut note {
+            parsed.warnings.extend(note::limit(note));
+            note::place(note, (to_decoded.as_ref(), &to_file), &line_starts);
+        }
+        let to_redacted = match &to_decoded {
+            Some(map) => parsed.map.then(map),
+            None => parsed.map,
+        };
+        parsed.map = if is_identity(&to_file) { to_redacted } else { to_redacted.then(&to_file) };
+        if let Some(note) = &note {
+            note::lead(&mut parsed.links, &parsed.map, note);
+        }
+        Ok(Read { parsed, line_starts, findings, note: note.map(Box::new) })
+    }
+
+    fn read_bytes(
+        &self,
+        by: (Reader, &str),
+        bytes: &[u8],
+        redactor: Option<&Redactor>,
+    ) -> Result<Read, DocFault> {
+        let mut parsed = self.parse(by, bytes)?;
+        let findings = redactor.map(|redactor| redactor.redact_parsed(&mut parsed, &[]));
+        // Lines of what was extracted lead nobody anywhere: places are pages and headings.
+        let findings = findings.unwrap_or_default();
+        Ok(Read { parsed, line_starts: Vec::new(), findings, note: None })
+    }
+
+    /// Where the names stand that the user states for the document; one that stands nowhere is warned of.
+    fn given_in(
+        &self,
+        (source, reader): (&SourceDoc, Reader),
+        parsed: &mut Parsed,
+    ) -> Option<Vec<GivenName>> {
+        let file = matches!(reader, Reader::Text(_)).then_some(&*source.bytes);
+        let ground = Ground { file, text: &parsed.text, map: &parsed.map };
+        let (names, warning) = self.given.as_ref()?.places_in(&source.path, &ground)?;
+        parsed.warnings.extend(warning);
+        Some(names)
+    }
+
+    /// A file whose bytes are not text may be far larger than its text.
+    fn limits_of(&self, reader: Reader) -> FormatLimits {
+        let max_output_bytes = match reader {
+            Reader::Text(_) => self.limits.max_output_bytes,
+            Reader::Bytes(_) => self.limits.max_output_bytes.max(MAX_DOCUMENT_TEXT_BYTES),
+        };
+        FormatLimits { max_output_bytes, ..self.limits }
+    }
+
+    /// Lets the format read, in this process or in a worker.
+    fn parse(
+        &self,
+        (reader, extension): (Reader, &str),
+        source: &[u8],
+    ) -> Result<Parsed, DocFault> {
+        let limits = self.limits_of(reader);
+        match &self.parsing {
+            Parsing::InWorkers(workers) if reader.is_confined() => workers.read(&Request {
+                stage: Self::NAME,
+                lane: self.lane,
+                extension,
+                source,
+                is_text: matches!(reader, Reader::Text(_)),
+                limits,
+            }),
+            _ => {
+                let parsed = reader.read(source, &limits);
+                parsed.map_err(|reason| DocFault::lasting(Self::NAME, reason))
+            }
+        }
+    }
+}
+
+/// True when places in both texts are the same, so that joining the maps would only copy.
+fn is_identity(map: &SpanMap) -> bool {
+    matches!(map.segments(), [] | [Segment { to: 0, from: 0, .. }])
+        && map.segments().iter().all(|segment| segment.to_len == segment.from_len)
+}
+
+/// The stated title, else (for formats that say so) the first heading of level 1, else the file's name.
+fn title_of(parsed: &mut Parsed, path: &RelPath, takes_heading: bool) -> String {
+    let stated = parsed.title.take().map(|title| tidy(&title)).filter(|title| !title.is_empty());
+    parsed.meta.has_stated_title = stated.is_some();
+    stated.or_else(|| first_heading(parsed).filter(|_| takes_heading)).unwrap_or_else(|| {
+        let stem = path.stem().trim();
+        if stem.is_empty() { path.file_name().to_string() } else { stem.to_string() }
+    })
+}
+
+/// The first heading, if it is of level 1: a deeper one (`## Overview`) names a section, not the document.
+fn first_heading(parsed: &Parsed) -> Option<String> {
+    let heading = parsed.blocks.iter().find(|block| matches!(block.kind, BlockKind::Heading(_)))?;
+    let title = tidy(heading.span.of(&parsed.text));
+    (heading.kind == BlockKind::Heading(1) && !title.is_empty()).then_some(title)
+}
+
+/// Makes the first heading another name of the document, where it is one.
+fn add_heading_alias(parsed: &mut Parsed, title: &str) {
+    let Some(heading) = first_heading(parsed) else { return };
+    let norm = norm_of(&heading);
+    let aliases = &mut parsed.meta.aliases;
+    let is_known = norm == norm_of(title) || aliases.iter().any(|alias| norm_of(alias) == norm);
+    if !norm.is_empty() && !is_known {
+        aliases.push(heading);
+    }
+}
+
+/// One line of bounded length.
+fn tidy(title: &str) -> String {
+    let words: Vec<&str> = title.split_whitespace().collect();
+    words.join(" ").chars().take(MAX_TITLE_CHARS).collect()
+}
+
+/// The language that a document states: its format's own, else a key of its frontmatter.
+fn stated_language(meta: &DocMeta) -> Option<&str> {
+    let by_key = |key: &&str| meta.extra.get(*key).and_then(serde_json::Value::as_str);
+    meta.language.as_deref().or_else(|| ["lang", "language"].iter().find_map(by_key))
+}
+
+/// Makes paths relative to the project's root.
+fn resolve_links(parsed: &mut Parsed, folder: &str) {
+    for link in parsed.links.iter_mut().filter(|link| link.kind != LinkKind::Url) {
+        link.target = target::resolve(folder, &link.target);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,385 @@
+//! Light markup: reStructuredText, Org and AsciiDoc, as far as they say the same: headings, lists, code, tables,
+//! links, bold and code in lines, and a few lines of metadata.
+//!
+//! In: decoded, redacted text. Out: [`Parsed`]. What is special to one syntax and carries text is read as text.
+//! Invariants: one pass over the lines, each classified once; spans inside lines are looked for a bounded
+//! way ahead; every piece leads back to its place.
+//! Not here: which line is what (`light/rst.rs`, `light/org.rs`, `light/adoc.rs`).
+
+mod adoc;
+mod inline;
+mod org;
+mod rst;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use super::builder::TextBuilder;
+use super::format::{Format, FormatLimits};
+use super::target::Target;
+pub(crate) use adoc::ADOC;
+use inline::Inlines;
+use model::parcel::Parsed;
+pub(crate) use org::ORG;
+pub(crate) use rst::RST;
+
+/// Deepest nesting of lists.
+const MAX_LISTS: usize = 20;
+
+/// One of the syntaxes.
+pub(crate) struct Light {
+    extensions: &'static [&'static str],
+    classify: fn(&Lines<'_>, usize, &mut State) -> Found,
+    inlines: Inlines,
+}
+
+/// What a line begins.
+enum Found {
+    Blank,
+    Text,
+    /// `n_lines` with its ornaments.
+    Heading {
+        level: u8,
+        text: Range<usize>,
+        n_lines: usize,
+    },
+    /// `lines` are the code, up to `end` the block.
+    Code {
+        language: String,
+        lines: Range<usize>,
+        end: usize,
+    },
+    Item {
+        indent: usize,
+        ordinal: Option<u32>,
+        text: usize,
+    },
+    Row {
+        cells: Vec<Range<usize>>,
+        is_header: bool,
+    },
+    /// Text that begins in the middle of a line, after a mark that is dropped.
+    TextFrom(usize),
+    /// A picture, and the line after what is said of it.
+    Embed(String, usize),
+    Meta {
+        key: String,
+        value: String,
+    },
+    /// Lines that are not shown, up to this one.
+    Drop(usize),
+}
+
+/// What the lines before have settled.
+#[derive(Default)]
+struct State {
+    /// Ornaments of headings, in the order of their first use: reStructuredText.
+    ornaments: Vec<(u8, bool)>,
+    in_table: bool,
+    /// The language of the next code block: AsciiDoc.
+    language: String,
+    /// Rows of the open table so far.
+    n_rows: usize,
+}
+
+/// The lines of a text.
+struct Lines<'a> {
+    source: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(source: &'a str) -> Self {
+        let ends = memchr::memchr_iter(b'\n', source.as_bytes()).map(|end| end + 1);
+        Lines { source, starts: std::iter::once(0).chain(ends).collect() }
+    }
+
+    /// The place of a line, without its end.
+    fn range(&self, at: usize) -> Range<usize> {
+        let start = self.starts.get(at).copied().unwrap_or(self.source.len());
+        let end = self.starts.get(at + 1).map_or(self.source.len(), |next| next - 1);
+        start..end.max(start)
+    }
+
+    /// A line; empty past the end.
+    fn get(&self, at: usize) -> &'a str {
+        self.source.get(self.range(at)).unwrap_or("")
+    }
+
+    fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    fn indent(&self, at: usize) -> usize {
+        let line = self.get(at);
+        line.len() - line.trim_ascii_start().len()
+    }
+
+    fn is_blank(&self, at: usize) -> bool {
+        self.get(at).trim_ascii().is_empty()
+    }
+
+    /// The place of a part of a line.
+    fn place(&self, at: usize, part: &str) -> Range<usize> {
+        let start =
+            self.range(at).start + (part.as_ptr() as usize - self.get(at).as_ptr() as usize);
+        start..start + part.len()
+    }
+
+    /// The line after the stretch that is blank or indented by more than `indent`.
+    fn end_of_indented(&self, from: usize, indent: usize) -> usize {
+        let mut end = from;
+        for at in from..self.len() {
+            if self.is_blank(at) {
+                continue;
+            }
+            if self.indent(at) <= indent {
+                break;
+            }
+            end = at + 1;
+        }
+        end
+    }
+
+    /// The line from `from` on that `is_end`, or the end.
+    fn find(&self, from: usize, is_end: impl Fn(&str) -> bool) -> usize {
+        (from..self.len()).find(|at| is_end(self.get(*at))).unwrap_or(self.len())
+    }
+}
+
+impl Format<str> for Light {
+    fn extensions(&self) -> &'static [&'static str] {
+        self.extensions
+    }
+
+    fn takes_title_from_heading(&self) -> bool {
+        true
+    }
+
+    fn read(&self, text: &str, limits: &FormatLimits) -> Result<Parsed, String> {
+        let mut walk = Walk {
+            syntax: self,
+            lines: Lines::new(text),
+            state: State::default(),
+            out: TextBuilder::new(text, limits),
+            lists: Vec::new(),
+            in_rows: false,
+            ahead: None,
+            title: None,
+            meta: Vec::new(),
+        };
+        let mut at = 0;
+        while at < walk.lines.len() {
+            at = walk.block(at).max(at + 1);
+        }
+        walk.end_rows();
+        walk.end_lists();
+        let Walk { out, title, meta, .. } = walk;
+        let mut parsed = Parsed { title, ..out.finish() };
+        for (key, value) in meta {
+            match key.as_str() {
+                "author" | "authors" => parsed.meta.author = Some(value),
+                "date" | "revdate" => parsed.meta.date = Some(value),
+                "language" | "lang" => parsed.meta.language = Some(value),
+                _ => {}
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+struct Walk<'a> {
+    syntax: &'a Light,
+    lines: Lines<'a>,
+    state: State,
+    out: TextBuilder<'a>,
+    /// Indentation and kind of the lists that are open.
+    lists: Vec<(usize, bool)>,
+    in_rows: bool,
+    /// A line that was already looked at, and what it begins.
+    ahead: Option<(usize, Found)>,
+    title: Option<String>,
+    meta: Vec<(String, String)>,
+}
+
+impl Walk<'_> {
+    /// Reads what begins at a line; gives the line after it.
+    fn block(&mut self, at: usize) -> usize {
+        let found = match self.ahead.take() {
+            Some((line, found)) if line == at => found,
+            _ => (self.syntax.classify)(&self.lines, at, &mut self.state),
+        };
+        let is_inside = matches!(found, Found::Blank) && self.state.in_table;
+        if !is_inside && !matches!(found, Found::Row { .. } | Found::Drop(_)) {
+            self.end_rows();
+        }
+        match found {
+            Found::Blank => {
+                self.out.end_block();
+                at + 1
+            }
+            Found::Text => {
+                self.end_lists_above(at);
+                let start = self.lines.range(at).start;
+                self.paragraph(at, start)
+            }
+            Found::TextFrom(start) => {
+                self.end_lists_above(at);
+                self.paragraph(at, start)
+            }
+            Found::Heading { level, text, n_lines } => {
+                self.end_lists();
+                self.out.begin_heading(level);
+                self.syntax.inlines.write(&mut self.out, self.lines.source, text);
+                self.out.end_block();
+                at + n_lines
+            }
+            Found::Code { language, lines, end } => {
+                self.code(&language, lines);
+                end
+            }
+            Found::Item { indent, ordinal, text } => {
+                self.item(indent, ordinal);
+                self.paragraph(at, text)
+            }
+            Found::Row { cells, is_header } => {
+                self.row(cells, is_header);
+                at + 1
+            }
+            Found::Embed(path, end) => {
+                if let Some(target) = Target::of_address(&path) {
+                    self.out.embed(target);
+                }
+                end
+            }
+            Found::Meta { key, value } => {
+                match key.as_str() {
+                    "title" if self.title.is_none() => self.title = Some(value),
+                    _ => self.meta.push((key, value)),
+                }
+                at + 1
+            }
+            Found::Drop(end) => end,
+        }
+    }
+
+    /// Joins the lines from a place on until something else begins.
+    fn paragraph(&mut self, at: usize, start: usize) -> usize {
+        let mut end = at + 1;
+        while end < self.lines.len() {
+            let found = (self.syntax.classify)(&self.lines, end, &mut self.state);
+            if !matches!(found, Found::Text) {
+                self.ahead = Some((end, found));
+                break;
+            }
+            end += 1;
+        }
+        self.out.begin_text();
+        let range = start..self.lines.range(end - 1).end;
+        self.syntax.inlines.write(&mut self.out, self.lines.source, range);
+        self.out.end_block();
+        end
+    }
+
+    fn item(&mut self, indent: usize, ordinal: Option<u32>) {
+        let is_ordered = ordinal.is_some();
+        while let Some((column, was_ordered)) = self.lists.last().copied() {
+            if indent > column && self.lists.len() < MAX_LISTS {
+                break;
+            }
+            if indent >= column && was_ordered == is_ordered {
+                self.out.end_item();
+                self.out.begin_item();
+                return;
+            }
+            self.end_list();
+        }
+        self.out.begin_list(ordinal);
+        self.out.begin_item();
+        self.lists.push((indent, is_ordered));
+    }
+
+    /// Text that is indented no deeper than a list ends it.
+    fn end_lists_above(&mut self, at: usize) {
+        if self.lists.last().is_some_and(|(column, _)| self.lines.indent(at) <= *column) {
+            self.end_lists();
+        }
+    }
+
+    fn end_list(&mut self) {
+        if self.lists.pop().is_some() {
+            self.out.end_item();
+            self.out.end_list();
+        }
+    }
+
+    fn end_lists(&mut self) {
+        while !self.lists.is_empty() {
+            self.end_list();
+        }
+    }
+
+    /// Code, without the indentation that its least indented line has.
+    fn code(&mut self, language: &str, lines: Range<usize>) {
+        let filled = lines.clone().filter(|at| !self.lines.is_blank(*at));
+        let indent = filled.map(|at| self.lines.indent(at)).min().unwrap_or(0);
+        self.out.begin_code(language);
+        for at in lines {
+            let line = self.lines.range(at);
+            let start = (line.start + indent).min(line.end);
+            let end = (line.end + 1).min(self.lines.source.len());
+            self.out.code(start..end.max(start));
+        }
+        self.out.end_block();
+    }
+
+    fn row(&mut self, cells: Vec<Range<usize>>, is_header: bool) {
+        if !self.in_rows {
+            self.end_lists();
+            self.out.begin_table();
+            self.in_rows = true;
+        }
+        self.out.begin_row(is_header);
+        for cell in cells {
+            self.out.begin_cell();
+            self.syntax.inlines.write(&mut self.out, self.lines.source, cell);
+        }
+        self.out.end_row();
+    }
+
+    fn end_rows(&mut self) {
+        if std::mem::take(&mut self.in_rows) {
+            self.out.end_table();
+        }
+    }
+}
+
+/// The list marker at the beginning of a line: number, if any, and where the text begins in the line.
+fn marker(line: &str, bullets: &[char]) -> Option<(Option<u32>, usize)> {
+    let text = line.trim_ascii_start();
+    let (number, rest) = match text.strip_prefix(bullets) {
+        Some(rest) => (None, rest),
+        None => {
+            let n_digits = text.bytes().take(9).take_while(u8::is_ascii_digit).count();
+            let number = match n_digits {
+                0 => text.strip_prefix("#.").map(|_| 1)?,
+                _ => text.get(..n_digits)?.parse().ok()?,
+            };
+            (
+                Some(number),
+                text.get(n_digits.max(1)..)?.strip_prefix(['.', ')']).or(text.strip_prefix("#."))?,
+            )
+        }
+    };
+    let item = rest.trim_ascii_start();
+    (item.len() < rest.len() && !item.is_empty()).then(|| (number, line.len() - item.len()))
+}
+
+/// The cells between bars, as parts of the line.
+fn cells_between(line: &str, bar: char) -> Vec<&str> {
+    let inner = line.trim_ascii();
+    let inner = inner.strip_prefix(bar).unwrap_or(inner);
+    let inner = inner.strip_suffix(bar).unwrap_or(inner);
+    inner.split(bar).collect()
+}

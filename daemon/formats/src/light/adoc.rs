@@ -1,0 +1,184 @@
+//! AsciiDoc.
+
+use super::inline::{Inlines, Inside, Kind, between, may_open};
+use super::{Found, Light, Lines, State};
+use crate::target::Target;
+use model::parcel::InlineKind;
+
+pub(crate) static ADOC: Light = Light {
+    extensions: &["adoc", "asciidoc"],
+    classify,
+    inlines: Inlines { starts: b"`*hlxm<", find: inside },
+};
+
+fn classify(lines: &Lines<'_>, at: usize, state: &mut State) -> Found {
+    let line = lines.get(at);
+    let text = line.trim_ascii_end();
+    if text.trim_ascii_start().is_empty() {
+        return Found::Blank;
+    }
+    if let Some(heading) = heading(lines, at) {
+        return heading;
+    }
+    if text == "|===" {
+        state.in_table = !state.in_table;
+        state.n_rows = 0;
+        return Found::Drop(at + 1);
+    }
+    if state.in_table && text.starts_with('|') {
+        state.n_rows += 1;
+        let cells =
+            text.get(1..).unwrap_or("").split('|').map(|cell| lines.place(at, cell)).collect();
+        return Found::Row { cells, is_header: state.n_rows == 1 && lines.is_blank(at + 1) };
+    }
+    if text.starts_with("//") && !text.starts_with("////") {
+        return Found::Drop(at + 1);
+    }
+    if let Some(fence) = fence(text) {
+        return fenced(lines, at, (fence, state));
+    }
+    if let Some((key, value)) = attribute(text) {
+        return Found::Meta { key: key.to_lowercase(), value: value.to_string() };
+    }
+    if text.starts_with('[') && text.ends_with(']') {
+        state.language = language_of(text);
+        return Found::Drop(at + 1);
+    }
+    if let Some(path) = text.strip_prefix("image::").and_then(|rest| rest.split('[').next()) {
+        return Found::Embed(path.to_string(), at + 1);
+    }
+    if text.starts_with(':')
+        || text.starts_with("include::")
+        || text == "'''"
+        || text == "<<<"
+        || text == "+"
+    {
+        return Found::Drop(at + 1);
+    }
+    if let Some(offset) = admonition(text) {
+        return Found::TextFrom(lines.range(at).start + offset);
+    }
+    match item(lines, at) {
+        Some(item) => item,
+        // `.Title` of a block.
+        None if text.starts_with('.')
+            && text.len() > 1
+            && !text.starts_with(". ")
+            && !text.starts_with("..") =>
+        {
+            Found::TextFrom(lines.range(at).start + 1)
+        }
+        None => Found::Text,
+    }
+}
+
+fn heading(lines: &Lines<'_>, at: usize) -> Option<Found> {
+    let line = lines.get(at);
+    let sign = line.bytes().next().filter(|byte| *byte == b'=' || *byte == b'#')?;
+    let n_signs = line.bytes().take_while(|byte| *byte == sign).count();
+    let text = line.get(n_signs..)?.strip_prefix(' ')?.trim_ascii();
+    let is_heading = n_signs <= 6 && !text.is_empty();
+    let level = u8::try_from(n_signs).unwrap_or(6);
+    is_heading.then(|| Found::Heading { level, text: lines.place(at, text), n_lines: 1 })
+}
+
+/// The line that opens and closes a block.
+fn fence(text: &str) -> Option<&str> {
+    let is = |byte: u8, n: usize| text.len() >= n && text.bytes().all(|b| b == byte);
+    let is_code = is(b'-', 4) || is(b'.', 4) || is(b'/', 4) || is(b'+', 4);
+    let is_open = text == "--" || is(b'=', 4) || is(b'*', 4) || is(b'_', 4);
+    let is_ticks = text.starts_with("```");
+    (is_code || is_open || is_ticks).then_some(text)
+}
+
+fn fenced(lines: &Lines<'_>, at: usize, (fence, state): (&str, &mut State)) -> Found {
+    let language = std::mem::take(&mut state.language);
+    if !fence.starts_with(['-', '.', '/', '+', '`']) || fence == "--" {
+        // What stands in examples, sidebars and quotations is text.
+        return Found::Drop(at + 1);
+    }
+    let close = if fence.starts_with('`') { "```" } else { fence };
+    let end = lines.find(at + 1, |line| line.trim_ascii_end() == close);
+    let after = (end + 1).min(lines.len());
+    if fence.starts_with('/') {
+        return Found::Drop(after);
+    }
+    let ticked = fence.trim_start_matches('`').trim_ascii();
+    let language = if fence.starts_with('`') { ticked.to_lowercase() } else { language };
+    Found::Code { language, lines: at + 1..end, end: after }
+}
+
+/// `:author: Ada`.
+fn attribute(text: &str) -> Option<(&str, &str)> {
+    let (key, value) = text.strip_prefix(':')?.split_once(": ")?;
+    let is_known = ["author", "date", "revdate", "lang", "title"].contains(&key);
+    is_known.then_some((key, value.trim_ascii()))
+}
+
+/// The language of `[source,rust]`.
+fn language_of(text: &str) -> String {
+    let mut words = text.trim_matches(['[', ']']).split(',').map(str::trim_ascii);
+    match words.next() {
+        Some("source" | "listing" | "%linenums") => words.next().unwrap_or("").to_lowercase(),
+        _ => String::new(),
+    }
+}
+
+fn admonition(text: &str) -> Option<usize> {
+    let words = ["NOTE: ", "TIP: ", "IMPORTANT: ", "WARNING: ", "CAUTION: "];
+    words.iter().find(|word| text.starts_with(**word)).map(|_| 0)
+}
+
+/// `* item`, `** deeper`, `. numbered`, `- item`, `1. item`.
+fn item(lines: &Lines<'_>, at: usize) -> Option<Found> {
+    let line = lines.get(at);
+    let text = line.trim_ascii_start();
+    let first = text.bytes().next()?;
+    if first == b'*' || first == b'.' || first == b'-' {
+        let n_signs = text.bytes().take_while(|byte| *byte == first).count();
+        let rest = text.get(n_signs..)?;
+        let shown = rest.strip_prefix(' ')?.trim_ascii_start();
+        let shown =
+            ["[x] ", "[ ] ", "[*] "].iter().find_map(|b| shown.strip_prefix(b)).unwrap_or(shown);
+        let is_item = n_signs <= 5 && !shown.is_empty();
+        let offset = line.len() - shown.len();
+        let ordinal = (first == b'.').then_some(1);
+        return is_item.then(|| Found::Item {
+            indent: n_signs,
+            ordinal,
+            text: lines.range(at).start + offset,
+        });
+    }
+    let (ordinal, offset) = super::marker(line, &[])?;
+    Some(Found::Item { indent: 1, ordinal, text: lines.range(at).start + offset })
+}
+
+fn inside(text: &str, before: Option<char>) -> Option<Inside> {
+    if text.starts_with("<<") {
+        let inner = text.get(2..)?;
+        let end = inner.find(">>")?;
+        let shown = inner.get(..end)?.split_once(',').map_or(0, |(id, _)| id.len() + 1);
+        return Some(Inside { n_bytes: 2 + end + 2, text: 2 + shown..2 + end, kind: Kind::Plain });
+    }
+    if !may_open(before) {
+        return None;
+    }
+    match text.as_bytes().first()? {
+        b'`' => between(text, "`", InlineKind::Code),
+        b'*' => between(text, "*", InlineKind::Bold),
+        _ => link(text),
+    }
+}
+
+/// `link:path[text]`, `xref:path#part[text]`, `https://…[text]`.
+fn link(text: &str) -> Option<Inside> {
+    let prefix = ["link:", "xref:", "http://", "https://", "mailto:"]
+        .iter()
+        .find(|p| text.starts_with(**p))?;
+    let n_prefix = if prefix.ends_with("//") || *prefix == "mailto:" { 0 } else { prefix.len() };
+    let open = text.find(['[', ' ', '\n']).filter(|at| text.as_bytes().get(*at) == Some(&b'['))?;
+    let end = open + text.get(open..)?.find(']')?;
+    let target = Target::of_address(text.get(n_prefix..open)?);
+    let shown = if end > open + 1 { open + 1..end } else { n_prefix..open };
+    Some(Inside { n_bytes: end + 1, text: shown, kind: Kind::Link(target) })
+}

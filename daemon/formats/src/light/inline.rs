@@ -1,0 +1,96 @@
+//! Inside lines: links, bold and code.
+
+use std::ops::Range;
+
+use crate::builder::TextBuilder;
+use crate::target::Target;
+use model::parcel::InlineKind;
+
+/// Longest stretch that is looked through for an end, bytes.
+const MAX_BYTES: usize = 500;
+
+/// What a syntax has inside lines.
+pub(super) struct Inlines {
+    /// Bytes at which something may begin.
+    pub(super) starts: &'static [u8],
+    /// Reads what begins here, after the given character.
+    pub(super) find: fn(&str, Option<char>) -> Option<Inside>,
+}
+
+/// Something inside a line.
+pub(super) struct Inside {
+    pub(super) n_bytes: usize,
+    /// What is shown of it.
+    pub(super) text: Range<usize>,
+    pub(super) kind: Kind,
+}
+
+/// What it is.
+pub(super) enum Kind {
+    Plain,
+    Mark(InlineKind),
+    Link(Option<Target>),
+}
+
+impl Inlines {
+    /// Writes a range of the source.
+    pub(super) fn write(&self, out: &mut TextBuilder<'_>, source: &str, range: Range<usize>) {
+        let Some(text) = source.get(range.clone()) else { return };
+        let (mut shown, mut at) = (0, 0);
+        while at < text.len() {
+            let rest = text.as_bytes().get(at..).unwrap_or(&[]);
+            let Some(next) = rest.iter().position(|byte| self.starts.contains(byte)) else { break };
+            at += next;
+            let before = text.get(..at).and_then(|before| before.chars().next_back());
+            let window = &text[at..];
+            let window = window.get(..floor(window, MAX_BYTES)).unwrap_or(window);
+            let Some(inside) = (self.find)(window, before) else {
+                at += 1;
+                // Inside a character nothing begins: all starts are ASCII.
+                continue;
+            };
+            out.flow(range.start + shown..range.start + at);
+            let inner = range.start + at + inside.text.start..range.start + at + inside.text.end;
+            match inside.kind {
+                Kind::Plain => out.flow(inner),
+                Kind::Mark(kind) => {
+                    out.begin_inline(kind);
+                    out.flow(inner);
+                    out.end_mark();
+                }
+                Kind::Link(target) => {
+                    out.begin_link(target);
+                    out.flow(inner);
+                    out.end_mark();
+                }
+            }
+            at += inside.n_bytes.max(1);
+            shown = at;
+        }
+        out.flow(range.start + shown..range.end);
+    }
+}
+
+/// The last place up to `limit` that cuts no character.
+fn floor(text: &str, limit: usize) -> usize {
+    (0..=limit.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// What stands between two equal marks, if it does not begin or end with white space.
+pub(super) fn between(text: &str, mark: &str, kind: InlineKind) -> Option<Inside> {
+    let inner = text.strip_prefix(mark)?;
+    let end = inner.find(mark).filter(|end| *end > 0)?;
+    let shown = inner.get(..end)?;
+    let is_tight = !shown.starts_with(char::is_whitespace) && !shown.ends_with(char::is_whitespace);
+    let start = mark.len();
+    is_tight.then_some(Inside {
+        n_bytes: start + end + start,
+        text: start..start + end,
+        kind: Kind::Mark(kind),
+    })
+}
+
+/// True where a mark may open: at the start, after white space or an opening sign.
+pub(super) fn may_open(before: Option<char>) -> bool {
+    before.is_none_or(|c| c.is_whitespace() || "([{'\"-".contains(c))
+}

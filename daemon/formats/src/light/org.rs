@@ -1,0 +1,140 @@
+//! Org.
+
+use super::inline::{Inlines, Inside, Kind, between, may_open};
+use super::{Found, Light, Lines, State, cells_between, marker};
+use crate::target::Target;
+use model::parcel::InlineKind;
+
+pub(crate) static ORG: Light =
+    Light { extensions: &["org"], classify, inlines: Inlines { starts: b"[=~*", find: inside } };
+
+/// Words that may stand before a heading's text.
+const STATES: &[&str] = &["TODO ", "DONE ", "NEXT ", "WAITING ", "CANCELLED ", "CANCELED "];
+
+fn classify(lines: &Lines<'_>, at: usize, state: &mut State) -> Found {
+    let line = lines.get(at);
+    let text = line.trim_ascii();
+    if text.is_empty() {
+        return Found::Blank;
+    }
+    if line.starts_with('*')
+        && let Some(heading) = heading(lines, at)
+    {
+        return heading;
+    }
+    if let Some(keyword) = text.strip_prefix("#+") {
+        return keyword_line(lines, at, keyword);
+    }
+    if text == "#" || text.starts_with("# ") {
+        return Found::Drop(at + 1);
+    }
+    let is_drawer =
+        text.len() > 2 && text.starts_with(':') && text.ends_with(':') && !text.contains(' ');
+    if is_drawer {
+        let end = lines.find(at + 1, |line| line.trim_ascii().eq_ignore_ascii_case(":END:"));
+        // A drawer that never ends is a line.
+        return Found::Drop(if end < lines.len() && end - at < 200 { end + 1 } else { at + 1 });
+    }
+    if ["SCHEDULED:", "DEADLINE:", "CLOSED:", "CLOCK:"].iter().any(|word| text.starts_with(word)) {
+        return Found::Drop(at + 1);
+    }
+    if text.starts_with('|') {
+        if text.starts_with("|-") {
+            return Found::Drop(at + 1);
+        }
+        let cells =
+            cells_between(line, '|').into_iter().map(|cell| lines.place(at, cell)).collect();
+        return Found::Row { cells, is_header: lines.get(at + 1).trim_ascii().starts_with("|-") };
+    }
+    if text.starts_with(": ") {
+        let end = lines.find(at, |line| !line.trim_ascii_start().starts_with(':'));
+        return Found::Code { language: String::new(), lines: at..end, end };
+    }
+    let _ = state;
+    let bullets: &[char] = if lines.indent(at) > 0 { &['-', '+', '*'] } else { &['-', '+'] };
+    match marker(line, bullets) {
+        Some((ordinal, offset)) => {
+            Found::Item { indent: lines.indent(at), ordinal, text: lines.range(at).start + offset }
+        }
+        None => Found::Text,
+    }
+}
+
+fn heading(lines: &Lines<'_>, at: usize) -> Option<Found> {
+    let line = lines.get(at);
+    let n_stars = line.bytes().take_while(|byte| *byte == b'*').count();
+    let mut text = line.get(n_stars..)?.strip_prefix(' ')?.trim_ascii();
+    for state in STATES {
+        text = text.strip_prefix(state).unwrap_or(text);
+    }
+    if let Some((shown, tags)) = text.rsplit_once(" :")
+        && tags.ends_with(':')
+        && !tags.contains(' ')
+    {
+        text = shown.trim_ascii_end();
+    }
+    let level = u8::try_from(n_stars).unwrap_or(6).min(6);
+    Some(Found::Heading { level, text: lines.place(at, text), n_lines: 1 })
+}
+
+/// `#+TITLE: …`, `#+BEGIN_SRC rust` and the like.
+fn keyword_line(lines: &Lines<'_>, at: usize, keyword: &str) -> Found {
+    let is = |start: &str| {
+        keyword.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
+    };
+    if is("begin_src") || is("begin_example") || is("begin_export") || is("begin_comment") {
+        let word = keyword.get("begin_".len()..).unwrap_or("").split(' ').next().unwrap_or("");
+        let close = format!("#+end_{}", word.to_lowercase());
+        let end = lines.find(at + 1, |line| line.trim_ascii().to_lowercase().starts_with(&close));
+        let after = (end + 1).min(lines.len());
+        if is("begin_export") || is("begin_comment") {
+            return Found::Drop(after);
+        }
+        let language =
+            keyword.split_ascii_whitespace().nth(1).filter(|_| is("begin_src")).unwrap_or("");
+        return Found::Code { language: language.to_lowercase(), lines: at + 1..end, end: after };
+    }
+    match keyword.split_once(':') {
+        Some((
+            key @ ("title" | "TITLE" | "author" | "AUTHOR" | "date" | "DATE" | "language"
+            | "LANGUAGE"),
+            value,
+        )) if !value.trim_ascii().is_empty() => {
+            Found::Meta { key: key.to_lowercase(), value: value.trim_ascii().to_string() }
+        }
+        _ => Found::Drop(at + 1),
+    }
+}
+
+fn inside(text: &str, before: Option<char>) -> Option<Inside> {
+    if text.starts_with("[[") {
+        return link(text);
+    }
+    if !may_open(before) {
+        return None;
+    }
+    match text.as_bytes().first()? {
+        b'*' => between(text, "*", InlineKind::Bold),
+        b'=' => between(text, "=", InlineKind::Code),
+        b'~' => between(text, "~", InlineKind::Code),
+        _ => None,
+    }
+}
+
+/// `[[target][text]]` or `[[target]]`.
+fn link(text: &str) -> Option<Inside> {
+    let inner = text.get(2..)?;
+    let end = inner.find("]]")?;
+    let inner = inner.get(..end)?;
+    let (address, shown) = match inner.split_once("][") {
+        Some((address, shown)) => {
+            (address, 2 + address.len() + 2..2 + address.len() + 2 + shown.len())
+        }
+        None => (inner, 2..2 + inner.len()),
+    };
+    let address = address.strip_prefix("file:").unwrap_or(address);
+    let address = address.split("::").next().unwrap_or(address);
+    let is_inner = address.starts_with(['*', '#']) || address.starts_with("id:");
+    let target = if is_inner { None } else { Target::of_address(address) };
+    Some(Inside { n_bytes: 2 + end + 2, text: shown, kind: Kind::Link(target) })
+}

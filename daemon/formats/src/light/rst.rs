@@ -1,0 +1,245 @@
+//! reStructuredText.
+
+use super::inline::{Inlines, Inside, Kind, between, may_open};
+use super::{Found, Light, Lines, State, cells_between, marker};
+use crate::target::Target;
+use model::parcel::InlineKind;
+
+pub(crate) static RST: Light =
+    Light { extensions: &["rst"], classify, inlines: Inlines { starts: b"`*:|", find: inside } };
+
+/// Directives whose content is code.
+const CODE: &[&str] =
+    &["code-block", "code", "sourcecode", "highlight", "literalinclude", "parsed-literal", "math"];
+/// Directives that only arrange the document.
+const ARRANGING: &[&str] = &[
+    "toctree",
+    "contents",
+    "raw",
+    "include",
+    "meta",
+    "index",
+    "only",
+    "tabularcolumns",
+    "currentmodule",
+    "module",
+    "automodule",
+    "autoclass",
+    "autofunction",
+    "highlightlang",
+    "sectnum",
+    "class",
+    "role",
+    "default-role",
+];
+
+fn classify(lines: &Lines<'_>, at: usize, state: &mut State) -> Found {
+    let line = lines.get(at);
+    let text = line.trim_ascii();
+    if text.is_empty() {
+        // A blank line ends a table made of rules, unless a rule follows.
+        return Found::Blank;
+    }
+    if let Some(heading) = heading(lines, at, state) {
+        return heading;
+    }
+    if is_simple_rule(text) {
+        // The first rule opens the table, the one before a blank line closes it.
+        if !state.in_table {
+            state.n_rows = 0;
+        }
+        state.in_table = !lines.is_blank(at + 1);
+        return Found::Drop(at + 1);
+    }
+    if state.in_table {
+        let cells = text.split("  ").filter(|cell| !cell.trim_ascii().is_empty());
+        let cells = cells.map(|cell| lines.place(at, cell)).collect();
+        state.n_rows += 1;
+        let is_header = state.n_rows == 1 && is_simple_rule(lines.get(at + 1).trim_ascii());
+        return Found::Row { cells, is_header };
+    }
+    if is_grid_rule(text) || is_ornament(text).is_some_and(|_| text.len() > 3) {
+        return Found::Drop(at + 1);
+    }
+    if text.starts_with('|') && text.ends_with('|') && text.len() > 2 {
+        let cells =
+            cells_between(line, '|').into_iter().map(|cell| lines.place(at, cell)).collect();
+        let below = lines.get(at + 1).trim_ascii();
+        return Found::Row { cells, is_header: below.starts_with("+=") };
+    }
+    if let Some(note) = footnote(text) {
+        return Found::TextFrom(lines.place(at, note).start);
+    }
+    if text == ".." || text.starts_with(".. ") {
+        return directive(lines, at);
+    }
+    if let Some((key, value)) = field(text).filter(|_| lines.indent(at) == 0) {
+        return Found::Meta { key: key.to_lowercase(), value: value.to_string() };
+    }
+    if at > 0 && is_literal(lines, at) {
+        let end = lines.end_of_indented(at, 0);
+        return Found::Code { language: String::new(), lines: at..end, end: end.max(at + 1) };
+    }
+    match marker(line, &['-', '*', '+', '•']) {
+        Some((ordinal, offset)) => {
+            Found::Item { indent: lines.indent(at), ordinal, text: lines.range(at).start + offset }
+        }
+        None => Found::Text,
+    }
+}
+
+/// The text of a footnote or citation, `.. [1] text`.
+fn footnote(line: &str) -> Option<&str> {
+    let (label, text) = line.strip_prefix(".. [")?.split_once("] ")?;
+    let text = text.trim_ascii();
+    (!label.contains(['[', ' ']) && !text.is_empty()).then_some(text)
+}
+
+/// A heading with a line under it, or above and under it.
+fn heading(lines: &Lines<'_>, at: usize, state: &mut State) -> Option<Found> {
+    let ornament = |at: usize| is_ornament(lines.get(at).trim_ascii_end());
+    let fits = |text: usize, rule: usize| {
+        let text = lines.get(text).trim_ascii();
+        !text.is_empty()
+            && is_ornament(text).is_none()
+            && text.chars().count() <= lines.get(rule).trim_ascii().len().max(3) + 2
+    };
+    let (byte, is_over, text) = match ornament(at) {
+        Some(byte) if ornament(at + 2) == Some(byte) && fits(at + 1, at) => (byte, true, at + 1),
+        Some(_) => return None,
+        None => {
+            let byte = ornament(at + 1)?;
+            let before_blank =
+                at == 0 || lines.is_blank(at - 1) || is_ornament(lines.get(at - 1)).is_some();
+            if !fits(at, at + 1) || lines.indent(at) > 0 || !before_blank {
+                return None;
+            }
+            (byte, false, at)
+        }
+    };
+    let known = state.ornaments.iter().position(|known| *known == (byte, is_over));
+    let level = known.unwrap_or_else(|| {
+        state.ornaments.push((byte, is_over));
+        state.ornaments.len() - 1
+    });
+    let level = u8::try_from(level + 1).unwrap_or(6).min(6);
+    let shown = lines.place(text, lines.get(text).trim_ascii());
+    Some(Found::Heading { level, text: shown, n_lines: if is_over { 3 } else { 2 } })
+}
+
+/// The sign that a line repeats, if it does nothing else.
+fn is_ornament(line: &str) -> Option<u8> {
+    let bytes = line.as_bytes();
+    let first = *bytes.first()?;
+    (bytes.len() >= 2 && first.is_ascii_punctuation() && bytes.iter().all(|b| *b == first))
+        .then_some(first)
+}
+
+fn is_simple_rule(text: &str) -> bool {
+    text.contains(' ')
+        && text.starts_with("==")
+        && text.bytes().all(|byte| byte == b'=' || byte == b' ')
+}
+
+fn is_grid_rule(text: &str) -> bool {
+    text.len() > 2 && text.starts_with('+') && text.bytes().all(|byte| b"+-= |".contains(&byte))
+}
+
+/// `:Author: Ada`.
+fn field(text: &str) -> Option<(&str, &str)> {
+    let (key, value) = text.strip_prefix(':')?.split_once(": ")?;
+    let is_key = !key.is_empty() && key.len() < 40 && !key.contains(['`', ':']);
+    is_key.then_some((key, value.trim_ascii()))
+}
+
+/// True for an indented block after a paragraph that ends with `::`.
+fn is_literal(lines: &Lines<'_>, at: usize) -> bool {
+    lines.indent(at) > 0
+        && at >= 2
+        && lines.is_blank(at - 1)
+        && lines.get(at - 2).trim_ascii_end().ends_with("::")
+        && !lines.get(at - 2).trim_ascii_start().starts_with("..")
+}
+
+fn directive(lines: &Lines<'_>, at: usize) -> Found {
+    let line = lines.get(at).trim_ascii();
+    let indent = lines.indent(at);
+    let inner = line.get(2..).unwrap_or("").trim_ascii_start();
+    let end = lines.end_of_indented(at + 1, indent).max(at + 1);
+    let Some((name, argument)) = inner.split_once("::").filter(|(name, _)| !name.contains(' '))
+    else {
+        // A label, a target, a substitution or a comment.
+        return Found::Drop(if inner.starts_with(['_', '|', '[']) { at + 1 } else { end });
+    };
+    let argument = argument.trim_ascii();
+    if CODE.contains(&name) {
+        let is_option = |at: &usize| {
+            let text = lines.get(*at).trim_ascii();
+            text.is_empty() || text.starts_with(':')
+        };
+        let start = (at + 1..end).find(|at| !is_option(at)).unwrap_or(end);
+        return Found::Code { language: argument.to_lowercase(), lines: start..end, end };
+    }
+    if ARRANGING.contains(&name) {
+        return Found::Drop(end);
+    }
+    if matches!(name, "image" | "figure") {
+        let is_option = |at: &usize| lines.get(*at).trim_ascii_start().starts_with(':');
+        let after = (at + 1..end).find(|at| !is_option(at)).unwrap_or(end);
+        return Found::Embed(argument.to_string(), after);
+    }
+    match argument.is_empty() {
+        true => Found::Drop(at + 1),
+        // The argument of a note is its first words; that of others (a function) is worth its line.
+        false => Found::TextFrom(lines.place(at, argument).start),
+    }
+}
+
+fn inside(text: &str, before: Option<char>) -> Option<Inside> {
+    if text.starts_with("``") {
+        return between(text, "``", InlineKind::Code);
+    }
+    if text.starts_with("**") {
+        return between(text, "**", InlineKind::Bold).filter(|_| may_open(before));
+    }
+    if let Some(role) = text.strip_prefix(':') {
+        let (name, rest) = role.split_once(":`")?;
+        let is_role = !name.is_empty()
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_:.+".contains(&b));
+        let start = 1 + name.len() + 2;
+        return is_role.then(|| reference(rest, start, Some(name))).flatten();
+    }
+    if text.starts_with('`') && may_open(before) {
+        return reference(text.get(1..)?, 1, None);
+    }
+    None
+}
+
+/// `text <target>`_ or the same after a role; `start` bytes stand before.
+fn reference(rest: &str, start: usize, role: Option<&str>) -> Option<Inside> {
+    let end = rest.find('`').filter(|end| *end > 0)?;
+    let inner = rest.get(..end)?;
+    let n_ticks = rest
+        .get(end + 1..)
+        .map_or(0, |after| after.bytes().take(2).take_while(|b| *b == b'_').count());
+    let n_bytes = start + end + 1 + n_ticks;
+    let (shown, address) = match inner.strip_suffix('>').and_then(|inner| inner.rsplit_once('<')) {
+        Some((shown, address)) if !shown.trim_ascii().is_empty() => {
+            (shown.trim_ascii_end().len(), address)
+        }
+        _ => (inner.len(), inner),
+    };
+    let is_path = matches!(role, Some("doc" | "download"));
+    let target = match role {
+        Some("doc") => Target::of_address(&format!("{address}.rst")),
+        Some("download") => Target::of_address(address),
+        None if shown < inner.len() => Target::of_address(address),
+        _ => None,
+    };
+    let kind = match role {
+        _ if is_path || target.is_some() => Kind::Link(target),
+        Some(_) => Kind::Mark(InlineKind::Code),
+        None => Kind::Plain,
+    };
+    Some(Inside { n_bytes, text: start..start + shown, kind })
+}

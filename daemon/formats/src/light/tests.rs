@@ -1,0 +1,148 @@
+//! The three syntaxes, each as a table, and what holds for any text.
+
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+use super::{ADOC, Light, ORG, RST};
+use crate::format::Format;
+use crate::tests::{LIMITS, check_invariants, printed};
+
+fn check(syntax: &'static Light, text: &str, expected: Expect) {
+    let parsed = syntax.read(text, &LIMITS).expect("text is never refused");
+    check_invariants(text, &parsed);
+    let head = format!(
+        "title {:?} author {:?} date {:?}\n",
+        parsed.title, parsed.meta.author, parsed.meta.date
+    );
+    expected.assert_eq(&(head + &printed(&parsed)));
+}
+
+#[test]
+fn footnotes_of_restructured_text_are_text() {
+    let text = "Marsupials [1]_ are odd.\n\n.. [1] A footnote on wombats.\n.. [Ref] A citation.\n\n.. a comment\n";
+    let parsed = RST.read(text, &LIMITS).expect("read");
+    assert!(parsed.text.contains("A footnote on wombats."), "{}", parsed.text);
+    assert!(
+        parsed.text.contains("A citation.") && !parsed.text.contains("comment"),
+        "{}",
+        parsed.text
+    );
+}
+
+#[test]
+fn restructured_text() {
+    check(
+        &RST,
+        "======\nHarbor\n======\n\n:Author: Ada\n:Date: 2026-03-01\n\n.. _top:\n\nQuays\n-----\n\nSee `the pla\
+        n <plan.html>`_ and \
+         :doc:`tides`, ``code``,\n**bold** words. Run::\n\n  make all\n\n  make more\n\n* one\n* two\n  goes on\
+         \n\n  1. deep\n\n\
+         .. note:: Mind the gap.\n\n.. code-block:: Rust\n   :linenos:\n\n   fn main() {}\n\n.. image:: crane.pn\
+         g\n   :alt: x\n\n\
+         .. a comment\n   of two lines\n\n.. toctree::\n\n   a\n\nCranes\n------\n\n=====  =====\nName   Load\n=\
+         ====  =====\n\
+         North  9 t\n=====  =====\n\n+---+---+\n| a | b |\n+===+===+\n| c | d |\n+---+---+\n",
+        expect![[r#"
+            title None author Some("Ada") date Some("2026-03-01")
+            h1 §- "Harbor"
+            h2 §0 "Quays"
+            p §1 "See the plan and tides, code, bold words. Run::"
+            code() §1 "make all\n\nmake more"
+            li0.0 §1 "one"
+            li0.0 §1 "two goes on"
+            li1.1/1 §1 "deep"
+            p §1 "Mind the gap."
+            code(rust) §1 "fn main() {}"
+            h2 §0 "Cranes"
+            th0 §9 "Name | Load"
+            tr0 §9 "North | 9 t"
+            th1 §9 "a | b"
+            tr1 §9 "c | d"
+            code = "code"
+            bold = "bold"
+            Path "./plan.html" = "the plan"
+            Path "./tides.rst" = "tides"
+            Embed "./crane.png" = ""
+        "#]],
+    );
+}
+
+#[test]
+fn org_mode() {
+    check(
+        &ORG,
+        "#+TITLE: Harbor\n#+AUTHOR: Ada\n# comment\n* TODO Quays :work:\n:PROPERTIES:\n:ID: 1\n:END:\nSee [[file\
+        :plan.org][the plan]], \
+         =code=, *bold*\nand [[https://x.org]].\n- one\n  - deep\n- two\n1. first\n** Cranes\n| a | b |\n|---+--\
+         -|\n| c | d |\n\n\
+         #+BEGIN_SRC rust\nfn main() {}\n\n#+END_SRC\n: fixed\nSCHEDULED: <2026-01-01>\nEnd. a*b*c\n",
+        expect![[r#"
+            title Some("Harbor") author Some("Ada") date None
+            h1 §- "Quays"
+            p §0 "See the plan, code, bold and https://x.org."
+            li0.0 §0 "one"
+            li1.1 §0 "deep"
+            li0.0 §0 "two"
+            li2.0/1 §0 "first"
+            h2 §0 "Cranes"
+            th0 §6 "a | b"
+            tr0 §6 "c | d"
+            code(rust) §6 "fn main() {}"
+            code() §6 ": fixed"
+            p §6 "End. a*b*c"
+            code = "code"
+            bold = "bold"
+            Path "./plan.org" = "the plan"
+            Url "https://x.org" = "https://x.org"
+        "#]],
+    );
+}
+
+#[test]
+fn asciidoc() {
+    check(
+        &ADOC,
+        "= Harbor\n:author: Ada\n:toc:\n\n// comment\n== Quays\n\nSee link:plan.adoc[the plan], https://x.org/a[\
+        a page],\nxref:b.adoc#p[b], \
+         `code`, *bold* and <<id,here>>.\n\n* one\n** deep\n* two\n\n. first\n. second\n\nNOTE: Mind the gap.\
+         \n\n.A listing\n[source,Rust]\n\
+         ----\nfn main() {}\n\n----\n\n====\nAn example.\n====\n\n|===\n|a |b\n\n|c |d\n|===\n\nimage::crane.png\
+         [A crane]\n",
+        expect![[r#"
+            title None author Some("Ada") date None
+            h1 §- "Harbor"
+            h2 §0 "Quays"
+            p §1 "See the plan, a page, b, code, bold and here."
+            li0.0 §1 "one"
+            li1.1 §1 "deep"
+            li0.0 §1 "two"
+            li2.0/1 §1 "first"
+            li2.0/2 §1 "second"
+            p §1 "NOTE: Mind the gap."
+            p §1 "A listing"
+            code(rust) §1 "fn main() {}"
+            p §1 "An example."
+            th0 §1 "a | b"
+            tr0 §1 "c | d"
+            code = "code"
+            bold = "bold"
+            Path "./plan.adoc" = "the plan"
+            Url "https://x.org/a" = "a page"
+            Path "./b.adoc" # p = "b"
+            Embed "./crane.png" = ""
+        "#]],
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_text_keeps_the_invariants(lines in proptest::collection::vec(
+        "(  |    |\t)?(==|=====|-----|\\.\\. |::|\\* |\\*\\* |# |#\\+BEGIN_SRC|#\\+END_SRC|\\||\\|===|:a: |- |1\
+        \\. |\\. |\
+         ----|\\[\\[|`|``|\\*|=|link:x\\[|:doc:`|<<|\\+--\\+)?[ a-zé`*=\\]|>_:]{0,10}", 0..30), which in 0usize..3) {
+        let text = lines.join("\n");
+        let syntax = [&RST, &ORG, &ADOC][which];
+        let parsed = syntax.read(&text, &LIMITS).expect("text is never refused");
+        check_invariants(&text, &parsed);
+    }
+}

@@ -1,0 +1,314 @@
+//! Markdown: CommonMark with tables, footnotes, strikethrough, task lists, math, and what Obsidian adds
+//! (wikilinks, embeds, callouts, tags, comments).
+//!
+//! In: decoded, redacted text. Out: [`Parsed`], visible text only.
+//! Decisions: soft and hard line breaks are both one space, so that sentences flow; the alternative text of
+//! an image is text, that of a wiki embed (its size) is not; footnote references, task boxes and rules
+//! vanish.
+//! Not here: YAML (`frontmatter.rs`); tags inside HTML blocks (`markdown/raw_html.rs`).
+
+mod hidden;
+mod raw_html;
+
+use std::ops::Range;
+
+use notes::parse::{add_tag, nests_deeper_than, tag};
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Parser, Tag, TagEnd};
+
+use super::builder::TextBuilder;
+use super::format::{Format, FormatLimits};
+use super::frontmatter;
+use super::plain::Plain;
+use super::target::Target;
+use model::parcel::InlineKind;
+use model::parcel::Parsed;
+use raw_html::RawHtml;
+
+/// The Markdown format.
+pub(crate) struct Markdown;
+
+impl Format<str> for Markdown {
+    fn extensions(&self) -> &'static [&'static str] {
+        &["md", "markdown"]
+    }
+
+    fn read(&self, text: &str, limits: &FormatLimits) -> Result<Parsed, String> {
+        if nests_deeper_than(text, limits.max_nesting) {
+            // Markdown's rules make each line cost as much as it is deep: such text is not worth the time.
+            let mut parsed = Plain.read(text, limits)?;
+            parsed.warnings.push(format!(
+                "a line nests more than {} lists or quotations; the document is read as plain text",
+                limits.max_nesting
+            ));
+            return Ok(parsed);
+        }
+        let head = frontmatter::read(text);
+        let mut walk = Walk::new(text, head.body, limits);
+        walk.tags = head.meta.tags.clone();
+        let body = text.get(head.body..).unwrap_or("");
+        for (event, range) in Parser::new_ext(body, notes::parse::options()).into_offset_iter() {
+            walk.event(event, range.start + head.body..range.end + head.body);
+        }
+        let mut parsed = walk.out.finish();
+        parsed.title = head.title;
+        parsed.meta = head.meta;
+        parsed.meta.tags = walk.tags;
+        parsed.warnings.extend(head.warning);
+        Ok(parsed)
+    }
+}
+
+/// One walk over the events of a document.
+struct Walk<'a> {
+    source: &'a str,
+    out: TextBuilder<'a>,
+    tags: Vec<String>,
+    html: RawHtml,
+    /// A stretch of the source that is not shown, at or after the current place.
+    hidden: Range<usize>,
+    has_comments: bool,
+    /// The end of the innermost block that holds running text; an inline comment must close before it.
+    block_end: usize,
+    /// The line end after the title of a callout.
+    callout_title_end: Option<usize>,
+    is_code: bool,
+    /// Depth inside embeds whose text is not shown.
+    n_silent: u32,
+}
+
+impl<'a> Walk<'a> {
+    fn new(source: &'a str, body: usize, limits: &FormatLimits) -> Self {
+        let body = source.get(body..).unwrap_or("");
+        Walk {
+            source,
+            out: TextBuilder::new(source, limits),
+            tags: Vec::new(),
+            html: RawHtml::default(),
+            hidden: 0..0,
+            has_comments: hidden::may_have_comments(body),
+            block_end: source.len(),
+            callout_title_end: None,
+            is_code: false,
+            n_silent: 0,
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(end) => self.end(end),
+            _ if self.n_silent > 0 => {}
+            Event::Text(text) if self.is_code => self.code_text(&text, range),
+            Event::Text(text) => self.text(&text, range),
+            Event::Code(text) => self.code_span(&text, range),
+            // With its signs: in prose they are money, and in commands variables.
+            Event::InlineMath(_) | Event::DisplayMath(_) => self.running(range),
+            Event::Html(_) if !self.is_hidden(&range) => {
+                self.html.feed(self.source, range, &mut self.out);
+            }
+            Event::InlineHtml(tag) if raw_html::parts_words(&tag) => self.out.space_inserted(),
+            Event::SoftBreak | Event::HardBreak if self.callout_title_end == Some(range.start) => {
+                self.out.end_block();
+            }
+            Event::SoftBreak | Event::HardBreak => self.out.space_inserted(),
+            Event::Html(_)
+            | Event::InlineHtml(_)
+            | Event::FootnoteReference(_)
+            | Event::Rule
+            | Event::TaskListMarker(_) => {}
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>, range: Range<usize>) {
+        match tag {
+            Tag::Paragraph => {
+                self.block_end = range.end;
+                self.out.begin_text();
+            }
+            Tag::Heading { level, .. } => {
+                self.block_end = range.end;
+                self.hide_heading_attributes(&range);
+                self.out.begin_heading(level as u8);
+            }
+            Tag::BlockQuote(_) => {
+                self.out.begin_quote();
+                self.hide_callout_marker(&range);
+            }
+            Tag::CodeBlock(kind) => {
+                self.is_code = true;
+                self.out.begin_code(&language_of(&kind));
+            }
+            Tag::HtmlBlock => self.html = RawHtml::default(),
+            Tag::List(first) => {
+                self.out.begin_list(first.map(|n| u32::try_from(n).unwrap_or(u32::MAX)));
+            }
+            Tag::Item => {
+                self.block_end = range.end;
+                self.out.begin_item();
+            }
+            Tag::Table(_) => self.out.begin_table(),
+            Tag::TableHead => self.out.begin_row(true),
+            Tag::TableRow => self.out.begin_row(false),
+            Tag::TableCell => {
+                self.block_end = range.end;
+                self.out.begin_cell();
+            }
+            Tag::Strong => self.out.begin_inline(InlineKind::Bold),
+            Tag::Link { link_type, dest_url, .. } => {
+                let target = self.target(link_type, &dest_url, &range);
+                self.out.begin_link(target);
+                if let Some(written) = self.unshown(link_type, &range) {
+                    self.running(written);
+                }
+            }
+            Tag::Image { link_type, dest_url, .. } => {
+                if let Some(target) = self.target(link_type, &dest_url, &range) {
+                    self.out.embed(target);
+                }
+                self.n_silent += u32::from(self.n_silent > 0 || is_wiki(link_type));
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, end: TagEnd) {
+        match end {
+            TagEnd::Paragraph
+            | TagEnd::Heading(_)
+            | TagEnd::HtmlBlock
+            | TagEnd::FootnoteDefinition => self.out.end_block(),
+            TagEnd::CodeBlock => {
+                self.is_code = false;
+                self.out.end_block();
+            }
+            TagEnd::BlockQuote(_) => self.out.end_quote(),
+            TagEnd::List(_) => self.out.end_list(),
+            TagEnd::Item => self.out.end_item(),
+            TagEnd::Table => self.out.end_table(),
+            TagEnd::TableHead | TagEnd::TableRow => self.out.end_row(),
+            TagEnd::Strong | TagEnd::Link => self.out.end_mark(),
+            TagEnd::Image => self.n_silent = self.n_silent.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    /// Where a link leads; `None` when it is hidden or leads nowhere.
+    fn target(
+        &self,
+        link_type: LinkType,
+        address: &CowStr<'_>,
+        range: &Range<usize>,
+    ) -> Option<Target> {
+        if self.is_hidden(range) || self.n_silent > 0 {
+            return None;
+        }
+        match link_type {
+            // In a table the `|` of a wikilink is escaped, and the backslash stays on the target.
+            LinkType::WikiLink { .. } => {
+                // Over the end of a line it is none in a note either.
+                let written = self.source.get(range.clone()).unwrap_or("");
+                let is_one = !written.contains(['\n', '\r']);
+                is_one.then(|| Target::of_wikilink(address.trim_end_matches('\\'))).flatten()
+            }
+            LinkType::Email => Target::of_address(&format!("mailto:{address}")),
+            _ => Target::of_address(address),
+        }
+    }
+
+    /// Where the target of `[[Target|]]` is written, which shows nothing else.
+    fn unshown(&self, link_type: LinkType, range: &Range<usize>) -> Option<Range<usize>> {
+        let written = self.source.get(range.clone()).filter(|_| is_wiki(link_type))?;
+        let target = written.strip_prefix("[[")?.strip_suffix("|]]")?.trim_end_matches('\\');
+        let start = range.start + "[[".len();
+        (!target.contains('|')).then(|| start..start + target.len())
+    }
+
+    /// A piece of text: verbatim where it equals its source, else an entity, an escape, or made by the
+    /// parser.
+    fn text(&mut self, text: &str, range: Range<usize>) {
+        if self.source.get(range.clone()) == Some(text) {
+            self.running(range);
+        } else if !self.is_hidden(&range) {
+            self.out.replaced(text, range);
+        }
+    }
+
+    fn code_text(&mut self, text: &str, range: Range<usize>) {
+        if self.is_hidden(&range) {
+            return;
+        }
+        if self.source.get(range.clone()) == Some(text) {
+            self.out.code(range);
+        } else {
+            self.out.code_replaced(text, range);
+        }
+    }
+
+    fn code_span(&mut self, text: &str, range: Range<usize>) {
+        if self.is_hidden(&range) {
+            return;
+        }
+        let Some(written) = self.source.get(range.clone()) else { return };
+        let n_ticks = written.bytes().take_while(|byte| *byte == b'`').count();
+        let mut place = inner(range, n_ticks);
+        let mut shown = self.source.get(place.clone()).unwrap_or("");
+        if shown.len() == text.len() + 2 {
+            // One space on either side only keeps backticks apart.
+            place = inner(place, 1);
+            shown = self.source.get(place.clone()).unwrap_or("");
+        }
+        self.out.begin_inline(InlineKind::Code);
+        let is_blank = |byte: u8| byte == b' ' || byte == b'\n';
+        let is_same = shown.len() == text.len()
+            && shown.bytes().zip(text.bytes()).all(|(a, b)| a == b || (is_blank(a) && is_blank(b)));
+        if is_same {
+            self.out.flow(place);
+        } else {
+            self.out.replaced(text, place);
+        }
+        self.out.end_mark();
+    }
+
+    /// Shows a stretch of running text, but what is hidden in it.
+    fn running(&mut self, range: Range<usize>) {
+        let mut at = range.start;
+        while at < range.end {
+            if self.hidden.contains(&at) {
+                at = self.hidden.end;
+                continue;
+            }
+            if self.has_comments {
+                self.find_comment(at..range.end);
+            }
+            let stop = match self.hidden.start {
+                start if (at..range.end).contains(&start) && !self.hidden.is_empty() => start,
+                _ => range.end,
+            };
+            tag::find(self.source, at..stop, |tag| {
+                add_tag(&mut self.tags, self.source.get(tag).unwrap_or(""));
+            });
+            self.out.flow(at..stop);
+            at = stop;
+        }
+    }
+}
+
+/// A range without `n` bytes at either end; empty if it is shorter.
+fn inner(range: Range<usize>, n: usize) -> Range<usize> {
+    range.start + n..range.end.saturating_sub(n).max(range.start + n)
+}
+
+fn is_wiki(link_type: LinkType) -> bool {
+    matches!(link_type, LinkType::WikiLink { .. })
+}
+
+/// The first word of an info string: `Rust,ignore` and `{.rust #id}` both give `rust`.
+fn language_of(kind: &CodeBlockKind<'_>) -> String {
+    let CodeBlockKind::Fenced(info) = kind else { return String::new() };
+    let info = info.trim_start_matches(['{', '.', ' ']);
+    let word = info.split([' ', '\t', ',', '{', '}', ':', ';']).next().unwrap_or("");
+    word.to_lowercase()
+}
+
+#[cfg(test)]
+mod tests;

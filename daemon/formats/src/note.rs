@@ -1,0 +1,187 @@
+//! Note: what the author of a Markdown file stated in it, with places in the file.
+//!
+//! In: the file's text without secrets, and the maps back to the file. Out: [`StatedNote`].
+//! Invariants: at most [`MAX_STATED`] things of each kind are kept, the first, and a warning says so; a line is told in
+//! at most [`MAX_SAID_BYTES`], around the link.
+//! Not here: what is stated how (`notes::parse`), what links lead to (`store/links.rs`).
+
+use std::ops::Range;
+
+use notes::parse::{Note, Place, parse};
+
+use model::parcel::{Link, LinkKind, StatedNote};
+use model::terms::{SpanMap, line_of};
+
+/// Most observations, links, fields, headings and blocks of one note; what has more is data.
+const MAX_STATED: usize = 20_000;
+
+/// Longest part of a line that is kept with a link, bytes.
+const MAX_SAID_BYTES: usize = 300;
+
+/// True for extensions of notes.
+pub(super) fn is_note(extension: &str) -> bool {
+    matches!(extension, "md" | "markdown")
+}
+
+/// Reads a note; its places are those of the text.
+pub(super) fn read(text: &str) -> StatedNote {
+    let mut note = parse(text);
+    let node = notes::memory::of(text, &note);
+    note.blocks = Vec::new();
+    note.items = Vec::new();
+    note.verbatim = Vec::new();
+    let links = note.links.iter().take(MAX_STATED);
+    let said = links.map(|link| said_around(text, &link.place.span)).collect();
+    StatedNote { note, said, node }
+}
+
+/// Leaves out what is too much; tells of it.
+pub(super) fn limit(stated: &mut StatedNote) -> Option<String> {
+    stated.node.items.truncate(MAX_STATED);
+    let note = &mut stated.note;
+    let n_links = note.links.len();
+    let most = [n_links, note.observations.len(), note.fields.len(), note.headings.len()]
+        .into_iter()
+        .chain([note.block_ids.len(), note.anchors.len()])
+        .max()?;
+    if most <= MAX_STATED {
+        return None;
+    }
+    note.links.truncate(MAX_STATED);
+    note.relations.retain(|relation| relation.link < MAX_STATED);
+    note.observations.truncate(MAX_STATED);
+    note.fields.truncate(MAX_STATED);
+    note.headings.truncate(MAX_STATED);
+    note.block_ids.truncate(MAX_STATED);
+    note.anchors.truncate(MAX_STATED);
+    Some(format!("of {most} links, observations or the like only the first {MAX_STATED} are kept"))
+}
+
+/// Makes all places those of the file: through the text before redaction to the bytes on disk.
+pub(super) fn place(
+    stated: &mut StatedNote,
+    (to_decoded, to_file): (Option<&SpanMap>, &SpanMap),
+    line_starts: &[u32],
+) {
+    let in_file = |span: &Range<usize>| {
+        let span = match to_decoded {
+            Some(map) => map.source_range(span.start, span.end),
+            None => span.clone(),
+        };
+        to_file.source_range(span.start, span.end)
+    };
+    let move_to = |place: &mut Place| {
+        place.span = in_file(&place.span);
+        place.line = line_of(line_starts, place.span.start) as usize;
+    };
+    let note: &mut Note = &mut stated.note;
+    note.headings.iter_mut().for_each(|it| {
+        move_to(&mut it.place);
+        it.section = in_file(&it.section);
+    });
+    note.observations.iter_mut().for_each(|it| move_to(&mut it.place));
+    note.relations.iter_mut().for_each(|it| move_to(&mut it.place));
+    note.links.iter_mut().for_each(|it| {
+        move_to(&mut it.place);
+        it.target_span = in_file(&it.target_span);
+    });
+    note.fields.iter_mut().for_each(|it| {
+        move_to(&mut it.place);
+        it.value_span = in_file(&it.value_span);
+    });
+    note.inline_tags.iter_mut().for_each(|it| move_to(&mut it.place));
+    note.block_ids.iter_mut().for_each(|it| {
+        move_to(&mut it.place);
+        it.block = in_file(&it.block);
+    });
+    note.footnotes.iter_mut().for_each(|it| move_to(&mut it.place));
+    note.callouts.iter_mut().for_each(|it| move_to(&mut it.place));
+}
+
+/// Leads the links of a text where the note's lead: of `[[React [[Hooks]]]]` Markdown's parser knows the inner one
+/// alone.
+pub(super) fn lead(links: &mut [Link], map: &SpanMap, stated: &StatedNote) {
+    let nested = stated.note.links.iter().filter(|it| it.target.contains("[["));
+    let nested: Vec<_> = nested.filter(|it| it.kind == notes::parse::LinkKind::Wiki).collect();
+    if nested.is_empty() {
+        return;
+    }
+    for link in links.iter_mut().filter(|link| link.kind == LinkKind::Wiki) {
+        let place = map.to_raw(link.span);
+        let after = nested.partition_point(|it| it.place.span.start <= place.start());
+        let around = after.checked_sub(1).and_then(|at| nested.get(at));
+        if let Some(around) = around.filter(|it| place.end() <= it.place.span.end) {
+            link.target = around.target.clone();
+            link.fragment = around.heading.clone().or_else(|| around.block.clone());
+        }
+    }
+}
+
+/// The line of a link; of a long one what stands around the link.
+fn said_around(text: &str, link: &Range<usize>) -> String {
+    let before = text.get(..link.start).unwrap_or("");
+    let after = text.get(link.start..).unwrap_or("");
+    let window = before.floor_char_boundary(before.len().saturating_sub(MAX_SAID_BYTES));
+    let head = before.get(window..).unwrap_or("");
+    let start = head.rfind('\n').map(|at| window + at + 1).unwrap_or(window);
+    let reach = after.get(..after.floor_char_boundary(MAX_SAID_BYTES)).unwrap_or("");
+    let end = link.start + reach.find('\n').unwrap_or(reach.len());
+    if end - start <= MAX_SAID_BYTES {
+        return text.get(start..end).unwrap_or("").trim().to_string();
+    }
+    // The link begins in the first third, unless the line ends soon.
+    let from = start.max((link.start.saturating_sub(MAX_SAID_BYTES / 3)).min(end - MAX_SAID_BYTES));
+    let from = text.ceil_char_boundary(from);
+    let to = text.floor_char_boundary((from + MAX_SAID_BYTES).min(end));
+    text.get(from..to).unwrap_or("").trim().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::said_around;
+    use crate::tests::normalized;
+
+    #[test]
+    fn places_lead_to_the_bytes_of_the_file() {
+        let text = "\u{feff}# A\r\n\r\ntoken = ghp_012345678901234567890123456789012345\r\n\r\n- [fact] b [[C]] ^x\r\n";
+        let doc = normalized("a.md", text.as_bytes());
+        let note = &doc.note.as_ref().expect("a note").note;
+        let link = &note.links[0];
+        assert_eq!(&text[link.place.span.clone()], "[[C]]");
+        assert_eq!(&text[link.target_span.clone()], "C");
+        assert_eq!(link.place.line, 5);
+        assert_eq!(&text[note.observations[0].place.span.clone()], "[fact] b [[C]] ^x");
+        assert_eq!(&text[note.block_ids[0].place.span.clone()], "^x");
+        assert_eq!(doc.note.as_ref().expect("a note").said, ["- [fact] b [[C]] ^x"]);
+    }
+
+    #[test]
+    fn a_link_in_a_link_is_part_of_its_name() {
+        let text = "# A\n\n- uses [[React [[Hooks]]]] and [[B]] ![[c [[D]]]]\n";
+        let doc = normalized("a.md", text.as_bytes());
+        let targets: Vec<_> = doc.links.iter().map(|it| it.target.as_str()).collect();
+        assert_eq!(targets, ["React [[Hooks]]", "B", "D"]);
+    }
+
+    #[test]
+    fn no_secret_is_kept_in_what_a_note_states() {
+        let key = "ghp_012345678901234567890123456789012345";
+        let parts = ("ghp_0123456789012345678", "90123456789012345");
+        let text = format!(
+            "---\nkey: {key}\n---\n- [fact] the token {key} [[Note|{key}]]\n- [fact] {}**{}** [[B]]\n\nkey:: {key}\n",
+            parts.0, parts.1
+        );
+        let doc = normalized("a.md", text.as_bytes());
+        let told = format!("{:?}", doc.note);
+        assert!(!told.contains("01234567890123"), "{told}");
+    }
+
+    #[test]
+    fn a_long_line_is_told_around_its_link() {
+        let line = format!("{}[[Note]]{}", "é ".repeat(1_000), " x".repeat(1_000));
+        let at = line.find("[[").expect("a link");
+        let said = said_around(&format!("a\n{line}\nb"), &(at + 2..at + 10));
+        assert!(said.contains("[[Note]]") && said.len() <= 300, "{said}");
+        assert_eq!(said_around("a\n  b [[c]] d\ne", &(6..11)), "b [[c]] d");
+    }
+}

@@ -1,0 +1,365 @@
+//! Tests of the PDF reader: files are written by [`draft`], so that each test says what is in its file.
+
+mod draft;
+
+use expect_test::{Expect, expect};
+
+use super::super::format::{Format, FormatLimits};
+use super::Pdf;
+use draft::{Draft, Face, Sheet, stream};
+use model::parcel::Parsed;
+
+const LIMITS: FormatLimits = FormatLimits { max_output_bytes: 1 << 24, max_nesting: 100 };
+
+fn read(bytes: &[u8]) -> Parsed {
+    Pdf.read(bytes, &LIMITS).expect("a document")
+}
+
+/// Blocks with their pages, one a line.
+fn check(draft: Draft, expected: Expect) {
+    let parsed = read(&draft.finish());
+    let mut out = String::new();
+    for block in &parsed.blocks {
+        let page = parsed.pages.partition_point(|start| *start as usize <= block.span.start());
+        let text = block.span.of(&parsed.text).replace('\n', "\\n");
+        out.push_str(&format!("p{page} {:?}: {text}\n", block.kind));
+    }
+    for link in &parsed.links {
+        out.push_str(&format!("link {} -> {}\n", link.span.of(&parsed.text), link.target));
+    }
+    for warning in &parsed.warnings {
+        out.push_str(&format!("warning: {warning}\n"));
+    }
+    expected.assert_eq(&out);
+}
+
+const LEFT: [&str; 5] = [
+    "The daemon reads every file of a folder",
+    "and builds a graph from what it finds in",
+    "there. It answers questions about this",
+    "graph with evidence, and every piece of",
+    "evidence says in which file it stands.",
+];
+const RIGHT: [&str; 5] = [
+    "A second column goes on beside it, on",
+    "the same lines of the page. Nobody would",
+    "read across both columns, and so the",
+    "reader must not do this either, even if",
+    "the lines stand at the same height.",
+];
+
+#[test]
+fn columns_are_read_one_after_the_other() {
+    let sheet = Sheet::default()
+        .text((50, 700), Face::Bold, 18, "A title above both columns")
+        .lines((50, 660), 10, &LEFT)
+        .lines((310, 660), 10, &RIGHT);
+    check(
+        Draft::new().page(sheet),
+        expect![[r#"
+        p1 Heading(1): A title above both columns
+        p1 Paragraph: The daemon reads every file of a folder and builds a graph from what it finds in there. It answers questions about this graph with evidence, and every piece of evidence says in which file it stands.
+        p1 Paragraph: A second column goes on beside it, on the same lines of the page. Nobody would read across both columns, and so the reader must not do this either, even if the lines stand at the same height.
+    "#]],
+    );
+}
+
+#[test]
+fn headers_footers_and_page_numbers_are_not_read() {
+    let page = |number: &str, text: &[&str]| {
+        Sheet::default()
+            .text((50, 770), Face::Plain, 9, "The handbook of keys")
+            .lines((50, 600), 10, text)
+            .text((290, 30), Face::Plain, 9, number)
+    };
+    let draft = Draft::new()
+        .page(page("Page 1 of 3", &["The first page says this."]))
+        .page(page("Page 2 of 3", &["The second page says that."]))
+        .page(page("Page 3 of 3", &["The third page says no more."]));
+    check(
+        draft,
+        expect![[r#"
+        p1 Paragraph: The first page says this.
+        p2 Paragraph: The second page says that.
+        p3 Paragraph: The third page says no more.
+    "#]],
+    );
+}
+
+#[test]
+fn what_the_document_calls_pagination_is_not_read() {
+    let sheet = Sheet::default()
+        .raw("/Artifact << /Type /Pagination /Subtype /Header >> BDC")
+        .text((50, 770), Face::Plain, 9, "Confidential draft")
+        .raw("EMC")
+        .lines((50, 600), 10, &["This is the text."]);
+    check(
+        Draft::new().page(sheet),
+        expect![[r#"
+        p1 Paragraph: This is the text.
+    "#]],
+    );
+}
+
+#[test]
+fn broken_words_are_joined_across_lines_and_pages() {
+    let first = Sheet::default().lines(
+        (50, 600),
+        10,
+        &[
+            "Nobody should have to find a word that the type-",
+            "setter broke at the end of a line, be it a well-",
+            "known one or not. Elsewhere it is well-known, and",
+            "on the next page goes on what was broken: docu-",
+        ],
+    );
+    let second = Sheet::default().lines((50, 700), 10, &["ments are read to the end."]);
+    let parsed = read(&Draft::new().page(first.clone()).page(second.clone()).finish());
+    assert_eq!(parsed.pages.first(), Some(&0));
+    assert!(parsed.text[parsed.pages[1] as usize..].starts_with("ments are"), "{:?}", parsed.pages);
+    check(
+        Draft::new().page(first).page(second),
+        expect![[r#"
+        p1 Paragraph: Nobody should have to find a word that the typesetter broke at the end of a line, be it a well-known one or not. Elsewhere it is well-known, and on the next page goes on what was broken: documents are read to the end.
+    "#]],
+    );
+}
+
+#[test]
+fn bookmarks_and_sizes_make_headings() {
+    let sheet = Sheet::default()
+        .text((50, 740), Face::Bold, 20, "Rotating keys")
+        .text((50, 700), Face::Plain, 10, "Why we rotate")
+        .lines((50, 680), 10, &["Keys get old, and what is old is known to too many."])
+        .text((50, 640), Face::Bold, 10, "2.1 The schedule")
+        .lines((50, 620), 10, &["Every month, on the first day, a new key is made."]);
+    let draft = Draft::new().page(sheet).outline(&[(1, "Rotating keys"), (2, "Why we rotate")]);
+    check(
+        draft,
+        expect![[r#"
+        p1 Heading(1): Rotating keys
+        p1 Heading(2): Why we rotate
+        p1 Paragraph: Keys get old, and what is old is known to too many.
+        p1 Heading(2): 2.1 The schedule
+        p1 Paragraph: Every month, on the first day, a new key is made.
+    "#]],
+    );
+}
+
+#[test]
+fn lists_tables_code_and_links_are_kept() {
+    let sheet = Sheet::default()
+        .lines((50, 740), 10, &["Before you start, look at the following points:"])
+        .lines(
+            (60, 715),
+            10,
+            &["• Is the old key still in use anywhere?", "• Who has the new one?"],
+        )
+        .lines((60, 680), 10, &["1. Make a key.", "2. Publish it.", "3. Revoke the old one."])
+        .text((50, 620), Face::Bold, 10, "Service")
+        .text((200, 620), Face::Bold, 10, "Owner")
+        .text((350, 620), Face::Bold, 10, "Days")
+        .text((50, 605), Face::Plain, 10, "Signing Service")
+        .text((200, 605), Face::Plain, 10, "Ada")
+        .text((350, 605), Face::Plain, 10, "30")
+        .text((50, 590), Face::Plain, 10, "Vault")
+        .text((350, 590), Face::Plain, 10, "90")
+        .text((50, 540), Face::Mono, 10, "fn rotate() {")
+        .text((74, 528), Face::Mono, 10, "let key = new();")
+        .text((50, 516), Face::Mono, 10, "}")
+        .lines((50, 480), 10, &["The full story is in the manual."])
+        .link([130, 475, 200, 492], "https://example.org/manual#keys");
+    check(
+        Draft::new().page(sheet),
+        expect![[r#"
+        p1 Paragraph: Before you start, look at the following points:
+        p1 ListItem { list: 0, depth: 0, ordinal: None }: Is the old key still in use anywhere?
+        p1 ListItem { list: 0, depth: 0, ordinal: None }: Who has the new one?
+        p1 ListItem { list: 1, depth: 0, ordinal: Some(1) }: Make a key.
+        p1 ListItem { list: 1, depth: 0, ordinal: Some(2) }: Publish it.
+        p1 ListItem { list: 1, depth: 0, ordinal: Some(3) }: Revoke the old one.
+        p1 TableRow { table: 0, is_header: true }: Service | Owner | Days
+        p1 TableRow { table: 0, is_header: false }: Signing Service | Ada | 30
+        p1 TableRow { table: 0, is_header: false }: Vault |  | 90
+        p1 Code { language: "" }: fn rotate() {\n    let key = new();\n}
+        p1 Paragraph: The full story is in the manual.
+        link the manual. -> https://example.org/manual
+    "#]],
+    );
+}
+
+#[test]
+fn right_to_left_text_is_read_from_the_right() {
+    // As a typesetter draws it: letters from left to right where they stand.
+    let visual = |text: &str| text.chars().rev().collect::<String>();
+    let sheet = Sheet::default().text((300, 700), Face::Wide, 12, &visual("המפתחות הישנים")).text(
+        (300, 685),
+        Face::Wide,
+        12,
+        &visual("נמחקים כל חודש"),
+    );
+    check(
+        Draft::new().page(sheet),
+        expect![[r#"
+        p1 Paragraph: המפתחות הישנים נמחקים כל חודש
+    "#]],
+    );
+}
+
+#[test]
+fn ligatures_become_letters() {
+    let sheet = Sheet::default().text((50, 700), Face::Wide, 12, "e\u{fb03}cient \u{fb01}les");
+    check(
+        Draft::new().page(sheet),
+        expect![[r#"
+        p1 Paragraph: efficient files
+    "#]],
+    );
+}
+
+#[test]
+fn letters_that_stand_apart_are_one_word() {
+    let sheet = Sheet::default().raw(
+        "BT /F1 10 Tf 50 700 Td [(K) -400 (E) -400 (Y) -400 (S) -1200 (O) -400 (L) -400 (D)] TJ ET",
+    );
+    check(
+        Draft::new().page(sheet),
+        expect![[r#"
+        p1 Paragraph: KEYS OLD
+    "#]],
+    );
+}
+
+#[test]
+fn text_that_runs_upwards_comes_last() {
+    let sheet = Sheet::default()
+        .raw("BT /F1 10 Tf 0 1 -1 0 30 300 Tm (A stamp at the edge) Tj ET")
+        .lines((50, 700), 10, &["The text of the page is read first."]);
+    check(
+        Draft::new().page(sheet),
+        expect![[r#"
+        p1 Paragraph: The text of the page is read first.
+        p1 Paragraph: A stamp at the edge
+    "#]],
+    );
+}
+
+#[test]
+fn metadata_is_taken_from_the_document() {
+    let draft = Draft::new()
+        .page(Sheet::default().lines((50, 700), 10, &["Text."]))
+        .info("/Title <feff0047007200fc006e> /Author (Ada) /CreationDate (D:20220403180542+02'00') /Keywords (a, b)")
+        .catalog("/Lang (en-GB)");
+    let parsed = read(&draft.finish());
+    assert_eq!(parsed.title.as_deref(), Some("Grün"));
+    assert_eq!(parsed.meta.author.as_deref(), Some("Ada"));
+    assert_eq!(parsed.meta.date.as_deref(), Some("2022-04-03T18:05:42+02:00"));
+    assert_eq!(parsed.meta.language.as_deref(), Some("en-GB"));
+    assert_eq!(parsed.meta.tags, ["a", "b"]);
+}
+
+#[test]
+fn pages_without_a_text_layer_are_told() {
+    let draft = Draft::new()
+        .page(Sheet::default().image())
+        .page(Sheet::default().lines((50, 700), 10, &["Text."]).image());
+    check(
+        draft,
+        expect![[r#"
+        p2 Paragraph: Text.
+        warning: no text layer on 1 of 2 pages: they show pictures of text, if any; hint: make them searchable with an OCR program
+    "#]],
+    );
+}
+
+#[test]
+fn a_document_that_needs_a_password_says_so() {
+    let draft = Draft::new().page(Sheet::default()).trailer(&format!(
+        "/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <{0}> /U <{0}> >> /ID [<00> <00>]",
+        "00".repeat(32)
+    ));
+    let error = Pdf.read(&draft.finish(), &LIMITS).expect_err("no document");
+    assert!(error.starts_with("encrypted:") && error.contains("hint:"), "{error}");
+}
+
+#[test]
+fn an_empty_password_is_tried() {
+    // Made from a draft with `pypdf.PdfWriter.encrypt("", "owner", algorithm="RC4-128")`.
+    let parsed = read(include_bytes!("tests/empty_password.pdf"));
+    assert_eq!(parsed.text, "Nobody needs a password for this.");
+}
+
+#[test]
+fn pages_that_are_all_alike_keep_their_text() {
+    let sheet = Sheet::default().lines((50, 700), 10, &["The same on every page."]);
+    let parsed = read(&Draft::new().page(sheet.clone()).page(sheet).finish());
+    assert_eq!(parsed.text.matches("The same").count(), 2);
+}
+
+#[test]
+fn a_power_above_an_index_stays_in_its_line() {
+    let sheet = Sheet::default().raw(
+        "BT /F1 10 Tf 50 700 Td (Let x) Tj /F1 7 Tf 0 4 Td 23.1 0 Td (2) Tj 0 -6 Td (0) Tj \
+         /F1 10 Tf 8 2 Td (be known.) Tj ET",
+    );
+    let text = read(&Draft::new().page(sheet).finish()).text;
+    assert!(
+        text.starts_with("Let x") && text.ends_with("be known.") && !text.contains('\n'),
+        "{text}"
+    );
+}
+
+#[test]
+fn hostile_files_end_and_ask_for_no_more_than_is_allowed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/hostile/pdf");
+    let mut n_files = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let bytes = std::fs::read(entry.path()).expect("a file");
+        if let Err(reason) = Pdf.read(&bytes, &LIMITS) {
+            let kinds = ["damaged:", "encrypted:", "too large:"];
+            assert!(
+                kinds.iter().any(|kind| reason.starts_with(kind)),
+                "{:?}: {reason}",
+                entry.path()
+            );
+        }
+        n_files += 1;
+    }
+    assert!(n_files > 20, "{n_files}");
+}
+
+#[test]
+fn what_is_no_pdf_is_an_error() {
+    for bytes in [&b""[..], b"%PDF-1.7", b"hello", b"%PDF-1.7\ntrailer << /Root 1 0 R >>"] {
+        let error = Pdf.read(bytes, &LIMITS).expect_err("no document");
+        assert!(error.starts_with("damaged:"), "{error}");
+    }
+}
+
+#[test]
+fn a_page_tree_that_contains_itself_ends() {
+    let mut draft = Draft::new().page(Sheet::default().lines((50, 700), 10, &["Text."]));
+    let looped = draft.object("<< /Type /Pages /Kids [2 0 R] /Count 1 >>".to_string());
+    let bytes = draft.finish();
+    let text = String::from_utf8(bytes)
+        .expect("text")
+        .replace("/Kids [", &format!("/Kids [{looped} 0 R "));
+    // Places in the table are off now; they are found again.
+    assert_eq!(read(text.as_bytes()).text, "Text.");
+}
+
+#[test]
+fn a_form_that_draws_itself_twice_ends() {
+    let mut draft = Draft::new();
+    let form = draft.objects_len() + 1;
+    draft.object(stream(
+        &format!("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /A {form} 0 R >> >>"),
+        "/A Do /A Do",
+    ));
+    let page = format!("/Resources << /XObject << /Im {form} 0 R >>");
+    let bytes = draft.page(Sheet::default().raw("/Im Do")).finish();
+    let text = String::from_utf8(bytes)
+        .expect("text")
+        .replace("/Resources << /Font", &format!("{page} /Font"));
+    assert_eq!(read(text.as_bytes()).text, "");
+}

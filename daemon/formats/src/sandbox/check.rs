@@ -1,0 +1,176 @@
+//! Check: decides whether what a worker says of a document can be used.
+//!
+//! In: a reply of the right shape, and how long its source was. Out: the document as the format would have made it
+//! in this process, or what is wrong with it.
+//! Invariants: every place lies within its text and between two characters; blocks, marks, links and pages come in
+//! order; a section is a heading further up. The worker read a hostile file and may have been taken over by it: what
+//! it says can be wrong about the document, never harmful to who reads it.
+//! Not here: the shape of messages and their length (`message.rs`, `process.rs`), secrets, which the daemon removes
+//! from what comes out of here as from what it parsed itself.
+
+use super::message::{
+    WireBlock, WireBlockKind, WireInline, WireLink, WireLinkKind, WireMeta, WireParsed,
+};
+use model::parcel::Parsed;
+use model::parcel::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind};
+use model::terms::{Norm, Span, SpanMap};
+
+/// Longest text of which the parts of a document's metadata may be, bytes. Larger ones are not read by anyone.
+const MAX_META_BYTES: usize = 1 << 20;
+
+/// What is wrong with a reply.
+pub(super) type Unsound = &'static str;
+
+/// What the document's text may be, and what its map leads to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// Longest text, bytes.
+    pub(super) max_text_bytes: usize,
+    /// Bytes of the text that the format read; `None` when its map leads to the text it extracted.
+    pub(super) source_bytes: Option<usize>,
+}
+
+/// The document, if it is sound.
+pub(super) fn sound(wire: WireParsed, bounds: Bounds) -> Result<Parsed, Unsound> {
+    let WireParsed { title, meta, text, map, blocks, inlines, links, pages, warnings } = wire;
+    if text.len() > bounds.max_text_bytes || u32::try_from(text.len()).is_err() {
+        return Err("its text is too long");
+    }
+    let source_bytes = bounds.source_bytes.unwrap_or(text.len());
+    Ok(Parsed {
+        title: title.map(short).transpose()?,
+        meta: sound_meta(meta)?,
+        map: sound_map(&map, (text.len(), source_bytes))?,
+        blocks: sound_blocks(blocks, &text)?,
+        inlines: sound_inlines(inlines, &text)?,
+        links: sound_links(links, &text)?,
+        pages: sound_pages(pages, &text)?,
+        warnings: warnings.into_iter().map(short).collect::<Result<_, _>>()?,
+        text,
+    })
+}
+
+fn short(text: String) -> Result<String, Unsound> {
+    if text.len() > MAX_META_BYTES { Err("its metadata is too long") } else { Ok(text) }
+}
+
+fn sound_meta(meta: WireMeta) -> Result<DocMeta, Unsound> {
+    let one = |text: Option<String>| text.map(short).transpose();
+    let many = |texts: Vec<String>| texts.into_iter().map(short).collect::<Result<Vec<_>, _>>();
+    let extra = serde_json::from_str(&short(meta.extra)?);
+    Ok(DocMeta {
+        has_stated_title: meta.has_stated_title,
+        aliases: many(meta.aliases)?,
+        tags: many(meta.tags)?,
+        doc_type: one(meta.doc_type)?,
+        author: one(meta.author)?,
+        language: one(meta.language)?,
+        date: one(meta.date)?,
+        source_url: one(meta.source_url)?,
+        security: one(meta.security)?,
+        extra: extra.map_err(|_| "its metadata is not JSON")?,
+    })
+}
+
+/// A place in the text, between characters.
+fn place(text: &str, (start, end): (u32, u32)) -> Result<Span<Norm>, Unsound> {
+    match text.get(start as usize..end as usize) {
+        Some(_) => Ok(Span::new(start as usize, end as usize)),
+        None => Err("a place is not in its text"),
+    }
+}
+
+fn sound_map(map: &[[u32; 4]], (to_bytes, from_bytes): (usize, usize)) -> Result<SpanMap, Unsound> {
+    let mut sound = SpanMap::default();
+    let mut done = 0;
+    for segment in map {
+        let [to, to_len, from, from_len] = segment.map(|n| n as usize);
+        if to < done || to + to_len > to_bytes || from + from_len > from_bytes {
+            return Err("its map leads outside");
+        }
+        done = to + to_len;
+        sound.push(to, to_len, from, from_len);
+    }
+    Ok(sound)
+}
+
+fn sound_blocks(blocks: Vec<WireBlock>, text: &str) -> Result<Vec<Block>, Unsound> {
+    let mut sound: Vec<Block> = Vec::with_capacity(blocks.len());
+    let mut done = 0;
+    for WireBlock { kind, span, section } in blocks {
+        let span = place(text, span)?;
+        if span.start() < done {
+            return Err("its blocks overlap");
+        }
+        done = span.end();
+        let stands_under = |section: u32| {
+            let heading = sound.get(section as usize);
+            heading.is_some_and(|block| matches!(block.kind, BlockKind::Heading(_)))
+        };
+        if section.is_some_and(|section| !stands_under(section)) {
+            return Err("a block stands under no heading");
+        }
+        sound.push(Block { kind: sound_kind(kind)?, span, section });
+    }
+    Ok(sound)
+}
+
+fn sound_kind(kind: WireBlockKind) -> Result<BlockKind, Unsound> {
+    Ok(match kind {
+        WireBlockKind::Heading(level @ 1..=6) => BlockKind::Heading(level),
+        WireBlockKind::Heading(_) => return Err("a heading's level is none"),
+        WireBlockKind::Paragraph => BlockKind::Paragraph,
+        WireBlockKind::ListItem { list, depth, ordinal } => {
+            BlockKind::ListItem { list, depth, ordinal }
+        }
+        WireBlockKind::TableRow { table, is_header } => BlockKind::TableRow { table, is_header },
+        WireBlockKind::Code { language } => BlockKind::Code { language: short(language)? },
+        WireBlockKind::Quote => BlockKind::Quote,
+    })
+}
+
+fn sound_inlines(inlines: Vec<WireInline>, text: &str) -> Result<Vec<Inline>, Unsound> {
+    let mut last = 0;
+    let mut sound = Vec::with_capacity(inlines.len());
+    for WireInline { is_bold, span } in inlines {
+        let span = in_order(place(text, span)?, &mut last)?;
+        let kind = if is_bold { InlineKind::Bold } else { InlineKind::Code };
+        sound.push(Inline { kind, span });
+    }
+    Ok(sound)
+}
+
+fn sound_links(links: Vec<WireLink>, text: &str) -> Result<Vec<Link>, Unsound> {
+    let mut last = 0;
+    let mut sound = Vec::with_capacity(links.len());
+    for WireLink { kind, target, fragment, span } in links {
+        let span = in_order(place(text, span)?, &mut last)?;
+        let kind = match kind {
+            WireLinkKind::Wiki => LinkKind::Wiki,
+            WireLinkKind::Embed => LinkKind::Embed,
+            WireLinkKind::Path => LinkKind::Path,
+            WireLinkKind::Url => LinkKind::Url,
+        };
+        let fragment = fragment.map(short).transpose()?;
+        sound.push(Link { kind, target: short(target)?, fragment, span });
+    }
+    Ok(sound)
+}
+
+/// The span, if it does not begin before the one before.
+fn in_order(span: Span<Norm>, last: &mut usize) -> Result<Span<Norm>, Unsound> {
+    if span.start() < *last {
+        return Err("its marks or links are out of order");
+    }
+    *last = span.start();
+    Ok(span)
+}
+
+fn sound_pages(pages: Vec<u32>, text: &str) -> Result<Vec<u32>, Unsound> {
+    let is_place = |page: &u32| text.is_char_boundary(*page as usize);
+    if pages.is_sorted() && pages.iter().all(is_place) {
+        Ok(pages)
+    } else {
+        Err("its pages are out of order")
+    }
+}

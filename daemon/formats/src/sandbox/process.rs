@@ -1,0 +1,365 @@
+//! Process: one worker as the daemon sees it.
+//!
+//! In: documents, one at a time. Out: what became of each, and whether the worker can take another.
+//! Invariants: nothing a worker does or fails to do keeps the daemon longer than the budget, or makes it hold more than
+//! the longest reply; a worker that broke a rule is never used again; it ends with the daemon, and when dropped.
+//! What a worker writes to standard error is only looked at for the two messages of Rust's runtime that tell why it
+//! aborted, since anything in it may be text of a document.
+//! Not here: how many there are (`pool.rs`), whether a reply is sound (`check.rs`).
+
+use std::fs::File;
+use std::io::{self, IoSlice, PipeReader, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, OFlags, SealFlags};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+use super::message::{HEAD_BYTES, Job, MAX_SMALL_BYTES, Opening, Reply, decode, encode};
+use super::restrict::Sandbox;
+
+/// The program: this one, even when its file was replaced meanwhile.
+const PROGRAM: &str = "/proc/self/exe";
+
+/// How often the clocks of a worker that computes are looked at.
+const WATCH_EVERY: Duration = Duration::from_millis(100);
+
+/// Longest time from the start of a worker to its first words; it takes some milliseconds.
+const START_WITHIN: Duration = Duration::from_secs(20);
+
+/// Longest time between a worker's last sign and its end.
+const END_WITHIN: Duration = Duration::from_secs(2);
+
+/// Bytes of standard error that are looked at.
+const MAX_ERROR_BYTES: usize = 4096;
+
+/// Piece in which a reply is read, bytes.
+const READ_BYTES: usize = 64 * 1024;
+
+/// How long one document may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Budget {
+    /// Of the processor.
+    pub(super) cpu: Duration,
+    /// Of the clock on the wall.
+    pub(super) wall: Duration,
+}
+
+/// Why a worker gave no reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The document did that, and will do it again.
+    Document(String),
+    /// The time on the wall is over and the processor's is not: rather a loaded machine than the document.
+    Slow(String),
+    /// Something else ended the worker, or kept it from starting.
+    Outside(String),
+}
+
+/// A running worker.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    socket: UnixStream,
+    errors: PipeReader,
+    /// What it said of its sandbox.
+    pub(super) sandbox: Sandbox,
+    /// Documents it was given.
+    pub(super) n_documents: u32,
+    /// When it was done with the last one.
+    pub(super) idle_since: Instant,
+}
+
+impl Process {
+    /// Starts a worker and waits until it is confined. It ends with the thread that calls this.
+    pub(super) fn start(opening: &Opening) -> io::Result<Process> {
+        let (socket, its_socket) = UnixStream::pair()?;
+        socket.set_nonblocking(true)?;
+        let (errors, its_errors) = io::pipe()?;
+        // It may write more than anybody reads.
+        rustix::fs::fcntl_setfl(&its_errors, OFlags::NONBLOCK)?;
+        rustix::fs::fcntl_setfl(&errors, OFlags::NONBLOCK)?;
+        let child = Command::new(PROGRAM)
+            .arg0("kgd")
+            .arg("--worker")
+            .env_clear()
+            .current_dir("/")
+            .stdin(OwnedFd::from(its_socket))
+            .stdout(Stdio::null())
+            .stderr(its_errors)
+            // A key pressed in the daemon's terminal is not for it.
+            .process_group(0)
+            .spawn()?;
+        let (sandbox, idle_since) = (Sandbox::default(), Instant::now());
+        let mut process = Process { child, socket, errors, sandbox, n_documents: 0, idle_since };
+        process.sandbox = process.open(opening)?;
+        Ok(process)
+    }
+
+    fn open(&mut self, opening: &Opening) -> io::Result<Sandbox> {
+        let message = encode(opening, MAX_SMALL_BYTES).map_err(|_| io::ErrorKind::InvalidData)?;
+        self.send(&message, None)?;
+        let budget = Budget { cpu: START_WITHIN, wall: START_WITHIN };
+        let reply = self.receive(MAX_SMALL_BYTES, budget).map_err(|silence| {
+            io::Error::other(match self.verdict(silence, (MAX_SMALL_BYTES, budget), 0) {
+                Failure::Document(why) | Failure::Slow(why) | Failure::Outside(why) => why,
+            })
+        })?;
+        match decode(&reply) {
+            Some(Reply::Ready(sandbox)) => Ok(sandbox),
+            _ => Err(io::Error::other("it did not say that it is ready")),
+        }
+    }
+
+    /// Its process id.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Resident memory, bytes; 0 where the system does not tell.
+    pub(super) fn resident_bytes(&self) -> u64 {
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.id()));
+        let pages = statm.ok().and_then(|words| words.split(' ').nth(1)?.parse::<u64>().ok());
+        pages.unwrap_or(0) * rustix::param::page_size() as u64
+    }
+
+    /// Gives it a document and waits for its reply. After a failure it has ended.
+    pub(super) fn ask(
+        &mut self,
+        job: &Job,
+        source: &[u8],
+        (budget, max_memory_bytes): (Budget, u64),
+    ) -> Result<Vec<u8>, Failure> {
+        self.n_documents += 1;
+        let outside = |error: io::Error| Failure::Outside(error.to_string());
+        let message = encode(job, MAX_SMALL_BYTES);
+        let message = message.map_err(|_| Failure::Document("its extension is too long".into()))?;
+        let max_bytes = usize::try_from(job.max_reply_bytes).unwrap_or(usize::MAX);
+        let document = sealed(source).map_err(outside)?;
+        let sent = self.send(&message, Some(&document)).map_err(|_| Silence::Gone);
+        drop(document);
+        let reply = sent.and_then(|()| self.receive(max_bytes, budget));
+        self.idle_since = Instant::now();
+        reply.map_err(|silence| self.verdict(silence, (max_bytes, budget), max_memory_bytes))
+    }
+
+    fn send(&self, message: &[u8], descriptor: Option<&OwnedFd>) -> io::Result<()> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let descriptors = descriptor.map(AsFd::as_fd);
+        if let Some(descriptor) = &descriptors {
+            control.push(SendAncillaryMessage::ScmRights(std::slice::from_ref(descriptor)));
+        }
+        // Small, and nothing waits in front of it: it goes at once or never.
+        let sent =
+            sendmsg(&self.socket, &[IoSlice::new(message)], &mut control, SendFlags::NOSIGNAL)?;
+        if sent == message.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    }
+
+    /// The next message, without its length.
+    fn receive(&self, max_bytes: usize, budget: Budget) -> Result<Vec<u8>, Silence> {
+        let (begin, cpu_before) = (Instant::now(), self.cpu_time());
+        let mut received = Vec::new();
+        let mut piece = vec![0; READ_BYTES];
+        let mut wanted = HEAD_BYTES;
+        loop {
+            // A worker that talks without end is watched as one that says nothing.
+            if begin.elapsed() >= budget.wall {
+                return Err(Silence::Wall);
+            }
+            if begin.elapsed() >= WATCH_EVERY
+                && self.cpu_time().saturating_sub(cpu_before) >= budget.cpu
+            {
+                return Err(Silence::Cpu);
+            }
+            let left = budget.wall.saturating_sub(begin.elapsed());
+            self.wait_for_bytes(left.min(WATCH_EVERY))?;
+            match (&self.socket).read(&mut piece) {
+                Ok(0) => return Err(Silence::Gone),
+                Ok(n) => received.extend_from_slice(piece.get(..n).unwrap_or_default()),
+                Err(error) if is_passing(&error) => continue,
+                Err(_) => return Err(Silence::Gone),
+            }
+            if let Some(head) = received.first_chunk::<HEAD_BYTES>() {
+                let length = u32::from_le_bytes(*head) as usize;
+                if length > max_bytes {
+                    return Err(Silence::TooMuch);
+                }
+                wanted = HEAD_BYTES + length;
+            }
+            if received.len() > wanted {
+                return Err(Silence::TooMuch);
+            }
+            if received.len() == wanted && wanted > HEAD_BYTES {
+                return Ok(received.split_off(HEAD_BYTES));
+            }
+        }
+    }
+
+    fn wait_for_bytes(&self, at_most: Duration) -> Result<(), Silence> {
+        match wait_for(&self.socket, at_most) {
+            Ok(_) => Ok(()),
+            Err(error) if is_passing(&error) => Ok(()),
+            Err(_) => Err(Silence::Gone),
+        }
+    }
+
+    fn cpu_time(&self) -> Duration {
+        sys::process_cpu_time(self.id())
+    }
+
+    /// Ends it, and says why there was no reply.
+    fn verdict(
+        &mut self,
+        silence: Silence,
+        (max_bytes, budget): (usize, Budget),
+        max_memory_bytes: u64,
+    ) -> Failure {
+        let seconds = |limit: Duration| limit.as_secs_f32();
+        let document = |why: String| Failure::Document(why);
+        let why = match silence {
+            Silence::Gone => {
+                return match self.ended() {
+                    Some(status) => self.death(status, max_memory_bytes),
+                    None => document("the parser closed its socket".into()),
+                };
+            }
+            Silence::Wall => {
+                let why = format!("parsing took longer than {} s", seconds(budget.wall));
+                self.end();
+                return Failure::Slow(why);
+            }
+            Silence::Cpu => {
+                format!("parsing took more than {} s of the processor", seconds(budget.cpu))
+            }
+            Silence::TooMuch => {
+                format!("the parser's output is larger than {} MB", megabytes(max_bytes as u64))
+            }
+        };
+        self.end();
+        document(why)
+    }
+
+    /// How it ended by itself, if it does so soon.
+    fn ended(&mut self) -> Option<ExitStatus> {
+        let pid = Pid::from_raw(i32::try_from(self.id()).ok()?)?;
+        if let Ok(pidfd) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
+            let _ = wait_for(&pidfd, END_WITHIN);
+        }
+        let status = self.child.try_wait().ok().flatten();
+        if status.is_none() {
+            self.end();
+        }
+        status
+    }
+
+    /// What a death that was not ours says about the document.
+    fn death(&mut self, status: ExitStatus, max_memory_bytes: u64) -> Failure {
+        let Some(signal) = status.signal() else {
+            let code = status.code().unwrap_or_default();
+            return Failure::Document(format!("the parser ended with exit code {code}"));
+        };
+        let name = name_of(signal);
+        if OUTSIDE.iter().any(|(number, _)| *number == signal) {
+            return Failure::Outside(format!("the worker was killed from outside ({name})"));
+        }
+        let said = self.last_words();
+        Failure::Document(if said.contains("memory allocation of ") {
+            format!("parsing needed more than {} MB of memory", megabytes(max_memory_bytes))
+        } else if said.contains("has overflowed its stack") {
+            format!("the parser overflowed its stack ({name})")
+        } else if signal == Signal::SYS.as_raw() {
+            format!("the parser tried a system call that is forbidden to it ({name})")
+        } else {
+            format!("the parser crashed ({name})")
+        })
+    }
+
+    fn last_words(&mut self) -> String {
+        let mut bytes = vec![0; MAX_ERROR_BYTES];
+        let n_bytes = self.errors.read(&mut bytes).unwrap_or(0);
+        String::from_utf8_lossy(bytes.get(..n_bytes).unwrap_or_default()).into_owned()
+    }
+
+    fn end(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Why nothing came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Silence {
+    /// It closed its end, as it does when it dies.
+    Gone,
+    /// The time on the wall is over.
+    Wall,
+    /// The processor's time is used up.
+    Cpu,
+    /// It says more than it may.
+    TooMuch,
+}
+
+/// Signals by which others end a process; every other one is its own doing.
+const OUTSIDE: &[(i32, &str)] = &[
+    (Signal::KILL.as_raw(), "SIGKILL"),
+    (Signal::TERM.as_raw(), "SIGTERM"),
+    (Signal::INT.as_raw(), "SIGINT"),
+    (Signal::HUP.as_raw(), "SIGHUP"),
+    (Signal::QUIT.as_raw(), "SIGQUIT"),
+];
+
+/// Signals of crashes.
+const CRASHES: &[(i32, &str)] = &[
+    (Signal::SEGV.as_raw(), "SIGSEGV"),
+    (Signal::ABORT.as_raw(), "SIGABRT"),
+    (Signal::BUS.as_raw(), "SIGBUS"),
+    (Signal::ILL.as_raw(), "SIGILL"),
+    (Signal::FPE.as_raw(), "SIGFPE"),
+    (Signal::TRAP.as_raw(), "SIGTRAP"),
+    (Signal::SYS.as_raw(), "SIGSYS"),
+];
+
+fn name_of(signal: i32) -> String {
+    let known = OUTSIDE.iter().chain(CRASHES).find(|(number, _)| *number == signal);
+    known.map_or_else(|| format!("signal {signal}"), |(_, name)| name.to_string())
+}
+
+fn megabytes(bytes: u64) -> u64 {
+    bytes.div_ceil(1_000_000)
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
+}
+
+/// Waits until something can be read, or the time is over.
+fn wait_for(descriptor: &impl AsFd, at_most: Duration) -> io::Result<usize> {
+    let timeout = Timespec {
+        tv_sec: i64::try_from(at_most.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: at_most.subsec_nanos().into(),
+    };
+    Ok(poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&timeout))?)
+}
+
+/// The bytes as a file without a name that nobody can change any more.
+fn sealed(source: &[u8]) -> io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let mut file = File::from(rustix::fs::memfd_create(c"document", flags)?);
+    file.write_all(source)?;
+    let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL;
+    rustix::fs::fcntl_add_seals(&file, seals)?;
+    Ok(file.into())
+}

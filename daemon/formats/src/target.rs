@@ -1,0 +1,141 @@
+//! Link targets: what an address or a wikilink points to, without its decoration.
+//!
+//! In: an address as written (`../a%20b.md#part`, `https://…`, `Note#part|text`). Out: kind, target,
+//! fragment.
+//! Invariant: a path leaves [`Target::of_address`] percent-decoded and beginning with `./`, `../` or `/`,
+//! so that it cannot be mistaken for a note's name; [`resolve`] makes it relative to the project's root.
+
+pub(crate) use notes::target::{joined, resolve};
+use notes::target::{percent_decoded, scheme_of};
+
+use model::parcel::{Link, LinkKind};
+use model::terms::{Norm, Span};
+
+/// Longest target kept, bytes; longer ones are data in disguise.
+const MAX_TARGET_BYTES: usize = 2_000;
+
+/// What a link points to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// How it was written.
+    pub kind: LinkKind,
+    /// A note's name, a path or a URL.
+    pub name: String,
+    /// What follows `#`.
+    pub fragment: Option<String>,
+}
+
+impl Target {
+    /// Reads the address of a Markdown link or of `href`/`src`. `None` for what leads nowhere: an empty
+    /// address, a mere `#fragment`, `javascript:` and `data:`.
+    pub(crate) fn of_address(address: &str) -> Option<Target> {
+        let address = address.trim();
+        if address.len() > MAX_TARGET_BYTES {
+            return None;
+        }
+        let (place, fragment) = match address.split_once('#') {
+            Some((place, fragment)) => (place, Some(fragment)),
+            None => (address, None),
+        };
+        let fragment = fragment.filter(|f| !f.is_empty()).map(percent_decoded);
+        if place.starts_with("//") {
+            return Some(Target { kind: LinkKind::Url, name: place.to_string(), fragment });
+        }
+        if let Some(scheme) = scheme_of(place) {
+            let is_kept = !["javascript", "data", "vbscript"]
+                .iter()
+                .any(|dropped| scheme.eq_ignore_ascii_case(dropped));
+            return is_kept.then(|| Target {
+                kind: LinkKind::Url,
+                name: place.to_string(),
+                fragment,
+            });
+        }
+        let path = percent_decoded(place.split('?').next().unwrap_or(place));
+        if path.is_empty() {
+            return None;
+        }
+        let is_marked = path.starts_with('/') || path.starts_with("./") || path.starts_with("../");
+        let name = if is_marked { path } else { format!("./{path}") };
+        Some(Target { kind: LinkKind::Path, name, fragment })
+    }
+
+    /// Reads what stands before the `|` of a wikilink. `None` for an empty one and for a heading of its own
+    /// note.
+    pub(crate) fn of_wikilink(written: &str) -> Option<Target> {
+        let (name, fragment) = match written.split_once('#') {
+            Some((name, fragment)) => (name, Some(fragment.trim())),
+            None => (written, None),
+        };
+        let name = name.trim();
+        if name.is_empty() || name.len() > MAX_TARGET_BYTES {
+            return None;
+        }
+        let fragment = fragment.filter(|f| !f.is_empty()).map(String::from);
+        Some(Target { kind: LinkKind::Wiki, name: name.to_string(), fragment })
+    }
+
+    /// The same target, embedded instead of linked; a URL stays a URL.
+    pub(crate) fn into_embed(self) -> Target {
+        let kind = if self.kind == LinkKind::Url { LinkKind::Url } else { LinkKind::Embed };
+        Target { kind, ..self }
+    }
+
+    /// The link at a place of the normalized text.
+    pub(crate) fn into_link(self, span: Span<Norm>) -> Link {
+        Link { kind: self.kind, target: self.name, fragment: self.fragment, span }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Target;
+    use expect_test::{Expect, expect};
+
+    fn check(addresses: &[&str], expected: Expect) {
+        let mut out = String::new();
+        for address in addresses {
+            match Target::of_address(address) {
+                Some(t) => {
+                    out += &format!("{address} => {:?} {} {:?}\n", t.kind, t.name, t.fragment);
+                }
+                None => out += &format!("{address} => none\n"),
+            }
+        }
+        expected.assert_eq(&out);
+    }
+
+    #[test]
+    fn addresses_are_told_apart() {
+        check(
+            &[
+                "a.md",
+                "../a%20b.md#Part%201",
+                "/docs/x.md?raw=1",
+                "https://x.org/p?q=1#f",
+                "//cdn.x.org/a.js",
+                "mailto:a@b.org",
+                "#part",
+                "",
+                "javascript:alert(1)",
+                "data:image/png;base64,AAAA",
+                "C:/x",
+                "%ff.md",
+            ],
+            expect![[r##"
+                a.md => Path ./a.md None
+                ../a%20b.md#Part%201 => Path ../a b.md Some("Part 1")
+                /docs/x.md?raw=1 => Path /docs/x.md None
+                https://x.org/p?q=1#f => Url https://x.org/p?q=1 Some("f")
+                //cdn.x.org/a.js => Url //cdn.x.org/a.js None
+                mailto:a@b.org => Url mailto:a@b.org None
+                #part => none
+                 => none
+                javascript:alert(1) => none
+                data:image/png;base64,AAAA => none
+                C:/x => Path ./C:/x None
+                %ff.md => Path ./%ff.md None
+            "##]],
+        );
+    }
+}

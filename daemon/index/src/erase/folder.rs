@@ -1,0 +1,186 @@
+//! Folder: the files of a project's state folder, by what they are for.
+//!
+//! In: the folder. Out: each file with its role; logs without what is to be gone; pages that held it removed.
+//! Invariants: a log is rewritten in place, for a daemon holds it open; what is derived and not in use is removed and
+//! never rewritten.
+//! Not here: databases (`store/`), kept versions of notes (`notes/kept.rs`).
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::Rewrite;
+
+/// What a file of the state folder is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A database or lock in use.
+    Live,
+    /// A copy of the ledger: a backup, or what a migration or a restore left.
+    Copy,
+    /// Left over of an index that was replaced, a verification or a copy that was cut short.
+    Leftover,
+    /// What a daemon logged.
+    Log,
+    /// A page that `kgctl graph` drew.
+    Page,
+    /// A kept version of a note.
+    Kept,
+    /// Anything else.
+    Other,
+}
+
+/// Files that daemons and clients hold open or lock.
+const LIVE: [&str; 11] = [
+    "index.sqlite",
+    "index.sqlite-wal",
+    "index.sqlite-shm",
+    "ledger.sqlite",
+    "ledger.sqlite-wal",
+    "ledger.sqlite-shm",
+    "vectors.sqlite",
+    "vectors.sqlite-wal",
+    "vectors.sqlite-shm",
+    "lock",
+    "notes.lock",
+];
+
+/// The role of a file, by its path in the state folder.
+pub fn role_of(path: &str) -> Role {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let folder = path.split_once('/').map(|(folder, _)| folder);
+    match folder {
+        None if LIVE.contains(&path) => Role::Live,
+        Some("kept") => Role::Kept,
+        Some("verify") => Role::Leftover,
+        _ if name.contains(".sqlite.part-") => Role::Leftover,
+        Some("backups") => Role::Copy,
+        None if name.starts_with("ledger.sqlite.") => Role::Copy,
+        None if name.starts_with("index.") => Role::Leftover,
+        None if name.starts_with("daemon.log") => Role::Log,
+        None if is_page(name) => Role::Page,
+        _ => Role::Other,
+    }
+}
+
+/// `graph-NAME-2.html`, or one that was not finished.
+fn is_page(name: &str) -> bool {
+    name.trim_start_matches('.').starts_with("graph-") && name.contains(".html")
+}
+
+/// Every file of the folder, by its path there, in order. Links are not followed.
+///
+/// # Errors
+/// When a folder cannot be read.
+pub fn files_in(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), folder.to_path_buf())];
+    while let Some((path, folder)) = open.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = if path.is_empty() { name } else { format!("{path}/{name}") };
+            match entry.file_type()? {
+                kind if kind.is_dir() => open.push((path, entry.path())),
+                kind if kind.is_file() => found.push((path, entry.path())),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Rewrites the logs that hold what is to be gone; how many those were.
+///
+/// # Errors
+/// When one cannot be read or written.
+pub fn clean_logs(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<u64> {
+    let mut n_changed = 0;
+    for (path, file) in files_in(state_dir)? {
+        if role_of(&path) != Role::Log {
+            continue;
+        }
+        // What this process logs meanwhile waits, so that no line is lost.
+        let _quiet = io::stderr().lock();
+        let bytes = fs::read(&file)?;
+        let Some(text) = rewrite.text(&String::from_utf8_lossy(&bytes)) else { continue };
+        let mut log = OpenOptions::new().write(true).open(&file)?;
+        log.seek(SeekFrom::Start(0))?;
+        log.write_all(text.as_bytes())?;
+        log.set_len(text.len() as u64)?;
+        log.sync_all()?;
+        n_changed += 1;
+    }
+    Ok(n_changed)
+}
+
+/// Removes what is left of indexes that were replaced, and of verifications and copies that were cut short; how many
+/// files those were. Nobody may be building or replacing an index.
+///
+/// # Errors
+/// When one cannot be removed.
+pub fn remove_leftovers(state_dir: &Path) -> io::Result<u64> {
+    // A copy that this very process makes now is none.
+    let own = format!(".part-{}", std::process::id());
+    let mut n_removed = 0;
+    for (path, file) in files_in(state_dir)? {
+        if role_of(&path) == Role::Leftover && !path.contains(&own) {
+            fs::remove_file(&file)?;
+            n_removed += 1;
+        }
+    }
+    Ok(n_removed)
+}
+
+/// Removes the pages that hold it; they are drawn again when somebody wants them. How many those were.
+///
+/// # Errors
+/// When one cannot be read or removed.
+pub fn remove_pages(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<u64> {
+    let mut n_removed = 0;
+    for (path, file) in files_in(state_dir)? {
+        if role_of(&path) != Role::Page {
+            continue;
+        }
+        let page = fs::read(&file)?;
+        let holds = |text: &str| rewrite.text(text).is_some();
+        if holds(&path) || holds(&String::from_utf8_lossy(&page)) {
+            fs::remove_file(&file)?;
+            n_removed += 1;
+        }
+    }
+    Ok(n_removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_has_its_role() {
+        for (path, role) in [
+            ("index.sqlite-wal", Role::Live),
+            ("index.sqlite.old", Role::Leftover),
+            ("index.next.sqlite-shm", Role::Leftover),
+            ("verify/ledger.sqlite", Role::Leftover),
+            ("ledger.sqlite", Role::Live),
+            ("ledger.sqlite.v6", Role::Copy),
+            ("ledger.sqlite.before-restore-2", Role::Copy),
+            ("ledger.sqlite.part-77", Role::Leftover),
+            ("backups/ledger-20260131-120000.sqlite", Role::Copy),
+            ("backups/ledger-20260131-120000.sqlite.part-77", Role::Leftover),
+            ("kept/a/b.md/20260131T093000.123456Z-0123456789ab.replaced", Role::Kept),
+            ("daemon.log.old", Role::Log),
+            ("graph-ada-2.html", Role::Page),
+            (".graph-ada-2.html.77", Role::Page),
+            ("writing/77-0", Role::Other),
+        ] {
+            assert_eq!(role_of(path), role, "{path}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Erase: what is to be gone from everything that kgd keeps, how it is found, and how it is taken out.
+//!
+//! In: strings that a person wants forgotten ([`Needles`]), or the present detectors of secrets ([`Secrets`]). Out:
+//! texts and files without them; where a string still stands.
+//! Invariants: of a text only the span goes, and a mark takes its place; a string is looked for in every form in which
+//! kgd stores text; nothing here writes what it looks for anywhere, the log included.
+//! Not here: rows of the databases (`store/erase.rs`), the order of a run (`project/forget.rs`), who may ask for one
+//! (`serve/`).
+
+mod distinctive;
+mod folder;
+mod forms;
+mod needles;
+mod scan;
+mod secrets;
+
+pub use distinctive::{MIN_CHARS, OwnLines, parts_of};
+pub use folder::{Role, clean_logs, files_in, remove_leftovers, remove_pages, role_of};
+pub use needles::{Needle, Needles};
+pub use scan::read_through;
+#[cfg(test)]
+pub(crate) use scan::scan;
+pub use scan::{Scan, Wanted, scan_apart, stands_in};
+pub use secrets::Secrets;
+
+pub use crate::store::Rewrite;

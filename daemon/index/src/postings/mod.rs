@@ -1,0 +1,318 @@
+//! Postings: which chunks hold a word, how often and where, read from FTS5's own index, and BM25 over them.
+//!
+//! In: one view of the index. Out: the chunks that hold a word or phrase; the best by BM25; the score of any chunk.
+//! FTS5's `bm25()` visits every chunk that holds any word of a question and, for each word, every chunk that holds it a
+//! second time; measured at 100,000 chunks this is most of a question's time. Here each word's list is read once, in
+//! the pages that FTS5 keeps (its format is part of SQLite's promise and described in its source, `fts5_index.c`), and
+//! only chunks that may still be among the best are scored to the end (`bm25.rs`).
+//! Invariants: nothing is kept between questions, so an answer is of its reader's commit; every score is the one that
+//! `bm25()` gives (`tests.rs` asks both); a list of a shape that is not known ends with [`Unread`], and the caller asks
+//! FTS5 itself.
+//! Not here: which words are asked for (`ask/question.rs`, `words/query.rs`), writing (FTS5 does).
+
+mod bm25;
+mod leaf;
+mod segment;
+#[cfg(test)]
+mod tests;
+
+pub use bm25::Scorer;
+use leaf::Leaf;
+use rusqlite::{Connection, OptionalExtension};
+use segment::{Segment, Structure};
+
+use crate::words::Phrase;
+
+/// Columns of the text index and what a word in each counts.
+pub const FIELDS: [f64; 3] = [2.0, 1.5, 1.0];
+
+/// Longest position list that is believed, bytes.
+const MAX_POSITIONS: usize = 1 << 26;
+
+/// Why a list was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unread {
+    /// SQLite refused.
+    #[error(transparent)]
+    Sql(#[from] rusqlite::Error),
+    /// It is not of the shape that is known here.
+    #[error("the text index has another shape than the one that is read here: {0}")]
+    Shape(&'static str),
+}
+
+/// A chunk that holds a word or phrase.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Posting {
+    /// Its row.
+    pub id: i64,
+    /// How often it does, each time weighted by its column.
+    pub frequency: f32,
+    /// It has at least so many words.
+    pub least: u32,
+}
+
+/// The text index of one view.
+pub struct Postings<'db> {
+    db: &'db Connection,
+    structure: Structure,
+}
+
+/// A word's rows with the bytes that say where in each it stands.
+#[derive(Debug, Default)]
+struct Places {
+    /// Row, and where its bytes begin and end.
+    rows: Vec<(i64, usize, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl<'db> Postings<'db> {
+    /// Reads what there is to know of the whole index.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(db: &'db Connection) -> Result<Self, Unread> {
+        Ok(Postings { db, structure: Structure::read(db)? })
+    }
+
+    /// Chunks in the index.
+    pub fn n_rows(&self) -> u64 {
+        self.structure.n_rows
+    }
+
+    /// Words of an average chunk.
+    pub fn mean_words(&self) -> f64 {
+        self.structure.n_words as f64 / self.structure.n_rows.max(1) as f64
+    }
+
+    /// The chunks that hold a phrase, by row.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn of(&self, phrase: &Phrase) -> Result<Vec<Posting>, Unread> {
+        let Some((last, others)) = phrase.words.split_last() else { return Ok(Vec::new()) };
+        if others.is_empty() && !phrase.is_prefix {
+            return self.of_word(last);
+        }
+        let mut places = match others.split_first() {
+            None => return self.places(last, true)?.postings(),
+            Some((first, _)) => self.places(first, false)?,
+        };
+        for (at, word) in phrase.words.iter().enumerate().skip(1) {
+            let is_prefix = phrase.is_prefix && at + 1 == phrase.words.len();
+            places = places.followed_by(&self.places(word, is_prefix)?, at)?;
+        }
+        places.postings()
+    }
+
+    /// The words of the index that begin with some letters, each once, in order; at most `most`.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn words_with(&self, beginning: &str, most: usize) -> Result<Vec<String>, Unread> {
+        let mut found: Vec<String> = Vec::new();
+        for segment in &self.structure.segments {
+            let mut n = 0;
+            self.visit(segment, (beginning, true), &mut |word, row| {
+                // Of its rows none is wanted.
+                if row.is_some() || n == most {
+                    return false;
+                }
+                n += 1;
+                found.push(String::from_utf8_lossy(word).into_owned());
+                true
+            })?;
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.truncate(most);
+        Ok(found)
+    }
+
+    /// The usual case, without a copy of the places.
+    fn of_word(&self, word: &str) -> Result<Vec<Posting>, Unread> {
+        let mut found: Vec<Posting> = Vec::new();
+        let mut trouble = None;
+        for segment in &self.structure.segments {
+            self.visit(segment, (word, false), &mut |_, row| {
+                let Some((id, places)) = row else { return true };
+                match summed(places) {
+                    Some((frequency, least)) if !segment.is_gone(id) => {
+                        found.push(Posting { id, frequency, least })
+                    }
+                    Some(_) => {}
+                    None => trouble = Some(Unread::Shape("positions")),
+                }
+                true
+            })?;
+        }
+        found.sort_by_key(|posting| posting.id);
+        trouble.map_or(Ok(found), Err)
+    }
+
+    fn places(&self, word: &str, is_prefix: bool) -> Result<Places, Unread> {
+        let mut found = Places::default();
+        for segment in &self.structure.segments {
+            self.visit(segment, (word, is_prefix), &mut |_, row| {
+                if let Some((id, places)) = row
+                    && !segment.is_gone(id)
+                {
+                    let start = found.bytes.len();
+                    found.bytes.extend_from_slice(places);
+                    found.rows.push((id, start, found.bytes.len()));
+                }
+                true
+            })?;
+        }
+        found.rows.sort_by_key(|(id, ..)| *id);
+        Ok(found)
+    }
+
+    /// Shows `visit` each word that is meant (with no row), then its rows in order with their positions; ends early
+    /// when it says false.
+    fn visit(
+        &self,
+        segment: &Segment,
+        (word, is_prefix): (&str, bool),
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Unread> {
+        let mut key = vec![MAIN];
+        key.extend_from_slice(word.as_bytes());
+        let page: Option<i64> = self
+            .db
+            .prepare_cached(
+                "SELECT pgno FROM chunk_fts_idx WHERE segid = ?1 AND term <= ?2 ORDER BY term DESC LIMIT 1",
+            )?
+            .query_row((segment.id, &key), |row| row.get(0))
+            .optional()?;
+        let first = page.map_or(1, |page| page >> 1).max(segment.first);
+        let mut statement = self.db.prepare_cached(
+            "SELECT block FROM chunk_fts_data WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+        )?;
+        let mut rows = statement.query((segment.row(first), segment.row(segment.last)))?;
+        let mut next = |leaf: &mut Leaf| -> Result<bool, Unread> {
+            let Some(row) = rows.next()? else { return Ok(false) };
+            leaf.load(row.get_ref(0)?.as_blob().map_err(|_| Unread::Shape("a page"))?)?;
+            Ok(true)
+        };
+        leaf::walk(&mut next, (&key, is_prefix), visit)
+    }
+}
+
+/// What the main index's words begin with.
+const MAIN: u8 = b'0';
+
+/// See [`Postings::visit`].
+type Visit<'v> = dyn FnMut(&[u8], Option<(i64, &[u8])>) -> bool + 'v;
+
+impl Places {
+    fn postings(&self) -> Result<Vec<Posting>, Unread> {
+        let mut found: Vec<Posting> = Vec::with_capacity(self.rows.len());
+        for (id, start, end) in &self.rows {
+            let places = self.bytes.get(*start..*end).unwrap_or_default();
+            let (frequency, least) = summed(places).ok_or(Unread::Shape("positions"))?;
+            match found.last_mut() {
+                // Two words with the same beginning in one chunk.
+                Some(last) if last.id == *id => {
+                    last.frequency += frequency;
+                    last.least = last.least.max(least);
+                }
+                _ => found.push(Posting { id: *id, frequency, least }),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Those of these places where `distance` words later one of the others' stands.
+    fn followed_by(&self, others: &Places, distance: usize) -> Result<Places, Unread> {
+        let mut found = Places::default();
+        let (mut here, mut there) = (Vec::new(), Vec::new());
+        let mut theirs = others.rows.iter().peekable();
+        for (id, start, end) in &self.rows {
+            there.clear();
+            while let Some((other, start, end)) = theirs.next_if(|(other, ..)| other <= id) {
+                if other == id {
+                    positions(others.bytes.get(*start..*end).unwrap_or_default(), &mut there)?;
+                }
+            }
+            if there.is_empty() {
+                continue;
+            }
+            there.sort_unstable();
+            here.clear();
+            positions(self.bytes.get(*start..*end).unwrap_or_default(), &mut here)?;
+            here.retain(|at| there.binary_search(&(at + distance as u64)).is_ok());
+            if !here.is_empty() {
+                let start = found.bytes.len();
+                put(&here, &mut found.bytes);
+                found.rows.push((*id, start, found.bytes.len()));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Bits of a position below its column.
+const COLUMN_SHIFT: u32 = 40;
+
+/// The positions in a list, as column and place in one number.
+fn positions(bytes: &[u8], out: &mut Vec<u64>) -> Result<(), Unread> {
+    let (mut at, mut column, mut place) = (0, 0u64, 0u64);
+    while at < bytes.len() {
+        let value = leaf::number(bytes, &mut at).ok_or(Unread::Shape("positions"))?;
+        match value.checked_sub(2) {
+            Some(delta) => {
+                place += delta;
+                out.push((column << COLUMN_SHIFT) | place);
+            }
+            None => {
+                column = leaf::number(bytes, &mut at).ok_or(Unread::Shape("positions"))?;
+                place = 0;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The list of some positions.
+fn put(positions: &[u64], out: &mut Vec<u8>) {
+    let (mut column, mut before) = (0, 0);
+    for position in positions {
+        let place = position & ((1 << COLUMN_SHIFT) - 1);
+        if position >> COLUMN_SHIFT != column {
+            column = position >> COLUMN_SHIFT;
+            out.push(1);
+            leaf::put_number(column, out);
+            before = 0;
+        }
+        leaf::put_number(place - before + 2, out);
+        before = place;
+    }
+}
+
+/// How often a word stands in a chunk, weighted by column, and the least number of words that the chunk then has.
+/// `None` when the list is damaged.
+fn summed(bytes: &[u8]) -> Option<(f32, u32)> {
+    let (mut at, mut column, mut place, mut n) = (0, 0, 0u64, 0u32);
+    let (mut frequency, mut least) = (0.0, 0u64);
+    while at < bytes.len() {
+        let value = match bytes.get(at) {
+            Some(byte) if *byte < 0x80 => {
+                at += 1;
+                u64::from(*byte)
+            }
+            _ => leaf::number(bytes, &mut at)?,
+        };
+        if value >= 2 {
+            place += value - 2;
+            n += 1;
+            continue;
+        }
+        least += place + u64::from(n > 0);
+        frequency += FIELDS.get(column)? * f64::from(n);
+        column = leaf::number(bytes, &mut at)? as usize;
+        (place, n) = (0, 0);
+    }
+    least += place + u64::from(n > 0);
+    frequency += FIELDS.get(column)? * f64::from(n);
+    Some((frequency as f32, u32::try_from(least).unwrap_or(u32::MAX)))
+}

@@ -1,0 +1,404 @@
+//! Writes one document's rows, or takes them away, inside the writer's transaction.
+//!
+//! Rows that did not change are left alone: a chunk of equal hash keeps its row, text index and vectors; equal
+//! mentions and evidence are not touched. Everything that other documents must learn of becomes a dirty row.
+
+mod chunks;
+mod identity;
+mod late;
+mod memory;
+mod names;
+mod note;
+
+use std::collections::BTreeSet;
+
+use rusqlite::{OptionalExtension, Transaction, params};
+
+pub(super) use self::chunks::IndexedContext;
+use self::chunks::{chunk_ids, delete_chunk, write_chunks};
+use self::identity::{Existing, find};
+pub(super) use self::identity::{Identity, identify};
+pub(super) use self::late::{Late, commit};
+use self::names::{
+    intern_names, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc, write_aliases,
+    write_evidence, write_mentions, write_stated,
+};
+pub use self::note::{BLOCK, kind_of as link_kind};
+use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
+use super::scrub::sum_of;
+use super::{StoreError, duplicates, ids, lines, links};
+use extract::recognize::Gazetteer;
+use model::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass};
+use model::print::title_print;
+use model::terms::{EntityType, RelPath, norm_of};
+
+/// Writes a document; returns the names whose facts may have changed.
+///
+/// A document recognized before anything was mined has no mentions yet, and one that was on its way while the gazetteer
+/// changed may lack some: it is marked, in the same transaction, to be read a second time.
+pub(super) fn document(
+    tx: &Transaction<'_>,
+    doc: &EmbeddedDoc,
+    identity: &Identity,
+    late: &mut Late,
+) -> Result<Vec<i64>, StoreError> {
+    let linked = &doc.doc.doc;
+    let normal = &linked.doc.doc;
+    let existing = find(tx, &normal.head.path, identity, late)?;
+    // Recognized before anything was mined, or before names became known that the gazetteer knows by now.
+    let version = linked.doc.gazetteer_version;
+    let reads_again = version == Gazetteer::UNMINED || version < gazetteer_version(tx)?;
+    let mentions_hash = mentions_hash(doc);
+    let context_changed =
+        existing.as_ref().is_none_or(|old| old.indexed_as != indexed_as(normal, identity));
+    let id = match &existing {
+        // Read again for its names only: whatever follows from the content alone stands already.
+        Some(old) if old.is_same_content(normal) && !context_changed && !old.has_moved => {
+            refresh_doc(tx, old.id, normal, (mentions_hash, linked))?;
+            old.id
+        }
+        _ => write_content(
+            tx,
+            doc,
+            (existing.as_ref(), identity, context_changed),
+            late,
+            mentions_hash,
+        )?,
+    };
+    if reads_again {
+        tx.prepare_cached("INSERT OR IGNORE INTO requeue VALUES(?1)")?.execute([id])?;
+    } else {
+        tx.prepare_cached("DELETE FROM requeue WHERE doc_id = ?1")?.execute([id])?;
+    }
+
+    // What stands around a name may decide which of several things it means.
+    let unchanged = existing
+        .as_ref()
+        .is_some_and(|old| old.mentions_hash == mentions_hash && old.is_same_content(normal));
+    // Where a document lies decides which of several notes of one name it means, and whether it is a note.
+    let has_moved = existing.as_ref().is_some_and(|old| old.has_moved);
+    if unchanged && !context_changed && !has_moved {
+        return Ok(Vec::new());
+    }
+    let is_known = existing.is_some();
+    let mut touched = if is_known { names_of_doc(tx, id)? } else { BTreeSet::new() };
+    let name_ids = intern_names(tx, linked)?;
+    write_stated(tx, id, linked, &name_ids)?;
+    if is_known && (context_changed || has_moved) {
+        // Path and type of a note decide which of several statements names and types a term.
+        mark_stated_terms(tx, id)?;
+    }
+    write_mentions(tx, id, linked, &name_ids)?;
+    write_aliases(tx, id, linked)?;
+    touched.extend(names_of_doc(tx, id)?);
+    write_evidence(tx, id, doc, &name_ids)?;
+    links::relate(tx, id, None)?;
+    touched.extend(&name_ids);
+    mark_dirty(tx, touched.iter().copied())?;
+    Ok(touched.into_iter().collect())
+}
+
+/// The version of the gazetteer's rows.
+fn gazetteer_version(tx: &Transaction<'_>) -> Result<u64, StoreError> {
+    let version: i64 = tx
+        .prepare_cached("SELECT value FROM meta WHERE key = 'gazetteer'")?
+        .query_row([], |row| row.get(0))?;
+    Ok(version as u64)
+}
+
+/// Writes everything that follows from the content alone; returns the document's id.
+fn write_content(
+    tx: &Transaction<'_>,
+    doc: &EmbeddedDoc,
+    (existing, identity, context_changed): (Option<&Existing>, &Identity, bool),
+    late: &mut Late,
+    mentions_hash: i64,
+) -> Result<i64, StoreError> {
+    let linked = &doc.doc.doc;
+    let normal = &linked.doc.doc;
+    let terms = encode_terms(linked);
+    let id = upsert_doc(tx, normal, linked, (existing, identity, &terms, mentions_hash))?;
+    write_tags(tx, id, normal, identity)?;
+    write_chunks(tx, (id, context_changed), doc, identity, late)?;
+    let title = (!doc.prints.is_empty()).then(|| title_print(&indexed_as(normal, identity)));
+    duplicates::write(tx, id, (&doc.prints, title), late)?;
+    count_terms(tx, existing.map_or("", |old| &old.terms), &terms)?;
+    ensure_note_entity(tx, (id, &identity.uid), normal)?;
+    note::write(tx, id, normal)?;
+    memory::write(tx, id, doc)?;
+    Ok(id)
+}
+
+fn refresh_doc(
+    tx: &Transaction<'_>,
+    id: i64,
+    normal: &NormalDoc,
+    (mentions_hash, linked): (i64, &LinkedDoc),
+) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "UPDATE docs SET mentions_hash = ?2, gazetteer_version = ?3, mtime_ms = ?4, pass = ?5 WHERE id = ?1",
+    )?
+    .execute(params![
+        id,
+        mentions_hash,
+        linked.doc.gazetteer_version as i64,
+        normal.head.mtime_ms,
+        pass_code(linked)
+    ])?;
+    Ok(())
+}
+
+/// Takes a document's rows away; returns the names whose facts may have changed.
+pub(super) fn remove(
+    tx: &Transaction<'_>,
+    path: &RelPath,
+    late: &mut Late,
+) -> Result<Vec<i64>, StoreError> {
+    let row: Option<(i64, String)> = tx
+        .prepare_cached("SELECT id, terms FROM docs WHERE path = ?1")?
+        .query_row([path.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((id, terms)) = row else { return Ok(Vec::new()) };
+    let touched = names_of_doc(tx, id)?;
+    duplicates::remove(tx, id, late)?;
+    note::remove(tx, id)?;
+    memory::remove(tx, id)?;
+    for chunk in chunk_ids(tx, id)?.into_values().flatten() {
+        delete_chunk(tx, chunk, late)?;
+    }
+    for statement in [
+        "INSERT OR IGNORE INTO dirty_terms
+           SELECT n.norm FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1",
+        "DELETE FROM mentions WHERE doc_id = ?1",
+        "DELETE FROM aliases WHERE doc_id = ?1",
+        "DELETE FROM evidence WHERE doc_id = ?1",
+        "DELETE FROM stated WHERE doc_id = ?1",
+        "DELETE FROM doc_tags WHERE doc_id = ?1",
+        "DELETE FROM requeue WHERE doc_id = ?1",
+        "DELETE FROM dirty_copies WHERE doc_id = ?1",
+        "DELETE FROM entities WHERE doc_id = ?1",
+        "DELETE FROM docs WHERE id = ?1",
+    ] {
+        tx.prepare_cached(statement)?.execute([id])?;
+    }
+    count_terms(tx, &terms, "")?;
+    mark_dirty(tx, touched.iter().copied())?;
+    Ok(touched.into_iter().collect())
+}
+
+type RowExtras<'a> = (Option<&'a Existing>, &'a Identity, &'a str, i64);
+
+fn upsert_doc(
+    tx: &Transaction<'_>,
+    normal: &NormalDoc,
+    linked: &LinkedDoc,
+    (existing, identity, terms, mentions_hash): RowExtras<'_>,
+) -> Result<i64, StoreError> {
+    let extension = normal.head.path.extension();
+    let format = if extension == "markdown" { "md" } else { &extension };
+    let is_note = format == "md";
+    let meta = serde_json::json!({
+        "aliases": normal.meta.aliases, "tags": all_tags(normal, identity),
+        "author": normal.meta.author, "language": normal.meta.language, "pages": normal.pages.len(),
+        "date": normal.meta.date, "security": normal.meta.security, "extra": normal.meta.extra,
+        "indexed_as": indexed_as(normal, identity),
+    });
+    let found = &normal.findings;
+    let redactions = (!found.is_empty()).then(|| {
+        serde_json::json!({"redacted": found.redacted, "flagged": found.flagged}).to_string()
+    });
+    let warnings = (!normal.warnings.is_empty()).then(|| normal.warnings.join("; "));
+    let source_url = identity.ingest.source_url.as_ref().or(normal.meta.source_url.as_ref());
+    let (meta, lines) = (meta.to_string(), lines::encode(&normal.map, &normal.line_starts));
+    let pages = lines::encode_pages(&normal.pages);
+    let headings = lines::encode_headings(format, &normal.blocks);
+    let sum = sum_of([
+        normal.title.as_bytes(),
+        meta.as_bytes(),
+        normal.text.as_bytes(),
+        &lines,
+        terms.as_bytes(),
+        pages.as_deref().unwrap_or_default(),
+        headings.as_deref().unwrap_or_default(),
+    ]);
+    let values = params![
+        existing.map(|old| old.id),
+        identity.uid,
+        normal.head.path.as_str(),
+        normal.title,
+        is_note,
+        format,
+        normal.meta.doc_type,
+        normal.language,
+        day_of(normal),
+        normal.head.hash.0.to_le_bytes(),
+        normal.head.mtime_ms,
+        normal.head.n_bytes as i64,
+        source_url,
+        meta,
+        normal.text,
+        lines,
+        terms,
+        mentions_hash,
+        linked.doc.gazetteer_version as i64,
+        warnings,
+        redactions,
+        pages,
+        headings,
+        pass_code(linked),
+        sum
+    ];
+    let id = tx
+        .prepare_cached(
+            "INSERT INTO docs(id, uid, path, title, is_note, format, doc_type, language, day, hash, mtime_ms,
+               n_bytes, source_url, meta, text, lines, terms, mentions_hash, gazetteer_version, warnings, redactions,
+               pages, headings, pass, sum)
+             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
+               ?22, ?23, ?24, ?25)
+             ON CONFLICT(id) DO UPDATE SET uid = excluded.uid, path = excluded.path, title = excluded.title,
+               is_note = excluded.is_note, format = excluded.format, doc_type = excluded.doc_type,
+               language = excluded.language, day = excluded.day, hash = excluded.hash,
+               mtime_ms = excluded.mtime_ms, n_bytes = excluded.n_bytes, source_url = excluded.source_url,
+               meta = excluded.meta, text = excluded.text, lines = excluded.lines, terms = excluded.terms,
+               mentions_hash = excluded.mentions_hash, gazetteer_version = excluded.gazetteer_version,
+               warnings = excluded.warnings, redactions = excluded.redactions,
+               pages = excluded.pages, headings = excluded.headings, pass = excluded.pass,
+               sum = excluded.sum
+             RETURNING id",
+        )?
+        .query_row(values, |row| row.get(0))?;
+    Ok(id)
+}
+
+/// `docs.pass` of a document as it was read now. Before anything was mined, no document is read for its names.
+fn pass_code(linked: &LinkedDoc) -> i64 {
+    match linked.doc.doc.head.pass {
+        Pass::Swift => PASS_SWIFT,
+        Pass::Deep if linked.doc.gazetteer_version == Gazetteer::UNMINED => PASS_ASKED,
+        Pass::Deep => PASS_DEEP,
+    }
+}
+
+/// Everything beside a chunk's own text that its rows in the text index depend on.
+fn indexed_as(normal: &NormalDoc, identity: &Identity) -> String {
+    let mut parts = vec![normal.title.clone()];
+    parts.extend(normal.meta.searched_titles());
+    parts.extend(all_tags(normal, identity));
+    parts.push(normal.meta.doc_type.clone().unwrap_or_default());
+    parts.push(identity.ingest.source_url.clone().unwrap_or_default());
+    parts.join("\u{1f}")
+}
+
+fn all_tags(normal: &NormalDoc, identity: &Identity) -> Vec<String> {
+    let mut tags = normal.meta.tags.clone();
+    tags.extend(identity.ingest.tags.iter().filter(|tag| !normal.meta.tags.contains(tag)).cloned());
+    tags
+}
+
+/// The day a document is of: what it says, when that begins with `YYYY-MM-DD`, else the first such day in the file's
+/// name, else when it was modified.
+fn day_of(normal: &NormalDoc) -> String {
+    let stated = normal.meta.date.as_deref().and_then(|date| date.get(..10));
+    if let Some(day) = stated.and_then(|day| day.parse::<jiff::civil::Date>().ok()) {
+        return day.to_string();
+    }
+    if let Some(day) = day_in(normal.head.path.file_name()) {
+        return day.to_string();
+    }
+    jiff::Timestamp::from_millisecond(normal.head.mtime_ms)
+        .map(|time| time.to_zoned(jiff::tz::TimeZone::UTC).date().to_string())
+        .unwrap_or_default()
+}
+
+/// The first `YYYY-MM-DD` in a file's name that is a day, with no digit on either side.
+fn day_in(name: &str) -> Option<jiff::civil::Date> {
+    let digit = |at: Option<usize>| {
+        at.and_then(|at| name.as_bytes().get(at)).is_some_and(u8::is_ascii_digit)
+    };
+    (0..name.len()).find_map(|at| {
+        let day = name.get(at..at + 10)?;
+        let is_whole = !digit(at.checked_sub(1)) && !digit(Some(at + 10));
+        let is_form = day.bytes().enumerate().all(|(i, byte)| match i {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+        (is_whole && is_form).then(|| day.parse().ok()).flatten()
+    })
+}
+
+fn write_tags(
+    tx: &Transaction<'_>,
+    id: i64,
+    normal: &NormalDoc,
+    identity: &Identity,
+) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM doc_tags WHERE doc_id = ?1")?.execute([id])?;
+    for tag in all_tags(normal, identity) {
+        tx.prepare_cached("INSERT OR IGNORE INTO doc_tags VALUES(?1, ?2)")?
+            .execute(params![id, tag.to_lowercase()])?;
+    }
+    Ok(())
+}
+
+/// A document's mined terms as stored text, `surface TAB norm TAB weight` a line, so that its counts can be taken
+/// back exactly.
+fn encode_terms(linked: &LinkedDoc) -> String {
+    let mut out = String::new();
+    for term in &linked.doc.terms {
+        if !term.surface.contains(['\t', '\n']) {
+            out.push_str(&format!("{}\t{}\t{}\n", term.surface, term.norm, term.weight));
+        }
+    }
+    out
+}
+
+/// Moves the counts of mined terms from a document's old list to its new one.
+fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreError> {
+    if old == new {
+        return Ok(());
+    }
+    let old: BTreeSet<&str> = old.lines().collect();
+    let new: BTreeSet<&str> = new.lines().collect();
+    for (line, step) in
+        old.difference(&new).map(|l| (l, -1)).chain(new.difference(&old).map(|l| (l, 1)))
+    {
+        let mut fields = line.split('\t');
+        let (Some(surface), Some(norm), Some(weight)) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let class = |wanted: &[&str]| if wanted.contains(&weight) { step } else { 0 };
+        tx.prepare_cached(
+            "INSERT INTO terms VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(surface) DO UPDATE SET
+               n_docs = n_docs + ?3, n_plain = n_plain + ?4, n_marked = n_marked + ?5, n_headed = n_headed + ?6,
+               n_defined = n_defined + ?7",
+        )?
+        .execute(params![surface, norm, step, class(&["0", "1"]), class(&["2"]), class(&["3"]), class(&["4"])])?;
+        if step < 0 {
+            tx.prepare_cached("DELETE FROM terms WHERE surface = ?1 AND n_docs <= 0")?
+                .execute([surface])?;
+        }
+        tx.prepare_cached("INSERT OR IGNORE INTO dirty_terms VALUES(?1)")?.execute([norm])?;
+    }
+    Ok(())
+}
+
+/// Every Markdown file is a note, and the home of the entity that its title names.
+fn ensure_note_entity(
+    tx: &Transaction<'_>,
+    (id, uid): (i64, &str),
+    normal: &NormalDoc,
+) -> Result<(), StoreError> {
+    if !matches!(normal.head.path.extension().as_str(), "md" | "markdown") {
+        // It may have been one under its last name.
+        tx.prepare_cached("DELETE FROM entities WHERE doc_id = ?1")?.execute([id])?;
+        return Ok(());
+    }
+    let stated = normal.meta.doc_type.as_deref().and_then(EntityType::parse);
+    let type_code = stated.unwrap_or(EntityType::Document).code();
+    let named = (norm_of(&normal.title), &normal.title);
+    let entity = ids::write_note(tx, (id, uid), (&named.0, named.1, type_code))?;
+    tx.prepare_cached("UPDATE docs SET entity_id = ?2 WHERE id = ?1")?.execute([id, entity])?;
+    Ok(())
+}

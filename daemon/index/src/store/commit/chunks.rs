@@ -1,0 +1,210 @@
+//! A document's chunks: rows, text index, vectors. A chunk of equal hash keeps all three.
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::{Identity, Late, all_tags};
+use crate::store::{StoreError, lines};
+use embed::better_text;
+use model::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector, may_be_english};
+use model::terms::ContentHash;
+
+/// Headings that an answer tells of a chunk, the innermost ones.
+const TOLD_HEADINGS: usize = 2;
+
+/// Chunk rows of a document by hash; equal chunks (a repeated paragraph) keep one row each.
+pub(super) fn chunk_ids(
+    tx: &Transaction<'_>,
+    doc: i64,
+) -> Result<HashMap<Vec<u8>, Vec<i64>>, StoreError> {
+    let mut statement =
+        tx.prepare_cached("SELECT hash, id FROM chunks WHERE doc_id = ?1 ORDER BY idx DESC")?;
+    let rows = statement.query_map([doc], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut out: HashMap<Vec<u8>, Vec<i64>> = HashMap::new();
+    for row in rows {
+        let (hash, id) = row?;
+        out.entry(hash).or_default().push(id);
+    }
+    Ok(out)
+}
+
+pub(super) fn write_chunks(
+    tx: &Transaction<'_>,
+    (id, context_changed): (i64, bool),
+    doc: &EmbeddedDoc,
+    identity: &Identity,
+    late: &mut Late,
+) -> Result<(), StoreError> {
+    let mentioned = &doc.doc.doc.doc;
+    let mut old = chunk_ids(tx, id)?;
+    if context_changed {
+        for chunk in old.drain().flat_map(|(_, ids)| ids) {
+            delete_chunk(tx, chunk, late)?;
+        }
+    }
+    for (idx, chunk) in mentioned.chunks.iter().enumerate() {
+        let kept = old.get_mut(chunk.hash.0.to_le_bytes().as_slice()).and_then(Vec::pop);
+        let chunk_id = write_chunk_row(tx, (kept, id, idx), chunk, &mentioned.doc)?;
+        match kept {
+            Some(_) => move_windows(tx, chunk_id, chunk)?,
+            None => {
+                let row = indexed_text(chunk, &mentioned.doc, identity);
+                late.insert_text(chunk_id, row, may_be_english(&chunk.language));
+                let vectors = doc.vectors.get(idx).map_or(&[][..], Vec::as_slice);
+                let windows = (&mentioned.doc, chunk, vectors);
+                index_vectors(tx, chunk_id, windows, late)?;
+            }
+        }
+    }
+    for chunk in old.into_values().flatten() {
+        delete_chunk(tx, chunk, late)?;
+    }
+    Ok(())
+}
+
+fn write_chunk_row(
+    tx: &Transaction<'_>,
+    (kept, doc_id, idx): (Option<i64>, i64, usize),
+    chunk: &Chunk,
+    normal: &NormalDoc,
+) -> Result<i64, StoreError> {
+    let raw = normal.map.to_raw(chunk.span);
+    let line = |offset| lines::line_of(&normal.line_starts, offset);
+    let id = tx
+        .prepare_cached(
+            "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, NULL)
+             ON CONFLICT(id) DO UPDATE SET idx = excluded.idx, start = excluded.start, end = excluded.end,
+               raw_start = excluded.raw_start, raw_end = excluded.raw_end, line_start = excluded.line_start,
+               line_end = excluded.line_end,
+               profile = excluded.profile RETURNING id",
+        )?
+        .query_row(
+            params![
+                kept,
+                doc_id,
+                idx as i64,
+                chunk.span.start() as i64,
+                chunk.span.end() as i64,
+                raw.start() as i64,
+                raw.end() as i64,
+                line(raw.start()),
+                line(raw.end().saturating_sub(1).max(raw.start())),
+                chunk.n_tokens,
+                told_headings(chunk),
+                chunk.hash.0.to_le_bytes(),
+                chunk.language,
+                chunk.profile.as_str(),
+                (chunk.headings.len() > TOLD_HEADINGS).then(|| chunk.headings.join(" / "))
+            ],
+            |row| row.get(0),
+        )?;
+    Ok(id)
+}
+
+/// The innermost headings, as an answer tells them.
+fn told_headings(chunk: &Chunk) -> String {
+    let n_outer = chunk.headings.len().saturating_sub(TOLD_HEADINGS);
+    chunk.headings.get(n_outer..).unwrap_or_default().join(" › ")
+}
+
+/// A chunk that only moved keeps its vectors; their windows move with it.
+fn move_windows(tx: &Transaction<'_>, chunk_id: i64, chunk: &Chunk) -> Result<(), StoreError> {
+    let mut statement =
+        tx.prepare_cached("SELECT id FROM chunk_vec_map WHERE chunk_id = ?1 ORDER BY id")?;
+    let ids: Vec<i64> =
+        statement.query_map([chunk_id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for (id, window) in ids.into_iter().zip(&chunk.windows) {
+        tx.prepare_cached(
+            "UPDATE chunk_vec_map SET start = ?2, end = ?3 WHERE id = ?1 AND start <> ?2",
+        )?
+        .execute(params![id, window.start() as i64, window.end() as i64])?;
+    }
+    Ok(())
+}
+
+fn indexed_text(
+    chunk: &Chunk,
+    normal: &NormalDoc,
+    identity: &Identity,
+) -> (String, String, String) {
+    let context = IndexedContext {
+        title: normal.title.clone(),
+        titles: normal.meta.searched_titles(),
+        tags: all_tags(normal, identity),
+    };
+    context.row(chunk.headings.join(" / "), chunk.span.of(&normal.text).to_string())
+}
+
+/// What the chunks of one document are indexed with beside their own headings and text.
+pub(in crate::store) struct IndexedContext {
+    /// Its title.
+    pub title: String,
+    /// What it is found by as well as by its title.
+    pub titles: Vec<String>,
+    /// Its tags, without `#`.
+    pub tags: Vec<String>,
+}
+
+impl IndexedContext {
+    /// A chunk's title, headings and body as the text index takes them.
+    pub(in crate::store) fn row(&self, headings: String, body: String) -> (String, String, String) {
+        let (mut title, mut headings) = (self.title.clone(), headings);
+        for other in &self.titles {
+            title.push_str(" / ");
+            title.push_str(other);
+        }
+        for tag in &self.tags {
+            headings.push_str(" #");
+            headings.push_str(tag);
+        }
+        (title, headings, body)
+    }
+}
+
+fn index_vectors(
+    tx: &Transaction<'_>,
+    chunk_id: i64,
+    (normal, chunk, vectors): (&NormalDoc, &Chunk, &[UnitVector]),
+    late: &mut Late,
+) -> Result<(), StoreError> {
+    let section = told_headings(chunk);
+    for (window, vector) in chunk.windows.iter().zip(vectors) {
+        if vector.0.iter().all(|component| *component == 0) {
+            continue;
+        }
+        let id = late.vector_id(tx)?;
+        let read = better_text(&normal.title, &section, window.of(&normal.text));
+        let hash = ContentHash::of(read.as_bytes()).0.to_le_bytes();
+        tx.prepare_cached("INSERT INTO chunk_vec_map VALUES(?1, ?2, ?3, ?4, NULL, ?5)")?
+            .execute(params![id, chunk_id, window.start() as i64, window.end() as i64, hash])?;
+        let bytes = vector.0.iter().map(|component| component.to_le_bytes()[0]).collect();
+        late.insert_vector(id, bytes);
+    }
+    Ok(())
+}
+
+pub(super) fn delete_chunk(
+    tx: &Transaction<'_>,
+    chunk: i64,
+    late: &mut Late,
+) -> Result<(), StoreError> {
+    let mut statement = tx.prepare_cached("SELECT id FROM chunk_vec_map WHERE chunk_id = ?1")?;
+    for id in statement.query_map([chunk], |row| row.get(0))? {
+        late.delete_vector(id?);
+    }
+    // Of a chunk that stands elsewhere nothing is in the text index.
+    let is_indexed: Option<bool> = tx
+        .prepare_cached("SELECT own IS NOT 0 FROM chunks WHERE id = ?1")?
+        .query_row([chunk], |row| row.get(0))
+        .optional()?;
+    if is_indexed != Some(false) {
+        late.delete_text(chunk);
+    }
+    for statement in
+        ["DELETE FROM chunk_vec_map WHERE chunk_id = ?1", "DELETE FROM chunks WHERE id = ?1"]
+    {
+        tx.prepare_cached(statement)?.execute([chunk])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! Identity: which row a document has, wherever its file lies now.
+//!
+//! The ledger says which uid is at a path; the row of that uid moves there with its chunks, texts and vectors. What was
+//! at the path is overwritten, or has changed places with it.
+//! Invariants: a uid has one row; a row that was moved aside reads as stale (a hash that no content has, a time that no
+//! file has), so it is read anew even if the process dies before its own parcel comes.
+//! Not here: how a move is found out (`pipeline/watch/`), how a uid is chosen (`ledger/identity.rs`).
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+
+use super::names::{mark_dirty, names_of_doc};
+use super::{Late, day_of, remove};
+use crate::store::ledger::{IngestRecord, Ledger};
+use crate::store::{StoreError, duplicates};
+use model::Ticket;
+use model::parcel::{EmbeddedDoc, NormalDoc};
+use model::terms::{RelPath, SAME_DOCUMENT, Sketch};
+
+/// A file younger than this that is renamed over a document was written to replace it, milliseconds. Editors take less
+/// than a second; a person who writes a draft to put it in the place of another takes longer.
+const SAVE_MS: i64 = 60_000;
+
+/// What a document's row must hold beside what the belt made of it.
+#[derive(Debug, Default)]
+pub(in crate::store) struct Identity {
+    /// From the ledger.
+    pub uid: String,
+    /// From the ledger.
+    pub ingest: IngestRecord,
+    /// Where it was before, if it has moved.
+    pub moved_from: Option<RelPath>,
+    /// True when what was here is there now.
+    pub is_exchange: bool,
+}
+
+/// A row that a document has already.
+pub(super) struct Existing {
+    pub(super) id: i64,
+    pub(super) terms: String,
+    pub(super) mentions_hash: i64,
+    pub(super) indexed_as: String,
+    pub(super) has_moved: bool,
+    hash: Vec<u8>,
+    day: String,
+    uid: String,
+    path: String,
+}
+
+impl Existing {
+    /// True when the rows were made from this very content (and day, which may come from the file's time).
+    pub(super) fn is_same_content(&self, normal: &NormalDoc) -> bool {
+        self.hash == normal.head.hash.0.to_le_bytes() && self.day == day_of(normal)
+    }
+}
+
+/// Writes to the ledger which document this is.
+pub(in crate::store) fn identify(
+    db: &Connection,
+    ledger: &Ledger,
+    (ticket, doc): (&Ticket, &EmbeddedDoc),
+    now_ms: i64,
+) -> Result<Identity, StoreError> {
+    let normal = &doc.doc.doc.doc.doc;
+    let mut moved_from = ticket.moved_from.clone();
+    if let Some(from) = &moved_from
+        && !ticket.is_exchange
+        && is_save(db, ledger, (from, normal), now_ms)?
+    {
+        moved_from = None;
+    }
+    let uid = ledger.uid_for(&ticket.path, normal.head.hash, moved_from.as_ref(), now_ms)?;
+    let ingest = ledger.ingest_record(&uid)?;
+    Ok(Identity { uid, ingest, moved_from, is_exchange: ticket.is_exchange })
+}
+
+/// True when a file that was renamed over another document is a new version of that: it was written a moment ago, as
+/// editors and sync tools do, or its text is much the same.
+fn is_save(
+    db: &Connection,
+    ledger: &Ledger,
+    (from, normal): (&RelPath, &NormalDoc),
+    now_ms: i64,
+) -> Result<bool, StoreError> {
+    if ledger.first_seen_ms(&normal.head.path)?.is_none() {
+        return Ok(false);
+    }
+    let Some(first_seen_ms) = ledger.first_seen_ms(from)? else { return Ok(false) };
+    if now_ms - first_seen_ms < SAVE_MS {
+        return Ok(true);
+    }
+    let text: Option<String> = db
+        .prepare_cached("SELECT text FROM docs WHERE path = ?1")?
+        .query_row([normal.head.path.as_str()], |row| row.get(0))
+        .optional()?;
+    let (old, new) = (text.as_deref().map(Sketch::of), Sketch::of(&normal.text));
+    Ok(old.is_some_and(|old| old.similarity(&new) >= SAME_DOCUMENT))
+}
+
+/// The row of the document that is at `path` now, moved there if it was elsewhere.
+pub(super) fn find(
+    tx: &Transaction<'_>,
+    path: &RelPath,
+    identity: &Identity,
+    late: &mut Late,
+) -> Result<Option<Existing>, StoreError> {
+    let here = row(tx, "path", path.as_str())?;
+    if here.as_ref().is_some_and(|here| here.uid == identity.uid) {
+        return Ok(here);
+    }
+    let own = row(tx, "uid", &identity.uid)?;
+    match (here, own) {
+        (here, None) => {
+            // Another document was here and has no other place.
+            here.map_or(Ok(Vec::new()), |_| remove(tx, path, late))?;
+            Ok(None)
+        }
+        (Some(here), Some(own)) if identity.is_exchange => {
+            set_path(tx, here.id, "", late)?;
+            set_path(tx, own.id, path.as_str(), late)?;
+            set_aside(tx, here.id, &own.path, late)?;
+            Ok(Some(Existing { has_moved: true, ..own }))
+        }
+        (here, Some(own)) => {
+            if here.is_some() {
+                remove(tx, path, late)?;
+            }
+            set_path(tx, own.id, path.as_str(), late)?;
+            if identity.moved_from.as_ref().is_none_or(|from| from.as_str() != own.path) {
+                // Nobody has said that it left; its old place may hold a file still.
+                late.look_again(RelPath::new(own.path.as_str()));
+            }
+            Ok(Some(Existing { has_moved: true, ..own }))
+        }
+    }
+}
+
+fn row(tx: &Transaction<'_>, column: &str, value: &str) -> Result<Option<Existing>, StoreError> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT id, terms, mentions_hash, coalesce(json_extract(meta, '$.indexed_as'), ''), hash, day, uid, path
+         FROM docs WHERE {column} = ?1"
+    ))?;
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(Existing {
+            id: row.get(0)?,
+            terms: row.get(1)?,
+            mentions_hash: row.get(2)?,
+            indexed_as: row.get(3)?,
+            has_moved: false,
+            hash: row.get(4)?,
+            day: row.get(5)?,
+            uid: row.get(6)?,
+            path: row.get(7)?,
+        })
+    };
+    Ok(statement.query_row([value], read).optional()?)
+}
+
+fn set_path(tx: &Transaction<'_>, id: i64, path: &str, late: &mut Late) -> Result<(), StoreError> {
+    tx.prepare_cached("UPDATE docs SET path = ?2 WHERE id = ?1")?.execute(params![id, path])?;
+    duplicates::moved(tx, id, path, late)
+}
+
+/// Gives a row the path of the document it changed places with. What depends on its path is wrong until its own parcel
+/// comes, which follows at once; a crawl finds the row changed, too.
+fn set_aside(tx: &Transaction<'_>, id: i64, path: &str, late: &mut Late) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "UPDATE docs SET path = ?2, hash = zeroblob(16), mtime_ms = -1, mentions_hash = 0 WHERE id = ?1",
+    )?
+    .execute(params![id, path])?;
+    duplicates::moved(tx, id, path, late)?;
+    mark_dirty(tx, names_of_doc(tx, id)?.into_iter())
+}

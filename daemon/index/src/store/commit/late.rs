@@ -1,0 +1,137 @@
+//! Writes to the virtual tables, kept for the end of the transaction.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{Transaction, params};
+
+use crate::store::StoreError;
+use crate::vectors::{VectorChange, Vectors};
+use crate::words::Indexer;
+use model::terms::{RelPath, Tick};
+
+/// The index words of a chunk's title, headings and body.
+type IndexedWords = [String; 3];
+
+/// Writes to the virtual tables, kept for the end of the transaction: every ordinary statement that may fail halfway
+/// opens a savepoint, and FTS5 flushes its whole hash table at each (measured: a third of the writer's time).
+#[derive(Default)]
+pub(in crate::store) struct Late {
+    deleted_chunks: Vec<i64>,
+    deleted_vectors: Vec<i64>,
+    texts: BTreeMap<i64, IndexedWords>,
+    vectors: BTreeMap<i64, Vec<u8>>,
+    next_vector: Option<i64>,
+    look_again: Vec<RelPath>,
+    promoted: BTreeSet<i64>,
+    indexer: Indexer,
+}
+
+impl Late {
+    /// A row id for the next vector, counted here because `RETURNING` would open a savepoint.
+    pub(super) fn vector_id(&mut self, tx: &Transaction<'_>) -> Result<i64, StoreError> {
+        let id = match self.next_vector {
+            Some(id) => id,
+            None => {
+                tx.query_row("SELECT coalesce(max(id), 0) + 1 FROM chunk_vec_map", [], |r| {
+                    r.get(0)
+                })?
+            }
+        };
+        self.next_vector = Some(id + 1);
+        Ok(id)
+    }
+
+    /// Notes a path that has lost its row to another, to be looked at after the commit.
+    pub(super) fn look_again(&mut self, path: RelPath) {
+        self.look_again.push(path);
+    }
+
+    /// The paths noted so far.
+    pub(in crate::store) fn take_look_again(&mut self) -> Vec<RelPath> {
+        std::mem::take(&mut self.look_again)
+    }
+
+    /// Notes a text whose first place has gone or moved, so that another must be indexed before the transaction ends.
+    pub(in crate::store) fn promote(&mut self, text: i64) {
+        self.promoted.insert(text);
+    }
+
+    /// The texts noted so far.
+    pub(in crate::store) fn take_promoted(&mut self) -> BTreeSet<i64> {
+        std::mem::take(&mut self.promoted)
+    }
+
+    /// Takes back a vector that is only kept so far.
+    pub(in crate::store) fn take_vector(&mut self, id: i64) -> Option<Vec<u8>> {
+        self.vectors.remove(&id)
+    }
+
+    /// Keeps the index words of a chunk's title, headings and body.
+    pub(in crate::store) fn insert_text(
+        &mut self,
+        chunk: i64,
+        (title, headings, body): (String, String, String),
+        is_english: bool,
+    ) {
+        let row = [title, headings, body].map(|text| {
+            let mut words = String::new();
+            self.indexer.index(&text, is_english, &mut words);
+            words
+        });
+        self.texts.insert(chunk, row);
+    }
+
+    /// Keeps a window's vector.
+    pub(in crate::store) fn insert_vector(&mut self, id: i64, bytes: Vec<u8>) {
+        self.vectors.insert(id, bytes);
+    }
+
+    /// Deletes a chunk's text: one that is only kept so far (two versions of a document in one batch) is forgotten.
+    pub(in crate::store) fn delete_text(&mut self, chunk: i64) {
+        if self.texts.remove(&chunk).is_none() {
+            self.deleted_chunks.push(chunk);
+        }
+    }
+
+    /// Deletes a window's vector, as [`Late::delete_text`].
+    pub(in crate::store) fn delete_vector(&mut self, id: i64) {
+        if self.vectors.remove(&id).is_none() {
+            self.deleted_vectors.push(id);
+        }
+    }
+
+    /// Does what was kept, deletions first; returns what that changes of the vectors.
+    pub(in crate::store) fn run(self, tx: &Transaction<'_>) -> Result<VectorChange, StoreError> {
+        let mut delete_text = tx.prepare_cached("DELETE FROM chunk_fts WHERE rowid = ?1")?;
+        for chunk in self.deleted_chunks {
+            delete_text.execute([chunk])?;
+        }
+        let mut insert_text = tx.prepare_cached(
+            "INSERT INTO chunk_fts(rowid, title, headings, body) VALUES(?1, ?2, ?3, ?4)",
+        )?;
+        for (chunk, [title, headings, body]) in self.texts {
+            insert_text.execute(params![chunk, title, headings, body])?;
+        }
+        let mut delete_vector = tx.prepare_cached("DELETE FROM chunk_vec WHERE rowid = ?1")?;
+        for id in &self.deleted_vectors {
+            delete_vector.execute([id])?;
+        }
+        let mut insert_vector =
+            tx.prepare_cached("INSERT INTO chunk_vec(rowid, embedding) VALUES(?1, vec_int8(?2))")?;
+        for (id, bytes) in &self.vectors {
+            insert_vector.execute(params![id, bytes])?;
+        }
+        Ok(VectorChange { gone: self.deleted_vectors, born: self.vectors.into_iter().collect() })
+    }
+}
+
+/// Commits what makes `tick`. Those who search vectors in memory are told of it before: whoever sees the commit must
+/// find them current.
+pub(in crate::store) fn commit(
+    tx: Transaction<'_>,
+    vectors: &Vectors,
+    (tick, change): (Tick, VectorChange),
+) -> Result<(), StoreError> {
+    vectors.publish(tick, change);
+    Ok(tx.commit().inspect_err(|_| vectors.forget())?)
+}

@@ -1,0 +1,101 @@
+//! Memory: the rows of a note as an entity with facts.
+//!
+//! In: a document whose row stands. Out: its node, its facts, their words and vectors; none for what is no note.
+//! Not here: relations, which are links (`note.rs`); what a fact is (`notes::memory`).
+
+use std::collections::BTreeMap;
+
+use notes::resolve::name_key;
+use rusqlite::{Transaction, params};
+
+use crate::store::StoreError;
+use crate::words::Indexer;
+use embed::unit_vector;
+use model::parcel::{EmbeddedDoc, EmbeddedFact, UnitVector};
+use model::terms::ContentHash;
+
+/// Writes the entity that a document holds.
+pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<(), StoreError> {
+    remove(tx, id)?;
+    let normal = &doc.doc.doc.doc.doc;
+    let Some(stated) = &normal.note else { return Ok(()) };
+    let node = &stated.node;
+    // What the file is called names a note without a title.
+    let name = node.name.clone().unwrap_or_else(|| normal.title.clone());
+    let n_vectors = doc.facts.iter().filter(|it| !it.vector.0.is_empty()).count();
+    tx.prepare_cached(
+        "INSERT INTO memory_nodes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?
+    .execute(params![
+        id,
+        name_key(&name),
+        name,
+        node.node_type,
+        doc.in_memory || node.node_type.is_some(),
+        doc.in_memory,
+        node.summary,
+        serde_json::to_string(&node.tags).unwrap_or_default(),
+        node.last_ordinal as i64,
+        doc.facts.len() as i64,
+        n_vectors as i64
+    ])?;
+    if n_vectors > 0 {
+        let all: Vec<u8> = doc.facts.iter().flat_map(|it| bytes(&it.vector)).collect();
+        tx.prepare_cached("INSERT INTO memory_vectors VALUES(?1, ?2, ?3)")?.execute(params![
+            id,
+            all,
+            bytes(&mean(&doc.facts)).collect::<Vec<u8>>()
+        ])?;
+    }
+    write_facts(tx, id, doc)
+}
+
+fn write_facts(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<(), StoreError> {
+    let is_english = model::parcel::may_be_english(&doc.doc.doc.doc.doc.language);
+    let (mut indexer, mut buffer) = (Indexer::new(), String::new());
+    for (seq, fact) in doc.facts.iter().enumerate() {
+        buffer.clear();
+        indexer.index(&fact.content, is_english, &mut buffer);
+        let mut words: BTreeMap<&str, i64> = BTreeMap::new();
+        buffer.split_whitespace().for_each(|word| *words.entry(word).or_insert(0) += 1);
+        let n_words: i64 = words.values().sum();
+        tx.prepare_cached("INSERT INTO memory_facts VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
+            .execute(params![
+                id,
+                seq as i64,
+                fact.ordinal.map(|it| it as i64),
+                fact.content,
+                n_words,
+                fact.lines.0 as i64,
+                fact.lines.1 as i64,
+                ContentHash::of(fact.content.as_bytes()).0.to_le_bytes()
+            ])?;
+        let mut insert = tx.prepare_cached("INSERT INTO memory_words VALUES(?1, ?2, ?3, ?4)")?;
+        for (word, n) in words {
+            insert.execute(params![word, id, seq as i64, n])?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes it all away.
+pub(super) fn remove(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
+    for table in ["memory_nodes", "memory_vectors", "memory_facts", "memory_words"] {
+        tx.prepare_cached(&format!("DELETE FROM {table} WHERE doc_id = ?1"))?.execute([id])?;
+    }
+    Ok(())
+}
+
+fn bytes(vector: &UnitVector) -> impl Iterator<Item = u8> + '_ {
+    vector.0.iter().map(|it| it.cast_unsigned())
+}
+
+/// The direction that the facts have together.
+fn mean(facts: &[EmbeddedFact]) -> UnitVector {
+    let width = facts.iter().map(|it| it.vector.0.len()).max().unwrap_or(0);
+    let mut sum = vec![0.0_f32; width];
+    for fact in facts {
+        sum.iter_mut().zip(&fact.vector.0).for_each(|(total, it)| *total += f32::from(*it));
+    }
+    unit_vector(&sum)
+}

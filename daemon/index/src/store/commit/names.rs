@@ -1,0 +1,263 @@
+//! A document's names: what it states, mentions and says of them, and the marks that Resolve follows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::types::Value;
+use rusqlite::{OptionalExtension, Transaction, params};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::store::{StoreError, lines};
+use model::parcel::{
+    EmbeddedDoc, LinkedDoc, NormalDoc, Party, PlaceFeatures, RecognizerKind, StatedSource,
+};
+
+/// Names that a document mentions, states or uses for others now, by the row of sense 0.
+pub(super) fn names_of_doc(tx: &Transaction<'_>, id: i64) -> Result<BTreeSet<i64>, StoreError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT z.id FROM (SELECT DISTINCT name_id AS id FROM mentions WHERE doc_id = ?1
+           UNION SELECT name_id FROM stated WHERE doc_id = ?1
+           UNION SELECT a.id FROM aliases u JOIN names a ON a.norm = u.norm AND a.sense = 0 WHERE u.doc_id = ?1) u
+         JOIN names n ON n.id = u.id JOIN names z ON z.norm = n.norm AND z.sense = 0",
+    )?;
+    let ids = statement.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(ids)
+}
+
+/// The row of sense 0 of each name the document uses.
+pub(super) fn intern_names(
+    tx: &Transaction<'_>,
+    linked: &LinkedDoc,
+) -> Result<Vec<i64>, StoreError> {
+    let mut select = tx.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?;
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO names(norm, sense, entity_id, link, decision, via, surface, type, n_docs, n_mentions,
+           homes, home_source, is_fuzzy) VALUES(?1, 0, NULL, 0, 0, NULL, '', 0, 0, 0, NULL, NULL, 0)",
+    )?;
+    let mut ids = Vec::with_capacity(linked.names.len());
+    for name in &linked.names {
+        let found: Option<i64> = select.query_row([&name.norm], |row| row.get(0)).optional()?;
+        ids.push(match found {
+            Some(id) => id,
+            None => insert.insert([&name.norm])?,
+        });
+    }
+    Ok(ids)
+}
+
+pub(super) fn write_stated(
+    tx: &Transaction<'_>,
+    id: i64,
+    linked: &LinkedDoc,
+    name_ids: &[i64],
+) -> Result<(), StoreError> {
+    let mut strongest: BTreeMap<i64, (StatedSource, &str)> = BTreeMap::new();
+    for (stated, name) in linked.doc.stated.iter().zip(&linked.stated_names) {
+        let Some(name_id) = name_ids.get(*name as usize) else { continue };
+        let entry = (stated.source, stated.surface.as_str());
+        strongest.entry(*name_id).and_modify(|e| *e = entry.min(*e)).or_insert(entry);
+    }
+    let mut statement = tx.prepare_cached(
+        "SELECT name_id, source, surface FROM stated WHERE doc_id = ?1 ORDER BY name_id",
+    )?;
+    let old: Vec<(i64, i64, String)> = statement
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
+    let is_same = old.len() == strongest.len()
+        && old.iter().zip(&strongest).all(|((name, source, surface), (new_name, new))| {
+            name == new_name && *source == new.0 as i64 && surface == new.1
+        });
+    if is_same {
+        return Ok(());
+    }
+    mark_stated_terms(tx, id)?;
+    tx.prepare_cached("DELETE FROM stated WHERE doc_id = ?1")?.execute([id])?;
+    for (name_id, (source, surface)) in strongest {
+        tx.prepare_cached("INSERT INTO stated VALUES(?1, ?2, ?3, ?4)")?.execute(params![
+            id,
+            name_id,
+            source as i64,
+            surface
+        ])?;
+    }
+    mark_stated_terms(tx, id)
+}
+
+/// Marks the names a document states for the gazetteer.
+pub(super) fn mark_stated_terms(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "INSERT OR IGNORE INTO dirty_terms
+           SELECT n.norm FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1",
+    )?
+    .execute([id])?;
+    Ok(())
+}
+
+pub(super) fn write_mentions(
+    tx: &Transaction<'_>,
+    id: i64,
+    linked: &LinkedDoc,
+    name_ids: &[i64],
+) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM mentions WHERE doc_id = ?1")?.execute([id])?;
+    let normal = &linked.doc.doc;
+    let mut insert = tx.prepare_cached(
+        "INSERT OR IGNORE INTO mentions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?;
+    for (mention, name) in linked.doc.mentions.iter().zip(&linked.mention_names) {
+        let raw = normal.map.to_raw(mention.span);
+        insert.execute(params![
+            id,
+            mention.span.start() as i64,
+            raw.start() as i64,
+            raw.end() as i64,
+            lines::line_of(&normal.line_starts, raw.start()),
+            name_ids.get(*name as usize),
+            mention.entity_type.code(),
+            mention.recognizer as i64,
+            f64::from(mention.score.get()),
+            place_bits(mention.place),
+            mention.span.of(&normal.text)
+        ])?;
+    }
+    Ok(())
+}
+
+/// Writes which names the document uses for others.
+pub(super) fn write_aliases(
+    tx: &Transaction<'_>,
+    id: i64,
+    linked: &LinkedDoc,
+) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM aliases WHERE doc_id = ?1")?.execute([id])?;
+    // The most trusted source comes first.
+    let mut insert = tx.prepare_cached("INSERT OR IGNORE INTO aliases VALUES(?1, ?2, ?3, ?4)")?;
+    for alias in &linked.aliases {
+        insert.execute(params![alias.norm, alias.target, id, alias.source as i64])?;
+    }
+    Ok(())
+}
+
+fn place_bits(place: PlaceFeatures) -> i64 {
+    i64::from(place.in_heading)
+        | i64::from(place.in_bold) << 1
+        | i64::from(place.in_code) << 2
+        | i64::from(place.in_link) << 3
+        | i64::from(place.is_type_guessed) << 4
+        | i64::from(place.is_entity_given) << 5
+        | i64::from(place.is_defined) << 6
+}
+
+pub(super) fn write_evidence(
+    tx: &Transaction<'_>,
+    id: i64,
+    doc: &EmbeddedDoc,
+    name_ids: &[i64],
+) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM evidence WHERE doc_id = ?1")?.execute([id])?;
+    let linked = &doc.doc.doc;
+    let normal = &linked.doc.doc;
+    let links = links_of(normal);
+    let party = |party: Party| -> Option<(i64, i64, Option<i64>)> {
+        match party {
+            Party::Document => Some((-id, -1, None)),
+            Party::Mention(i) => {
+                let name = linked.mention_names.get(i as usize)?;
+                let mention = linked.doc.mentions.get(i as usize)?;
+                let link = (mention.recognizer == RecognizerKind::Stated)
+                    .then(|| link_at(&links, normal.map.to_raw(mention.span).start()))
+                    .flatten();
+                Some((*name_ids.get(*name as usize)?, mention.span.start() as i64, link))
+            }
+        }
+    };
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO evidence VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+    )?;
+    for (seq, evidence) in doc.doc.evidence.iter().enumerate() {
+        let (Some(subject), Some(object)) = (party(evidence.subject), party(evidence.object))
+        else {
+            continue;
+        };
+        let raw = normal.map.to_raw(evidence.span);
+        insert.execute(params![
+            id,
+            seq as i64,
+            subject.0,
+            evidence.predicate,
+            object.0,
+            subject.1,
+            object.1,
+            evidence.span.start() as i64,
+            evidence.span.end() as i64,
+            raw.start() as i64,
+            raw.end() as i64,
+            lines::line_of(&normal.line_starts, raw.start()),
+            evidence.pattern,
+            f64::from(evidence.confidence.get()),
+            subject.2,
+            object.2
+        ])?;
+    }
+    Ok(())
+}
+
+/// Bytes of the file that each link of a note covers, and its `seq`, in order of place.
+fn links_of(normal: &NormalDoc) -> Vec<(usize, usize, i64)> {
+    let links = normal.note.iter().flat_map(|stated| &stated.note.links).enumerate();
+    let mut links: Vec<_> =
+        links.map(|(seq, it)| (it.place.span.start, it.place.span.end, seq as i64)).collect();
+    links.sort_unstable();
+    links
+}
+
+/// The link in which a byte of the file stands.
+fn link_at(links: &[(usize, usize, i64)], at: usize) -> Option<i64> {
+    let after = links.partition_point(|(start, ..)| *start <= at);
+    let (_, end, seq) = links.get(after.checked_sub(1)?)?;
+    (at < *end).then_some(*seq)
+}
+
+/// Marks names for Resolve, in the same transaction as what made them dirty.
+pub(super) fn mark_dirty(
+    tx: &Transaction<'_>,
+    names: impl Iterator<Item = i64>,
+) -> Result<(), StoreError> {
+    let mut insert = tx.prepare_cached("INSERT OR IGNORE INTO dirty_names VALUES(?1)")?;
+    for name in names {
+        insert.execute([Value::Integer(name)])?;
+    }
+    Ok(())
+}
+
+/// Hash of everything that mentions, stated names and evidence rows hold.
+pub(super) fn mentions_hash(doc: &EmbeddedDoc) -> i64 {
+    let linked = &doc.doc.doc;
+    let normal = &linked.doc.doc;
+    let mut hash = Xxh3::new();
+    for stated in &linked.doc.stated {
+        hash.update(stated.surface.as_bytes());
+        hash.update(&[0, stated.source as u8]);
+    }
+    let number = |n: usize, hash: &mut Xxh3| hash.update(&(n as u32).to_le_bytes());
+    for mention in &linked.doc.mentions {
+        let raw = normal.map.to_raw(mention.span);
+        for n in [mention.span.start(), raw.start(), raw.end()] {
+            number(n, &mut hash);
+        }
+        hash.update(mention.name.as_bytes());
+        hash.update(&[0, mention.entity_type.code() as u8, mention.recognizer as u8]);
+        hash.update(&[place_bits(mention.place) as u8]);
+        hash.update(&mention.score.get().to_le_bytes());
+    }
+    for evidence in &doc.doc.evidence {
+        hash.update(evidence.predicate.as_bytes());
+        hash.update(evidence.pattern.as_bytes());
+        hash.update(format!("{:?}{:?}", evidence.subject, evidence.object).as_bytes());
+        let raw = normal.map.to_raw(evidence.span);
+        for n in [evidence.span.start(), evidence.span.end(), raw.start(), raw.end()] {
+            number(n, &mut hash);
+        }
+        hash.update(&evidence.confidence.get().to_le_bytes());
+    }
+    hash.digest() as i64
+}

@@ -1,0 +1,297 @@
+//! Note: the rows of what a document is called by links, and of what a note states.
+//!
+//! In: a document whose row stands. Out: rows, its links led where they lead today, and dirty rows for links of others
+//! that may lead elsewhere now.
+//! Invariant: what a document is called, and where it lies, is the same in `doc_names` and `docs`; each difference
+//! makes the links of its keys dirty.
+//! Not here: where a link leads (`store/links.rs`), what a note states (`pipeline/normalize/note.rs`).
+
+use std::collections::BTreeSet;
+
+use notes::parse::{Heading, Link, LinkKind, Note, Relation, RelationKind};
+use notes::resolve::{By, Keys, file_key, fold, folder_key, name_key};
+use notes::slug::{path_slug, slug};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use crate::store::StoreError;
+use crate::store::links::{self, BY_PATH, BY_PATH_SLUG};
+use model::parcel::{NormalDoc, StatedNote};
+
+/// `note_places.kind`.
+const HEADING: i64 = 0;
+/// See [`HEADING`].
+pub const BLOCK: i64 = 1;
+/// See [`HEADING`].
+const ANCHOR: i64 = 2;
+
+/// Writes what a document is called and what it states.
+pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result<(), StoreError> {
+    let path = normal.head.path.as_str();
+    let has_moved = write_names(tx, id, &names_of(normal))?;
+    delete_rows(tx, id)?;
+    let Some(stated) = &normal.note else { return write_base(tx, id, None, has_moved) };
+    let note = &stated.note;
+    write_base(tx, id, Some((base_of(note, &normal.title), metadata_of(note))), has_moved)?;
+    write_observations(tx, id, note)?;
+    write_fields(tx, id, note)?;
+    write_places(tx, id, note)?;
+    write_links(tx, (id, path), stated)
+}
+
+/// Takes it all away.
+pub(super) fn remove(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
+    write_names(tx, id, &BTreeSet::new())?;
+    delete_rows(tx, id)?;
+    write_base(tx, id, None, false)
+}
+
+fn delete_rows(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
+    for table in ["observations", "note_links", "note_fields", "note_places"] {
+        tx.prepare_cached(&format!("DELETE FROM {table} WHERE doc_id = ?1"))?.execute([id])?;
+    }
+    Ok(())
+}
+
+/// Kind and key of everything that links may call a document.
+fn names_of(normal: &NormalDoc) -> BTreeSet<(i64, String)> {
+    let path = normal.head.path.as_str();
+    let mut names = BTreeSet::from([
+        (By::FileName as i64, file_key(path)),
+        (By::Title as i64, name_key(&normal.title)),
+        (BY_PATH_SLUG, path_slug(path)),
+        (BY_PATH, path.to_string()),
+    ]);
+    names.extend(folder_key(path).map(|key| (By::Folder as i64, key)));
+    // Not the first heading, which the normalizer adds to what the author lists.
+    let aliases = normal.note.as_ref().map_or(&[][..], |stated| &stated.note.aliases);
+    names.extend(aliases.iter().map(|alias| (By::Alias as i64, name_key(alias))));
+    names.retain(|(_, key)| !key.is_empty());
+    names
+}
+
+/// Writes what a document is called; true when it lies elsewhere now.
+fn write_names(
+    tx: &Transaction<'_>,
+    id: i64,
+    new: &BTreeSet<(i64, String)>,
+) -> Result<bool, StoreError> {
+    let mut statement = tx.prepare_cached("SELECT kind, key FROM doc_names WHERE doc_id = ?1")?;
+    let old: BTreeSet<(i64, String)> = statement
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    let gone: Vec<_> = old.difference(new).collect();
+    let come: Vec<_> = new.difference(&old).collect();
+    for (kind, key) in &gone {
+        tx.prepare_cached("DELETE FROM doc_names WHERE key = ?1 AND kind = ?2 AND doc_id = ?3")?
+            .execute(params![key, kind, id])?;
+    }
+    for (kind, key) in &come {
+        tx.prepare_cached("INSERT INTO doc_names VALUES(?1, ?2, ?3)")?
+            .execute(params![key, kind, id])?;
+    }
+    // Where it lies decides how near it is, whatever it is called.
+    let has_moved = gone.iter().chain(&come).any(|(kind, _)| *kind == BY_PATH);
+    let mut changed: BTreeSet<&str> =
+        gone.iter().chain(&come).map(|(_, key)| key.as_str()).collect();
+    if has_moved {
+        changed.extend(old.union(new).map(|(_, key)| key.as_str()));
+    }
+    for key in changed {
+        links::mark(tx, key)?;
+    }
+    Ok(has_moved)
+}
+
+/// The permalink that a note would have if it were alone, and whether it states it.
+fn base_of(note: &Note, title: &str) -> (String, bool) {
+    let stated = note.permalink.as_deref().map(|it| fold(it.trim().trim_matches('/')));
+    match stated.filter(|it| matches!(notes::uri::parse(it), Ok(notes::uri::Address::Note(_)))) {
+        Some(stated) => (stated, true),
+        None => (slug(title), false),
+    }
+}
+
+fn metadata_of(note: &Note) -> String {
+    let values = note.frontmatter.as_ref().map(|it| it.normalized()).unwrap_or_default();
+    serde_json::Value::Object(values).to_string()
+}
+
+type Base = ((String, bool), String);
+
+/// Writes the row of a note, or takes it away, and numbers the permalinks that this changes.
+fn write_base(
+    tx: &Transaction<'_>,
+    id: i64,
+    new: Option<Base>,
+    has_moved: bool,
+) -> Result<(), StoreError> {
+    let old: Option<(String, bool, Option<String>)> = tx
+        .prepare_cached("SELECT base, is_stated, permalink FROM notes WHERE doc_id = ?1")?
+        .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let was = old.as_ref().map(|(base, is_stated, _)| (base.as_str(), *is_stated));
+    let is = new.as_ref().map(|((base, is_stated), _)| (base.as_str(), *is_stated));
+    match &new {
+        Some(((base, is_stated), metadata)) => {
+            tx.prepare_cached(
+                "INSERT INTO notes VALUES(?1, ?2, ?3, NULL, ?4) ON CONFLICT(doc_id) DO UPDATE SET
+                   base = ?2, is_stated = ?3, metadata = ?4",
+            )?
+            .execute(params![id, base, is_stated, metadata])?;
+        }
+        None => {
+            tx.prepare_cached("DELETE FROM notes WHERE doc_id = ?1")?.execute([id])?;
+            if let Some(permalink) = old.as_ref().and_then(|(.., permalink)| permalink.as_ref()) {
+                links::mark(tx, permalink)?;
+            }
+        }
+    }
+    if was == is && !(has_moved && is.is_some()) {
+        return Ok(());
+    }
+    let bases: BTreeSet<&str> = was.iter().chain(&is).map(|(base, _)| *base).collect();
+    for base in bases {
+        links::number(tx, base)?;
+    }
+    Ok(())
+}
+
+fn write_observations(tx: &Transaction<'_>, id: i64, note: &Note) -> Result<(), StoreError> {
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO observations VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?;
+    for (seq, it) in note.observations.iter().enumerate() {
+        insert.execute(params![
+            id,
+            seq as i64,
+            it.category,
+            it.content,
+            serde_json::to_string(&it.tags).unwrap_or_default(),
+            it.context,
+            it.block_id,
+            it.place.span.start as i64,
+            it.place.span.end as i64,
+            it.place.line as i64
+        ])?;
+    }
+    Ok(())
+}
+
+fn write_fields(tx: &Transaction<'_>, id: i64, note: &Note) -> Result<(), StoreError> {
+    let mut insert =
+        tx.prepare_cached("INSERT INTO note_fields VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
+    for (seq, it) in note.fields.iter().enumerate() {
+        let (start, end) = (it.place.span.start as i64, it.place.span.end as i64);
+        let line = it.place.line as i64;
+        insert.execute(params![
+            id,
+            seq as i64,
+            it.key,
+            it.value,
+            it.is_inline,
+            start,
+            end,
+            line
+        ])?;
+    }
+    Ok(())
+}
+
+fn write_places(tx: &Transaction<'_>, id: i64, note: &Note) -> Result<(), StoreError> {
+    let mut insert =
+        tx.prepare_cached("INSERT INTO note_places VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
+    let mut seq = 0;
+    let mut add =
+        |kind: i64, level: u8, (name, key): (&str, &str), place: (usize, usize, usize)| {
+            seq += 1;
+            let (start, end, line) = (place.0 as i64, place.1 as i64, place.2 as i64);
+            insert.execute(params![id, seq - 1, kind, level, name, key, start, end, line])
+        };
+    for it in &note.headings {
+        let Heading { level, text, id, place, section, .. } = it;
+        let at = (place.span.start, section.end, place.line);
+        add(HEADING, *level, (text, &links::place_key(text)), at)?;
+        if let Some(id) = id {
+            add(ANCHOR, *level, (id, &fold(id)), at)?;
+        }
+    }
+    for it in &note.block_ids {
+        let at = (it.block.start, it.block.end, it.place.line);
+        add(BLOCK, 0, (&it.id, &fold(&it.id)), at)?;
+    }
+    for name in &note.anchors {
+        add(ANCHOR, 0, (name, &fold(name)), (0, 0, 0))?;
+    }
+    Ok(())
+}
+
+fn write_links(
+    tx: &Transaction<'_>,
+    (id, path): (i64, &str),
+    stated: &StatedNote,
+) -> Result<(), StoreError> {
+    let note = &stated.note;
+    let mut relations = note.relations.iter().peekable();
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO note_links VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
+           ?19, ?20, ?21)",
+    )?;
+    for (seq, (link, said)) in note.links.iter().zip(&stated.said).enumerate() {
+        // Relations stand in the order of their links.
+        let relation = relations.next_if(|it| it.link == seq);
+        let keys = Keys::of(link.kind, &link.target);
+        let dst = match &keys {
+            Some(keys) => links::lead(tx, path, (link.kind, &link.target), keys)?,
+            None => link.target.is_empty().then_some(id),
+        };
+        let Link { target, heading, block, display, place, target_span, .. } = link;
+        let Relation { relation_type, kind, context, block_id, .. } = match relation {
+            Some(relation) => relation,
+            None => &Relation {
+                kind: RelationKind::Implicit,
+                relation_type: String::new(),
+                link: seq,
+                context: None,
+                block_id: None,
+                item: None,
+                place: place.clone(),
+            },
+        };
+        let keys = keys.map(links::distinct).unwrap_or_default();
+        insert.execute(params![
+            id,
+            seq as i64,
+            link.kind as i64,
+            relation.map(|_| relation_type),
+            *kind == RelationKind::Typed,
+            target,
+            heading,
+            block,
+            display,
+            context,
+            block_id,
+            place.span.start as i64,
+            place.span.end as i64,
+            target_span.start as i64,
+            target_span.end as i64,
+            place.line as i64,
+            said,
+            keys.0,
+            keys.1,
+            keys.2,
+            dst
+        ])?;
+    }
+    Ok(())
+}
+
+/// The kind of a link as stored.
+pub fn kind_of(code: i64) -> LinkKind {
+    match code {
+        0 => LinkKind::Wiki,
+        1 => LinkKind::Embed,
+        2 => LinkKind::Markdown,
+        3 => LinkKind::Image,
+        _ => LinkKind::Property,
+    }
+}

@@ -1,0 +1,254 @@
+//! Alike: which texts are told by another that is nearly equal.
+//!
+//! In: texts with their keys. Out: for each the root that tells it, or none.
+//! Texts are ordered by their hash, which is as good as chance. The first text with a key leads it, and a text is
+//! compared with the leaders of its keys and with their roots, never with all: however many are alike, each costs the
+//! same, and the leader of n texts changes about ln n times while they come.
+//! Invariants: [`decide`] looks at smaller texts only, so that there is one outcome whatever came first; a root has
+//! none itself, so a chain of small changes never leads from a text to one that is not alike.
+//! Not here: what becomes of the chunks (`cover.rs`).
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rusqlite::{OptionalExtension, Transaction, params};
+use rustc_hash::FxHashMap;
+
+use super::place::places;
+use super::{Texts, keys_of, mark};
+use crate::store::StoreError;
+use crate::store::commit::Late;
+use model::print::Compared;
+
+/// Texts decided in one step of the ripple: some tens of milliseconds.
+const TEXTS_A_STEP: i64 = 500;
+
+/// Texts marked in one step of the ripple; one key may lead any number.
+const MARKS_A_STEP: usize = 5_000;
+
+/// Texts kept as they are compared; leaders come again and again.
+const MOST_KEPT: usize = 256;
+
+/// What must be known to decide about a text.
+trait Known {
+    type Error;
+    /// The first text with this key.
+    fn leader(&self, key: i64) -> Result<Option<i64>, Self::Error>;
+    /// What a text is told by.
+    fn root(&self, text: i64) -> Result<Option<i64>, Self::Error>;
+    /// True when both stand somewhere and share enough.
+    fn are_alike(&self, one: i64, other: i64) -> Result<bool, Self::Error>;
+}
+
+/// The smallest root that a text is alike to, among the leaders of its keys and theirs.
+fn decide<K: Known>(known: &K, text: i64, keys: &[i64]) -> Result<Option<i64>, K::Error> {
+    let mut candidates = Vec::with_capacity(2 * keys.len());
+    for key in keys {
+        let Some(leader) = known.leader(*key)?.filter(|leader| *leader < text) else { continue };
+        candidates.push(known.root(leader)?.unwrap_or(leader));
+        candidates.push(leader);
+    }
+    candidates.sort_unstable();
+    candidates.dedup();
+    for candidate in candidates {
+        if known.root(candidate)?.is_none() && known.are_alike(text, candidate)? {
+            return Ok(Some(candidate));
+        }
+    }
+    Ok(None)
+}
+
+/// A text that stood nowhere stands somewhere now.
+pub(super) fn born(tx: &Transaction<'_>, text: i64, keys: &[i64]) -> Result<(), StoreError> {
+    for key in keys {
+        match leader(tx, *key)? {
+            Some(leader) if leader < text => mark_text(tx, text)?,
+            Some(_) => mark_key(tx, *key)?,
+            None => {}
+        }
+        tx.prepare_cached("INSERT OR IGNORE INTO print_keys VALUES(?1, ?2)")?
+            .execute([*key, text])?;
+    }
+    Ok(())
+}
+
+/// A text stands nowhere any more. If others were told by it, one of them is indexed at once and tells for the rest
+/// until the ripple has decided about all of them.
+pub(super) fn died(
+    tx: &Transaction<'_>,
+    text: i64,
+    keys: &[i64],
+    late: &mut Late,
+) -> Result<(), StoreError> {
+    for key in keys {
+        let led = leader(tx, *key)? == Some(text);
+        tx.prepare_cached("DELETE FROM print_keys WHERE key = ?1 AND text = ?2")?
+            .execute([*key, text])?;
+        if led && leader(tx, *key)?.is_some() {
+            mark_key(tx, *key)?;
+        }
+    }
+    tx.prepare_cached("DELETE FROM alike WHERE text = ?1")?.execute([text])?;
+    // One that goes in the same transaction tells nothing.
+    let next: Option<i64> = tx
+        .prepare_cached(
+            "SELECT min(a.text) FROM alike a
+             WHERE a.root = ?1 AND EXISTS (SELECT 1 FROM prints p WHERE p.text = a.text)",
+        )?
+        .query_row([text], |row| row.get(0))?;
+    if let Some(next) = next {
+        tx.prepare_cached("DELETE FROM alike WHERE text = ?1")?.execute([next])?;
+        mark_text(tx, next)?;
+        mark_followers(tx, next, &stored_keys(tx, next)?.unwrap_or_default())?;
+        late.promote(next);
+    }
+    Ok(())
+}
+
+/// A text has been decided about: those that it leads look at the outcome.
+fn mark_followers(tx: &Transaction<'_>, text: i64, keys: &[i64]) -> Result<(), StoreError> {
+    let mut mark = tx.prepare_cached(
+        "INSERT OR IGNORE INTO dirty_texts SELECT text FROM print_keys WHERE key = ?1 AND text > ?2",
+    )?;
+    for key in keys {
+        if leader(tx, *key)? == Some(text) {
+            mark.execute([*key, text])?;
+        }
+    }
+    Ok(())
+}
+
+/// The keys of a text; `None` when it stands nowhere.
+fn stored_keys(tx: &Transaction<'_>, text: i64) -> Result<Option<Vec<i64>>, StoreError> {
+    let keys: Option<Option<Vec<u8>>> = tx
+        .prepare_cached("SELECT keys FROM prints WHERE text = ?1 LIMIT 1")?
+        .query_row([text], |row| row.get(0))
+        .optional()?;
+    Ok(keys.map(|keys| keys_of(keys.as_deref())))
+}
+
+fn leader(tx: &Transaction<'_>, key: i64) -> Result<Option<i64>, StoreError> {
+    Ok(tx
+        .prepare_cached("SELECT text FROM print_keys WHERE key = ?1 ORDER BY text LIMIT 1")?
+        .query_row([key], |row| row.get(0))
+        .optional()?)
+}
+
+fn mark_text(tx: &Transaction<'_>, text: i64) -> Result<(), StoreError> {
+    tx.prepare_cached("INSERT OR IGNORE INTO dirty_texts VALUES(?1)")?.execute([text])?;
+    Ok(())
+}
+
+fn mark_key(tx: &Transaction<'_>, key: i64) -> Result<(), StoreError> {
+    tx.prepare_cached("INSERT OR IGNORE INTO dirty_keys VALUES(?1)")?.execute([key])?;
+    Ok(())
+}
+
+/// What a text is told by, if by another.
+pub(super) fn root_of(tx: &Transaction<'_>, text: i64) -> Result<Option<i64>, StoreError> {
+    Ok(tx
+        .prepare_cached("SELECT root FROM alike WHERE text = ?1")?
+        .query_row([text], |row| row.get(0))
+        .optional()?)
+}
+
+/// The rows, seen as what [`decide`] must know.
+struct Rows<'a> {
+    tx: &'a Transaction<'a>,
+    similarity: f64,
+    texts: Texts<'a>,
+    kept: RefCell<FxHashMap<i64, Option<Rc<Compared>>>>,
+}
+
+impl Rows<'_> {
+    fn compared(&self, text: i64) -> Result<Option<Rc<Compared>>, StoreError> {
+        if let Some(found) = self.kept.borrow().get(&text) {
+            return Ok(found.clone());
+        }
+        let words = self.texts.words_of(text)?;
+        let compared = words.map(|words| Rc::new(Compared::of(&words)));
+        let mut kept = self.kept.borrow_mut();
+        if kept.len() >= MOST_KEPT {
+            kept.clear();
+        }
+        kept.insert(text, compared.clone());
+        Ok(compared)
+    }
+}
+
+impl Known for Rows<'_> {
+    type Error = StoreError;
+
+    fn leader(&self, key: i64) -> Result<Option<i64>, StoreError> {
+        leader(self.tx, key)
+    }
+
+    fn root(&self, text: i64) -> Result<Option<i64>, StoreError> {
+        root_of(self.tx, text)
+    }
+
+    fn are_alike(&self, one: i64, other: i64) -> Result<bool, StoreError> {
+        let (one, other) = (self.compared(one)?, self.compared(other)?);
+        let (Some(one), Some(other)) = (one, other) else { return Ok(false) };
+        Ok(one.similarity(&other) >= self.similarity)
+    }
+}
+
+/// Does one step; false when there is nothing to do.
+pub(super) fn settle(tx: &Transaction<'_>, similarity: f64) -> Result<bool, StoreError> {
+    if settle_keys(tx)? {
+        return Ok(true);
+    }
+    // Smaller texts first, because larger ones follow from them.
+    let mut statement = tx.prepare_cached("SELECT text FROM dirty_texts ORDER BY text LIMIT ?1")?;
+    let texts: Vec<i64> =
+        statement.query_map([TEXTS_A_STEP], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let rows = Rows { tx, similarity, texts: Texts::new(tx), kept: RefCell::default() };
+    for text in &texts {
+        settle_one(&rows, *text)?;
+        tx.prepare_cached("DELETE FROM dirty_texts WHERE text = ?1")?.execute([text])?;
+    }
+    Ok(!texts.is_empty())
+}
+
+/// Marks the texts of keys that have another leader now; false when there are none.
+fn settle_keys(tx: &Transaction<'_>) -> Result<bool, StoreError> {
+    let mut next = tx.prepare_cached("SELECT key FROM dirty_keys LIMIT 1")?;
+    let mut done = tx.prepare_cached("DELETE FROM dirty_keys WHERE key = ?1")?;
+    let mut mark = tx.prepare_cached(
+        "INSERT OR IGNORE INTO dirty_texts SELECT text FROM print_keys WHERE key = ?1",
+    )?;
+    let (mut n_keys, mut n_marked) = (0, 0);
+    while n_marked < MARKS_A_STEP
+        && n_keys < MARKS_A_STEP
+        && let Some(key) = next.query_row([], |row| row.get::<_, i64>(0)).optional()?
+    {
+        n_marked += mark.execute([key])?;
+        done.execute([key])?;
+        n_keys += 1;
+    }
+    Ok(n_keys > 0)
+}
+
+fn settle_one(rows: &Rows<'_>, text: i64) -> Result<(), StoreError> {
+    let tx = rows.tx;
+    let Some(keys) = stored_keys(tx, text)? else { return Ok(()) };
+    let (old, new) = (root_of(tx, text)?, decide(rows, text, &keys)?);
+    if old == new {
+        // They may have looked while the root had gone, or was no root, and it is one again.
+        return mark_followers(tx, text, &keys);
+    }
+    match new {
+        None => tx.prepare_cached("DELETE FROM alike WHERE text = ?1")?.execute([text])?,
+        Some(root) => tx
+            .prepare_cached("INSERT OR REPLACE INTO alike VALUES(?1, ?2)")?
+            .execute(params![text, root])?,
+    };
+    if let Some((doc, _)) = places(tx, text)?.home() {
+        mark(tx, doc)?;
+    }
+    mark_followers(tx, text, &keys)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,255 @@
+//! Facts of names: what all mentions of a name say together.
+//!
+//! Gathered by counting rows, never by keeping a running total, so that they are the same whatever happened
+//! before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use rustc_hash::FxHashMap;
+
+use super::StoreError;
+use extract::link::resolve::NameFacts;
+use extract::link::vote::Votes;
+use model::parcel::StatedSource;
+use model::terms::{EntityType, Kind};
+
+/// The facts of one name, and how often it is mentioned.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Gathered {
+    pub facts: NameFacts,
+    pub n_mentions: u32,
+    /// True when its mentions may mean several things, so that it is worth a look at what stands around them.
+    pub may_be_split: bool,
+}
+
+/// Bits of `mentions.place`.
+const IN_CODE: i64 = 1 << 2;
+const IS_TYPE_GUESSED: i64 = 1 << 4;
+const IS_ENTITY_GIVEN: i64 = 1 << 5;
+const IS_DEFINED: i64 = 1 << 6;
+
+#[derive(Default)]
+struct Tally {
+    surfaces: BTreeMap<String, u32>,
+    types: Votes,
+    n_mentions: u32,
+    n_docs: u32,
+    last_doc: i64,
+    is_fuzzy: bool,
+    /// The user's table says that this is an entity's name.
+    is_given: bool,
+    /// A sentence says what kind of thing it is.
+    is_defined: bool,
+    stated: Vec<(StatedSource, i64, bool)>,
+    kinds: BTreeSet<Kind>,
+    is_written_large: bool,
+    is_written_small: bool,
+}
+
+/// Gathers the facts of the names with these sense-0 rows. A name that nothing mentions or states is absent.
+pub(super) fn gather(db: &Connection, ids: &[i64]) -> Result<Vec<Gathered>, StoreError> {
+    let mut tallies: FxHashMap<i64, Tally> = FxHashMap::default();
+    let mut norms: FxHashMap<i64, String> = FxHashMap::default();
+    let mut senses: FxHashMap<i64, i64> = FxHashMap::default();
+    for id in ids {
+        let norm: Option<String> = db
+            .prepare_cached("SELECT norm FROM names WHERE id = ?1 AND sense = 0")?
+            .query_row([id], |row| row.get(0))
+            .optional()?;
+        let Some(norm) = norm else { continue };
+        let mut statement =
+            db.prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense <> 0")?;
+        for sense in statement.query_map([&norm], |row| row.get(0))? {
+            senses.insert(sense?, *id);
+        }
+        norms.insert(*id, norm);
+        tallies.insert(*id, Tally::default());
+    }
+    count_mentions(db, &senses, &mut tallies)?;
+    count_stated(db, &mut tallies)?;
+    let mut out: Vec<Gathered> = tallies
+        .into_iter()
+        .filter(|(_, tally)| tally.n_mentions > 0 || !tally.stated.is_empty())
+        .filter_map(|(id, tally)| Some(tally.finish(id, norms.remove(&id)?)))
+        .collect();
+    out.sort_by(|a, b| a.facts.norm.cmp(&b.facts.norm));
+    Ok(out)
+}
+
+/// Looks at the mentions of each name alone: what a step costs must depend on the names it resolves, never on how many
+/// mentions the whole index holds.
+fn count_mentions(
+    db: &Connection,
+    senses: &FxHashMap<i64, i64>,
+    tallies: &mut FxHashMap<i64, Tally>,
+) -> Result<(), StoreError> {
+    // Senses of one name are visited one after the other; each document uses one sense of a name only.
+    let rows_of: Vec<(i64, i64)> = tallies
+        .keys()
+        .map(|id| (*id, *id))
+        .chain(senses.iter().map(|(sense, id)| (*sense, *id)))
+        .collect();
+    let mut statement = db.prepare_cached(
+        "SELECT name_id, doc_id, surface, type, recognizer, place FROM mentions WHERE name_id = ?1
+         ORDER BY doc_id",
+    )?;
+    for (row_id, name) in rows_of {
+        let Some(tally) = tallies.get_mut(&name) else { continue };
+        let mut rows = statement.query([row_id])?;
+        while let Some(row) = rows.next()? {
+            tally.add(row)?;
+        }
+    }
+    Ok(())
+}
+
+fn count_stated(db: &Connection, tallies: &mut FxHashMap<i64, Tally>) -> Result<(), StoreError> {
+    let mut statement = db.prepare_cached(
+        "SELECT s.source, s.doc_id, d.is_note, s.surface FROM stated s JOIN docs d ON d.id = s.doc_id
+         WHERE s.name_id = ?1 ORDER BY d.path",
+    )?;
+    for (id, tally) in tallies.iter_mut() {
+        let mut rows = statement.query([id])?;
+        while let Some(row) = rows.next()? {
+            let source = StatedSource::from_code(row.get(0)?);
+            tally.stated.push((source, row.get(1)?, row.get(2)?));
+            tally.is_fuzzy = true;
+            *tally.surfaces.entry(row.get(3)?).or_default() += 1;
+        }
+    }
+    Ok(())
+}
+
+impl Tally {
+    fn add(&mut self, row: &Row<'_>) -> Result<(), StoreError> {
+        let doc: i64 = row.get(1)?;
+        if self.n_mentions == 0 || doc != self.last_doc {
+            self.n_docs += 1;
+            self.last_doc = doc;
+        }
+        self.n_mentions += 1;
+        let surface = row.get_ref(2)?.as_str().unwrap_or_default();
+        match self.surfaces.get_mut(surface) {
+            Some(count) => *count += 1,
+            None => {
+                self.surfaces.insert(surface.to_string(), 1);
+            }
+        }
+        let entity_type = EntityType::from_code(row.get(3)?);
+        self.kinds.extend(Kind::of(entity_type));
+        let is_small = surface.chars().next().is_some_and(char::is_lowercase);
+        self.is_written_small |= is_small;
+        self.is_written_large |= !is_small;
+        let (recognizer, place): (i64, i64) = (row.get(4)?, row.get(5)?);
+        self.types.add(entity_type, place & IS_TYPE_GUESSED != 0);
+        self.is_given |= place & IS_ENTITY_GIVEN != 0;
+        self.is_defined |= place & IS_DEFINED != 0;
+        let is_exact_kind = matches!(
+            entity_type,
+            EntityType::Version
+                | EntityType::Date
+                | EntityType::Identifier
+                | EntityType::Standard
+                | EntityType::Event
+                | EntityType::Step
+        );
+        const PATTERN: i64 = model::parcel::RecognizerKind::Pattern as i64;
+        self.is_fuzzy |= !(is_exact_kind || (recognizer == PATTERN && place & IN_CODE != 0));
+        Ok(())
+    }
+
+    fn finish(self, id: i64, norm: String) -> Gathered {
+        // A wikilink's visible text may be any words: prefer surfaces that are the name itself.
+        let own = |surface: &str| model::terms::norm_of(surface) == norm;
+        let surface = self
+            .surfaces
+            .iter()
+            .max_by(|a, b| (own(a.0), a.1).cmp(&(own(b.0), b.1)).then_with(|| b.0.cmp(a.0)))
+            .map(|(surface, _)| surface.clone())
+            .unwrap_or_default();
+        let note = self.stated.iter().filter(|(_, _, is_note)| *is_note).map(|s| s.0).min();
+        let best = note.or_else(|| self.stated.iter().map(|s| s.0).min());
+        let homes: Vec<i64> = self
+            .stated
+            .iter()
+            .filter(|(source, _, is_note)| *is_note && Some(*source) == best)
+            .map(|(_, doc, _)| *doc)
+            .collect();
+        let has_doubt = self.kinds.len() > 1
+            || self.kinds.contains(&Kind::Person)
+            || self.is_defined
+            || (self.is_written_small && self.is_written_large);
+        // What a note states keeps its home, but for documents that define another thing by it.
+        let is_open = self.stated.is_empty() || self.is_defined && homes.len() == 1;
+        Gathered {
+            may_be_split: has_doubt && self.n_docs > 1 && is_open && !self.is_given,
+            n_mentions: self.n_mentions,
+            facts: NameFacts {
+                id,
+                surface,
+                entity_type: self.types.winner(),
+                n_docs: self.n_docs,
+                homes,
+                home_source: best,
+                is_fuzzy: self.is_fuzzy && (!self.is_given || best.is_some()),
+                is_split: false,
+                norm,
+            },
+        }
+    }
+}
+
+/// The most frequent surface and the type of the mentions on one row.
+pub(super) fn surface_and_type(
+    db: &Connection,
+    row_id: i64,
+) -> Result<(String, EntityType), StoreError> {
+    let mut tally = Tally::default();
+    let mut statement = db.prepare_cached(
+        "SELECT name_id, doc_id, surface, type, recognizer, place FROM mentions WHERE name_id = ?1 ORDER BY doc_id",
+    )?;
+    let mut rows = statement.query([row_id])?;
+    while let Some(row) = rows.next()? {
+        tally.add(row)?;
+    }
+    let norm: String = db
+        .prepare_cached("SELECT norm FROM names WHERE id = ?1")?
+        .query_row([row_id], |row| row.get(0))?;
+    let facts = tally.finish(row_id, norm).facts;
+    Ok((facts.surface, facts.entity_type))
+}
+
+/// Facts as stored on the name's row at its last gathering.
+pub(super) fn stored(db: &Connection, id: i64) -> Result<Option<NameFacts>, StoreError> {
+    Ok(db
+        .prepare_cached(
+            "SELECT norm, surface, type, n_docs, homes, home_source, is_fuzzy, is_split FROM names
+             WHERE id = ?1 AND sense = 0",
+        )?
+        .query_row([id], |row| {
+            let homes: Option<String> = row.get(4)?;
+            let source: Option<i64> = row.get(5)?;
+            Ok(NameFacts {
+                id,
+                norm: row.get(0)?,
+                surface: row.get(1)?,
+                entity_type: EntityType::from_code(row.get(2)?),
+                n_docs: row.get(3)?,
+                homes: decode_homes(homes.as_deref()),
+                home_source: source.map(StatedSource::from_code),
+                is_fuzzy: row.get(6)?,
+                is_split: row.get(7)?,
+            })
+        })
+        .optional()?)
+}
+
+/// Document ids as stored: separated by commas.
+pub(super) fn decode_homes(text: Option<&str>) -> Vec<i64> {
+    text.unwrap_or_default().split(',').filter_map(|id| id.parse().ok()).collect()
+}
+
+pub(super) fn encode_homes(homes: &[i64]) -> Option<String> {
+    (!homes.is_empty()).then(|| homes.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
+}

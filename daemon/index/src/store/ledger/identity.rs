@@ -1,0 +1,221 @@
+//! Identity: which uid a document has.
+//!
+//! A uid follows the document that moved, then the path, then equal content; one of a vanished document waits 30 days.
+//! Where a document comes to the path of another, the two exchange places: the other waits at the old path, gone until
+//! a file is read there. So nothing is forgotten, and asking twice (after a crash) gives the same.
+//! Not here: finding out that a file was moved (`pipeline/watch/`), or that a rename was a save (`store/commit/`).
+
+use rusqlite::{OptionalExtension, params};
+
+use super::{Ledger, StoreError};
+use model::terms::{ContentHash, RelPath};
+
+/// How long a vanished document's uid waits for its return, milliseconds (design.md: 30 days).
+const UID_KEPT_MS: i64 = 30 * 24 * 3600 * 1000;
+
+/// One document as the ledger knows it.
+struct Entry {
+    path: String,
+    uid: String,
+    hash: Vec<u8>,
+    first_seen_ms: i64,
+    is_gone: bool,
+}
+
+impl Ledger {
+    /// The uid of the document at `path`: the one of the document that was at `moved_from`, else the one it has, else
+    /// the one of a vanished document of equal content (ties by path), else a new one. A vanished document that was at
+    /// the path comes back there unless another one vanished with this very content.
+    pub(in crate::store) fn uid_for(
+        &self,
+        path: &RelPath,
+        hash: ContentHash,
+        moved_from: Option<&RelPath>,
+        now_ms: i64,
+    ) -> Result<String, StoreError> {
+        let hash = hash.0.to_le_bytes();
+        let here = self.entry_at(path.as_str())?;
+        let is_same = |entry: &Entry| entry.hash == hash;
+        let is_settled = here.as_ref().is_some_and(|entry| !entry.is_gone && is_same(entry));
+        let came = match moved_from {
+            _ if is_settled => None,
+            // What has been gone there with another content is not what came from there.
+            Some(from) => {
+                self.entry_at(from.as_str())?.filter(|entry| !entry.is_gone || is_same(entry))
+            }
+            None if here.as_ref().is_some_and(|entry| !entry.is_gone || is_same(entry)) => None,
+            None => self.vanished_like(&hash, now_ms)?,
+        };
+        if let Some(came) = came.filter(|came| came.path != path.as_str()) {
+            let uid = came.uid.clone();
+            self.exchange(path, came, here, (&hash, now_ms))?;
+            return Ok(uid);
+        }
+        if let Some(here) = here {
+            self.db
+                .prepare_cached("UPDATE documents SET hash = ?2, gone_ms = NULL WHERE path = ?1")?
+                .execute(params![path.as_str(), hash])?;
+            return Ok(here.uid);
+        }
+        let uid = new_uid(path, now_ms);
+        self.insert(path.as_str(), (&uid, &hash), (now_ms, None))?;
+        Ok(uid)
+    }
+
+    /// When the document at `path` was first seen, milliseconds since 1970; `None` when there is none.
+    pub(in crate::store) fn first_seen_ms(
+        &self,
+        path: &RelPath,
+    ) -> Result<Option<i64>, StoreError> {
+        let entry = self.entry_at(path.as_str())?;
+        Ok(entry.filter(|entry| !entry.is_gone).map(|entry| entry.first_seen_ms))
+    }
+
+    /// The document `came` is at `path` now; what was there waits where it came from.
+    fn exchange(
+        &self,
+        path: &RelPath,
+        came: Entry,
+        here: Option<Entry>,
+        (hash, now_ms): (&[u8], i64),
+    ) -> Result<(), StoreError> {
+        self.db
+            .prepare_cached("DELETE FROM documents WHERE path IN (?1, ?2)")?
+            .execute([came.path.as_str(), path.as_str()])?;
+        self.insert(path.as_str(), (&came.uid, hash), (came.first_seen_ms, None))?;
+        if let Some(here) = here {
+            let seen = (here.first_seen_ms, Some(now_ms));
+            self.insert(&came.path, (&here.uid, &here.hash), seen)?;
+        }
+        Ok(())
+    }
+
+    fn entry_at(&self, path: &str) -> Result<Option<Entry>, StoreError> {
+        Ok(self
+            .db
+            .prepare_cached(
+                "SELECT path, uid, hash, first_seen_ms, gone_ms IS NOT NULL FROM documents WHERE path = ?1",
+            )?
+            .query_row([path], read_entry)
+            .optional()?)
+    }
+
+    fn vanished_like(&self, hash: &[u8], now_ms: i64) -> Result<Option<Entry>, StoreError> {
+        Ok(self
+            .db
+            .prepare_cached(
+                "SELECT path, uid, hash, first_seen_ms, 1 FROM documents
+                 WHERE hash = ?1 AND gone_ms > ?2 ORDER BY path LIMIT 1",
+            )?
+            .query_row(params![hash, now_ms - UID_KEPT_MS], read_entry)
+            .optional()?)
+    }
+
+    fn insert(
+        &self,
+        path: &str,
+        (uid, hash): (&str, &[u8]),
+        (first_seen_ms, gone_ms): (i64, Option<i64>),
+    ) -> Result<(), StoreError> {
+        self.db
+            .prepare_cached(
+                "INSERT INTO documents(path, uid, hash, first_seen_ms, gone_ms)
+                 VALUES(?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![path, uid, hash, first_seen_ms, gone_ms])?;
+        Ok(())
+    }
+
+    /// Notes that the document at `path` is gone; its uid waits.
+    pub(in crate::store) fn mark_gone(
+        &self,
+        path: &RelPath,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        self.db
+            .prepare_cached(
+                "UPDATE documents SET gone_ms = ?2 WHERE path = ?1 AND gone_ms IS NULL",
+            )?
+            .execute(params![path.as_str(), now_ms])?;
+        Ok(())
+    }
+}
+
+fn read_entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<Entry> {
+    Ok(Entry {
+        path: row.get(0)?,
+        uid: row.get(1)?,
+        hash: row.get(2)?,
+        first_seen_ms: row.get(3)?,
+        is_gone: row.get(4)?,
+    })
+}
+
+/// A uid nobody has: 16 hexadecimal digits from path, time, process and a counter.
+fn new_uid(path: &RelPath, now_ms: i64) -> String {
+    static COUNTER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let n = COUNTER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let seed = format!("{path}\0{now_ms}\0{}\0{n}", std::process::id());
+    format!("{:016x}", xxhash_rust::xxh3::xxh3_64(seed.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open() -> (tempfile::TempDir, Ledger) {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite")).expect("opens");
+        (folder, ledger)
+    }
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text)
+    }
+
+    #[test]
+    fn a_document_keeps_its_uid_when_edited_and_renamed() {
+        let (_folder, ledger) = open();
+        let first = ledger.uid_for(&path("a.md"), ContentHash(1), None, 10).expect("uid");
+        assert_eq!(ledger.uid_for(&path("a.md"), ContentHash(2), None, 20).expect("uid"), first);
+        let moved = ledger.uid_for(&path("b.md"), ContentHash(2), Some(&path("a.md")), 30);
+        assert_eq!(moved.expect("uid"), first);
+        assert_ne!(ledger.uid_for(&path("a.md"), ContentHash(3), None, 40).expect("uid"), first);
+    }
+
+    #[test]
+    fn a_vanished_document_of_equal_content_comes_back_as_itself_for_30_days() {
+        let (_folder, ledger) = open();
+        let first = ledger.uid_for(&path("a.md"), ContentHash(1), None, 10).expect("uid");
+        ledger.mark_gone(&path("a.md"), 20).expect("marked");
+        assert_eq!(ledger.uid_for(&path("c.md"), ContentHash(1), None, 30).expect("uid"), first);
+        ledger.mark_gone(&path("c.md"), 40).expect("marked");
+        let late = ledger.uid_for(&path("d.md"), ContentHash(1), None, 50 + UID_KEPT_MS);
+        assert_ne!(late.expect("uid"), first);
+    }
+
+    #[test]
+    fn documents_that_meet_exchange_places_and_none_is_forgotten() {
+        let (_folder, ledger) = open();
+        let uid = |to: &str, hash: u128, from: Option<&str>, ms: i64| {
+            let from = from.map(path);
+            ledger.uid_for(&path(to), ContentHash(hash), from.as_ref(), ms).expect("uid")
+        };
+        let (a, b) = (uid("a.md", 1, None, 10), uid("b.md", 2, None, 10));
+        // Two names swapped; the second half finds its document waiting. Asking again, after a crash, changes nothing.
+        assert_eq!(uid("b.md", 1, Some("a.md"), 20), a);
+        assert_eq!(uid("b.md", 1, Some("a.md"), 20), a);
+        assert_eq!(uid("a.md", 2, None, 20), b);
+        // One renamed over the other: the other waits, and returns with its content. An edit that overtook the rename
+        // says again where it came from, and that changes nothing.
+        assert_eq!(uid("a.md", 1, Some("b.md"), 30), a);
+        assert_eq!(uid("a.md", 9, Some("b.md"), 30), a);
+        assert_eq!(uid("c.md", 2, None, 40), b);
+        assert_eq!(ledger.first_seen_ms(&path("c.md")).expect("reads"), Some(10));
+        // A path whose document vanished takes back its own, unless another one vanished with this content.
+        ledger.mark_gone(&path("a.md"), 50).expect("marked");
+        ledger.mark_gone(&path("c.md"), 50).expect("marked");
+        assert_eq!(uid("a.md", 2, None, 60), b);
+        assert_eq!(uid("c.md", 7, None, 60), a, "it waits where the other was");
+    }
+}

@@ -1,0 +1,268 @@
+//! Migrate: brings a ledger of any earlier version to the present one.
+//!
+//! In: the file, or none. Out: an open ledger of version [`VERSION`], or why there is none.
+//! Invariants: a ledger that is damaged or newer than this program is not written to; each step commits together with
+//! its version, so a crash between two steps is gone on from; before an existing ledger is changed, a copy of it lies
+//! beside it as `ledger.sqlite.vN`.
+//! Not here: what the rows mean (`mod.rs`, `identity.rs`, `breaker.rs`).
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, ErrorCode};
+
+use super::backup::{copy, newest};
+use super::{LedgerError, removal};
+use crate::store::{StoreError, open};
+
+/// Every step, oldest first: the step at index `n` makes version `n + 1`. Steps are only ever added.
+const STEPS: [&str; 7] = [FIRST, SKETCHES, BREAKERS, MEMORY, KB, ENRICHED, REMOVALS];
+
+/// The version this program works with.
+pub(super) const VERSION: u32 = STEPS.len() as u32;
+
+/// The tables of the first release, which wrote no version: where they exist they are taken as they are.
+const FIRST: &str = "
+CREATE TABLE IF NOT EXISTS documents(path TEXT PRIMARY KEY, uid TEXT NOT NULL UNIQUE, hash BLOB NOT NULL,
+  first_seen_ms INTEGER NOT NULL, gone_ms INTEGER) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS documents_gone ON documents(hash) WHERE gone_ms IS NOT NULL;
+CREATE TABLE IF NOT EXISTS ingested(uid TEXT PRIMARY KEY, tags TEXT NOT NULL, source_url TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS decisions(key TEXT PRIMARY KEY, verdict INTEGER NOT NULL, decided_ms INTEGER NOT NULL)
+  WITHOUT ROWID;";
+
+/// What a vanished document was like, so that a similar new one may be known as itself.
+const SKETCHES: &str = "ALTER TABLE documents ADD COLUMN sketch BLOB;";
+
+/// Files that cannot be read at the moment; `key` tells whether they have changed since.
+const BREAKERS: &str = "
+CREATE TABLE breakers(path TEXT PRIMARY KEY, key TEXT NOT NULL, n_failures INTEGER NOT NULL, stage TEXT NOT NULL,
+  reason TEXT NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID;";
+
+/// What tools did to entities, and the highest ordinal that was ever used in a note, by its uid.
+const MEMORY: &str = "
+CREATE TABLE memory_events(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, client TEXT NOT NULL, tool TEXT NOT NULL,
+  operation TEXT NOT NULL, uid TEXT NOT NULL, node TEXT NOT NULL);
+CREATE INDEX memory_events_uid ON memory_events(uid);
+CREATE INDEX memory_events_at ON memory_events(at_ms);
+CREATE TABLE memory_ordinals(uid TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID;";
+
+/// Entries, by number: the last one given, versions, when each was opened; and the files that were ingested.
+const KB: &str = "
+CREATE TABLE kb_sequence(id INTEGER PRIMARY KEY CHECK(id = 1), last INTEGER NOT NULL);
+CREATE TABLE kb_versions(entry INTEGER NOT NULL, version INTEGER NOT NULL, at_ms INTEGER NOT NULL, client TEXT NOT NULL,
+  reason TEXT NOT NULL, confidence REAL NOT NULL, title TEXT NOT NULL, hash BLOB NOT NULL, text TEXT NOT NULL,
+  PRIMARY KEY(entry, version)) WITHOUT ROWID;
+CREATE TABLE kb_accesses(entry INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL);
+CREATE TABLE kb_ingested(path TEXT PRIMARY KEY, hash TEXT NOT NULL, node TEXT NOT NULL, entries TEXT NOT NULL,
+  summary TEXT NOT NULL, n_bytes INTEGER NOT NULL, extension TEXT NOT NULL, project TEXT, redactions TEXT NOT NULL,
+  is_active INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID;";
+
+/// What a language model read in entries.
+const ENRICHED: &str = "
+CREATE TABLE kb_enriched(entry INTEGER PRIMARY KEY, hash BLOB NOT NULL, relations TEXT NOT NULL, model TEXT NOT NULL,
+  trouble TEXT, is_due INTEGER NOT NULL, at_ms INTEGER NOT NULL);";
+
+/// What was forgotten, as salted hashes; and by which detectors of secrets the kept texts were cleaned.
+const REMOVALS: &str = "
+CREATE TABLE removals(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, salt BLOB NOT NULL,
+  hash BLOB NOT NULL, counts TEXT NOT NULL);
+CREATE TABLE scrubbed(id INTEGER PRIMARY KEY CHECK(id = 1), detectors TEXT NOT NULL);";
+
+/// The tables without which a file is no ledger, of whatever version.
+pub(super) const TABLES: [&str; 3] = ["documents", "ingested", "decisions"];
+
+/// Opens the ledger at `path`, created or migrated as needed.
+pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
+    let found =
+        if path.metadata().is_ok_and(|it| it.len() > 0) { Some(check(path)?) } else { None };
+    let db = open::ledger(path)?;
+    if let Some(version) = found.filter(|version| *version < VERSION) {
+        let kept = copy_path(path, version);
+        tracing::info!(from = version, to = VERSION, copy = %kept.display(), "migrating the ledger");
+        copy(&db, &kept, true)?;
+    }
+    for step in found.unwrap_or(0)..VERSION {
+        take(&db, step)?;
+        sys::fail::point("migrate.step");
+    }
+    if found.is_none() {
+        // Nothing is kept yet that other detectors could have missed.
+        removal::mark_scrubbed(&db, &removal::detectors())?;
+    }
+    Ok(db)
+}
+
+/// The version of a sound ledger that this program can take on. Writes nothing.
+pub(in crate::store) fn check(path: &Path) -> Result<u32, StoreError> {
+    let damaged = |why: String| {
+        StoreError::from(LedgerError::Damaged {
+            path: path.to_path_buf(),
+            why,
+            newest: newest(path),
+        })
+    };
+    let read = open::plain_reader(path).and_then(|db| inspect(&db));
+    let (version, verdict) = match read {
+        Ok(read) => read,
+        Err(error) if is_damage(&error) => return Err(damaged(error.to_string())),
+        Err(error) => return Err(open::open_error(path, error)),
+    };
+    // The version counts first: what a newer program wrote is not ours to judge.
+    if version > VERSION {
+        let path = path.to_path_buf();
+        return Err(LedgerError::Newer { path, found: version, known: VERSION }.into());
+    }
+    if verdict != "ok" { Err(damaged(verdict)) } else { Ok(version) }
+}
+
+/// The version, and SQLite's first complaint or `ok`.
+pub(super) fn inspect(db: &Connection) -> rusqlite::Result<(u32, String)> {
+    let version = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let verdict = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+    Ok((version, verdict))
+}
+
+/// True when an error tells of the file's content and not of its surroundings.
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
+}
+
+/// Takes one step and notes it, or does neither.
+fn take(db: &Connection, step: u32) -> Result<(), StoreError> {
+    let sql = STEPS[step as usize];
+    let done = db
+        .execute_batch(&format!("BEGIN IMMEDIATE;{sql}PRAGMA user_version = {};COMMIT;", step + 1));
+    if done.is_err() && !db.is_autocommit() {
+        db.execute_batch("ROLLBACK")?;
+    }
+    Ok(done?)
+}
+
+/// Where the ledger at `path` is kept as it was in a version.
+pub(super) fn copy_path(path: &Path, version: u32) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".v{version}"));
+    PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Ledger, Verdict};
+    use super::*;
+    use model::terms::{ContentHash, RelPath};
+
+    struct Scratch {
+        _folder: tempfile::TempDir,
+        path: PathBuf,
+    }
+
+    fn scratch() -> Scratch {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let path = folder.path().join("ledger.sqlite");
+        Scratch { _folder: folder, path }
+    }
+
+    /// A ledger as the first release left it: tables and rows, and no version.
+    fn first_release(path: &Path) {
+        let db = Connection::open(path).expect("opens");
+        let rows = "INSERT INTO documents VALUES('a.md', 'u1', x'01000000000000000000000000000000', 5, NULL);
+                    INSERT INTO ingested VALUES('u1', '[\"ops\"]', NULL);
+                    INSERT INTO decisions VALUES('link:a>b', -1, 7);";
+        db.execute_batch(&format!("PRAGMA journal_mode = WAL;{FIRST}{rows}")).expect("made");
+    }
+
+    fn version(path: &Path) -> u32 {
+        let db = Connection::open(path).expect("opens");
+        db.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("a number")
+    }
+
+    #[test]
+    fn a_ledger_of_the_first_release_is_taken_on_with_its_rows_and_kept_as_it_was() {
+        let it = scratch();
+        first_release(&it.path);
+        let ledger = Ledger::open(&it.path).expect("opens");
+        assert_eq!(ledger.decisions().get("link:a>b"), Some(Verdict::Rejected));
+        assert_eq!(ledger.ingest_record("u1").expect("read").tags, ["ops"]);
+        let uid = ledger.uid_for(&RelPath::new("a.md"), ContentHash(1), None, 9).expect("uid");
+        assert_eq!(uid, "u1");
+        drop(ledger);
+        assert_eq!((version(&it.path), version(&copy_path(&it.path, 0))), (VERSION, 0));
+        let kept = Connection::open(copy_path(&it.path, 0)).expect("opens");
+        let n: u32 = kept
+            .query_row("SELECT count(*) FROM decisions", [], |row| row.get(0))
+            .expect("a number");
+        assert_eq!(n, 1);
+    }
+
+    #[test]
+    fn a_new_ledger_has_the_present_version_and_leaves_no_copy() {
+        let it = scratch();
+        drop(Ledger::open(&it.path).expect("opens"));
+        assert_eq!(version(&it.path), VERSION);
+        assert!((0..VERSION).all(|n| !copy_path(&it.path, n).exists()));
+    }
+
+    #[test]
+    fn steps_are_gone_on_from_where_they_stopped() {
+        for stop in 0..VERSION {
+            let it = scratch();
+            first_release(&it.path);
+            let db = open::ledger(&it.path).expect("opens");
+            (0..stop).for_each(|step| take(&db, step).expect("taken"));
+            drop(db);
+            let ledger = Ledger::open(&it.path).expect("opens");
+            assert_eq!(
+                ledger.decisions().get("link:a>b"),
+                Some(Verdict::Rejected),
+                "stopped at {stop}"
+            );
+            drop(ledger);
+            assert_eq!(version(&it.path), VERSION);
+        }
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_neither_its_change_nor_its_version() {
+        let it = scratch();
+        let db = open::ledger(&it.path).expect("opens");
+        take(&db, 0).expect("taken");
+        db.execute_batch("CREATE TABLE breakers(x)").expect("in the way");
+        take(&db, 1).expect("taken");
+        take(&db, 2).expect_err("the table exists");
+        assert!(db.is_autocommit());
+        let version: u32 =
+            db.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("a number");
+        assert_eq!(version, 2);
+    }
+
+    #[test]
+    fn a_newer_ledger_is_refused_and_not_touched() {
+        let it = scratch();
+        drop(Ledger::open(&it.path).expect("opens"));
+        let db = Connection::open(&it.path).expect("opens");
+        db.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA user_version = 99")
+            .expect("written");
+        drop(db);
+        let before = std::fs::read(&it.path).expect("read");
+        let error = Ledger::open(&it.path).err().expect("refused").to_string();
+        assert!(error.contains("has version 99, this kgd knows versions up to 7"), "{error}");
+        assert!(error.contains("\nhint: install the newer kgd again"), "{error}");
+        assert_eq!(std::fs::read(&it.path).expect("read"), before);
+    }
+
+    #[test]
+    fn a_damaged_ledger_is_refused_and_not_touched() {
+        let it = scratch();
+        std::fs::write(
+            &it.path,
+            "this is no database at all, and long enough to have a header".repeat(20),
+        )
+        .expect("written");
+        let before = std::fs::read(&it.path).expect("read");
+        let error = Ledger::open(&it.path).err().expect("refused").to_string();
+        assert!(
+            error.contains("is damaged: ") && error.contains("\nhint: there is no backup"),
+            "{error}"
+        );
+        assert_eq!(std::fs::read(&it.path).expect("read"), before);
+    }
+}

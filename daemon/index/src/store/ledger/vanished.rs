@@ -1,0 +1,55 @@
+//! Vanished: the ledger says of every document whether it is there, as the index does.
+//!
+//! In: which documents are indexed, once everything is settled after a start. Out: rows marked as gone, or as there.
+//! Invariant: no row goes; a document that is marked gone by mistake has its uid again when its file is read.
+//! Not here: documents that the ledger has lost (`reconcile.rs`).
+
+use rusqlite::params;
+
+use super::{Ledger, StoreError};
+
+impl Ledger {
+    /// Marks documents as gone that are not indexed (their files went while no index knew them), and as there that are.
+    /// Returns how many rows were wrong.
+    pub(in crate::store) fn mark_vanished(
+        &self,
+        mut is_indexed: impl FnMut(&str) -> Result<bool, StoreError>,
+        now_ms: i64,
+    ) -> Result<usize, StoreError> {
+        let mut statement = self.db.prepare("SELECT path, gone_ms IS NOT NULL FROM documents")?;
+        let mut rows = statement.query([])?;
+        let mut wrong: Vec<(String, Option<i64>)> = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (path, is_gone): (String, bool) = (row.get(0)?, row.get(1)?);
+            if is_indexed(&path)? == is_gone {
+                wrong.push((path, (!is_gone).then_some(now_ms)));
+            }
+        }
+        drop(rows);
+        let mut update = self.db.prepare("UPDATE documents SET gone_ms = ?2 WHERE path = ?1")?;
+        for (path, gone_ms) in &wrong {
+            update.execute(params![path, gone_ms])?;
+        }
+        Ok(wrong.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::terms::{ContentHash, RelPath};
+
+    #[test]
+    fn what_a_crash_parted_is_joined() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let ledger = Ledger::open(&folder.path().join("ledger.sqlite")).expect("opens");
+        for (n, path) in ["here.md", "lost.md", "back.md"].iter().enumerate() {
+            let hash = ContentHash(n as u128);
+            ledger.uid_for(&RelPath::new(*path), hash, None, 10).expect("a uid");
+        }
+        ledger.mark_gone(&RelPath::new("back.md"), 20).expect("marked");
+        let is_indexed = |path: &str| Ok(path != "lost.md");
+        assert_eq!(ledger.mark_vanished(is_indexed, 30).expect("marked"), 2);
+        assert_eq!(ledger.mark_vanished(is_indexed, 40).expect("marked"), 0);
+    }
+}

@@ -1,0 +1,196 @@
+//! Likeness: what Resolve must know of two names beside their facts, looked up in the index.
+//!
+//! In: names by their rows. Out: cosines, context overlaps, verdicts. Not here: the decision (`link/resolve.rs`).
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use rusqlite::{Connection, params};
+use rustc_hash::FxHashMap;
+
+use super::StoreError;
+use super::ledger::{Verdict, link_key};
+use embed::Embedder;
+use extract::link::features::context_overlap;
+use extract::link::resolve::{NameFacts, Surroundings, Usage};
+use model::parcel::AliasSource;
+use model::parcel::UnitVector;
+use model::terms::tokens_of;
+
+/// Documents looked at for a name's context; by path, so that the choice is the same in every index.
+const CONTEXT_DOCS: usize = 8;
+
+/// What Resolve needs to know beside the facts; also used to explain a link to a person.
+pub struct Likeness<'a> {
+    db: &'a Connection,
+    embedder: &'a dyn Embedder,
+    decisions: &'a dyn Fn(&str) -> Option<Verdict>,
+    vectors: RefCell<FxHashMap<String, UnitVector>>,
+    contexts: RefCell<FxHashMap<i64, Rc<BTreeSet<String>>>>,
+    usages: RefCell<FxHashMap<i64, Rc<Usage>>>,
+}
+
+impl<'a> Likeness<'a> {
+    /// Looks into `db` for contexts and asks `decisions` for verdicts by [`link_key`].
+    pub fn new(
+        db: &'a Connection,
+        embedder: &'a dyn Embedder,
+        decisions: &'a dyn Fn(&str) -> Option<Verdict>,
+    ) -> Self {
+        let (vectors, contexts, usages) = Default::default();
+        Likeness { db, embedder, decisions, vectors, contexts, usages }
+    }
+
+    fn vector(&self, surface: &str) -> UnitVector {
+        if let Some(vector) = self.vectors.borrow().get(surface) {
+            return vector.clone();
+        }
+        let vector = self.embedder.embed(&[surface]).pop().unwrap_or(UnitVector(Box::default()));
+        self.vectors.borrow_mut().insert(surface.to_string(), vector.clone());
+        vector
+    }
+
+    /// Remembered, since a name that many others are compared with may stand in every document.
+    fn context_words(&self, name: i64) -> Result<Rc<BTreeSet<String>>, StoreError> {
+        if let Some(words) = self.contexts.borrow().get(&name) {
+            return Ok(words.clone());
+        }
+        let words = Rc::new(self.read_context_words(name)?);
+        self.contexts.borrow_mut().insert(name, words.clone());
+        Ok(words)
+    }
+
+    fn read_context_words(&self, name: i64) -> Result<BTreeSet<String>, StoreError> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT d.title, json_extract(d.meta, '$.tags') FROM mentions m JOIN docs d ON d.id = m.doc_id
+             WHERE m.name_id = ?1 GROUP BY d.id ORDER BY d.path LIMIT ?2",
+        )?;
+        let mut words = BTreeSet::new();
+        let mut rows = statement.query(params![name, CONTEXT_DOCS as i64])?;
+        while let Some(row) = rows.next()? {
+            let (title, tags): (String, Option<String>) = (row.get(0)?, row.get(1)?);
+            words.extend(tokens_of(&title));
+            words.extend(tokens_of(&tags.unwrap_or_default()));
+        }
+        Ok(words)
+    }
+}
+
+/// One document's use of a name for another.
+struct Use {
+    doc: i64,
+    source: AliasSource,
+    target: i64,
+}
+
+impl Likeness<'_> {
+    fn decided(&self, a: &str, b: &str) -> Option<Verdict> {
+        // Which of the two is linked to the other may have changed since a person saw them.
+        let either = [link_key(a, b), link_key(b, a)];
+        either.iter().find_map(|key| (self.decisions)(key))
+    }
+
+    fn read_usage(&self, name: &NameFacts) -> Result<Usage, StoreError> {
+        let uses = self.uses(name)?;
+        if uses.is_empty() {
+            return Ok(Usage::default());
+        }
+        let targets =
+            |of: &mut dyn Iterator<Item = &Use>| of.map(|it| it.target).collect::<BTreeSet<i64>>();
+        let all = targets(&mut uses.iter());
+        let is_wide = |it: &&Use| it.source != AliasSource::Shortened;
+        let wide = targets(&mut uses.iter().filter(is_wide));
+        let mut by_doc = Vec::new();
+        for of_doc in uses.chunk_by(|a, b| a.doc == b.doc) {
+            let best = of_doc.first().map(|it| it.source);
+            let said = targets(&mut of_doc.iter().filter(|it| Some(it.source) == best));
+            if let (Some(target), 1, Some(it)) = (said.first(), said.len(), of_doc.first()) {
+                by_doc.push((it.doc, *target));
+            }
+        }
+        let is_everywhere = !wide.is_empty() || self.is_in_these_only(name, &by_doc)?;
+        let only = all.first().filter(|_| all.len() == 1).copied();
+        Ok(match only {
+            Some(target) if is_everywhere => Usage { everywhere: Some(target), ..Usage::default() },
+            _ => {
+                let elsewhere = if is_everywhere { self.ordered(&all)? } else { Vec::new() };
+                Usage { everywhere: None, elsewhere, by_doc }
+            }
+        })
+    }
+
+    /// Uses of the name, by document, the most trusted first; without those that a person rejected.
+    fn uses(&self, name: &NameFacts) -> Result<Vec<Use>, StoreError> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT a.doc_id, a.source, t.id, t.norm, t.homes FROM aliases a
+             JOIN names t ON t.norm = a.target AND t.sense = 0 WHERE a.norm = ?1 AND a.target <> ?1
+             ORDER BY a.doc_id, a.source, a.target",
+        )?;
+        let mut out = Vec::new();
+        let mut rows = statement.query([&name.norm])?;
+        while let Some(row) = rows.next()? {
+            let source = AliasSource::from_code(row.get(1)?);
+            let (norm, homes): (String, Option<String>) = (row.get(3)?, row.get(4)?);
+            // A link text stands for a note, and for one only.
+            let is_one_note = homes.is_some_and(|homes| !homes.contains(','));
+            let is_right = self.decided(&name.norm, &norm) != Some(Verdict::Rejected);
+            if is_right && (source != AliasSource::LinkText || is_one_note) {
+                out.push(Use { doc: row.get(0)?, source, target: row.get(2)? });
+            }
+        }
+        Ok(out)
+    }
+
+    /// True when no document mentions the name but these.
+    fn is_in_these_only(&self, name: &NameFacts, docs: &[(i64, i64)]) -> Result<bool, StoreError> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT DISTINCT m.doc_id FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.norm = ?1",
+        )?;
+        let mut rows = statement.query([&name.norm])?;
+        while let Some(row) = rows.next()? {
+            let doc: i64 = row.get(0)?;
+            if docs.binary_search_by_key(&doc, |it| it.0).is_err() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Rows of names, ordered by norm: a rebuild has other rows.
+    fn ordered(&self, names: &BTreeSet<i64>) -> Result<Vec<i64>, StoreError> {
+        let mut statement = self.db.prepare_cached("SELECT norm FROM names WHERE id = ?1")?;
+        let mut out: Vec<(String, i64)> = Vec::with_capacity(names.len());
+        for name in names {
+            out.push((statement.query_row([name], |row| row.get(0))?, *name));
+        }
+        out.sort();
+        Ok(out.into_iter().map(|(_, name)| name).collect())
+    }
+}
+
+impl Surroundings for Likeness<'_> {
+    fn cosine(&self, a: &NameFacts, b: &NameFacts) -> f32 {
+        embed::cosine(&self.vector(&a.surface), &self.vector(&b.surface))
+    }
+
+    fn context(&self, a: &NameFacts, b: &NameFacts) -> f32 {
+        match (self.context_words(a.id), self.context_words(b.id)) {
+            (Ok(a), Ok(b)) => context_overlap(&a, &b),
+            _ => 0.0,
+        }
+    }
+
+    fn usage(&self, name: &NameFacts) -> Rc<Usage> {
+        if let Some(usage) = self.usages.borrow().get(&name.id) {
+            return usage.clone();
+        }
+        let usage = Rc::new(self.read_usage(name).unwrap_or_default());
+        self.usages.borrow_mut().insert(name.id, usage.clone());
+        usage
+    }
+
+    fn verdict(&self, a: &NameFacts, b: &NameFacts) -> Option<bool> {
+        self.decided(&a.norm, &b.norm).map(|verdict| verdict == Verdict::Accepted)
+    }
+}

@@ -1,0 +1,58 @@
+//! The databases: the derived index, and the ledger of what files cannot hold.
+//!
+//! One connection writes each; everything else reads snapshots. `Connection::open` is called here and nowhere else.
+//! Not here: what to write (the stages decided that), or how to rank (`ask/`).
+
+pub mod canon;
+pub mod commit;
+mod deep;
+mod dump;
+mod duplicates;
+mod erase;
+mod error;
+mod facts;
+mod gazetteer;
+mod held;
+mod ids;
+mod ledger;
+mod likeness;
+pub mod lines;
+pub mod links;
+mod names;
+mod open;
+mod quarantine;
+mod readings;
+mod replace;
+mod said;
+pub mod schema;
+mod scrub;
+mod senses;
+mod snapshot;
+mod spaces;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod trouble;
+mod writer;
+
+pub use deep::NextDeep;
+pub use dump::dump_page;
+pub use erase::{Counts, Gone, Rewrite, each_value, holds_any, index_words_without_rows};
+pub use error::StoreError;
+pub use held::{Held, Part, Seen};
+pub use ledger::{
+    Backup, Breakers, Checkup, Decisions, DecisionsAt, Enriched, EventCounts, Failing,
+    IngestRecord, IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, LastWrites, Ledger,
+    LedgerError, MemoryEvent, MemoryLedger, NewVersion, Operation, Reading, Restored, Verdict,
+    back_up, check_backup, check_up, link_key, note_party, observation_key, relation_key,
+    replace_missing, restore,
+};
+pub use ledger::{Removal, detectors, read_copy, rewrite_copy, scrubbed_by, was_removed};
+pub use likeness::Likeness;
+pub use replace::copy_ledger;
+pub use schema::SCHEMA_VERSION;
+pub use scrub::{Scrubbed, check_table, scrub_documents, tables_of};
+pub use snapshot::{CallOff, Readers, Snapshot, open_for_reading};
+pub use spaces::forget_unused;
+pub use spaces::{Space, Spaces};
+pub use trouble::{Stall, Trouble};
+pub use writer::{Committed, IndexWriter, RippleStep};

@@ -1,0 +1,408 @@
+//! Applies Resolve to the names that commits made dirty, inside the writer's transaction.
+//!
+//! Order cannot matter: facts are counted from rows, decisions are pure, and whoever could be affected (names that
+//! share a blocking key) is decided again. Names are decided from high authority to low, so what a name is linked
+//! through is always settled before it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use config::settings::Link;
+use rusqlite::{Connection, OptionalExtension, params};
+use rustc_hash::FxHashMap;
+
+use super::facts::{self, Gathered};
+use super::ledger::Ledger;
+use super::likeness::Likeness;
+use super::{StoreError, ids, readings};
+use embed::Embedder;
+use extract::link::blocking;
+use extract::link::resolve::{Candidate, Decided, Decision, NameFacts, Surroundings, decide};
+use model::terms::EntityType;
+
+/// A decided name with more mentions than these is left to the ripple when an interactive commit changes it.
+const MANY_MENTIONS: i64 = 2_000;
+
+/// How a name's row records its decision.
+pub(super) const HOME: i64 = 1;
+const AMBIGUOUS: i64 = 2;
+const VIA: i64 = 3;
+const OWN: i64 = 4;
+const UNSURE: i64 = 6;
+
+/// What one run has read already.
+#[derive(Default)]
+struct Neighborhood {
+    facts: FxHashMap<i64, NameFacts>,
+    neighbors: FxHashMap<i64, BTreeSet<i64>>,
+}
+
+impl Neighborhood {
+    fn facts_of(&mut self, db: &Connection, id: i64) -> Result<Option<NameFacts>, StoreError> {
+        if !self.facts.contains_key(&id)
+            && let Some(facts) = facts::stored(db, id)?
+        {
+            self.facts.insert(id, facts);
+        }
+        Ok(self.facts.get(&id).cloned())
+    }
+}
+
+/// Resolves names for one database.
+pub(super) struct Resolver<'a> {
+    pub db: &'a Connection,
+    pub embedder: &'a Arc<dyn Embedder>,
+    pub ledger: &'a Ledger,
+    pub weights: &'a Link,
+}
+
+/// What the keys of a name are made of.
+fn seen_by_keys(facts: &NameFacts) -> (&str, bool, bool) {
+    (&facts.surface, facts.is_fuzzy, facts.entity_type == EntityType::Person)
+}
+
+impl Resolver<'_> {
+    /// Resolves those of these names that are new or rare; the others keep their marks for the ripple. A name in every
+    /// document takes long to count, and one document more seldom changes what it denotes.
+    pub(super) fn run_soon(&self, ids: &[i64]) -> Result<(), StoreError> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT 1 FROM names WHERE id = ?1 AND decision <> 0 AND n_mentions > ?2",
+        )?;
+        let mut soon = Vec::with_capacity(ids.len());
+        for id in ids {
+            if !statement.exists(params![id, MANY_MENTIONS])? {
+                soon.push(*id);
+            }
+        }
+        self.run(&soon)
+    }
+
+    /// Resolves these names (rows of sense 0) and all that depend on them, and clears their dirty marks.
+    pub(super) fn run(&self, ids: &[i64]) -> Result<(), StoreError> {
+        let mut gathered = facts::gather(self.db, ids)?;
+        let present: BTreeSet<i64> = gathered.iter().map(|g| g.facts.id).collect();
+        let mut to_decide: BTreeSet<i64> = BTreeSet::new();
+        for id in ids.iter().filter(|id| !present.contains(id)) {
+            to_decide.extend(self.forget(*id)?);
+        }
+        for name in &mut gathered {
+            to_decide.extend(self.refresh(name)?);
+            to_decide.insert(name.facts.id);
+        }
+        for name in &gathered {
+            self.add_users(&name.facts.norm, &mut to_decide)?;
+        }
+        // Only now are all keys as they should be.
+        let mut neighborhood = Neighborhood::default();
+        for name in gathered.iter().filter(|name| name.facts.is_fuzzy) {
+            let neighbors =
+                self.neighbors((name.facts.id, &name.facts.norm), &self.keys(&name.facts))?;
+            to_decide.extend(&neighbors);
+            neighborhood.neighbors.insert(name.facts.id, neighbors);
+        }
+        neighborhood.facts.extend(gathered.into_iter().map(|g| (g.facts.id, g.facts)));
+        self.decide_all(&to_decide, neighborhood)?;
+        for id in ids {
+            self.db.prepare_cached("DELETE FROM dirty_names WHERE name_id = ?1")?.execute([id])?;
+        }
+        Ok(())
+    }
+
+    /// Drops a name that nothing mentions or states any more; returns the names that were compared with it.
+    fn forget(&self, id: i64) -> Result<BTreeSet<i64>, StoreError> {
+        let keys = facts::stored(self.db, id)?.map(|facts| self.keys(&facts)).unwrap_or_default();
+        let mut neighbors = self.neighbors((id, ""), &keys)?;
+        // The names linked through it; of a sense, the name it is a sense of.
+        let mut statement = self.db.prepare_cached(
+            "SELECT z.id FROM names n JOIN names z ON z.norm = n.norm AND z.sense = 0 WHERE n.via = ?1",
+        )?;
+        for dependent in statement.query_map([id], |row| row.get(0))? {
+            neighbors.insert(dependent?);
+        }
+        let norm: Option<String> = self
+            .db
+            .prepare_cached("SELECT norm FROM names WHERE id = ?1 AND sense = 0")?
+            .query_row([id], |row| row.get(0))
+            .optional()?;
+        for key in keys {
+            self.db
+                .prepare_cached("DELETE FROM name_keys WHERE key = ?1 AND name_id = ?2")?
+                .execute(params![key as i64, id])?;
+        }
+        self.db
+            .prepare_cached("DELETE FROM proposals WHERE name_id = ?1 OR candidate = ?1")?
+            .execute([id])?;
+        if let Some(norm) = norm {
+            self.add_users(&norm, &mut neighbors)?;
+            let mut statement =
+                self.db.prepare_cached("SELECT entity_id FROM names WHERE norm = ?1")?;
+            let entities: Vec<Option<i64>> =
+                statement.query_map([&norm], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            self.db.prepare_cached("DELETE FROM names WHERE norm = ?1")?.execute([norm])?;
+            entities.into_iter().try_for_each(|entity| self.drop_if_unnamed(entity))?;
+        }
+        neighbors.remove(&id);
+        Ok(neighbors)
+    }
+
+    /// Adds the names that documents use for this one, and those that are compared with them.
+    fn add_users(&self, norm: &str, to: &mut BTreeSet<i64>) -> Result<(), StoreError> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT DISTINCT n.id FROM aliases a JOIN names n ON n.norm = a.norm AND n.sense = 0 WHERE a.target = ?1",
+        )?;
+        let users: Vec<i64> =
+            statement.query_map([norm], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for user in users {
+            to.insert(user);
+            if let Some(facts) = facts::stored(self.db, user)? {
+                to.extend(self.neighbors((user, norm), &self.keys(&facts))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores a name's facts and keys; returns the names that shared a key with it before.
+    fn refresh(&self, name: &mut Gathered) -> Result<BTreeSet<i64>, StoreError> {
+        let facts = &mut name.facts;
+        if name.may_be_split {
+            let groups = readings::groups(self.db, self.embedder.as_ref(), &facts.norm)?;
+            facts.is_split = !groups.0.is_empty();
+        }
+        let old = facts::stored(self.db, facts.id)?;
+        let mut neighbors = BTreeSet::new();
+        let keys_changed = old.as_ref().is_none_or(|o| seen_by_keys(o) != seen_by_keys(facts));
+        if keys_changed {
+            let old_keys = old.map(|old| self.keys(&old)).unwrap_or_default();
+            neighbors.extend(self.neighbors((facts.id, &facts.norm), &old_keys)?);
+            self.write_keys(&old_keys, facts)?;
+        }
+        self.db
+            .prepare_cached(
+                "UPDATE names SET surface = ?2, type = ?3, n_docs = ?4, n_mentions = ?5, homes = ?6,
+                   home_source = ?7, is_fuzzy = ?8, is_split = ?9 WHERE id = ?1",
+            )?
+            .execute(params![
+                facts.id,
+                facts.surface,
+                facts.entity_type.code(),
+                facts.n_docs,
+                name.n_mentions,
+                facts::encode_homes(&facts.homes),
+                facts.home_source.map(|source| source as i64),
+                facts.is_fuzzy,
+                facts.is_split
+            ])?;
+        Ok(neighbors)
+    }
+
+    fn keys(&self, facts: &NameFacts) -> Vec<u64> {
+        if !facts.is_fuzzy || facts.surface.is_empty() {
+            return Vec::new();
+        }
+        let vector = self.embedder.embed(&[&facts.surface]).pop();
+        let mut keys = blocking::keys_of(&facts.surface, &facts.norm, vector.as_ref());
+        if facts.entity_type == EntityType::Person {
+            keys.extend(blocking::person_keys(&facts.surface));
+        }
+        keys
+    }
+
+    /// Keys are a function of the facts, so the old ones are computed again instead of being looked up.
+    fn write_keys(&self, old: &[u64], facts: &NameFacts) -> Result<Vec<u64>, StoreError> {
+        let keys = self.keys(facts);
+        let mut delete =
+            self.db.prepare_cached("DELETE FROM name_keys WHERE key = ?1 AND name_id = ?2")?;
+        for key in old.iter().filter(|key| !keys.contains(key)) {
+            delete.execute(params![*key as i64, facts.id])?;
+        }
+        let mut insert =
+            self.db.prepare_cached("INSERT OR IGNORE INTO name_keys VALUES(?1, ?2)")?;
+        for key in keys.iter().filter(|key| !old.contains(key)) {
+            insert.execute(params![*key as i64, facts.id])?;
+        }
+        Ok(keys)
+    }
+
+    /// The other names that have one of these keys, or that a person compared with this one.
+    fn neighbors(
+        &self,
+        (id, norm): (i64, &str),
+        keys: &[u64],
+    ) -> Result<BTreeSet<i64>, StoreError> {
+        let mut statement =
+            self.db.prepare_cached("SELECT name_id FROM name_keys WHERE key = ?1")?;
+        let mut out = BTreeSet::new();
+        for key in keys {
+            for name in statement.query_map([*key as i64], |row| row.get(0))? {
+                out.insert(name?);
+            }
+        }
+        for other in self.ledger.decisions().compared_with(norm) {
+            let row: Option<i64> = self
+                .db
+                .prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?
+                .query_row([other], |row| row.get(0))
+                .optional()?;
+            out.extend(row);
+        }
+        out.remove(&id);
+        Ok(out)
+    }
+
+    /// Decides names from high authority to low, then hands their entities on to what is linked through them.
+    fn decide_all(&self, ids: &BTreeSet<i64>, mut known: Neighborhood) -> Result<(), StoreError> {
+        let mut all: Vec<NameFacts> = Vec::with_capacity(ids.len());
+        for id in ids {
+            all.extend(known.facts_of(self.db, *id)?);
+        }
+        all.sort_by(|a, b| a.authority().cmp(&b.authority()));
+        let around_decisions = |key: &str| self.ledger.decisions().get(key);
+        let around = Likeness::new(self.db, self.embedder.as_ref(), &around_decisions);
+        for name in &all {
+            let decided = if name.is_fuzzy && name.homes.is_empty() {
+                let neighbors = match known.neighbors.remove(&name.id) {
+                    Some(neighbors) => neighbors,
+                    None => self.neighbors((name.id, &name.norm), &self.keys(name))?,
+                };
+                let mut candidates = Vec::with_capacity(neighbors.len());
+                for neighbor in neighbors {
+                    candidates.extend(known.facts_of(self.db, neighbor)?);
+                }
+                decide(name, &candidates, self.weights, &around)
+            } else {
+                decide(name, &[], self.weights, &around)
+            };
+            self.apply(name, decided, &around)?;
+        }
+        Ok(())
+    }
+
+    fn apply(
+        &self,
+        name: &NameFacts,
+        decided: Decided,
+        around: &dyn Surroundings,
+    ) -> Result<(), StoreError> {
+        let mut homes = Vec::new();
+        let (entity, link, code, via) = match decided.decision {
+            Decision::Home(doc) => (self.note_entity(name, doc)?, 1.0, HOME, None),
+            Decision::Own => (Some(self.own_entity(name)?), 1.0, OWN, None),
+            Decision::Via { name: through, score } => {
+                (self.entity_of(through)?, f64::from(score.min(1.0)), VIA, Some(through))
+            }
+            Decision::Unsure => (None, 0.0, UNSURE, None),
+            Decision::Ambiguous(bearers) => {
+                homes = bearers;
+                (None, 0.0, AMBIGUOUS, None)
+            }
+        };
+        let is_stated = matches!(code, HOME | AMBIGUOUS);
+        let usage = if is_stated { Default::default() } else { around.usage(name) };
+        self.part(name, &homes, &usage)?;
+        self.write_proposals(name.id, &decided.proposals)?;
+        let old: Option<i64> = self.entity_of(name.id)?;
+        self.db
+            .prepare_cached(
+                "UPDATE names SET entity_id = ?2, link = ?3, decision = ?4, via = ?5 WHERE id = ?1",
+            )?
+            .execute(params![name.id, entity, link, code, via])?;
+        self.db
+            .prepare_cached(
+                "UPDATE docs SET entity_id = ?2 WHERE is_note = 0 AND id IN
+                   (SELECT doc_id FROM stated WHERE name_id = ?1 AND source = 0)",
+            )?
+            .execute(params![name.id, entity])?;
+        if old != entity {
+            self.hand_on(name.id, entity)?;
+            self.drop_if_unnamed(old)?;
+        }
+        Ok(())
+    }
+
+    fn write_proposals(&self, name: i64, proposals: &[Candidate]) -> Result<(), StoreError> {
+        self.db.prepare_cached("DELETE FROM proposals WHERE name_id = ?1")?.execute([name])?;
+        for proposal in proposals {
+            self.db
+                .prepare_cached("INSERT INTO proposals VALUES(?1, ?2, ?3)")?
+                .execute(params![name, proposal.name, f64::from(proposal.score)])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn entity_of(&self, name: i64) -> Result<Option<i64>, StoreError> {
+        let entity: Option<Option<i64>> = self
+            .db
+            .prepare_cached("SELECT entity_id FROM names WHERE id = ?1")?
+            .query_row([name], |row| row.get(0))
+            .optional()?;
+        Ok(entity.flatten())
+    }
+
+    /// The entity of a note, with the type its title's mentions vote for where the note states none.
+    pub(super) fn note_entity(
+        &self,
+        name: &NameFacts,
+        doc: i64,
+    ) -> Result<Option<i64>, StoreError> {
+        self.typed_note_entity(name, doc, name.entity_type)
+    }
+
+    /// The entity of a note, with this type where its title is the name and the note states none.
+    pub(super) fn typed_note_entity(
+        &self,
+        name: &NameFacts,
+        doc: i64,
+        voted: EntityType,
+    ) -> Result<Option<i64>, StoreError> {
+        let row: Option<(i64, Option<String>, String)> = self
+            .db
+            .prepare_cached(
+                "SELECT e.id, d.doc_type, e.norm FROM docs d JOIN entities e ON e.doc_id = d.id WHERE d.id = ?1",
+            )?
+            .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
+        let Some((entity, doc_type, norm)) = row else { return Ok(None) };
+        if norm == name.norm {
+            let stated = doc_type.as_deref().and_then(EntityType::parse);
+            self.db
+                .prepare_cached("UPDATE entities SET type = ?2 WHERE id = ?1")?
+                .execute(params![entity, stated.unwrap_or(voted).code()])?;
+        }
+        Ok(Some(entity))
+    }
+
+    fn own_entity(&self, name: &NameFacts) -> Result<i64, StoreError> {
+        ids::write_own(self.db, &name.norm, (&name.surface, name.entity_type.code()))
+    }
+
+    /// Gives the names linked through this one its new entity, and so on down the chain.
+    fn hand_on(&self, name: i64, entity: Option<i64>) -> Result<(), StoreError> {
+        let mut open = vec![name];
+        while let Some(through) = open.pop() {
+            let mut statement = self
+                .db
+                .prepare_cached("SELECT id FROM names WHERE via = ?1 AND entity_id IS NOT ?2")?;
+            let dependents: Vec<i64> = statement
+                .query_map(params![through, entity], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            for dependent in dependents {
+                self.db
+                    .prepare_cached("UPDATE names SET entity_id = ?2 WHERE id = ?1")?
+                    .execute(params![dependent, entity])?;
+                open.push(dependent);
+            }
+        }
+        Ok(())
+    }
+
+    /// An entity of a norm goes when no name denotes it; a note's goes with its document.
+    pub(super) fn drop_if_unnamed(&self, entity: Option<i64>) -> Result<(), StoreError> {
+        self.db
+            .prepare_cached(
+                "DELETE FROM entities WHERE id = ?1 AND doc_id IS NULL
+                   AND NOT EXISTS (SELECT 1 FROM names WHERE entity_id = ?1)",
+            )?
+            .execute(params![entity])?;
+        Ok(())
+    }
+}

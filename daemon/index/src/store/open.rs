@@ -1,0 +1,287 @@
+//! Opening the databases: pragmas, schema, and what to do with an index of another make.
+//!
+//! Invariant: at any instant, also between two renames, the next start finds either the old index or the new one.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
+
+use super::StoreError;
+use super::schema::{INDEX, SCHEMA_VERSION};
+use super::trouble::{self, Trouble};
+
+/// The index that answers.
+pub(super) const LIVE: &str = "index.sqlite";
+
+/// The index that is built while the other one answers.
+pub(super) const NEXT: &str = "index.next.sqlite";
+
+/// What files cannot hold.
+pub(super) const LEDGER_FILE: &str = "ledger.sqlite";
+
+/// What is read and written in the place of a ledger that was lost while the daemon ran; gone with the next start.
+pub(super) const STAND_IN: &str = "ledger.lost.sqlite";
+
+/// The ledger of a project that is read from: its own, or the one that stands in for it.
+pub(super) fn ledger_to_read(state_dir: &Path) -> PathBuf {
+    let stand_in = state_dir.join(STAND_IN);
+    if stand_in.exists() { stand_in } else { state_dir.join(LEDGER_FILE) }
+}
+
+/// How long a statement waits for a lock, milliseconds (S4 §10).
+const BUSY_TIMEOUT_MS: u64 = 3_000;
+
+/// Prepared statements kept per connection.
+const STATEMENT_CACHE: usize = 128;
+
+/// An index that is open for writing.
+pub(super) struct Opened {
+    pub db: Connection,
+    /// Its file.
+    pub path: PathBuf,
+    /// The file that answers questions until this one is whole: the same, or an index made before.
+    pub answers: PathBuf,
+}
+
+/// What lies where an index should be.
+enum Found {
+    Nothing,
+    /// Made by this very program, with these settings.
+    Ours(Connection),
+    /// Made by another version or with other settings; its tables can be read.
+    Readable(Connection),
+    /// It cannot be used, and why.
+    Useless(String),
+}
+
+/// Opens the index in `folder` for writing. An index of the same tables but another make (version of the extractors,
+/// settings) goes on answering while a new one is built beside it, in `index.next.sqlite`; one that cannot be read is
+/// moved aside to `index.sqlite.old`, because it is derived from the files.
+pub(super) fn index(folder: &Path, fingerprint: &str) -> Result<Opened, StoreError> {
+    sys::register_sqlite_vec();
+    let made_by = made_by(fingerprint);
+    let (live, next) = (folder.join(LIVE), folder.join(NEXT));
+    match look(&live, &made_by)? {
+        Found::Ours(db) => {
+            remove(&next)?;
+            Ok(Opened { db, answers: live.clone(), path: live })
+        }
+        Found::Readable(old) => {
+            let tick: i64 =
+                old.query_row("SELECT value FROM meta WHERE key = 'tick'", [], |row| row.get(0))?;
+            drop(old);
+            tracing::info!(path = %next.display(), "a new index is built; the one before answers until it is whole");
+            let db = match look(&next, &made_by)? {
+                Found::Ours(db) => db,
+                _ => {
+                    remove(&next)?;
+                    create(&next, &made_by, tick as u64)?
+                }
+            };
+            Ok(Opened { db, path: next, answers: live })
+        }
+        Found::Nothing => {
+            // A crash may have come between the two renames of a replacement.
+            if let Found::Ours(db) = look(&next, &made_by)? {
+                drop(db);
+                rename(&next, &live)?;
+            }
+            fresh(live, &made_by)
+        }
+        Found::Useless(why) => {
+            tracing::warn!(path = %live.display(), why, "the index is rebuilt from the files");
+            set_aside(&live)?;
+            remove(&next)?;
+            fresh(live, &made_by)
+        }
+    }
+}
+
+fn fresh(live: PathBuf, made_by: &str) -> Result<Opened, StoreError> {
+    let db = match look(&live, made_by)? {
+        Found::Ours(db) => db,
+        _ => create(&live, made_by, 0)?,
+    };
+    Ok(Opened { db, answers: live.clone(), path: live })
+}
+
+/// What an index says of how it was made: the shape of its tables, and what filled them.
+pub(super) fn made_by(fingerprint: &str) -> String {
+    format!("{SCHEMA_VERSION}/{fingerprint}")
+}
+
+fn look(path: &Path, made_by: &str) -> Result<Found, StoreError> {
+    if !path.exists() {
+        return Ok(Found::Nothing);
+    }
+    match look_inside(path, made_by) {
+        Ok(found) => Ok(found),
+        Err(error) if is_damage(&error) => Ok(Found::Useless(error.to_string())),
+        Err(error) => Err(open_error(path, error)),
+    }
+}
+
+fn look_inside(path: &Path, made_by: &str) -> rusqlite::Result<Found> {
+    let db = connect(path)?;
+    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    if tables == 0 {
+        // A crash while it was created.
+        return Ok(Found::Nothing);
+    }
+    let found: String =
+        db.query_row("SELECT value FROM meta WHERE key = 'made_by'", [], |row| row.get(0))?;
+    let shape = |made_by: &str| made_by.split('/').next().map(String::from);
+    Ok(match found {
+        found if found == made_by => Found::Ours(db),
+        found if shape(&found) == shape(made_by) => Found::Readable(db),
+        found => Found::Useless(format!("made by {found}, now {made_by}")),
+    })
+}
+
+/// True when nothing in the file is of use: it is damaged, or not one of ours. A full disk, a lock or missing rights
+/// say nothing about what is inside.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    !matches!(trouble::of_sqlite(error), Trouble::Passing(_))
+}
+
+/// Makes an empty index whose ticks go on from `tick`.
+pub(super) fn create(path: &Path, made_by: &str, tick: u64) -> Result<Connection, StoreError> {
+    let db = connect(path).map_err(|why| open_error(path, why))?;
+    sys::fail::point("create.before");
+    db.execute_batch("BEGIN IMMEDIATE")?;
+    db.execute_batch(INDEX)?;
+    sys::fail::point("create.tables");
+    db.execute(
+        "INSERT INTO meta VALUES('made_by', ?1), ('tick', ?2), ('gazetteer', 0)",
+        rusqlite::params![made_by, tick as i64],
+    )?;
+    db.execute_batch("COMMIT")?;
+    sys::fail::point("create.after");
+    Ok(db)
+}
+
+/// Opens the ledger for writing, empty if there is none; its tables are `ledger/migrate.rs`'s.
+pub(super) fn ledger(path: &Path) -> Result<Connection, StoreError> {
+    let db = connect(path).map_err(|why| open_error(path, why))?;
+    // It is read and written one row a document: a large cache would only be held.
+    db.execute_batch("PRAGMA cache_size = -2000; PRAGMA secure_delete = ON;")?;
+    Ok(db)
+}
+
+/// Attempts to empty a log while somebody reads, and the pause between two.
+const ATTEMPTS: (u32, Duration) = (60, Duration::from_millis(50));
+
+/// Writes a database anew without its free pages, in place, and empties its log.
+///
+/// # Errors
+/// Also when a reader keeps the log all the time.
+pub(super) fn vacuum(db: &Connection) -> Result<(), StoreError> {
+    db.execute_batch("VACUUM")?;
+    for _ in 0..ATTEMPTS.0 {
+        let is_busy: i64 = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if is_busy == 0 {
+            return Ok(());
+        }
+        std::thread::sleep(ATTEMPTS.1);
+    }
+    Err(StoreError::Busy { n_readers: 1 })
+}
+
+/// Opens a database as it is, such as a copy of the ledger.
+pub(super) fn plain(path: &Path) -> rusqlite::Result<Connection> {
+    let db = Connection::open(path)?;
+    db.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))?;
+    Ok(db)
+}
+
+/// As [`plain`], for reading only: nothing is written, not even a log that a crash left behind.
+pub(super) fn plain_reader(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))?;
+    Ok(db)
+}
+
+/// Opens the index for reading only.
+pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
+    sys::register_sqlite_vec();
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags).map_err(|why| open_error(path, why))?;
+    tune(&db)?;
+    Ok(db)
+}
+
+/// What every connection has. Without the planner's stability guarantee, SQLite looks at bound values and prepares
+/// some statements anew whenever one changes (measured: 6 % of an ingest).
+fn tune(db: &Connection) -> rusqlite::Result<()> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    db.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))?;
+    db.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    Ok(())
+}
+
+pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let db = Connection::open(path)?;
+    if db.is_readonly(MAIN_DB)? {
+        // SQLite opens what it may not write for reading only, and says so at the first commit.
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY);
+        return Err(rusqlite::Error::SqliteFailure(code, None));
+    }
+    tune(&db)?;
+    // What is deleted is overwritten where that costs no further page; `Ledger` and `Spaces` pay for the rest, too, and
+    // `IndexWriter::compact` leaves no page behind.
+    db.execute_batch(
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+         PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000;
+         PRAGMA secure_delete = FAST;",
+    )?;
+    Ok(db)
+}
+
+/// The three files of a database, its main file last: until that one is moved, the others mean nothing new.
+pub(super) fn files(path: &Path) -> [PathBuf; 3] {
+    ["-wal", "-shm", ""].map(|suffix| path.with_file_name(format!("{}{suffix}", file_name(path))))
+}
+
+/// Moves a database, which nobody has open, in place of another that is deleted.
+pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
+    remove(to)?;
+    for (from, to) in files(from).iter().zip(&files(to)) {
+        sys::fail::point("replace.rename");
+        found_or_not(std::fs::rename(from, to), from)?;
+    }
+    Ok(())
+}
+
+/// Deletes a database that nobody has open, if it is there.
+pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
+    files(path).iter().try_for_each(|file| found_or_not(std::fs::remove_file(file), file))
+}
+
+/// Moves a database out of the way, to the same name with `.old`.
+pub(super) fn set_aside(path: &Path) -> Result<(), StoreError> {
+    rename(path, &path.with_file_name(format!("{}.old", file_name(path))))
+}
+
+fn found_or_not(result: std::io::Result<()>, path: &Path) -> Result<(), StoreError> {
+    match result {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(StoreError::Open { path: path.to_path_buf(), why: error.to_string() })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+pub(super) fn open_error(path: &Path, error: rusqlite::Error) -> StoreError {
+    let why = match trouble::of_sqlite(&error) {
+        Trouble::Passing(stall) => format!("{}\nhint: {}", stall.why, stall.remedy),
+        Trouble::Corrupt | Trouble::Lasting => error.to_string(),
+    };
+    StoreError::Open { path: path.to_path_buf(), why }
+}

@@ -1,0 +1,41 @@
+//! Quarantine: the rows of files that failed, written in the transaction of the commit that saw it.
+//!
+//! Not here: how often a file may fail (`ledger/breaker.rs`).
+
+use rusqlite::{Connection, params};
+
+use super::StoreError;
+use super::ledger::Failing;
+use model::terms::{RelPath, Tick};
+
+/// Notes that a file has failed, in place of what was noted of it before.
+pub(super) fn put(
+    tx: &Connection,
+    path: &RelPath,
+    it: &Failing,
+    tick: Tick,
+) -> Result<(), StoreError> {
+    tx.prepare_cached(
+        "INSERT OR REPLACE INTO quarantine(path, stage, reason, is_transient, tick, hash, mtime_ms, n_bytes,
+           n_failures, last_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?
+    .execute(params![
+        path.as_str(),
+        it.stage,
+        it.reason,
+        it.is_transient,
+        tick.0 as i64,
+        it.version.hash.map(|hash| hash.0.to_le_bytes()),
+        it.version.mtime_ms,
+        it.version.n_bytes as i64,
+        it.n_failures,
+        it.last_ms,
+    ])?;
+    Ok(())
+}
+
+/// The file is read, or gone.
+pub(super) fn take_out(tx: &Connection, path: &RelPath) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM quarantine WHERE path = ?1")?.execute([path.as_str()])?;
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! Readings: how each document uses a name, as `link/split.rs` compares them.
+//!
+//! In: a norm. Out: a reading for each document that mentions it and does not use it for another name.
+//! Invariant: a function of the documents' own rows: text, title, path, mentions, aliases.
+//! Not here: which readings mean the same (`link/split.rs`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::Connection;
+
+use super::StoreError;
+use embed::Embedder;
+use extract::link::split::{Group, MAX_READINGS, Reading, groups_of};
+use extract::recognize::defined_as;
+use extract::recognize::lexicon::is_technology;
+use model::parcel::{RecognizerKind, UnitVector};
+use model::terms::{EntityType, Kind, tokens_of};
+
+/// Mentions of a document whose surroundings are read.
+const MENTIONS_READ: usize = 3;
+
+/// Bytes before and after a mention that say what it is about.
+const AROUND_BYTES: usize = 200;
+
+/// `place` of a mention in code.
+const IN_CODE: i64 = 1 << 2;
+
+/// `place` of a mention whose type a statistical model guessed.
+const IS_TYPE_GUESSED: i64 = 1 << 4;
+
+/// `place` of a mention that the words after it define.
+const IS_DEFINED: i64 = 1 << 6;
+
+/// What the mentions of one document say.
+#[derive(Default)]
+struct Voices {
+    path: String,
+    /// How often a form, a cue or the author tells each kind.
+    told: BTreeMap<Kind, u32>,
+    /// How often a statistical model guesses it.
+    guessed: BTreeMap<Kind, u32>,
+    /// How often it is the kind of what readers know by this name, whatever this document means.
+    by_name: BTreeMap<Kind, u32>,
+    /// What definitions call it.
+    defined: BTreeSet<Kind>,
+    /// The end of the first name that is defined.
+    definition: Option<usize>,
+    n_named: u32,
+    n_common: u32,
+    places: Vec<(usize, usize)>,
+}
+
+/// Documents that mean different things by a norm, and those that could mean any; both empty when it is one thing.
+pub(super) fn groups(
+    db: &Connection,
+    embedder: &dyn Embedder,
+    norm: &str,
+) -> Result<(Vec<Group>, Vec<i64>), StoreError> {
+    let voices = voices(db, norm)?;
+    let is_one_word = norm.chars().all(char::is_alphabetic);
+    let n_defined = |kind| {
+        let defines = |it: &&Voices| it.definition.is_some() && it.defined.contains(&kind);
+        voices.values().filter(defines).count()
+    };
+    let n_natures = n_defined(Kind::Nature);
+    let mut kinds: Vec<Option<Kind>> =
+        voices.values().map(|it| it.kind(is_one_word, n_natures > 0).0).collect();
+    kinds.sort();
+    kinds.dedup();
+    kinds.retain(Option::is_some);
+    let folder =
+        |voices: &Voices| voices.path.split_once('/').map(|(folder, _)| folder.to_string());
+    let has_folders =
+        voices.values().any(|it| Some(folder(it)) != voices.values().next().map(folder));
+    let is_given_name = is_one_word
+        && (has_folders || n_defined(Kind::Person) > 1)
+        && kinds.contains(&Some(Kind::Person))
+        && is_single(db, norm)?
+        && !has_one_bearer(db, norm)?;
+    // Nothing contradicts anything: no text is read.
+    if voices.len() > MAX_READINGS || kinds.len() < 2 && !is_given_name && n_natures < 2 {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let mut readings = Vec::with_capacity(voices.len());
+    for (doc, voices) in voices {
+        let around = surroundings(db, doc, &voices)?;
+        let mut vectors = embedder.embed(&[&around.words, &around.noun]).into_iter();
+        let (Some(context), noun) = (vectors.next(), vectors.next()) else { continue };
+        let (kind, is_guess) = voices.kind(is_one_word, n_natures > 0);
+        let is_known = |vector: &UnitVector| vector.0.iter().any(|number| *number != 0);
+        readings.push(Reading {
+            doc,
+            path: voices.path,
+            kind,
+            is_guess,
+            context,
+            definition: noun.filter(is_known),
+            is_proper: around.is_proper,
+        });
+    }
+    Ok(groups_of(&readings, is_given_name))
+}
+
+/// True when the name is written as one word.
+fn is_single(db: &Connection, norm: &str) -> Result<bool, StoreError> {
+    let surface: String = db
+        .prepare_cached("SELECT surface FROM names WHERE norm = ?1 AND sense = 0")?
+        .query_row([norm], |row| row.get(0))?;
+    Ok(tokens_of(&surface).len() <= 1)
+}
+
+/// True when all documents that say for whom the name stands say the same.
+fn has_one_bearer(db: &Connection, norm: &str) -> Result<bool, StoreError> {
+    let sql = "SELECT count(DISTINCT target) = 1 FROM aliases WHERE norm = ?1";
+    Ok(db.prepare_cached(sql)?.query_row([norm], |row| row.get(0))?)
+}
+
+fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreError> {
+    let mut statement = db.prepare_cached(
+        "SELECT m.doc_id, d.path, m.surface, m.type, m.recognizer, m.place, m.at
+         FROM names n JOIN mentions m ON m.name_id = n.id JOIN docs d ON d.id = m.doc_id
+         WHERE n.norm = ?1 AND NOT EXISTS (SELECT 1 FROM aliases a WHERE a.norm = ?1 AND a.doc_id = m.doc_id)
+         ORDER BY m.doc_id, m.at",
+    )?;
+    let mut out: BTreeMap<i64, Voices> = BTreeMap::new();
+    let mut rows = statement.query([norm])?;
+    while let Some(row) = rows.next()? {
+        let doc: i64 = row.get(0)?;
+        if out.len() > MAX_READINGS {
+            break;
+        }
+        let voices = out.entry(doc).or_default();
+        if voices.path.is_empty() {
+            voices.path = row.get(1)?;
+        }
+        let surface = row.get_ref(2)?.as_str().unwrap_or_default();
+        let at = row.get::<_, i64>(6)? as usize;
+        let entity_type = EntityType::from_code(row.get(3)?);
+        let place = row.get(5)?;
+        voices.add((surface, entity_type), (row.get(4)?, place));
+        if place & IS_DEFINED != 0 && voices.definition.is_none() {
+            voices.definition = Some(at + surface.len());
+        }
+        if voices.places.len() < MENTIONS_READ {
+            voices.places.push((at, at + surface.len()));
+        }
+    }
+    Ok(out)
+}
+
+impl Voices {
+    fn add(&mut self, (surface, entity_type): (&str, EntityType), (recognizer, place): (i64, i64)) {
+        if place & IN_CODE != 0 {
+            return;
+        }
+        let is_common = surface.chars().next().is_some_and(char::is_lowercase)
+            && surface.chars().all(|c| c.is_lowercase() || c == ' ');
+        if place & IS_DEFINED != 0 {
+            let nature = (entity_type == EntityType::Concept).then_some(Kind::Nature);
+            self.defined.extend(Kind::of(entity_type).or(nature));
+        }
+        self.n_common += u32::from(is_common);
+        self.n_named += u32::from(!is_common);
+        // The gazetteer's type is what the whole folder thinks, not what this document says.
+        let is_own = recognizer != RecognizerKind::Gazetteer as i64 && !is_common;
+        let is_by_name =
+            entity_type == EntityType::Technology && is_technology(&surface.to_lowercase());
+        let kinds = match place & IS_TYPE_GUESSED != 0 {
+            true => &mut self.guessed,
+            false if is_by_name => &mut self.by_name,
+            false => &mut self.told,
+        };
+        if let Some(kind) = Kind::of(entity_type).filter(|_| is_own) {
+            *kinds.entry(kind).or_default() += 1;
+        }
+    }
+
+    /// What the document says the name is, if it says one thing more often than any other; and whether that is only
+    /// guessed.
+    /// `is_of_nature`: some document defines the name as a snake or the like, so that the name alone says nothing.
+    fn kind(&self, is_one_word: bool, is_of_nature: bool) -> (Option<Kind>, bool) {
+        // What a definition says outweighs what the form of a name tells.
+        match self.defined.first() {
+            Some(kind) if self.defined.len() == 1 => return (Some(*kind), false),
+            Some(_) => return (None, false),
+            None => {}
+        }
+        if self.n_named == 0 && self.n_common > 0 {
+            return (is_one_word.then_some(Kind::Common), false);
+        }
+        let (kinds, is_guess) = match (self.told.is_empty(), self.by_name.is_empty()) {
+            (false, _) => (&self.told, false),
+            (true, false) if is_of_nature => return (None, true),
+            (true, false) => (&self.by_name, false),
+            (true, true) => (&self.guessed, true),
+        };
+        let most = kinds.values().max();
+        let mut best = kinds.iter().filter(|(_, n)| Some(*n) == most);
+        match (best.next(), best.next()) {
+            (Some((kind, _)), None) => (Some(*kind), is_guess),
+            _ => (None, is_guess),
+        }
+    }
+}
+
+/// What stands around the mentions of a document.
+struct Surroundings {
+    /// Its title and the words on both sides.
+    words: String,
+    /// The noun that defines the name; empty without a definition.
+    noun: String,
+    /// True when it is written large other than at the start of a sentence or line.
+    is_proper: bool,
+}
+
+fn surroundings(db: &Connection, doc: i64, voices: &Voices) -> Result<Surroundings, StoreError> {
+    let (title, text): (String, String) = db
+        .prepare_cached("SELECT title, text FROM docs WHERE id = ?1")?
+        .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut words = title;
+    let mut is_proper = false;
+    for (start, end) in &voices.places {
+        let from = text.floor_char_boundary(start.saturating_sub(AROUND_BYTES));
+        let to = text.floor_char_boundary((end + AROUND_BYTES).min(text.len()));
+        for part in [text.get(from..*start), text.get(*end..to)].into_iter().flatten() {
+            words.push(' ');
+            words.push_str(part);
+        }
+        is_proper |= is_written_large_within(&text, *start);
+    }
+    let defined = voices.definition.and_then(|end| defined_as(text.get(end..)?));
+    Ok(Surroundings { words, noun: defined.unwrap_or_default().to_string(), is_proper })
+}
+
+/// True when a capital stands at `start`, and a word of the same sentence before it.
+fn is_written_large_within(text: &str, start: usize) -> bool {
+    let before = text.get(..start).unwrap_or("").trim_end_matches(' ');
+    let is_after_word = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ',' | ';'));
+    let article = before.rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or("");
+    // `The Python is a snake.` begins with it all the same; `a Python` says nothing of names.
+    let is_article = matches!(article, "The" | "A" | "An" | "the" | "a" | "an");
+    is_after_word
+        && !is_article
+        && text.get(start..).is_some_and(|rest| rest.starts_with(char::is_uppercase))
+}

@@ -1,0 +1,126 @@
+//! Said: what the ledger and the index must agree on although they are two files: what people decide, what callers say
+//! at ingestion, which documents are gone.
+//!
+//! In: decisions, records, the time. Out: both databases written, the index marked first: should we die in between, the
+//! next start does what is left.
+//! Not here: the rows of the ledger (`ledger/`), or what a decision does (`names.rs`).
+
+use rusqlite::OptionalExtension;
+
+use super::StoreError;
+use super::ledger::{IngestRecord, KbRecord, MemoryEvent, Verdict};
+use super::writer::IndexWriter;
+use model::terms::{RelPath, Tick};
+
+impl IndexWriter {
+    /// Writes or takes back review decisions and resolves the names they concern.
+    pub fn decide(
+        &mut self,
+        decisions: &[(String, Option<Verdict>)],
+        now_ms: i64,
+    ) -> Result<Tick, StoreError> {
+        sys::fail::point("decide.before");
+        // Marked first: should we die before they are resolved, the next start resolves them.
+        let names = self.mark_decided(decisions)?;
+        sys::fail::point("decide.marked");
+        self.ledger.decide(decisions, now_ms, Tick(self.tick.0 + 1))?;
+        sys::fail::point("decide.ledger");
+        self.resolve(&names)?;
+        sys::fail::point("decide.after");
+        Ok(self.tick)
+    }
+
+    /// Makes the names dirty that decisions concern; returns their rows.
+    fn mark_decided(
+        &mut self,
+        decisions: &[(String, Option<Verdict>)],
+    ) -> Result<Vec<i64>, StoreError> {
+        let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let mut names = Vec::new();
+        for (key, _) in decisions {
+            // Both: which of the two is linked to the other may have changed since the key was made.
+            for norm in key.strip_prefix("link:").into_iter().flat_map(|rest| rest.split('>')) {
+                let name: Option<i64> = tx
+                    .prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?
+                    .query_row([norm], |row| row.get(0))
+                    .optional()?;
+                if let Some(name) = name {
+                    tx.prepare_cached("INSERT OR IGNORE INTO dirty_names VALUES(?1)")?
+                        .execute([name])?;
+                    names.push(name);
+                }
+            }
+        }
+        tx.commit()?;
+        Ok(names)
+    }
+
+    /// A number for a new entry, greater than `floor`.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written.
+    pub fn next_entry(&self, floor: u64) -> Result<u64, StoreError> {
+        self.ledger.next_entry(floor)
+    }
+
+    /// Keeps what tools did to entries; gives the number of each version.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written.
+    pub fn record_kb(&self, records: &[KbRecord], now_ms: i64) -> Result<Vec<u64>, StoreError> {
+        self.ledger.record_kb(records, now_ms)
+    }
+
+    /// Remembers what tools did to entities.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written.
+    pub fn record_memory(&self, events: &[MemoryEvent], now_ms: i64) -> Result<(), StoreError> {
+        self.ledger.record_memory(events, now_ms)
+    }
+
+    /// Remembers what a caller said about documents. The next commit of each shows it; should we die before, the
+    /// next start reads them again.
+    pub fn record_ingest(
+        &self,
+        paths: &[RelPath],
+        record: &IngestRecord,
+    ) -> Result<(), StoreError> {
+        sys::fail::point("record.before");
+        for path in paths {
+            self.db
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO requeue SELECT id FROM docs WHERE path = ?1",
+                )?
+                .execute([path.as_str()])?;
+        }
+        self.ledger.record_ingest(paths, record)?;
+        sys::fail::point("record.after");
+        Ok(())
+    }
+
+    /// Begins to count failures of these files anew.
+    pub fn close_breakers(&self, paths: &[RelPath]) -> Result<(), StoreError> {
+        self.ledger.close_breakers(&self.db, paths)
+    }
+
+    /// Marks in the ledger which documents are gone, once after the start, when everything is settled: a crash between
+    /// the two, or the loss of an index, may have parted them.
+    pub fn mark_vanished(&mut self, now_ms: i64) -> Result<(), StoreError> {
+        if self.is_reconciled {
+            return Ok(());
+        }
+        let mut statement = self.db.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM docs WHERE path = ?1)
+                 OR EXISTS (SELECT 1 FROM quarantine WHERE path = ?1)",
+        )?;
+        let is_indexed = |path: &str| Ok(statement.query_row([path], |row| row.get(0))?);
+        let n_wrong = self.ledger.mark_vanished(is_indexed, now_ms)?;
+        if n_wrong > 0 {
+            tracing::info!(n_wrong, "the ledger was brought in line with the index");
+        }
+        drop(statement);
+        self.is_reconciled = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,241 @@
+//! The index's tables. S4 §10's DDL is the core; what was changed, and why, stands beside each table.
+//!
+//! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
+
+/// Raised with every change below or in what the rows mean.
+pub const SCHEMA_VERSION: u32 = 15;
+
+/// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
+pub const PASS_SWIFT: i64 = 0;
+/// See [`PASS_SWIFT`].
+pub(crate) const PASS_ASKED: i64 = 1;
+/// See [`PASS_SWIFT`].
+pub(crate) const PASS_DEEP: i64 = 2;
+
+/// Creates everything; runs once on an empty database.
+pub(super) const INDEX: &str = r#"
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+
+-- One row a file. Ids are never used again: evidence names documents by id. `text` is the normalized, redacted text:
+-- chunks are spans of it, so nothing is stored twice.
+-- `lines` maps places of `text` to lines of the file, `pages` and `headings` hold where those
+-- begin (see `store/lines.rs`). `pass`: 0 read swiftly, 1 to be read deeply from now on, 2 read deeply. `sum`: of the
+-- bytes of the columns that follow from the file (`store/scrub.rs`).
+CREATE TABLE docs(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
+  is_note INTEGER NOT NULL, format TEXT NOT NULL, doc_type TEXT, language TEXT NOT NULL, day TEXT NOT NULL,
+  hash BLOB NOT NULL, mtime_ms INTEGER NOT NULL, n_bytes INTEGER NOT NULL, source_url TEXT, meta TEXT NOT NULL,
+  text TEXT NOT NULL, lines BLOB NOT NULL, pages BLOB, headings BLOB, terms TEXT NOT NULL,
+  mentions_hash INTEGER NOT NULL, gazetteer_version INTEGER NOT NULL, warnings TEXT, redactions TEXT,
+  pass INTEGER NOT NULL, entity_id INTEGER, sum INTEGER NOT NULL);
+CREATE INDEX docs_entity ON docs(entity_id);
+CREATE INDEX docs_hash ON docs(hash);
+CREATE INDEX docs_pass ON docs(id, n_bytes) WHERE pass < 2;
+CREATE TABLE doc_tags(doc_id INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(doc_id, tag)) WITHOUT ROWID;
+CREATE INDEX doc_tags_tag ON doc_tags(tag);
+
+-- Spans are bytes of `docs.text`; raw spans are bytes of the file. `own`: null when the whole chunk is in the text
+-- index, 0 when nothing of it is, because it all stands elsewhere, else a hash of the part that is. `headings`: those
+-- it
+-- is indexed with, where they are more than `section` tells.
+CREATE TABLE chunks(
+  id INTEGER PRIMARY KEY, doc_id INTEGER NOT NULL, idx INTEGER NOT NULL, start INTEGER NOT NULL,
+  end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line_start INTEGER NOT NULL,
+  line_end INTEGER NOT NULL, n_tokens INTEGER NOT NULL, section TEXT NOT NULL, hash BLOB NOT NULL,
+  language TEXT NOT NULL, profile TEXT NOT NULL, headings TEXT, own INTEGER);
+CREATE INDEX chunks_doc ON chunks(doc_id, idx);
+-- Holds what `words::Indexer` makes of title, headings and body, not these themselves; the tokenizer, which is
+-- `words::TOKENIZER`, only parts it at blanks.
+CREATE VIRTUAL TABLE chunk_fts USING fts5(
+  title, headings, body, content='', contentless_delete=1, tokenize="ascii tokenchars '+#.'");
+-- Vectors of about one length, so Euclidean distance ranks nearly as cosine does; sqlite-vec's cosine is a scalar loop
+-- over floats and several times slower. Questions do not ask this table, but a scan of what its blocks hold
+-- (`vectors/`).
+CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[256] distance_metric=L2);
+-- `aside`: the vector of a window that all but stands elsewhere; it is not searched, and kept for the day it is.
+-- `hash`: of the text that the better model reads (`pipeline/embed`); its vector lies elsewhere under this name
+-- (`store/spaces.rs`).
+CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, start INTEGER NOT NULL,
+  end INTEGER NOT NULL, aside BLOB, hash BLOB NOT NULL);
+CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
+
+-- What stands in several places (`store/duplicates.rs`). `prints`: each paragraph and chunk, with the hash of its
+-- words;
+-- `keys` is what texts that are alike share. `copies`: all places of a text that has several; `rank` orders them, the
+-- first is indexed. `alike`: a text that is told by another one, all but the words that only it has.
+CREATE TABLE prints(
+  doc_id INTEGER NOT NULL, kind INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, text INTEGER NOT NULL,
+  keys BLOB, PRIMARY KEY(doc_id, kind, start)) WITHOUT ROWID;
+CREATE INDEX prints_text ON prints(text);
+CREATE TABLE print_keys(key INTEGER NOT NULL, text INTEGER NOT NULL, PRIMARY KEY(key, text)) WITHOUT ROWID;
+CREATE TABLE copies(
+  text INTEGER NOT NULL, rank TEXT NOT NULL, start INTEGER NOT NULL, doc_id INTEGER NOT NULL,
+  PRIMARY KEY(text, rank, start)) WITHOUT ROWID;
+CREATE INDEX copies_doc ON copies(doc_id);
+CREATE TABLE alike(text INTEGER PRIMARY KEY, root INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX alike_root ON alike(root);
+
+-- Canonical entities: a note's (`doc_id`), or one of a norm. What an entity is decides its id (`store/ids.rs`), so a
+-- name that waits to be resolved and still holds the id of one that is gone can never denote another.
+CREATE TABLE entities(
+  id INTEGER PRIMARY KEY, norm TEXT NOT NULL, doc_id INTEGER UNIQUE, name TEXT NOT NULL,
+  type INTEGER NOT NULL,
+  status TEXT NOT NULL DEFAULT 'active');
+CREATE UNIQUE INDEX entities_norm ON entities(norm) WHERE doc_id IS NULL;
+
+-- A name as written anywhere, reduced to its norm. `sense` is 0, or the id of the document that an ambiguous
+-- norm was decided to denote, or the first document of a group that means another thing by it (`is_split`), or minus
+-- the row of the name that some documents use it for. `via` is the name an inexact name was linked through. The other
+-- columns are facts gathered from the mentions, so that Resolve never has to read a neighbor's mentions again.
+CREATE TABLE names(
+  id INTEGER PRIMARY KEY, norm TEXT NOT NULL, sense INTEGER NOT NULL, entity_id INTEGER, link REAL NOT NULL,
+  decision INTEGER NOT NULL, via INTEGER, surface TEXT NOT NULL, type INTEGER NOT NULL, n_docs INTEGER NOT NULL,
+  n_mentions INTEGER NOT NULL, homes TEXT, home_source INTEGER, is_fuzzy INTEGER NOT NULL,
+  is_split INTEGER NOT NULL DEFAULT 0, UNIQUE(norm, sense));
+CREATE INDEX names_entity ON names(entity_id);
+CREATE INDEX names_via ON names(via) WHERE via IS NOT NULL;
+CREATE TABLE name_keys(key INTEGER NOT NULL, name_id INTEGER NOT NULL, PRIMARY KEY(key, name_id)) WITHOUT ROWID;
+CREATE TABLE stated(doc_id INTEGER NOT NULL, name_id INTEGER NOT NULL, source INTEGER NOT NULL,
+  surface TEXT NOT NULL, PRIMARY KEY(doc_id, name_id)) WITHOUT ROWID;
+CREATE INDEX stated_name ON stated(name_id);
+-- Which documents use a name for another one, by norm; the target is a name of the same document. `proposals`:
+-- candidates of a name that nothing was decided about, with their score.
+CREATE TABLE aliases(norm TEXT NOT NULL, target TEXT NOT NULL, doc_id INTEGER NOT NULL, source INTEGER NOT NULL,
+  PRIMARY KEY(norm, target, doc_id)) WITHOUT ROWID;
+CREATE INDEX aliases_target ON aliases(target);
+CREATE INDEX aliases_doc ON aliases(doc_id);
+CREATE TABLE proposals(name_id INTEGER NOT NULL, candidate INTEGER NOT NULL, score REAL NOT NULL,
+  PRIMARY KEY(name_id, candidate)) WITHOUT ROWID;
+CREATE INDEX proposals_candidate ON proposals(candidate);
+
+-- Names in a document never overlap, and a step may hold names: place in `docs.text` and end are the key. A mention
+-- denotes its name's entity; `start` and `end` are bytes of the file.
+CREATE TABLE mentions(
+  doc_id INTEGER NOT NULL, at INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
+  line INTEGER NOT NULL, name_id INTEGER NOT NULL, type INTEGER NOT NULL, recognizer INTEGER NOT NULL,
+  score REAL NOT NULL, place INTEGER NOT NULL, surface TEXT NOT NULL, PRIMARY KEY(doc_id, at, end)) WITHOUT ROWID;
+CREATE INDEX mentions_name ON mentions(name_id, doc_id);
+
+-- One row a statement of a relation, or (predicate `not …`) that there is none. A party is a name (positive) or a
+-- document's own entity (minus its id); 0 is none. Where a party is the link of a note, `subject_link` or `object_link`
+-- is its `seq` in `note_links`, and the party is the document that it leads to (`store/links.rs`); of one that leads
+-- nowhere its name, which then is no note's.
+-- `relations` is an aggregate over this table, so a relation goes when its last evidence does.
+CREATE TABLE evidence(
+  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, subject INTEGER NOT NULL, predicate TEXT NOT NULL,
+  object INTEGER NOT NULL, subject_at INTEGER NOT NULL, object_at INTEGER NOT NULL, start INTEGER NOT NULL,
+  end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line INTEGER NOT NULL,
+  pattern TEXT NOT NULL, confidence REAL NOT NULL, subject_link INTEGER, object_link INTEGER,
+  PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+CREATE INDEX evidence_subject ON evidence(subject);
+CREATE INDEX evidence_object ON evidence(object);
+-- Independent kinds of source raise confidence, repetition does not: 1 - product of (1 - the best of each kind), as
+-- `ask/entity.rs` has it.
+CREATE VIEW relations AS
+  SELECT src_id, dst_id, rel,
+         1.0 - (1.0 - max(iif(kind IN ('sentence', 'depend'), c, 0.0)))
+             * (1.0 - max(iif(kind = 'section', c, 0.0))) * (1.0 - max(iif(kind = 'list', c, 0.0)))
+             * (1.0 - max(iif(kind = 'table', c, 0.0))) * (1.0 - max(iif(kind = 'title', c, 0.0)))
+             * (1.0 - max(iif(kind = 'link', c, 0.0))) AS confidence,
+         count(*) AS n_evidence
+  FROM (SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
+               e.predicate AS rel, substr(e.pattern, 1, instr(e.pattern, ':') - 1) AS kind,
+               e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0) AS c
+        FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
+                        LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
+                        LEFT JOIN entities so ON e.subject_link IS NOT NULL AND so.id = sn.entity_id
+                        LEFT JOIN entities bo ON e.object_link IS NOT NULL AND bo.id = bn.entity_id
+        WHERE e.predicate NOT LIKE 'not %' AND so.doc_id IS NULL AND bo.doc_id IS NULL)
+  WHERE src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id GROUP BY 1, 2, 3;
+CREATE VIEW denials AS
+  SELECT coalesce(sn.entity_id, sd.entity_id) AS src_id, coalesce(bn.entity_id, bd.entity_id) AS dst_id,
+         substr(e.predicate, 5) AS rel
+  FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN docs sd ON sd.id = -e.subject
+                  LEFT JOIN names bn ON bn.id = e.object LEFT JOIN docs bd ON bd.id = -e.object
+  WHERE e.predicate LIKE 'not %'
+  GROUP BY 1, 2, 3 HAVING src_id IS NOT NULL AND dst_id IS NOT NULL AND src_id <> dst_id;
+
+-- Mined terms: counts by surface, so that every number is the same however often a file was touched.
+CREATE TABLE terms(surface TEXT PRIMARY KEY, norm TEXT NOT NULL, n_docs INTEGER NOT NULL,
+  n_plain INTEGER NOT NULL, n_marked INTEGER NOT NULL, n_headed INTEGER NOT NULL, n_defined INTEGER NOT NULL)
+  WITHOUT ROWID;
+CREATE INDEX terms_defined ON terms(norm) WHERE n_defined > 0;
+CREATE INDEX terms_norm ON terms(norm);
+-- `is_mined`: among the selected mined terms, whether or not a note states it, too.
+CREATE TABLE gazetteer(norm TEXT PRIMARY KEY, surface TEXT NOT NULL, type INTEGER NOT NULL,
+  is_mined INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX gazetteer_mined ON gazetteer(norm) WHERE is_mined;
+
+-- What notes state (`pipeline/normalize/note.rs`), as their authors wrote it; `start` and `end` are bytes of the file.
+-- `doc_names`: what a document is called by links, folded; `kind` is `notes::resolve::By`, or 5 for the slug of its
+-- path and 6 for the path as it is. `notes.permalink` is numbered where several have one `base` (`store/links.rs`).
+CREATE TABLE doc_names(key TEXT NOT NULL, kind INTEGER NOT NULL, doc_id INTEGER NOT NULL,
+  PRIMARY KEY(key, kind, doc_id)) WITHOUT ROWID;
+CREATE INDEX doc_names_doc ON doc_names(doc_id);
+CREATE TABLE notes(doc_id INTEGER PRIMARY KEY, base TEXT NOT NULL, is_stated INTEGER NOT NULL, permalink TEXT,
+  metadata TEXT NOT NULL);
+CREATE INDEX notes_base ON notes(base);
+CREATE INDEX notes_permalink ON notes(permalink);
+CREATE TABLE observations(
+  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, category TEXT NOT NULL, content TEXT NOT NULL, tags TEXT NOT NULL,
+  context TEXT, block TEXT, start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL,
+  PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+CREATE INDEX observations_category ON observations(category);
+-- Every link. `rel` is null for an embed, `is_typed` tells whether the author gave the relation. `said`: the line it
+-- stands on. The keys are what its target is looked up by, null where another one is the same. `dst`: the document it
+-- leads to; null when there is none yet.
+CREATE TABLE note_links(
+  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL, rel TEXT, is_typed INTEGER NOT NULL,
+  target TEXT NOT NULL, heading TEXT, block TEXT, display TEXT, context TEXT, own_block TEXT, start INTEGER NOT NULL,
+  end INTEGER NOT NULL, target_start INTEGER NOT NULL, target_end INTEGER NOT NULL, line INTEGER NOT NULL,
+  said TEXT NOT NULL, file_key TEXT, name_key TEXT, permalink_key TEXT, dst INTEGER,
+  PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+CREATE INDEX note_links_dst ON note_links(dst) WHERE dst IS NOT NULL;
+CREATE INDEX note_links_file ON note_links(file_key) WHERE file_key IS NOT NULL;
+CREATE INDEX note_links_name ON note_links(name_key) WHERE name_key IS NOT NULL;
+CREATE INDEX note_links_permalink ON note_links(permalink_key) WHERE permalink_key IS NOT NULL;
+CREATE TABLE note_fields(
+  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, is_inline INTEGER NOT NULL,
+  start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL, PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+-- Where a link into a note may lead: headings (kind 0), blocks (1), anchors (2); `key` is what it is compared by.
+CREATE TABLE note_places(
+  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL, level INTEGER NOT NULL, name TEXT NOT NULL,
+  key TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL,
+  PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+
+-- Notes as entities with facts (`notes::memory`), one row a note. `key` is what its name is compared by, `is_node` that
+-- it has a type or lies in the folder of memory. `vectors`: those of its facts, one after the other; `mean`: of
+-- length 1, of those that have one.
+CREATE TABLE memory_nodes(
+  doc_id INTEGER PRIMARY KEY, key TEXT NOT NULL, name TEXT NOT NULL, type TEXT, is_node INTEGER NOT NULL,
+  in_folder INTEGER NOT NULL, summary TEXT, tags TEXT NOT NULL, last_ordinal INTEGER NOT NULL,
+  n_facts INTEGER NOT NULL, n_vectors INTEGER NOT NULL);
+CREATE INDEX memory_nodes_key ON memory_nodes(key);
+CREATE INDEX memory_nodes_type ON memory_nodes(type) WHERE is_node;
+CREATE TABLE memory_vectors(doc_id INTEGER PRIMARY KEY, vectors BLOB NOT NULL, mean BLOB NOT NULL);
+-- `ordinal` is null while the file has none for it. `n_words`: of `words::Indexer`, which stand in `memory_words`.
+-- `hash`: of `content`, under which a better model's vector of it lies elsewhere (`spaces.rs`).
+CREATE TABLE memory_facts(
+  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, ordinal INTEGER, content TEXT NOT NULL, n_words INTEGER NOT NULL,
+  line_start INTEGER NOT NULL, line_end INTEGER NOT NULL, hash BLOB NOT NULL,
+  PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
+CREATE TABLE memory_words(word TEXT NOT NULL, doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, n INTEGER NOT NULL,
+  PRIMARY KEY(word, doc_id, seq)) WITHOUT ROWID;
+CREATE INDEX memory_words_doc ON memory_words(doc_id);
+
+-- Work that a commit made necessary; it survives a crash with the commit.
+CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY);
+CREATE TABLE dirty_terms(norm TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE dirty_texts(text INTEGER PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE dirty_keys(key INTEGER PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE dirty_copies(doc_id INTEGER PRIMARY KEY);
+-- A key of links that may lead elsewhere now; those of documents up to `after` have been looked at.
+CREATE TABLE dirty_links(key TEXT PRIMARY KEY, after INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE dirty_permalinks(base TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE requeue(doc_id INTEGER PRIMARY KEY);
+
+-- Failures are counted while the file is the same: by `hash`, which is null when it cannot even be read.
+CREATE TABLE quarantine(path TEXT PRIMARY KEY, stage TEXT NOT NULL, reason TEXT NOT NULL,
+  is_transient INTEGER NOT NULL, tick INTEGER NOT NULL, hash BLOB, mtime_ms INTEGER NOT NULL,
+  n_bytes INTEGER NOT NULL, n_failures INTEGER NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID;
+"#;

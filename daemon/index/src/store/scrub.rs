@@ -1,0 +1,115 @@
+//! Scrub: finds bytes on the disk that are not what was stored, before anybody reads them.
+//!
+//! In: a database, and where the last slice ended. Out: documents whose stored text is another one; SQLite's first
+//! complaint about a table. A document that is damaged is marked, so that it's written anew from its file.
+//! Invariants: every slice reads through a connection of its own, whose cache is empty; nothing is written but marks.
+//! What a flip can change and this does not find: numbers and names in rows beside the text, words and vectors whose
+//! tables stay whole; `verify` compares these. What the system still has in memory is read from there.
+//! Not here: when it runs (`project/scrub.rs`).
+
+use std::path::Path;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Row, params};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::{IndexWriter, StoreError, open};
+use model::terms::RelPath;
+
+/// Most documents of one slice, and most bytes of text: some tens of milliseconds.
+const SLICE: (usize, usize) = (1_000, 16_000_000);
+
+/// The columns of a document that follow from its file alone and are shown or searched, in the order in which their
+/// bytes are summed.
+pub(super) const SUMMED: &str = "title, meta, text, lines, terms, pages, headings";
+
+/// What a slice of documents showed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Scrubbed {
+    /// The row of the last document; none when there are no more.
+    pub last: Option<i64>,
+    /// Documents compared.
+    pub n_documents: u64,
+    /// Those whose bytes are not what was stored.
+    pub damaged: Vec<(i64, RelPath)>,
+}
+
+/// The sum of a document's columns, in the order of [`SUMMED`].
+pub(super) fn sum_of<'a>(columns: impl IntoIterator<Item = &'a [u8]>) -> i64 {
+    let mut sum = Xxh3::new();
+    for bytes in columns {
+        sum.update(&(bytes.len() as u64).to_le_bytes());
+        sum.update(bytes);
+    }
+    sum.digest() as i64
+}
+
+/// The bytes of a column, also of what is no longer text.
+fn bytes_of<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r [u8]> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
+        _ => &[],
+    })
+}
+
+/// Compares the documents after the row `after` with their sums.
+pub fn scrub_documents(index: &Path, after: i64) -> Result<Scrubbed, StoreError> {
+    let db = open::reader(index)?;
+    // One without a hash waits to be written anew.
+    let sql = format!(
+        "SELECT id, path, sum, {SUMMED} FROM docs WHERE id > ?1 AND hash <> zeroblob(16) ORDER BY id LIMIT ?2"
+    );
+    let n_summed = SUMMED.split(',').count();
+    let mut statement = db.prepare(&sql)?;
+    let mut rows = statement.query(params![after, SLICE.0 as i64])?;
+    let (mut found, mut n_bytes) = (Scrubbed::default(), 0);
+    while let Some(row) = rows.next()? {
+        let id = row.get(0)?;
+        let columns = (3..3 + n_summed).map(|column| bytes_of(row, column));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        n_bytes += columns.iter().map(|it| it.len()).sum::<usize>();
+        if row.get_ref(2)?.as_i64().ok() != Some(sum_of(columns)) {
+            let path = String::from_utf8_lossy(bytes_of(row, 1)?).into_owned();
+            found.damaged.push((id, RelPath::new(path)));
+        }
+        found.last = Some(id);
+        found.n_documents += 1;
+        if n_bytes >= SLICE.1 {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The tables of a database, each of which is a slice.
+pub fn tables_of(path: &Path) -> Result<Vec<String>, StoreError> {
+    let db = open::reader(path)?;
+    let mut statement =
+        db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
+}
+
+/// SQLite's first complaint about one table, with its indexes.
+pub fn check_table(path: &Path, table: &str) -> Result<Option<String>, StoreError> {
+    let db = open::reader(path)?;
+    let quoted = table.replace('\'', "''");
+    let told: String =
+        db.query_row(&format!("PRAGMA quick_check('{quoted}')"), [], |row| row.get(0))?;
+    Ok((told != "ok").then_some(told))
+}
+
+impl IndexWriter {
+    /// Marks documents, so that what comes of their files next is written whole: rows, words and vectors.
+    pub fn distrust(&mut self, docs: &[i64]) -> Result<(), StoreError> {
+        let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        for doc in docs {
+            // Another file by its hash, and another context of its chunks by its titles.
+            tx.prepare_cached(
+                "UPDATE docs SET hash = zeroblob(16), mtime_ms = -1, mentions_hash = 0, meta = '{}' WHERE id = ?1",
+            )?
+            .execute([doc])?;
+        }
+        Ok(tx.commit()?)
+    }
+}

@@ -1,0 +1,282 @@
+//! Senses: one norm, several things: by note, by what a document uses it for, by what documents mean.
+//!
+//! In: a name and how it was decided. Out: a row of its own for each sense, with the mentions and evidence of its
+//! documents; what stays on sense 0 denotes what the name does, or nothing.
+//! Invariants: senses are made anew from the rows each time, so that they are the same whatever was before; entities
+//! that lost their last name go.
+//! Not here: which senses there are (`link/`), or the name's own decision (`names.rs`).
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::names::Resolver;
+use super::{StoreError, facts, ids, readings};
+use extract::link::resolve::{NameFacts, USED_SCORE, Usage};
+use extract::link::split::Group;
+use model::terms::{EntityType, Kind};
+
+/// `names.decision` of a sense: the nearest of several notes.
+const NEAREST: i64 = 5;
+
+/// A group of documents that mean the same.
+const GROUP: i64 = 7;
+
+/// What a document uses the name for.
+const USED: i64 = 8;
+
+/// One row of a sense.
+struct Sense<'a> {
+    key: i64,
+    entity: Option<i64>,
+    link: f64,
+    decision: i64,
+    via: Option<i64>,
+    surface: &'a str,
+    entity_type: EntityType,
+    home: Option<i64>,
+}
+
+impl Resolver<'_> {
+    /// Gives each sense of a name its row and its mentions. `homes`: the notes that bear it, when there are several.
+    pub(super) fn part(
+        &self,
+        name: &NameFacts,
+        homes: &[i64],
+        usage: &Usage,
+    ) -> Result<(), StoreError> {
+        let before = self.join(name)?;
+        if homes.len() > 1 {
+            self.part_by_note(name, homes)?;
+        } else if homes.is_empty() && usage.everywhere.is_none() {
+            for (doc, target) in &usage.by_doc {
+                let sense = self.used_sense(name, *target)?;
+                self.move_doc((name.id, sense), *doc)?;
+            }
+            if name.is_split {
+                self.part_by_group(name)?;
+            }
+        }
+        before.into_iter().try_for_each(|entity| self.drop_if_unnamed(Some(entity)))
+    }
+
+    /// Brings the mentions of every sense back to sense 0; returns what the senses denoted.
+    fn join(&self, name: &NameFacts) -> Result<Vec<i64>, StoreError> {
+        let mut statement = self
+            .db
+            .prepare_cached("SELECT id, entity_id FROM names WHERE norm = ?1 AND sense <> 0")?;
+        let senses: Vec<(i64, Option<i64>)> = statement
+            .query_map([&name.norm], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        for (sense, _) in &senses {
+            for sql in [
+                "UPDATE mentions SET name_id = ?1 WHERE name_id = ?2",
+                "UPDATE evidence SET subject = ?1 WHERE subject = ?2",
+                "UPDATE evidence SET object = ?1 WHERE object = ?2",
+            ] {
+                self.db.prepare_cached(sql)?.execute([name.id, *sense])?;
+            }
+            self.db.prepare_cached("DELETE FROM names WHERE id = ?1")?.execute([sense])?;
+        }
+        Ok(senses.into_iter().filter_map(|(_, entity)| entity).collect())
+    }
+
+    fn move_doc(&self, (from, to): (i64, i64), doc: i64) -> Result<(), StoreError> {
+        for sql in [
+            "UPDATE mentions SET name_id = ?2 WHERE name_id = ?1 AND doc_id = ?3",
+            "UPDATE evidence SET subject = ?2 WHERE subject = ?1 AND doc_id = ?3",
+            "UPDATE evidence SET object = ?2 WHERE object = ?1 AND doc_id = ?3",
+        ] {
+            self.db.prepare_cached(sql)?.execute([from, to, doc])?;
+        }
+        Ok(())
+    }
+
+    /// Several notes bear this name: each document's mentions go to the note that stands nearest to it, if one
+    /// does. What stays on sense 0 is unsure, and denotes nothing rather than something wrong.
+    fn part_by_note(&self, name: &NameFacts, homes: &[i64]) -> Result<(), StoreError> {
+        let mut home_paths: BTreeMap<String, i64> = BTreeMap::new();
+        for home in homes {
+            // No vote may stay from a time when the name was this note's alone: a rebuild would not know it.
+            self.typed_note_entity(name, *home, EntityType::Document)?;
+            if let Some(path) = path_of(self.db, *home)? {
+                home_paths.insert(path, *home);
+            }
+        }
+        let mut statement =
+            self.db.prepare_cached("SELECT DISTINCT doc_id FROM mentions WHERE name_id = ?1")?;
+        let docs: Vec<i64> =
+            statement.query_map([name.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for doc in docs {
+            let Some(path) = path_of(self.db, doc)? else { continue };
+            let Some(home) = nearest_home(&path, &home_paths) else { continue };
+            let sense = self.write(
+                name,
+                Sense {
+                    key: home,
+                    entity: self.note_entity(name, home)?,
+                    link: 1.0,
+                    decision: NEAREST,
+                    via: None,
+                    surface: &name.surface,
+                    entity_type: name.entity_type,
+                    home: Some(home),
+                },
+            )?;
+            self.move_doc((name.id, sense), doc)?;
+        }
+        Ok(())
+    }
+
+    /// Each group of documents that mean the same has a sense of its own; the one of the note that bears the name, if
+    /// one does, stays with it, and so does what is in no group.
+    fn part_by_group(&self, name: &NameFacts) -> Result<(), StoreError> {
+        let (groups, _) = readings::groups(self.db, self.embedder.as_ref(), &name.norm)?;
+        let stays =
+            |group: &&Group| name.homes.first().is_some_and(|home| group.docs.contains(home));
+        if !name.homes.is_empty() && !groups.iter().any(|group| stays(&group)) {
+            return Ok(());
+        }
+        for group in groups.iter().filter(|group| !stays(group)) {
+            let sense = self.group_sense(name, (group, &groups))?;
+            for doc in &group.docs {
+                self.move_doc((name.id, sense), *doc)?;
+            }
+            self.vote(sense, group.kind)?;
+        }
+        Ok(())
+    }
+
+    fn used_sense(&self, name: &NameFacts, target: i64) -> Result<i64, StoreError> {
+        let sense = Sense {
+            key: -target,
+            entity: self.entity_of(target)?,
+            link: f64::from(USED_SCORE),
+            decision: USED,
+            via: Some(target),
+            surface: &name.surface,
+            entity_type: name.entity_type,
+            home: None,
+        };
+        self.write(name, sense)
+    }
+
+    /// The entity of a group is known by the norm and by what sets the group apart, so that it keeps its id when
+    /// another group grows.
+    fn group_sense(
+        &self,
+        name: &NameFacts,
+        (group, groups): (&Group, &[Group]),
+    ) -> Result<i64, StoreError> {
+        let first = group.docs.first().copied().unwrap_or_default();
+        let mut norm = format!("{}~{:?}", name.norm, group.kind).to_lowercase();
+        if groups.iter().filter(|it| it.kind == group.kind).count() > 1 {
+            let uid: Option<String> = self
+                .db
+                .prepare_cached("SELECT uid FROM docs WHERE id = ?1")?
+                .query_row([first], |row| row.get(0))
+                .optional()?;
+            norm = format!("{norm}~{}", uid.unwrap_or_default());
+        }
+        let entity = ids::write_own(self.db, &norm, (&name.surface, name.entity_type.code()))?;
+        let sense = Sense {
+            key: first,
+            entity: Some(entity),
+            link: 1.0,
+            decision: GROUP,
+            via: None,
+            surface: &name.surface,
+            entity_type: name.entity_type,
+            home: None,
+        };
+        self.write(name, sense)
+    }
+
+    /// Names and types a group's entity as its own documents do.
+    fn vote(&self, sense: i64, kind: Kind) -> Result<(), StoreError> {
+        let (surface, entity_type) = facts::surface_and_type(self.db, sense)?;
+        let code = if kind.is_word() { EntityType::Concept } else { entity_type }.code();
+        self.db
+            .prepare_cached("UPDATE names SET surface = ?2, type = ?3 WHERE id = ?1")?
+            .execute(params![sense, surface, code])?;
+        self.db
+            .prepare_cached(
+                "UPDATE entities SET name = ?2, type = ?3 WHERE id = (SELECT entity_id FROM names WHERE id = ?1)",
+            )?
+            .execute(params![sense, surface, code])?;
+        Ok(())
+    }
+
+    fn write(&self, name: &NameFacts, sense: Sense<'_>) -> Result<i64, StoreError> {
+        Ok(self
+            .db
+            .prepare_cached(
+                "INSERT INTO names(norm, sense, entity_id, link, decision, via, surface, type, n_docs, n_mentions,
+                   homes, home_source, is_fuzzy) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, 0, ?9, 0, 0)
+                 ON CONFLICT(norm, sense) DO UPDATE SET entity_id = excluded.entity_id RETURNING id",
+            )?
+            .query_row(
+                params![
+                    name.norm,
+                    sense.key,
+                    sense.entity,
+                    sense.link,
+                    sense.decision,
+                    sense.via,
+                    sense.surface,
+                    sense.entity_type.code(),
+                    sense.home.map(|home| home.to_string())
+                ],
+                |row| row.get(0),
+            )?)
+    }
+}
+
+fn path_of(db: &Connection, doc: i64) -> Result<Option<String>, StoreError> {
+    Ok(db
+        .prepare_cached("SELECT path FROM docs WHERE id = ?1")?
+        .query_row([doc], |row| row.get(0))
+        .optional()?)
+}
+
+/// The one note that shares the longest folder path with `path`; the document itself if it is one of them. `None`
+/// when two are equally near: unsure is a state, not a guess.
+fn nearest_home(path: &str, homes: &BTreeMap<String, i64>) -> Option<i64> {
+    if let Some(own) = homes.get(path) {
+        return Some(*own);
+    }
+    let shared = |other: &str| {
+        let folders = |p: &'_ str| p.rsplit_once('/').map_or("", |(folder, _)| folder).to_string();
+        let (a, b) = (folders(path), folders(other));
+        let parts =
+            |f: &str| f.split('/').filter(|p| !p.is_empty()).map(String::from).collect::<Vec<_>>();
+        parts(&a).iter().zip(&parts(&b)).take_while(|(x, y)| x == y).count()
+    };
+    let best = homes.keys().map(|home| shared(home)).max()?;
+    let mut nearest = homes.iter().filter(|(home, _)| shared(home) == best);
+    match (nearest.next(), nearest.next()) {
+        (Some((_, home)), None) => Some(*home),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_name_goes_to_the_nearest_note_or_stays_unsure() {
+        let homes: BTreeMap<String, i64> =
+            [("a/readme.md".to_string(), 1), ("b/readme.md".to_string(), 2)].into_iter().collect();
+        let rows = [
+            ("a/readme.md", Some(1)),
+            ("a/x.md", Some(1)),
+            ("b/deep/er.md", Some(2)),
+            ("c/x.md", None),
+            ("x.md", None),
+        ];
+        for (path, home) in rows {
+            assert_eq!(nearest_home(path, &homes), home, "{path}");
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! Read-only views of the index: a pool of connections, each holding one read transaction at a time.
+//!
+//! Invariants: everything read through one snapshot is of one commit, the one its tick names; while
+//! [`Readers::alone`] runs, no connection of the pool is open, so that the file may be replaced.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use config::limits::max_readers;
+use rusqlite::Connection;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{IndexWriter, StoreError};
+use crate::vectors::{self, Layer, Nearest, Vectors, View};
+use model::parcel::UnitVector;
+use model::terms::Tick;
+
+/// How long a replacement of the file waits for readers to end. New ones wait meanwhile.
+const READERS_END_WITHIN: Duration = Duration::from_secs(5);
+/// Steps of SQLite's machine between two looks at a [`CallOff`]: some microseconds.
+const STEPS_A_LOOK: i32 = 1_000;
+
+/// Says that nobody waits for an answer any more. Clones share one state; it is said once and for all.
+#[derive(Debug, Clone, Default)]
+pub struct CallOff(Arc<AtomicBool>);
+
+impl CallOff {
+    /// Says it.
+    pub fn call_off(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was said.
+    pub fn is_called_off(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Where snapshots come from.
+pub struct Readers {
+    pool: Mutex<Pool>,
+    changed: Condvar,
+    vectors: Arc<Vectors>,
+}
+
+struct Pool {
+    path: PathBuf,
+    idle: Vec<Connection>,
+    /// Connections in use.
+    n_out: usize,
+    /// True while the file is being replaced.
+    is_closed: bool,
+}
+
+impl Readers {
+    /// Readers of the index at `path`, which exists and stands still. (One that is written tells them of its commits:
+    /// [`IndexWriter::readers`].)
+    pub fn new(path: PathBuf) -> Arc<Self> {
+        Self::told_by(path, Arc::default())
+    }
+
+    fn told_by(path: PathBuf, vectors: Arc<Vectors>) -> Arc<Self> {
+        let pool = Pool { path, idle: Vec::new(), n_out: 0, is_closed: false };
+        Arc::new(Readers { pool: Mutex::new(pool), changed: Condvar::new(), vectors })
+    }
+
+    /// Opens a read transaction. Blocks for the time of a page read or two, and while the file is being replaced.
+    pub fn snapshot(self: &Arc<Self>) -> Result<Snapshot, StoreError> {
+        let mut snapshot = self.take()?;
+        let db = &*snapshot;
+        db.execute_batch("BEGIN")?;
+        let tick: i64 = db
+            .prepare_cached("SELECT value FROM meta WHERE key = 'tick'")?
+            .query_row([], |row| row.get(0))?;
+        snapshot.tick = Tick(tick as u64);
+        Ok(snapshot)
+    }
+
+    /// Runs one query outside any transaction: it sees the last commit.
+    pub fn look<T>(
+        self: &Arc<Self>,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let snapshot = self.take()?;
+        Ok(query(&snapshot)?)
+    }
+
+    /// The vectors in memory.
+    pub fn vectors(&self) -> &Arc<Vectors> {
+        &self.vectors
+    }
+
+    fn take(self: &Arc<Self>) -> Result<Snapshot, StoreError> {
+        let mut pool = self.lock();
+        while pool.is_closed {
+            pool = self.changed.wait(pool).unwrap_or_else(PoisonError::into_inner);
+        }
+        pool.n_out += 1;
+        let (idle, path) = (pool.idle.pop(), pool.path.clone());
+        drop(pool);
+        // From here on the count goes down again whatever happens: the snapshot gives it back.
+        let mut snapshot = Snapshot { db: idle, tick: Tick::default(), readers: self.clone() };
+        if snapshot.db.is_none() {
+            snapshot.db = Some(super::open::reader(&path)?);
+        }
+        Ok(snapshot)
+    }
+
+    /// Waits for every reader to end, closes all connections, and runs `replace` while new readers wait. It gives the
+    /// path that is read from then on.
+    ///
+    /// # Errors
+    /// That of `replace`, and [`StoreError::Busy`] when a reader did not end in time; nothing is replaced then.
+    pub fn alone<T>(
+        &self,
+        replace: impl FnOnce() -> Result<(PathBuf, T), StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut pool = self.lock();
+        while pool.is_closed {
+            pool = self.changed.wait(pool).unwrap_or_else(PoisonError::into_inner);
+        }
+        pool.is_closed = true;
+        let deadline = Instant::now() + READERS_END_WITHIN;
+        while pool.n_out > 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                pool.is_closed = false;
+                self.changed.notify_all();
+                return Err(StoreError::Busy { n_readers: pool.n_out });
+            }
+            let waited = self.changed.wait_timeout(pool, left);
+            pool = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        pool.idle.clear();
+        drop(pool);
+        let replaced = replace();
+        self.vectors.forget();
+        let mut pool = self.lock();
+        pool.is_closed = false;
+        self.changed.notify_all();
+        let (path, value) = replaced?;
+        pool.path = path;
+        Ok(value)
+    }
+
+    /// The file that is read now.
+    pub fn path(&self) -> PathBuf {
+        self.lock().path.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Copies the vectors into memory, on a thread of its own, unless that is done or being done.
+    fn copy_vectors(self: &Arc<Self>) {
+        let Some(number) = self.vectors.begin() else { return };
+        let readers = self.clone();
+        let copy = move || {
+            let copy = readers.snapshot().and_then(|snapshot| {
+                let is_in_the_way = || readers.lock().is_closed;
+                let form = readers.vectors.form();
+                Ok(vectors::load(&snapshot, (snapshot.tick(), form), is_in_the_way)?)
+            });
+            let copy = copy.inspect_err(
+                |error| tracing::warn!(%error, "the vectors could not be copied into memory"),
+            );
+            readers.vectors.finish(number, copy.ok().flatten());
+        };
+        if let Err(error) = std::thread::Builder::new().name("vectors".into()).spawn(copy) {
+            tracing::warn!(%error, "no thread to copy the vectors into memory");
+            self.vectors.finish(number, None);
+        }
+    }
+}
+
+impl IndexWriter {
+    /// Readers of the index that it writes.
+    pub fn readers(&self) -> Arc<Readers> {
+        Readers::told_by(self.path().to_path_buf(), self.vectors.clone())
+    }
+}
+
+/// One consistent view of the index.
+pub struct Snapshot {
+    db: Option<Connection>,
+    tick: Tick,
+    readers: Arc<Readers>,
+}
+
+impl Snapshot {
+    /// The commit this view shows.
+    pub fn tick(&self) -> Tick {
+        self.tick
+    }
+
+    /// The vectors that are held in memory for whoever sees this commit, if they are.
+    pub fn vectors_in_memory(&self) -> Option<Arc<View>> {
+        self.readers.vectors.view().filter(|view| view.knows(self.tick))
+    }
+
+    /// The `wanted` windows nearest to a question, nearest first; with `among`, of these rows only. From memory, where
+    /// the vectors of this commit are there; else from the table, and they are copied for the next one who asks.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn nearest(
+        &self,
+        question: &UnitVector,
+        wanted: usize,
+        among: Option<&FxHashSet<i64>>,
+    ) -> Result<Vec<Nearest>, StoreError> {
+        match self.readers.vectors.view() {
+            Some(view) if view.knows(self.tick) => {
+                return Ok(view.nearest(&question.0, (self.tick, wanted), among));
+            }
+            // It was not told of a commit; whatever the reason, another copy will be.
+            Some(view) if view.newest() < self.tick => self.readers.vectors.forget(),
+            _ => {}
+        }
+        self.readers.copy_vectors();
+        Ok(vectors::nearest_in_table(self, (&question.0, wanted), among)?)
+    }
+
+    /// The cosines of these rows with a question; from memory where it is there.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn cosines_of(
+        &self,
+        ids: &FxHashSet<i64>,
+        question: &UnitVector,
+    ) -> Result<FxHashMap<i64, f32>, StoreError> {
+        match self.vectors_in_memory() {
+            Some(view) => Ok(view.cosines_of(ids, (&question.0, self.tick))),
+            None => Ok(vectors::cosines_in_table(self, ids, question)?),
+        }
+    }
+
+    /// The better model's vectors that answer whoever sees this commit, if there are any.
+    pub fn layer(&self) -> Option<(Arc<Layer>, Arc<View>)> {
+        let layers = self.readers.vectors.layers();
+        layers.iter().find_map(|layer| Some((layer.clone(), layer.at(self.tick)?)))
+    }
+
+    /// The better models' layers, the one that is wanted first: it may lack what the one before it has.
+    pub fn layers_of_facts(&self) -> Vec<Arc<Layer>> {
+        self.readers.vectors.layers().iter().rev().cloned().collect()
+    }
+
+    /// Whether every window that is searched has its vector of the model that is wanted.
+    pub fn has_all_better_vectors(&self) -> bool {
+        self.readers.vectors.layers().last().is_some_and(|layer| layer.is_full_at(self.tick))
+    }
+
+    /// From now on every query through this view fails soon after `call_off` says that nobody waits for it, also
+    /// one that runs. (SQLite's own interrupt would miss a call that is between two queries.)
+    ///
+    /// # Errors
+    /// When SQLite refuses, which it does not.
+    pub fn heed(&mut self, call_off: CallOff) -> Result<(), StoreError> {
+        let Some(db) = &mut self.db else { return Ok(()) };
+        Ok(db.progress_handler(STEPS_A_LOOK, Some(move || call_off.is_called_off()))?)
+    }
+}
+
+impl Deref for Snapshot {
+    type Target = Connection;
+    fn deref(&self) -> &Connection {
+        self.db.as_ref().expect("the connection is only taken on drop")
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        let mut db = self.db.take();
+        let is_sound = db.as_mut().is_some_and(|db| {
+            // The next reader must not be stopped by this one's caller.
+            let is_free = db.progress_handler(0, None::<fn() -> bool>).is_ok();
+            is_free && (db.is_autocommit() || db.execute_batch("COMMIT").is_ok())
+        });
+        let mut pool = self.readers.lock();
+        // As many as may read at once: one that is opened anew has no page and no statement at hand.
+        let is_wanted = pool.idle.len() < max_readers() && !pool.is_closed;
+        match db {
+            Some(db) if is_sound && is_wanted => pool.idle.push(db),
+            // Closed before it is counted off: whoever waits for the last reader may rename the file then.
+            other => drop(other),
+        }
+        pool.n_out -= 1;
+        drop(pool);
+        self.readers.changed.notify_all();
+    }
+}
+
+/// A connection of one's own to any index file, for reading; such as one that was rebuilt.
+pub fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
+    super::open::reader(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(folder: &Path, name: &str, tick: i64) -> PathBuf {
+        let path = folder.join(name);
+        let db = Connection::open(&path).expect("opens");
+        db.execute_batch(&format!(
+            "PRAGMA journal_mode = WAL; CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+             INSERT INTO meta VALUES('tick', {tick});"
+        ))
+        .expect("written");
+        path
+    }
+
+    #[test]
+    fn a_file_is_replaced_only_when_no_reader_has_it_open() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let (one, two) = (file(folder.path(), "one", 1), file(folder.path(), "two", 2));
+        let readers = Readers::new(one);
+        let snapshot = readers.snapshot().expect("a snapshot");
+        let (other, path) = (readers.clone(), two.clone());
+        let replacing = std::thread::spawn(move || other.alone(|| Ok((path, ()))));
+        assert_eq!(snapshot.tick(), Tick(1));
+        drop(snapshot);
+        replacing.join().expect("no panic").expect("replaced");
+        assert_eq!(readers.snapshot().expect("a snapshot").tick(), Tick(2));
+        assert_eq!(readers.path(), two);
+    }
+
+    #[test]
+    fn a_failed_replacement_leaves_the_readers_as_they_were() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let readers = Readers::new(file(folder.path(), "one", 1));
+        let failed = readers.alone(|| -> Result<(PathBuf, ()), StoreError> {
+            Err(StoreError::Busy { n_readers: 0 })
+        });
+        failed.expect_err("it failed");
+        assert_eq!(readers.snapshot().expect("a snapshot").tick(), Tick(1));
+    }
+}

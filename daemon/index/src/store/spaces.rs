@@ -1,0 +1,285 @@
+//! Spaces: the better models' vectors, in a database of their own beside the index.
+//!
+//! In: vectors by the hash of the text that was embedded. Out: the same, whatever became of the index meanwhile.
+//! It is a cache that takes hours to fill: an index that is rebuilt, a file that is saved again and a copy of a text
+//! find their vectors here. The index says which texts there are; nothing here is searched by itself.
+//! Invariants: one process writes it; what was put is there after a kill; a file that is damaged or of another make is
+//! begun anew, for it can be made again.
+//! Not here: what is embedded when (`pipeline/backfill.rs`), searching (`vectors/`).
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, params};
+use rustc_hash::FxHashSet;
+
+use super::{StoreError, open};
+use model::terms::ContentHash;
+
+/// The file, in the project's state.
+const FILE: &str = "vectors.sqlite";
+
+/// Raised with every change of the tables.
+const VERSION: i64 = 1;
+
+/// An empty vector marks a text that its model cannot embed.
+const TABLES: &str = "
+CREATE TABLE spaces(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL);
+CREATE TABLE vectors(space INTEGER NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY(space, hash))
+  WITHOUT ROWID;";
+
+/// Rows deleted in one transaction.
+const AT_ONCE: usize = 1_000;
+
+/// One space that vectors are kept of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Space {
+    /// Its row.
+    pub id: i64,
+    /// As the embedder names it.
+    pub name: String,
+    /// What `embed.model` was.
+    pub model: String,
+}
+
+/// The open file.
+pub struct Spaces {
+    db: Connection,
+}
+
+impl Spaces {
+    /// Opens the file of a project, empty if there is none that can be used.
+    ///
+    /// # Errors
+    /// When it can be neither used nor made.
+    pub fn open(state_dir: &Path) -> Result<Self, StoreError> {
+        let path = Self::path(state_dir);
+        if let Ok(db) = Self::look(&path) {
+            return Ok(Spaces { db });
+        }
+        open::remove(&path)?;
+        let db = Self::look(&path).map_err(|error| open::open_error(&path, error))?;
+        Ok(Spaces { db })
+    }
+
+    /// Removes the file of a project, which is damaged: it is made again.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn give_up(state_dir: &Path) -> Result<(), StoreError> {
+        open::remove(&Self::path(state_dir))
+    }
+
+    /// Where the file of a project lies.
+    pub fn path(state_dir: &Path) -> PathBuf {
+        state_dir.join(FILE)
+    }
+
+    fn look(path: &Path) -> rusqlite::Result<Connection> {
+        let mut db = open::connect(path)?;
+        db.execute_batch("PRAGMA secure_delete = ON")?;
+        let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        match version {
+            VERSION => {
+                db.prepare("SELECT id, name, model FROM spaces")?;
+                db.prepare("SELECT space, hash, vector FROM vectors")?;
+            }
+            0 => {
+                let tx = db.transaction()?;
+                tx.execute_batch(TABLES)?;
+                tx.pragma_update(None, "user_version", VERSION)?;
+                tx.commit()?;
+            }
+            _ => return Err(rusqlite::Error::InvalidQuery),
+        }
+        Ok(db)
+    }
+
+    /// The spaces there are vectors of.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn list(&self) -> Result<Vec<Space>, StoreError> {
+        let mut statement =
+            self.db.prepare_cached("SELECT id, name, model FROM spaces ORDER BY id")?;
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(Space { id: row.get(0)?, name: row.get(1)?, model: row.get(2)? })
+        };
+        Ok(statement.query_map([], read)?.collect::<Result<_, _>>()?)
+    }
+
+    /// How many texts a space knows.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn n_vectors(&self, space: i64) -> Result<i64, StoreError> {
+        let sql = "SELECT count(*) FROM vectors WHERE space = ?1";
+        Ok(self.db.prepare_cached(sql)?.query_row([space], |row| row.get(0))?)
+    }
+
+    /// The space of a name, made if there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn space(&self, name: &str, model: &str) -> Result<Space, StoreError> {
+        let id = self.db.query_row(
+            "INSERT INTO spaces(name, model) VALUES(?1, ?2)
+             ON CONFLICT(name) DO UPDATE SET model = excluded.model RETURNING id",
+            [name, model],
+            |row| row.get(0),
+        )?;
+        Ok(Space { id, name: name.to_string(), model: model.to_string() })
+    }
+
+    /// The vector of a text; an empty one when it cannot be embedded; none when nobody has tried.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn get(&self, space: i64, hash: ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut statement =
+            self.db.prepare_cached("SELECT vector FROM vectors WHERE space = ?1 AND hash = ?2")?;
+        let found = statement.query_row(params![space, hash.0.to_le_bytes()], |row| row.get(0));
+        Ok(found.optional()?)
+    }
+
+    /// Keeps the vector of a text; it is there from now on.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn put(&self, space: i64, hash: ContentHash, vector: &[u8]) -> Result<(), StoreError> {
+        self.db
+            .prepare_cached("INSERT OR REPLACE INTO vectors VALUES(?1, ?2, ?3)")?
+            .execute(params![space, hash.0.to_le_bytes(), vector])?;
+        Ok(())
+    }
+
+    /// Forgets which texts of a space cannot be embedded, so that they are tried again.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn forget_refused(&self, space: i64) -> Result<(), StoreError> {
+        let sql = "DELETE FROM vectors WHERE space = ?1 AND length(vector) = 0";
+        self.db.prepare_cached(sql)?.execute([space])?;
+        Ok(())
+    }
+
+    /// Forgets the texts of a space that are not among `kept`, and all other spaces; how many vectors that were.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn sweep(
+        &mut self,
+        space: i64,
+        kept: &FxHashSet<ContentHash>,
+    ) -> Result<usize, StoreError> {
+        let others = self.db.execute("DELETE FROM vectors WHERE space <> ?1", [space])?;
+        self.db.execute("DELETE FROM spaces WHERE id <> ?1", [space])?;
+        let n_gone = others + self.retain(space, kept)?;
+        if n_gone > 0 {
+            self.db.execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")?;
+        }
+        Ok(n_gone)
+    }
+
+    /// Forgets the texts of a space that are not among `kept`; how many those were.
+    fn retain(&mut self, space: i64, kept: &FxHashSet<ContentHash>) -> Result<usize, StoreError> {
+        let is_left = |hash: &Vec<u8>| {
+            let bytes = hash.as_slice().try_into();
+            bytes.is_ok_and(|bytes| kept.contains(&ContentHash(u128::from_le_bytes(bytes))))
+        };
+        let all: Vec<Vec<u8>> = self
+            .db
+            .prepare("SELECT hash FROM vectors WHERE space = ?1")?
+            .query_map([space], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        let gone: Vec<Vec<u8>> = all.into_iter().filter(|hash| !is_left(hash)).collect();
+        for some in gone.chunks(AT_ONCE) {
+            let tx = self.db.transaction()?;
+            for hash in some {
+                tx.prepare_cached("DELETE FROM vectors WHERE space = ?1 AND hash = ?2")?
+                    .execute(params![space, hash])?;
+            }
+            tx.commit()?;
+        }
+        Ok(gone.len())
+    }
+}
+
+/// Forgets the vectors of texts that the index does not have, in all spaces, and leaves nothing of them in the file;
+/// how many those were.
+///
+/// # Errors
+/// When a file cannot be read or written.
+pub fn forget_unused(state_dir: &Path) -> Result<u64, StoreError> {
+    let path = state_dir.join(FILE);
+    if !path.exists() {
+        return Ok(0);
+    }
+    let index = open::reader(&state_dir.join(open::LIVE))?;
+    let hashes = "SELECT hash FROM chunk_vec_map UNION SELECT hash FROM memory_facts";
+    let mut statement = index.prepare(hashes)?;
+    let kept = statement.query_map([], |row| row.get::<_, [u8; 16]>(0))?;
+    let kept = kept.map(|it| it.map(|hash| ContentHash(u128::from_le_bytes(hash))));
+    let kept: FxHashSet<ContentHash> = kept.collect::<rusqlite::Result<_>>()?;
+    let mut spaces = Spaces::open(state_dir)?;
+    let mut n_gone = 0;
+    for space in spaces.list()? {
+        n_gone += spaces.retain(space.id, &kept)? as u64;
+    }
+    // Vectors may be more than memory should hold at once.
+    spaces.db.execute_batch("PRAGMA temp_store = FILE")?;
+    open::vacuum(&spaces.db)?;
+    Ok(n_gone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(text: &str) -> ContentHash {
+        ContentHash::of(text.as_bytes())
+    }
+
+    #[test]
+    fn what_was_put_is_there_the_next_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let first = Spaces::open(folder.path()).expect("opened");
+        let space = first.space("tiny/1", "tiny").expect("a space");
+        first.put(space.id, hash("a"), &[1, 2]).expect("put");
+        drop(first);
+        let mut second = Spaces::open(folder.path()).expect("opened");
+        assert_eq!(second.space("tiny/1", "tiny").expect("a space"), space);
+        assert_eq!(second.get(space.id, hash("a")).expect("read"), Some(vec![1, 2]));
+        assert_eq!(second.get(space.id, hash("b")).expect("read"), None);
+        let other = second.space("tiny/2", "tiny").expect("another space");
+        assert_eq!(second.get(other.id, hash("a")).expect("read"), None, "spaces are apart");
+        second.put(other.id, hash("b"), &[3]).expect("put");
+        second.put(other.id, hash("c"), &[4]).expect("put");
+        second.put(other.id, hash("d"), &[]).expect("put");
+        assert_eq!(second.get(other.id, hash("d")).expect("read"), Some(vec![]), "refused");
+        second.forget_refused(other.id).expect("forgotten");
+        assert_eq!(second.get(other.id, hash("d")).expect("read"), None);
+        assert_eq!(second.list().expect("read"), [space.clone(), other.clone()]);
+        let kept = FxHashSet::from_iter([hash("b")]);
+        assert_eq!(
+            second.sweep(other.id, &kept).expect("swept"),
+            2,
+            "`a` of the one, `c` of the other"
+        );
+        assert_eq!(second.list().expect("read"), std::slice::from_ref(&other));
+        assert_eq!(second.get(other.id, hash("b")).expect("read"), Some(vec![3]));
+    }
+
+    #[test]
+    fn a_file_that_is_none_of_ours_is_begun_anew() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join(FILE), "no database at all").expect("written");
+        let spaces = Spaces::open(folder.path()).expect("opened");
+        assert_eq!(spaces.list().expect("read"), []);
+        drop(spaces);
+        let db = Connection::open(folder.path().join(FILE)).expect("opened");
+        db.pragma_update(None, "user_version", 99).expect("written");
+        drop(db);
+        let spaces = Spaces::open(folder.path()).expect("opened");
+        spaces.space("tiny/1", "tiny").expect("it can be written");
+    }
+}

@@ -1,0 +1,143 @@
+//! Testing: an index that tests fill with files, each taken through all stages.
+//!
+//! Not here: the belt, the watcher; a test commits what it wants, when it wants.
+
+use std::sync::Arc;
+
+use config::Settings;
+
+use super::canon;
+use super::writer::{IndexWriter, RippleStep};
+use embed::{Embedder, StaticModel, WordPiece};
+use extract::{chunk, link, recognize, relate};
+use model::parcel::{EmbeddedDoc, SourceDoc};
+use model::terms::{ContentHash, Generation, Lane, RelPath};
+use model::{Item, Stage, Ticket};
+
+/// An index in a temporary folder, and the stages that documents go through on the way there.
+pub struct Bench {
+    /// The writer.
+    pub writer: IndexWriter,
+    /// Counts and cuts.
+    pub tokens: Arc<WordPiece>,
+    /// The model of the index.
+    pub embedder: Arc<dyn Embedder>,
+    /// Files seen so far.
+    pub generation: u64,
+    /// Where it lies.
+    pub folder: tempfile::TempDir,
+}
+
+impl Default for Bench {
+    fn default() -> Self {
+        Bench::new()
+    }
+}
+
+impl Bench {
+    /// An empty index.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let tokens = WordPiece::builtin();
+        let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
+        let writer =
+            IndexWriter::open(folder.path(), "test", &Settings::default(), embedder.clone());
+        let writer = writer.expect("opens");
+        Bench { writer, tokens, embedder, generation: 0, folder }
+    }
+
+    /// Takes one file through all stages.
+    pub fn item(&mut self, path: &str, text: &str) -> Item<EmbeddedDoc> {
+        self.generation += 1;
+        let settings = Settings::default();
+        let ticket = Ticket {
+            path: RelPath::new(path),
+            generation: Generation(self.generation),
+            lane: Lane::Bulk,
+            moved_from: None,
+            is_exchange: false,
+            is_forced: false,
+            version: Default::default(),
+            n_behind: 0,
+            weight: Default::default(),
+        };
+        let source = SourceDoc {
+            path: ticket.path.clone(),
+            bytes: text.as_bytes().into(),
+            hash: ContentHash::of(text.as_bytes()),
+            mtime_ms: 0,
+            pass: Default::default(),
+        };
+        let doc = formats::Normalizer::new(&settings.watch, &settings.privacy)
+            .run(source)
+            .expect("normal");
+        let doc = chunk::Chunker::new(&settings.chunk, &settings.embed, self.tokens.clone())
+            .run(doc)
+            .expect("chunked");
+        let doc = recognize::RecognizeStage::new(&settings.recognize, self.writer.gazetteer())
+            .run(doc)
+            .expect("recognized");
+        let doc = link::LinkStage.run(doc).expect("linked");
+        let doc = relate::RelateStage::default().run(doc).expect("related");
+        let doc = embed::EmbedStage::new(self.embedder.clone()).run(doc).expect("embedded");
+        Item::Document(ticket, doc)
+    }
+
+    /// Commits items as one batch.
+    pub fn commit(&mut self, items: &[Item<EmbeddedDoc>]) {
+        self.writer.commit(items, 0, false).expect("commits");
+    }
+
+    /// The number that a query gives.
+    pub fn count(&self, sql: &str) -> i64 {
+        self.writer.db.query_row(sql, [], |row| row.get(0)).expect("counts")
+    }
+
+    /// Chunks, texts and vectors must be about the same things.
+    pub fn check(&self, n_chunks: i64) {
+        assert_eq!(self.count("SELECT count(*) FROM chunks"), n_chunks);
+        assert_eq!(self.count("SELECT count(*) FROM chunk_fts"), n_chunks, "texts");
+        let windows = self.count("SELECT count(*) FROM chunk_vec_map");
+        assert_eq!(self.count("SELECT count(*) FROM chunk_vec"), windows, "vectors");
+    }
+
+    /// Commits that a file is gone.
+    pub fn drop_file(&mut self, path: &str) {
+        let item = self.item(path, "");
+        self.commit(&[Item::Removed(item.ticket().clone())]);
+    }
+
+    /// Commits a file.
+    pub fn put(&mut self, path: &str, text: &str) {
+        let item = self.item(path, text);
+        self.commit(&[item]);
+    }
+
+    /// Does what commits made necessary, to the end.
+    pub fn settle_all(&mut self) {
+        while self.writer.ripple(true).expect("ripples") != RippleStep::Settled {}
+    }
+
+    /// The row of a document.
+    pub fn doc(&self, path: &str) -> i64 {
+        self.count(&format!("SELECT id FROM docs WHERE path = '{path}'"))
+    }
+
+    /// Notes and their permalinks, by path.
+    pub fn permalinks(&self) -> Vec<String> {
+        let sql = "SELECT d.path || ' = ' || coalesce(n.permalink, '-') FROM notes n
+                   JOIN docs d ON d.id = n.doc_id ORDER BY d.path";
+        let mut statement = self.writer.db.prepare(sql).expect("a query");
+        let rows = statement.query_map([], |row| row.get(0)).expect("rows");
+        rows.collect::<Result<_, _>>().expect("permalinks")
+    }
+
+    /// What the index holds of notes, as canonical text.
+    pub fn notes_text(&self) -> String {
+        let text = canon::text(&self.writer.db).expect("canonical text");
+        let is_note = |line: &&str| {
+            ["doc name:", "note", "observation:", "dirty"].iter().any(|part| line.starts_with(part))
+        };
+        text.lines().filter(is_note).map(|line| format!("{line}\n")).collect()
+    }
+}

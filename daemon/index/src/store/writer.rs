@@ -1,0 +1,403 @@
+//! The one writer of the index and the ledger.
+//!
+//! A batch of items commits in one transaction or not at all: rows, quarantine, dirty marks and the tick together.
+//! The ledger is written first; both writes are idempotent.
+//! Not here: what a commit makes necessary elsewhere (`writer/ripple.rs`).
+
+mod ripple;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::ArcSwap;
+use config::Settings;
+use rusqlite::{Connection, params};
+use rustc_hash::FxHashMap;
+
+use super::ledger::{Failing, Ledger};
+use super::names::Resolver;
+use super::trouble::Trouble;
+use super::{Held, Part, StoreError, commit, gazetteer, quarantine};
+use crate::vectors::Vectors;
+use embed::Embedder;
+use extract::recognize::gazetteer::Gazetteer;
+use model::parcel::EmbeddedDoc;
+use model::terms::{Generation, Lane, RelPath, Tick};
+use model::{Item, Ticket};
+
+/// Steps of one statement between two looks at whether a write should be interrupted: some of its runs.
+const STEPS_A_LOOK: i32 = 100;
+
+/// What a commit did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Committed {
+    /// Its number.
+    pub tick: Tick,
+    /// Documents written or taken away.
+    pub n_documents: usize,
+    /// The last of them.
+    pub last_path: Option<RelPath>,
+    /// The last fault, if one was among them.
+    pub last_fault: Option<String>,
+    /// Of these, documents written because their files changed, not for names that were learned late.
+    pub n_written: usize,
+    /// Paths whose files must be looked at again, because the row that was there belongs elsewhere.
+    pub look_again: Vec<RelPath>,
+    /// Each interactive parcel, also an overtaken one: its generation, and its fault if it had one.
+    pub interactive: Vec<(RelPath, (Generation, Option<String>))>,
+}
+
+pub use ripple::RippleStep;
+
+/// Owns the writing connections.
+pub struct IndexWriter {
+    pub(super) db: Connection,
+    pub(super) path: PathBuf,
+    pub(super) answers: PathBuf,
+    pub(super) made_by: String,
+    pub(super) ledger: Ledger,
+    pub(super) held: Held,
+    embedder: Arc<dyn Embedder>,
+    pub(super) settings: Settings,
+    gazetteer: Arc<ArcSwap<Gazetteer>>,
+    pub(super) tick: Tick,
+    pub(super) vectors: Arc<Vectors>,
+    committed: FxHashMap<RelPath, Generation>,
+    pub(super) is_reconciled: bool,
+    names_a_step: usize,
+    requeued: Round,
+    unread: Vec<RelPath>,
+    pub(super) deepened: Round,
+    pub(super) interruption: Arc<AtomicBool>,
+    /// True while an interruption must wait.
+    pub(super) is_shielded: Arc<AtomicBool>,
+}
+
+/// Where the handing out of documents to be read again stands.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    /// The last document handed out in this round.
+    pub(super) last_id: i64,
+    /// The sum of the rows that were left when the round began: one that moves none of them is the last.
+    pub(super) left: Option<i64>,
+}
+
+impl IndexWriter {
+    /// Opens both databases in `folder` and loads the gazetteer. `fingerprint` names everything that the rows
+    /// depend on beside the files; an index of another fingerprint is rebuilt.
+    pub fn open(
+        folder: &Path,
+        fingerprint: &str,
+        settings: &Settings,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self, StoreError> {
+        let opened = Self::open_once(folder, fingerprint, settings, embedder.clone());
+        match opened {
+            // Only now does it show: what a start reads of the tables lies in a damaged page.
+            Err((Some(path), error)) if error.trouble() == Trouble::Corrupt => {
+                tracing::warn!(path = %path.display(), why = %error, "the index is rebuilt from the files");
+                super::open::set_aside(&path)?;
+                Self::open_once(folder, fingerprint, settings, embedder)
+            }
+            opened => opened,
+        }
+        .map_err(|(_, error)| error)
+    }
+
+    /// As [`IndexWriter::open`]; an error comes with the index's file once that is open.
+    fn open_once(
+        folder: &Path,
+        fingerprint: &str,
+        settings: &Settings,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self, (Option<PathBuf>, StoreError)> {
+        let early = |error| (None, error);
+        super::open::remove(&folder.join(super::open::STAND_IN)).map_err(early)?;
+        let ledger = Ledger::open(&folder.join(super::open::LEDGER_FILE)).map_err(early)?;
+        sys::fail::point("open.ledger");
+        let opened = super::open::index(folder, fingerprint).map_err(early)?;
+        let path = opened.path.clone();
+        let writer = Self::begin((ledger, opened), (folder, fingerprint), settings, embedder);
+        writer.map_err(|error| (Some(path), error))
+    }
+
+    fn begin(
+        (ledger, opened): (Ledger, super::open::Opened),
+        (folder, fingerprint): (&Path, &str),
+        settings: &Settings,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self, StoreError> {
+        let mut db = opened.db;
+        let interruption = Arc::new(AtomicBool::new(false));
+        let is_shielded = Arc::new(AtomicBool::new(false));
+        heed(&mut db, (&interruption, &is_shielded))?;
+        let tick = meta_number(&db, "tick")?;
+        let version = meta_number(&db, "gazetteer")?;
+        let gazetteer = gazetteer::load(&db, version)?;
+        ledger.reconcile(&db)?;
+        ledger.load_breakers(&db)?;
+        let unread = ripple::unread(&db)?;
+        sys::fail::point("open.after");
+        let held = Held::default();
+        held.hold(Part::Ledger, &folder.join(super::open::LEDGER_FILE));
+        held.hold(Part::Index, &opened.path);
+        Ok(IndexWriter {
+            db,
+            path: opened.path,
+            answers: opened.answers,
+            made_by: super::open::made_by(fingerprint),
+            ledger,
+            held,
+            embedder,
+            settings: settings.clone(),
+            gazetteer: Arc::new(ArcSwap::from_pointee(gazetteer)),
+            tick: Tick(tick),
+            vectors: Arc::new(Vectors::held_as(settings.vectors.precision, folder.to_path_buf())),
+            committed: FxHashMap::default(),
+            is_reconciled: false,
+            names_a_step: ripple::NAMES_AT_FIRST,
+            requeued: Round::default(),
+            unread,
+            deepened: Round::default(),
+            interruption,
+            is_shielded,
+        })
+    }
+
+    /// The gazetteer in force; recognizers read it, only the writer replaces it.
+    pub fn gazetteer(&self) -> Arc<ArcSwap<Gazetteer>> {
+        self.gazetteer.clone()
+    }
+
+    /// The file it writes.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file that answers until the one that is written is whole; the same one when nothing is replaced.
+    pub fn answers(&self) -> &Path {
+        &self.answers
+    }
+
+    /// Setting it ends the write that runs now with an error that says so; it is rolled back. Whoever sets it clears
+    /// it.
+    pub fn interruption(&self) -> Arc<AtomicBool> {
+        self.interruption.clone()
+    }
+
+    /// The last commit.
+    pub fn tick(&self) -> Tick {
+        self.tick
+    }
+
+    /// Review decisions and ingestion records.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Whether the files of its databases are the ones that it opened.
+    pub fn held(&self) -> &Held {
+        &self.held
+    }
+
+    /// Commits a batch. With `resolve_now`, the names it made dirty are resolved in the same transaction, but for those
+    /// that take long.
+    pub fn commit(
+        &mut self,
+        items: &[Item<EmbeddedDoc>],
+        now_ms: i64,
+        resolve_now: bool,
+    ) -> Result<Committed, StoreError> {
+        self.write_batch(items, now_ms, resolve_now).map_err(|error| self.heard(error))
+    }
+
+    /// What an error means, given whether somebody asked to interrupt.
+    fn heard(&self, error: StoreError) -> StoreError {
+        let was_asked = self.interruption.load(Ordering::SeqCst);
+        if was_asked { error.while_interrupted() } else { error }
+    }
+
+    fn write_batch(
+        &mut self,
+        items: &[Item<EmbeddedDoc>],
+        now_ms: i64,
+        resolve_now: bool,
+    ) -> Result<Committed, StoreError> {
+        sys::fail::point("commit.before");
+        let fresh: Vec<&Item<EmbeddedDoc>> =
+            items.iter().filter(|item| self.is_fresh(item.ticket())).collect();
+        let identities = self.write_ledger(&fresh, now_ms)?;
+        let mut done = Committed { tick: Tick(self.tick.0 + 1), ..Committed::default() };
+        done.interactive = items.iter().filter_map(interactive_outcome).collect();
+        let breakers = self.ledger.breakers().clone();
+        let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        sys::fail::point("commit.begun");
+        let mut touched = Vec::new();
+        let mut late = commit::Late::default();
+
+        for (item, identity) in fresh.iter().zip(&identities) {
+            let failing = breakers.after(item, now_ms);
+            let names = write_item(&tx, item, identity, (failing.as_ref(), done.tick, &mut late))?;
+            sys::fail::point("commit.document");
+            touched.extend(names);
+            done.n_documents += 1;
+            let is_change = matches!(item, Item::Document(ticket, _) if !ticket.is_forced);
+            done.n_written += usize::from(is_change);
+            done.last_path = Some(item.ticket().path.clone());
+            if let Item::Faulted(ticket, fault) = item {
+                done.last_fault = Some(format!("{}: {fault}", ticket.path));
+            }
+        }
+        if resolve_now {
+            touched.sort_unstable();
+            touched.dedup();
+            let resolver = Resolver {
+                db: &tx,
+                embedder: &self.embedder,
+                ledger: &self.ledger,
+                weights: &self.settings.link,
+            };
+            resolver.run_soon(&touched)?;
+            super::links::settle_soon(&tx)?;
+            sys::fail::point("commit.resolved");
+        }
+        super::duplicates::promote(&tx, &mut late)?;
+        sys::fail::point("commit.promoted");
+        done.look_again = late.take_look_again();
+        sys::fail::point("commit.late");
+        // Virtual tables are not made for being stopped halfway, and this is the short end of a batch.
+        self.is_shielded.store(true, Ordering::SeqCst);
+        let written = late.run(&tx);
+        self.is_shielded.store(false, Ordering::SeqCst);
+        let change = written?;
+        set_meta_number(&tx, "tick", done.tick.0)?;
+        sys::fail::point("commit.ticked");
+        commit::commit(tx, &self.vectors, (done.tick, change))?;
+        sys::fail::point("commit.after");
+        self.tick = done.tick;
+        for item in fresh {
+            breakers.note(&item.ticket().path, breakers.after(item, now_ms));
+            self.committed.insert(item.ticket().path.clone(), item.ticket().generation);
+        }
+        Ok(done)
+    }
+
+    /// A parcel older than what is committed for its path has been overtaken.
+    fn is_fresh(&self, ticket: &Ticket) -> bool {
+        self.committed.get(&ticket.path).is_none_or(|last| *last <= ticket.generation)
+    }
+
+    /// Writes a batch to the ledger, whole or not at all.
+    fn write_ledger(
+        &self,
+        items: &[&Item<EmbeddedDoc>],
+        now_ms: i64,
+    ) -> Result<Vec<commit::Identity>, StoreError> {
+        self.ledger.begin()?;
+        sys::fail::point("ledger.begun");
+        let identities = self.identify(items, now_ms);
+        sys::fail::point("ledger.written");
+        let done = identities.and_then(|identities| self.ledger.commit().map(|()| identities));
+        if done.is_err() {
+            self.ledger.roll_back();
+        }
+        sys::fail::point("ledger.committed");
+        done
+    }
+
+    fn identify(
+        &self,
+        items: &[&Item<EmbeddedDoc>],
+        now_ms: i64,
+    ) -> Result<Vec<commit::Identity>, StoreError> {
+        let mut out = Vec::with_capacity(items.len());
+        for item in items {
+            let ticket = item.ticket();
+            let mut identity = commit::Identity::default();
+            match item {
+                Item::Document(_, doc) => {
+                    identity = commit::identify(&self.db, &self.ledger, (ticket, doc), now_ms)?;
+                }
+                Item::Removed(_) => self.ledger.mark_gone(&ticket.path, now_ms)?,
+                Item::Faulted(..) => {}
+            }
+            match self.ledger.breakers().after(item, now_ms) {
+                Some(failing) => self.ledger.count_failure(&ticket.path, &failing)?,
+                None => self.ledger.forget_failures(&ticket.path)?,
+            }
+            out.push(identity);
+        }
+        Ok(out)
+    }
+
+    /// Empties the page caches; they fill again as needed.
+    pub fn release_memory(&self) -> Result<(), StoreError> {
+        self.db.release_memory()?;
+        self.ledger.release_memory()
+    }
+
+    /// Hands freed pages back to the file system; cheap when there are none.
+    pub fn vacuum(&self) -> Result<(), StoreError> {
+        sys::fail::point("vacuum.before");
+        self.db.execute_batch("PRAGMA incremental_vacuum(512)")?;
+        sys::fail::point("vacuum.after");
+        Ok(())
+    }
+}
+
+fn interactive_outcome(
+    item: &Item<EmbeddedDoc>,
+) -> Option<(RelPath, (Generation, Option<String>))> {
+    let ticket = item.ticket();
+    let fault = match item {
+        Item::Faulted(_, fault) => Some(fault.to_string()),
+        _ => None,
+    };
+    (ticket.lane == Lane::Interactive).then(|| (ticket.path.clone(), (ticket.generation, fault)))
+}
+
+fn write_item(
+    tx: &rusqlite::Transaction<'_>,
+    item: &Item<EmbeddedDoc>,
+    identity: &commit::Identity,
+    (failing, tick, late): (Option<&Failing>, Tick, &mut commit::Late),
+) -> Result<Vec<i64>, StoreError> {
+    let path = &item.ticket().path;
+    match failing {
+        Some(failing) => quarantine::put(tx, path, failing, tick)?,
+        None => quarantine::take_out(tx, path)?,
+    }
+    match item {
+        Item::Document(_, doc) => commit::document(tx, doc, identity, late),
+        // What was indexed before stays when the trouble may pass; otherwise it would be stale.
+        Item::Faulted(_, fault) if fault.is_transient => Ok(Vec::new()),
+        Item::Removed(_) | Item::Faulted(..) => commit::remove(tx, path, late),
+    }
+}
+
+/// Makes every statement on `db` end soon after `interruption` is set, unless it is shielded.
+pub(super) fn heed(
+    db: &mut Connection,
+    (interruption, is_shielded): (&Arc<AtomicBool>, &Arc<AtomicBool>),
+) -> Result<(), StoreError> {
+    let (asked, shield) = (interruption.clone(), is_shielded.clone());
+    let stops = move || asked.load(Ordering::Relaxed) && !shield.load(Ordering::Relaxed);
+    Ok(db.progress_handler(STEPS_A_LOOK, Some(stops))?)
+}
+
+pub(super) fn meta_number(db: &Connection, key: &str) -> Result<u64, StoreError> {
+    let number: i64 = db
+        .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
+        .query_row([key], |row| row.get(0))?;
+    Ok(number as u64)
+}
+
+pub(super) fn set_meta_number(db: &Connection, key: &str, number: u64) -> Result<(), StoreError> {
+    db.prepare_cached("UPDATE meta SET value = ?2 WHERE key = ?1")?
+        .execute(params![key, number as i64])?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

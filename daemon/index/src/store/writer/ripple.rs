@@ -1,0 +1,183 @@
+//! The ripple: what commits left behind, done in steps that an interactive commit interrupts.
+//!
+//! In: the rows that commits marked. Out: a gazetteer of the terms there are now, names resolved again, documents that
+//! must be read again.
+//! Invariants: each step is one transaction with a tick of its own; once nothing is marked, nothing is left to do,
+//! whatever the order of the steps was.
+//! Not here: marking (`store/commit/`), deciding what a name denotes (`store/names.rs`, `link/resolve.rs`).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use rustc_hash::FxHashMap;
+
+use super::{IndexWriter, Round, set_meta_number};
+use crate::store::names::Resolver;
+use crate::store::{StoreError, commit, gazetteer};
+use crate::vectors::VectorChange;
+use extract::recognize::gazetteer::Gazetteer;
+use model::terms::{RelPath, Tick};
+
+/// Names resolved in one transaction at first.
+pub(super) const NAMES_AT_FIRST: usize = 500;
+
+/// The same later: at least, and at most.
+const NAMES_A_STEP: std::ops::RangeInclusive<usize> = 50..=4_000;
+
+/// How long a step should take. An interactive commit interrupts it; but each transaction writes every
+/// page of the name keys that it touches, so many small ones cost several times as much.
+const STEP_TIME: Duration = Duration::from_millis(150);
+
+/// Documents handed out at once to be read again; the rest waits in its table.
+const REQUEUE_AT_ONCE: i64 = 5_000;
+
+/// One step of the ripple.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RippleStep {
+    /// Nothing is left to do.
+    Settled,
+    /// Some work was done; more may be left.
+    Progress,
+    /// These documents contain names that have since become known, or ceased to be.
+    Requeue(Vec<RelPath>),
+}
+
+/// Documents that a ripple marked and that have not been read again yet.
+pub(super) fn unread(db: &Connection) -> Result<Vec<RelPath>, StoreError> {
+    let mut statement =
+        db.prepare("SELECT d.path FROM requeue r JOIN docs d ON d.id = r.doc_id ORDER BY d.path")?;
+    let paths = statement.query_map([], |row| Ok(RelPath::new(row.get::<_, String>(0)?)))?;
+    Ok(paths.collect::<Result<_, _>>()?)
+}
+
+impl IndexWriter {
+    /// Does one step of the work that commits left behind: the gazetteer first (only `when_quiet`: while a first
+    /// index runs, most of it would change again), then names.
+    pub fn ripple(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
+        self.ripple_step(when_quiet).map_err(|error| self.heard(error))
+    }
+
+    fn ripple_step(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
+        if when_quiet {
+            // Nothing is on its way that could be older than what is committed.
+            self.committed = FxHashMap::default();
+            self.refresh_gazetteer(self.gazetteer.load().version())?;
+            let paths = self.next_requeued()?;
+            if !paths.is_empty() {
+                sys::fail::point("requeue.read");
+                return Ok(RippleStep::Requeue(paths));
+            }
+            if self.settle_duplicates()? {
+                return Ok(RippleStep::Progress);
+            }
+        }
+        let mut statement = self.db.prepare_cached("SELECT name_id FROM dirty_names LIMIT ?1")?;
+        let dirty: Vec<i64> = statement
+            .query_map([self.names_a_step as i64], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        drop(statement);
+        if dirty.is_empty() {
+            let step =
+                if self.settle_links()? { RippleStep::Progress } else { RippleStep::Settled };
+            return Ok(step);
+        }
+        let started = Instant::now();
+        let resolved = self.resolve(&dirty);
+        if resolved.is_err() {
+            // Saves follow each other closely: a smaller step comes to its end between two of them.
+            self.pace(dirty.len(), STEP_TIME * 4);
+        } else {
+            self.pace(dirty.len(), started.elapsed());
+        }
+        resolved.map(|()| RippleStep::Progress)
+    }
+
+    /// Sets the size of the next step by how long this one took.
+    fn pace(&mut self, n_names: usize, took: Duration) {
+        let share = STEP_TIME.as_secs_f64() / took.as_secs_f64().max(1e-6);
+        let next = (n_names as f64 * share.clamp(0.25, 2.0)) as usize;
+        self.names_a_step = next.clamp(*NAMES_A_STEP.start(), *NAMES_A_STEP.end());
+    }
+
+    /// Some documents that must be read again, in the order of their rows, going round until a whole round has moved
+    /// none: those cannot be read now, and are met again by a crawl.
+    fn next_requeued(&mut self) -> Result<Vec<RelPath>, StoreError> {
+        loop {
+            let mut statement = self.db.prepare_cached(
+                "SELECT d.id, d.path FROM requeue r JOIN docs d ON d.id = r.doc_id WHERE r.doc_id > ?1
+                 ORDER BY r.doc_id LIMIT ?2",
+            )?;
+            let rows = statement.query_map([self.requeued.last_id, REQUEUE_AT_ONCE], |row| {
+                Ok((row.get(0)?, RelPath::new(row.get::<_, String>(1)?)))
+            })?;
+            let found: Vec<(i64, RelPath)> = rows.collect::<Result<_, _>>()?;
+            if let Some((last_id, _)) = found.last() {
+                self.requeued.last_id = *last_id;
+                return Ok(found.into_iter().map(|(_, path)| path).collect());
+            }
+            let sum = "SELECT coalesce(sum(doc_id), 0) FROM requeue";
+            let left: i64 = self.db.query_row(sum, [], |row| row.get(0))?;
+            if left == 0 || self.requeued.left == Some(left) {
+                return Ok(Vec::new());
+            }
+            self.requeued = Round { last_id: 0, left: Some(left) };
+        }
+    }
+
+    /// Documents that were to be read again when the index was opened (after a crash, all that wait); none the second
+    /// time.
+    pub fn take_unread(&mut self) -> Vec<RelPath> {
+        std::mem::take(&mut self.unread)
+    }
+
+    fn refresh_gazetteer(&mut self, version: u64) -> Result<(), StoreError> {
+        let has_terms: bool =
+            self.db.query_row("SELECT EXISTS (SELECT 1 FROM dirty_terms)", [], |row| row.get(0))?;
+        // Version 0 means that nothing was mined yet and every document of the first index waits for its second
+        // reading: the first refresh ends that, even if it finds nothing.
+        if !has_terms && version != Gazetteer::UNMINED {
+            return Ok(());
+        }
+        let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        sys::fail::point("gazetteer.begun");
+        let changed = gazetteer::refresh(&tx, &self.settings.recognize.gazetteer)?;
+        if changed.is_empty() && version != Gazetteer::UNMINED {
+            tx.commit()?;
+            return Ok(());
+        }
+        let version = version + 1;
+        // `status` shows its terms, so this is a commit like any other.
+        let tick = Tick(self.tick.0 + 1);
+        set_meta_number(&tx, "gazetteer", version)?;
+        set_meta_number(&tx, "tick", tick.0)?;
+        gazetteer::requeue_readers(&tx, &changed)?;
+        let loaded = gazetteer::load(&tx, version)?;
+        sys::fail::point("gazetteer.before");
+        commit::commit(tx, &self.vectors, (tick, VectorChange::default()))?;
+        sys::fail::point("gazetteer.after");
+        self.tick = tick;
+        self.requeued = Round::default();
+        self.gazetteer.store(Arc::new(loaded));
+        Ok(())
+    }
+
+    pub(in crate::store) fn resolve(&mut self, names: &[i64]) -> Result<(), StoreError> {
+        let tick = Tick(self.tick.0 + 1);
+        let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        sys::fail::point("resolve.begun");
+        let resolver = Resolver {
+            db: &tx,
+            embedder: &self.embedder,
+            ledger: &self.ledger,
+            weights: &self.settings.link,
+        };
+        resolver.run(names)?;
+        set_meta_number(&tx, "tick", tick.0)?;
+        sys::fail::point("resolve.before");
+        commit::commit(tx, &self.vectors, (tick, VectorChange::default()))?;
+        sys::fail::point("resolve.after");
+        self.tick = tick;
+        Ok(())
+    }
+}

@@ -1,0 +1,64 @@
+//! Best: the greatest cosines met so far, a fixed number of them.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// A window that is near to a question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Nearest {
+    /// Row of `chunk_vec` and `chunk_vec_map`.
+    pub id: i64,
+    /// The cosine, -1 to 1, as [`embed::cosine`] has it.
+    pub cosine: f32,
+}
+
+impl Eq for Nearest {}
+
+impl Ord for Nearest {
+    /// Nearer ones are less; of equally near ones the one of the smaller row.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.cosine.total_cmp(&self.cosine).then(self.id.cmp(&other.id))
+    }
+}
+
+impl PartialOrd for Nearest {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The nearest ones met so far.
+pub(super) struct Best {
+    wanted: usize,
+    /// The furthest of them on top.
+    heap: BinaryHeap<Nearest>,
+}
+
+impl Best {
+    pub(super) fn new(wanted: usize) -> Self {
+        Best { wanted, heap: BinaryHeap::new() }
+    }
+
+    /// What is further than this is not wanted.
+    pub(super) fn floor(&self) -> f32 {
+        match self.heap.peek() {
+            Some(furthest) if self.heap.len() >= self.wanted => furthest.cosine,
+            _ => f32::NEG_INFINITY,
+        }
+    }
+
+    pub(super) fn meet(&mut self, one: Nearest) {
+        if self.heap.len() < self.wanted {
+            self.heap.push(one);
+        } else if let Some(mut furthest) = self.heap.peek_mut()
+            && one < *furthest
+        {
+            *furthest = one;
+        }
+    }
+
+    /// Nearest first.
+    pub(super) fn sorted(self) -> Vec<Nearest> {
+        self.heap.into_sorted_vec()
+    }
+}

@@ -1,0 +1,249 @@
+//! Layer: the vectors of a better model in memory, as far as they are made.
+//!
+//! In: rows as they are made, and which rows a commit takes away; vectors of what memory states. Out: a view, as of the
+//! asker's commit, that may lack rows; vectors of facts by the hash of their text, which no commit makes false.
+//! Invariants: a row is in it only while its window is searched; who adds rows names the commit they were looked up at,
+//! and is refused when another one has come since; a view that missed a commit is dropped and made again. A model that
+//! cannot be used for questions is asked again when somebody wants that, not by each of them.
+//! Not here: making vectors (`pipeline/backfill.rs`).
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use arc_swap::ArcSwapOption;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Form, VectorChange, View};
+use embed::{EmbedError, Embedder, Unrounded, unit_vector};
+use model::parcel::UnitVector;
+use model::terms::{ContentHash, Tick};
+
+/// No commit at which all rows were there.
+const NEVER: u64 = u64::MAX;
+
+/// Questions whose vectors are remembered: those that are asked again for the next page, or by another client.
+const REMEMBERED: usize = 32;
+
+/// A question that any model can embed.
+const PROBE: &str = "a";
+
+/// Vectors of facts by the hash of their text, in int8; an empty one is of a text that the model cannot read.
+pub type Facts = FxHashMap<ContentHash, UnitVector>;
+
+/// One space, and who embeds questions for it.
+pub struct Layer {
+    embedder: Arc<dyn Embedder>,
+    form: Form,
+    view: ArcSwapOption<View>,
+    changing: Mutex<()>,
+    /// The last questions, the oldest first.
+    asked: Mutex<VecDeque<(String, UnitVector)>>,
+    /// Why the last question that was put to the model got no vector, where that says something of the model.
+    failure: Mutex<Option<EmbedError>>,
+    /// The last commit at which it lacked nothing.
+    full_at: AtomicU64,
+    facts: RwLock<Facts>,
+}
+
+impl Layer {
+    /// Without rows.
+    pub fn new(embedder: Arc<dyn Embedder>, form: Form) -> Self {
+        Layer {
+            embedder,
+            form,
+            view: ArcSwapOption::empty(),
+            changing: Mutex::default(),
+            asked: Mutex::default(),
+            failure: Mutex::default(),
+            full_at: AtomicU64::new(NEVER),
+            facts: RwLock::default(),
+        }
+    }
+
+    /// Looks at the vectors of facts; who makes them waits meanwhile.
+    pub fn with_facts<T>(&self, look: impl FnOnce(&Facts) -> T) -> T {
+        look(&self.facts.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Adds the vectors of facts, as the space keeps them, and forgets those that are not among `kept`.
+    pub fn keep_facts(&self, kept: &FxHashSet<ContentHash>, found: Vec<(ContentHash, Vec<u8>)>) {
+        let mut facts = self.facts.write().unwrap_or_else(PoisonError::into_inner);
+        facts.retain(|hash, _| kept.contains(hash));
+        facts.extend(found.into_iter().map(|(hash, bytes)| (hash, self.rounded(&bytes))));
+    }
+
+    /// How many facts have no vector, because the model could not read their text.
+    pub fn n_refused_facts(&self) -> usize {
+        self.with_facts(|facts| facts.values().filter(|vector| vector.0.is_empty()).count())
+    }
+
+    /// Forgets the facts that have no vector, because the model could not read their text.
+    pub fn forget_refused_facts(&self) {
+        let mut facts = self.facts.write().unwrap_or_else(PoisonError::into_inner);
+        facts.retain(|_, vector| !vector.0.is_empty());
+    }
+
+    /// Adds the vector of one fact, as the space keeps it.
+    pub fn add_fact(&self, hash: ContentHash, bytes: &[u8]) {
+        let vector = self.rounded(bytes);
+        self.facts.write().unwrap_or_else(PoisonError::into_inner).insert(hash, vector);
+    }
+
+    /// The vector of a question, to be compared with those of facts.
+    ///
+    /// # Errors
+    /// As [`Embedder::try_question`].
+    pub fn question_of_facts(&self, text: &str) -> Result<UnitVector, EmbedError> {
+        let vector = self.question(text)?;
+        let bytes: Vec<u8> = vector.0.iter().map(|it| it.cast_unsigned()).collect();
+        Ok(self.rounded(&bytes))
+    }
+
+    fn rounded(&self, bytes: &[u8]) -> UnitVector {
+        match Unrounded::floats(bytes).filter(|_| self.embedder.keeps_floats()) {
+            Some(floats) if !floats.is_empty() => unit_vector(&floats),
+            _ => UnitVector(bytes.iter().map(|it| it.cast_signed()).collect()),
+        }
+    }
+
+    /// The model.
+    pub fn embedder(&self) -> &Arc<dyn Embedder> {
+        &self.embedder
+    }
+
+    /// The vector of a question.
+    ///
+    /// # Errors
+    /// As [`Embedder::try_question`].
+    pub fn question(&self, text: &str) -> Result<UnitVector, EmbedError> {
+        let asked = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = asked().iter().find(|(known, _)| known == text) {
+            return Ok(known.clone());
+        }
+        if let Some(error) = self.failure().filter(|it| self.is_given_up(it)) {
+            return Err(error);
+        }
+        let vector = self.ask(text)?;
+        let mut asked = asked();
+        if asked.len() == REMEMBERED {
+            asked.pop_front();
+        }
+        asked.push_back((text.to_string(), vector.clone()));
+        Ok(vector)
+    }
+
+    /// Puts a question to the model.
+    fn ask(&self, text: &str) -> Result<UnitVector, EmbedError> {
+        let asked = self.embedder.try_question(text);
+        // What a text is refused for says nothing of the next one.
+        let failure = asked.as_ref().err().filter(|it| !matches!(it, EmbedError::Text { .. }));
+        let before = std::mem::replace(&mut *self.failure_lock(), failure.cloned());
+        if let (None, Some(error)) = (before, failure) {
+            tracing::warn!(%error, "questions are answered by static vectors");
+        }
+        asked
+    }
+
+    /// Why the last question got no vector, if that may be so for the next one.
+    pub fn failure(&self) -> Option<EmbedError> {
+        self.failure_lock().clone()
+    }
+
+    /// The model has made vectors of documents: what failed for a while has passed.
+    pub fn note_success(&self) {
+        let mut failure = self.failure_lock();
+        if matches!(*failure, Some(EmbedError::Later { .. })) {
+            *failure = None;
+        }
+    }
+
+    /// Asks the model a question now, although it failed.
+    pub fn try_again(&self) {
+        self.embedder.ask_again();
+        // What comes of it is noted.
+        let _ = self.ask(PROBE);
+    }
+
+    fn is_given_up(&self, error: &EmbedError) -> bool {
+        matches!(error, EmbedError::Model { .. }) && self.embedder.may_recover()
+    }
+
+    fn failure_lock(&self) -> MutexGuard<'_, Option<EmbedError>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What there is for whoever sees this commit; none when nothing is.
+    pub fn at(&self, tick: Tick) -> Option<Arc<View>> {
+        self.view.load_full().filter(|view| view.knows(tick) && view.n_rows() > 0)
+    }
+
+    /// What there is now.
+    pub fn view(&self) -> Option<Arc<View>> {
+        self.view.load_full()
+    }
+
+    /// Whether all windows of this commit have their rows.
+    pub fn is_full_at(&self, tick: Tick) -> bool {
+        self.full_at.load(Ordering::Acquire) == tick.0
+    }
+
+    /// The rows that are there at this commit, the one that the asker sees; none when a later one is on its way.
+    /// Whoever is told may [`Layer::add`] the others.
+    pub fn begin(&self, tick: Tick) -> Option<FxHashSet<i64>> {
+        let _alone = self.lock();
+        match self.view.load_full() {
+            Some(view) if view.newest() > tick => None,
+            Some(view) if view.newest() == tick => Some(view.ids_at(tick)),
+            _ => {
+                self.view.store(Some(Arc::new(View::empty(tick, self.form.clone()))));
+                Some(FxHashSet::default())
+            }
+        }
+    }
+
+    /// Adds rows whose windows are there at `tick`; false when that is not the last commit any more.
+    pub fn add(&self, tick: Tick, rows: &[(i64, Vec<u8>)]) -> bool {
+        let _alone = self.lock();
+        let Some(view) = self.view.load_full().filter(|view| view.newest() == tick) else {
+            return false;
+        };
+        if !rows.is_empty() {
+            self.view.store(Some(Arc::new(view.with_more(rows))));
+        }
+        true
+    }
+
+    /// Notes that nothing lacks at `tick`; false when that is not the last commit any more.
+    pub fn note_full(&self, tick: Tick) -> bool {
+        let _alone = self.lock();
+        let is_last = self.view.load().as_ref().is_some_and(|view| view.newest() == tick);
+        if is_last {
+            self.full_at.store(tick.0, Ordering::Release);
+        }
+        is_last
+    }
+
+    /// A commit is about to be made.
+    pub(super) fn publish(&self, tick: Tick, change: &VectorChange) {
+        let _alone = self.lock();
+        let Some(view) = self.view.load_full() else { return };
+        let gone = VectorChange { gone: change.gone.clone(), born: Vec::new() };
+        self.view.store(view.with(tick, gone).map(Arc::new));
+        if change.born.is_empty() && self.full_at.load(Ordering::Acquire).wrapping_add(1) == tick.0
+        {
+            self.full_at.store(tick.0, Ordering::Release);
+        }
+    }
+
+    /// The commit failed, or the index is another one.
+    pub(super) fn forget(&self) {
+        let _alone = self.lock();
+        self.view.store(None);
+        self.full_at.store(NEVER, Ordering::Release);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,259 @@
+//! Rows: the components of some vectors, one after the other, in the form that their space is held in.
+//!
+//! In: vectors as they are kept. Out: what a question's product with each of them is.
+//! `Int8` and `Float32` hold them as they are. `Bit` holds the sign of each component after a fixed turn (`turn.rs`),
+//! from which the product is estimated, and the vectors themselves apart (`apart.rs`), for the few that are told
+//! exactly.
+//! Invariants: a row once in keeps its place and its components; where the file of what is apart cannot be written, it
+//! stays in memory.
+//! Not here: which rows there are when (`segment.rs`).
+
+use std::sync::Arc;
+
+use super::apart::{Apart, Block};
+use super::question::Question;
+use super::segment::FULL;
+use super::turn::{WORD, turn, turned_width};
+
+/// How the vectors of a space are held in memory.
+#[derive(Debug, Clone, Default)]
+pub enum Form {
+    /// A byte a component, as they are kept.
+    #[default]
+    Int8,
+    /// Four bytes a component, as they are kept.
+    Float32,
+    /// A bit a component; the bytes, as they are kept, in this file.
+    Bit(Arc<Apart>),
+}
+
+impl Form {
+    /// Components of a vector that is kept in so many bytes.
+    pub(super) fn width(&self, n_bytes: usize) -> usize {
+        match self {
+            Form::Float32 => n_bytes / size_of::<f32>(),
+            Form::Int8 | Form::Bit(_) => n_bytes,
+        }
+    }
+
+    /// Bytes in which a vector of so many components is kept.
+    pub(super) fn n_bytes(&self, width: usize) -> usize {
+        match self {
+            Form::Float32 => width * size_of::<f32>(),
+            Form::Int8 | Form::Bit(_) => width,
+        }
+    }
+}
+
+/// The components.
+#[derive(Debug)]
+pub(super) enum Rows {
+    Int8(Vec<i8>),
+    Float32(Vec<f32>),
+    Bit(Signs),
+}
+
+/// Signs, and where the vectors themselves are.
+#[derive(Debug)]
+pub(super) struct Signs {
+    words: Vec<u64>,
+    stored: Stored,
+    apart: Arc<Apart>,
+}
+
+#[derive(Debug)]
+enum Stored {
+    /// While rows are added.
+    Memory(Vec<i8>),
+    File(Block),
+}
+
+/// Room to work in.
+#[derive(Default)]
+pub(super) struct Workbench {
+    sums: Vec<i32>,
+    /// A number for each row.
+    pub values: Vec<f32>,
+}
+
+impl Rows {
+    pub(super) fn with_room(form: &Form, width: usize) -> Self {
+        match form {
+            Form::Int8 => Rows::Int8(Vec::with_capacity(FULL * width)),
+            Form::Float32 => Rows::Float32(Vec::with_capacity(FULL * width)),
+            Form::Bit(apart) => Rows::Bit(Signs {
+                words: Vec::with_capacity(FULL * turned_width(width) / WORD),
+                stored: Stored::Memory(Vec::with_capacity(FULL * width)),
+                apart: apart.clone(),
+            }),
+        }
+    }
+
+    /// Adds a vector as it is kept. Returns what a value of [`Rows::values`] is divided by to be a cosine, beside the
+    /// question's length.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> f32 {
+        let signed = || bytes.iter().map(|byte| byte.cast_signed());
+        match self {
+            Rows::Int8(components) => {
+                components.extend(signed());
+                length(signed())
+            }
+            Rows::Float32(components) => {
+                let first = components.len();
+                components.extend(floats(bytes));
+                length_of_floats(components.get(first..).unwrap_or_default())
+            }
+            Rows::Bit(signs) => {
+                if let Stored::Memory(components) = &mut signs.stored {
+                    components.extend(signed());
+                }
+                let mut turned: Vec<f32> = signed().map(f32::from).collect();
+                turn(&mut turned);
+                let word = |some: &[f32]| {
+                    let bit = |(i, it): (usize, &f32)| u64::from(*it >= 0.0) << i;
+                    some.iter().enumerate().map(bit).sum::<u64>()
+                };
+                signs.words.extend(turned.chunks(WORD).map(word));
+                let spread: f32 = turned.iter().map(|it| it.abs()).sum();
+                // Of zeros, the length is infinite, so that the cosine is 0.
+                if spread > 0.0 { spread / length(signed()) } else { f32::INFINITY }
+            }
+        }
+    }
+
+    /// Adds a row of another one as it is; false when it cannot be read.
+    pub(super) fn take_over(&mut self, other: &Rows, (row, width): (usize, usize)) -> bool {
+        match (self, other) {
+            (Rows::Int8(to), Rows::Int8(from)) => copy(to, from, (row, width)),
+            (Rows::Float32(to), Rows::Float32(from)) => copy(to, from, (row, width)),
+            (Rows::Bit(to), Rows::Bit(from)) => {
+                let Stored::Memory(stored) = &mut to.stored else { return false };
+                let Some(bytes) = from.read((row, width)) else { return false };
+                stored.extend(bytes);
+                copy(&mut to.words, &from.words, (row, turned_width(width) / WORD))
+            }
+            _ => false,
+        }
+    }
+
+    /// No row will be added: what is not needed for scans is put apart.
+    pub(super) fn seal(&mut self) {
+        let Rows::Bit(signs) = self else { return };
+        let Stored::Memory(components) = &signs.stored else { return };
+        let bytes: Vec<u8> = components.iter().map(|it| it.cast_unsigned()).collect();
+        match signs.apart.put(&bytes) {
+            Ok(block) => signs.stored = Stored::File(block),
+            Err(error) => tracing::warn!(%error, "vectors stay in memory"),
+        }
+    }
+
+    /// For each row, what is told of its product with the question: the product, or about so.
+    pub(super) fn values(&self, question: &Question<'_>, n_rows: usize, bench: &mut Workbench) {
+        let Workbench { sums, values } = bench;
+        sums.clear();
+        values.clear();
+        match (self, question) {
+            (Rows::Int8(components), Question::Int8(asked)) => {
+                sums.resize(n_rows, 0);
+                sys::dots(asked, components, sums);
+                values.extend(sums.iter().map(|sum| *sum as f32));
+            }
+            (Rows::Float32(components), Question::Float32(asked)) => {
+                values.resize(n_rows, 0.0);
+                sys::float_dots(asked, components, values);
+            }
+            (Rows::Bit(signs), Question::Bit(asked)) => {
+                sums.resize(n_rows, 0);
+                sys::sign_sums((&asked.planes, asked.n_words), &signs.words, sums);
+                values.extend(sums.iter().map(|sum| asked.value(*sum)));
+            }
+            // Of another form there is none.
+            _ => {}
+        }
+    }
+
+    /// The exact product of a row with the question, and the row's length; none when it cannot be read.
+    pub(super) fn exact(
+        &self,
+        question: &Question<'_>,
+        (row, width): (usize, usize),
+    ) -> Option<(f32, f32)> {
+        let places = row * width..(row + 1) * width;
+        match (self, question) {
+            (Rows::Int8(components), Question::Int8(asked)) => {
+                Some(product(asked, components.get(places)?))
+            }
+            (Rows::Bit(signs), Question::Bit(asked)) => {
+                Some(product(asked.exact, &signs.read((row, width))?))
+            }
+            (Rows::Float32(components), Question::Float32(asked)) => {
+                let (components, mut dot) = (components.get(places)?, [0.0]);
+                sys::float_dots(asked, components, &mut dot);
+                Some((dot.iter().sum(), length_of_floats(components)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes of memory that they take.
+    pub(super) fn n_bytes(&self) -> usize {
+        match self {
+            Rows::Int8(components) => components.capacity(),
+            Rows::Float32(components) => components.capacity() * size_of::<f32>(),
+            Rows::Bit(signs) => {
+                let stored = match &signs.stored {
+                    Stored::Memory(components) => components.capacity(),
+                    Stored::File(_) => 0,
+                };
+                signs.words.capacity() * size_of::<u64>() + stored
+            }
+        }
+    }
+}
+
+impl Signs {
+    /// The components of a row.
+    fn read(&self, (row, width): (usize, usize)) -> Option<Vec<i8>> {
+        match &self.stored {
+            Stored::Memory(components) => {
+                components.get(row * width..(row + 1) * width).map(<[i8]>::to_vec)
+            }
+            Stored::File(block) => {
+                let mut bytes = vec![0; width];
+                let read = block.read(row * width, &mut bytes);
+                let why = |error: &std::io::Error| tracing::warn!(%error, "a vector is not read");
+                read.inspect_err(why).ok()?;
+                Some(bytes.into_iter().map(u8::cast_signed).collect())
+            }
+        }
+    }
+}
+
+fn copy<T: Copy>(to: &mut Vec<T>, from: &[T], (row, width): (usize, usize)) -> bool {
+    let found = from.get(row * width..(row + 1) * width);
+    to.extend_from_slice(found.unwrap_or_default());
+    found.is_some()
+}
+
+fn product(asked: &[i8], components: &[i8]) -> (f32, f32) {
+    let mut dot = [0];
+    sys::dots(asked, components, &mut dot);
+    (dot.iter().sum::<i32>() as f32, length(components.iter().copied()))
+}
+
+/// Length of a rounded vector; that of zeros is infinite, so that its cosine with any other is 0.
+pub(super) fn length(components: impl Iterator<Item = i8>) -> f32 {
+    let squared: i32 = components.map(|x| i32::from(x) * i32::from(x)).sum();
+    if squared == 0 { f32::INFINITY } else { (squared as f32).sqrt() }
+}
+
+/// The same of floats.
+pub(super) fn length_of_floats(components: &[f32]) -> f32 {
+    let squared: f32 = components.iter().map(|x| x * x).sum();
+    if squared > 0.0 { squared.sqrt() } else { f32::INFINITY }
+}
+
+/// The numbers of which these are the bytes, little-endian.
+pub(super) fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
+    bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
+}

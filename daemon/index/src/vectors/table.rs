@@ -1,0 +1,116 @@
+//! Table: the vectors as sqlite-vec keeps them, block by block.
+//!
+//! Asking the virtual table for its rows reads a whole block for each; here a block is read once. What stands where is
+//! fixed with the version that `Cargo.toml` pins, and compared with what the table itself says by a test.
+//! A block: a bit for each row, the least first, whether it is taken; the ids as 8 bytes each, little-endian; the
+//! components.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::best::{Best, Nearest};
+use super::question::Asked;
+use super::rows::{Form, Workbench};
+use super::segment::Segment;
+use super::view::View;
+use embed::cosine;
+use model::parcel::UnitVector;
+use model::terms::Tick;
+
+/// All blocks, in the order in which they were begun.
+const BLOCKS: &str = "SELECT c.size, c.validity, c.rowids, v.vectors FROM chunk_vec_chunks c
+                      JOIN chunk_vec_vector_chunks00 v ON v.rowid = c.chunk_id ORDER BY c.chunk_id";
+
+/// Copies all rows of an index as seen at `tick`, in a form that holds int8; none when `is_called_off` says so halfway.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn load(
+    db: &Connection,
+    (tick, form): (Tick, Form),
+    is_called_off: impl Fn() -> bool,
+) -> rusqlite::Result<Option<View>> {
+    let mut view = View::empty(tick, form);
+    let mut statement = db.prepare(BLOCKS)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if is_called_off() {
+            return Ok(None);
+        }
+        let block = Block::of(row)?;
+        view.extend(block.rows(), tick);
+    }
+    Ok(Some(view))
+}
+
+/// The cosines of these rows with a question, as far as they are there.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn cosines_in_table(
+    db: &Connection,
+    ids: &FxHashSet<i64>,
+    question: &UnitVector,
+) -> rusqlite::Result<FxHashMap<i64, f32>> {
+    let mut statement = db.prepare_cached("SELECT embedding FROM chunk_vec WHERE rowid = ?1")?;
+    let mut found = FxHashMap::default();
+    for id in ids {
+        let bytes: Option<Vec<u8>> = statement.query_row([id], |row| row.get(0)).optional()?;
+        if let Some(bytes) = bytes {
+            let vector = UnitVector(bytes.iter().map(|byte| byte.cast_signed()).collect());
+            found.insert(*id, cosine(&vector, question));
+        }
+    }
+    Ok(found)
+}
+
+/// The `wanted` windows nearest to a question among the rows that `db` sees, nearest first.
+///
+/// # Errors
+/// When the table cannot be read.
+pub fn nearest_in_table(
+    db: &Connection,
+    (question, wanted): (&[i8], usize),
+    among: Option<&FxHashSet<i64>>,
+) -> rusqlite::Result<Vec<Nearest>> {
+    let (mut best, mut bench) = (Best::new(wanted), Workbench::default());
+    let now = Tick::default();
+    let asked = Asked::new((question, &Form::Int8), now, among);
+    let mut statement = db.prepare_cached(BLOCKS)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let block = Block::of(row)?;
+        if block.width != asked.width() || wanted == 0 {
+            continue;
+        }
+        let mut segment = Segment::with_room(&Form::Int8, block.width);
+        block.rows().for_each(|(id, bytes)| segment.push(id, bytes, now));
+        segment.scan(&asked, (&mut best, &mut bench), |_, id| id);
+    }
+    Ok(best.sorted())
+}
+
+struct Block<'a> {
+    is_taken: &'a [u8],
+    ids: &'a [u8],
+    components: &'a [u8],
+    width: usize,
+}
+
+impl<'a> Block<'a> {
+    fn of(row: &'a Row<'_>) -> rusqlite::Result<Self> {
+        let size = row.get::<_, i64>(0)?.max(1) as usize;
+        let (is_taken, ids) = (row.get_ref(1)?.as_blob()?, row.get_ref(2)?.as_blob()?);
+        let components = row.get_ref(3)?.as_blob()?;
+        Ok(Block { is_taken, ids, components, width: (components.len() / size).max(1) })
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (i64, &'a [u8])> {
+        let is_taken = self.is_taken;
+        let is_taken =
+            move |row: &usize| is_taken.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1);
+        let ids = self.ids.as_chunks::<8>().0.iter().map(|bytes| i64::from_le_bytes(*bytes));
+        let rows = ids.zip(self.components.chunks_exact(self.width)).enumerate();
+        rows.filter(move |(row, _)| is_taken(row)).map(|(_, found)| found)
+    }
+}

@@ -1,0 +1,214 @@
+//! Query: what a word, a name or a stretch of text is in FTS5's language.
+//!
+//! Invariant: every index word stands in quotation marks, so that nothing in a question is an operator.
+
+use std::collections::BTreeSet;
+
+use super::{Segment, Stemmer, grams, humps, is_acronym, segments};
+use crate::words::fold::folded;
+use model::terms::gram_length;
+
+/// One thing a question asks for; any of them may match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
+    /// FTS5 expression.
+    pub fts: String,
+    /// What to look for in a text when a snippet is cut: folded, not stemmed.
+    pub shown: String,
+}
+
+/// Words that stand side by side, as the text index has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phrase {
+    /// In order; none where nothing can match.
+    pub words: Vec<String>,
+    /// True when of the last one only the beginning is told.
+    pub is_prefix: bool,
+}
+
+/// The phrases of an expression that [`terms_of`] or [`phrase_of`] made, in order.
+pub fn phrases_in(expression: &str) -> Vec<Phrase> {
+    let mut parts = expression.split('"').skip(1).peekable();
+    let mut phrases = Vec::new();
+    while let Some(words) = parts.next() {
+        let behind = parts.next().unwrap_or("");
+        let words = words.split(' ').filter(|word| !word.is_empty()).map(String::from).collect();
+        phrases.push(Phrase { words, is_prefix: behind.starts_with('*') });
+    }
+    phrases
+}
+
+/// The terms of one word or compound, as typed. A compound (`rotate_keys`, `v1.2`) is a phrase of its parts; of scripts
+/// without blanks, each gram is a term.
+pub fn terms_of(compound: &str) -> Vec<Term> {
+    let mut terms: Vec<Term> = Vec::new();
+    let mut add = |fts: String, shown: String| {
+        if !terms.iter().any(|term| term.fts == fts) {
+            terms.push(Term { fts, shown });
+        }
+    };
+    let mut words: Vec<Segment<'_>> = Vec::new();
+    for segment in segments(compound) {
+        match gram_length(segment.text) {
+            Some(n) => {
+                word_term(&words, &mut add);
+                words.clear();
+                gram_terms(segment.text, n, &mut add);
+            }
+            None => words.push(segment),
+        }
+    }
+    word_term(&words, &mut add);
+    terms
+}
+
+/// The term of words that stand side by side.
+fn word_term(words: &[Segment<'_>], add: &mut impl FnMut(String, String)) {
+    let parts: Vec<&str> = words.iter().map(|segment| segment.text).collect();
+    let shown = parts.iter().map(|part| folded(part)).collect::<Vec<_>>().join(" ");
+    match words {
+        [] => {}
+        [Segment { sign: Some(sign), .. }] => add(quoted(&[sign.attach(&shown)]), shown),
+        [one] => {
+            let mut forms = spellings(&parts);
+            let humps: Vec<&str> = humps(one.text).collect();
+            if !humps.is_empty() {
+                forms.extend(spellings(&humps));
+            }
+            add(any_of(forms), shown);
+        }
+        _ => add(any_of(spellings(&parts)), shown),
+    }
+}
+
+/// An expression that finds every text in which `surface` stands, however its words are joined (`Signing Service`,
+/// `signing-service`, `SigningService`), and whatever the language; `None` when it has no word.
+pub fn phrase_of(surface: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for segment in segments(surface) {
+        let before = parts.len();
+        parts.extend(humps(segment.text));
+        if parts.len() == before {
+            parts.push(segment.text);
+        }
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    let mut forms = spellings(&parts);
+    let joined: String = parts.concat();
+    forms.extend(spellings(&[joined.as_str()]));
+    forms.sort();
+    forms.dedup();
+    Some(any_of(forms))
+}
+
+/// An expression that finds every text in which these words stand side by side, as they are typed; `None` when there is
+/// no word.
+pub fn quoted_phrase(words: &str) -> Option<String> {
+    let parts: Vec<&str> = segments(words).map(|segment| segment.text).collect();
+    (!parts.is_empty()).then(|| any_of(spellings(&parts)))
+}
+
+/// Endings of English words: what may stand behind the beginning of one of which the index has only the stem.
+pub const ENDINGS: [&str; 16] = [
+    "", "e", "s", "es", "d", "ed", "n", "on", "ion", "ing", "ng", "ly", "al", "er", "ment", "ation",
+];
+
+/// Endings that a stemmer takes away, longest words of one kind: the beginning of a word may stop anywhere in one.
+const SUFFIXES: [&str; 33] = [
+    "ations", "ational", "izations", "izing", "izer", "ements", "ments", "ability", "ibility",
+    "iveness", "fulness", "ousness", "ities", "ances", "ences", "ings", "ies", "ied", "ers", "ors",
+    "able", "ible", "ally", "ously", "ively", "isms", "ists", "ical", "ative", "ators", "ated",
+    "ates", "ions",
+];
+
+/// Whole words that may begin so, as a stemmer sees them: with the rest of the suffix in which the beginning stops.
+fn completed(start: &str) -> BTreeSet<String> {
+    let mut whole: BTreeSet<String> =
+        ENDINGS.iter().map(|ending| format!("{start}{ending}")).collect();
+    for suffix in SUFFIXES {
+        for (at, _) in suffix.char_indices().skip(1) {
+            let (begun, rest) = suffix.split_at(at);
+            if start.ends_with(begun) {
+                whole.insert(format!("{start}{rest}"));
+            }
+        }
+    }
+    whole
+}
+
+/// Expressions that find every text with a word that begins so, any of which may match.
+pub fn beginnings(start: &str) -> Vec<String> {
+    let start = folded(start);
+    let mut found = vec![format!("{}*", quoted(std::slice::from_ref(&start)))];
+    let stemmer = Stemmer::default();
+    // The stem of `rotation` is shorter than `rotatio`.
+    for whole in completed(&start) {
+        let stem = stemmer.stem(&whole).filter(|stem| stem.len() < start.len());
+        let stem = stem.filter(|stem| start.starts_with(stem.as_str())).map(|stem| quoted(&[stem]));
+        if let Some(stem) = stem.filter(|stem| !found.contains(stem)) {
+            found.push(stem);
+        }
+    }
+    found
+}
+
+/// A sequence of words as a phrase: as English text holds it, and as any other does.
+fn spellings(parts: &[&str]) -> Vec<String> {
+    let stemmer = Stemmer::default();
+    let (mut stems, mut plain) = (Vec::new(), Vec::new());
+    for part in parts {
+        if let Some(n) = gram_length(part) {
+            let mut all = Vec::new();
+            grams(part, n, |gram| all.push(gram.to_string()));
+            // The last, shorter ones stand at the end of a run only.
+            all.truncate(all.len().saturating_sub(n - 1).max(1));
+            stems.extend(all.iter().cloned());
+            plain.extend(all);
+            continue;
+        }
+        let word = folded(part);
+        let stem = stemmer.stem(&word).filter(|_| !is_acronym(part));
+        stems.push(stem.unwrap_or_else(|| word.clone()));
+        plain.push(word);
+    }
+    let mut forms = vec![quoted(&stems)];
+    // An acronym is not stemmed where it is written in capitals, and is where it is not.
+    let all_stems: Vec<String> =
+        plain.iter().map(|word| stemmer.stem(word).unwrap_or_else(|| word.clone())).collect();
+    for other in [quoted(&plain), quoted(&all_stems)] {
+        if !forms.contains(&other) {
+            forms.push(other);
+        }
+    }
+    forms
+}
+
+/// The grams of a run; one that is shorter than a gram is the beginning of some.
+fn gram_terms(run: &str, n: usize, add: &mut impl FnMut(String, String)) {
+    let n_signs = folded(run).chars().count();
+    if n_signs < n {
+        let run = folded(run);
+        add(format!("{}*", quoted(std::slice::from_ref(&run))), run);
+        return;
+    }
+    let mut left = n_signs + 1 - n;
+    grams(run, n, |gram| {
+        if left > 0 {
+            left -= 1;
+            add(quoted(&[gram.to_string()]), gram.to_string());
+        }
+    });
+}
+
+fn quoted(words: &[String]) -> String {
+    format!("\"{}\"", words.join(" "))
+}
+
+fn any_of(forms: Vec<String>) -> String {
+    match forms.as_slice() {
+        [one] => one.clone(),
+        several => format!("({})", several.join(" OR ")),
+    }
+}

@@ -1,0 +1,289 @@
+//! Parser: tags, and heads with labels by a transition system (arc-eager with sentence breaks).
+//!
+//! In: tokens. Out: a [`Parse`]. The tokens pass from a buffer over a stack; each move looks at eight tokens (next two,
+//! top three, and children of theirs), whose parts of the hidden layer are computed for a tile of tokens at once.
+//! Invariants: each token has one head, its sentence's root has itself; time is linear in the tokens; beyond what is
+//! returned, memory is bounded by [`MAX_PARSED_TOKENS`].
+//! Not here: the vectors (`encoder.rs`), the stack and buffer (`state.rs`), sentences from heads (`tree.rs`).
+
+mod state;
+mod tree;
+
+use std::ops::Range;
+
+use self::state::{Action, State};
+use super::Token;
+use super::data::{LoadError, Shipped, pieces_first};
+use super::encoder::{Encoder, EncoderBench, TILE_TOKENS, WIDTH};
+use super::matrix::{Matrix, add, dot, greatest_of_two};
+
+/// Most tokens parsed as one document: some 250 kB of prose, whose projected rows take 13 MB. What is longer is parsed
+/// in pieces.
+pub const MAX_PARSED_TOKENS: usize = 50_000;
+
+const HIDDEN: usize = 64;
+const PIECES: usize = 2;
+const PART: usize = HIDDEN * PIECES;
+
+/// Tokens that a move looks at.
+const N_SLOTS: usize = 8;
+
+type Part = [f32; PART];
+type Parts = [Part; N_SLOTS];
+
+/// White space gets this label and tag, whatever the models say: the shipped pipeline's attribute rules.
+const SPACE_LABEL: &str = "dep";
+const SPACE_TAG: &str = "_SP";
+
+/// What the parser says of tokens; each list has an item a token.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Parse {
+    /// Part-of-speech tags of the Penn treebank: `NNP`, `VBZ`…
+    pub tags: Vec<&'static str>,
+    /// The token that each depends on; itself for the root of a sentence.
+    pub heads: Vec<u32>,
+    /// How it depends: `nsubj`, `dobj`…; `ROOT` for a root.
+    pub labels: Vec<&'static str>,
+    /// Whether a sentence starts here.
+    pub starts: Vec<bool>,
+}
+
+#[derive(Debug)]
+pub(super) struct ParserModel {
+    tags: Vec<&'static str>,
+    tagger: Matrix,
+    project: Matrix,
+    /// Outputs: slots, pieces, units; its bias is zero.
+    lower: Matrix,
+    /// The hidden layer's own bias.
+    bias: Part,
+    /// What a slot counts for where there is no token.
+    missing: Vec<Part>,
+    /// One row a move.
+    upper: Vec<[f32; HIDDEN]>,
+    upper_bias: Vec<f32>,
+    moves: Vec<(Action, &'static str)>,
+}
+
+impl ParserModel {
+    pub(super) fn new(shipped: &Shipped) -> Result<Self, LoadError> {
+        let moves = &shipped.config.parser_moves;
+        let moves: Vec<(Action, &str)> =
+            moves.iter().map(|(action, label)| (Action::from_code(*action), *label)).collect();
+        let stored = shipped.numbers("parser.lower.W", N_SLOTS * PART * HIDDEN)?;
+        let in_order = |part: &[f32]| pieces_first(part, PIECES, HIDDEN);
+        let missing = shipped.numbers("parser.lower.pad", N_SLOTS * PART)?;
+        let part_of = |numbers: &[f32]| {
+            pieces_first(numbers, PIECES, 1).first_chunk().copied().unwrap_or([0.0; PART])
+        };
+        Ok(ParserModel {
+            tags: shipped.config.tags.clone(),
+            tagger: shipped.matrix("tagger", (shipped.config.tags.len(), WIDTH))?,
+            project: shipped.matrix("parser.proj", (HIDDEN, WIDTH))?,
+            lower: Matrix::from_rows(
+                HIDDEN,
+                &stored.chunks_exact(PART * HIDDEN).flat_map(in_order).collect::<Vec<f32>>(),
+                vec![0.0; PART * N_SLOTS],
+            ),
+            bias: part_of(&shipped.numbers("parser.lower.b", PART)?),
+            missing: missing.chunks_exact(PART).map(part_of).collect(),
+            upper: shipped.rows("parser.upper.W", moves.len())?,
+            upper_bias: shipped.numbers("parser.upper.b", moves.len())?,
+            moves,
+        })
+    }
+
+    pub(super) fn parse(&self, tokens: &[Token], with: (&Encoder, &mut EncoderBench)) -> Parse {
+        let mut parse = Parse::default();
+        let (encoder, bench) = with;
+        let mut start = 0;
+        while start < tokens.len() {
+            let end = start + piece_length(tokens.get(start..).unwrap_or_default());
+            let piece = tokens.get(start..end).unwrap_or_default();
+            self.parse_piece(piece, (encoder, bench), &mut parse);
+            start = end;
+        }
+        for ((token, tag), label) in tokens.iter().zip(&mut parse.tags).zip(&mut parse.labels) {
+            if token.lexeme.is_space {
+                (*tag, *label) = (SPACE_TAG, SPACE_LABEL);
+            }
+        }
+        parse
+    }
+
+    /// Parses `tokens` as a document of their own and appends what was found.
+    fn parse_piece(
+        &self,
+        tokens: &[Token],
+        with: (&Encoder, &mut EncoderBench),
+        parse: &mut Parse,
+    ) {
+        let first = parse.heads.len() as u32;
+        let (encoder, bench) = with;
+        let mut feed = Feed::new(self, (tokens, encoder, bench));
+        let mut state = State::new(tokens.len());
+        while !state.is_final() {
+            let slots = state.slots();
+            feed.reach(slots[0].max(slots[1]).unwrap_or(0));
+            let hidden = feed.hidden(&slots);
+            let Some((action, label)) = self.best_move(&state, &hidden) else { break };
+            state.make(action, label);
+        }
+        feed.reach(tokens.len().saturating_sub(1));
+        parse.tags.append(&mut feed.tags);
+        let (heads, labels) = state.into_arcs();
+        let is_space: Vec<bool> = tokens.iter().map(|token| token.lexeme.is_space).collect();
+        let (mut heads, mut labels, mut starts) = tree::finish(heads, labels, &is_space);
+        heads.iter_mut().for_each(|head| *head += first);
+        parse.heads.append(&mut heads);
+        parse.labels.append(&mut labels);
+        parse.starts.append(&mut starts);
+    }
+
+    /// The move of the highest score among those that are allowed; of equal ones the first.
+    fn best_move(&self, state: &State, hidden: &[f32; HIDDEN]) -> Option<(Action, &'static str)> {
+        let allowed = state.allowed();
+        let mut best: Option<(f32, (Action, &'static str))> = None;
+        for (one, (weights, bias)) in self.moves.iter().zip(self.upper.iter().zip(&self.upper_bias))
+        {
+            if !allowed.contains(&Some(one.0)) {
+                continue;
+            }
+            let score = dot(weights, hidden) + bias;
+            if best.is_none_or(|(highest, _)| score > highest) {
+                best = Some((score, *one));
+            }
+        }
+        best.map(|(_, one)| one)
+    }
+}
+
+/// What the parser reads of tokens, computed a tile at a time as the buffer gets there.
+struct Feed<'a> {
+    model: &'a ParserModel,
+    tokens: &'a [Token],
+    encoder: &'a Encoder,
+    bench: &'a mut EncoderBench,
+    n_tiles: usize,
+    tags: Vec<&'static str>,
+    /// Projected rows of all tokens so far.
+    projected: Vec<[f32; HIDDEN]>,
+    /// Parts of the last two tiles; what lies further back is rarely asked for, and computed again.
+    parts: [Vec<f32>; 2],
+}
+
+impl<'a> Feed<'a> {
+    fn new(model: &'a ParserModel, of: (&'a [Token], &'a Encoder, &'a mut EncoderBench)) -> Self {
+        let (tokens, encoder, bench) = of;
+        let (tags, projected) =
+            (Vec::with_capacity(tokens.len()), Vec::with_capacity(tokens.len()));
+        Feed {
+            model,
+            tokens,
+            encoder,
+            bench,
+            n_tiles: 0,
+            tags,
+            projected,
+            parts: Default::default(),
+        }
+    }
+
+    /// Makes sure that token `i` is known.
+    fn reach(&mut self, i: usize) {
+        while self.projected.len() <= i && self.projected.len() < self.tokens.len() {
+            let start = self.n_tiles * TILE_TOKENS;
+            self.load(start..(start + TILE_TOKENS).min(self.tokens.len()));
+        }
+    }
+
+    fn load(&mut self, tile: Range<usize>) {
+        let (mut scores, mut projected) = (Vec::new(), Vec::new());
+        let rows = self.encoder.encode(self.tokens, tile, self.bench);
+        self.model.tagger.apply(rows, &mut scores);
+        self.model.project.apply(rows, &mut projected);
+        for scores in scores.chunks_exact(self.model.tags.len()) {
+            let pairs = scores.iter().zip(&self.model.tags);
+            let best = pairs.reduce(|best, next| if next.0 > best.0 { next } else { best });
+            self.tags.push(best.map_or(SPACE_TAG, |(_, tag)| tag));
+        }
+        if let Some(parts) = self.parts.get_mut(self.n_tiles % 2) {
+            self.model.lower.times(&projected, (projected.len() / HIDDEN, HIDDEN), parts);
+        }
+        self.projected.extend_from_slice(projected.as_chunks::<HIDDEN>().0);
+        self.n_tiles += 1;
+    }
+
+    /// The hidden row of the tokens that a move looks at.
+    fn hidden(&self, slots: &[Option<usize>; N_SLOTS]) -> [f32; HIDDEN] {
+        let mut sum = self.model.bias;
+        for (slot, (token, missing)) in slots.iter().zip(&self.model.missing).enumerate() {
+            match token {
+                None => add(&mut sum, missing),
+                Some(i) => self.add_part(*i, slot, &mut sum),
+            }
+        }
+        greatest_of_two(&sum)
+    }
+
+    fn add_part(&self, i: usize, slot: usize, sum: &mut Part) {
+        let tile = i / TILE_TOKENS;
+        if tile + 2 >= self.n_tiles {
+            let rows =
+                self.parts.get(tile % 2).map_or(&[][..], |parts| parts.as_chunks::<PART>().0);
+            let rows = rows.as_chunks::<N_SLOTS>().0;
+            let parts: Option<&Parts> = rows.get(i % TILE_TOKENS);
+            parts.and_then(|parts| parts.get(slot)).into_iter().for_each(|part| add(sum, part));
+            return;
+        }
+        let Some(projected) = self.projected.get(i) else { return };
+        for (input, weights) in
+            projected.iter().zip(self.model.lower.weights.chunks_exact(PART * N_SLOTS))
+        {
+            let weights = weights.get(slot * PART..(slot + 1) * PART).unwrap_or_default();
+            sum.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += input * weight);
+        }
+    }
+}
+
+/// Tokens of the first piece: all, if they are not too many; else up to a blank line, the end of a sentence, or the
+/// most that fit, whichever the second half offers last and first in this order.
+fn piece_length(tokens: &[Token]) -> usize {
+    let Some(window) = tokens.get(..MAX_PARSED_TOKENS).filter(|window| window.len() < tokens.len())
+    else {
+        return tokens.len();
+    };
+    let half = MAX_PARSED_TOKENS / 2;
+    let last = |is_border: &dyn Fn(&Token) -> bool| {
+        window.iter().rposition(is_border).filter(|at| *at >= half).map(|at| at + 1)
+    };
+    // The text is not at hand; a run of white space of its own is a line's end or more.
+    last(&|token| token.lexeme.is_space && token.end - token.start > 1)
+        .or_else(|| last(&|token| token.lexeme.is_space))
+        .or_else(|| last(&|token| token.has_blank_after && token.lexeme.ends_sentence))
+        .unwrap_or(MAX_PARSED_TOKENS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_PARSED_TOKENS, piece_length};
+    use crate::Pipeline;
+
+    #[test]
+    fn a_long_text_is_cut_where_it_pauses() {
+        let pipeline = Pipeline::shared();
+        let ends = |text: &str| {
+            let tokens = pipeline.tokens(text);
+            let n = piece_length(&tokens);
+            (n, tokens[n - 1].surface(text).to_owned(), n < tokens.len())
+        };
+        let most = MAX_PARSED_TOKENS;
+        assert_eq!(ends(&"word ".repeat(most)), (most, "word".to_owned(), false));
+        assert_eq!(ends(&"word ".repeat(most + 1)), (most, "word".to_owned(), true));
+        let early = format!("{}\n\n{}", "Yes. ".repeat(most / 8), "word ".repeat(most));
+        assert_eq!(ends(&early), (most, "word".to_owned(), true));
+        assert_eq!(ends(&"One two. ".repeat(most)).1, ".");
+        let lines = "One two.\nThree four.\n\nFive six. Seven.\n".repeat(most / 8);
+        assert_eq!(ends(&lines).1, "\n\n");
+    }
+}

@@ -1,0 +1,478 @@
+//! What rides on the belt, in order: each type wraps the one before and adds what its stage learned.
+//!
+//! ```text
+//! SourceDoc ► NormalDoc ► ChunkedDoc ► MentionedDoc ► LinkedDoc ► RelatedDoc ► EmbeddedDoc
+//! ```
+//! Deletions and faults ride beside documents as [`Item`](crate::Item)s, so the writer sees one stream.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+mod alias;
+mod link;
+mod mention;
+mod parsed;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
+pub use alias::{AliasSource, AliasUse};
+pub use link::{Link, LinkKind};
+pub use mention::{Anaphor, GivenName, Mention, PlaceFeatures, RecognizerKind};
+pub use parsed::Parsed;
+
+use super::print::Print;
+use crate::terms::{Confidence, ContentHash, Norm, NormKey, Raw, RelPath, Span, SpanMap};
+
+/// How closely a document is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Pass {
+    /// What costs microseconds a sentence: stated names, gazetteer, patterns, templates. Searchable at once.
+    #[default]
+    Swift,
+    /// And what costs milliseconds: statistical names, dependencies. A document that was read so once is always
+    /// read so again, so that none of its facts comes and goes.
+    Deep,
+}
+
+/// A file as read from disk.
+#[derive(Debug, Clone)]
+pub struct SourceDoc {
+    /// Where it lies in the project.
+    pub path: RelPath,
+    /// All of its bytes, at most the size limit.
+    pub bytes: Arc<[u8]>,
+    /// Hash of the bytes.
+    pub hash: ContentHash,
+    /// Modification time, milliseconds since 1970.
+    pub mtime_ms: i64,
+    /// How closely to read it.
+    pub pass: Pass,
+}
+
+/// What is known of a document beside its text.
+#[derive(Debug, Clone)]
+pub struct DocHead {
+    /// Where it lies in the project.
+    pub path: RelPath,
+    /// Hash of the file's bytes.
+    pub hash: ContentHash,
+    /// Size of the file in bytes.
+    pub n_bytes: u64,
+    /// Modification time, milliseconds since 1970.
+    pub mtime_ms: i64,
+    /// How closely it is read.
+    pub pass: Pass,
+}
+
+/// The outcome of normalization: text, structure, and the way back to the file. Secrets are already removed.
+#[derive(Debug, Clone)]
+pub struct NormalDoc {
+    /// Path, hash and times.
+    pub head: DocHead,
+    /// The name a reader would call the document by: frontmatter title, else (for HTML) the page's title, else
+    /// the first heading of level 1 for `.txt` and HTML, else the file name without extension.
+    pub title: String,
+    /// What the document says about itself.
+    pub meta: DocMeta,
+    /// ISO 639-1 code of the main language; empty when there is too little text to tell.
+    pub language: String,
+    /// Blocks that are written in another language, with its ISO 639-1 code, in order of place.
+    pub other_languages: Vec<(Span<Norm>, &'static str)>,
+    /// The normalized text: blocks separated by `\n\n`, list items and table rows of one block by `\n`, no
+    /// markup, no frontmatter, no boilerplate.
+    pub text: String,
+    /// From `text` back to the bytes of the file; of a format whose bytes are not text (PDF, DOCX), to the text
+    /// that was extracted, before redaction.
+    pub map: SpanMap,
+    /// Byte offset in the file at which each line starts; the first is 0. Empty where a format has no lines.
+    pub line_starts: Vec<u32>,
+    /// Where each page begins in `text`, first page first; empty where the format has no pages.
+    pub pages: Vec<u32>,
+    /// The outline, in order of place. Blocks do not overlap; together they cover `text` but for separators.
+    pub blocks: Vec<Block>,
+    /// Inline marks inside blocks, in order of place.
+    pub inlines: Vec<Inline>,
+    /// Links as written, in order of place.
+    pub links: Vec<Link>,
+    /// The names that a table of the user's states for it, in order of place; `None` where names are recognized.
+    pub given: Option<Vec<GivenName>>,
+    /// What its author stated, of a note.
+    pub note: Option<Box<StatedNote>>,
+    /// Secrets and personal data that were found.
+    pub findings: Findings,
+    /// Trouble that did not stop the document (frontmatter that is not YAML, bytes that are not text).
+    pub warnings: Vec<String>,
+}
+
+/// What a note states, as its author wrote it. Places are bytes and lines of the file; secrets are removed. Blocks,
+/// items and what is verbatim are left out.
+#[derive(Debug, Clone)]
+pub struct StatedNote {
+    /// What was read.
+    pub note: notes::parse::Note,
+    /// The line on which each link stands, or a part of it.
+    pub said: Vec<String>,
+    /// The entity that it holds. Its places are not those of the file.
+    pub node: notes::memory::Node,
+}
+
+/// What was found that is nobody's business: kind and number of each, never the value.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Removed: every secret, and the personal data that the settings remove.
+    pub redacted: BTreeMap<&'static str, u32>,
+    /// Personal data that the settings only count.
+    pub flagged: BTreeMap<&'static str, u32>,
+}
+
+impl Findings {
+    /// True when nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.redacted.is_empty() && self.flagged.is_empty()
+    }
+
+    /// Adds what was found elsewhere in the document.
+    pub fn add(&mut self, other: &Findings) {
+        for (into, from) in
+            [(&mut self.redacted, &other.redacted), (&mut self.flagged, &other.flagged)]
+        {
+            for (kind, n) in from {
+                *into.entry(*kind).or_insert(0) += n;
+            }
+        }
+    }
+}
+
+impl NormalDoc {
+    /// The language of the text at a place; empty when nothing tells.
+    pub fn language_at(&self, offset: usize) -> &str {
+        let at = self.other_languages.partition_point(|(span, _)| span.end() <= offset);
+        let other = self.other_languages.get(at).filter(|(span, _)| span.start() <= offset);
+        other.map_or(self.language.as_str(), |(_, code)| code)
+    }
+
+    /// True where the text is English, or nothing says that it is not: what reads English only may read it.
+    pub fn is_english_at(&self, offset: usize) -> bool {
+        may_be_english(self.language_at(offset))
+    }
+}
+
+/// True for English, and for text too short to tell.
+pub fn may_be_english(language: &str) -> bool {
+    matches!(language, "" | "en")
+}
+
+/// Metadata a document states about itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DocMeta {
+    /// True when the title was stated (frontmatter, `<title>`), false when it came from the file name.
+    pub has_stated_title: bool,
+    /// Other names of the document's entity: frontmatter `aliases`, and the first heading where it differs.
+    pub aliases: Vec<String>,
+    /// Frontmatter `tags` and `#tag`s outside code, without `#`, in order, no repeats.
+    pub tags: Vec<String>,
+    /// Frontmatter `type`, as written.
+    pub doc_type: Option<String>,
+    /// Who wrote it, as the document says: frontmatter `author`, a document property, `<meta name=author>`.
+    pub author: Option<String>,
+    /// Its language as the document states it, a BCP 47 tag such as `en-GB`; what was detected is
+    /// [`NormalDoc::language`].
+    pub language: Option<String>,
+    /// Frontmatter `date` (or `created`), as written.
+    pub date: Option<String>,
+    /// Frontmatter `source_url`, or `<link rel=canonical>`.
+    pub source_url: Option<String>,
+    /// Frontmatter `security`.
+    pub security: Option<String>,
+    /// Everything else in the frontmatter, as JSON values.
+    pub extra: BTreeMap<String, serde_json::Value>,
+}
+
+/// The key of front matter under which an entry has its long title.
+pub const LONG_TITLE: &str = "long_title";
+
+impl DocMeta {
+    /// What the document is found by beside its title, as if it were one: its other names, and the long title of an
+    /// entry, which is no name.
+    pub fn searched_titles(&self) -> Vec<String> {
+        let long = self.extra.get(LONG_TITLE).and_then(|it| it.as_str()).map(String::from);
+        self.aliases.iter().cloned().chain(long).collect()
+    }
+}
+
+/// One piece of the outline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    /// What it is.
+    pub kind: BlockKind,
+    /// Its place in the normalized text, separators left out.
+    pub span: Span<Norm>,
+    /// Index in `blocks` of the heading it stands under (for a heading: of the heading above it).
+    pub section: Option<u32>,
+}
+
+/// The kinds of block.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BlockKind {
+    /// Level 1 to 6.
+    Heading(u8),
+    /// Running text.
+    Paragraph,
+    /// One item of a list, without the items nested in it.
+    ListItem {
+        /// Which list of the document, counted from 0: siblings share it.
+        list: u32,
+        /// Nesting depth from 0.
+        depth: u8,
+        /// The item's number in an ordered list.
+        ordinal: Option<u32>,
+    },
+    /// One row of a table, cells separated by ` | `.
+    TableRow {
+        /// Which table of the document, counted from 0.
+        table: u32,
+        /// True for the header row.
+        is_header: bool,
+    },
+    /// A fenced or indented code block, or `<pre>`; lines kept.
+    Code {
+        /// The info string's first word, lowercase; empty when none.
+        language: String,
+    },
+    /// A quotation or callout.
+    Quote,
+}
+
+/// An inline mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inline {
+    /// What it is.
+    pub kind: InlineKind,
+    /// The marked text.
+    pub span: Span<Norm>,
+}
+
+/// The kinds of inline mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InlineKind {
+    /// Strong emphasis.
+    Bold,
+    /// A code span.
+    Code,
+}
+
+/// A document cut for retrieval.
+#[derive(Debug, Clone)]
+pub struct ChunkedDoc {
+    /// What came before.
+    pub doc: NormalDoc,
+    /// In order of place; they may overlap by whole sentences.
+    pub chunks: Vec<Chunk>,
+}
+
+/// A kind of text, by its structure; each has chunk sizes of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// Running text.
+    General,
+    /// A question with its answer, a term with its meaning.
+    Definition,
+    /// Steps to be done in order.
+    Procedure,
+    /// Tables, and what is said of one identifier.
+    Reference,
+    /// Mostly code.
+    Code,
+}
+
+impl Profile {
+    /// The name in the settings and in the index.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Profile::General => "general",
+            Profile::Definition => "definition",
+            Profile::Procedure => "procedure",
+            Profile::Reference => "reference",
+            Profile::Code => "code",
+        }
+    }
+}
+
+/// A span of a document sized for retrieval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chunk {
+    /// Place in the normalized text.
+    pub span: Span<Norm>,
+    /// The headings it stands under, outermost first, as text (the prelude shows the last two).
+    pub headings: Vec<String>,
+    /// Length in tokens of the built-in WordPiece tokenizer.
+    pub n_tokens: u32,
+    /// What kind of text it is, which gave its sizes.
+    pub profile: Profile,
+    /// The language of most of it, as in [`NormalDoc::language`].
+    pub language: String,
+    /// Embedding windows inside the chunk, in order; at least one.
+    pub windows: Vec<Span<Norm>>,
+    /// Hash of title, headings, language and text: equal hash means equal rows and vectors.
+    pub hash: ContentHash,
+}
+
+/// A document with the names found in it.
+#[derive(Debug, Clone)]
+pub struct MentionedDoc {
+    /// What came before.
+    pub doc: NormalDoc,
+    /// From the chunk stage.
+    pub chunks: Vec<Chunk>,
+    /// Sentences of paragraphs, list items, quotes and headings, in order.
+    pub sentences: Vec<Span<Norm>>,
+    /// Names the document states for its own entity.
+    pub stated: Vec<StatedName>,
+    /// In order of place, never overlapping.
+    pub mentions: Vec<Mention>,
+    /// In order of place.
+    pub anaphors: Vec<Anaphor>,
+    /// Candidate gazetteer terms of this document alone, at most one entry a norm, ordered by norm.
+    pub terms: Vec<MinedTerm>,
+    /// Which gazetteer was used, so that the writer can tell whether it has changed since.
+    pub gazetteer_version: u64,
+}
+
+/// A name that a document states for the entity it is the home of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatedName {
+    /// As written.
+    pub surface: String,
+    /// Where it was stated.
+    pub source: StatedSource,
+}
+
+/// Where a document states a name of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StatedSource {
+    /// Frontmatter title, page title, or the file name where there is none.
+    Title,
+    /// Frontmatter `aliases`.
+    Alias,
+    /// The file name without extension, where a title differs from it.
+    FileName,
+    /// The first heading.
+    Heading,
+}
+
+impl StatedSource {
+    /// Reads the number a source is stored as: its place in the declaration, strongest first.
+    pub fn from_code(code: i64) -> StatedSource {
+        match code {
+            0 => StatedSource::Title,
+            1 => StatedSource::Alias,
+            2 => StatedSource::FileName,
+            _ => StatedSource::Heading,
+        }
+    }
+}
+
+/// A term that may enter the gazetteer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MinedTerm {
+    /// Its norm.
+    pub norm: NormKey,
+    /// The most frequent surface in this document; ties go to the smaller.
+    pub surface: String,
+    /// Weight of its places here, the largest: defined here 4, heading and title 3, bold and code 2, plain run 1.
+    pub weight: u8,
+}
+
+/// A document whose mentions carry what Resolve needs, still of the document alone.
+#[derive(Debug, Clone)]
+pub struct LinkedDoc {
+    /// What came before.
+    pub doc: MentionedDoc,
+    /// One entry for each distinct norm that the document mentions or states, ordered by norm.
+    pub names: Vec<NameUse>,
+    /// For each mention, the index of its name in `names`.
+    pub mention_names: Vec<u32>,
+    /// For each stated name, the index of its name in `names`.
+    pub stated_names: Vec<u32>,
+    /// Other ways of writing a name that the document shows, ordered, each once.
+    pub aliases: Vec<AliasUse>,
+}
+
+/// How one document uses one name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NameUse {
+    /// The norm.
+    pub norm: NormKey,
+    /// True when an inexact candidate may be considered: not for versions, dates, identifiers, steps.
+    pub is_fuzzy: bool,
+}
+
+/// A document with the relations it states.
+#[derive(Debug, Clone)]
+pub struct RelatedDoc {
+    /// What came before.
+    pub doc: LinkedDoc,
+    /// In order of place.
+    pub evidence: Vec<Evidence>,
+}
+
+/// One statement of a relation, at one place of one document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// Who.
+    pub subject: Party,
+    /// The relation's name (S4 §8's vocabulary).
+    pub predicate: &'static str,
+    /// Whom.
+    pub object: Party,
+    /// The words that state it: a sentence, a list item, a link.
+    pub span: Span<Norm>,
+    /// Which pattern found it, such as `sentence:depends on` or `section:dependencies`.
+    pub pattern: &'static str,
+    /// Pattern weight × proximity; the link's score joins when the relation is read.
+    pub confidence: Confidence,
+}
+
+/// One end of a relation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Party {
+    /// The entity this document is the home of.
+    Document,
+    /// Index into the document's mentions.
+    Mention(u32),
+}
+
+/// A document ready to be written.
+#[derive(Debug, Clone)]
+pub struct EmbeddedDoc {
+    /// What came before.
+    pub doc: RelatedDoc,
+    /// For each chunk, one vector for each of its windows.
+    pub vectors: Vec<Vec<UnitVector>>,
+    /// What its paragraphs and chunks are compared by.
+    pub prints: Vec<Print>,
+    /// The facts of a note, in the order of lines.
+    pub facts: Vec<EmbeddedFact>,
+    /// It lies in the folder of memory.
+    pub in_memory: bool,
+}
+
+/// A fact of a note (`notes::memory`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmbeddedFact {
+    /// Its number, where it has one.
+    pub ordinal: Option<u64>,
+    /// What it says.
+    pub content: String,
+    /// First and last line of the file on which its own text stands.
+    pub lines: (usize, usize),
+    /// Of length 0 in a language that the model has not learned.
+    pub vector: UnitVector,
+}
+
+/// A vector of length 1, quantized to int8: component × `embedder::UNIT`, rounded, cut off where int8 ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitVector(pub Box<[i8]>);
+
+/// A mention's place in the file, for those who read it from outside.
+pub type RawSpan = Span<Raw>;

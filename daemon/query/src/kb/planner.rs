@@ -1,0 +1,480 @@
+//! Planner: which strategy answers a question, by rules.
+//!
+//! In: a question and the nodes that there are. Out: [`Planned`]: strategy, nodes, and the reason in words.
+//! Nodes are found in a question by id (`tag:python`, `kb-00042`), and by name, longest first, where the name is not a
+//! word of every question. What a question asks for is told by its words (`why did we`, `connected`, `history`).
+//! Invariants: the same question and nodes give the same plan; a strategy that needs a node is taken only where one is
+//! named; else the plan is `auto`.
+//! Not here: a model that plans (the seam is this function's result).
+
+use std::collections::HashSet;
+
+use notes::entry::id_text;
+use notes::resolve::fold;
+use proto::tool::kb::{EntryType, Strategy};
+
+use super::graph::{Graph, KINDS, node_id};
+use super::shelf::{EntryRow, Shelf};
+use crate::is_stop_word;
+
+/// Longest name of a node that is looked for, words.
+const MAX_WORDS: usize = 6;
+
+/// What is done about a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// Why.
+    pub reason: String,
+    /// The first node that is named.
+    pub scope: Option<String>,
+    /// The second.
+    pub target: Option<String>,
+}
+
+/// Words that ask how two things connect.
+const CONNECTION: [&str; 10] = [
+    "connect",
+    "connected",
+    "connection",
+    "connects",
+    "between",
+    "relationship",
+    "link",
+    "relate",
+    "related",
+    "in common",
+];
+
+/// Words that ask for two things beside one another.
+const COMPARISON: [&str; 5] = ["compare", "comparison", "difference", "differ", "versus"];
+
+/// Words that ask for all of something and say nothing of what.
+const LISTING: [&str; 27] = [
+    "list",
+    "show",
+    "tell",
+    "give",
+    "get",
+    "find",
+    "all",
+    "every",
+    "each",
+    "any",
+    "known",
+    "know",
+    "learned",
+    "have",
+    "entries",
+    "things",
+    "everything",
+    "made",
+    "so",
+    "far",
+    "currently",
+    "related",
+    "many",
+    "number",
+    "count",
+    "total",
+    "exist",
+];
+
+/// Words that ask for the story of a decision.
+const DECISION: [&str; 14] = [
+    "why did",
+    "why do we",
+    "why was",
+    "why were",
+    "why we",
+    "decide",
+    "decided",
+    "decision",
+    "decisions",
+    "chose",
+    "chosen",
+    "rationale",
+    "instead of",
+    "supersede",
+];
+
+/// Words that ask when.
+const TIMELINE: [&str; 9] = [
+    "timeline",
+    "chronolog",
+    "history of",
+    "over time",
+    "when did",
+    "evolution of",
+    "what happened",
+    "recently",
+    "changelog",
+];
+
+/// Words that ask for what is around.
+const RELATED: [&str; 9] = [
+    "related to",
+    "relates to",
+    "relate to",
+    "what else",
+    "associated with",
+    "similar to",
+    "linked to",
+    "who uses",
+    "everything about",
+];
+
+/// Plans.
+pub fn plan(question: &str, shelf: &Shelf) -> Planned {
+    let folded = format!(" {} ", words_of(question).join(" "));
+    let (nodes, said) = named(question, shelf);
+    let says = |cues: &[&'static str]| -> Option<&'static str> {
+        cues.iter().copied().find(|cue| {
+            // The beginning of a word is enough where the cue is one.
+            folded.contains(&format!(" {cue}"))
+        })
+    };
+    let planned = |strategy: Strategy, why: String, n: usize| Planned {
+        strategy,
+        reason: why,
+        scope: nodes.first().filter(|_| n > 0).cloned(),
+        target: nodes.get(1).filter(|_| n > 1).cloned(),
+    };
+    if let (Some(cue), [one, other, ..]) = (says(&CONNECTION), nodes.as_slice()) {
+        let why = format!("`{cue}` with two known names, {one} and {other}");
+        return planned(Strategy::Connection, why, 2);
+    }
+    let rest = rest_of(&said, !nodes.is_empty());
+    if let (Some(entry_type), []) = (type_of(&rest), nodes.as_slice()) {
+        let name = entry_type.as_str();
+        return Planned {
+            strategy: Strategy::Timeline,
+            reason: format!("it asks for the entries of the type {name}"),
+            scope: Some(name.to_string()),
+            target: None,
+        };
+    }
+    if let (Some(cue), [_, _, ..]) = (says(&COMPARISON), nodes.as_slice()) {
+        let why = format!("`{cue}` with known names: the entries among them come first");
+        return planned(Strategy::Auto, why, 1);
+    }
+    if let Some(cue) = says(&DECISION) {
+        return planned(
+            Strategy::DecisionTrace,
+            format!("`{cue}` asks how a decision came about"),
+            1,
+        );
+    }
+    if let (Some(cue), Some(node)) = (says(&TIMELINE), nodes.first()) {
+        return planned(Strategy::Timeline, format!("`{cue}` with the known name {node}"), 1);
+    }
+    if let (Some(cue), Some(node)) = (says(&RELATED), nodes.first()) {
+        return planned(Strategy::Related, format!("`{cue}` with the known name {node}"), 1);
+    }
+    if let [node] = nodes.as_slice()
+        && question.split_whitespace().count() == 1
+        && node_id(question).is_some()
+    {
+        return planned(Strategy::Related, format!("the question is the node {node}"), 1);
+    }
+    if let ([node], true) = (nodes.as_slice(), rest.is_empty()) {
+        return around(node.clone(), |node| format!("it asks for {node} and nothing else"));
+    }
+    let why = match nodes.is_empty() {
+        true => "no words that ask for another strategy, no known name".to_string(),
+        false => format!("no words that ask for another strategy; it names {}", nodes.join(", ")),
+    };
+    planned(Strategy::Auto, why, 1)
+}
+
+/// What belongs to a node: of a project by day, else what is near.
+pub fn around(node: String, why: impl Fn(&str) -> String) -> Planned {
+    let strategy = match node.starts_with("project:") {
+        true => Strategy::Timeline,
+        false => Strategy::Related,
+    };
+    Planned { strategy, reason: why(&node), scope: Some(node), target: None }
+}
+
+/// The entries that a question names: by id, and where it compares by title, too.
+pub fn named_entries<'s>(question: &str, shelf: &'s Shelf) -> Vec<&'s EntryRow> {
+    let folded = words_of(question);
+    let compares = folded.iter().any(|word| COMPARISON.iter().any(|cue| word.starts_with(cue)));
+    let has_id = |row: &EntryRow| {
+        let ids = question.split_whitespace().filter_map(|word| node_id(bare_id(word)));
+        ids.filter(|id| !id.contains(':')).any(|id| id == id_text(row.number))
+    };
+    let nodes = named(question, shelf).0;
+    let rows = nodes.iter().filter_map(|node| shelf.of_node(node));
+    rows.filter(|row| compares || has_id(row)).collect()
+}
+
+/// The words of a question that say what is meant beside a node that it names: none of its name, none that ask.
+pub fn words_beside(question: &str, node: &str, shelf: &Shelf) -> Vec<String> {
+    let (nodes, said) = named(question, shelf);
+    let others = nodes.into_iter().filter(|it| it != node);
+    others.chain(rest_of(&said, true).into_iter().map(String::from)).collect()
+}
+
+/// The type of entries that a question asks for, where it says no more beside the nodes that it names.
+pub fn type_asked(question: &str, shelf: &Shelf) -> Option<EntryType> {
+    let (nodes, said) = named(question, shelf);
+    type_of(&rest_of(&said, !nodes.is_empty()))
+}
+
+/// Whether a question asks how many there are.
+pub fn asks_how_many(question: &str) -> bool {
+    let words = words_of(question).join(" ");
+    ["how many", "number of", "count"]
+        .iter()
+        .any(|cue| format!(" {words}").contains(&format!(" {cue}")))
+}
+
+/// The words of a question that are no names and ask for something.
+fn rest_of(said: &[String], has_names: bool) -> Vec<&str> {
+    let is_kind = |word: &str| KINDS.contains(&word);
+    let is_listing = |word: &str| LISTING.contains(&word) || word.chars().count() < 2;
+    let words = said.iter().flat_map(|it| it.split(' ')).filter(|it| !it.is_empty());
+    let says_nothing =
+        |word: &str| is_stop_word(word) || is_listing(word) || has_names && is_kind(word);
+    words.filter(|word| !says_nothing(word)).collect()
+}
+
+/// The type of entries that all of these words name.
+fn type_of(words: &[&str]) -> Option<EntryType> {
+    let named = |word: &&str| {
+        EntryType::ALL.into_iter().find(|it| {
+            it.as_str().split('_').any(|part| part == *word || Some(part) == word.strip_suffix('s'))
+        })
+    };
+    let mut types = words.iter().map(named);
+    let first = types.next().flatten()?;
+    types.all(|it| it == Some(first)).then_some(first)
+}
+
+/// The node that a person means: by id, else by name, the one with most relations.
+pub fn resolve(text: &str, shelf: &Shelf) -> Option<String> {
+    let graph = &shelf.graph;
+    if let Some(id) = node_id(text) {
+        // Cases of paths differ, names of nodes do not.
+        return graph.has(&id).then_some(id).or_else(|| bare_node(text, graph));
+    }
+    let key = words_of(text).join(" ");
+    named_so(&key, shelf).or_else(|| entry_titled(&key, shelf))
+}
+
+fn bare_node(text: &str, graph: &Graph) -> Option<String> {
+    let folded = fold(text.trim());
+    graph.nodes().find(|node| fold(node) == folded).map(str::to_string)
+}
+
+fn entry_titled(key: &str, shelf: &Shelf) -> Option<String> {
+    let is_it = |title: &str| words_of(title).join(" ") == key;
+    let mut found = shelf.entries().filter(|row| row.entry.is_active && is_it(&row.title));
+    found.next().map(|row| id_text(row.number))
+}
+
+/// The node with that name, whatever its kind; of several the one with most relations.
+fn named_so(key: &str, shelf: &Shelf) -> Option<String> {
+    let graph = &shelf.graph;
+    let is_it = |node: &&str| {
+        let name = node.split_once(':').map(|it| it.1);
+        name.is_some_and(|name| words_of(name).join(" ") == key)
+    };
+    let found = graph.nodes().filter(is_it);
+    // Of several with as many the first by id.
+    found.max_by(|a, b| graph.degree(a).cmp(&graph.degree(b)).then(b.cmp(a))).map(str::to_string)
+}
+
+/// A word without the signs around it.
+fn bare_id(word: &str) -> &str {
+    let id = word.trim_matches(|c: char| {
+        matches!(c, '`' | '"' | '\'' | ',' | '?' | '!' | '.' | '[' | ']' | '(' | ')')
+    });
+    id.trim_end_matches("'s")
+}
+
+/// The nodes that a question names, in its order, and its other words.
+fn named(question: &str, shelf: &Shelf) -> (Vec<String>, Vec<String>) {
+    let mut found: Vec<(usize, String)> = Vec::new();
+    let mut rest: Vec<&str> = question.split_whitespace().collect();
+    // Ids first: they are no words.
+    for (at, word) in rest.iter_mut().enumerate() {
+        let id = bare_id(word);
+        if let Some(node) = node_id(id).filter(|_| id.contains([':', '-'])) {
+            let node =
+                if shelf.graph.has(&node) { Some(node) } else { bare_node(id, &shelf.graph) };
+            found.extend(node.map(|node| (at, node)));
+            *word = "";
+        }
+    }
+    let words: Vec<String> = rest
+        .iter()
+        .map(|word| words_of(word).join(" ").trim_end_matches(" s").to_string())
+        .collect();
+    let (mut at, mut others) = (0, Vec::new());
+    while at < words.len() {
+        let longest = (1..=MAX_WORDS.min(words.len() - at)).rev().find_map(|n| {
+            let run = words.get(at..at + n)?;
+            if run.iter().any(String::is_empty) || run.iter().all(|word| is_common(word)) {
+                return None;
+            }
+            let key = run.join(" ");
+            let node = named_so(&key, shelf)
+                .or_else(|| (n > 1).then(|| entry_titled(&key, shelf)).flatten());
+            node.map(|node| (n, node))
+        });
+        match longest {
+            Some((n, node)) => {
+                found.push((at, node));
+                at += n;
+            }
+            None => {
+                others.extend(words.get(at).cloned());
+                at += 1;
+            }
+        }
+    }
+    found.sort();
+    let mut seen = HashSet::new();
+    let nodes = found.into_iter().map(|it| it.1).filter(|node| seen.insert(node.clone())).collect();
+    (nodes, others)
+}
+
+/// A word that says nothing of what is meant, although something may be called so.
+fn is_common(word: &str) -> bool {
+    let is_type = EntryType::ALL.iter().any(|it| it.as_str().starts_with(word));
+    is_stop_word(word) || is_type || word.chars().count() < 2
+}
+
+/// The words of a text, folded, without signs.
+fn words_of(text: &str) -> Vec<String> {
+    let folded = fold(text);
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '+' | '#');
+    folded.split(|c: char| !is_part(c)).filter(|it| !it.is_empty()).map(str::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shelf() -> Shelf {
+        let mut shelf = Shelf::default();
+        let rows = [
+            json!({"title": "WAL mode", "tags": ["sqlite", "async-io"], "project": "kgd"}),
+            json!({"title": "Rust it is", "entry_type": "decision", "tags": ["sqlite"],
+                "hints": {"person": "Ada Lovelace"}}),
+        ];
+        for (n, values) in rows.iter().enumerate() {
+            let entry = notes::entry::of(values.as_object().expect("a map"));
+            shelf.put(n as u64 + 1, entry, vec![]);
+        }
+        shelf
+    }
+
+    #[test]
+    fn a_question_tells_its_strategy_and_its_nodes() {
+        let shelf = shelf();
+        for (question, strategy, scope, target) in [
+            (
+                "How is Ada Lovelace connected to sqlite?",
+                Strategy::Connection,
+                "person:ada-lovelace",
+                "tag:sqlite",
+            ),
+            (
+                "relationship between tag:sqlite and kb-00002",
+                Strategy::Connection,
+                "tag:sqlite",
+                "kb-00002",
+            ),
+            ("How is Ada connected to Nobody?", Strategy::Auto, "", ""),
+            ("Why did we choose Rust?", Strategy::DecisionTrace, "", ""),
+            ("What is the timeline of kgd?", Strategy::Timeline, "project:kgd", ""),
+            ("history of async io", Strategy::Timeline, "tag:async-io", ""),
+            ("what else relates to SQLite", Strategy::Related, "tag:sqlite", ""),
+            ("tag:SQLite", Strategy::Related, "tag:sqlite", ""),
+            ("what else is there", Strategy::Auto, "", ""),
+            ("how do locks work", Strategy::Auto, "", ""),
+            ("how does sqlite lock", Strategy::Auto, "tag:sqlite", ""),
+            ("who is Ada Lovelace?", Strategy::Related, "person:ada-lovelace", ""),
+            ("what do we know about project kgd", Strategy::Timeline, "project:kgd", ""),
+            (
+                "How are kb-00001 and kb-00002 related?",
+                Strategy::Connection,
+                "kb-00001",
+                "kb-00002",
+            ),
+            ("compare kb-00002 and WAL mode", Strategy::Auto, "kb-00002", ""),
+            ("list all decisions", Strategy::Timeline, "decision", ""),
+            ("all lessons learned", Strategy::Timeline, "lesson_learned", ""),
+            (
+                "which patterns and conventions are there",
+                Strategy::Timeline,
+                "pattern_convention",
+                "",
+            ),
+            ("decisions of kgd", Strategy::DecisionTrace, "project:kgd", ""),
+            ("how many decisions are there?", Strategy::Timeline, "decision", ""),
+        ] {
+            let planned = plan(question, &shelf);
+            let told = (
+                planned.strategy,
+                planned.scope.unwrap_or_default(),
+                planned.target.unwrap_or_default(),
+            );
+            assert_eq!(
+                told,
+                (strategy, scope.into(), target.into()),
+                "{question}: {}",
+                planned.reason
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_question_says_beside_a_name_is_told() {
+        let shelf = shelf();
+        for (question, words) in [
+            ("list all decisions in project kgd", vec!["decisions"]),
+            ("why kgd", vec![]),
+            ("why did we choose WAL for kgd", vec!["choose", "wal"]),
+            ("kgd and sqlite", vec!["tag:sqlite"]),
+        ] {
+            assert_eq!(words_beside(question, "project:kgd", &shelf), words, "{question}");
+        }
+    }
+
+    #[test]
+    fn entries_are_named_by_id_and_where_they_are_compared_by_title() {
+        let shelf = shelf();
+        for (question, entries) in [
+            ("what does kb-2 say of kb-00001?", vec![2, 1]),
+            ("compare Rust it is with WAL mode", vec![2, 1]),
+            ("is WAL mode on", vec![]),
+        ] {
+            let named: Vec<u64> =
+                named_entries(question, &shelf).iter().map(|row| row.number).collect();
+            assert_eq!(named, entries, "{question}");
+        }
+    }
+
+    #[test]
+    fn nodes_are_meant_by_id_name_or_title() {
+        let shelf = shelf();
+        for (text, node) in [
+            ("sqlite", Some("tag:sqlite")),
+            ("Ada Lovelace", Some("person:ada-lovelace")),
+            ("WAL mode", Some("kb-00001")),
+            ("kb-2", Some("kb-00002")),
+            ("tag:Async IO", Some("tag:async-io")),
+            ("tag:none", None),
+            ("nothing", None),
+        ] {
+            assert_eq!(resolve(text, &shelf).as_deref(), node, "{text}");
+        }
+    }
+}

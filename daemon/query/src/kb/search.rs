@@ -1,0 +1,256 @@
+//! Search: entries by words and by meaning, fused by reciprocal rank (S2).
+//!
+//! In: a question, and the entries that may answer. Out: entries, best first, with score and source.
+//! Each list is asked for three times as many as are wanted; `score = Σ 1 / (60 + rank + 1)`, rank from 0. What has
+//! next to nothing to do with the question (`retrieval.floor`) is in neither list: without that, some vector is always
+//! near, and nothing would ever count as sparse.
+//! Invariants: words only, no operators, so no question is an error; ties go to the smaller number.
+
+use std::collections::HashMap;
+
+use config::settings::Formula;
+use proto::error::ErrorView;
+use proto::tool::core::HybridQuery;
+use rustc_hash::FxHashSet;
+
+use super::Library;
+use super::graph::{By, Neighbor};
+use super::shelf::EntryRow;
+use crate::floor::share;
+use crate::plan::{MAX_RECALL, Plan, plan};
+use crate::recall::{Recalled, recall};
+use crate::{AskError, Desk};
+
+/// S2's constant of reciprocal rank fusion.
+const K: f64 = 60.0;
+
+/// How many times as many as are wanted each list is asked for.
+const OVER_FETCH: usize = 3;
+
+/// Passages that are looked at for each entry that is asked for: an entry may have several.
+const PASSAGES: usize = 4;
+
+/// Fewer results than these are extended by the graph, by at most so many hints.
+pub const SPARSE_UNDER: usize = 3;
+const MAX_HINTS: usize = 3;
+
+/// Neighbors of one node that are looked at.
+const MAX_NEIGHBORS: usize = 10;
+
+/// An entry that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit<'l> {
+    /// The entry.
+    pub row: &'l EntryRow,
+    /// The sum of its reciprocal ranks.
+    pub score: f64,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Searched<'l> {
+    /// Best first.
+    pub hits: Vec<Hit<'l>>,
+    /// `hybrid`, `fts` or `vector`.
+    pub source: &'static str,
+    /// Entries that were found and are too stale to be told.
+    pub n_hidden: usize,
+    /// How the question was read.
+    pub told: Vec<String>,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'q> {
+    /// The question.
+    pub question: &'q str,
+    /// Most entries.
+    pub limit: usize,
+    /// Also those that are too stale.
+    pub with_stale: bool,
+}
+
+/// Finds entries among those that `may` answer.
+///
+/// # Errors
+/// `invalid_params`; when the index cannot be read.
+pub fn search<'l>(
+    desk: &Desk<'_>,
+    library: &'l Library,
+    wanted: Wanted<'_>,
+    may: impl Fn(&EntryRow) -> bool,
+) -> Result<Searched<'l>, ErrorView> {
+    let may = |row: &&EntryRow| row.entry.is_active && may(row);
+    let mut docs: Vec<i64> = library.shelf.entries().filter(may).map(|row| row.doc).collect();
+    docs.sort_unstable();
+    let deep = wanted.limit * OVER_FETCH;
+    let (mut text, mut vector, mut told) = (vec![], vec![], vec![]);
+    let words = plain(wanted.question);
+    if !docs.is_empty() && !words.is_empty() {
+        let question = HybridQuery { q: words, ..HybridQuery::default() };
+        let mut plan = plan(&question, &desk.settings.retrieval)?;
+        plan.formula = Formula::Rrf;
+        plan.recall_k = (deep * PASSAGES).clamp(plan.recall_k, MAX_RECALL);
+        plan.filter.of_notes.docs = Some(docs);
+        let recalled = recall(desk, &plan)?;
+        text = documents(desk, above_floor_by_words(&plan, &recalled), deep)?;
+        vector = documents(desk, above_floor_by_meaning(&plan, &recalled), deep)?;
+        told = recalled.told;
+    }
+    let source = match (text.is_empty(), vector.is_empty()) {
+        (false, true) | (true, true) => "fts",
+        (true, false) => "vector",
+        (false, false) => "hybrid",
+    };
+    let mut hits = Vec::new();
+    let mut n_hidden = 0;
+    for (doc, score) in fused(&[text, vector]) {
+        let Some(row) = library.shelf.of_doc(doc) else { continue };
+        if hits.len() >= wanted.limit {
+            break;
+        }
+        if !wanted.with_stale && library.is_hidden(row) {
+            n_hidden += 1;
+            continue;
+        }
+        hits.push(Hit { row, score });
+    }
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.number.cmp(&b.row.number)));
+    let hits = behind_successors(library, hits, |hit| hit.row.number);
+    Ok(Searched { hits, source, n_hidden, told })
+}
+
+/// The same entries, but none before one that took its place.
+pub fn behind_successors<T>(
+    library: &Library,
+    entries: Vec<T>,
+    number_of: impl Fn(&T) -> u64,
+) -> Vec<T> {
+    let mut left: Vec<Option<T>> = entries.into_iter().map(Some).collect();
+    let mut ordered = Vec::with_capacity(left.len());
+    for at in 0..left.len() {
+        let Some(entry) = left.get_mut(at).and_then(Option::take) else { continue };
+        let own = number_of(&entry);
+        // Newest first; the chain has each once, so a circle ends, too.
+        let chain = library.shelf.graph.chain(own);
+        for number in chain.iter().rev().take_while(|number| **number != own) {
+            let is_it =
+                |it: &&mut Option<T>| it.as_ref().is_some_and(|it| number_of(it) == *number);
+            ordered.extend(left.iter_mut().find(is_it).and_then(Option::take));
+        }
+        ordered.push(entry);
+    }
+    ordered
+}
+
+/// The sums of reciprocal ranks, best first.
+fn fused(lists: &[Vec<i64>]) -> Vec<(i64, f64)> {
+    let mut scores: HashMap<i64, f64> = HashMap::new();
+    for list in lists {
+        for (rank, doc) in list.iter().enumerate() {
+            *scores.entry(*doc).or_insert(0.0) += 1.0 / (K + rank as f64 + 1.0);
+        }
+    }
+    let mut scores: Vec<(i64, f64)> = scores.into_iter().collect();
+    scores.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    scores
+}
+
+/// The words of a question without anything that could be an operator.
+pub(super) fn plain(question: &str) -> String {
+    let signs = |c: char| matches!(c, '"' | '(' | ')' | '*' | ':' | '^' | '{' | '}' | '[' | ']');
+    let words = question.split(|c: char| c.is_whitespace() || signs(c));
+    let words =
+        words.map(|word| word.trim_start_matches(['-', '+', '#'])).filter(|it| !it.is_empty());
+    let quiet = |word: &str| match word {
+        "AND" | "OR" | "NOT" | "NEAR" => word.to_lowercase(),
+        word => word.to_string(),
+    };
+    words.map(quiet).collect::<Vec<_>>().join(" ")
+}
+
+fn above_floor_by_words(plan: &Plan, recalled: &Recalled) -> Vec<i64> {
+    let held = |chunk: i64| recalled.scorer.as_ref().map(|scorer| scorer.held(chunk));
+    let is_enough = |chunk: &i64| {
+        held(*chunk).is_none_or(|held| share(&recalled.worth, held) >= plan.floor.words)
+    };
+    recalled.text.iter().map(|it| it.0).filter(is_enough).collect()
+}
+
+fn above_floor_by_meaning(plan: &Plan, recalled: &Recalled) -> Vec<i64> {
+    let floor = |chunk: &i64| match recalled.better.contains(chunk) {
+        true => plan.floor.better_similar,
+        false => plan.floor.similar,
+    };
+    let near = recalled.vector.iter().filter(|(chunk, near)| *near >= floor(chunk));
+    near.map(|it| it.0).collect()
+}
+
+/// The documents of passages, each once, at most so many.
+fn documents(desk: &Desk<'_>, chunks: Vec<i64>, most: usize) -> Result<Vec<i64>, AskError> {
+    let mut doc_of = desk.snapshot.prepare_cached("SELECT doc_id FROM chunks WHERE id = ?1")?;
+    let mut seen = FxHashSet::default();
+    let mut docs = Vec::new();
+    for chunk in chunks {
+        let doc: i64 = doc_of.query_row([chunk], |row| row.get(0))?;
+        if docs.len() < most && seen.insert(doc) {
+            docs.push(doc);
+        }
+    }
+    Ok(docs)
+}
+
+/// What the graph leads to from few results: `See also: [kb-00042] Title (via tag:security)`.
+pub fn hints(library: &Library, found: &[&EntryRow]) -> Vec<String> {
+    use notes::entry::id_text;
+    let graph = &library.shelf.graph;
+    let mut seen: FxHashSet<u64> = found.iter().map(|row| row.number).collect();
+    let mut hints: Vec<String> = Vec::new();
+    let mut tell = |node: &str, via: &str, by: By| {
+        let Some(row) = library.shelf.of_node(node).filter(|row| row.entry.is_active) else {
+            return;
+        };
+        if hints.len() < MAX_HINTS && !library.is_hidden(row) && seen.insert(row.number) {
+            let via = if by == By::Llm { format!("{via}, llm") } else { via.to_string() };
+            hints.push(format!("See also: [{}] {} (via {via})", id_text(row.number), row.title));
+        }
+    };
+    let neighbors =
+        |node: &str| -> Vec<Neighbor<'_>> { graph.neighbors(node).take(MAX_NEIGHBORS).collect() };
+    for row in found {
+        for near in neighbors(&id_text(row.number)) {
+            match near.node.contains(':') {
+                true => neighbors(near.node)
+                    .iter()
+                    .for_each(|far| tell(far.node, near.node, far.by.max(near.by))),
+                false => tell(near.node, near.edge, near.by),
+            }
+        }
+    }
+    hints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_of_two_lists_add_up() {
+        let found = fused(&[vec![1, 2, 3], vec![3, 4]]);
+        let order: Vec<i64> = found.iter().map(|it| it.0).collect();
+        assert_eq!(order, [3, 1, 2, 4]);
+        assert!((found[0].1 - (1.0 / 63.0 + 1.0 / 61.0)).abs() < 1e-12);
+        assert!((found[1].1 - 1.0 / 61.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_question_has_no_operators() {
+        for (question, words) in [
+            ("wal AND \"mode\" -x tag:db (a OR b)", "wal and mode x tag db a or b"),
+            ("  -- * ", ""),
+            ("std::fs C++ v1.2", "std fs C++ v1.2"),
+        ] {
+            assert_eq!(plain(question), words, "{question}");
+        }
+    }
+}

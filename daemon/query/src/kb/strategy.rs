@@ -1,0 +1,412 @@
+//! Strategy: how a question is answered from entries and their graph (S2's five).
+//!
+//! In: a question, maybe a strategy, scope and target. Out: entries with the reason why each is told, or a way.
+//! Invariants: `auto` takes the strategy that the question reads as (`planner.rs`) and, where that finds nothing, the
+//! search; what was taken and why is told; entries that do not count are told in the story of a decision only.
+
+use std::collections::HashSet;
+
+use notes::entry::id_text;
+use proto::error::{Code, ErrorView};
+use proto::tool::kb::{EntryType, Strategy};
+
+use super::graph::{By, Step, node_id, told};
+use super::planner::{Planned, around, asks_how_many, named_entries, plan, resolve, type_asked};
+use super::search::{Wanted, behind_successors, search};
+use super::shelf::EntryRow;
+use super::{Library, story};
+use crate::Desk;
+
+/// Steps of `related` and of `connection`.
+const RELATED_STEPS: usize = 2;
+const CONNECTION_STEPS: usize = 4;
+
+/// Neighbors of one hit that `auto` looks at.
+const MAX_NEIGHBORS: usize = 10;
+
+/// What is asked.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    /// The question.
+    pub text: String,
+    /// The strategy.
+    pub strategy: Strategy,
+    /// See `kb_ask`.
+    pub scope: Option<String>,
+    /// See `kb_ask`.
+    pub target: Option<String>,
+    /// Whether `auto` adds what the graph leads to.
+    pub with_graph: bool,
+    /// Also entries that are too stale; the story of a decision tells them anyway.
+    pub with_stale: bool,
+    /// Most entries.
+    pub limit: usize,
+    /// What a model planned; else rules do.
+    pub planned: Option<Planned>,
+}
+
+/// An entry and why it is told.
+#[derive(Debug, Clone)]
+pub struct Told<'l> {
+    /// The entry.
+    pub row: &'l EntryRow,
+    /// Why.
+    pub context: String,
+    /// The nodes on the way to it.
+    pub via: Vec<String>,
+}
+
+/// An answer.
+#[derive(Debug, Clone, Default)]
+pub struct Answer<'l> {
+    /// The strategy that was taken.
+    pub strategy: Strategy,
+    /// Why.
+    pub reason: String,
+    /// The node that was meant.
+    pub scope: Option<String>,
+    /// The other one.
+    pub target: Option<String>,
+    /// Entries in the order of the strategy.
+    pub entries: Vec<Told<'l>>,
+    /// For `connection`.
+    pub way: Vec<Step>,
+    /// Why there is nothing, or how the question was read.
+    pub hint: Option<String>,
+}
+
+/// Answers.
+///
+/// # Errors
+/// `invalid_params` where a strategy lacks what it needs, `not_found` for a node that is not there.
+pub fn ask<'l>(
+    desk: &Desk<'_>,
+    library: &'l Library,
+    question: &Question,
+) -> Result<Answer<'l>, ErrorView> {
+    if question.strategy != Strategy::Auto {
+        let planned = Planned {
+            strategy: question.strategy,
+            reason: "it was asked for".into(),
+            scope: question.scope.clone(),
+            target: question.target.clone(),
+        };
+        return run(desk, library, question, planned);
+    }
+    let by_rules = || plan(&question.text, &library.shelf);
+    let mut planned = question.planned.clone().unwrap_or_else(by_rules);
+    if question.scope.is_some() {
+        planned.scope.clone_from(&question.scope);
+    }
+    if question.target.is_some() {
+        planned.target.clone_from(&question.target);
+    }
+    let fallback = Planned {
+        strategy: Strategy::Auto,
+        reason: format!(
+            "{}; {} found nothing, so it was searched",
+            planned.reason,
+            planned.strategy.as_str()
+        ),
+        scope: question.scope.clone(),
+        target: None,
+    };
+    if planned.strategy == Strategy::Auto {
+        // What a question names narrows nothing; a scope that is given does.
+        let (named, scope) = (planned.scope.clone(), question.scope.clone());
+        let planned = Planned { scope, target: None, ..planned };
+        let why = planned.reason.clone();
+        let answer = run(desk, library, question, planned)?;
+        let named = named.filter(|_| question.scope.is_none() && answer.entries.is_empty());
+        return match named.map(|node| {
+            around(node, |node| {
+                format!("{why}; the search found nothing, so what belongs to {node}")
+            })
+        }) {
+            Some(planned) => run(desk, library, question, planned),
+            None => Ok(answer),
+        };
+    }
+    let answer = run(desk, library, question, planned)?;
+    match answer.entries.is_empty() && answer.way.is_empty() {
+        true => run(desk, library, question, fallback),
+        false => Ok(answer),
+    }
+}
+
+/// The entries that `auto` finds by search and graph, whatever the question asks for; those of a node where the
+/// question is one, and what the question reads as where the search finds nothing.
+///
+/// # Errors
+/// As [`ask`].
+pub fn read<'l>(
+    desk: &Desk<'_>,
+    library: &'l Library,
+    question: &Question,
+) -> Result<Vec<Told<'l>>, ErrorView> {
+    let mut answer = Answer::default();
+    if library.of_node(&question.text).is_none() {
+        searched(desk, library, (question, question.scope.as_deref()), &mut answer)?;
+    }
+    if answer.entries.is_empty() {
+        answer = ask(desk, library, question)?;
+    }
+    Ok(answer.entries)
+}
+
+fn run<'l>(
+    desk: &Desk<'_>,
+    library: &'l Library,
+    question: &Question,
+    planned: Planned,
+) -> Result<Answer<'l>, ErrorView> {
+    let Planned { strategy, reason, scope, target } = planned;
+    let mut answer = Answer { strategy, reason, ..Answer::default() };
+    match strategy {
+        Strategy::Auto => searched(desk, library, (question, scope.as_deref()), &mut answer)?,
+        Strategy::DecisionTrace => {
+            story::traced(desk, library, (question, scope.as_deref()), &mut answer)?
+        }
+        Strategy::Timeline => {
+            dated(library, needed("scope", scope, strategy)?, &mut answer)?;
+            // A scope that is given is no reason to tell what was not asked for.
+            if let Some(wanted) = type_asked(&question.text, &library.shelf) {
+                answer.entries.retain(|told| told.row.entry_type == wanted);
+            }
+        }
+        Strategy::Related => {
+            let scope = needed("scope", scope, strategy)?;
+            near(library, (question, scope), &mut answer)?
+        }
+        Strategy::Connection => {
+            let from = node(library, &needed("scope", scope, strategy)?)?;
+            let to = node(library, &needed("target", target, strategy)?)?;
+            connected(library, (from, to), &mut answer);
+        }
+    }
+    if matches!(strategy, Strategy::Timeline | Strategy::Related) && !question.with_stale {
+        let n = answer.entries.len();
+        answer.entries.retain(|told| !library.is_hidden(told.row));
+        let n_hidden = n - answer.entries.len();
+        answer.hint = (n_hidden > 0)
+            .then(|| format!("{n_hidden} too stale to be told: `include_stale` tells them"));
+    }
+    let n = answer.entries.len();
+    let told = n.min(question.limit);
+    // The search finds as many as are wanted; the others find all.
+    let counts = match strategy == Strategy::Auto {
+        true => None,
+        false if told < n => {
+            Some(format!("{told} of {n} are told: a greater `limit`, or a narrower scope"))
+        }
+        false if n > 0 && asks_how_many(&question.text) => Some(format!("there are {n}")),
+        false => None,
+    };
+    if let Some(counts) = counts {
+        answer.hint = Some(answer.hint.map_or(counts.clone(), |hint| format!("{counts}; {hint}")));
+    }
+    answer.entries.truncate(question.limit);
+    if answer.entries.is_empty() && answer.way.is_empty() && answer.hint.is_none() {
+        answer.hint = Some(nothing(strategy).into());
+    }
+    Ok(answer)
+}
+
+fn nothing(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::Auto => "nothing found: try other words, or `include_stale`",
+        Strategy::DecisionTrace => "no entry of the type `decision` is about this",
+        Strategy::Timeline => "no entry belongs to this scope",
+        Strategy::Related => "no entry is within two steps",
+        Strategy::Connection => "no way of at most four steps leads there",
+    }
+}
+
+fn needed(name: &str, value: Option<String>, strategy: Strategy) -> Result<String, ErrorView> {
+    let missing = || ErrorView {
+        code: Code::InvalidParams,
+        message: format!("the strategy `{}` needs `{name}`", strategy.as_str()),
+        hint: Some("give an id such as `project:kgd`, `tag:python` or `kb-00042`".into()),
+        conflict: None,
+    };
+    value.filter(|it| !it.trim().is_empty()).ok_or_else(missing)
+}
+
+fn node(library: &Library, text: &str) -> Result<String, ErrorView> {
+    resolve(text, &library.shelf).ok_or_else(|| {
+        let told: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
+        ErrorView {
+            code: Code::NotFound,
+            message: format!("no entry or node `{told}`"),
+            hint: Some(
+                "ids look like `kb-00042`, `tag:python`, `project:kgd`; `kb_maintain` counts what there is".into(),
+            ),
+            conflict: None,
+        }
+    })
+}
+
+/// Which entries belong to a scope.
+pub(super) enum Scope {
+    Type(EntryType),
+    Node(String, HashSet<u64>),
+}
+
+impl Scope {
+    fn of(text: &str, library: &Library) -> Result<Scope, ErrorView> {
+        let bare = text.trim().strip_prefix("type:").unwrap_or(text.trim());
+        if let Some(entry_type) = EntryType::parse(bare) {
+            return Ok(Scope::Type(entry_type));
+        }
+        let node = node(library, text)?;
+        let own = library.shelf.of_node(&node).map(|row| row.number);
+        let near = library.shelf.graph.neighbors(&node);
+        let near = near.filter_map(|it| library.shelf.of_node(it.node)).map(|row| row.number);
+        let members = near.chain(own).collect();
+        Ok(Scope::Node(node, members))
+    }
+
+    pub(super) fn holds(&self, row: &EntryRow) -> bool {
+        match self {
+            Scope::Type(entry_type) => row.entry_type == *entry_type,
+            Scope::Node(_, members) => members.contains(&row.number),
+        }
+    }
+
+    pub(super) fn name(&self) -> String {
+        match self {
+            Scope::Type(entry_type) => entry_type.as_str().to_string(),
+            Scope::Node(node, _) => node.clone(),
+        }
+    }
+}
+
+/// A scope that is told, where one is given.
+pub(super) fn scoped(
+    library: &Library,
+    scope: Option<&str>,
+    answer: &mut Answer<'_>,
+) -> Result<Option<Scope>, ErrorView> {
+    let scope = scope.map(|it| Scope::of(it, library)).transpose()?;
+    answer.scope = scope.as_ref().map(Scope::name);
+    Ok(scope)
+}
+
+/// Search, and one step through the graph from each hit.
+fn searched<'l>(
+    desk: &Desk<'_>,
+    library: &'l Library,
+    (question, scope): (&Question, Option<&str>),
+    answer: &mut Answer<'l>,
+) -> Result<(), ErrorView> {
+    let scope = scoped(library, scope, answer)?;
+    let may = |row: &EntryRow| scope.as_ref().is_none_or(|scope| scope.holds(row));
+    let (limit, with_stale) = (question.limit, question.with_stale);
+    let wanted = Wanted { question: &question.text, limit, with_stale };
+    let found = search(desk, library, wanted, may)?;
+    let mut seen: HashSet<u64> = HashSet::new();
+    // Whatever their texts say, those that are named come first.
+    for row in named_entries(&question.text, &library.shelf) {
+        if row.entry.is_active && may(row) && seen.insert(row.number) {
+            let context = "named in the question".to_string();
+            answer.entries.push(Told { row, context, via: vec![] });
+        }
+    }
+    for hit in &found.hits {
+        if !seen.insert(hit.row.number) {
+            continue;
+        }
+        let context = format!("search match ({}, {:.4})", found.source, hit.score);
+        answer.entries.push(Told { row: hit.row, context, via: vec![] });
+    }
+    answer.hint = (!found.told.is_empty()).then(|| found.told.join("; "));
+    let hits = if question.with_graph { found.hits.as_slice() } else { &[] };
+    for hit in hits {
+        let own = id_text(hit.row.number);
+        for it in library.shelf.graph.neighbors(&own).take(MAX_NEIGHBORS) {
+            let Some(row) = library.shelf.of_node(it.node) else { continue };
+            if answer.entries.len() >= limit {
+                break;
+            }
+            let may_tell = with_stale || !library.is_hidden(row);
+            if row.entry.is_active && may_tell && seen.insert(row.number) {
+                let how = if it.is_outgoing { "linked from" } else { "links to" };
+                let context = format!("{how} {own} via {}", told(it.edge, it.by));
+                answer.entries.push(Told { row, context, via: vec![own.clone()] });
+            }
+        }
+    }
+    let entries = std::mem::take(&mut answer.entries);
+    answer.entries = behind_successors(library, entries, |told| told.row.number);
+    Ok(())
+}
+
+/// Entries of a scope by the day they were made.
+fn dated<'l>(
+    library: &'l Library,
+    scope: String,
+    answer: &mut Answer<'l>,
+) -> Result<(), ErrorView> {
+    let Some(scope) = scoped(library, Some(&scope), answer)? else { return Ok(()) };
+    let mut found: Vec<&EntryRow> =
+        library.shelf.entries().filter(|row| row.entry.is_active && scope.holds(row)).collect();
+    found.sort_by_key(|row| (library.times(row).created_ms, row.number));
+    for row in found {
+        let day = crate::browse::rfc3339(library.times(row).created_ms);
+        let context = format!("created {}", day.get(..10).unwrap_or(&day));
+        answer.entries.push(Told { row, context, via: vec![] });
+    }
+    Ok(())
+}
+
+/// Entries within two steps of a node; before them the entry that it is, where the question names that.
+fn near<'l>(
+    library: &'l Library,
+    (question, scope): (&Question, String),
+    answer: &mut Answer<'l>,
+) -> Result<(), ErrorView> {
+    let from = node(library, &scope)?;
+    let named = named_entries(&question.text, &library.shelf).into_iter();
+    let named = named.filter(|row| id_text(row.number) == from);
+    answer.entries.extend(named.map(|row| Told {
+        row,
+        context: "named in the question".into(),
+        via: vec![],
+    }));
+    for way in library.shelf.graph.around(&from, RELATED_STEPS) {
+        let Some(last) = way.last() else { continue };
+        let Some(row) = library.shelf.of_node(&last.to).filter(|row| row.entry.is_active) else {
+            continue;
+        };
+        let between: Vec<String> =
+            way.iter().take(way.len() - 1).map(|step| step.to.clone()).collect();
+        let context = match between.is_empty() {
+            true => format!("directly connected ({})", told(&last.edge, last.by)),
+            false if way.iter().any(|step| step.by == By::Llm) => {
+                format!("connected via {} (llm)", between.join(", "))
+            }
+            false => format!("connected via {}", between.join(", ")),
+        };
+        answer.entries.push(Told { row, context, via: between });
+    }
+    answer.scope = Some(from);
+    Ok(())
+}
+
+/// The shortest way between two nodes.
+fn connected(library: &Library, (from, to): (String, String), answer: &mut Answer<'_>) {
+    match library.shelf.graph.way(&from, &to, CONNECTION_STEPS) {
+        Some(way) if way.is_empty() => {
+            answer.hint = Some(format!("{from} and {to} are the same node"))
+        }
+        Some(way) => answer.way = way,
+        None => {}
+    }
+    (answer.scope, answer.target) = (Some(from), Some(to));
+}
+
+/// The entries on a way, in its order.
+pub fn entries_on<'l>(library: &'l Library, way: &[Step]) -> Vec<&'l EntryRow> {
+    let nodes = way.iter().take(1).map(|step| &step.from).chain(way.iter().map(|step| &step.to));
+    nodes.filter_map(|node| node_id(node).and_then(|id| library.shelf.of_node(&id))).collect()
+}

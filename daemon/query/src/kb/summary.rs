@@ -1,0 +1,440 @@
+//! Summary: an answer of sentences as they stand in entries, each cited; where entries do not agree, both sides.
+//!
+//! In: a question, and the entries that were found for it, with their texts. Out: [`Summary`].
+//! A sentence counts by the share of the question's words that it holds, its nearness in meaning, and the place of its
+//! entry among those found; one of an entry whose place another has taken counts half. Two sentences do not agree when
+//! they are about the same words and their numbers differ, or only one denies; or when one entry takes the place of the
+//! other.
+//! Invariants: every sentence stands in the entry that is cited for it; nothing is said that no entry says; the same
+//! entries give the same answer.
+//! Not here: sentences of a model's own (the seam is this module's result).
+
+use std::collections::BTreeSet;
+
+use notes::entry::{id_text, number_of};
+use proto::error::ErrorView;
+use proto::tool::kb::{CitedSentence, ConflictOfEntries};
+
+use super::Library;
+use super::shelf::EntryRow;
+use crate::{AskError, Desk, is_stop_word};
+use embed::{Embedder, cosine};
+use extract::chunk::sentences;
+use index::words::Indexer;
+use model::parcel::UnitVector;
+
+/// Most sentences of an answer, and of those that are compared with each other.
+const MAX_SENTENCES: usize = 6;
+const MAX_COMPARED: usize = 60;
+
+/// Most conflicts that are told.
+const MAX_CONFLICTS: usize = 5;
+
+/// Fewest words and most characters of a sentence that may answer.
+const MIN_WORDS: usize = 3;
+const MAX_CHARS: usize = 500;
+
+/// Sentences of one entry that are looked at.
+const MAX_OF_ENTRY: usize = 200;
+
+/// How much words, meaning and the place of the entry count.
+const WEIGHTS: [f64; 3] = [0.5, 0.3, 0.2];
+
+/// What a sentence of an entry counts whose place another took.
+const REPLACED: f64 = 0.5;
+
+/// A sentence below this has next to nothing to do with the question.
+const LEAST: f64 = 0.2;
+
+/// Share of common words from which two sentences are about the same, and from which they say the same.
+const ABOUT_THE_SAME: f64 = 0.5;
+const THE_SAME: f64 = 0.8;
+
+/// Words that deny.
+const DENIALS: [&str; 8] = ["not", "no", "never", "cannot", "without", "neither", "nor", "none"];
+
+/// An answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Summary {
+    /// Sentences, the best first.
+    pub sentences: Vec<CitedSentence>,
+    /// Where entries do not agree.
+    pub conflicts: Vec<ConflictOfEntries>,
+}
+
+/// A sentence that may answer.
+#[derive(Debug, Clone)]
+struct Sentence {
+    entry: u64,
+    text: String,
+    words: BTreeSet<String>,
+    numbers: BTreeSet<String>,
+    denies: bool,
+    score: f64,
+}
+
+/// Answers from these entries, the best first.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn summarize(
+    desk: &Desk<'_>,
+    library: &Library,
+    question: &str,
+    entries: &[&EntryRow],
+) -> Result<Summary, ErrorView> {
+    let mut texts = Vec::new();
+    for row in entries {
+        texts.push((row.number, text_of(desk, row)?));
+    }
+    let place_taken = |number: u64| {
+        let own = id_text(number);
+        library.shelf.graph.neighbors(&own).any(|it| {
+            let takes = it.edge == "supersedes" && !it.is_outgoing;
+            takes && library.shelf.of_node(it.node).is_some_and(|row| row.entry.is_active)
+        })
+    };
+    let pairs = superseding(library, entries);
+    let mut summary = extract(question, &texts, desk.embedder, place_taken, &pairs);
+    for sentence in &mut summary.sentences {
+        let quoted = sentence.cited.first().and_then(|id| library.shelf.of_node(id));
+        sentence.superseded_by = quoted.map(|row| library.superseded_by(row)).unwrap_or_default();
+    }
+    Ok(summary)
+}
+
+/// The text of an entry, without secrets.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn text_of(desk: &Desk<'_>, row: &EntryRow) -> Result<String, AskError> {
+    let sql = "SELECT text FROM docs WHERE id = ?1";
+    Ok(desk.snapshot.prepare_cached(sql)?.query_row([row.doc], |row| row.get(0))?)
+}
+
+/// Pairs of entries of which the first takes the place of the second.
+fn superseding(library: &Library, entries: &[&EntryRow]) -> Vec<(u64, u64)> {
+    let there: BTreeSet<u64> = entries.iter().map(|row| row.number).collect();
+    let mut pairs = Vec::new();
+    for row in entries {
+        let own = id_text(row.number);
+        for it in library.shelf.graph.neighbors(&own) {
+            let other = library.shelf.of_node(it.node).map(|row| row.number);
+            if let Some(other) = other.filter(|other| there.contains(other))
+                && it.is_outgoing
+                && it.edge == "supersedes"
+            {
+                pairs.push((row.number, other));
+            }
+        }
+    }
+    pairs
+}
+
+fn extract(
+    question: &str,
+    texts: &[(u64, String)],
+    embedder: &dyn Embedder,
+    place_taken: impl Fn(u64) -> bool,
+    pairs: &[(u64, u64)],
+) -> Summary {
+    let mut found = Vec::new();
+    for (at, (entry, text)) in texts.iter().enumerate() {
+        let place = 1.0 / (1.0 + at as f64);
+        let half = if place_taken(*entry) { REPLACED } else { 1.0 };
+        found.extend(sentences_of(*entry, text).into_iter().map(|mut it| {
+            it.score = half;
+            (place, it)
+        }));
+    }
+    let asked = words_of(question);
+    let vectors = vectors_of(embedder, question, &found);
+    for (n, (place, sentence)) in found.iter_mut().enumerate() {
+        let held = asked.iter().filter(|word| sentence.words.contains(*word)).count();
+        let share = held as f64 / asked.len().max(1) as f64;
+        let near = vectors.get(n).copied().unwrap_or(0.0).max(0.0);
+        let fits = WEIGHTS[0] * share + WEIGHTS[1] * near;
+        // The place of an entry alone makes no answer of a sentence.
+        sentence.score *= if fits >= LEAST * 0.5 { fits + WEIGHTS[2] * *place } else { 0.0 };
+    }
+    let mut found: Vec<Sentence> = found.into_iter().map(|it| it.1).collect();
+    hear_successors(&mut found, pairs);
+    found.retain(|it| it.score >= LEAST);
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.entry.cmp(&b.entry)));
+    found.truncate(MAX_COMPARED);
+    let sentences = behind_successors(best(&found), pairs);
+    Summary { conflicts: conflicts(&found, pairs), sentences }
+}
+
+/// Where an entry answers whose place another took, that one is heard, too, in whatever words: the best of its
+/// sentences counts what that one would, had its place not been taken.
+fn hear_successors(found: &mut [Sentence], pairs: &[(u64, u64)]) {
+    let best = |found: &[Sentence], entry: u64| {
+        let own = found.iter().enumerate().filter(|(_, it)| it.entry == entry);
+        let best = own.max_by(|a, b| a.1.score.total_cmp(&b.1.score).then(b.0.cmp(&a.0)));
+        best.map(|(at, it)| (at, it.score))
+    };
+    for (newer, older) in pairs {
+        let (Some((at, own)), Some((_, score))) = (best(found, *newer), best(found, *older)) else {
+            continue;
+        };
+        if let Some(sentence) = found.get_mut(at).filter(|_| own < LEAST && score >= LEAST) {
+            sentence.score = score / REPLACED;
+        }
+    }
+}
+
+/// The same sentences, but none before one of an entry that took the place of its own.
+fn behind_successors(told: Vec<CitedSentence>, pairs: &[(u64, u64)]) -> Vec<CitedSentence> {
+    fn place(
+        at: usize,
+        told: &mut [Option<(Option<u64>, CitedSentence)>],
+        pairs: &[(u64, u64)],
+        ordered: &mut Vec<CitedSentence>,
+    ) {
+        let Some((entry, sentence)) = told.get_mut(at).and_then(Option::take) else { return };
+        let newer = pairs.iter().filter(|pair| Some(pair.1) == entry).map(|pair| pair.0);
+        for newer in newer {
+            for other in 0..told.len() {
+                let is_it = |it: &(Option<u64>, CitedSentence)| it.0 == Some(newer);
+                if told.get(other).and_then(Option::as_ref).is_some_and(is_it) {
+                    place(other, told, pairs, ordered);
+                }
+            }
+        }
+        ordered.push(sentence);
+    }
+    let entry = |it: &CitedSentence| it.cited.first().and_then(|id| number_of(id));
+    let mut told: Vec<_> = told.into_iter().map(|it| Some((entry(&it), it))).collect();
+    let mut ordered = Vec::with_capacity(told.len());
+    for at in 0..told.len() {
+        place(at, &mut told, pairs, &mut ordered);
+    }
+    ordered
+}
+
+/// The cosine of each sentence with the question; none where the model gives none.
+fn vectors_of(embedder: &dyn Embedder, question: &str, found: &[(f64, Sentence)]) -> Vec<f64> {
+    let Ok(question) = embedder.try_question(question) else { return vec![] };
+    let texts: Vec<&str> = found.iter().map(|it| it.1.text.as_str()).collect();
+    let vectors: Vec<UnitVector> = embedder.try_embed(&texts).unwrap_or_default();
+    vectors.iter().map(|it| f64::from(cosine(&question, it))).collect()
+}
+
+/// The best sentences; one that says the same as a better one is cited with it.
+fn best(found: &[Sentence]) -> Vec<CitedSentence> {
+    let mut told: Vec<(CitedSentence, &Sentence)> = Vec::new();
+    for it in found {
+        let id = id_text(it.entry);
+        // The best first: what is told already is the sentence that this one may repeat.
+        let same = told.iter().position(|(_, known)| {
+            likeness(&known.words, &it.words) >= THE_SAME && agrees(known, it)
+        });
+        let is_full = told.len() >= MAX_SENTENCES;
+        match same.and_then(|at| told.get_mut(at)) {
+            Some((known, _)) if !known.cited.contains(&id) => known.cited.push(id),
+            Some(_) => {}
+            None if !is_full => {
+                let text = it.text.clone();
+                told.push((CitedSentence { text, cited: vec![id], ..Default::default() }, it));
+            }
+            None => {}
+        }
+    }
+    told.into_iter().map(|it| it.0).collect()
+}
+
+fn agrees(one: &Sentence, other: &Sentence) -> bool {
+    one.numbers == other.numbers && one.denies == other.denies
+}
+
+/// Tells why two sentences do not agree.
+type Why = fn(&Sentence, &Sentence) -> String;
+
+/// Sentences of different entries that do not agree.
+fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries> {
+    let cited = |it: &Sentence| CitedSentence {
+        text: it.text.clone(),
+        cited: vec![id_text(it.entry)],
+        ..CitedSentence::default()
+    };
+    let takes = |one: u64, other: u64| pairs.contains(&(one, other));
+    let mut told: Vec<ConflictOfEntries> = Vec::new();
+    let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
+    let mut add = |one: &Sentence, other: &Sentence, why: Option<Why>| {
+        let ends = (one.entry.min(other.entry), one.entry.max(other.entry));
+        if told.len() < MAX_CONFLICTS && seen.insert(ends) {
+            // The side that took the other's place comes first; else the later entry does.
+            let is_first = takes(one.entry, other.entry)
+                || !takes(other.entry, one.entry) && one.entry > other.entry;
+            let (one, other) = if is_first { (one, other) } else { (other, one) };
+            let (newer, older) = (id_text(one.entry), id_text(other.entry));
+            let replaces = format!("{newer} supersedes {older}");
+            let why = match (takes(one.entry, other.entry), why) {
+                (true, None) => replaces,
+                (true, Some(why)) => format!("{replaces}; {}", why(one, other)),
+                (false, why) => why.map(|why| why(one, other)).unwrap_or_default(),
+            };
+            told.push(ConflictOfEntries { why, one: cited(one), other: cited(other) });
+        }
+    };
+    for (n, one) in found.iter().enumerate() {
+        for other in found.iter().skip(n + 1).filter(|it| it.entry != one.entry) {
+            if likeness(&one.words, &other.words) < ABOUT_THE_SAME {
+                continue;
+            }
+            let both_count = !one.numbers.is_empty() && !other.numbers.is_empty();
+            if both_count && one.numbers != other.numbers {
+                add(one, other, Some(numbers_differ));
+            } else if one.denies != other.denies {
+                add(one, other, Some(|_, _| "one denies what the other says".into()));
+            }
+        }
+    }
+    for (newer, older) in pairs {
+        let of = |entry: u64| found.iter().find(|it| it.entry == entry);
+        if let (Some(one), Some(other)) = (of(*newer), of(*older)) {
+            add(one, other, None);
+        }
+    }
+    told
+}
+
+fn numbers_differ(one: &Sentence, other: &Sentence) -> String {
+    let list = |it: &Sentence| it.numbers.iter().cloned().collect::<Vec<_>>().join(", ");
+    format!("the numbers differ: {} and {}", list(one), list(other))
+}
+
+/// Share of the words of two sentences that both have.
+fn likeness(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
+    let both = one.intersection(other).count();
+    both as f64 / (one.len() + other.len() - both).max(1) as f64
+}
+
+fn sentences_of(entry: u64, text: &str) -> Vec<Sentence> {
+    let mut found = Vec::new();
+    for range in sentences(text) {
+        let Some(sentence) = text.get(range) else { continue };
+        let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+        let n_words = sentence.split(' ').filter(|it| it.chars().any(char::is_alphabetic)).count();
+        if n_words < MIN_WORDS
+            || sentence.chars().count() > MAX_CHARS
+            || found.len() >= MAX_OF_ENTRY
+        {
+            continue;
+        }
+        let is_numeral = |c: char| c.is_alphanumeric() || c == '.' || c == '%';
+        let numbers = sentence
+            .split(|c: char| !is_numeral(c))
+            .map(|it| it.trim_end_matches('.'))
+            .filter(|it| it.chars().next().is_some_and(|c| c.is_ascii_digit()))
+            .map(str::to_lowercase)
+            .collect();
+        let lower = sentence.to_lowercase();
+        let mut plain = lower.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
+        let denies =
+            plain.any(|it| DENIALS.contains(&it) || it.ends_with("n't") || it.ends_with("n’t"));
+        let words = words_of(&sentence);
+        found.push(Sentence { entry, text: sentence, words, numbers, denies, score: 0.0 });
+    }
+    found
+}
+
+/// The stems of the words of a text that say something.
+pub(crate) fn words_of(text: &str) -> BTreeSet<String> {
+    let mut indexer = Indexer::new();
+    let mut out = String::new();
+    let plain: Vec<&str> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|it| {
+            let lower = it.to_lowercase();
+            let is_word = lower.chars().next().is_some_and(char::is_alphabetic);
+            is_word && !is_stop_word(&lower) && !DENIALS.contains(&lower.as_str())
+        })
+        .collect();
+    indexer.index(&plain.join(" "), true, &mut out);
+    out.split_whitespace().map(str::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use embed::{StaticModel, WordPiece};
+
+    fn summary(question: &str, texts: &[(u64, &str)], pairs: &[(u64, u64)]) -> Summary {
+        let texts: Vec<(u64, String)> =
+            texts.iter().map(|(n, text)| (*n, text.to_string())).collect();
+        let model = StaticModel::builtin(WordPiece::builtin());
+        let taken = |number: u64| pairs.iter().any(|pair| pair.1 == number);
+        extract(question, &texts, &model, taken, pairs)
+    }
+
+    #[test]
+    fn sentences_that_answer_are_quoted_and_cited() {
+        let found = summary(
+            "how long do sessions last",
+            &[
+                (1, "Sessions last for 30 minutes. The logo is blue."),
+                (2, "Sessions last for 30 minutes.\n\nLunch is at noon on most days."),
+            ],
+            &[],
+        );
+        let told = CitedSentence {
+            text: "Sessions last for 30 minutes.".into(),
+            cited: vec!["kb-00001".into(), "kb-00002".into()],
+            superseded_by: vec![],
+        };
+        assert_eq!(found.sentences, [told]);
+        assert!(found.conflicts.is_empty());
+    }
+
+    #[test]
+    fn what_does_not_agree_stands_side_by_side() {
+        let found = summary(
+            "how long do sessions last",
+            &[(1, "Sessions last for 30 minutes."), (2, "Sessions last for 45 minutes now.")],
+            &[],
+        );
+        let [conflict] = found.conflicts.as_slice() else { panic!("{found:?}") };
+        assert_eq!(
+            (conflict.one.cited[0].as_str(), conflict.other.cited[0].as_str()),
+            ("kb-00002", "kb-00001")
+        );
+        assert_eq!(conflict.why, "the numbers differ: 45 and 30");
+        let found = summary(
+            "does the server cache queries",
+            &[(1, "The server does cache queries."), (2, "The server does not cache queries.")],
+            &[],
+        );
+        assert_eq!(found.conflicts[0].why, "one denies what the other says");
+    }
+
+    #[test]
+    fn an_entry_whose_place_was_taken_comes_second() {
+        let texts = [(1, "We chose Redis for the queue."), (2, "We chose Kafka for the queue.")];
+        let found = summary("what did we choose for the queue", &texts, &[(2, 1)]);
+        assert_eq!(found.sentences[0].cited, ["kb-00002"]);
+        assert_eq!(found.conflicts[0].why, "kb-00002 supersedes kb-00001");
+        let texts = [(1, "Sessions last for 45 minutes."), (2, "Sessions last for 30 minutes.")];
+        let found = summary("how long do sessions last", &texts, &[(2, 1)]);
+        let why = "kb-00002 supersedes kb-00001; the numbers differ: 30 and 45";
+        assert_eq!(found.conflicts[0].why, why);
+    }
+
+    #[test]
+    fn what_took_the_place_of_an_answer_is_heard_before_it_whatever_its_words() {
+        let texts = [(8, "The frobnicator timeout is 30 seconds."), (9, "New value: sixty.")];
+        let found = summary("frobnicator timeout", &texts, &[(9, 8)]);
+        let cited: Vec<&str> = found.sentences.iter().map(|it| it.cited[0].as_str()).collect();
+        assert_eq!(cited, ["kb-00009", "kb-00008"]);
+        assert_eq!(found.conflicts[0].why, "kb-00009 supersedes kb-00008");
+        // A circle ends, too.
+        assert_eq!(summary("frobnicator timeout", &texts, &[(9, 8), (8, 9)]).sentences.len(), 2);
+    }
+
+    #[test]
+    fn nothing_is_said_that_has_nothing_to_do_with_the_question() {
+        let found = summary("quantum gravity", &[(1, "Sessions last for 30 minutes.")], &[]);
+        assert_eq!(found, Summary::default());
+    }
+}

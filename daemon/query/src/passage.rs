@@ -1,0 +1,352 @@
+//! Passage: reads a passage whole, and what stands beside it.
+//!
+//! In: a hit's `ref`, or a place as answers cite it. Out: the passage's text with its place, and the `ref`s that go on.
+//! Invariants: a `ref` names a document and words, so it outlives moves, edits elsewhere and a rebuilt index, and never
+//! leads to other words (of passages with the same words in one document it is the first); what does not fit the budget
+//! is left out from the far ends, and said.
+//! Not here: which passages answer a question (`rank.rs`).
+
+use proto::error::{Code, ErrorView};
+use proto::tool::core::{self, PassageReply, ReadPassage};
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::cursor::mark;
+use super::error::invalid;
+use super::{AskError, Desk};
+use index::store::lines::{HeadingMap, LineMap, PageMap};
+
+/// Digits of a `ref`: of the document's uid, and of the mark.
+const UID_DIGITS: usize = 4;
+const MARK_DIGITS: usize = 8;
+
+/// Characters of an answer beside the text.
+const OVERHEAD_CHARS: usize = 260;
+
+/// Most neighbors on each side.
+const MAX_AROUND: u32 = 20;
+
+/// Documents proposed where none has the given path.
+const MAX_PROPOSALS: usize = 3;
+
+/// What names a passage to callers.
+pub(super) fn handle(uid: &str, mark: u32) -> String {
+    format!("{}{mark:08x}", uid.get(..UID_DIGITS).unwrap_or(uid))
+}
+
+/// Reads a passage and its neighbors.
+pub fn read_passage(desk: &Desk<'_>, request: &ReadPassage) -> Result<PassageReply, ErrorView> {
+    let around = request.around.unwrap_or(0);
+    if around > MAX_AROUND {
+        return Err(invalid(format!("`around` is {around}"), "give a number from 0 to 20"));
+    }
+    let budget = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS);
+    if !(200..=100_000).contains(&budget) {
+        return Err(invalid(
+            format!("the budget is {budget} characters"),
+            "give `max_chars` from 200 to 100,000, or `max_tokens` from 70 to 33,000",
+        ));
+    }
+    let at = request.at.trim();
+    let (doc, idx) = match by_handle(desk, at)? {
+        Some(found) => found,
+        None => by_place(desk, at)?,
+    };
+    let room = (budget as usize).saturating_sub(OVERHEAD_CHARS).max(100);
+    Ok(doc.tell(idx, around as usize, room))
+}
+
+/// A document with the spans of its passages.
+struct Document {
+    uid: String,
+    path: String,
+    title: String,
+    text: String,
+    lines: LineMap,
+    pages: PageMap,
+    headings: Option<HeadingMap>,
+    spans: Vec<Span>,
+}
+
+/// A passage: bytes of the document's text, lines of its file, the headings above it.
+struct Span {
+    start: usize,
+    end: usize,
+    lines: (u32, u32),
+    section: String,
+}
+
+impl Document {
+    fn load(desk: &Desk<'_>, id: i64) -> Result<Option<Document>, AskError> {
+        let mut spans = desk.snapshot.prepare_cached(
+            "SELECT start, end, line_start, line_end, section FROM chunks WHERE doc_id = ?1 ORDER BY idx",
+        )?;
+        let spans = spans.query_map([id], |row| {
+            let (start, end): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let lines = (row.get(2)?, row.get(3)?);
+            Ok(Span { start: start as usize, end: end as usize, lines, section: row.get(4)? })
+        })?;
+        let spans: Vec<Span> = spans.collect::<Result<_, _>>()?;
+        let read = |row: &Row<'_>| {
+            let headings: Option<Vec<u8>> = row.get(6)?;
+            let pages: Option<Vec<u8>> = row.get(5)?;
+            Ok(Document {
+                uid: row.get(0)?,
+                path: row.get(1)?,
+                title: row.get(2)?,
+                text: row.get(3)?,
+                lines: LineMap::decode(&row.get::<_, Vec<u8>>(4)?),
+                pages: PageMap::decode(pages.as_deref()),
+                headings: HeadingMap::decode(headings.as_deref()),
+                spans,
+            })
+        };
+        let mut row = desk.snapshot.prepare_cached(
+            "SELECT uid, path, title, text, lines, pages, headings FROM docs WHERE id = ?1",
+        )?;
+        Ok(row.query_row([id], read).optional()?)
+    }
+
+    fn words(&self, idx: usize) -> &str {
+        self.spans.get(idx).and_then(|it| self.text.get(it.start..it.end)).unwrap_or("")
+    }
+
+    fn handle_of(&self, idx: usize) -> Option<String> {
+        self.spans.get(idx)?;
+        Some(handle(&self.uid, mark(&self.uid, self.words(idx))))
+    }
+
+    /// The stretch from the first to the last of some passages, with what stands between them.
+    fn stretch(&self, first: usize, last: usize) -> (usize, usize) {
+        let start = self.spans.get(first).map_or(0, |it| it.start);
+        let end = self.spans.get(last).map_or(start, |it| it.end);
+        (start, end.max(start))
+    }
+
+    fn n_chars(&self, first: usize, last: usize) -> usize {
+        let (start, end) = self.stretch(first, last);
+        self.text.get(start..end).map_or(0, |text| text.chars().count())
+    }
+
+    /// The passage with as many of its neighbors as there are, are wanted and fit.
+    fn tell(&self, idx: usize, around: usize, room: usize) -> PassageReply {
+        let (mut first, mut last) = (idx, idx);
+        let wanted = (
+            idx.saturating_sub(around),
+            idx.saturating_add(around).min(self.spans.len().saturating_sub(1)),
+        );
+        let mut is_cut = self.n_chars(first, last) > room;
+        for _ in 0..around {
+            if last < wanted.1 {
+                match self.n_chars(first, last + 1) <= room {
+                    true => last += 1,
+                    false => is_cut = true,
+                }
+            }
+            if first > wanted.0 {
+                match self.n_chars(first - 1, last) <= room {
+                    true => first -= 1,
+                    false => is_cut = true,
+                }
+            }
+        }
+        let (start, end) = self.stretch(first, last);
+        let whole = self.text.get(start..end).unwrap_or("");
+        let text: String = whole.chars().take(room).collect();
+        let end = start + text.len();
+        let section = match &self.headings {
+            Some(headings) => headings.path_at(&self.text, start),
+            None => self.spans.get(first).map(|it| it.section.clone()).unwrap_or_default(),
+        };
+        let (from, to) = (self.lines.line_at(start), self.lines.line_at(end.max(start + 1) - 1));
+        let inner = end.max(start + 1) - 1;
+        let pages = self.pages.page_at(start).zip(self.pages.page_at(inner));
+        PassageReply {
+            path: self.path.clone(),
+            title: self.title.clone(),
+            section,
+            lines: [from, to.max(from)],
+            pages: pages.map(|(first, last)| [first, last]),
+            passages: [first as u32 + 1, last as u32 + 1],
+            n_passages: self.spans.len() as u32,
+            before: first.checked_sub(1).and_then(|idx| self.handle_of(idx)),
+            after: self.handle_of(last + 1),
+            truncated: is_cut
+                .then(|| told_less(text.chars().count(), self.n_chars(wanted.0, wanted.1))),
+            text,
+            ..PassageReply::default()
+        }
+    }
+}
+
+fn told_less(told: usize, wanted: usize) -> String {
+    format!("{told} of {wanted} characters; raise `max_chars` for more")
+}
+
+/// The passage that a `ref` names; none when the text is no `ref`.
+fn by_handle(desk: &Desk<'_>, at: &str) -> Result<Option<(Document, usize)>, ErrorView> {
+    let is_handle = at.len() == UID_DIGITS + MARK_DIGITS
+        && at.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let Some((uid, digits)) = at.split_at_checked(UID_DIGITS).filter(|_| is_handle) else {
+        return Ok(None);
+    };
+    let wanted = u32::from_str_radix(digits, 16).unwrap_or_default();
+    for id in documents_of(desk, uid)? {
+        let Some(doc) = Document::load(desk, id)? else { continue };
+        let is_it = |idx: &usize| mark(&doc.uid, doc.words(*idx)) == wanted;
+        if let Some(idx) = (0..doc.spans.len()).find(is_it) {
+            return Ok(Some((doc, idx)));
+        }
+    }
+    // A file may be called like a `ref`.
+    if document_at(desk, at)?.is_some() {
+        return Ok(None);
+    }
+    Err(ErrorView {
+        code: Code::NotFound,
+        message: format!("no passage is called `{at}` any more"),
+        hint: Some(
+            "its words were changed or its document is gone: ask again, or give the hit's path \
+             and line"
+                .into(),
+        ),
+        conflict: None,
+    })
+}
+
+fn documents_of(desk: &Desk<'_>, uid: &str) -> Result<Vec<i64>, AskError> {
+    // `g` comes after every digit of a uid.
+    let mut statement = desk
+        .snapshot
+        .prepare_cached("SELECT id FROM docs WHERE uid >= ?1 AND uid < ?1 || 'g' ORDER BY uid")?;
+    let rows = statement.query_map([uid], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Where in a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spot {
+    Beginning,
+    Line(u32),
+    Page(u32),
+}
+
+/// The passage at a place as answers cite it.
+fn by_place(desk: &Desk<'_>, at: &str) -> Result<(Document, usize), ErrorView> {
+    let mut found = None;
+    for (path, spot) in readings(at) {
+        if let Some(id) = document_at(desk, path)? {
+            found = Document::load(desk, id)?.map(|doc| (doc, spot));
+            break;
+        }
+    }
+    let Some((doc, spot)) = found else { return Err(no_document(desk, at)?) };
+    if doc.spans.is_empty() {
+        return Err(ErrorView {
+            code: Code::NotFound,
+            message: format!("`{}` has no text", doc.path),
+            hint: None,
+            conflict: None,
+        });
+    }
+    let idx = match spot {
+        Spot::Beginning => Some(0),
+        Spot::Line(line) => doc.spans.iter().position(|it| it.lines.1 >= line && it.lines.0 > 0),
+        Spot::Page(page) => doc.spans.iter().position(|it| {
+            doc.pages.page_at(it.end.max(it.start + 1) - 1).is_some_and(|last| last >= page)
+        }),
+    };
+    match idx {
+        Some(idx) => Ok((doc, idx)),
+        None => Err(beyond(&doc, spot)),
+    }
+}
+
+fn beyond(doc: &Document, spot: Spot) -> ErrorView {
+    let last = doc.spans.last();
+    let (what, hint) = match spot {
+        Spot::Line(line) => (
+            format!("line {line}"),
+            match last.map_or(0, |it| it.lines.1) {
+                0 => "it has no lines: give a hit's `ref`, or the path alone".into(),
+                last => format!("its text ends with line {last}"),
+            },
+        ),
+        Spot::Page(page) => (
+            format!("page {page}"),
+            match last.and_then(|it| doc.pages.page_at(it.end.max(1) - 1)) {
+                None => "it has no pages: give a hit's `ref`, or the path alone".into(),
+                Some(last) => format!("its text ends with page {last}"),
+            },
+        ),
+        Spot::Beginning => ("text".into(), String::new()),
+    };
+    let message = format!("`{}` has no {what}", doc.path);
+    ErrorView { code: Code::NotFound, message, hint: Some(hint), conflict: None }
+}
+
+/// The ways to read a place: all of it as a path, then a path with a line, a page, a section behind.
+fn readings(at: &str) -> Vec<(&str, Spot)> {
+    let at = at.split(" § ").next().unwrap_or(at).trim().trim_start_matches("./");
+    let mut out = vec![(at, Spot::Beginning)];
+    let first = |range: &str| range.split('-').next().and_then(|it| it.parse::<u32>().ok());
+    if let Some((path, range)) = at.rsplit_once(':')
+        && let Some(line) = first(range)
+    {
+        out.push((path, Spot::Line(line)));
+    }
+    if let Some((path, range)) = at.rsplit_once(" p. ")
+        && let Some(page) = first(range)
+    {
+        out.push((path, Spot::Page(page)));
+    }
+    out
+}
+
+fn document_at(desk: &Desk<'_>, path: &str) -> Result<Option<i64>, AskError> {
+    let mut statement = desk.snapshot.prepare_cached("SELECT id FROM docs WHERE path = ?1")?;
+    Ok(statement.query_row([path], |row| row.get(0)).optional()?)
+}
+
+/// Says that there is no such document, and which ones have a like path.
+fn no_document(desk: &Desk<'_>, at: &str) -> Result<ErrorView, AskError> {
+    let path = readings(at).last().map_or(at, |(path, _)| *path);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.split('.').next().unwrap_or(name).to_lowercase();
+    let mut statement = desk.snapshot.prepare_cached(
+        "SELECT path FROM docs WHERE ?1 <> '' AND instr(lower(path), ?1) > 0 ORDER BY length(path), path LIMIT ?2",
+    )?;
+    let rows = statement.query_map(params![stem, MAX_PROPOSALS as i64], |row| row.get(0))?;
+    let like: Vec<String> = rows.collect::<Result<_, _>>()?;
+    let hint = match like.is_empty() {
+        true => "give a hit's `ref`, or a path as hits tell it, with `:line`".to_string(),
+        false => format!("there is {}", like.join(", ")),
+    };
+    Ok(ErrorView {
+        code: Code::NotFound,
+        message: format!("no document `{path}`"),
+        hint: Some(hint),
+        conflict: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_as_answers_cite_them() {
+        let rows: [(&str, (&str, Spot)); 8] = [
+            ("a.md", ("a.md", Spot::Beginning)),
+            ("./a/b.md:12", ("a/b.md", Spot::Line(12))),
+            ("a.md:12-18", ("a.md", Spot::Line(12))),
+            ("report.pdf p. 3", ("report.pdf", Spot::Page(3))),
+            ("report.pdf p. 3-4", ("report.pdf", Spot::Page(3))),
+            ("letter.docx § Terms › Payment", ("letter.docx", Spot::Beginning)),
+            ("12:30.md", ("12:30.md", Spot::Beginning)),
+            ("a.md:x", ("a.md:x", Spot::Beginning)),
+        ];
+        for (at, expected) in rows {
+            assert_eq!(readings(at).last(), Some(&expected), "{at}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Find: the places and kinds of the secrets of a text.
+//!
+//! In: a text. Out: [`Found`], in order, without overlap.
+//!
+//! Two searches: tokens are long, so only runs of at least [`MIN_RUN_BYTES`] without white space are searched for the
+//! literals they begin with (`shape.rs`) and for names of issuers; the whole text is searched for words that announce a
+//! secret (`words.rs`). Phrases (`phrase.rs`) are found by their blanks.
+//! Invariants: each place is verified in bounded time.
+//! Not here: what a secret looks like, or replacing it.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use super::assign::{assigned, is_in_mark, named};
+use super::column::below;
+use super::header::{authorization, bearer, flagged};
+use super::key::pem_key;
+use super::label::{Label, label_at};
+use super::likely::is_example_token;
+use super::phrase::phrases_around;
+use super::seen::Seen;
+use super::shape::{NAMED, SHAPES};
+use super::token::{URL_SAFE, run};
+use super::words::{Meaning, WORDS};
+use model::bytes::count;
+
+/// Shortest run without white space that may hold a token or a URL with a password, bytes: no token is shorter. From 9
+/// to 16 (see `run_start`).
+pub(super) const MIN_RUN_BYTES: usize = 15;
+
+/// What the rest of a secret is called.
+const CUT_OFF: &str = "rest";
+
+/// How far before a long value the name of its issuer may stand, bytes.
+const NEAR_BYTES: usize = 64;
+
+/// A secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Where it stands.
+    pub range: Range<usize>,
+    /// What it is.
+    pub kind: &'static str,
+    /// Shapes before names: the more telling kind wins where both find the same.
+    rank: u8,
+}
+
+impl Found {
+    /// Personal data, which is whatever is no secret.
+    pub(super) fn personal(range: Range<usize>, kind: &'static str) -> Self {
+        Found { range, kind, rank: 3 }
+    }
+}
+
+/// Finds names of issuers, which stand before values that nothing else shows. `None` cannot happen with fixed tables; a
+/// test holds that.
+pub(super) static ISSUERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .kind(Some(AhoCorasickKind::DFA))
+        .ascii_case_insensitive(true)
+        .build(NAMED.iter().map(|(word, _)| word))
+        .ok()
+});
+
+/// Finds the literals that tokens begin with. The same.
+pub(super) static TOKENS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .match_kind(MatchKind::Standard)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(SHAPES.iter().map(|shape| shape.literal))
+        .ok()
+});
+
+/// Places and kinds of the secrets, in order, without overlap; and whether a line was left alone.
+pub(super) fn secrets_in(text: &str) -> Vec<Found> {
+    let mut found = scan(text);
+    for seen in Seen::pieces_of(text) {
+        found.extend(
+            scan(&seen.text).into_iter().map(|it| Found { range: seen.place(&it.range), ..it }),
+        );
+    }
+    found.retain(|it| text.get(it.range.clone()).is_some_and(|secret| !secret.is_empty()));
+    joined(found)
+}
+
+/// Tokens that go on after a line end, as a PDF prints them, or after the blank that a format put there.
+pub(super) fn wrapped_in(text: &str) -> Vec<Found> {
+    let Some(finder) = TOKENS.as_ref() else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut look = |seen: Seen| {
+        let mut here = Vec::new();
+        find_tokens(&seen.text, &(0..seen.text.len()), &mut here);
+        found.extend(here.into_iter().map(|it| Found { range: seen.place(&it.range), ..it }));
+    };
+    Seen::each_wrapped(text, |word| finder.is_match(word), &mut look);
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    while let Some(run) = next_run(bytes, from) {
+        from = run.end;
+        let goes_on = bytes.get(run.end) == Some(&b' ');
+        if goes_on && bytes.get(run.clone()).is_some_and(|it| finder.is_match(it)) {
+            Seen::each_longer(text, run.start, run.end, &mut look);
+        }
+    }
+    found
+}
+
+fn scan(text: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    find_words(text, &mut found);
+    find_phrases(text, &mut found);
+    let mut from = 0;
+    while let Some(run) = next_run(text.as_bytes(), from) {
+        find_tokens(text, &run, &mut found);
+        find_named(text, &run, &mut found);
+        from = run.end;
+    }
+    found
+}
+
+/// The next run of at least [`MIN_RUN_BYTES`] without white space that may hold a token. `from` is the start of the
+/// text or the end of the run before.
+pub(super) fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
+    let mut at = from;
+    while at + MIN_RUN_BYTES <= bytes.len() {
+        let Some(n_before) = run_start(blanks_in(bytes.get(at..).unwrap_or(&[]))) else {
+            // A run that begins further back has its start in the next window.
+            at += WINDOW_BYTES + 1 - MIN_RUN_BYTES;
+            continue;
+        };
+        let start = at + n_before;
+        let after = bytes.get(start + MIN_RUN_BYTES..).unwrap_or(&[]);
+        let n_after = after.iter().position(|byte| *byte <= b' ').unwrap_or(after.len());
+        let end = start + MIN_RUN_BYTES + n_after;
+        if bytes.get(start..end).is_some_and(may_hold_token) {
+            return Some(start..end);
+        }
+        at = end;
+    }
+    None
+}
+
+/// Bytes looked at at once: one bit each.
+const WINDOW_BYTES: usize = 64;
+
+/// Which of the first 64 bytes are white space or control characters, or beyond the end; the first is the lowest bit.
+fn blanks_in(bytes: &[u8]) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES * 0x80;
+    let mut padded = [b' '; WINDOW_BYTES];
+    let window = bytes.first_chunk::<WINDOW_BYTES>().unwrap_or_else(|| {
+        padded.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        &padded
+    });
+    window.as_chunks::<8>().0.iter().enumerate().fold(0, |all, (i, word)| {
+        let word = u64::from_le_bytes(*word);
+        // The highest bit of each byte says whether the other seven are 0x21 or more; nothing is carried further.
+        let visible = (word & !HIGH) + ONES * (0x80 - 0x21);
+        let blank = !(visible | word) & HIGH;
+        // Each of these eight bits lands in the highest byte, in order.
+        let packed = (blank >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        all | packed << (i * 8)
+    })
+}
+
+/// Where a run of at least [`MIN_RUN_BYTES`] that are not blank begins.
+fn run_start(blanks: u64) -> Option<usize> {
+    // Bit n stays as long as so many in a row from n on are not blank: 2, 4, 8, 15.
+    let runs = [1, 2, 4, MIN_RUN_BYTES - 8].iter().fold(!blanks, |runs, n| runs & (runs >> n));
+    (runs != 0).then_some(runs.trailing_zeros() as usize)
+}
+
+/// Every token has digits or several capitals, and a password in a URL an `@` behind it.
+fn may_hold_token(run: &[u8]) -> bool {
+    let n_digits = count(run, |byte| byte.wrapping_sub(b'0') < 10);
+    let n_capitals = count(run, |byte| byte.wrapping_sub(b'A') < 26);
+    n_digits > 0 || n_capitals >= 5 || memchr::memchr(b'@', run).is_some()
+}
+
+pub(super) fn find_tokens(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
+    let (Some(finder), Some(slice)) = (TOKENS.as_ref(), text.as_bytes().get(run.clone())) else {
+        return;
+    };
+    for hit in finder.find_overlapping_iter(slice) {
+        let Some(shape) = SHAPES.get(hit.pattern().as_usize()) else { continue };
+        let place = run.start + hit.start()..run.start + hit.end();
+        let range = shape.at(text, place).filter(|range| !is_example(text, range));
+        found.extend(range.map(|range| Found { range, kind: shape.kind, rank: 0 }));
+    }
+}
+
+fn find_phrases(text: &str, found: &mut Vec<Found>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let mut checked = 0;
+    while at < bytes.len() {
+        let blanks = blanks_in(bytes.get(at..).unwrap_or(&[]));
+        // Words of three to eight letters, or with a comma behind them, have no two blanks within three bytes, and no
+        // ten bytes without one.
+        let close = blanks & (blanks >> 1 | blanks >> 2 | blanks >> 3);
+        let long = [1, 2, 4, 2].iter().fold(!blanks, |runs, n| runs & (runs >> n));
+        for from in [0, 32] {
+            let has = |bits: u64| bits >> from & 0xffff_ffff != 0;
+            let start = at + from;
+            if !has(close) && !has(long) && start >= checked {
+                checked = start + 32;
+                let ranges = phrases_around(text, start);
+                checked = ranges.last().map_or(checked, |it| it.end.max(checked));
+                let found_here = ranges.into_iter();
+                found.extend(found_here.map(|range| Found { range, kind: "seed-phrase", rank: 1 }));
+            }
+        }
+        at += WINDOW_BYTES;
+    }
+}
+
+/// Values whose only sign is the issuer that their name begins with.
+fn find_named(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
+    let from = run.start.saturating_sub(NEAR_BYTES);
+    let (Some(finder), Some(slice)) = (ISSUERS.as_ref(), text.as_bytes().get(from..run.end)) else {
+        return;
+    };
+    for hit in finder.find_iter(slice) {
+        let Some((_, shapes)) = NAMED.get(hit.pattern().as_usize()) else { continue };
+        let place = from + hit.start()..from + hit.end();
+        found.extend(named(text, place, shapes).map(|(range, kind)| Found {
+            range,
+            kind,
+            rank: 1,
+        }));
+    }
+}
+
+pub(super) fn find_words(text: &str, found: &mut Vec<Found>) {
+    WORDS.each(text, |end, meaning| {
+        let (range, kind) = match meaning {
+            Meaning::Labels(labels) => return by_label(text, end, labels, found),
+            Meaning::Command(command) => (flagged(text, end, command), "password"),
+            Meaning::KeyFile => (pem_key(text, end), "private-key"),
+            _ if is_in_mark(text.as_bytes(), end) => return,
+            Meaning::Authorization => (authorization(text, end), "authorization"),
+            Meaning::Bearer => (bearer(text, end), "authorization"),
+        };
+        let rank = u8::from(kind != "private-key");
+        found.extend(range.map(|range| Found { range, kind, rank }));
+    });
+}
+
+/// What a label announces whose last word ends at `end`: a value, or the column below it.
+fn by_label(text: &str, end: usize, labels: &[Label], found: &mut Vec<Found>) {
+    let Some((start, label)) = label_at(text, end, labels) else { return };
+    if is_in_mark(text.as_bytes(), end) {
+        return;
+    }
+    let kind = label.promise.kind();
+    let ranges = match assigned(text, start..end, label) {
+        Some(range) => vec![range],
+        None => below(text, start..end, label.promise),
+    };
+    found.extend(ranges.into_iter().map(|range| Found { range, kind, rank: 2 }));
+}
+
+/// What markup had parted from a secret whose first part was one by itself: it stands right after a mark, and goes with
+/// it.
+pub(super) fn cut_off(text: &str) -> Vec<Found> {
+    const MARK: &str = "[redacted:";
+    let mut out = Vec::new();
+    for open in memchr::memmem::find_iter(text.as_bytes(), MARK.as_bytes()) {
+        let rest = text
+            .as_bytes()
+            .get(open..open + 64)
+            .or_else(|| text.as_bytes().get(open..))
+            .unwrap_or(&[]);
+        let Some(n_mark) = memchr::memchr(b']', rest).map(|at| at + 1) else { continue };
+        let n = run(text, open + n_mark, &URL_SAFE);
+        let parted = text.get(open + n_mark..open + n_mark + n).unwrap_or("");
+        if n >= 4 && parted.bytes().any(|byte| byte.is_ascii_digit()) {
+            out.push(Found { range: open + n_mark..open + n_mark + n, kind: CUT_OFF, rank: 3 });
+        }
+    }
+    out
+}
+
+fn is_example(text: &str, range: &Range<usize>) -> bool {
+    // A whole key file may hold any word.
+    range.len() < 500 && text.get(range.clone()).is_some_and(is_example_token)
+}
+
+/// Puts what was found in order; what overlaps becomes one, of the more telling kind.
+pub(super) fn joined(mut found: Vec<Found>) -> Vec<Found> {
+    found.sort_by_key(|it| (it.range.start, it.rank, std::cmp::Reverse(it.range.end)));
+    let mut out: Vec<Found> = Vec::with_capacity(found.len());
+    for next in found {
+        match out.last_mut() {
+            Some(last) if next.range.start < last.range.end => {
+                last.range.end = last.range.end.max(next.range.end);
+                // Of two literals that both fit, the longer ends later and says more.
+                if next.rank < last.rank || (next.rank == last.rank && next.range == last.range) {
+                    (last.kind, last.rank) = (next.kind, next.rank);
+                }
+            }
+            _ => out.push(next),
+        }
+    }
+    out
+}

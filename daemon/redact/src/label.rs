@@ -1,0 +1,163 @@
+//! Labels: the words that announce a secret, from `config/secret_labels.tsv`.
+//!
+//! In: a text and where the last word of a label ends. Out: the label, and where it begins.
+//! Invariant: between the words of a label one blank, dash, underscore or dot may stand, or nothing; case is ignored.
+//! Not here: finding the last words (`words.rs`), what follows a label (`operator.rs`).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+const TABLE: &str = include_str!("../../../config/secret_labels.tsv");
+
+/// Longest label with what may stand between its words, characters.
+const MAX_LABEL_CHARS: usize = 40;
+
+/// What a label promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// Something that people type.
+    Password,
+    /// Something that a machine made.
+    Key,
+    /// A word that also means other things: what it names must be long and irregular, and no UUID.
+    Token,
+    /// 40 characters of base64, which is what Amazon makes.
+    Amazon,
+    /// A word that means much else: what it names can be nothing but a key.
+    Any,
+    /// The words of a wallet.
+    Phrase,
+}
+
+impl Promise {
+    fn by_name(name: &str) -> Option<Promise> {
+        Some(match name {
+            "password" => Promise::Password,
+            "key" => Promise::Key,
+            "token" => Promise::Token,
+            "amazon" => Promise::Amazon,
+            "any" => Promise::Any,
+            "phrase" => Promise::Phrase,
+            _ => return None,
+        })
+    }
+
+    /// What its values are called in marks and counts.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Promise::Password => "password",
+            Promise::Key | Promise::Token | Promise::Any => "secret",
+            Promise::Amazon => "aws-secret-key",
+            Promise::Phrase => "seed-phrase",
+        }
+    }
+}
+
+/// A label.
+pub(super) struct Label {
+    /// Its letters and digits, the last first.
+    reversed: Vec<char>,
+    pub(super) promise: Promise,
+    is_word: bool,
+}
+
+/// The table.
+#[derive(Default)]
+pub(super) struct Labels {
+    /// By their last words, lowercase; of one word the longest label first.
+    pub(super) by_last_word: BTreeMap<String, Vec<Label>>,
+    /// What stands between a label and its value: `is`, `lautet`; the longest first.
+    pub(super) copulas: Vec<&'static str>,
+    /// What leads from a label to more words about it: `for`, `für`.
+    pub(super) links: Vec<&'static str>,
+}
+
+pub(super) static LABELS: LazyLock<Labels> = LazyLock::new(|| {
+    let mut out = Labels::default();
+    for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
+        let mut cells = line.split('\t').skip(1);
+        let (Some(label), Some(promise)) = (cells.next(), cells.next()) else { continue };
+        match (promise, Promise::by_name(promise)) {
+            ("is", _) => out.copulas.push(label),
+            ("of", _) => out.links.push(label),
+            (_, Some(promise)) => {
+                let last = label.rsplit(' ').next().unwrap_or(label).replace('~', " ");
+                let reversed = label.chars().rev().filter(|c| c.is_alphanumeric()).collect();
+                let label = Label { reversed, promise, is_word: cells.next().is_some() };
+                out.by_last_word.entry(last).or_default().push(label);
+            }
+            _ => {}
+        }
+    }
+    let longest_first = |a: &Label, b: &Label| b.reversed.len().cmp(&a.reversed.len());
+    out.by_last_word.values_mut().for_each(|labels| labels.sort_by(longest_first));
+    out.copulas.sort_by_key(|it| std::cmp::Reverse(it.len()));
+    out.links.sort_by_key(|it| std::cmp::Reverse(it.len()));
+    out
+});
+
+/// Lines of the table that say nothing that is understood; a test holds that there are none.
+#[cfg(test)]
+pub(super) fn n_unread() -> usize {
+    let lines = TABLE.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let is_read = |line: &&str| {
+        line.split('\t')
+            .nth(2)
+            .is_some_and(|it| matches!(it, "is" | "of") || Promise::by_name(it).is_some())
+    };
+    lines.filter(|line| !is_read(line)).count()
+}
+
+/// Of `labels`, which share their last word, the longest that ends at `end`, and where it begins.
+pub(super) fn label_at<'l>(
+    text: &str,
+    end: usize,
+    labels: &'l [Label],
+) -> Option<(usize, &'l Label)> {
+    let before = folded_before(text, end);
+    let label = labels.iter().find(|label| {
+        let n = label.reversed.len();
+        let is_here = before
+            .get(..n)
+            .is_some_and(|part| part.iter().map(|it| it.0).eq(label.reversed.iter().copied()));
+        let starts = |at: &(char, usize)| !label.is_word || begins_word(text, at.1);
+        is_here && before.get(n - 1).is_some_and(starts)
+    })?;
+    Some((before.get(label.reversed.len() - 1)?.1, label))
+}
+
+/// What belongs to a name after its label: `secret_key_base`, `client-key-data`, `passwordHash`.
+pub(super) const SUFFIXES: [&str; 25] = [
+    "_base", "_BASE", "-data", "_data", "_DATA", "Data", "_hash", "-hash", "_HASH", "Hash",
+    " hash", "_value", "_VALUE", "-value", "Value", "_text", "_plain", "_b64", "_base64",
+    "_BASE64", "_string", "_private", "_PRIVATE", "String", "_raw",
+];
+
+/// Letters and digits before `end`, lowercase, the last first, with their places; what may part words is left out.
+fn folded_before(text: &str, end: usize) -> Vec<(char, usize)> {
+    let mut out = Vec::with_capacity(MAX_LABEL_CHARS);
+    let mut was_gap = true;
+    for (at, c) in text.get(..end).unwrap_or("").char_indices().rev() {
+        let is_gap = matches!(c, ' ' | '_' | '-' | '.' | '\'' | '’' | '\u{a0}');
+        if out.len() == MAX_LABEL_CHARS || !(c.is_alphanumeric() || is_gap && !was_gap) {
+            break;
+        }
+        was_gap = is_gap;
+        if !is_gap {
+            out.push((c.to_lowercase().next().unwrap_or(c), at));
+        }
+    }
+    out
+}
+
+/// True when a word begins here: after anything but a letter, or with a capital after a small letter.
+fn begins_word(text: &str, place: usize) -> bool {
+    let Some(before) = text.get(..place).and_then(|it| it.chars().next_back()) else { return true };
+    let is_capital = || text.get(place..).is_some_and(|it| it.starts_with(char::is_uppercase));
+    !before.is_alphabetic() || is_ideographic(before) || (before.is_lowercase() && is_capital())
+}
+
+/// True for scripts that put no blanks between words.
+pub(super) fn is_ideographic(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
+}

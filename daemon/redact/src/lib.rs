@@ -1,0 +1,264 @@
+//! Redact: the layer that keeps secrets out. It lies on `model`; `formats` calls it before and after a format reads,
+//! the engine and the server for logs and answers.
+//!
+//! Redaction: secrets, and personal data where the settings say so, leave the text before anything else looks at it.
+//!
+//! In: decoded text, then what a format made of it. Out: [`Redacted`]: each secret replaced by `[redacted:KIND]`,
+//! the map back, counts by kind. Two passes: the first over the file's text, so that no format sees a secret; the
+//! second over everything that a format gives, because markup may have split what it joins (`AKIA<b>…</b>`), and
+//! because formats over bytes have no first.
+//! Invariants: each pass is linear; what is replaced once is never replaced again; a secret never appears in a
+//! warning, a count or a log.
+//! Not here: what a secret looks like (`config/secrets.tsv`, `config/secret_labels.tsv`, `redact/find.rs`), what
+//! personal data looks like (`redact/personal.rs`), which files are not read at all (`watch/deny.rs`).
+//!
+//! A new kind is a row of a table; since it changes what is stored, [`DETECTORS`] is raised with it.
+//! Whoever cleans other text than documents calls [`clean`], or [`places_of_secrets`] for places and kinds.
+
+mod allow;
+mod assign;
+mod column;
+mod find;
+mod header;
+mod key;
+mod label;
+mod likely;
+mod note;
+mod operator;
+mod parsed;
+mod personal;
+mod phrase;
+mod seen;
+mod shape;
+mod special;
+mod token;
+mod words;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use config::settings::{PiiMode, Privacy};
+
+use allow::AllowedLines;
+use find::{Found, secrets_in};
+use model::parcel::Findings;
+use model::terms::SpanMap;
+
+pub use allow::AllowedPaths;
+pub use personal::{Kind, personal_data_in};
+
+/// Raised with every change of what is found: part of the index's fingerprint, so that a rebuild follows.
+pub const DETECTORS: u32 = 5;
+
+/// What is removed from documents.
+#[derive(Debug, Clone)]
+pub struct Redactor {
+    allowed: AllowedPaths,
+    /// Whether a line may say that it is left alone.
+    allows_marks: bool,
+    /// What to do with each kind of personal data; those that are left alone are not there.
+    personal: BTreeMap<Kind, PiiMode>,
+}
+
+/// A text without its secrets.
+#[derive(Debug)]
+pub struct Redacted {
+    /// The text.
+    pub text: String,
+    /// From this text to the one it was made from; `None` when nothing was replaced.
+    pub map: Option<SpanMap>,
+    /// What was found.
+    pub findings: Findings,
+    /// Secrets on lines that are left alone. The second pass may not see those lines as such: a comment is gone.
+    pub allowed: Vec<String>,
+}
+
+impl Redactor {
+    /// A redactor by the user's settings.
+    pub fn new(settings: &Privacy) -> Self {
+        let all = Kind::ALL.into_iter().map(|kind| (kind, settings.mode_of(kind.as_str())));
+        Redactor {
+            allowed: AllowedPaths::new(&settings.allow_paths),
+            allows_marks: settings.allow_marks,
+            personal: all.filter(|(_, mode)| *mode != PiiMode::Off).collect(),
+        }
+    }
+
+    /// Whether documents at `path` are shown with marks in the place of secrets.
+    pub fn shows_marks_in(&self, path: &str) -> bool {
+        !self.allowed.hold(path)
+    }
+
+    /// The parts of a file's text that nobody is shown: secrets, and personal data that is to be removed.
+    pub fn hidden_in<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        let mut found = secrets_in(text);
+        self.take_allowed(text, &mut found);
+        let wanted = |kind: Kind| self.personal.get(&kind) == Some(&PiiMode::Redact);
+        let personal =
+            if self.personal.is_empty() { vec![] } else { personal_data_in(text, wanted) };
+        let ranges =
+            found.into_iter().map(|it| it.range).chain(personal.into_iter().map(|it| it.0));
+        ranges.filter_map(|range| text.get(range)).collect()
+    }
+
+    /// The text of the file at `path` as it may be shown: marks in the place of what nobody is shown.
+    pub fn shown(&self, path: &str, text: &str) -> String {
+        let Some(redactor) = self.for_path(path) else { return text.to_string() };
+        let mut found = secrets_in(text);
+        self.take_allowed(text, &mut found);
+        let wanted = |kind: Kind| redactor.personal.get(&kind) == Some(&PiiMode::Redact);
+        if !redactor.personal.is_empty() {
+            let hidden: Vec<Range<usize>> = found.iter().map(|it| it.range.clone()).collect();
+            let overlaps = |range: &Range<usize>| {
+                hidden.iter().any(|it| it.start < range.end && range.start < it.end)
+            };
+            let personal = personal_data_in(text, wanted).into_iter();
+            let personal = personal.filter(|(range, _)| !overlaps(range));
+            found.extend(personal.map(|(range, kind)| Found::personal(range, kind.as_str())));
+            found.sort_by_key(|it| it.range.start);
+        }
+        replace(text.to_string(), &found).0
+    }
+
+    /// The kinds of secrets of a text that nobody is shown, each once.
+    pub fn kinds_hidden_in(&self, text: &str) -> Vec<&'static str> {
+        let mut found = secrets_in(text);
+        self.take_allowed(text, &mut found);
+        let mut kinds: Vec<&'static str> = found.into_iter().map(|it| it.kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+
+    /// Those of `found` that stand on lines which say that they are left alone, taken out of it, where the user lets
+    /// them.
+    fn take_allowed(&self, text: &str, found: &mut Vec<Found>) -> Vec<Found> {
+        if found.is_empty() || !self.allows_marks {
+            return Vec::new();
+        }
+        let lines = AllowedLines::of(text);
+        let (allowed, rest) =
+            std::mem::take(found).into_iter().partition(|it| lines.hold(it.range.start));
+        *found = rest;
+        allowed
+    }
+
+    /// What applies to the document at `path`; `None` when the user has allowed everything there.
+    pub fn for_path(&self, path: &str) -> Option<&Self> {
+        (!self.allowed.hold(path)).then_some(self)
+    }
+
+    /// Replaces every secret in the text of a file.
+    pub fn redact(&self, text: String) -> Redacted {
+        let mut found = secrets_in(&text);
+        let allowed = self.take_allowed(&text, &mut found);
+        let allowed = allowed.iter().filter_map(|it| text.get(it.range.clone()));
+        let allowed = allowed.map(str::to_string).collect();
+        let mut findings = Findings::default();
+        count(&mut findings.redacted, &found);
+        let (text, map) = replace(text, &found);
+        Redacted { text, map, findings, allowed }
+    }
+
+    /// Replaces every secret and what else is to be removed in a text that a format gave, but for what is `allowed`.
+    fn redact_again(
+        &self,
+        text: String,
+        allowed: &[String],
+    ) -> (String, Option<SpanMap>, Findings) {
+        let mut found = secrets_in(&text);
+        found.extend(find::wrapped_in(&text));
+        let mut found = find::joined(found);
+        found.retain(|it| {
+            text.get(it.range.clone()).is_some_and(|secret| !allowed.iter().any(|it| it == secret))
+        });
+        let mut findings = Findings::default();
+        if !self.personal.is_empty() {
+            self.add_personal_data(&text, &mut found, &mut findings);
+        }
+        self.take_allowed(&text, &mut found);
+        count(&mut findings.redacted, &found);
+        found.extend(find::cut_off(&text));
+        let found = find::joined(found);
+        let (text, map) = replace(text, &found);
+        (text, map, findings)
+    }
+
+    /// True when the second pass removes more than secrets.
+    fn removes_personal_data(&self) -> bool {
+        !self.personal.is_empty()
+    }
+
+    /// Counts what is to be flagged, and adds what is to be redacted to the secrets.
+    fn add_personal_data(&self, text: &str, found: &mut Vec<Found>, findings: &mut Findings) {
+        let wanted = |kind: Kind| self.personal.contains_key(&kind);
+        let mut data = personal_data_in(text, wanted);
+        // A secret wins over what it may also look like.
+        let overlaps = |range: &Range<usize>| {
+            let first = found.partition_point(|it| it.range.end <= range.start);
+            found.get(first).is_some_and(|it| it.range.start < range.end)
+        };
+        data.retain(|(range, _)| !overlaps(range));
+        for (range, kind) in data {
+            match self.personal.get(&kind) {
+                Some(PiiMode::Redact) => found.push(Found::personal(range, kind.as_str())),
+                Some(PiiMode::Flag) => *findings.flagged.entry(kind.as_str()).or_insert(0) += 1,
+                _ => {}
+            }
+        }
+        found.sort_by_key(|it| it.range.start);
+    }
+}
+
+/// A text that is no document (a line of the log, a message, a name) without its secrets.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    let found = secrets_in(text);
+    if found.is_empty() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(replace(text.to_string(), &found).0)
+    }
+}
+
+/// True when a text holds a secret.
+pub fn holds_secret(text: &str) -> bool {
+    !secrets_in(text).is_empty()
+}
+
+/// Places and kinds of the secrets of a text, in order, without overlap; of allowed lines, too.
+pub fn places_of_secrets(text: &str) -> Vec<(Range<usize>, &'static str)> {
+    secrets_in(text).into_iter().map(|it| (it.range, it.kind)).collect()
+}
+
+fn count(counts: &mut BTreeMap<&'static str, u32>, found: &[Found]) {
+    for it in found {
+        *counts.entry(it.kind).or_insert(0) += 1;
+    }
+}
+
+/// Puts a mark in the place of each secret; the map leads from the new text to the old.
+fn replace(text: String, found: &[Found]) -> (String, Option<SpanMap>) {
+    if found.is_empty() {
+        return (text, None);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut map = SpanMap::default();
+    let mut last = 0;
+    for Found { range, kind, .. } in found {
+        let before = text.get(last..range.start).unwrap_or("");
+        map.push(out.len(), before.len(), last, before.len());
+        out.push_str(before);
+        let mark = format!("[redacted:{kind}]");
+        map.push_replaced((out.len(), mark.len()), range.clone());
+        out.push_str(&mark);
+        last = range.end;
+    }
+    let rest = text.get(last..).unwrap_or("");
+    map.push(out.len(), rest.len(), last, rest.len());
+    out.push_str(rest);
+    (out, Some(map))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! The second pass: over all that a format made of a document.
+//!
+//! In: a [`Parsed`]. Out: the same without secrets and without what the settings remove; its places moved along.
+//! Invariant: the map goes on leading to what it led to before.
+
+use serde_json::Value;
+
+use super::Redactor;
+use model::parcel::Findings;
+use model::parcel::Parsed;
+use model::terms::{Norm, Segment, Span, SpanMap};
+
+impl Redactor {
+    /// Cleans what a format gave, but for what is `allowed`: values that stood on lines to be left alone.
+    pub fn redact_parsed(&self, parsed: &mut Parsed, allowed: &[String]) -> Findings {
+        let mut findings = Findings::default();
+        let mut clean = |text: &mut String| {
+            let (redacted, map, found) = self.redact_again(std::mem::take(text), allowed);
+            *text = redacted;
+            findings.add(&found);
+            map
+        };
+        clean_meta(parsed, &mut |text| {
+            clean(text);
+        });
+        let Some(to_extracted) = clean(&mut parsed.text) else { return findings };
+        let places = Moved::new(&to_extracted);
+        parsed.map = to_extracted.then(&parsed.map);
+        for block in &mut parsed.blocks {
+            block.span = places.span(block.span);
+        }
+        for inline in &mut parsed.inlines {
+            inline.span = places.span(inline.span);
+        }
+        for link in &mut parsed.links {
+            link.span = places.span(link.span);
+        }
+        for page in &mut parsed.pages {
+            *page = u32::try_from(places.place(*page as usize, false)).unwrap_or(u32::MAX);
+        }
+        findings
+    }
+}
+
+/// Every string beside the text.
+fn clean_meta(parsed: &mut Parsed, clean: &mut dyn FnMut(&mut String)) {
+    let meta = &mut parsed.meta;
+    let stated = [
+        &mut meta.doc_type,
+        &mut meta.author,
+        &mut meta.language,
+        &mut meta.date,
+        &mut meta.source_url,
+        &mut meta.security,
+        &mut parsed.title,
+    ];
+    stated.into_iter().flatten().for_each(&mut *clean);
+    meta.aliases.iter_mut().chain(&mut meta.tags).chain(&mut parsed.warnings).for_each(&mut *clean);
+    for link in &mut parsed.links {
+        clean(&mut link.target);
+        link.fragment.as_mut().map(&mut *clean);
+    }
+    for (mut key, mut value) in std::mem::take(&mut meta.extra) {
+        clean(&mut key);
+        clean_value(&mut value, clean);
+        meta.extra.insert(key, value);
+    }
+}
+
+/// Every string of a value; nesting is bounded by whoever read it.
+pub(super) fn clean_value(value: &mut Value, clean: &mut dyn FnMut(&mut String)) {
+    match value {
+        Value::String(text) => clean(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean_value(item, clean)),
+        Value::Object(items) => {
+            for (mut key, mut value) in std::mem::take(items) {
+                clean(&mut key);
+                clean_value(&mut value, clean);
+                items.insert(key, value);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Leads from places in a text to places in the text that was made from it by a map.
+struct Moved<'a> {
+    segments: &'a [Segment],
+}
+
+impl<'a> Moved<'a> {
+    fn new(map: &'a SpanMap) -> Self {
+        Moved { segments: map.segments() }
+    }
+
+    fn span(&self, span: Span<Norm>) -> Span<Norm> {
+        let start = self.place(span.start(), false);
+        let end = if span.is_empty() { start } else { self.place(span.end(), true) };
+        Span::new(start, end.max(start))
+    }
+
+    /// What lies inside a mark goes to its beginning, or to its `end`.
+    fn place(&self, place: usize, end: bool) -> usize {
+        let reaches = |segment: &Segment| {
+            let stop = (segment.from + segment.from_len) as usize;
+            if end { stop < place } else { stop <= place }
+        };
+        let first = self.segments.partition_point(reaches);
+        let Some(segment) = self.segments.get(first) else {
+            return self.segments.last().map_or(place, |last| (last.to + last.to_len) as usize);
+        };
+        let (to, from) = (segment.to as usize, segment.from as usize);
+        match segment.to_len == segment.from_len {
+            true => to + place.saturating_sub(from),
+            false if end && place > from => to + segment.to_len as usize,
+            false => to,
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Shapes: what secrets of known issuers look like, one a row of `config/secrets.tsv`.
+//!
+//! In: a text and the place of the literal that a shape has. Out: the range to replace.
+//! Invariants: a check reads no more than the shape is long; a shape without a literal of two characters is no row.
+//! Not here: finding the literals (`find.rs`), shapes that a row cannot say (`special.rs`), assignments (`assign.rs`).
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::likely::{entropy, is_stand_in};
+use super::special::{self, Special};
+use super::token::{Set, begins_token, is_in, is_uuid, run_before, run_within, set_of};
+
+const TABLE: &str = include_str!("../../../config/secrets.tsv");
+
+/// How far before a token one of its words may stand, bytes.
+const NEAR_BYTES: usize = 120;
+
+/// A kind of secret.
+pub(super) struct Shape {
+    /// Its name in marks and counts.
+    pub(super) kind: &'static str,
+    /// What every secret of this kind contains: the longest of its literals.
+    pub(super) literal: &'static str,
+    /// What stands before the literal, the nearest first, and after it.
+    before: Vec<Item>,
+    after: Vec<Item>,
+    checks: Checks,
+    special: Option<Special>,
+}
+
+/// What is asked of a token beside its shape.
+#[derive(Default)]
+struct Checks {
+    /// Least entropy, bits a character.
+    floor: f64,
+    is_mixed: bool,
+    has_digits: bool,
+    stands_apart: bool,
+    is_password: bool,
+    /// One of these stands shortly before, lowercase.
+    words: Vec<&'static str>,
+}
+
+#[derive(Clone, Copy)]
+enum Item {
+    Literal(&'static str),
+    Run {
+        set: &'static Set,
+        least: usize,
+        most: usize,
+    },
+    Uuid,
+    /// Where the part begins and ends that is replaced.
+    Open,
+    Close,
+}
+
+/// Shapes without a literal, by the word that names of their values begin with.
+pub(super) type Named = Vec<(&'static str, Vec<Shape>)>;
+
+/// The rows of the table.
+pub(super) static SHAPES: LazyLock<Vec<Shape>> =
+    LazyLock::new(|| rows().filter(|row| !row.is_named()).filter_map(|row| row.shape()).collect());
+
+/// The rows that count only as the value of a name.
+pub(super) static NAMED: LazyLock<Named> = LazyLock::new(|| {
+    let mut out = BTreeMap::<_, Vec<Shape>>::new();
+    for row in rows().filter(Row::is_named) {
+        if let Some(shape) = row.shape() {
+            out.entry(row.words.trim_start_matches('=')).or_default().push(shape);
+        }
+    }
+    out.into_iter().collect()
+});
+
+/// A line of the table.
+pub(super) struct Row {
+    kind: &'static str,
+    shape: &'static str,
+    floor: &'static str,
+    flags: &'static str,
+    words: &'static str,
+}
+
+/// Every line that is a row.
+pub(super) fn rows() -> impl Iterator<Item = Row> {
+    TABLE.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(|line| {
+        let mut cells = line.split('\t');
+        let mut next = || cells.next().unwrap_or("");
+        Row { kind: next(), shape: next(), floor: next(), flags: next(), words: next() }
+    })
+}
+
+impl Row {
+    fn is_named(&self) -> bool {
+        self.words.starts_with('=')
+    }
+
+    /// The shape that the row says; `None` where it says none, which a test holds never to be.
+    pub(super) fn shape(&self) -> Option<Shape> {
+        let checks = Checks {
+            floor: self.floor.parse().unwrap_or(0.0),
+            is_mixed: self.flags.contains("mixed"),
+            has_digits: self.flags.contains("digits"),
+            stands_apart: self.flags.contains("apart"),
+            is_password: self.flags.contains("password"),
+            words: self.words.split(',').filter(|it| !it.is_empty() && !self.is_named()).collect(),
+        };
+        let kind = self.kind;
+        if let Some((name, literal)) =
+            self.shape.strip_prefix('@').and_then(|it| it.split_once(':'))
+        {
+            let special = Some(special::by_name(name)?);
+            return Some(Shape { kind, literal, before: vec![], after: vec![], checks, special });
+        }
+        let mut items = items_of(self.shape)?;
+        if self.is_named() {
+            let after = items;
+            return Some(Shape { kind, literal: "", before: vec![], after, checks, special: None });
+        }
+        let length = |item: &Item| if let Item::Literal(it) = item { it.len() } else { 0 };
+        let anchor = (0..items.len()).rev().max_by_key(|i| items.get(*i).map_or(0, length))?;
+        let after = items.split_off(anchor + 1);
+        let Some(Item::Literal(literal)) = items.pop() else { return None };
+        items.reverse();
+        let shape = Shape { kind, literal, before: items, after, checks, special: None };
+        (literal.len() >= 2).then_some(shape)
+    }
+}
+
+/// The parts of a shape as the table writes it.
+fn items_of(shape: &'static str) -> Option<Vec<Item>> {
+    let mut items = Vec::new();
+    let mut rest = shape;
+    while let Some(first) = rest.chars().next() {
+        let (item, n) = match first {
+            '(' => (Item::Open, 1),
+            ')' => (Item::Close, 1),
+            _ => match run_of(rest) {
+                Some(found) => found,
+                None => {
+                    let is_end = |(i, c): &(usize, char)| {
+                        matches!(c, '(' | ')')
+                            || (*i > 0
+                                && *c == '{'
+                                && run_of(rest.get(*i..).unwrap_or("")).is_some())
+                    };
+                    let n = rest.char_indices().find(is_end).map_or(rest.len(), |(i, _)| i);
+                    (Item::Literal(rest.get(..n)?), n)
+                }
+            },
+        };
+        items.push(item);
+        rest = rest.get(n..)?;
+    }
+    Some(items)
+}
+
+/// `{h32}`, `{u20-300}`, `{g}` at the start of a text, and its length.
+fn run_of(text: &str) -> Option<(Item, usize)> {
+    let (inner, _) = text.strip_prefix('{')?.split_once('}')?;
+    let n = inner.len() + 2;
+    if inner == "g" {
+        return Some((Item::Uuid, n));
+    }
+    let mut letters = inner.chars();
+    let set = set_of(letters.next()?)?;
+    let (least, most) =
+        letters.as_str().split_once('-').unwrap_or((letters.as_str(), letters.as_str()));
+    Some((Item::Run { set, least: least.parse().ok()?, most: most.parse().ok()? }, n))
+}
+
+impl Shape {
+    /// The range to replace where the literal stands at `place`.
+    pub(super) fn at(&self, text: &str, place: Range<usize>) -> Option<Range<usize>> {
+        if let Some(special) = self.special {
+            return special(text, place);
+        }
+        let mut part = Part::default();
+        let start = backward(text, place.start, &self.before, &mut part)?;
+        let end = forward(text, place.end, &self.after, &mut part)?;
+        // A part that is replaced without what leads to it stands wherever that stands.
+        if part.start.is_none() && !begins_token(text, start) {
+            return None;
+        }
+        let range = part.start.unwrap_or(start)..part.end.unwrap_or(end);
+        self.checks.hold(text, (start, place.len()), &range).then_some(range)
+    }
+
+    /// True when a whole value has this shape.
+    pub(super) fn is(&self, value: &str) -> bool {
+        forward(value, 0, &self.after, &mut Part::default()) == Some(value.len())
+    }
+}
+
+/// The part of a match that is replaced.
+#[derive(Default)]
+struct Part {
+    start: Option<usize>,
+    end: Option<usize>,
+}
+
+impl Checks {
+    fn hold(&self, text: &str, (start, n_literal): (usize, usize), range: &Range<usize>) -> bool {
+        let token = text.get(range.clone()).unwrap_or("");
+        let before = start.checked_sub(1).and_then(|i| text.as_bytes().get(i));
+        let is_apart = !before.is_some_and(|byte| b"-./".contains(byte));
+        // The literal may hold the only mixture: it is not looked at.
+        let body = if range.start == start { token.get(n_literal..).unwrap_or("") } else { token };
+        let n_digits = token.bytes().filter(u8::is_ascii_digit).count();
+        (!self.stands_apart || is_apart)
+            && (!self.is_mixed || is_mixed(body))
+            && (!self.has_digits || n_digits >= 4)
+            && (!self.is_password || !is_stand_in(token))
+            && (self.floor == 0.0 || entropy(token) >= self.floor)
+            && (self.words.is_empty() || self.is_near(text, start))
+    }
+
+    fn is_near(&self, text: &str, place: usize) -> bool {
+        let from = place.saturating_sub(NEAR_BYTES);
+        let before = text.as_bytes().get(from..place).unwrap_or(&[]).to_ascii_lowercase();
+        self.words.iter().any(|word| memchr::memmem::find(&before, word.as_bytes()).is_some())
+    }
+}
+
+/// A stretch of 10 letters and digits, of both sorts: `sk-learn-model-selection` is a name.
+fn is_mixed(body: &str) -> bool {
+    body.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| {
+        part.len() >= 10
+            && part.bytes().any(|byte| byte.is_ascii_digit())
+            && part.bytes().any(|byte| byte.is_ascii_alphabetic())
+    })
+}
+
+fn backward(text: &str, from: usize, items: &[Item], part: &mut Part) -> Option<usize> {
+    let mut at = from;
+    for (i, item) in items.iter().enumerate() {
+        at -= match item {
+            Item::Literal(literal) => {
+                text.get(..at)?.ends_with(literal).then_some(literal.len())?
+            }
+            Item::Uuid => text.get(at.checked_sub(36)?..at).filter(|it| is_uuid(it))?.len(),
+            Item::Run { set, least, most } => {
+                let bound = if least == most && i + 1 < items.len() { *most } else { most + 1 };
+                let n = run_before(text, at, set, bound);
+                (*least..=*most).contains(&n).then_some(n)?
+            }
+            Item::Open => {
+                part.start = Some(at);
+                0
+            }
+            Item::Close => {
+                part.end = Some(at);
+                0
+            }
+        };
+    }
+    Some(at)
+}
+
+fn forward(text: &str, from: usize, items: &[Item], part: &mut Part) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    for (i, item) in items.iter().enumerate() {
+        at += match item {
+            Item::Literal(literal) => {
+                text.get(at..)?.starts_with(literal).then_some(literal.len())?
+            }
+            Item::Uuid => text.get(at..at.checked_add(36)?).filter(|it| is_uuid(it))?.len(),
+            Item::Run { set, least, most } => {
+                let is_last = items
+                    .get(i + 1..)
+                    .is_none_or(|rest| rest.iter().all(|it| matches!(it, Item::Close)));
+                let bound = if least == most && !is_last { *most } else { most + 1 };
+                let mut n = run_within(text, at, set, bound);
+                // A dot at the end belongs to the sentence.
+                while is_last
+                    && n > *least
+                    && is_in(set, b'.')
+                    && bytes.get(at + n - 1) == Some(&b'.')
+                {
+                    n -= 1;
+                }
+                (*least..=*most).contains(&n).then_some(n)?
+            }
+            Item::Open => {
+                part.start = Some(at);
+                0
+            }
+            Item::Close => {
+                part.end = Some(at);
+                0
+            }
+        };
+    }
+    // A letter, digit or `_` right after means a longer word of another kind.
+    let is_cut = bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    (!is_cut || items.is_empty()).then_some(at)
+}

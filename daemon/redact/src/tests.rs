@@ -1,0 +1,534 @@
+use super::find::{ISSUERS, MIN_RUN_BYTES, TOKENS, next_run};
+use super::label::n_unread;
+use super::shape::{NAMED, SHAPES, rows};
+use super::{Redacted, Redactor, clean};
+use config::settings::{PiiMode, Privacy};
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+fn redact(text: String) -> Redacted {
+    Redactor::new(&Privacy::default()).redact(text)
+}
+
+fn allowing_marks() -> Redactor {
+    Redactor::new(&Privacy { allow_marks: true, ..Privacy::default() })
+}
+
+fn check(lines: &[&str], expected: Expect) {
+    let out: Vec<String> = lines.iter().map(|line| redact(line.to_string()).text).collect();
+    expected.assert_eq(&(out.join("\n") + "\n"));
+}
+
+/// Joins the parts of a made-up secret, so that no scanner takes this file for a leak.
+fn joined(parts: &[&str]) -> String {
+    parts.concat()
+}
+
+#[test]
+fn the_tables_build() {
+    assert!(ISSUERS.is_some() && TOKENS.is_some());
+    let n_named: usize = NAMED.iter().map(|(_, shapes)| shapes.len()).sum();
+    assert_eq!(
+        SHAPES.len() + n_named,
+        rows().count(),
+        "a row of `config/secrets.tsv` says no shape"
+    );
+    assert!(SHAPES.len() > 300 && n_named > 100, "{} {n_named}", SHAPES.len());
+    assert_eq!(n_unread(), 0, "a line of `config/secret_labels.tsv` promises nothing");
+    let is_kind = |kind: &str| {
+        kind.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    assert!(SHAPES.iter().all(|shape| is_kind(shape.kind) && shape.literal.len() >= 2));
+}
+
+#[test]
+fn a_change_of_the_tables_raises_the_version() {
+    // Whoever changes what is found raises `DETECTORS`, so that every index is built again, and then this.
+    let tables = [
+        include_str!("../../../config/secrets.tsv"),
+        include_str!("../../../config/secret_labels.tsv"),
+    ];
+    let hash = xxhash_rust::xxh3::xxh3_64(tables.concat().as_bytes());
+    expect!["5 2e0e5edab46213c4"].assert_eq(&format!("{} {hash:x}", super::DETECTORS));
+}
+
+#[test]
+fn tokens_of_every_kind() {
+    let alnum = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0";
+    let hex = "0123456789abcdef0123456789abcdef";
+    let base64 = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYq8Zt3mLwKY";
+    let rows = [
+        joined(&["id AK", "IAQZ7XWV5NTRK3MPLD."]),
+        joined(&["AS", "IAQZ7XWV5NTRK3MPLD,"]),
+        joined(&["aws_secret_", "access_key = \"", base64, "\""]),
+        joined(&["\"Secret", "AccessKey\": \"", base64, "\""]),
+        joined(&["gh", "p_", &alnum[..36]]),
+        joined(&["x=gh", "s_", &alnum[..36], ";"]),
+        joined(&["github", "_pat_", &alnum[..22], "_", alnum]),
+        joined(&["gl", "pat-", &alnum[..20]]),
+        joined(&["xo", "xb-123456789012-", &alnum[..24]]),
+        joined(&["sk_", "live_", &alnum[..24]]),
+        joined(&["AI", "zaSy", &alnum[..33]]),
+        joined(&["sk-", "ant-api03-", alnum, "-AA"]),
+        joined(&["sk-", "proj-", alnum]),
+        joined(&["sk-", alnum, "abcdefgh"]),
+        joined(&["np", "m_", &alnum[..36]]),
+        joined(&["pypi-", "AgEIcHlwaS5vcmc", alnum, alnum]),
+        joined(&["ey", "JhbGciOiJIUzI1NiJ9.ey", "JzdWIiOiIxMjM0In0.", alnum]),
+        joined(&["S", "G.", &alnum[..22], ".", alnum, "xyz"]),
+        joined(&["bot123456789", ":AA", &alnum[..33], "/send"]),
+        joined(&["S", "K", hex]),
+        joined(&["Account", "Key=", base64, base64, "abcdef==;"]),
+        joined(&["abc8", "Q~", &alnum[..33]]),
+        joined(&["postgres://app:", "p@ss:w0rd", "@db.example:5432/x"]),
+    ];
+    let lines: Vec<&str> = rows.iter().map(String::as_str).collect();
+    check(
+        &lines,
+        expect![[r#"
+            id [redacted:aws-access-key].
+            [redacted:aws-access-key],
+            aws_secret_access_key = "[redacted:aws-secret-key]"
+            "SecretAccessKey": "[redacted:aws-secret-key]"
+            [redacted:github-token]
+            x=[redacted:github-token];
+            [redacted:github-token]
+            [redacted:gitlab-token]
+            [redacted:slack-token]
+            [redacted:stripe-key]
+            [redacted:google-key]
+            [redacted:anthropic-key]
+            [redacted:openai-key]
+            [redacted:openai-key]
+            [redacted:npm-token]
+            [redacted:pypi-token]
+            [redacted:jwt]
+            [redacted:sendgrid-key]
+            bot[redacted:telegram-token]/send
+            [redacted:twilio-key]
+            AccountKey=[redacted:azure-key];
+            [redacted:azure-key]
+            postgres://app:[redacted:url-password]@db.example:5432/x
+        "#]],
+    );
+}
+
+#[test]
+fn what_only_looks_like_a_secret_stays() {
+    let lines = [
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "sk-learn-model-selection-and-cross-validation-tools",
+        "task-sk-something TASKSK SKU SKIP DESK",
+        "ghp_short xoxb-your-token-here AKIAshort MAKIAABCDEFGHIJKLMNOPQ",
+        "http://localhost:8080/@scope/pkg@1.0 https://x.org/a:b@c",
+        "postgres://user:${PASSWORD}@db postgres://user:<password>@db git@github.com:a/b",
+        "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEF\n-----END PUBLIC KEY-----",
+        "a file that begins with -----BEGIN RSA PRIVATE KEY----- is a key",
+        "time 12:AA, key:AAAA",
+        "AKIAIOSFODNN7EXAMPLE your-api-key-here ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx <TOKEN>",
+    ];
+    for line in lines {
+        let redacted = redact(line.to_string());
+        assert_eq!(redacted.text, line);
+        assert!(redacted.map.is_none());
+    }
+}
+
+#[test]
+fn private_keys_go_as_a_whole() {
+    let body = "MIIEpAIBAAKCAQEA7bq6Jxh3XJ0Hf1zQm8Yc5o0b\n\
+                abcdefghijklmnopqrstuvwxyz0123456789+/AB\nshort==\n";
+    let (begin, end) =
+        (joined(&["-----BEGIN RSA ", "PRIVATE KEY-----\n"]), "-----END RSA PRIVATE KEY-----");
+    let pgp = joined(&["-----BEGIN PGP ", "PRIVATE KEY BLOCK-----\nVersion: 1\n\n"]);
+    let putty = joined(&[
+        "PuTTY-",
+        "User-Key-File-2: ssh-rsa\nPrivate-Lines: 1\nAAAA\nPrivate-MAC: 12ab\nafter",
+    ]);
+    check(
+        &[
+            &format!("a\n{begin}{body}{end}\nb"),
+            &format!("a\n{begin}Proc-Type: 4,ENCRYPTED\n\n{body}\nThis is prose again."),
+            &format!("{begin}{}", body.replace('\n', "\\n")),
+            &format!("{pgp}{body}=abcd\n-----END PGP PRIVATE KEY BLOCK-----\nz"),
+            &putty,
+        ],
+        expect![[r#"
+            a
+            [redacted:private-key]
+            b
+            a
+            [redacted:private-key]
+
+            This is prose again.
+            [redacted:private-key]
+            [redacted:private-key]
+            z
+            [redacted:private-key]
+            after
+        "#]],
+    );
+}
+
+#[test]
+fn only_the_allowed_line_is_left_alone_and_only_where_the_user_lets_it() {
+    let token = joined(&["AK", "IAQZ7XWV5NTRK3MPLD"]);
+    let text = format!("{token} # kg:allow {token}\n{token}\nkg:allow\n{token}");
+    assert_eq!(redact(text.clone()).text.matches(&token).count(), 0);
+    let redacted = allowing_marks().redact(text);
+    assert_eq!(redacted.text.matches(&token).count(), 2);
+    assert_eq!(redacted.findings.redacted.get("aws-access-key"), Some(&2));
+}
+
+#[test]
+fn marks_lead_back_to_the_secret() {
+    let redacted = redact(joined(&["é AK", "IAQZ7XWV5NTRK3MPLD z"]));
+    let map = redacted.map.expect("something was replaced");
+    assert_eq!(redacted.text, "é [redacted:aws-access-key] z");
+    assert_eq!(map.source_range(5, 8), 3..23);
+    assert_eq!(map.source_range(29, 30), 24..25);
+}
+
+#[test]
+fn assignments_in_many_syntaxes() {
+    check(
+        &[
+            "DB_PASSWORD=hunter2x",
+            "export API_KEY='9aF3kLmN2pQ7rS1tUv'",
+            "password: \"S3cr3t!pw\" # why",
+            "  \"client_secret\": \"Zx8Kq2Lm9Pw4Rt7Y\",",
+            "api_key = \"0123456789abcdef0123456789abcdef\"",
+            "let secret = `q9W8e7R6t5Y4u3I2`;",
+            "config[\"token\"] = 'mK7pL2qR9sT4vX6zB1'",
+            "<password>t0pS3cret</password>",
+            "<add key=\"DbPassword\" value=\"Wint3r2024\"/>",
+            "Server=db;User Id=sa;Password=Abc12345x;Encrypt=yes",
+            "https://x.org/cb?token=a8Kd93jfLq02mZx81&page=2",
+            "tool --db-password 'p4ssw0rdX' --verbose",
+            "tool --api-key=Qw3rTy7uIo9pAs5d",
+            "mysql -u root -pS3cretPw1 db",
+            "curl -u admin:S3cretPw1 http://h/",
+            "sshpass -p 'h8Kx2mQz' ssh h",
+            "Authorization: Bearer 9aF3kLmN2pQ7rS1tUvWx",
+            "Authorization: Basic YWxpY2U6czNjcjN0UHc=",
+            "the password is `Xk29!qwe`, keep it",
+            "| password | P4ssw0rd!x |",
+            "password := \"zq8XkW2m\"",
+            "private String dbPassword = \"Tr0ub4dor3\";",
+            "password: String = \"Tr0ub4dor3\"",
+            "{\\\"password\\\": \\\"Tr0ub4dor3\\\"}",
+        ],
+        expect![[r#"
+            DB_PASSWORD=[redacted:password]
+            export API_KEY='[redacted:secret]'
+            password: "[redacted:password]" # why
+              "client_secret": "[redacted:secret]",
+            api_key = "[redacted:secret]"
+            let secret = `[redacted:secret]`;
+            config["token"] = '[redacted:secret]'
+            <password>[redacted:password]</password>
+            <add key="DbPassword" value="[redacted:password]"/>
+            Server=db;User Id=sa;Password=[redacted:password];Encrypt=yes
+            https://x.org/cb?token=[redacted:secret]&page=2
+            tool --db-password '[redacted:password]' --verbose
+            tool --api-key=[redacted:secret]
+            mysql -u root -p[redacted:password] db
+            curl -u admin:[redacted:password] http://h/
+            sshpass -p '[redacted:password]' ssh h
+            Authorization: Bearer [redacted:authorization]
+            Authorization: Basic [redacted:authorization]
+            the password is `[redacted:password]`, keep it
+            | password | [redacted:password] |
+            password := "[redacted:password]"
+            private String dbPassword = "[redacted:password]";
+            password: String = "[redacted:password]"
+            {\"password\": \"[redacted:password]\"}
+        "#]],
+    );
+}
+
+#[test]
+fn labels_of_many_languages_and_layouts() {
+    let strong = "Xk7!qMz2#pLw9";
+    let key = "q9W8e7R6t5Y4u3I2o1P0a9S8";
+    let rows = [
+        format!("Secret access key: {}", joined(&["wJalrXUtnFEMI/K7MDENG+", "bPxRfiCYq8Zt3mLwKY"])),
+        format!("Signing key: {key} / Private-Key = {key} / access_key -> {key}"),
+        format!("Kennwort: {strong}, Passwort (WLAN): {strong}"),
+        format!("Das Passwort fürs WLAN lautet {strong}."),
+        format!("Zugangsschlüssel: {key}"),
+        format!("mot de passe\u{a0}: {strong}"),
+        format!("clé d'accès : « {key} »"),
+        format!("La contraseña del wifi es {strong}"),
+        format!("La password è {strong}; chiave segreta: {key}"),
+        format!("A senha é {strong}"),
+        format!("wachtwoord voor de wifi: {strong}"),
+        format!("Hasło to {strong}"),
+        format!("ПАРОЛЬ = {strong}; секретный ключ: {key}"),
+        format!("密码：{strong}。"),
+        format!("パスワードは {strong} です"),
+        format!("the password for the wifi is {}", joined(&["hunter2", "hunter2"])),
+        format!("new password - {strong}"),
+        format!("password:\n{strong}\nnext"),
+        format!("machine h.example login ann password {strong}"),
+        format!("db.example:5432:shop:ann:{strong}"),
+        format!("root:$6$a1b2c3d4${}:19700:0:99999:7:::", "aB3/.".repeat(17) + "x"),
+        format!("curl -H 'Authorization: SSWS 00{key}{key}'"),
+        format!("client-key-data: {}==", key.repeat(40)),
+        format!("HEROKU={}", "9b1d4e6f-3a2c-4d5e-8f70-1a2b3c4d5e6f"),
+        "legal winner thank year wave sausage worth useful legal winner thank yellow".to_string(),
+        "seed phrase: 1. wave 2. year 3. thank 4. winner 5. legal 6. useful 7. worth 8. sausage \
+         9. yellow 10. zoo 11. abandon 12. ability"
+            .to_string(),
+        format!(
+            "| user | password |\n|---|---|\n| ann | {strong} |\n| bob | Tr0ub4dor3 |\n\n| x | y |"
+        ),
+        format!("user,password\nann,{strong}\nbob,Tr0ub4dor3\n"),
+    ];
+    let lines: Vec<&str> = rows.iter().map(String::as_str).collect();
+    check(
+        &lines,
+        expect![[r#"
+            Secret access key: [redacted:aws-secret-key]
+            Signing key: [redacted:secret] / Private-Key = [redacted:secret] / access_key -> [redacted:secret]
+            Kennwort: [redacted:password], Passwort (WLAN): [redacted:password]
+            Das Passwort fürs WLAN lautet [redacted:password].
+            Zugangsschlüssel: [redacted:secret]
+            mot de passe : [redacted:password]
+            clé d'accès : « [redacted:secret] »
+            La contraseña del wifi es [redacted:password]
+            La password è [redacted:password]; chiave segreta: [redacted:secret]
+            A senha é [redacted:password]
+            wachtwoord voor de wifi: [redacted:password]
+            Hasło to [redacted:password]
+            ПАРОЛЬ = [redacted:password]; секретный ключ: [redacted:secret]
+            密码：[redacted:password]。
+            パスワードは [redacted:password] です
+            the password for the wifi is [redacted:password]
+            new password - [redacted:password]
+            password:
+            [redacted:password]
+            next
+            machine h.example login ann password [redacted:password]
+            db.example:5432:shop:ann:[redacted:pgpass]
+            root:[redacted:password-hash]:19700:0:99999:7:::
+            curl -H 'Authorization: SSWS [redacted:authorization]'
+            client-key-data: [redacted:secret]
+            HEROKU=[redacted:heroku-key]
+            [redacted:seed-phrase]
+            seed phrase: 1. [redacted:seed-phrase]
+            | user | password |
+            |---|---|
+            | ann | [redacted:password] |
+            | bob | [redacted:password] |
+
+            | x | y |
+            user,password
+            ann,[redacted:password]
+            bob,[redacted:password]
+
+        "#]],
+    );
+}
+
+#[test]
+fn letters_of_full_width_hide_nothing() {
+    let token = joined(&["AK", "IAQZ7XWV5NTRK3MPLD"]);
+    let wide: String = token.chars().filter_map(|c| char::from_u32(c as u32 + 0xfee0)).collect();
+    let redacted = redact(format!("é {wide} end"));
+    assert_eq!(redacted.text, "é [redacted:aws-access-key] end");
+    let map = redacted.map.expect("something was replaced");
+    assert_eq!(map.source_range(3, 20), 3..3 + wide.len());
+    let chinese = "用法：先登录，再查看（设置）。".to_string();
+    assert_eq!(redact(chinese.clone()).text, chinese);
+}
+
+#[test]
+fn what_is_said_about_secrets_stays() {
+    let lines = [
+        "password: must be 12 characters",
+        "Password: 8-16 characters, one digit",
+        "password: required|string|min:8",
+        "password = get_password(user)",
+        "token = response.headers['token']",
+        "api_key = os.environ[\"API_KEY\"]",
+        "secret: ${DB_SECRET}",
+        "password: <your password>",
+        "password: changeme",
+        "password_file: /run/secrets/db_password",
+        "max_tokens: 4096, token_count = 123456789012345678",
+        "secretKeyRef: { name: my-secret, key: password }",
+        "API_KEY=your-api-key-here",
+        "token: xxxxxxxxxxxxxxxxxxxxxxxx",
+        "integrity: sha512-oDTpR2sNk+0Cj0cWvVRNwbUR9Nl4Jm1wWZ7q9s0mQzY7Qd1mK4Hn6jc2yF1N5K8gk==",
+        "checksum = \"9fceb02d0ae598e95dc970b74767f19372d61af89fceb02d0ae598e95dc97012\"",
+        "Authorization: Bearer <token>",
+        "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
+        "the password is required, and the token is used for signing",
+        "mkdir -p build && docker run -p 8080:80 img && mysql -u root -p",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhg==",
+        "primary_key: id, public_key = ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC7",
+        "secret_name: projects/p1/secrets/db-password-1",
+        "amqp://guest:<password>@h postgres://user:password@localhost:5432/db",
+        "public_key: 9aF3kLmN2pQ7rS1tUvWx9aF3kLmN2pQ7, cache_key = 0123456789abcdef0123456789abcdef",
+        "HEROKU_COMMIT=0123456789abcdef0123456789abcdef01234567",
+        "the password column of the table is hashed with argon2id",
+        "| Option | Password |\n|---|---|\n| required | yes |\n| length | 8-64 characters |",
+        "Token::RecursiveZeroOrMore => aes_key = aes::Key::new(bytes[0..16])",
+        "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
+        "time like this when people come near that river they often stop there just once again",
+        "Le mot de passe est obligatoire. Das Passwort ist erforderlich. La contraseña es obligatoria.",
+        "密码是必填项。パスワードは必須です。Пароль обязателен.",
+    ];
+    for line in lines {
+        let redacted = redact(line.to_string());
+        assert_eq!(redacted.text, line);
+    }
+}
+
+#[test]
+fn hidden_characters_do_not_hide_a_token() {
+    let token = joined(&["AK", "IAQZ7XWV\u{200b}5NTR\u{ad}K3MPLD"]);
+    let redacted = redact(format!("é {token} end"));
+    assert_eq!(redacted.text, "é [redacted:aws-access-key] end");
+    let map = redacted.map.expect("something was replaced");
+    assert_eq!(map.source_range(3, 20), 3..3 + token.len());
+}
+
+#[test]
+fn the_next_line_can_be_allowed_too() {
+    let token = joined(&["AK", "IAQZ7XWV5NTRK3MPLD"]);
+    let text = format!("<!-- kg:allow-next -->\n{token}\n{token}\n");
+    let redacted = allowing_marks().redact(text);
+    assert_eq!(redacted.text.matches(&token).count(), 1);
+    assert_eq!(redacted.allowed, vec![token]);
+}
+
+#[test]
+fn allowed_paths_are_left_alone() {
+    let allow_paths = vec!["fixtures/".to_string(), "*.sample.md".to_string()];
+    let redactor = Redactor::new(&Privacy { allow_paths, ..Privacy::default() });
+    for (path, is_allowed) in [
+        ("fixtures/a/b.md", true),
+        ("x/y.sample.md", true),
+        ("a.md", false),
+        ("my-fixtures.md", false),
+    ] {
+        assert_eq!(redactor.for_path(path).is_none(), is_allowed, "{path}");
+    }
+}
+
+#[test]
+fn personal_data_is_redacted_or_counted_as_the_settings_say() {
+    let privacy = Privacy { pii: PiiMode::Redact, ..Privacy::default() };
+    let text = "mail a.b@mail.org, host www.example.org".to_string();
+    let (redacted, _, findings) = Redactor::new(&privacy).redact_again(text.clone(), &[]);
+    assert_eq!(redacted, "mail [redacted:email], host www.example.org");
+    assert_eq!(findings.redacted.get("email"), Some(&1));
+    let privacy = Privacy { pii: PiiMode::Flag, ..Privacy::default() };
+    let (kept, map, findings) = Redactor::new(&privacy).redact_again(text.clone(), &[]);
+    assert!(kept == text && map.is_none());
+    assert_eq!(findings.flagged.get("email"), Some(&1));
+    let (kept, _, findings) = Redactor::new(&Privacy::default()).redact_again(text.clone(), &[]);
+    assert!(kept == text && findings.is_empty());
+}
+
+#[test]
+fn the_name_in_a_mark_announces_nothing() {
+    let marked = "Authorization: Bearer [redacted:authorization],.atlasv1.00a0aaa0aAAAaBbB";
+    assert_eq!(clean(marked), marked);
+    // What only begins like a mark is none.
+    let hidden = "[redacted: password=a8Kx2PqZ7wLm4Rt9";
+    assert!(!clean(hidden).contains("a8Kx2PqZ7wLm4Rt9"));
+}
+
+#[test]
+fn a_token_that_goes_on_after_a_line_end_is_gone_in_what_a_format_gives() {
+    let token = joined(&["ghp_DNxril3RavGD5Mfv", "J7NScUykT8C8UBkkpdhi"]);
+    let wrapped = format!("Use this:\n{}\n{}\nand go on.", &token[..20], &token[20..]);
+    let redactor = Redactor::new(&Privacy::default());
+    let (text, _, findings) = redactor.redact_again(wrapped, &[]);
+    assert_eq!(text, "Use this:\n[redacted:github-token]\nand go on.");
+    assert_eq!(findings.redacted.values().sum::<u32>(), 1);
+    let (one, two) = (&token[..20], &token[20..]);
+    for before in [format!("{one}\n{two}"), "the sk-\nlearn".to_string()] {
+        let text = redactor.redact_again(format!("{before}\n{one}\n{two}\n"), &[]).0;
+        assert!(!text.contains(one) && !text.contains(two), "{text}");
+    }
+    let prose = "a line that ends in sk-\nlearn and task-\nforce".to_string();
+    assert_eq!(redactor.redact_again(prose.clone(), &[]).0, prose);
+}
+
+#[test]
+fn a_key_that_was_cut_off_is_gone_also_where_its_lines_were_joined() {
+    let line = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtz";
+    let begin = joined(&["-----BEGIN OPENSSH ", "PRIVATE KEY-----"]);
+    for gap in [" ", "\n"] {
+        let text =
+            format!("Key: {begin}{gap}{line}{gap}{line}{gap}c2gtZWQyNTUxOQAAACDk\n\nThat was it.");
+        assert_eq!(redact(text).text, "Key: [redacted:private-key]\n\nThat was it.", "{gap:?}");
+    }
+    let said = format!("A key begins with `{begin}` and lines of base64.");
+    assert_eq!(redact(said.clone()).text, said);
+}
+
+proptest! {
+    #[test]
+    fn every_long_run_that_may_hold_a_token_is_found(
+        text in "([a-z]{1,9}|[A1é@-]{1,40}|[ \n]{1,3}|[ \t\u{7f}!]){0,60}"
+    ) {
+        let mut found = Vec::new();
+        let mut from = 0;
+        while let Some(run) = next_run(text.as_bytes(), from) {
+            from = run.end;
+            found.push(run);
+        }
+        let mut expected = Vec::new();
+        let mut start = 0;
+        for run in text.split(|c: char| c <= ' ') {
+            let n_capitals = run.bytes().filter(u8::is_ascii_uppercase).count();
+            let may_hold_token = run.contains(|c: char| c.is_ascii_digit() || c == '@') || n_capitals >= 5;
+            if run.len() >= MIN_RUN_BYTES && may_hold_token {
+                expected.push(start..start + run.len());
+            }
+            start += run.len() + 1;
+        }
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn any_text_is_redacted_without_panic(pieces in proptest::collection::vec(
+        (0..SHAPES.len() + 8, "[A-Za-z0-9_.:/@ é\u{200b}\n=\"'-]{0,50}"), 0..8)) {
+        let names = [
+            "password=", "api_key: \"", "Authorization: Bearer ", "curl -u a:", "密码：", "| password |\n", "ｐ", "\u{a0}",
+        ];
+        let literal = |i: usize| SHAPES.get(i).map_or_else(|| names[i % 8], |shape| shape.literal);
+        let text: String = pieces.iter().map(|(i, rest)| format!("{}{rest}", literal(*i))).collect();
+        let redacted = redact(text.clone());
+        if let Some(map) = redacted.map {
+            let whole = map.source_range(0, redacted.text.len());
+            prop_assert_eq!(whole, 0..text.len());
+            // What stands between the marks is what stood there before.
+            for segment in map.segments().iter().filter(|it| it.to_len == it.from_len) {
+                let now = &redacted.text.as_bytes()[segment.to as usize..][..segment.to_len as usize];
+                let was = &text.as_bytes()[segment.from as usize..][..segment.from_len as usize];
+                let in_mark = redacted.text[..segment.to as usize].rfind("[redacted:").is_some_and(
+                    |open| !redacted.text[open..segment.to as usize].contains(']'));
+                prop_assert!(now == was || in_mark || now.starts_with(b"["));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_redacted_once_stays_as_it_is(pieces in proptest::collection::vec(
+        (0..SHAPES.len() + 4, "[A-Za-z0-9]{16,40}|[ \n\"':;.,=]{1,3}|[a-f0-9]{32}"), 0..6)) {
+        let names = ["password=", "api_key: \"", "Authorization: Bearer ", "curl -u a:"];
+        let literal = |i: usize| SHAPES.get(i).map_or_else(|| names[i % 4], |shape| shape.literal);
+        let text: String = pieces.iter().map(|(i, rest)| format!("{}{rest}", literal(*i))).collect();
+        let once = clean(&text).into_owned();
+        let twice = clean(&once).into_owned();
+        prop_assert_eq!(once, twice);
+    }
+}

@@ -1,0 +1,274 @@
+//! Slot: one place for a language model, with its budget and its pauses.
+//!
+//! In: prompts. Out: texts, or why there is none; how it is.
+//! Invariants: all that is sent passes [`Slot::cleaned`], and what is said is without secrets, too; a call ends by its
+//! deadline; at most [`MAX_AT_ONCE`] run; what may pass is tried again at most `max_retries` times, each counted
+//! against the budget.
+//! The client's own model is another with each client, so its failures leave nobody alone.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use config::settings::{LlmApi, LlmSlot};
+use proto::tool::core::LlmView;
+
+use super::budget::Budget;
+use super::circuit::Circuit;
+use super::server::Server;
+use super::{Asker, Limits, LlmError, Prompt, Provider, Said, Trouble};
+use redact::{Redactor, clean};
+
+/// Calls of one slot that run at once; whoever comes next does without. Local models answer one at a time.
+const MAX_AT_ONCE: usize = 4;
+
+/// Wait before the first request that is made again; it doubles.
+const BACK_OFF: Duration = Duration::from_millis(250);
+
+/// Time that must be left for another try to be worth it.
+const LEAST: Duration = Duration::from_millis(20);
+
+/// What is put where a text was cut.
+const CUT: &str = "\n[cut]";
+
+/// One place for a language model.
+pub struct Slot {
+    name: &'static str,
+    settings: LlmSlot,
+    /// None where the client's own model is asked.
+    server: Option<Result<Server, String>>,
+    redactor: Redactor,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    budget: Budget,
+    circuit: Circuit,
+    n_running: usize,
+    n_calls: u64,
+    n_failures: u64,
+    /// How the last call ended.
+    last: Option<Result<(), String>>,
+}
+
+impl std::fmt::Debug for Slot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Slot").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Slot {
+    /// A slot as the settings have it. Nothing is sent yet.
+    pub fn new(
+        name: &'static str,
+        settings: &LlmSlot,
+        privacy: &config::settings::Privacy,
+    ) -> Self {
+        let is_server = settings.api != LlmApi::Sampling;
+        let server = is_server.then(|| Server::new(format!("llm.{name}"), settings));
+        if let Some(Err(why)) = &server {
+            tracing::warn!(slot = name, why, "all goes on without this model");
+        }
+        let state = State {
+            budget: Budget::new(settings.max_calls_per_hour),
+            circuit: Circuit::default(),
+            n_running: 0,
+            n_calls: 0,
+            n_failures: 0,
+            last: None,
+        };
+        let (settings, state) = (settings.clone(), Mutex::new(state));
+        Slot { name, settings, server, redactor: Redactor::new(privacy), state }
+    }
+
+    /// Whether it can be asked although no client asks.
+    pub fn is_server(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// Most characters of a prompt, and most tokens of a reply.
+    pub fn room(&self) -> (usize, u32) {
+        (self.settings.max_input_chars as usize, self.settings.max_output_tokens)
+    }
+
+    /// Asks the model. Blocks until it has answered, at the longest until the asker's time is over.
+    ///
+    /// # Errors
+    /// Why there is no text.
+    pub fn generate(&self, prompt: &Prompt, asker: &Asker) -> Result<Said, LlmError> {
+        let provider: &dyn Provider = match (&self.server, &asker.client) {
+            (Some(Ok(server)), _) => server,
+            (Some(Err(why)), _) => return Err(LlmError::Settings { why: why.clone() }),
+            (None, Some(client)) => client.as_ref(),
+            (None, None) => return Err(LlmError::NoClient),
+        };
+        let prompt = self.cleaned(prompt);
+        let _running = self.enter()?;
+        let until =
+            asker.until.min(Instant::now() + Duration::from_millis(self.settings.timeout_ms));
+        let asked = self.ask(provider, &prompt, until);
+        let (now, mut state) = (Instant::now(), self.state());
+        match asked {
+            Ok(said) => {
+                state.circuit.went_well();
+                state.last = Some(Ok(()));
+                // A model may know a secret that nobody sent, or make one up: it is told and kept nowhere.
+                Ok(Said { text: clean(&said.text).into_owned(), ..said })
+            }
+            Err(Failure::Of(Trouble::Asked)) => Err(LlmError::Asked),
+            Err(Failure::Spent(again)) => {
+                Err(LlmError::Spent { per_hour: self.settings.max_calls_per_hour, again })
+            }
+            Err(Failure::Of(trouble)) => {
+                let why = trouble.to_string();
+                tracing::debug!(slot = self.name, why, "a model gave no text");
+                if self.server.is_some() {
+                    let (lasts, after) = match trouble {
+                        Trouble::Lasting { .. } => (true, None),
+                        Trouble::Passing { after, .. } => (false, after),
+                        Trouble::Request { .. } | Trouble::Asked => (false, None),
+                    };
+                    state.circuit.failed(now, lasts, after);
+                }
+                state.n_failures += 1;
+                state.last = Some(Err(why.clone()));
+                Err(LlmError::Failed { why })
+            }
+        }
+    }
+
+    /// Tries until it answers, or there is no use or no time.
+    fn ask(
+        &self,
+        provider: &dyn Provider,
+        prompt: &Prompt,
+        until: Instant,
+    ) -> Result<Said, Failure> {
+        let mut n_tries = 0;
+        let mut last = None;
+        loop {
+            let now = Instant::now();
+            let within = until.saturating_duration_since(now);
+            if within < LEAST {
+                return Err(Failure::Of(last.unwrap_or_else(no_time)));
+            }
+            if !provider.has_said(prompt)
+                && let Err(again) = self.state().take(now)
+            {
+                // What failed tells more than that it cannot be tried again.
+                return Err(last.map_or(Failure::Spent(again), Failure::Of));
+            }
+            let LlmSlot { max_output_tokens: max_tokens, model, .. } = &self.settings;
+            let limits = Limits { within, max_tokens: *max_tokens, model };
+            let trouble = match provider.generate(prompt, limits) {
+                Ok(said) => return Ok(said),
+                Err(trouble) => trouble,
+            };
+            let wait = match &trouble {
+                Trouble::Passing { after, .. } if n_tries < self.settings.max_retries => {
+                    after.unwrap_or(BACK_OFF * 2u32.pow(n_tries.min(8)))
+                }
+                _ => return Err(Failure::Of(trouble)),
+            };
+            if Instant::now() + wait + LEAST >= until {
+                return Err(Failure::Of(trouble));
+            }
+            std::thread::sleep(wait);
+            (n_tries, last) = (n_tries + 1, Some(trouble));
+        }
+    }
+
+    /// The prompt as it may be sent: without secrets, without personal data that is to be removed, not too long.
+    fn cleaned(&self, prompt: &Prompt) -> Prompt {
+        // The path is that of no file, so that nothing is allowed by it; `clean` takes what a line allows, too.
+        let one = |text: &str| clean(&self.redactor.shown("", text)).into_owned();
+        let mut text = one(&prompt.text);
+        let most = self.settings.max_input_chars as usize;
+        if let Some((end, _)) = text.char_indices().nth(most) {
+            text.truncate(end);
+            text.push_str(CUT);
+        }
+        Prompt { system: one(&prompt.system), text }
+    }
+
+    fn enter(&self) -> Result<Running<'_>, LlmError> {
+        let mut state = self.state();
+        if self.server.is_some()
+            && let Some(again) = state.circuit.left(Instant::now())
+        {
+            let why = match &state.last {
+                Some(Err(why)) => why.clone(),
+                _ => "it failed".to_string(),
+            };
+            return Err(LlmError::Paused { why, again });
+        }
+        if state.n_running >= MAX_AT_ONCE {
+            return Err(LlmError::Busy);
+        }
+        state.n_running += 1;
+        Ok(Running(self))
+    }
+
+    /// How it is.
+    pub fn view(&self, now: Instant) -> LlmView {
+        let mut state = self.state();
+        let (paused, spent) = (state.circuit.left(now), state.budget.left(now));
+        let unset = match &self.server {
+            Some(Err(why)) => Some(why.clone()),
+            _ => None,
+        };
+        let word = match &state.last {
+            _ if unset.is_some() => "failed",
+            _ if paused.is_some() => "waiting",
+            _ if spent.is_some() => "spent",
+            None => "untried",
+            Some(Ok(())) => "ready",
+            Some(Err(_)) => "failing",
+        };
+        let last = state.last.as_ref().and_then(|last| last.as_ref().err()).cloned();
+        let again = paused.or(spent).map(|left| left.as_secs().max(1));
+        LlmView {
+            slot: self.name.to_string(),
+            api: self.settings.api.as_str().to_string(),
+            model: self.settings.model.clone(),
+            state: word.to_string(),
+            calls: state.n_calls,
+            failures: state.n_failures,
+            calls_last_hour: state.budget.n_used() as u64,
+            max_calls_per_hour: u64::from(self.settings.max_calls_per_hour),
+            again_seconds: again.filter(|_| unset.is_none()),
+            trouble: unset.or(last),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take(&mut self, now: Instant) -> Result<(), Duration> {
+        self.budget.take(now)?;
+        self.n_calls += 1;
+        Ok(())
+    }
+}
+
+/// Why a call brought no text.
+enum Failure {
+    Of(Trouble),
+    Spent(Duration),
+}
+
+fn no_time() -> Trouble {
+    Trouble::Request { why: "there is no time left to ask it".to_string() }
+}
+
+/// A call that runs.
+struct Running<'a>(&'a Slot);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.state().n_running -= 1;
+    }
+}

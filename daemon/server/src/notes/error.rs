@@ -1,0 +1,230 @@
+//! Why a note is not written: for every refusal a stable code, what happened, and what to do.
+//!
+//! Invariant: whatever the reason, the file is as it was; a version that could not be written lies where the error
+//! says.
+
+use notes::edit::EditError;
+use proto::error::{Code, ConflictView, ErrorView};
+
+use engine::watch::SkipReason;
+
+/// Why a note was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum NoteError {
+    /// `write: false`.
+    #[error("this project is read-only")]
+    ReadOnly,
+    /// A path that cannot name a note, or leads elsewhere than it seems.
+    #[error("`{path}` cannot be written: {why}")]
+    BadPath {
+        /// The path as given.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The path, or a link on its way, leads out of the project.
+    #[error("`{0}` leads out of the project")]
+    Outside(String),
+    /// The watcher does not read it: it would never be found.
+    #[error("`{path}` is not indexed ({reason}), so it is not written either")]
+    Unwatched {
+        /// The path.
+        path: String,
+        /// Why it is not read.
+        reason: SkipReason,
+    },
+    /// A folder, pipe, socket or device.
+    #[error("`{0}` is not a regular file")]
+    NotAFile(String),
+    /// There is none.
+    #[error("no note `{0}`")]
+    NotFound(String),
+    /// There is one already.
+    #[error("`{path}` is there already")]
+    Exists {
+        /// The path.
+        path: String,
+        /// SHA-256 of what is there.
+        checksum: String,
+    },
+    /// More than is read.
+    #[error("`{path}` would have {n_bytes} bytes; at most {max} are indexed")]
+    TooLarge {
+        /// The path.
+        path: String,
+        /// Its size.
+        n_bytes: u64,
+        /// The limit, `watch.max_file_bytes`.
+        max: u64,
+    },
+    /// Nobody may write it.
+    #[error("`{0}` is write-protected")]
+    Protected(String),
+    /// Bytes that are not UTF-8.
+    #[error("`{0}` is not UTF-8 text")]
+    NotText(String),
+    /// A sign that no text holds, and for which no reader takes it for text.
+    #[error("`{0}` would hold a NUL, which is no text")]
+    Nul(String),
+    /// It is not what the caller, or this very edit, has read.
+    #[error("`{}` was changed by somebody else: {}", .0.path, now(.0.checksum.as_deref()))]
+    Conflict(Box<ConflictView>),
+    /// It would remove a secret that the caller cannot have seen, or write the mark in its place.
+    #[error("`{path}` holds {why}")]
+    Secret {
+        /// The path.
+        path: String,
+        /// What it holds.
+        why: &'static str,
+    },
+    /// The edit itself.
+    #[error("`{path}`: {why}")]
+    Edit {
+        /// The path.
+        path: String,
+        /// Why not.
+        why: EditError,
+    },
+    /// No version of this note is kept, or none of this time.
+    #[error("no kept version {0}")]
+    NotKept(String),
+    /// What a tool writes would not be in the ledger, which is lost; the words of the store, with their hint.
+    #[error("{}", .0.split("\nhint: ").next().unwrap_or_default())]
+    NoLedger(String),
+    /// The system said no.
+    #[error("cannot write `{path}`: {why}")]
+    Io {
+        /// The path.
+        path: String,
+        /// What it said.
+        why: std::io::Error,
+    },
+}
+
+fn is_full(why: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    matches!(why.kind(), StorageFull | QuotaExceeded)
+}
+
+fn now(found: Option<&str>) -> String {
+    found.map_or("it is gone".to_string(), |checksum| format!("its checksum is {checksum} now"))
+}
+
+impl NoteError {
+    /// What kind of trouble.
+    pub fn code(&self) -> Code {
+        match self {
+            NoteError::ReadOnly => Code::ReadOnly,
+            NoteError::Outside(_) => Code::OutsideProject,
+            NoteError::BadPath { .. } | NoteError::Nul(_) => Code::InvalidParams,
+            NoteError::Unwatched { .. }
+            | NoteError::NotAFile(_)
+            | NoteError::TooLarge { .. }
+            | NoteError::NotText(_)
+            | NoteError::Protected(_)
+            | NoteError::Secret { .. } => Code::Refused,
+            NoteError::NotFound(_) | NoteError::NotKept(_) => Code::NotFound,
+            NoteError::Exists { .. } => Code::Exists,
+            NoteError::Conflict(_) => Code::Conflict,
+            NoteError::Edit { why, .. } => code_of(why),
+            NoteError::NoLedger(_) | NoteError::Io { .. } => Code::Unavailable,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            NoteError::ReadOnly => "it was made so by `write: false`; ask its owner",
+            NoteError::BadPath { .. } => {
+                "give a path like `folder/name.md`, from the project's folder"
+            }
+            NoteError::Outside(_) => "give a path inside the project's folder",
+            NoteError::Unwatched { reason, .. } => {
+                return Some(
+                    reason.refusal().unwrap_or("choose another name or folder").to_string(),
+                );
+            }
+            NoteError::NotFound(_) => "give a path as answers name it, or write a new note",
+            NoteError::Exists { checksum, .. } => {
+                return Some(format!(
+                    "edit it, choose another title, or overwrite it; its checksum is {checksum}"
+                ));
+            }
+            NoteError::TooLarge { .. } => "part it into several notes",
+            NoteError::Conflict(conflict) => match (&conflict.kept, &conflict.checksum) {
+                (Some(kept), _) => {
+                    return Some(format!(
+                        "read it again and repeat the edit; your version lies in `{kept}`"
+                    ));
+                }
+                (None, Some(_)) => "read it again and repeat the edit",
+                (None, None) => {
+                    "`expected_checksum` is that of a note that was read; leave it out to write a new one"
+                }
+            },
+            NoteError::Secret { .. } => {
+                "edit what stands around it by `find` and `content_updates`; secrets are changed by hand only"
+            }
+            NoteError::NotKept(_) => "`kgctl restore` lists what is kept",
+            NoteError::Edit { why, .. } => return hint_of(why).map(str::to_string),
+            NoteError::Protected(_) => {
+                "its owner took the right to write away; `chmod u+w` gives it back"
+            }
+            NoteError::NotText(_) => {
+                "convert it to UTF-8; `read_passage` shows what is indexed of it"
+            }
+            NoteError::Nul(_) => "leave it out of the content",
+            NoteError::NotAFile(_) => return None,
+            NoteError::NoLedger(told) => return told.split_once("\nhint: ").map(|it| it.1.into()),
+            NoteError::Io { why, .. } if is_full(why) => {
+                "nothing was changed; free some space, then do it again"
+            }
+            NoteError::Io { .. } => {
+                "nothing was changed; look at the disk and at who may write there"
+            }
+        };
+        Some(hint.to_string())
+    }
+
+    /// The error as a caller sees it.
+    pub fn view(&self) -> ErrorView {
+        let conflict = match self {
+            NoteError::Conflict(conflict) => Some(conflict.clone()),
+            _ => None,
+        };
+        ErrorView { code: self.code(), message: self.to_string(), hint: self.hint(), conflict }
+    }
+}
+
+fn code_of(why: &EditError) -> Code {
+    match why {
+        EditError::AmbiguousHeading { .. } | EditError::AmbiguousItem { .. } => Code::Ambiguous,
+        EditError::NoHeading { .. } | EditError::NotFound { .. } | EditError::NoItem(_) => {
+            Code::NotFound
+        }
+        EditError::Count { .. } | EditError::Frontmatter(_) => Code::Refused,
+        EditError::Empty(_) | EditError::BadName { .. } | EditError::NoLink(_) => {
+            Code::InvalidParams
+        }
+    }
+}
+
+fn hint_of(why: &EditError) -> Option<&'static str> {
+    match why {
+        EditError::AmbiguousHeading { .. } => Some(
+            "say `Heading#2`, `Above > Heading`, or `## Heading` where the others are of another level",
+        ),
+        EditError::AmbiguousItem { .. } => Some("name it by its block id"),
+        EditError::Count { .. } => {
+            Some("give more of the text around it, or the number that is meant")
+        }
+        EditError::NotFound { .. } => {
+            Some("read the note again; give the text exactly as it stands there")
+        }
+        EditError::NoHeading { .. } | EditError::NoItem(_) => {
+            Some("read the note again; `append` and `prepend` need no heading")
+        }
+        EditError::Frontmatter(_) => Some("mend it by `find` and `content_updates`, or by hand"),
+        _ => None,
+    }
+}

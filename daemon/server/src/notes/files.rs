@@ -1,0 +1,331 @@
+//! Files: reads one whole, replaces it whole or not at all, removes it, gives it another name.
+//!
+//! In: an open folder and a name in it (`confine.rs`). Out: bytes; or a file that is the new one, durably.
+//! Invariants: only regular files are opened, never waited for; at every instant the name shows the old bytes or the
+//! new ones; the new file has the mode, owner and attributes of the old one; what is there is compared once more just
+//! before it is replaced, and what was replaced after it: a file that somebody put there in between goes back, where
+//! the file system can exchange two names; a temporary file is gone when this returns, and after a crash when the next
+//! daemon starts (`journal.rs`).
+//! Not here: what the bytes are, keeping the old ones (`kept.rs`).
+
+use std::fs::{File, Metadata, Permissions};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RenameFlags, XattrFlags, fchown, fgetxattr, flistxattr, fsetxattr,
+    fstat, linkat, openat, renameat, renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::confine::Spot;
+use super::journal::Journal;
+
+/// Largest list of attributes, and largest attribute, that is copied, bytes.
+const MAX_ATTRIBUTE_BYTES: usize = 64 * 1024;
+
+/// How often a file of somebody who saves again and again is put back.
+const MAX_EXCHANGES: usize = 16;
+
+/// A file as it was read.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) bytes: Vec<u8>,
+    pub(super) is_cut: bool,
+    metadata: Metadata,
+    file: File,
+}
+
+impl Found {
+    /// Names that lead to the same file.
+    pub(super) fn n_names(&self) -> u64 {
+        self.metadata.nlink()
+    }
+
+    /// Size, also of what was cut.
+    pub(super) fn n_bytes(&self) -> u64 {
+        self.metadata.len()
+    }
+
+    /// Whether nobody may write it.
+    pub(super) fn is_protected(&self) -> bool {
+        self.metadata.permissions().mode() & 0o222 == 0
+    }
+
+    /// Who may read and write it.
+    pub(super) fn mode(&self) -> u32 {
+        self.metadata.mode() & 0o7777
+    }
+
+    fn is_same(&self, other: &Found) -> bool {
+        (self.metadata.dev(), self.metadata.ino()) == (other.metadata.dev(), other.metadata.ino())
+            && self.bytes == other.bytes
+    }
+}
+
+/// Why a file could not be replaced.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// Not a regular file.
+    NotAFile,
+    /// It is another one now; what it holds.
+    Changed(Option<Vec<u8>>),
+    /// The system said no.
+    Io(io::Error),
+}
+
+impl From<Errno> for Trouble {
+    fn from(error: Errno) -> Self {
+        Trouble::Io(error.into())
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Trouble::Io(error)
+    }
+}
+
+/// Reads a file, at most `max_bytes` of it; none where there is none.
+pub(super) fn read(spot: &Spot, max_bytes: u64) -> Result<Option<Found>, Trouble> {
+    read_at((&spot.folder, &spot.name), max_bytes)
+}
+
+fn read_at((folder, name): (&OwnedFd, &str), max_bytes: u64) -> Result<Option<Found>, Trouble> {
+    let file = match ::confine::entry(folder, name) {
+        Ok(found) => found.open()?.ok_or(Trouble::NotAFile)?,
+        Err(error) if error.is_missing() => return Ok(None),
+        Err(error) => return Err(Trouble::Io(error.into())),
+    };
+    let metadata = file.metadata()?;
+    let mut bytes = Vec::new();
+    (&file).take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    let is_cut = bytes.len() as u64 > max_bytes;
+    Ok(Some(Found { bytes, is_cut, metadata, file }))
+}
+
+/// Puts bytes in the place of a file, or makes it where there is none, with a mode where one is given. `keep` is called
+/// when the new file lies ready, and keeps the old bytes: if it cannot, nothing changes.
+pub(super) fn replace(
+    (spot, mode): (&Spot, Option<u32>),
+    old: Option<&Found>,
+    bytes: &[u8],
+    journal: &Journal,
+    keep: impl FnOnce() -> io::Result<()>,
+) -> Result<(), Trouble> {
+    let temporary = Temporary::make(spot, journal, old.is_none() && mode.is_none())?;
+    temporary.file().write_all(bytes)?;
+    match (old, mode) {
+        (Some(old), _) => take_after(old, temporary.file())?,
+        (None, Some(mode)) => {
+            temporary.file().set_permissions(Permissions::from_mode(mode & 0o7777))?;
+        }
+        (None, None) => {}
+    }
+    temporary.file().sync_all()?;
+    sys::fail::point("note.written");
+    keep()?;
+    sys::fail::point("note.kept");
+    let now = read(spot, u64::MAX)?;
+    match (old, &now) {
+        (None, None) => temporary.link_to(spot)?,
+        (Some(old), Some(now)) if old.is_same(now) => temporary.take_place_of(old)?,
+        _ => return Err(Trouble::Changed(now.map(|found| found.bytes))),
+    }
+    sys::fail::point("note.renamed");
+    Ok(temporary.settle()?)
+}
+
+/// Removes a file, if it still is what was read.
+pub(super) fn remove(
+    spot: &Spot,
+    old: &Found,
+    keep: impl FnOnce() -> io::Result<()>,
+) -> Result<(), Trouble> {
+    keep()?;
+    let now = read(spot, u64::MAX)?;
+    if !now.as_ref().is_some_and(|now| old.is_same(now)) {
+        return Err(Trouble::Changed(now.map(|found| found.bytes)));
+    }
+    unlinkat(&spot.folder, spot.name.as_str(), AtFlags::empty())?;
+    sys::fail::point("note.removed");
+    Ok(::confine::sync(&spot.folder)?)
+}
+
+/// Gives a file another path, where nothing is. `keep` is called before, and keeps its bytes: if it cannot, nothing
+/// changes.
+pub(super) fn rename(
+    from: &Spot,
+    to: &Spot,
+    keep: impl FnOnce() -> io::Result<()>,
+) -> Result<(), Trouble> {
+    keep()?;
+    let (old, new) = (from.name.as_str(), to.name.as_str());
+    match renameat_with(&from.folder, old, &to.folder, new, RenameFlags::NOREPLACE) {
+        Ok(()) => {}
+        Err(Errno::EXIST) => return Err(Trouble::Changed(None)),
+        // The file system cannot.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            linkat(&from.folder, old, &to.folder, new, AtFlags::empty())?;
+            unlinkat(&from.folder, old, AtFlags::empty())?;
+        }
+        Err(error) => return Err(error.into()),
+    }
+    sys::fail::point("note.moved");
+    // First where it is now: after a crash it may be at both paths, but not at none.
+    ::confine::sync(&to.folder)?;
+    Ok(::confine::sync(&from.folder)?)
+}
+
+/// Makes a folder in the state folder, durably.
+pub(super) fn make_dir(path: &Path) -> io::Result<()> {
+    config::place::create_private_dir(path).map_err(|error| match error {
+        config::place::PlaceError::Io { source, .. } => source,
+        other => io::Error::other(other),
+    })
+}
+
+/// An error that is about the state folder and not about the note.
+pub(super) fn in_state(dir: &Path, why: &io::Error) -> io::Error {
+    io::Error::new(why.kind(), format!("the state folder `{}`: {why}", dir.display()))
+}
+
+/// Owner, attributes and mode of the old file, as far as they can be given.
+fn take_after(old: &Found, new: &File) -> io::Result<()> {
+    let own = new.metadata()?;
+    let (uid, gid) = (old.metadata.uid(), old.metadata.gid());
+    if (own.uid(), own.gid()) != (uid, gid) {
+        let (user, group) = (rustix::fs::Uid::from_raw(uid), rustix::fs::Gid::from_raw(gid));
+        // Only root gives files away; a group of ours is kept at least.
+        let _ = fchown(new, Some(user), Some(group)).or_else(|_| fchown(new, None, Some(group)));
+    }
+    copy_attributes(&old.file, new);
+    // Last: giving a file away takes some bits.
+    new.set_permissions(Permissions::from_mode(old.mode()))
+}
+
+/// Access lists, labels and what else programs have noted beside the bytes. What cannot be copied is left.
+fn copy_attributes(old: &File, new: &File) {
+    let mut names = vec![0u8; MAX_ATTRIBUTE_BYTES];
+    let Ok(n) = flistxattr(old, names.as_mut_slice()) else { return };
+    let mut value = vec![0u8; MAX_ATTRIBUTE_BYTES];
+    for name in
+        names.get(..n).unwrap_or(&[]).split(|byte| *byte == 0).filter(|name| !name.is_empty())
+    {
+        if let Ok(n) = fgetxattr(old, name, value.as_mut_slice()) {
+            let _ = fsetxattr(new, name, value.get(..n).unwrap_or(&[]), XattrFlags::empty());
+        }
+    }
+}
+
+/// A file that is to become another one; gone when it does not.
+pub(super) struct Temporary<'a> {
+    spot: &'a Spot,
+    name: String,
+    file: File,
+    _entry: super::journal::Entry,
+}
+
+impl<'a> Temporary<'a> {
+    pub(super) fn make(spot: &'a Spot, journal: &Journal, is_new: bool) -> io::Result<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        // Hidden and `.tmp`: watchers and sync programs leave it alone.
+        let name = format!(
+            "{}{}-{number}{}",
+            super::journal::BEGINNING,
+            std::process::id(),
+            super::journal::ENDING
+        );
+        let path = spot
+            .real
+            .rsplit_once('/')
+            .map_or(name.clone(), |(folder, _)| format!("{folder}/{name}"));
+        let entry = journal.begin(&path)?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // A new file gets the usual mode; one that replaces another is nobody else's until it has that one's.
+        let mode = if is_new { Mode::from_raw_mode(0o666) } else { Mode::RUSR | Mode::WUSR };
+        let file = openat(&spot.folder, name.as_str(), flags, mode)?;
+        Ok(Temporary { spot, name, file: File::from(file), _entry: entry })
+    }
+
+    fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Makes durable what it has become. Its old name goes first: none may be left when its entry is gone.
+    fn settle(self) -> io::Result<()> {
+        self.remove();
+        ::confine::sync(&self.spot.folder)
+    }
+
+    fn remove(&self) {
+        // It is not there where it has become the other one.
+        let _ = unlinkat(&self.spot.folder, self.name.as_str(), AtFlags::empty());
+    }
+
+    /// Takes the place of a file; of another one that somebody put there meanwhile it does not.
+    pub(super) fn take_place_of(&self, old: &Found) -> Result<(), Trouble> {
+        let (folder, own, name) = (&self.spot.folder, self.name.as_str(), self.spot.name.as_str());
+        let exchange = || renameat_with(folder, own, folder, name, RenameFlags::EXCHANGE);
+        match exchange() {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Err(Trouble::Changed(None)),
+            // The file system cannot: what is put there from now to then is lost.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                return Ok(renameat(folder, own, folder, name)?);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        if read_at((folder, own), u64::MAX)?.is_some_and(|out| old.is_same(&out)) {
+            return Ok(());
+        }
+        // What was put there meanwhile goes back; and if somebody is faster again, the newer one.
+        let id = |name: &str| -> Result<_, Errno> {
+            let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            Ok((stat.st_dev, stat.st_ino))
+        };
+        let ours = fstat(&self.file).map(|stat| (stat.st_dev, stat.st_ino));
+        let (mut placed, mut newest) = (ours, id(own));
+        for _ in 0..MAX_EXCHANGES {
+            if exchange().is_err() {
+                break;
+            }
+            let out = id(own);
+            if out == placed {
+                break;
+            }
+            (placed, newest) = (newest, out);
+        }
+        Err(Trouble::Changed(read(self.spot, u64::MAX)?.map(|found| found.bytes)))
+    }
+
+    /// Where nothing is; what somebody made there in between stays.
+    fn link_to(&self, spot: &Spot) -> Result<(), Trouble> {
+        let (old, new) = (self.name.as_str(), spot.name.as_str());
+        let moved =
+            renameat_with(&self.spot.folder, old, &spot.folder, new, RenameFlags::NOREPLACE);
+        let moved = match moved {
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                linkat(&self.spot.folder, old, &spot.folder, new, AtFlags::empty())
+            }
+            moved => moved,
+        };
+        match moved {
+            Err(Errno::EXIST) => {
+                Err(Trouble::Changed(read(spot, u64::MAX)?.map(|found| found.bytes)))
+            }
+            moved => Ok(moved?),
+        }
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}

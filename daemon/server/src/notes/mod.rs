@@ -1,0 +1,595 @@
+//! Notes: writes, edits, removes and moves notes; the one place of the daemon that changes files of a project.
+//!
+//! In: paths and edits (`notes::edit`). Out: what was changed, or a coded refusal.
+//! Invariants: a note is replaced whole or not at all, durably, and only what was read is replaced; its bytes before
+//! are kept first; writers of one project take turns, also those of other processes; nothing outside the project, on
+//! the deny list, or that is not indexed is written; a read-only project is not written at all. Indexing never comes
+//! here.
+//! Not here: what an edit changes (the crate `notes`), waiting until it can be found (`Project::index_now`), tools.
+
+mod change;
+mod confine;
+mod conflict;
+mod error;
+mod files;
+mod forget;
+mod journal;
+mod kept;
+mod moving;
+mod secrets;
+mod shown;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use config::Settings;
+use jiff::Timestamp;
+use notes::edit::{Change, EditError, Op, apply, edit_all};
+use notes::filename::is_device;
+use proto::visible::restore_from;
+use sha2::{Digest, Sha256};
+
+use self::confine::{Missing, Spot, below, spot};
+pub use self::error::NoteError;
+use self::files::{Found, Trouble};
+use self::journal::Journal;
+use self::kept::Kept;
+pub use self::kept::{Version, Why};
+pub use self::moving::{Moved, Rewrite, Rewritten, Settle};
+pub use self::secrets::MARK;
+use engine::watch::{Rules, SkipReason, Verdict};
+use index::store::Held;
+use model::terms::RelPath;
+use redact::Redactor;
+
+/// Extensions of notes.
+const EXTENSIONS: [&str; 2] = ["md", "markdown"];
+
+/// How often old kept versions are looked for, seconds.
+const PRUNE_SECONDS: i64 = 3_600;
+
+/// The notes of one project.
+#[derive(Debug)]
+pub struct Notes {
+    root: PathBuf,
+    state_dir: PathBuf,
+    settings: Settings,
+    redactor: Redactor,
+    kept: Kept,
+    journal: Journal,
+    pruned: AtomicI64,
+    held: Held,
+}
+
+/// A note as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteText {
+    /// Its path, from the root.
+    pub path: String,
+    /// All of it, secrets included: not for the eyes of callers.
+    pub text: String,
+    /// SHA-256 of its bytes, hexadecimal.
+    pub checksum: String,
+}
+
+/// Whether a note that is there may be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overwrite {
+    /// It is an error.
+    No,
+    /// It is kept for 30 days.
+    Yes,
+}
+
+/// What a write did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The path that is indexed.
+    pub path: RelPath,
+    /// SHA-256 of the bytes before; none where there was no note.
+    pub checksum_before: Option<String>,
+    /// SHA-256 of the bytes now; that of before where nothing had to change. None where there is no note any more.
+    pub checksum: Option<String>,
+    /// What was changed, by bytes of the text before. Of a new or overwritten note all of it.
+    pub changes: Vec<Change>,
+    /// What a person might not expect.
+    pub warnings: Vec<String>,
+}
+
+impl Written {
+    /// Whether the file is another one now.
+    pub fn is_changed(&self) -> bool {
+        self.checksum_before != self.checksum
+    }
+}
+
+/// A note that was read to be changed.
+struct Opened {
+    /// The path as it is indexed.
+    path: String,
+    spot: Spot,
+    found: Found,
+    text: String,
+    checksum: String,
+}
+
+impl Notes {
+    /// The notes of a project; removes what a crash may have left. The root must be canonical.
+    pub fn open(root: &Path, state_dir: &Path, settings: &Settings) -> Notes {
+        let notes = Notes {
+            root: root.to_path_buf(),
+            state_dir: state_dir.to_path_buf(),
+            settings: settings.clone(),
+            redactor: Redactor::new(&settings.privacy),
+            kept: Kept::new(state_dir),
+            journal: Journal::new(state_dir),
+            pruned: AtomicI64::new(0),
+            held: Held::default(),
+        };
+        let n_left = notes.journal.sweep(root);
+        if n_left > 0 {
+            tracing::info!(n_left, "removed temporary files of writes that a crash cut off");
+        }
+        notes.prune(Timestamp::now());
+        notes
+    }
+
+    /// The same, but nothing is written while the ledger is lost that `held` knows.
+    #[must_use]
+    pub fn guarded_by(self, held: Held) -> Notes {
+        Notes { held, ..self }
+    }
+
+    /// Reads a note.
+    ///
+    /// # Errors
+    /// As [`Notes::edit`], but for those of writing.
+    pub fn read(&self, path: &str) -> Result<NoteText, NoteError> {
+        let Opened { path, text, checksum, .. } = self.opened(path)?;
+        Ok(NoteText { path, text, checksum })
+    }
+
+    /// The path under which what stands at `path`, or will, is indexed: where that is a link, that of its target. A
+    /// path that cannot be one is told as it is; whoever reads or writes there says why.
+    pub fn indexed_as(&self, path: &str) -> String {
+        let found = self.allowed(path).and_then(|path| {
+            let spot = spot(&self.root, &path, Missing::Refuse)?;
+            self.indexed_path(path, &spot)
+        });
+        found.unwrap_or_else(|_| path.to_string())
+    }
+
+    /// Where a path inside the project leads, of a file or a folder, where a link is on its way.
+    pub fn led_to(&self, path: &str) -> Option<String> {
+        let path = below(&self.root, path.trim_end_matches('/')).ok()?;
+        confine::resolved(&self.root, &path).ok().filter(|real| *real != path)
+    }
+
+    /// Whether a file stands at a path that is reached by a link, or is one, wherever that leads.
+    pub fn is_by_link(&self, path: &str) -> bool {
+        below(&self.root, path).is_ok_and(|path| confine::is_by_link(&self.root, &path))
+    }
+
+    /// A part of a note as callers may see it.
+    pub fn shown(&self, path: &str, text: &str) -> String {
+        self.redactor.shown(path, text)
+    }
+
+    /// Writes a whole note.
+    ///
+    /// # Errors
+    /// [`NoteError`]; then nothing has changed.
+    pub fn write(
+        &self,
+        path: &str,
+        content: &str,
+        overwrite: Overwrite,
+        expected: Option<&str>,
+    ) -> Result<Written, NoteError> {
+        let _turn = self.turn()?;
+        let path = self.allowed(path)?;
+        check_portable(&self.root, &path)?;
+        let spot = spot(&self.root, &path, Missing::Make)?;
+        let path = self.indexed_path(path, &spot)?;
+        let old = self.read_at(&path, &spot)?;
+        let Some(old) = old else {
+            if expected.is_some() {
+                return Err(self.conflict(&path, None, Some(content.as_bytes())));
+            }
+            self.check_content(&path, "", content)?;
+            return self.replace(
+                &path,
+                &spot,
+                None,
+                content,
+                vec![Change { span: 0..0, replacement: content.into() }],
+            );
+        };
+        if overwrite == Overwrite::No {
+            return Err(NoteError::Exists { path, checksum: checksum(&old.bytes) });
+        }
+        let before = String::from_utf8_lossy(&old.bytes).into_owned();
+        let content = &*restore_from(content, &before);
+        self.check_expected(&path, expected, &old.bytes, Some(content))?;
+        self.check_content(&path, &before, content)?;
+        let changes = vec![Change { span: 0..old.bytes.len(), replacement: content.into() }];
+        self.replace(&path, &spot, Some(&old), content, changes)
+    }
+
+    /// Edits a note.
+    ///
+    /// # Errors
+    /// [`NoteError`]; then nothing has changed.
+    pub fn edit(
+        &self,
+        path: &str,
+        ops: &[Op],
+        expected: Option<&str>,
+    ) -> Result<Written, NoteError> {
+        let _turn = self.turn()?;
+        let note = self.opened(path)?;
+        let (changes, after) = self.edited(&note, ops, expected)?;
+        self.replace(&note.path, &note.spot, Some(&note.found), &after, changes)
+    }
+
+    /// What [`Notes::edit`] would change, without changing it.
+    ///
+    /// # Errors
+    /// As [`Notes::edit`].
+    pub fn preview(
+        &self,
+        path: &str,
+        ops: &[Op],
+        expected: Option<&str>,
+    ) -> Result<Written, NoteError> {
+        self.check_writable()?;
+        let note = self.opened(path)?;
+        let (changes, after) = self.edited(&note, ops, expected)?;
+        if note.text != after && note.found.is_protected() {
+            return Err(NoteError::Protected(note.path));
+        }
+        Ok(Written {
+            path: RelPath::new(note.path),
+            checksum_before: Some(note.checksum),
+            checksum: Some(checksum(after.as_bytes())),
+            changes,
+            warnings: vec![],
+        })
+    }
+
+    /// Removes a note. Its bytes are kept.
+    ///
+    /// # Errors
+    /// [`NoteError`]; then nothing has changed.
+    pub fn remove(&self, path: &str, expected: Option<&str>) -> Result<Written, NoteError> {
+        let _turn = self.turn()?;
+        let path = self.allowed(path)?;
+        let spot = spot(&self.root, &path, Missing::Refuse)?;
+        self.refuse_link(&path, &spot)?;
+        // Also one that is no text, or too large to be indexed.
+        let old =
+            files::read(&spot, u64::MAX).map_err(|trouble| self.failed(&path, trouble, None))?;
+        let old = old.ok_or_else(|| NoteError::NotFound(path.clone()))?;
+        let before = checksum(&old.bytes);
+        self.check_expected(&path, expected, &old.bytes, None)?;
+        let keep = || {
+            self.kept
+                .keep(&spot.real, &old.bytes, (Why::Removed, Some(old.mode())), Timestamp::now())
+                .map(drop)
+        };
+        files::remove(&spot, &old, keep).map_err(|trouble| self.failed(&path, trouble, None))?;
+        self.prune(Timestamp::now());
+        Ok(Written {
+            path: RelPath::new(path),
+            checksum_before: Some(before),
+            checksum: None,
+            changes: vec![Change { span: 0..old.bytes.len(), replacement: String::new() }],
+            warnings: several_names(&old),
+        })
+    }
+
+    /// The kept versions of a note, newest first; of all notes when none is named.
+    ///
+    /// # Errors
+    /// [`NoteError::BadPath`] and [`NoteError::Outside`].
+    pub fn kept(&self, path: Option<&str>) -> Result<Vec<Version>, NoteError> {
+        Ok(match path {
+            Some(path) => self.kept.versions(&below(&self.root, path)?),
+            None => self.kept.all(),
+        })
+    }
+
+    /// Writes a kept version back, by its time (the beginning is enough) or as `last`; what is there now is kept in its
+    /// turn.
+    ///
+    /// # Errors
+    /// [`NoteError`]; then nothing has changed.
+    pub fn restore(&self, path: &str, at: &str) -> Result<Written, NoteError> {
+        let _turn = self.turn()?;
+        let path = below(&self.root, path)?;
+        let version = self.version(&path, at)?;
+        let io = |why| NoteError::Io { path: path.clone(), why };
+        let bytes = std::fs::read(&version.file).map_err(io)?;
+        let spot = spot(&self.root, &path, Missing::Make)?;
+        let old =
+            files::read(&spot, u64::MAX).map_err(|trouble| self.failed(&path, trouble, None))?;
+        let n_old = old.as_ref().map_or(0, |old| old.bytes.len());
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let changes = vec![Change { span: 0..n_old, replacement: text }];
+        self.replace_bytes((&path, version.mode), &spot, old.as_ref(), &bytes, changes)
+    }
+
+    /// The one kept version whose time begins so, or the newest.
+    fn version(&self, path: &str, at: &str) -> Result<Version, NoteError> {
+        let mut found = self.kept.versions(path);
+        if at != "last" {
+            found.retain(|version| !at.is_empty() && version.at.starts_with(at));
+            if found.len() > 1 {
+                let several = format!("of `{path}` is the only one from {at}, of {}", found.len());
+                return Err(NoteError::NotKept(several));
+            }
+        }
+        let missing = || NoteError::NotKept(format!("of `{path}` from {at}"));
+        found.into_iter().next().ok_or_else(missing)
+    }
+
+    /// Waits for the turn to write; others wait until it is dropped.
+    fn turn(&self) -> Result<File, NoteError> {
+        self.check_writable()?;
+        self.held.check_ledger().map_err(|lost| NoteError::NoLedger(lost.to_string()))?;
+        self.lock()
+    }
+
+    /// As [`Notes::turn`], for what does not write notes.
+    fn lock(&self) -> Result<File, NoteError> {
+        let path = self.state_dir.join("notes.lock");
+        let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
+        let locked = opened.and_then(|file| file.lock().map(|()| file));
+        locked.map_err(|why| NoteError::Io { path: path.display().to_string(), why })
+    }
+
+    fn check_writable(&self) -> Result<(), NoteError> {
+        if self.settings.write { Ok(()) } else { Err(NoteError::ReadOnly) }
+    }
+
+    /// The path below the root, if it is one of a note that would be indexed.
+    fn allowed(&self, path: &str) -> Result<String, NoteError> {
+        let path = below(&self.root, path)?;
+        let extension = RelPath::new(path.clone()).extension();
+        if !EXTENSIONS.contains(&extension.as_str()) {
+            return Err(NoteError::BadPath { path, why: "a note's name ends with `.md`".into() });
+        }
+        match self.rules().verdict(&path, false) {
+            Verdict::Read => Ok(path),
+            Verdict::Descend => Err(NoteError::NotAFile(path)),
+            Verdict::Skip(reason) => Err(NoteError::Unwatched { path, reason }),
+        }
+    }
+
+    /// The rules as the ignore files say them now.
+    fn rules(&self) -> Rules {
+        Rules::new(&self.root, &self.settings.watch).allowing(&self.settings.privacy.allow_paths)
+    }
+
+    /// The path under which the file of a spot is indexed: its own, or that of a link to it.
+    fn indexed_path(&self, path: String, spot: &Spot) -> Result<String, NoteError> {
+        if spot.real == path {
+            return Ok(path);
+        }
+        match self.rules().verdict(&spot.real, false) {
+            Verdict::Read => Ok(spot.real.clone()),
+            Verdict::Skip(
+                reason @ (SkipReason::Denied | SkipReason::SecretName | SkipReason::Binary),
+            ) => Err(NoteError::Unwatched { path: spot.real.clone(), reason }),
+            _ => Ok(path),
+        }
+    }
+
+    /// A link is followed to write, but not to remove or move what it leads to.
+    fn refuse_link(&self, path: &str, spot: &Spot) -> Result<(), NoteError> {
+        if spot.real == path {
+            return Ok(());
+        }
+        let why = format!("it is a link to `{}`; name that", spot.real);
+        Err(NoteError::BadPath { path: path.to_string(), why })
+    }
+
+    fn read_at(&self, path: &str, spot: &Spot) -> Result<Option<Found>, NoteError> {
+        let max = self.rules().max_bytes_of(path);
+        let found = files::read(spot, max).map_err(|trouble| self.failed(path, trouble, None))?;
+        match found {
+            Some(found) if found.is_cut => {
+                let n_bytes = found.n_bytes();
+                Err(NoteError::TooLarge { path: path.to_string(), n_bytes, max })
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// Reads a note that is to be changed.
+    fn opened(&self, path: &str) -> Result<Opened, NoteError> {
+        let path = self.allowed(path)?;
+        let spot = spot(&self.root, &path, Missing::Refuse)?;
+        let path = self.indexed_path(path, &spot)?;
+        let found = self.read_at(&path, &spot)?.ok_or_else(|| NoteError::NotFound(path.clone()))?;
+        let text =
+            String::from_utf8(found.bytes.clone()).map_err(|_| NoteError::NotText(path.clone()))?;
+        let checksum = checksum(&found.bytes);
+        Ok(Opened { path, spot, found, text, checksum })
+    }
+
+    /// The changes of an edit, and the text afterwards.
+    fn edited(
+        &self,
+        note: &Opened,
+        ops: &[Op],
+        expected: Option<&str>,
+    ) -> Result<(Vec<Change>, String), NoteError> {
+        let path = &note.path;
+        let ops = &*ops.iter().map(|op| shown::meant(op, &note.text)).collect::<Vec<_>>();
+        let failed = |why| NoteError::Edit { path: path.clone(), why };
+        if expected.is_some_and(|it| it != note.checksum) {
+            // What would have been written is kept, where the edit fits the note as it is now.
+            let mine = edit_all(&note.text, ops).ok().map(|changes| apply(&note.text, &changes));
+            self.check_expected(path, expected, note.text.as_bytes(), mine.as_deref())?;
+        }
+        if secrets::is_probed(&self.redactor, path, &note.text, ops) {
+            return Err(failed(EditError::NotFound { nearest: None }));
+        }
+        let changes = edit_all(&note.text, ops).map_err(failed)?;
+        let after = apply(&note.text, &changes);
+        self.check_content(path, &note.text, &after)?;
+        Ok((changes, after))
+    }
+
+    fn check_expected(
+        &self,
+        path: &str,
+        expected: Option<&str>,
+        found: &[u8],
+        mine: Option<&str>,
+    ) -> Result<(), NoteError> {
+        match expected {
+            Some(expected) if !expected.trim().eq_ignore_ascii_case(&checksum(found)) => {
+                Err(self.conflict(path, Some(found), mine.map(str::as_bytes)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A note that is not what it was; what was to be written is kept.
+    fn conflict(&self, path: &str, found: Option<&[u8]>, mine: Option<&[u8]>) -> NoteError {
+        let kept = mine.and_then(|mine| self.keep_unwritten(path, mine));
+        let shown = |text: &str| self.shown(path, text);
+        NoteError::Conflict(Box::new(conflict::view(path, (found, mine), kept.as_deref(), shown)))
+    }
+
+    fn check_content(&self, path: &str, before: &str, after: &str) -> Result<(), NoteError> {
+        let max = self.rules().max_bytes_of(path);
+        if after.len() as u64 > max {
+            return Err(NoteError::TooLarge {
+                path: path.to_string(),
+                n_bytes: after.len() as u64,
+                max,
+            });
+        }
+        if after.contains('\0') && !before.contains('\0') {
+            return Err(NoteError::Nul(path.to_string()));
+        }
+        match secrets::objection(&self.redactor, path, before, after) {
+            Some(why) => Err(NoteError::Secret { path: path.to_string(), why }),
+            None => Ok(()),
+        }
+    }
+
+    fn keep_unwritten(&self, path: &str, bytes: &[u8]) -> Option<PathBuf> {
+        self.kept.keep(path, bytes, (Why::Unwritten, None), Timestamp::now()).ok()
+    }
+
+    fn replace(
+        &self,
+        path: &str,
+        spot: &Spot,
+        old: Option<&Found>,
+        text: &str,
+        changes: Vec<Change>,
+    ) -> Result<Written, NoteError> {
+        self.replace_bytes((path, None), spot, old, text.as_bytes(), changes)
+    }
+
+    /// `mode`: of a file that is made.
+    fn replace_bytes(
+        &self,
+        (path, mode): (&str, Option<u32>),
+        spot: &Spot,
+        old: Option<&Found>,
+        bytes: &[u8],
+        changes: Vec<Change>,
+    ) -> Result<Written, NoteError> {
+        let mut written = Written {
+            path: RelPath::new(path),
+            checksum_before: old.map(|old| checksum(&old.bytes)),
+            checksum: Some(checksum(bytes)),
+            changes,
+            warnings: vec![],
+        };
+        if !written.is_changed() {
+            written.changes.clear();
+            return Ok(written);
+        }
+        if old.is_some_and(Found::is_protected) {
+            return Err(NoteError::Protected(path.to_string()));
+        }
+        let keep = || match old {
+            Some(old) => self
+                .kept
+                .keep(&spot.real, &old.bytes, (Why::Replaced, Some(old.mode())), Timestamp::now())
+                .map(drop),
+            None => Ok(()),
+        };
+        files::replace((spot, mode), old, bytes, &self.journal, keep)
+            .map_err(|trouble| self.failed(path, trouble, Some(bytes)))?;
+        self.prune(Timestamp::now());
+        written.warnings = old.map(several_names).unwrap_or_default();
+        Ok(written)
+    }
+
+    /// What a caller is told; of a version that could not be written where it lies.
+    fn failed(&self, path: &str, trouble: Trouble, mine: Option<&[u8]>) -> NoteError {
+        match trouble {
+            Trouble::NotAFile => NoteError::NotAFile(path.to_string()),
+            Trouble::Changed(found) => self.conflict(path, found.as_deref(), mine),
+            Trouble::Io(why) => NoteError::Io { path: path.to_string(), why },
+        }
+    }
+
+    /// Forgets old versions, now and then.
+    fn prune(&self, now: Timestamp) {
+        let last = self.pruned.load(Ordering::Relaxed);
+        if now.as_second() - last >= PRUNE_SECONDS {
+            self.pruned.store(now.as_second(), Ordering::Relaxed);
+            self.kept.prune(now);
+        }
+    }
+}
+
+/// SHA-256 of bytes, hexadecimal.
+pub fn checksum(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Refuses names for new files and folders that another system, or a shell, reads as something else. What is there
+/// already keeps its name.
+fn check_portable(root: &Path, path: &str) -> Result<(), NoteError> {
+    let bad = |why: &str| NoteError::BadPath { path: path.to_string(), why: why.to_string() };
+    let ends = path.match_indices('/').map(|(slash, _)| slash).chain([path.len()]);
+    for (name, end) in path.split('/').zip(ends) {
+        if confine::is_there(root, &path[..end]) {
+            continue;
+        }
+        if is_device(&name.split('.').next().unwrap_or(name).to_lowercase()) {
+            return Err(bad("a part of it is the name of a device"));
+        }
+        let is_foreign = name.contains(['\\', ':', '*', '?', '"', '<', '>', '|']);
+        if is_foreign || name.starts_with('~') {
+            let why =
+                "a part of it holds a sign that paths of other systems cannot, or begins with `~`";
+            return Err(bad(why));
+        }
+    }
+    Ok(())
+}
+
+fn several_names(old: &Found) -> Vec<String> {
+    let n_others = old.n_names().saturating_sub(1);
+    if n_others == 0 {
+        return vec![];
+    }
+    vec![format!(
+        "the file had {n_others} more names (hard links); they still show what it was before"
+    )]
+}

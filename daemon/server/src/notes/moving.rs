@@ -1,0 +1,146 @@
+//! Moving: gives a note another path, and other notes the links that lead there.
+//!
+//! In: both paths, edits of the note itself, edits of others. Out: what was changed, or would be.
+//! Invariants: everything is tried before anything is changed; the note as it was is kept under the path before; the
+//! note is never at two paths or at none; what cannot be rewritten afterwards is told, and the rest is done.
+//! Not here: which links must be rewritten, and how (`notes::edit::retarget`).
+
+use jiff::Timestamp;
+use notes::edit::Op;
+
+use super::confine::{Missing, below, spot};
+use super::{NoteError, Notes, Why, Written, files};
+use model::terms::RelPath;
+
+/// Edits of a note that leads to one that moves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rewrite {
+    /// Its path.
+    pub path: String,
+    /// What is to be different.
+    pub ops: Vec<Op>,
+    /// SHA-256 of the text that the edits are made for.
+    pub expected: Option<String>,
+}
+
+/// What became of one note's links.
+#[derive(Debug)]
+pub struct Rewritten {
+    /// Its path.
+    pub path: String,
+    /// What was changed, or why it could not be.
+    pub done: Result<Written, NoteError>,
+}
+
+/// What is to be done between a file's new name and its new bytes.
+pub type Settle<'a> = dyn Fn(&[RelPath]) + 'a;
+
+/// What a move did, or would do.
+#[derive(Debug)]
+pub struct Moved {
+    /// The path before.
+    pub from: RelPath,
+    /// The path now.
+    pub to: RelPath,
+    /// Edits of the note itself; none where there were none to make.
+    pub own: Option<Written>,
+    /// Edits of others; and of the note itself, where somebody changed it just then.
+    pub others: Vec<Rewritten>,
+}
+
+impl Moved {
+    /// Every path whose file is another one now.
+    pub fn changed(&self) -> Vec<RelPath> {
+        let others = self.others.iter().filter_map(|it| it.done.as_ref().ok());
+        let changed = others.filter(|it| it.is_changed()).map(|it| it.path.clone());
+        [self.from.clone(), self.to.clone()].into_iter().chain(changed).collect()
+    }
+}
+
+impl Notes {
+    /// Moves a note. With `is_dry` nothing is changed, and what would be is told. `moved` is called when the file has
+    /// its new path and still its old bytes, by which alone it is known to be the same document.
+    ///
+    /// # Errors
+    /// [`NoteError`], for the note itself, or for the first other one that could not be edited; then nothing has
+    /// changed. What fails only once the note has moved stands in [`Moved::others`].
+    pub fn rename(
+        &self,
+        (from, to): (&str, &str),
+        expected: Option<&str>,
+        own: &[Op],
+        others: &[Rewrite],
+        (is_dry, moved): (bool, &Settle<'_>),
+    ) -> Result<Moved, NoteError> {
+        let turn = self.turn()?;
+        let note = self.opened(from)?;
+        self.refuse_link(&below(&self.root, from)?, &note.spot)?;
+        let to = self.allowed(to)?;
+        let (own_changes, _) = self.edited(&note, own, expected)?;
+        let mut planned = Vec::new();
+        for rewrite in others {
+            let other = self.opened(&rewrite.path)?;
+            self.edited(&other, &rewrite.ops, rewrite.expected.as_deref())?;
+            planned.push((rewrite, other.checksum));
+        }
+        super::check_portable(&self.root, &to)?;
+        self.check_free(&note.spot.real, &to)?;
+        let paths = (RelPath::new(note.path.clone()), RelPath::new(to.clone()));
+        if is_dry {
+            let told = |rewrite: &Rewrite| self.preview(&rewrite.path, &rewrite.ops, None);
+            let told = |it: &Rewrite| Rewritten { path: it.path.clone(), done: told(it) };
+            let mut others: Vec<Rewritten> = others.iter().map(told).collect();
+            let own = match self.preview(from, own, None) {
+                Ok(own) => own.is_changed().then_some(own),
+                // It can be moved all the same.
+                Err(error @ NoteError::Protected(_)) => {
+                    let done = Err(error);
+                    others.push(Rewritten { path: to, done });
+                    None
+                }
+                Err(error) => return Err(error),
+            };
+            return Ok(Moved { from: paths.0, to: paths.1, own, others });
+        }
+        let target = spot(&self.root, &to, Missing::Make)?;
+        self.refuse_link(&to, &target)?;
+        let keep = || {
+            let (bytes, mode) = (&note.found.bytes, note.found.mode());
+            let why = (Why::Moved, Some(mode));
+            self.kept.keep(&note.spot.real, bytes, why, Timestamp::now()).map(drop)
+        };
+        files::rename(&note.spot, &target, keep)
+            .map_err(|trouble| self.failed(&to, trouble, None))?;
+        // Each edit takes its own turn.
+        drop(turn);
+        moved(&[paths.0.clone(), paths.1.clone()]);
+        let done = (!own_changes.is_empty())
+            .then(|| self.edit(&to, own, Some(&note.checksum)))
+            .transpose();
+        let rewritten = |(rewrite, checksum): (&Rewrite, String)| Rewritten {
+            path: rewrite.path.clone(),
+            done: self.edit(&rewrite.path, &rewrite.ops, Some(&checksum)),
+        };
+        let mut others: Vec<Rewritten> = planned.into_iter().map(rewritten).collect();
+        let own = done.unwrap_or_else(|error| {
+            others.push(Rewritten { path: to.clone(), done: Err(error) });
+            None
+        });
+        Ok(Moved { from: paths.0, to: paths.1, own, others })
+    }
+
+    /// Whether nothing is at a path. Another spelling of the same file is no obstacle.
+    fn check_free(&self, from: &str, to: &str) -> Result<(), NoteError> {
+        let spot = match spot(&self.root, to, Missing::Refuse) {
+            Err(NoteError::NotFound(_)) => return Ok(()),
+            spot => spot?,
+        };
+        if from == to || files::read(&spot, 0).ok().flatten().is_some() {
+            let found =
+                files::read(&spot, u64::MAX).map_err(|trouble| self.failed(to, trouble, None))?;
+            let checksum = found.map(|it| super::checksum(&it.bytes)).unwrap_or_default();
+            return Err(NoteError::Exists { path: to.to_string(), checksum });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,478 @@
+//! A project: one folder, the index that answers questions about it, and the build that keeps it current.
+//!
+//! Not here: how an index is kept current (`build.rs`), replacing it (`project/upkeep.rs`), proving it
+//! (`project/verify.rs`), the socket (`serve/`), the process (`process.rs`).
+
+mod enrichment;
+pub mod forget;
+pub mod indexing;
+mod naming;
+pub mod scrub;
+#[cfg(test)]
+mod tests;
+mod upkeep;
+pub mod verify;
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
+
+use arc_swap::ArcSwap;
+use config::Settings;
+use config::settings::Precision;
+use confine::Root;
+use jiff::Timestamp;
+use proto::shape::Freshness;
+use proto::tool::core::SettledView;
+use tokio::sync::{Notify, oneshot};
+
+pub use self::naming::Reserved;
+use crate::llm::Llms;
+use crate::notes::Notes;
+use crate::serve::{Activity, Tallies};
+use embed::reranker::Reranker;
+use embed::{Embedder, StaticModel, Unrounded, WordPiece};
+use engine::belt::Gauge;
+use engine::build::{Build, Recipe};
+use engine::health::Health;
+use engine::watch::WatcherHandle;
+use engine::write::Command;
+use extract::recognize::tagger::TaggerRecognizer;
+use extract::relate::Vocabulary;
+use formats::GivenNames;
+use formats::Parsing;
+use formats::sandbox::Workers;
+use index::store::{Breakers, Readers, Snapshot, StoreError};
+use index::vectors::Layer;
+use model::terms::Tick;
+use query::Desk;
+
+/// What a project is opened with.
+pub struct OpenProject {
+    /// The folder, canonical.
+    pub root: PathBuf,
+    /// Its name in every answer.
+    pub name: String,
+    /// Where its databases lie; exists.
+    pub state_dir: PathBuf,
+    /// Its settings.
+    pub settings: Settings,
+    /// Where documents are parsed.
+    pub parsing: Parsing,
+}
+
+/// An open project.
+pub struct Project {
+    /// The folder.
+    pub root: PathBuf,
+    /// Its name in every answer.
+    pub name: String,
+    /// Where its databases lie.
+    pub state_dir: PathBuf,
+    /// Its settings.
+    pub settings: Settings,
+    /// Snapshots of what answers: the build's index, or the one before until that is whole.
+    answers: ArcSwap<Readers>,
+    /// The last commit of the index before, which stands still; none when there is none, or it cannot be read.
+    tick_before: Option<Tick>,
+    recipe: Recipe,
+    reranker: Option<Reranker>,
+    llms: Llms,
+    /// Why the better model that is named cannot be had.
+    missing_model: Option<String>,
+    /// What is set and counts nothing.
+    ignored: Option<String>,
+    /// Relations that contradict themselves when stated both ways.
+    one_way: Vec<&'static str>,
+    build: Build,
+    /// Held by whoever replaces the index or builds another: one at a time.
+    upkeep: Arc<tokio::sync::Mutex<()>>,
+    /// Somebody met an error in reading; the index is looked over.
+    suspicion: Notify,
+    /// How far the comparison of what is stored with its sums is.
+    scrub: scrub::Scrub,
+    activity: Activity,
+    notes: Notes,
+    /// What counting the rows gave.
+    pub(crate) tallies: Tallies,
+    /// The entries of the last commit that was asked for.
+    pub(crate) shelves: query::kb::Shelves,
+    /// What whoever has a model read entries is told.
+    enrichment: Arc<enrichment::Enrichment>,
+    /// Held from the write of an entry to its record: versions are kept in the order of writes.
+    pub(crate) entries_turn: tokio::sync::Mutex<()>,
+    /// Where MCP is served over HTTP, once it is.
+    http: OnceLock<(String, Option<String>)>,
+    /// When the settings were read.
+    opened: SystemTime,
+    /// Permalinks that new notes will have once the index shows them.
+    names: Arc<naming::Names>,
+    /// Held alone while a note has its new path and the index has not; shared by calls that name notes.
+    moving: Arc<tokio::sync::RwLock<()>>,
+}
+
+impl Project {
+    /// Opens databases, starts the belt and the watcher; the opening crawl runs on by itself.
+    ///
+    /// # Errors
+    /// When a database cannot be opened or an actor cannot be started.
+    pub async fn open(place: OpenProject) -> anyhow::Result<Arc<Project>> {
+        let OpenProject { root, name, state_dir, settings, parsing } = place;
+        let opened = SystemTime::now();
+        let tokens = WordPiece::builtin();
+        let embedder: Arc<dyn Embedder> = Arc::new(StaticModel::builtin(tokens.clone()));
+        let mut made_with = settings.clone();
+        let (better, missing_model) = match embed::better(&settings.embed) {
+            Ok(better) => (better, None),
+            Err(error) => {
+                tracing::warn!(%error, "the static vectors answer alone");
+                // What follows must not take the static vectors for those of the model that is named.
+                made_with.embed.model = "none".to_string();
+                (None, Some(format!("{error}; then `kgctl restart`")))
+            }
+        };
+        let ignored = embed::ignored(&settings.embed);
+        if let Some(ignored) = &ignored {
+            tracing::warn!(ignored, "a setting counts nothing");
+        }
+        let better: Option<Arc<dyn Embedder>> = match settings.vectors.precision {
+            Precision::Float32 => {
+                Some(Arc::new(Unrounded::of(better.unwrap_or_else(|| embedder.clone()))))
+            }
+            Precision::Int8 | Precision::Bit => better,
+        };
+        let reranker = Reranker::of(&settings.retrieval.rerank);
+        let llms = Llms::new(&settings);
+        let vocabulary = Vocabulary::load(&root, &settings.relate)?;
+        let model = TaggerRecognizer::open_tried(&settings.recognize)?;
+        let given = GivenNames::open(&settings.recognize)?;
+        let recipe = Recipe {
+            root: root.clone(),
+            state_dir: state_dir.clone(),
+            settings: made_with,
+            vocabulary,
+            tokens,
+            embedder,
+            better,
+            model,
+            given,
+            parsing,
+        };
+        let build = Build::start(recipe.clone()).await?;
+        let answers = match &build.answers {
+            Some(old) => Readers::new(old.clone()),
+            None => build.readers.clone(),
+        };
+        let before = build.answers.as_ref().and_then(|_| answers.snapshot().ok());
+        let tick_before = before.map(|snapshot| snapshot.tick());
+        let notes = Notes::open(&root, &state_dir, &settings).guarded_by(build.held.clone());
+        let shelves = query::kb::Shelves::new(&state_dir);
+        let scrub = scrub::Scrub::open(&state_dir);
+        let project = Arc::new(Project {
+            root,
+            name,
+            state_dir,
+            settings,
+            answers: ArcSwap::new(answers),
+            tick_before,
+            reranker,
+            llms,
+            missing_model,
+            ignored,
+            one_way: recipe.vocabulary.one_way(),
+            recipe,
+            build,
+            upkeep: Arc::default(),
+            suspicion: Notify::new(),
+            scrub,
+            activity: Activity::default(),
+            notes,
+            tallies: Tallies::default(),
+            names: Arc::default(),
+            moving: Arc::default(),
+            shelves,
+            enrichment: Arc::default(),
+            entries_turn: tokio::sync::Mutex::default(),
+            http: OnceLock::new(),
+            opened,
+        });
+        upkeep::begin(&project);
+        scrub::begin(&project);
+        enrichment::begin(&project);
+        forget::begin(&project);
+        crate::serve::begin_reports(&project);
+        Ok(project)
+    }
+
+    /// A consistent view of the index. Blocks for a page read or two.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn snapshot(&self) -> Result<Snapshot, StoreError> {
+        self.answers.load_full().snapshot()
+    }
+
+    /// What answering needs beside a snapshot.
+    pub fn desk<'a>(&'a self, snapshot: &'a Snapshot) -> Desk<'a> {
+        Desk {
+            snapshot,
+            settings: &self.settings,
+            embedder: self.recipe.embedder.as_ref(),
+            reranker: self.reranker.as_ref(),
+            one_way: &self.one_way,
+            decisions: self.build.decisions.at(snapshot.tick()),
+        }
+    }
+
+    /// Why hits are not ordered anew, where a model for that is named and cannot be used.
+    pub fn reranker_trouble(&self) -> Option<&str> {
+        self.reranker.as_ref().and_then(Reranker::trouble)
+    }
+
+    /// The language models that the settings name.
+    pub fn llms(&self) -> &Llms {
+        &self.llms
+    }
+
+    /// Why the better model that is named cannot be had; without it, the static vectors answer.
+    pub fn missing_model(&self) -> Option<&str> {
+        self.missing_model.as_deref()
+    }
+
+    /// What the settings say and no model takes notice of.
+    pub fn ignored_settings(&self) -> Option<&str> {
+        self.ignored.as_deref()
+    }
+
+    /// Asks a better model again that could not be used; false where there is none that waits for that.
+    pub fn try_embedding_again(&self) -> bool {
+        self.build.try_embedding_again()
+    }
+
+    /// The layer of a better model that gave no vector for the last question.
+    pub fn unanswered(&self) -> Option<Arc<Layer>> {
+        self.build.unanswered()
+    }
+
+    /// The project's folder, open; all of its files are reached through it.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn opened_root(&self) -> std::io::Result<Root> {
+        Root::open(&self.root)
+    }
+
+    /// The folder's files of settings that were written since they were read.
+    pub fn newer_settings(&self) -> Vec<&'static str> {
+        let opened = Timestamp::try_from(self.opened).map_or(0, Timestamp::as_millisecond);
+        let root = self.opened_root();
+        let is_newer = |name: &&str| {
+            let found = root.as_ref().ok().and_then(|root| root.find(name).ok());
+            found.is_some_and(|found| found.meta.mtime_ms > opened)
+        };
+        [config::load::PROJECT_FILE, config::limits::DEFAULT_PREDICATES]
+            .into_iter()
+            .filter(is_newer)
+            .collect()
+    }
+
+    /// How fresh an answer from this snapshot is.
+    pub fn freshness(&self, snapshot: &Snapshot) -> Freshness {
+        // What is in work between two queues counts, too: only `settled` sees all of it.
+        // And a snapshot taken just before the last of it was committed does not show it yet.
+        let is_building = !self.settled().searchable || snapshot.tick() < self.build.health.tick();
+        Freshness {
+            project: self.name.clone(),
+            tick: snapshot.tick().0,
+            building: if is_building { self.building(snapshot) } else { None },
+        }
+    }
+
+    /// How fresh the index is now.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn freshness_now(&self) -> Result<Freshness, StoreError> {
+        Ok(self.freshness(&self.snapshot()?))
+    }
+
+    fn building(&self, snapshot: &Snapshot) -> Option<String> {
+        let known = self.build.watcher.state().n_known_files();
+        // The new file is in its place an instant before its readers are: who sees it already must not name the other.
+        if self.is_being_replaced() && self.tick_before.is_none_or(|tick| snapshot.tick() <= tick) {
+            let indexed = self.build.n_documents().unwrap_or(0);
+            let (indexed, known) = (grouped(indexed), grouped(known));
+            return Some(format!(
+                "rebuilding, {indexed} of {known}; this answer is from the index before"
+            ));
+        }
+        // A file that cannot be indexed is waited for no more.
+        let sql = "SELECT (SELECT count(*) FROM docs),
+                   (SELECT count(*) FROM quarantine WHERE path NOT IN (SELECT path FROM docs))";
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let (indexed, failed): (i64, i64) = snapshot.query_row(sql, [], row).ok()?;
+        let (indexed, failed) = (indexed as u64, failed as u64);
+        if indexed + failed < known {
+            return Some(format!("indexed {} of {}", grouped(indexed), grouped(known)));
+        }
+        (indexed == 0).then(|| "reading the folder, nothing indexed yet".to_string())
+    }
+
+    /// Why the writer stopped, if it did; then the process must end.
+    pub fn is_poisoned(&self) -> Option<String> {
+        self.build.health.poisoned()
+    }
+
+    /// Why tools that write are refused: the ledger is lost.
+    pub fn lost_ledger(&self) -> Option<String> {
+        self.build.held.check_ledger().err().map(|lost| lost.to_string())
+    }
+
+    /// Numbers kept by the writer.
+    pub fn health(&self) -> &Health {
+        &self.build.health
+    }
+
+    /// Files that failed last.
+    pub fn breakers(&self) -> &Breakers {
+        &self.build.breakers
+    }
+
+    /// The processes that parse, if this is a daemon's project.
+    pub fn workers(&self) -> Option<&Workers> {
+        match &self.recipe.parsing {
+            Parsing::InProcess => None,
+            Parsing::InWorkers(workers) => Some(workers),
+        }
+    }
+
+    /// How far the better model's vectors are, where there is such a model.
+    pub fn backfilled(&self) -> Option<engine::backfill::Stand> {
+        self.build.backfilled()
+    }
+
+    /// Reserves a permalink until the index shows the note that gets it.
+    pub async fn reserve(&self, permalink: &str) -> Reserved {
+        self.names.reserve(permalink).await
+    }
+
+    /// While this is held, no tool gives a note another path.
+    pub async fn unmoved(&self) -> tokio::sync::OwnedRwLockReadGuard<()> {
+        Arc::clone(&self.moving).read_owned().await
+    }
+
+    /// Held while a tool gives a note another path, until the index shows it there.
+    pub async fn moving(&self) -> tokio::sync::OwnedRwLockWriteGuard<()> {
+        Arc::clone(&self.moving).write_owned().await
+    }
+
+    /// When it was opened.
+    pub fn started_at(&self) -> Timestamp {
+        Timestamp::try_from(self.opened).unwrap_or_default()
+    }
+
+    /// Remembers where MCP is served over HTTP, and what the user should know about that.
+    pub fn serves_http_at(&self, address: String, warning: Option<String>) {
+        // It is said once.
+        let _ = self.http.set((address, warning));
+    }
+
+    /// Where MCP is served over HTTP.
+    pub fn http(&self) -> Option<&str> {
+        self.http.get().map(|(address, _)| address.as_str())
+    }
+
+    /// What the user should know about HTTP.
+    pub fn http_warning(&self) -> Option<&str> {
+        self.http.get()?.1.as_deref()
+    }
+
+    /// Commands to the watcher.
+    pub fn watcher(&self) -> &WatcherHandle {
+        &self.build.watcher
+    }
+
+    /// What writes the project's notes. Blocks for some file operations.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// Who is connected.
+    pub fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    /// The queues, first to last.
+    pub fn gauges(&self) -> &[Gauge] {
+        &self.build.gauges
+    }
+
+    /// Bytes of source files between reading and commit.
+    pub fn bytes_in_flight(&self) -> u64 {
+        self.build.budget.in_flight()
+    }
+
+    /// Documents on the belt.
+    pub fn n_on_belt(&self) -> u64 {
+        self.build.depth().total() as u64
+    }
+
+    /// Whether everything that was noticed is searchable, resolved, and has its vectors.
+    pub fn settled(&self) -> SettledView {
+        let mut settled = self.build.settled();
+        // While an index is built beside the one that answers, nothing new can be found.
+        if self.is_being_replaced() {
+            settled = SettledView::default();
+        }
+        settled
+    }
+
+    /// True while the index that answers is one made before, by other settings or another version.
+    pub fn is_being_replaced(&self) -> bool {
+        !Arc::ptr_eq(&self.answers.load(), &self.build.readers)
+    }
+
+    /// True when nothing is queued, in work, waiting to be resolved, or to be read closely.
+    pub fn is_settled(&self) -> bool {
+        self.settled().deep
+    }
+
+    /// Waits until `reached` says so, or until the time is over; false then.
+    pub async fn wait_until(
+        &self,
+        limit: Duration,
+        mut reached: impl FnMut(&Project) -> bool,
+    ) -> bool {
+        self.build.wait_until(limit, || reached(self)).await
+    }
+
+    /// Sends a command to the writer and waits for its answer.
+    ///
+    /// # Errors
+    /// The writer's words, or that it has stopped.
+    pub async fn command<T>(
+        &self,
+        make: impl FnOnce(oneshot::Sender<Result<T, String>>) -> Command,
+    ) -> Result<T, String> {
+        self.build.command(make).await
+    }
+
+    /// Stops watching, lets the belt run empty, and closes. What is left when the limit is over is found again at
+    /// the next start.
+    pub async fn drain(&self, limit: Duration) {
+        self.build.drain(limit).await;
+    }
+}
+
+/// `9800` as `9,800`.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

@@ -1,0 +1,103 @@
+//! Unasked: the runs that a start makes by itself: one that a crash cut short, and one for secrets, by a program with
+//! other detectors than those that saw what is kept.
+//!
+//! In: a project that was just opened. Out: nothing anybody waits for; kept texts with marks in the place of what only
+//! the present detectors find, never a whole version less.
+//! Not here: the index, which other detectors build anew (`store/open.rs`).
+
+use std::sync::{Arc, Weak};
+
+use super::{ForgetError, Job, Project, by_store, now_ms};
+use index::erase::{Needles, Rewrite, Secrets};
+use index::store::{Gone, detectors, holds_any, scrubbed_by};
+use index::store::{Removal, StoreError};
+use sys::crew;
+
+/// How long one wait lasts before the project is looked for again.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// Starts the runs that are due; they end with the project.
+pub(in crate::project) fn begin(project: &Arc<Project>) {
+    let is_cut_short = project.pending_file().exists();
+    let is_seen = match scrubbed_by(&project.state_dir) {
+        Ok(before) => before.is_some_and(|it| it == detectors()),
+        Err(error) => {
+            tracing::warn!(%error, "what is kept was not looked through for secrets");
+            true
+        }
+    };
+    if is_cut_short || !is_seen {
+        tokio::spawn(when_whole(Arc::downgrade(project), is_seen));
+    }
+}
+
+/// Waits until the index is whole, which answers first.
+async fn when_whole(project: Weak<Project>, is_seen: bool) {
+    loop {
+        let Some(project) = project.upgrade() else { return };
+        if project.activity.is_stopping() || project.is_poisoned().is_some() {
+            return;
+        }
+        let build = &project.build;
+        let is_whole = || build.settled().resolved && !project.is_being_replaced();
+        if !build.wait_until(PATIENCE, is_whole).await {
+            continue;
+        }
+        // What fails is tried again by the next start.
+        if let Err(error) = project.clone().finish_pending().await {
+            tracing::warn!(%error, "what was to be forgotten is not all gone yet");
+        }
+        if is_seen {
+            return;
+        }
+        match project.clone().clean_kept().await {
+            Ok(0) => {}
+            Ok(n) => tracing::info!(n, "secrets were taken out of what older detectors kept"),
+            Err(error) => {
+                tracing::warn!(%error, "what is kept could not be looked through for secrets");
+            }
+        }
+        return;
+    }
+}
+
+impl Project {
+    /// Finishes a run that a crash cut short, if there is one.
+    async fn finish_pending(self: Arc<Self>) -> Result<(), ForgetError> {
+        let _alone = self.upkeep.clone().lock_owned().await;
+        let Some(pending) = self.pending() else { return Ok(()) };
+        self.follow_folder().await?;
+        let project = self.clone();
+        let pending = self.off_thread(move |it| it.gather(pending.named)).await?;
+        project.finish(&pending).await?;
+        tracing::info!("what a crash left to be forgotten is gone");
+        Ok(())
+    }
+
+    /// Takes secrets out of everything that is kept beside the index; how many rows and files held some.
+    async fn clean_kept(self: Arc<Self>) -> Result<u64, ForgetError> {
+        let _alone = self.upkeep.clone().lock_owned().await;
+        let secrets = Arc::new(Secrets::new(&self.settings.privacy));
+        let (ledger, detectors_now) = (self.state_dir.join("ledger.sqlite"), secrets.clone());
+        // Beside everything else: the writer only takes out what is found.
+        let looked = crew::comparing().run(move || holds_any(&ledger, detectors_now.as_ref()));
+        let is_any = looked.await.map_err(|lost| ForgetError::Unsettled(lost.to_string()))??;
+        let job = |rewrite| Arc::new(Job { gone: Gone::default(), rewrite });
+        let in_ledger: Arc<dyn Rewrite> =
+            if is_any { secrets.clone() } else { Arc::new(Needles::new(&[])?) };
+        let counts = self.erase_in_ledger(job(in_ledger)).await?;
+        let mut receipt = self.clone().take_out_of_files(job(secrets)).await?;
+        receipt.add_all("ledger", &counts);
+        let removal = Removal { kind: "secrets", named: detectors(), counts: by_store(&receipt) };
+        let n = receipt.removed.values().sum();
+        self.with_writer(move |writer| {
+            if !removal.counts.is_empty() {
+                writer.record_removal(&removal, now_ms())?;
+            }
+            writer.mark_scrubbed()?;
+            Ok::<_, StoreError>(())
+        })
+        .await?;
+        Ok(n)
+    }
+}

@@ -1,0 +1,185 @@
+//! Indexing now: puts files ahead of any backlog and waits until the index shows them.
+//!
+//! In: paths, of files that were saved, written or removed just now. Out: what became of each, once it is committed.
+//! Invariants: who asked finds what he wrote once this returns; it waits for commits, not for what they make
+//! necessary; quarantine ends the wait with its reason.
+//! Not here: reading (`pipeline/watch`), committing (`pipeline/write`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::Project;
+use engine::watch::{SkipReason, Submitted};
+use index::store::Stall;
+use model::terms::{ContentHash, Generation, RelPath};
+
+/// Longest wait for what was submitted.
+pub const LONGEST: Duration = Duration::from_secs(600);
+
+/// Files that are submitted together, so that progress can be told; as many as one commit takes.
+const GROUP: usize = 64;
+
+/// What became of files.
+#[derive(Debug, Default)]
+pub struct Indexed {
+    /// Those that were committed.
+    pub ingested: BTreeSet<RelPath>,
+    /// Those that were not, with stage and reason.
+    pub failed: BTreeMap<RelPath, (String, String)>,
+}
+
+impl Project {
+    /// Indexes files now, those that are gone, too. `report` is told how many are done.
+    ///
+    /// # Errors
+    /// When nothing could be written for as long as a request may take; the rest is committed when that has passed.
+    pub async fn index_now(
+        &self,
+        files: &[RelPath],
+        is_forced: bool,
+        report: &(dyn Fn(usize) + Sync),
+    ) -> Result<Indexed, Stall> {
+        let mut indexed = Indexed::default();
+        report(0);
+        for (i, group) in files.chunks(GROUP).enumerate() {
+            let submitted = self.submit(group, is_forced).await;
+            for (n, (path, what)) in group.iter().zip(submitted).enumerate() {
+                self.note(path, what, &mut indexed).await?;
+                report(i * GROUP + n + 1);
+            }
+        }
+        Ok(indexed)
+    }
+
+    /// Notes what became of a file that was submitted; waits for it if it is on its way.
+    async fn note(
+        &self,
+        path: &RelPath,
+        what: Submitted,
+        indexed: &mut Indexed,
+    ) -> Result<(), Stall> {
+        match what {
+            Submitted::Sent(generation) => self.settle(path, generation, indexed).await?,
+            Submitted::Faulted(_, fault) => {
+                indexed.failed.insert(path.clone(), (fault.stage.into(), fault.reason));
+            }
+            Submitted::Stopped => {
+                let reason = "the daemon is stopping".to_string();
+                indexed.failed.insert(path.clone(), ("watch".into(), reason));
+            }
+            Submitted::Skipped(SkipReason::Missing) => self.forget(path, indexed).await?,
+            Submitted::Skipped(reason) => {
+                if let Some(refusal) = reason.refusal() {
+                    indexed.failed.insert(path.clone(), ("watch".into(), refusal.into()));
+                }
+            }
+            Submitted::Unchanged => {}
+        }
+        Ok(())
+    }
+
+    /// Submits files. One that was sent already, by an event or a crawl, but is not in the index yet is sent again,
+    /// ahead of whatever backlog it rides in: who asked must find it once he is answered.
+    async fn submit(&self, files: &[RelPath], is_forced: bool) -> Vec<Submitted> {
+        let mut submitted = self.watcher().submit(files.to_vec(), is_forced).await;
+        for (path, what) in files.iter().zip(&mut submitted) {
+            if matches!(what, Submitted::Unchanged) && !self.is_indexed(path).await {
+                let again = self.watcher().submit(vec![path.clone()], true).await;
+                *what = again.into_iter().next().unwrap_or(Submitted::Stopped);
+            }
+        }
+        submitted
+    }
+
+    /// Whether the index holds the file as it is now, as far as can be told.
+    async fn is_indexed(&self, path: &RelPath) -> bool {
+        if self.settled().searchable {
+            // What was sent has been committed.
+            return true;
+        }
+        let (root, path) = (self.opened_root(), path.to_string());
+        let Ok(snapshot) = self.snapshot() else { return true };
+        let compared = tokio::task::spawn_blocking(move || {
+            let read = root.ok().and_then(|root| root.read(&path, u64::MAX).ok()?);
+            let Some(file) = read else { return true };
+            let known =
+                snapshot.query_row("SELECT hash FROM docs WHERE path = ?1", [path], |row| {
+                    row.get::<_, [u8; 16]>(0)
+                });
+            known.is_ok_and(|known| known == ContentHash::of(&file.bytes).0.to_le_bytes())
+        });
+        compared.await.unwrap_or(true)
+    }
+
+    /// Waits until a file that is gone is gone from the index: an event may have been ahead of us.
+    async fn forget(&self, path: &RelPath, indexed: &mut Indexed) -> Result<(), Stall> {
+        let is_gone = |project: &Project| {
+            let Ok(snapshot) = project.snapshot() else { return true };
+            let sql = "SELECT count(*) FROM docs WHERE path = ?1";
+            snapshot
+                .query_row(sql, [path.as_str()], |row| row.get::<_, i64>(0))
+                .is_ok_and(|n| n == 0)
+        };
+        if !self.reached(is_gone).await? {
+            indexed.failed.insert(path.clone(), ("write".into(), "not committed in time".into()));
+        }
+        Ok(())
+    }
+
+    /// Waits for the commit of one parcel and notes what became of it.
+    ///
+    /// # Errors
+    /// When nothing could be written for as long as a request may take; the parcel is committed when that has passed.
+    pub async fn settle(
+        &self,
+        path: &RelPath,
+        generation: Generation,
+        indexed: &mut Indexed,
+    ) -> Result<(), Stall> {
+        let mut fault = None;
+        let reached = self
+            .reached(|project| match project.health().outcome(path) {
+                Some((committed, what)) if committed >= generation => {
+                    fault = what;
+                    true
+                }
+                _ => false,
+            })
+            .await?;
+        match (reached, fault) {
+            (true, None) => {
+                indexed.ingested.insert(path.clone());
+            }
+            (true, Some(text)) => {
+                let (stage, reason) = text.split_once(": ").unwrap_or(("write", &text));
+                indexed.failed.insert(path.clone(), (stage.into(), reason.into()));
+            }
+            (false, _) => {
+                let reason = "not committed in time".to_string();
+                indexed.failed.insert(path.clone(), ("write".into(), reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until something is so; false when that takes too long.
+    async fn reached(&self, mut is_so: impl FnMut(&Project) -> bool) -> Result<bool, Stall> {
+        // Half of what the request may take: the trouble may begin when some of it is over.
+        let patience = Duration::from_millis(self.settings.serve.request_deadline_ms / 2);
+        let mut stall = None;
+        let reached = self
+            .wait_until(LONGEST, |project| {
+                if is_so(project) {
+                    return true;
+                }
+                let now = project.health().stalled();
+                stall = now.filter(|(_, since)| since.elapsed() >= patience);
+                stall.is_some()
+            })
+            .await;
+        match stall {
+            Some((stall, _)) => Err(stall),
+            None => Ok(reached),
+        }
+    }
+}

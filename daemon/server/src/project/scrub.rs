@@ -1,0 +1,232 @@
+//! Scrub: reads all that is stored, some at a time, and has what the disk has changed written anew.
+//!
+//! In: a project that runs, and nothing of anybody's time. Out: documents, an index or vectors that are made again; a
+//! daemon that ends because its ledger is damaged; a line of `status`.
+//! Invariants: one slice at a time, on a thread of the lowest priority; a round begins [`EVERY`] so often, also over
+//! restarts, so whatever a disk changes is found within a day; a round that a restart cuts off goes on where it was.
+//! Not here: what is compared (`store/scrub.rs`).
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Project;
+use engine::write::Command;
+use index::store::{Spaces, StoreError, Trouble, check_table, scrub_documents, tables_of};
+use sys::crew;
+
+/// How often everything is read.
+const EVERY: SignedDuration = SignedDuration::from_hours(12);
+
+/// The rest after a slice: 100,000 documents take about an hour.
+const REST: Duration = Duration::from_secs(20);
+
+/// The file that says when the last round ended and how far this one is.
+const FILE: &str = "scrubbed";
+
+/// How far the comparison is.
+#[derive(Debug)]
+pub(crate) struct Scrub {
+    file: PathBuf,
+    progress: Mutex<Progress>,
+    /// Held by whoever reads a slice.
+    turn: tokio::sync::Mutex<Round>,
+}
+
+/// What `status` says of it.
+#[derive(Debug, Clone, Default)]
+pub struct Progress {
+    /// When a round was over.
+    pub finished: Option<Timestamp>,
+    /// Documents of this round compared so far; of the last one when none is going on.
+    pub n_documents: u64,
+    /// Documents that were not what was stored, since the daemon started.
+    pub n_damaged: u64,
+}
+
+/// What is still to be read.
+#[derive(Debug, Default)]
+struct Round {
+    /// The row of the last document that was read; none when all were.
+    after: Option<i64>,
+    /// Tables to be checked, with their databases; none when they are not known yet.
+    tables: Option<VecDeque<(PathBuf, String)>>,
+}
+
+impl Scrub {
+    pub(super) fn open(state_dir: &Path) -> Self {
+        let file = state_dir.join(FILE);
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let mut words = text.split_whitespace();
+        let finished = words.next().and_then(|word| word.parse().ok());
+        let after = words.next().and_then(|word| word.parse().ok());
+        let progress = Progress { finished, ..Progress::default() };
+        let round = Round { after: Some(after.unwrap_or(0)), tables: None };
+        Scrub { file, progress: Mutex::new(progress), turn: tokio::sync::Mutex::new(round) }
+    }
+
+    /// How far it is.
+    pub(crate) fn progress(&self) -> Progress {
+        self.lock().clone()
+    }
+
+    fn is_due(&self) -> bool {
+        let finished = self.lock().finished;
+        // A clock that was set back makes it due, too.
+        finished.is_none_or(|at| Timestamp::now().duration_since(at).abs() >= EVERY)
+    }
+
+    /// Remembers how far it is. What a crash takes of that is read again.
+    fn note(&self, after: i64) {
+        let finished = self.lock().finished.map_or("never".to_string(), |at| at.to_string());
+        let draft = self.file.with_extension("part");
+        let written = std::fs::write(&draft, format!("{finished} {after}\n"));
+        if let Err(error) = written.and_then(|()| std::fs::rename(&draft, &self.file)) {
+            tracing::debug!(%error, "how far the scrub is could not be kept");
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Starts it; it ends with the project.
+pub(super) fn begin(project: &Arc<Project>) {
+    tokio::spawn(run(Arc::downgrade(project)));
+}
+
+async fn run(project: Weak<Project>) {
+    let rest = sys::fail::number("scrub.rest_ms").map_or(REST, Duration::from_millis);
+    loop {
+        tokio::time::sleep(rest).await;
+        let Some(project) = project.upgrade() else { return };
+        if project.activity.is_stopping() || project.is_poisoned().is_some() {
+            return;
+        }
+        if project.scrub.is_due() && !project.is_being_replaced() {
+            let mut round = project.scrub.turn.lock().await;
+            project.scrub_slice(&mut round).await;
+        }
+    }
+}
+
+impl Project {
+    /// How far the comparison of what is stored is.
+    pub fn scrubbed(&self) -> Progress {
+        self.scrub.progress()
+    }
+
+    /// Reads everything now.
+    pub async fn scrub_now(&self) {
+        let mut round = self.scrub.turn.lock().await;
+        *round = Round { after: Some(0), tables: None };
+        while !self.activity.is_stopping() && !self.scrub_slice(&mut round).await {}
+    }
+
+    /// Reads the next slice; true when that was the last one of a round.
+    async fn scrub_slice(&self, round: &mut Round) -> bool {
+        let done = match round.after {
+            Some(after) => self.scrub_texts(after).await.map(|next| round.after = next),
+            None => self.scrub_table(&mut round.tables).await,
+        };
+        let is_over = match done {
+            Ok(()) => {
+                round.after.is_none() && round.tables.as_ref().is_some_and(VecDeque::is_empty)
+            }
+            Err(error) if error.trouble() == Trouble::Corrupt => {
+                self.mend(error.to_string()).await;
+                true
+            }
+            Err(error) => {
+                tracing::warn!(%error, "what is stored could not be read over");
+                true
+            }
+        };
+        if is_over {
+            *round = Round { after: Some(0), tables: None };
+            self.scrub.lock().finished = Some(Timestamp::now());
+        }
+        self.scrub.note(round.after.unwrap_or(i64::MAX));
+        is_over
+    }
+
+    /// Compares some documents; gives the row of the last one, if there may be more.
+    async fn scrub_texts(&self, after: i64) -> Result<Option<i64>, StoreError> {
+        let index = self.answers.load().path();
+        let found = on_the_crew(move || scrub_documents(&index, after)).await?;
+        let n_damaged = found.damaged.len() as u64;
+        {
+            let mut progress = self.scrub.lock();
+            progress.n_documents = if after == 0 { 0 } else { progress.n_documents };
+            progress.n_documents += found.n_documents;
+            progress.n_damaged += n_damaged;
+        }
+        if let Some((_, first)) = found.damaged.first() {
+            let what = format!(
+                "{n_damaged} documents, the first of them `{first}`, were not what was stored; they are read again"
+            );
+            tracing::error!(what, "the disk has changed what was stored");
+            self.build.health.mended("text", what);
+            let distrust = |reply| Command::Distrust(found.damaged, reply);
+            if let Err(why) = self.command(distrust).await {
+                tracing::warn!(why, "damaged documents could not be marked yet");
+            }
+        }
+        Ok(found.last)
+    }
+
+    /// Checks the next table, or finds out which there are.
+    async fn scrub_table(
+        &self,
+        tables: &mut Option<VecDeque<(PathBuf, String)>>,
+    ) -> Result<(), StoreError> {
+        let index = self.answers.load().path();
+        let vectors = Spaces::path(&self.state_dir);
+        let Some(left) = tables else {
+            let all = on_the_crew(move || {
+                let of = |path: &Path| {
+                    let tables = tables_of(path)?.into_iter();
+                    Ok::<_, StoreError>(
+                        tables.map(|it| (path.to_path_buf(), it)).collect::<Vec<_>>(),
+                    )
+                };
+                let mut all = of(&index)?;
+                if vectors.exists() {
+                    all.extend(of(&vectors).unwrap_or_default());
+                }
+                Ok(all)
+            });
+            *tables = Some(all.await?.into());
+            return Ok(());
+        };
+        let Some((path, table)) = left.pop_front() else { return Ok(()) };
+        let of = path.clone();
+        let told = match on_the_crew(move || check_table(&of, &table)).await {
+            Err(error) if error.trouble() == Trouble::Corrupt => Some(error.to_string()),
+            told => told?,
+        };
+        if let Some(why) = told {
+            match path == vectors {
+                true => self.begin_vectors_again(why),
+                false => self.mend(why).await,
+            }
+            left.clear();
+        }
+        if left.is_empty() {
+            // As a start would.
+            self.check_ledger().await;
+        }
+        Ok(())
+    }
+}
+
+/// Runs a slice where the system gives time to everybody else first.
+async fn on_the_crew<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    crew::scrubbing().run(work).await.unwrap_or(Err(StoreError::Gone))
+}

@@ -1,0 +1,244 @@
+//! Upkeep: an index that was built beside the old one takes its place when it is whole; one that is damaged, or whose
+//! files are gone, is built again; a ledger that is lost stops writes.
+//!
+//! In: a project that runs. Out: nothing anybody waits for.
+//! Invariant: readers see one index or the other, never a file that is being replaced.
+//! Not here: how files change places (`store/replace.rs`), the lock (`process/lock.rs`), the socket
+//! (`serve/listen.rs`), damage that nobody has met yet (`scrub.rs`), or proving an index (`verify.rs`).
+
+use std::path::Path;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use super::Project;
+use engine::write::Command;
+use index::store::{Part, Seen, StoreError, Trouble};
+
+/// How long one wait for a settled build lasts before the project is looked for again.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A rest between two attempts to replace a file that readers did not let go of.
+const REST: Duration = Duration::from_secs(1);
+
+/// Starts the upkeep; it ends with the project.
+pub(super) fn begin(project: &Arc<Project>) {
+    let leftover = project.recipe.state_dir.join(super::verify::FOLDER);
+    // A verification that a crash cut short.
+    let _ = std::fs::remove_dir_all(leftover);
+    tokio::spawn(replace_when_whole(Arc::downgrade(project)));
+    tokio::spawn(look_over(Arc::downgrade(project)));
+    tokio::spawn(look_at_files(Arc::downgrade(project)));
+}
+
+async fn replace_when_whole(project: Weak<Project>) {
+    loop {
+        let Some(project) = project.upgrade() else { return };
+        if !project.is_being_replaced() {
+            return;
+        }
+        let build = &project.build;
+        if !build.wait_until(PATIENCE, || build.settled().resolved).await {
+            if project.is_poisoned().is_some() || project.activity.is_stopping() {
+                return;
+            }
+            continue;
+        }
+        match project.take_place().await {
+            Ok(()) => tracing::info!("the new index is whole and answers from now on"),
+            Err(why) => {
+                tracing::warn!(why, "the new index could not take its place yet");
+                tokio::time::sleep(REST).await;
+            }
+        }
+    }
+}
+
+impl Project {
+    /// The build's index takes the place of the one that has answered so far.
+    async fn take_place(&self) -> Result<(), String> {
+        let _alone = self.upkeep.lock().await;
+        let (old, new) = (self.answers.load_full(), self.build.readers.clone());
+        self.command(|reply| {
+            let replacement = move |writer: &mut index::store::IndexWriter| {
+                old.alone(|| {
+                    let live =
+                        new.alone(|| writer.take_place().map(|live| (live.clone(), live)))?;
+                    Ok((live, ()))
+                })
+            };
+            Command::Replace(Box::new(replacement), reply)
+        })
+        .await?;
+        self.answers.store(self.build.readers.clone());
+        self.build.health.changed();
+        Ok(())
+    }
+
+    /// A read failed inside: the index may be damaged. It is looked over, beside everything else.
+    pub fn suspect(&self) {
+        self.suspicion.notify_one();
+    }
+}
+
+/// How often the files of the databases are looked at: some calls of `stat`.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// How long the project is held while nobody suspects anything.
+const LET_GO: Duration = Duration::from_secs(10);
+
+/// Looks the index over once everything is settled after the start, and whenever a read has failed.
+async fn look_over(project: Weak<Project>) {
+    let mut is_first = true;
+    loop {
+        let Some(strong) = project.upgrade() else { return };
+        let activity = strong.activity.clone();
+        if is_first {
+            let build = &strong.build;
+            let settled = build.wait_until(PATIENCE, || build.settled().resolved).await;
+            is_first = !settled && !activity.is_stopping();
+            if is_first {
+                continue;
+            }
+        } else {
+            let suspicion = strong.suspicion.notified();
+            tokio::select! {
+                () = suspicion => {}
+                () = tokio::time::sleep(LET_GO) => continue,
+                () = activity.stop_requested() => return,
+            }
+        }
+        if activity.is_stopping() {
+            return;
+        }
+        if let Some(why) = strong.damage().await {
+            strong.mend(why).await;
+        }
+    }
+}
+
+/// Notices databases that were deleted, replaced or cut by somebody else.
+async fn look_at_files(project: Weak<Project>) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let Some(project) = project.upgrade() else { return };
+        if project.activity.is_stopping() || project.is_poisoned().is_some() {
+            return;
+        }
+        project.mend_files().await;
+    }
+}
+
+impl Project {
+    async fn mend_files(&self) {
+        let held = &self.build.held;
+        let seen =
+            [Part::Ledger, Part::Index, Part::Vectors].map(|part| (part, held.look_on(part)));
+        let is_gone = self.is_being_replaced() && !self.answers.load().path().exists();
+        if is_gone || seen.iter().any(|(_, seen)| matches!(seen, Seen::Lost(_))) {
+            self.make_state_folder();
+        }
+        if is_gone {
+            self.mend("its file was deleted while the daemon ran".into()).await;
+        }
+        for (part, seen) in seen {
+            match (part, seen) {
+                (_, Seen::Same) => {}
+                (Part::Ledger, Seen::Shorter) => self.check_ledger().await,
+                (Part::Index, Seen::Shorter) => self.mend_if_cut().await,
+                (Part::Vectors, Seen::Shorter) => {}
+                (Part::Ledger, Seen::Lost(_)) => {
+                    if let Err(why) = self.command(Command::HeedLedger).await {
+                        tracing::error!(why, "nothing can stand in for the lost ledger yet");
+                    }
+                }
+                (Part::Index, Seen::Lost(why)) => self.mend(why).await,
+                (Part::Vectors, Seen::Lost(why)) => self.begin_vectors_again(why),
+            }
+        }
+    }
+
+    /// SQLite makes its files shorter, too; then all pages are in what is left.
+    async fn mend_if_cut(&self) {
+        let readers = self.build.readers.clone();
+        let is_cut = move || {
+            let number = |db: &rusqlite::Connection, name: &str| {
+                db.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
+            };
+            let sizes =
+                readers.look(|db| Ok((number(db, "page_count")?, number(db, "page_size")?)));
+            let Ok((n_pages, n_bytes)) = sizes else { return true };
+            let len = |path: std::path::PathBuf| path.metadata().map_or(0, |it| it.len() as i64);
+            let path = readers.path();
+            let mut log = path.clone().into_os_string();
+            log.push("-wal");
+            // A frame of the log is a page and some bytes.
+            n_pages * n_bytes > len(path) + len(log.into())
+        };
+        if tokio::task::spawn_blocking(is_cut).await.unwrap_or(false) {
+            self.mend("its file was cut".into()).await;
+        }
+    }
+
+    fn make_state_folder(&self) {
+        let folder = &self.state_dir;
+        if folder.exists() {
+            return;
+        }
+        match config::place::create_private_dir(folder) {
+            Ok(()) => {
+                let what = format!("`{}` was deleted; it is made again", folder.display());
+                self.build.health.mended("state folder", what);
+            }
+            Err(error) => tracing::error!(%error, "the state folder cannot be made again"),
+        }
+    }
+
+    /// Ends the daemon if the ledger is damaged, as a start would refuse it.
+    pub(super) async fn check_ledger(&self) {
+        if let Err(why) = self.command(Command::CheckLedger).await {
+            tracing::warn!(why, "the ledger could not be checked");
+        }
+    }
+
+    /// The file of the better model's vectors is gone or damaged: they are made again.
+    pub(super) fn begin_vectors_again(&self, why: String) {
+        match self.build.backfill_again(&self.recipe) {
+            Ok(()) => self.build.health.mended("vectors", format!("{why}; they are made again")),
+            Err(error) => tracing::warn!(%error, "the better vectors cannot be made again yet"),
+        }
+    }
+
+    /// What is wrong with the file that answers, if anything is.
+    async fn damage(&self) -> Option<String> {
+        let path = self.answers.load().path();
+        let checked = tokio::task::spawn_blocking(move || damage_of(&path)).await;
+        match checked {
+            Ok(Ok(damage)) => damage,
+            Ok(Err(error)) if error.trouble() == Trouble::Corrupt => Some(error.to_string()),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the index could not be looked over");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    pub(super) async fn mend(&self, why: String) {
+        let _alone = self.upkeep.lock().await;
+        if self.is_being_replaced() {
+            // The one that is damaged is on its way out; the new one answers as far as it is.
+            tracing::error!(why, "the index before is damaged; the new one answers from now on");
+            self.answers.store(self.build.readers.clone());
+            return;
+        }
+        if let Err(why) = self.command(|reply| Command::BeginAgain(why, reply)).await {
+            tracing::error!(why, "the damaged index could not be replaced");
+        }
+    }
+}
+
+fn damage_of(path: &Path) -> Result<Option<String>, StoreError> {
+    let db = index::store::open_for_reading(path)?;
+    let says: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    Ok((says != "ok").then_some(says))
+}

@@ -1,0 +1,319 @@
+//! Verify: proves that the index equals the folder, by building another from nothing and comparing row by row.
+//!
+//! In: a settled project. Out: how many rows of each part differ and the first of them; on request the rebuilt index
+//! takes the live one's place.
+//! Invariants: the live index goes on answering; the folder is only read; whatever happens, the second index and its
+//! files are gone afterwards, or are the live ones.
+//! Not here: what is compared (`store/canon.rs`).
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tokio::sync::OwnedMutexGuard;
+
+use super::Project;
+use engine::build::{Build, Recipe};
+use engine::write::Command;
+use index::store::canon;
+use index::store::canon::PartDiff;
+use index::store::{IndexWriter, StoreError, copy_ledger, open_for_reading};
+use model::terms::Tick;
+use sys::crew;
+
+/// Where the second index is built, in the state directory.
+pub(super) const FOLDER: &str = "verify";
+
+/// How often the comparison is made again when the folder changed under it.
+const MAX_ROUNDS: u32 = 10;
+
+/// Longest time either index may take to settle.
+const PATIENCE: Duration = Duration::from_secs(6 * 3600);
+
+/// How long the second belt may take to close.
+const CLOSE_WITHIN: Duration = Duration::from_secs(10);
+
+/// How often the removal of the second index is tried.
+const MAX_REMOVALS: u32 = 10;
+
+/// Unreadable paths named in an error.
+const MAX_NAMED: i64 = 5;
+
+/// What a verification found.
+#[derive(Debug, Clone, Default)]
+pub struct Verification {
+    /// True when the live index was what a rebuild gives.
+    pub is_same: bool,
+    /// True when the rebuilt index took its place.
+    pub is_repaired: bool,
+    /// Every part, in the order they are compared.
+    pub parts: Vec<PartDiff>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Why nothing could be proved.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// One at a time.
+    #[error("another verification runs, or the index is being replaced")]
+    Busy,
+    /// A file of the index cannot be read now, so that no rebuild can have it.
+    #[error("{n} indexed files cannot be read now, such as {names}: a rebuild would miss them")]
+    Unreadable {
+        /// How many.
+        n: u64,
+        /// The first few.
+        names: String,
+    },
+    /// The folder changes faster than it can be compared.
+    #[error("the folder changed in each of {MAX_ROUNDS} comparisons")]
+    Restless,
+    /// An index did not settle.
+    #[error("{0}")]
+    Unsettled(String),
+    /// A database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The second index could not be built.
+    #[error("the second index could not be built: {0}")]
+    Build(#[from] anyhow::Error),
+}
+
+/// The files of the second index; they go when this does.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn make(state_dir: &Path) -> std::io::Result<Self> {
+        let folder = state_dir.join(FOLDER);
+        let scratch = Scratch(folder.clone());
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder)?;
+        Ok(scratch)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A comparison that nobody waits for any more may still open a file while they go.
+        for _ in 0..MAX_REMOVALS {
+            match std::fs::remove_dir_all(&self.0) {
+                Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => {}
+                _ => return,
+            }
+        }
+    }
+}
+
+/// The second index: its build, its files, and the right to be the only one. Whoever verifies may go away at any
+/// moment; what there is of it ends by itself then.
+struct Second(Option<(Build, Scratch, OwnedMutexGuard<()>)>);
+
+impl Second {
+    async fn start(recipe: &Recipe, alone: OwnedMutexGuard<()>) -> Result<Self, VerifyError> {
+        let recipe = recipe.clone();
+        // A task of its own: cut off in the middle of its start, a belt would have nobody to end it.
+        let starting = tokio::spawn(async move {
+            let scratch = Scratch::make(&recipe.state_dir).map_err(anyhow::Error::from)?;
+            copy_ledger(&recipe.state_dir, &scratch.0)?;
+            let build = Build::start(second_recipe(&recipe, &scratch.0)).await?;
+            Ok::<_, VerifyError>(Second(Some((build, scratch, alone))))
+        });
+        starting.await.map_err(anyhow::Error::from)?
+    }
+
+    fn build(&self) -> Result<&Build, VerifyError> {
+        self.0.as_ref().map(|(build, ..)| build).ok_or(VerifyError::Busy)
+    }
+
+    /// Closes the build and leaves its files.
+    async fn end(mut self) -> Result<(OwnedMutexGuard<()>, Scratch), VerifyError> {
+        let (build, scratch, alone) = self.0.take().ok_or(VerifyError::Busy)?;
+        build.drain(CLOSE_WITHIN).await;
+        drop(build);
+        // In this order: the files go before anybody else may begin.
+        Ok((alone, scratch))
+    }
+}
+
+impl Drop for Second {
+    fn drop(&mut self) {
+        let Some((build, scratch, alone)) = self.0.take() else { return };
+        tokio::spawn(async move {
+            build.drain(CLOSE_WITHIN).await;
+            drop((build, scratch, alone));
+        });
+    }
+}
+
+impl Project {
+    /// Builds the index a second time and compares; `told` hears how far it is, in documents. With `repair`, an index
+    /// that differs is replaced. At most `limit` rows are kept of each side and part.
+    ///
+    /// # Errors
+    /// See [`VerifyError`]. Nothing has changed then.
+    pub async fn verify(
+        &self,
+        repair: bool,
+        limit: usize,
+        told: impl Fn(u64, u64, &str),
+    ) -> Result<Verification, VerifyError> {
+        let started = Instant::now();
+        // After an upgrade the index that answers is on its way out: the new one is meant.
+        let is_new = || !self.is_being_replaced() || self.build.health.stalled().is_some();
+        if self.is_being_replaced() {
+            told(0, 0, "waiting for the new index");
+            self.build.wait_until(PATIENCE, is_new).await;
+        }
+        let alone = self.upkeep.clone().try_lock_owned().map_err(|_| VerifyError::Busy)?;
+        if self.is_being_replaced() {
+            return Err(VerifyError::Busy);
+        }
+        self.settle_live(&told).await?;
+        self.all_readable()?;
+        let second = Second::start(&self.recipe, alone).await?;
+        let (parts, tick) = self.compare_until_still(second.build()?, (limit, &told)).await?;
+        let (_alone, scratch) = second.end().await?;
+        let mut found = Verification { parts, ..Verification::default() };
+        found.is_same = found.parts.iter().all(|part| part.n_differing == 0);
+        if repair && !found.is_same {
+            self.adopt(&scratch.0, tick).await?;
+            found.is_repaired = true;
+        }
+        found.took = started.elapsed();
+        Ok(found)
+    }
+
+    async fn settle_live(&self, told: &impl Fn(u64, u64, &str)) -> Result<(), VerifyError> {
+        told(0, self.build.watcher.state().n_known_files(), "waiting for the index to settle");
+        let build = &self.build;
+        let is_done = || build.settled().deep || build.health.stalled().is_some();
+        let is_compared = build.watcher.rescan().await;
+        if !is_compared || !build.wait_until(PATIENCE, is_done).await || !build.settled().deep {
+            let why = build.health.stalled().map(|(stall, _)| format!(": {}", stall.why));
+            let why = format!("the index does not settle{}", why.unwrap_or_default());
+            return Err(VerifyError::Unsettled(why));
+        }
+        let deep = build.health.deep();
+        if deep.is_paused && deep.left.0 > 0 {
+            let why = "the deep pass is paused; `kgctl deep --resume` lets it go on";
+            return Err(VerifyError::Unsettled(why.into()));
+        }
+        Ok(())
+    }
+
+    /// A file that was indexed and cannot be read now stays in the index; no rebuild can have it.
+    fn all_readable(&self) -> Result<(), VerifyError> {
+        let hidden: Vec<String> =
+            self.build.watcher.state().view().unreadable.into_keys().collect();
+        let (n, names) = self.build.readers.look(|db| {
+            let sql = "SELECT path FROM docs d WHERE path IN (SELECT path FROM quarantine WHERE is_transient)
+                         OR EXISTS (SELECT 1 FROM json_each(?1) h
+                                    WHERE d.path = h.value OR h.value = '' 
+                                      OR substr(d.path, 1, length(h.value) + 1) = h.value || '/')";
+            let hidden = serde_json::to_string(&hidden).unwrap_or_default();
+            let n: i64 =
+                db.query_row(&format!("SELECT count(*) FROM ({sql})"), [&hidden], |row| row.get(0))?;
+            let mut statement = db.prepare(&format!("{sql} ORDER BY path LIMIT {MAX_NAMED}"))?;
+            let names = statement.query_map([&hidden], |row| row.get::<_, String>(0))?;
+            Ok((n as u64, names.collect::<Result<Vec<_>, _>>()?))
+        })?;
+        if n > 0 {
+            let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            return Err(VerifyError::Unreadable { n, names });
+        }
+        Ok(())
+    }
+
+    /// Compares until both indexes stood still meanwhile. Gives the tick of the live one, too.
+    async fn compare_until_still(
+        &self,
+        second: &Build,
+        (limit, told): (usize, &impl Fn(u64, u64, &str)),
+    ) -> Result<(Vec<PartDiff>, Tick), VerifyError> {
+        for _ in 0..MAX_ROUNDS {
+            // What changes before the second index has read everything shows there; what changes later moves the live
+            // one's tick, which is compared from before that reading to after the comparison.
+            self.settle_live(&|_, _, _| {}).await?;
+            let ticks = || (self.build.health.tick(), second.health.tick());
+            let live_before = ticks().0;
+            settle_second(second, told).await?;
+            self.settle_live(&|_, _, _| {}).await?;
+            let before = ticks();
+            if before.0 != live_before {
+                continue;
+            }
+            let (live, rebuilt) = (self.build.readers.path(), second.readers.path());
+            told(0, 0, "comparing");
+            let ledger = self.recipe.state_dir.clone();
+            let compared = crew::comparing().run(move || {
+                let (live, rebuilt) = (open_for_reading(&live)?, open_for_reading(&rebuilt)?);
+                let mut parts = canon::compare(&live, &rebuilt, limit)?;
+                parts.push(canon::compare_with_ledger(&live, &ledger, limit)?);
+                Ok::<_, StoreError>(parts)
+            });
+            let parts = compared.await.map_err(|error| anyhow::anyhow!("{error}"))??;
+            let is_still = ticks() == before && self.build.settled().deep;
+            if is_still {
+                return Ok((parts, before.0));
+            }
+        }
+        Err(VerifyError::Restless)
+    }
+
+    /// The rebuilt index takes the place of the live one, if that has not moved on since it was compared.
+    async fn adopt(&self, scratch: &Path, tick: Tick) -> Result<(), VerifyError> {
+        let (readers, rebuilt) = (self.build.readers.clone(), scratch.join("index.sqlite"));
+        self.command(|reply| {
+            let replacement = move |writer: &mut IndexWriter| {
+                if writer.tick() != tick {
+                    return Err(StoreError::Moved);
+                }
+                readers.alone(|| Ok((writer.adopt(&rebuilt, true)?, ())))
+            };
+            Command::Replace(Box::new(replacement), reply)
+        })
+        .await
+        .map_err(VerifyError::Unsettled)?;
+        // What changed between the last look of the second index and now.
+        self.build.watcher.read_all_again();
+        Ok(())
+    }
+}
+
+async fn settle_second(second: &Build, told: &impl Fn(u64, u64, &str)) -> Result<(), VerifyError> {
+    let failed = || {
+        let stall = || second.health.stalled().map(|(stall, _)| stall.why);
+        let why = second.health.poisoned().or_else(stall);
+        let why = why.unwrap_or_else(|| "it does not settle".into());
+        VerifyError::Unsettled(format!("the second index: {why}"))
+    };
+    if !second.watcher.rescan().await {
+        return Err(failed());
+    }
+    let mut last = 0;
+    let settled = second
+        .wait_until(PATIENCE, || {
+            let known = second.watcher.state().n_known_files();
+            if let Ok(indexed) = second.n_documents()
+                && indexed != last
+            {
+                last = indexed;
+                told(indexed, known, "building a second index");
+            }
+            second.settled().deep || second.health.stalled().is_some()
+        })
+        .await;
+    if settled && second.settled().deep { Ok(()) } else { Err(failed()) }
+}
+
+/// The same folder and settings, in a place of its own. It looks at all files when it is told to, and sets no watches:
+/// the system has few.
+fn second_recipe(recipe: &Recipe, scratch: &Path) -> Recipe {
+    let mut second = Recipe { state_dir: scratch.to_path_buf(), ..recipe.clone() };
+    // They are no part of what is compared, and take hours.
+    second.better = None;
+    second.settings.watch.poll = config::settings::Poll::Always;
+    second.settings.watch.poll_interval_ms = PATIENCE.as_millis() as u64;
+    second.settings.watch.reconcile_seconds = 0;
+    second
+}

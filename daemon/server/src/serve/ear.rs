@@ -1,0 +1,101 @@
+//! Ear: reads from a client, and tells when it is gone rather than done.
+//!
+//! In: a socket. Out: its bytes, and a sign once the other side cannot hear us any more.
+//! Invariants: who only finished sending is not gone: it still waits for answers.
+//! Not here: what is called off then (`accept.rs`).
+
+use std::io;
+use std::os::fd::AsFd;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedReadHalf;
+use tokio::sync::Notify;
+
+/// Whether the client is gone: waited for by one task, said by any. Clones share one state.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Gone(Arc<Notify>);
+
+impl Gone {
+    /// Says it.
+    pub(crate) fn say(&self) {
+        self.0.notify_one();
+    }
+
+    /// Returns once it was said. Cancel-safe.
+    pub(super) async fn said(&self) {
+        self.0.notified().await;
+    }
+}
+
+/// The reading half of a connection.
+#[derive(Debug)]
+pub(crate) struct Ear {
+    inner: OwnedReadHalf,
+    gone: Gone,
+}
+
+impl Ear {
+    /// Reads from `inner`.
+    pub(super) fn new(inner: OwnedReadHalf, gone: Gone) -> Self {
+        Ear { inner, gone }
+    }
+}
+
+impl AsyncRead for Ear {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        ctx: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = out.filled().len();
+        let read = ready!(Pin::new(&mut self.inner).poll_read(ctx, out));
+        let is_end = read.is_err() || out.filled().len() == before;
+        if is_end && is_hung_up(self.inner.as_ref()) {
+            self.gone.say();
+        }
+        Poll::Ready(read)
+    }
+}
+
+/// True when both directions are closed; a client that only finished sending closed one.
+fn is_hung_up(stream: &UnixStream) -> bool {
+    let mut seen = [PollFd::from_borrowed_fd(stream.as_fd(), PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut seen, Some(&now)).is_ok()
+        && seen.iter().any(|it| it.revents().intersects(PollFlags::HUP | PollFlags::ERR))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_finished_sending_is_not_gone_and_who_closed_is() {
+        for closes in [false, true] {
+            let (ours, mut theirs) = UnixStream::pair().expect("a pair");
+            let (reading, _writing) = ours.into_split();
+            let gone = Gone::default();
+            let mut ear = Ear::new(reading, gone.clone());
+            theirs.write_all(b"x").await.expect("written");
+            theirs.shutdown().await.expect("shut");
+            let theirs = (!closes).then_some(theirs);
+            let mut heard = Vec::new();
+            ear.read_to_end(&mut heard).await.expect("the end");
+            // Biased: a sign that was given is seen first.
+            let is_gone = tokio::select! {
+                biased;
+                () = gone.said() => true,
+                () = std::future::ready(()) => false,
+            };
+            assert_eq!((heard.as_slice(), is_gone), (&b"x"[..], closes));
+            drop(theirs);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Leaving: what leaves the daemon is without secrets, and hides nothing.
+//!
+//! In: replies and errors as tools made them. Out: the same, cleaned.
+//! Every text that leaves is made visible here (`proto::visible`), and names that come back so are read as they were
+//! meant. Documents were cleaned of secrets when they were read, and their text goes out as it is stored: what the user
+//! allowed there (`privacy.allow_paths`, `privacy.allow_marks`) is shown. Everything else may repeat a request, a path
+//! or a reason, and is cleaned here.
+//! Not here: what a secret is (`pipeline/normalize/redact.rs`); the log (`process.rs`).
+
+use std::borrow::Cow;
+
+use proto::error::ErrorView;
+use proto::visible::{restore, show};
+use serde_json::{Map, Value};
+
+use redact::clean;
+
+/// Keys of replies under which stored text stands, and nothing that a caller said.
+const STORED: [&str; 10] = [
+    "knowledge_details",
+    "excerpt",
+    "snippet",
+    "text",
+    "section",
+    "name",
+    "aliases",
+    "rows",
+    "content",
+    "checksum",
+];
+
+/// Keys of requests that must be taken as they are: to find what they name, or because they are to be written. What a
+/// write may do to secrets is decided where the note is known (`notes/secrets.rs`).
+const TAKEN: [&str; 21] = [
+    "knowledge_details",
+    "entries",
+    "entities",
+    "observations",
+    "deletions",
+    "relations",
+    "new_content",
+    "newContent",
+    "summary",
+    "paths",
+    "cursor",
+    "path",
+    "identifier",
+    "destination",
+    "content",
+    "content_updates",
+    "find",
+    "find_text",
+    "value",
+    "metadata",
+    "expected_checksum",
+];
+
+/// Keys of requests whose value names something that an answer may have shown, at any depth.
+const NAMING: [&str; 16] = [
+    "at",
+    "deletions",
+    "destination",
+    "directory",
+    "entity",
+    "entity_a",
+    "entity_b",
+    "entity_name",
+    "entity_names",
+    "from_entity",
+    "identifier",
+    "name",
+    "names",
+    "path",
+    "paths",
+    "to_entity",
+];
+
+/// Cleans what a caller says before anything is done with it: an answer may repeat it in another form, such as a norm,
+/// in which nobody could tell a secret any more.
+pub(super) fn clean_request(mut arguments: Map<String, Value>) -> Map<String, Value> {
+    let open = arguments.iter_mut().filter(|(key, _)| !TAKEN.contains(&key.as_str()));
+    open.for_each(|(_, value)| clean_reply(value));
+    arguments.iter_mut().for_each(|(key, value)| restore_names(value, is_naming(key)));
+    arguments
+}
+
+fn is_naming(key: &str) -> bool {
+    NAMING.contains(&key)
+}
+
+fn restore_names(value: &mut Value, is_name: bool) {
+    match value {
+        Value::String(text) if is_name => {
+            if let Cow::Owned(meant) = restore(text) {
+                *text = meant;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|it| restore_names(it, is_name)),
+        Value::Object(fields) => {
+            fields.iter_mut().for_each(|(key, it)| restore_names(it, is_name || is_naming(key)));
+        }
+        _ => {}
+    }
+}
+
+/// Makes every text of a reply visible, stored text and the author's keys, too.
+pub(super) fn show_reply(reply: &mut Value) {
+    match reply {
+        Value::String(text) => {
+            if let Cow::Owned(shown) = show(text) {
+                *text = shown;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(show_reply),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(show_reply);
+            if fields.keys().any(|key| matches!(show(key), Cow::Owned(_))) {
+                let shown = std::mem::take(fields).into_iter();
+                *fields = shown.map(|(key, value)| (show(&key).into_owned(), value)).collect();
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Cleans every string of a reply that is not stored text.
+pub(super) fn clean_reply(reply: &mut Value) {
+    match reply {
+        Value::String(text) => {
+            if let Cow::Owned(cleaned) = clean(text) {
+                *text = cleaned;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(clean_reply),
+        Value::Object(fields) => {
+            let open = fields.iter_mut().filter(|(key, _)| !STORED.contains(&key.as_str()));
+            open.for_each(|(_, value)| clean_reply(value));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Cleans one text, and makes it visible.
+pub(super) fn clean_text(text: &str) -> String {
+    show(&clean(text)).into_owned()
+}
+
+/// Cleans what an error says.
+pub(super) fn clean_error(error: ErrorView) -> ErrorView {
+    let ErrorView { code, message, hint, mut conflict } = error;
+    let hint = hint.map(|hint| clean_text(&hint));
+    for version in conflict.iter_mut().flat_map(|it| [&mut it.theirs, &mut it.yours]).flatten() {
+        version.text = clean_text(&version.text);
+    }
+    ErrorView { code, message: clean_text(&message), hint, conflict }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{clean_reply, clean_request, show_reply};
+
+    #[test]
+    fn what_is_shown_can_be_named_again() {
+        let mut reply = json!({ "path": "a\u{202e}b.md", "metadata": { "k\u{200b}": ["\u{1b}"] } });
+        show_reply(&mut reply);
+        assert_eq!(
+            reply,
+            json!({ "path": r"a\u{202e}b.md", "metadata": { r"k\u{200b}": [r"\u{1b}"] } })
+        );
+        let asked = json!({ "path": reply["path"], "content": reply["path"], "q": reply["path"] });
+        let asked = clean_request(asked.as_object().expect("a map").clone());
+        assert_eq!(asked["path"], "a\u{202e}b.md");
+        assert_eq!((&asked["content"], &asked["q"]), (&reply["path"], &reply["path"]));
+    }
+
+    #[test]
+    fn only_stored_text_leaves_as_it_is() {
+        let token = format!("gh{}", "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+        let mut reply = serde_json::json!({
+            "chunks": [{ "snippet": token, "path": token }], "truncated": format!("of `{token}`"), "n": 1
+        });
+        clean_reply(&mut reply);
+        assert_eq!(reply["chunks"][0]["snippet"], token);
+        assert_eq!(reply["chunks"][0]["path"], "[redacted:github-token]");
+        assert_eq!(reply["truncated"], "of `[redacted:github-token]`");
+    }
+}

@@ -1,0 +1,97 @@
+//! Asking: tools that read, and may ask a language model.
+//!
+//! In: handlers of both parts. Out: routes.
+//! Invariants: while a model is waited for, neither a snapshot nor anybody's turn is held; it has most of the time that
+//! a request may take, and what it has not said by then is done without.
+//! Not here: models (`llm/`), what they are asked (`tool/`).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use proto::error::ErrorView;
+use proto::tool::{Effect, Tool};
+
+use super::{Patience, Route, answer, crashed, in_turn, parameters, route};
+use crate::llm::Asker;
+use crate::project::Project;
+use index::store::Snapshot;
+
+/// Share of a request's time that a language model may take: the rest is for the answer without it.
+const ASKING_SHARE: f64 = 0.8;
+
+/// Until when a language model may be asked in a call that begins now.
+pub(super) fn until(project: &Project) -> Instant {
+    let limit = Duration::from_millis(project.settings.serve.request_deadline_ms);
+    Instant::now() + limit.mul_f64(ASKING_SHARE)
+}
+
+/// Answers from a snapshot, with what a model said where one was asked.
+type Answering<T, N> =
+    fn(&Project, &Snapshot, T, Option<N>) -> Result<<T as Tool>::Reply, ErrorView>;
+
+/// A tool that lets a language model look at a question before it answers from a snapshot; `before` gives what is
+/// asked, if anything is.
+pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
+    before: fn(&Project, &Snapshot, &T) -> Result<Option<M>, ErrorView>,
+    ask: fn(&Project, M, &Asker) -> N,
+    handler: Answering<T, N>,
+) -> Route {
+    const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
+    route::<T>(Patience::Request, move |call, readers| {
+        Box::pin(async move {
+            let until = until(&call.project);
+            let parameters = parameters::parse::<T>(call.arguments)?;
+            let project = call.project;
+            let own_turn = call.caller.turn().await;
+            let work = move |project: &Project, snapshot: &Snapshot| {
+                Ok((before(project, snapshot, &parameters)?, parameters))
+            };
+            let (read, own_turn) =
+                in_turn::<T, _>(Arc::clone(&project), Arc::clone(&readers), own_turn, work).await?;
+            let (wanted, parameters) = read?;
+            let (said, own_turn) = match wanted {
+                None => (None, own_turn),
+                Some(wanted) => {
+                    drop(own_turn);
+                    let model = call.caller.model.clone();
+                    let (worker, asker) = (Arc::clone(&project), Asker { client: model, until });
+                    let asking = tokio::task::spawn_blocking(move || ask(&worker, wanted, &asker));
+                    let said = asking.await.map_err(|error| crashed(T::NAME, &error))?;
+                    (Some(said), call.caller.turn().await)
+                }
+            };
+            let work = move |project: &Project, snapshot: &Snapshot| {
+                answer::<T>(handler(project, snapshot, parameters, said))
+            };
+            let (answer, own_turn) = in_turn::<T, _>(project, readers, own_turn, work).await?;
+            call.caller.keep(own_turn);
+            answer
+        })
+    })
+}
+
+/// A tool that answers from a snapshot, and then lets a language model add to that.
+pub(crate) fn reads_and_asks<T: Tool, M: Send + 'static>(
+    handler: fn(&Project, &Snapshot, T) -> Result<M, ErrorView>,
+    finish: fn(&Project, M, &Asker) -> Result<T::Reply, ErrorView>,
+) -> Route {
+    const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
+    route::<T>(Patience::Request, move |call, readers| {
+        Box::pin(async move {
+            let until = until(&call.project);
+            let parameters = parameters::parse::<T>(call.arguments)?;
+            let project = call.project;
+            let own_turn = call.caller.turn().await;
+            let work = move |project: &Project, snapshot: &Snapshot| {
+                handler(project, snapshot, parameters)
+            };
+            let (read, own_turn) =
+                in_turn::<T, _>(Arc::clone(&project), readers, own_turn, work).await?;
+            drop(own_turn);
+            let (read, asker) = (read?, Asker { client: call.caller.model, until });
+            let asking =
+                tokio::task::spawn_blocking(move || answer::<T>(finish(&project, read, &asker)));
+            asking.await.map_err(|error| crashed(T::NAME, &error))?
+        })
+    })
+}

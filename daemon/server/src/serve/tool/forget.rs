@@ -1,0 +1,97 @@
+//! Forget: takes out of everything that is kept what a person names.
+//!
+//! In: a path, a name or a string. Out: a receipt that does not repeat it.
+//! Invariants: once begun it goes on to its end, also when nobody waits for it any more.
+//! Not here: the run (`project/forget.rs`).
+
+use std::sync::Arc;
+
+use proto::error::{Code, ErrorView};
+use proto::tool::admin::{Forget, ForgetReply, Left, Proof, Removed};
+
+use super::ingest::inside;
+use super::{invalid, unreadable};
+use crate::project::Project;
+use crate::project::forget::{ForgetError, Named, Receipt};
+use crate::serve::Progress;
+use index::erase::{MIN_CHARS, Scan};
+
+/// Longest string, bytes.
+const MAX_BYTES: usize = 64 << 10;
+
+/// Files of the project that are listed.
+const MAX_LISTED: usize = 1_000;
+
+/// Takes what is named out of everything that is kept.
+pub async fn forget(
+    project: Arc<Project>,
+    request: Forget,
+    progress: Progress,
+) -> Result<ForgetReply, ErrorView> {
+    let named = named(&project, &request)?;
+    let proves = request.prove == Some(true);
+    let told = move |what: &str| progress.report(0, None, what.to_string());
+    // A task of its own: cut off between two stores, something would be left until the next run.
+    let run = tokio::spawn(project.clone().erase(named, proves, told));
+    let receipt = run.await.map_err(|lost| ForgetError::Unsettled(lost.to_string()));
+    let receipt = receipt.and_then(|it| it).map_err(unfinished)?;
+    let freshness = project.freshness_now().map_err(unreadable)?;
+    Ok(ForgetReply { freshness, ..reply(receipt) })
+}
+
+fn named(project: &Project, request: &Forget) -> Result<Named, ErrorView> {
+    let one = "give exactly one of `path`, `entity` and `text`";
+    match (&request.path, &request.entity, &request.text) {
+        (Some(path), None, None) => match inside(project, path)? {
+            path if path.is_empty() => Err(invalid(
+                "that is the whole project".into(),
+                "`kgctl remove --purge` forgets all of it",
+            )),
+            path => Ok(Named::Path(path)),
+        },
+        (None, Some(name), None) if name.trim().is_empty() => {
+            Err(invalid("`entity` is empty".into(), "give the name of an entity"))
+        }
+        (None, Some(name), None) => Ok(Named::Entity(name.trim().to_string())),
+        (None, None, Some(text)) if text.trim().chars().count() < MIN_CHARS => {
+            let why = format!("`text` has fewer than {MIN_CHARS} characters");
+            Err(invalid(why, "so short a string stands in many files by chance; give more of it"))
+        }
+        (None, None, Some(text)) if text.len() > MAX_BYTES => {
+            Err(invalid(format!("`text` has more than {MAX_BYTES} bytes"), "give it in parts"))
+        }
+        (None, None, Some(text)) => Ok(Named::Text(text.trim().to_string())),
+        _ => Err(invalid("nothing is named, or more than one thing".into(), one)),
+    }
+}
+
+fn reply(receipt: Receipt) -> ForgetReply {
+    let removed = receipt.removed.into_iter();
+    let removed = removed.map(|((store, what), n)| Removed { store: store.into(), what, n });
+    let n_in_folder = receipt.in_folder.len() as u64;
+    let proof = receipt.scan.map(|scan| proof(scan, n_in_folder));
+    let in_folder = receipt.in_folder.into_iter().take(MAX_LISTED).collect();
+    let unknown = receipt.is_unknown;
+    let removed = removed.collect();
+    ForgetReply { removed, unknown, in_folder, n_in_folder, proof, ..Default::default() }
+}
+
+fn proof(scan: Scan, n_in_folder: u64) -> Proof {
+    let left = scan.hits.into_iter().map(|it| Left { file: it.file, place: it.place, n: it.n });
+    let left: Vec<Left> = left.collect();
+    let gone = left.is_empty() && n_in_folder == 0;
+    Proof { gone, files: scan.n_files, bytes: scan.n_bytes, left }
+}
+
+fn unfinished(error: ForgetError) -> ErrorView {
+    let (code, hint) = match &error {
+        ForgetError::TooLong(_) => (Code::InvalidParams, "give it in parts"),
+        _ => (Code::Unavailable, "what went is gone; run it again to finish, see `kgctl status`"),
+    };
+    ErrorView {
+        code,
+        message: format!("not all is forgotten: {error}"),
+        hint: Some(hint.into()),
+        conflict: None,
+    }
+}

@@ -1,0 +1,267 @@
+//! `kb_ask` and `kb_summarize`.
+
+use std::collections::HashSet;
+
+use notes::entry::id_text;
+use proto::error::ErrorView;
+use proto::tool::kb::{
+    AskedEntry, CitedSentence, EntryView, KbAnswer, KbAsk, KbStep, KbSummarize, KbSummary, Strategy,
+};
+
+use super::library;
+use super::search::{check_question, limit_of};
+use crate::llm::plan::{self, QueryPlan, Vocabulary};
+use crate::llm::{Asker, Prompt, answer};
+use crate::project::Project;
+use index::store::Snapshot;
+use query::Desk;
+use query::browse::rfc3339;
+use query::kb::graph::By;
+use query::kb::planner::Planned;
+use query::kb::strategy;
+use query::kb::strategy::{Question, Told, ask};
+use query::kb::summary::{summarize, text_of};
+use query::kb::{EntryRow, Library};
+
+/// Entries of an answer, and at most; at most of a timeline that was asked for, which lists what there is.
+const LIMITS: (u32, u32) = (20, 50);
+const MAX_OF_TIMELINE: u32 = 500;
+
+/// Characters of an entry's content that a model is sent.
+const ENTRY_CHARS: usize = 6_000;
+
+/// Characters of an entry's content that are told.
+const EXCERPT_CHARS: usize = 240;
+
+/// What a model is to plan, and the nodes that its plan may name.
+pub struct ToPlan {
+    prompt: Prompt,
+    nodes: HashSet<String>,
+}
+
+/// What the model of questions is asked about a question: nothing where there is none, or the strategy is given.
+pub fn to_plan(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: &KbAsk,
+) -> Result<Option<ToPlan>, ErrorView> {
+    let is_open = request.strategy.unwrap_or_default() == Strategy::Auto;
+    if project.llms().query().is_none() || !is_open {
+        return Ok(None);
+    }
+    check_question("question", &request.question)?;
+    let library = library(project, snapshot)?;
+    let graph = &library.shelf.graph;
+    let nodes: HashSet<String> = graph.nodes().map(String::from).collect();
+    let mut named: Vec<String> = nodes.iter().filter(|id| id.contains(':')).cloned().collect();
+    named.sort_by(|a, b| graph.degree(b).cmp(&graph.degree(a)).then_with(|| a.cmp(b)));
+    let n_relations: Vec<(String, u64)> = graph.counts().1.into_iter().collect();
+    let n_entries = library.shelf.entries().filter(|row| row.entry.is_active).count() as u64;
+    let vocabulary = Vocabulary { n_entries, nodes: &named, n_relations: &n_relations };
+    Ok(Some(ToPlan { prompt: plan::prompt(&request.question, &vocabulary), nodes }))
+}
+
+/// A plan with the model that made it, or why there is none.
+pub(super) type ModelPlan = Result<(QueryPlan, String), String>;
+
+/// Has the model of questions plan.
+pub fn plan_by_model(project: &Project, to_plan: ToPlan, asker: &Asker) -> ModelPlan {
+    let slot = project.llms().query().ok_or("there is no model")?;
+    let said = slot.generate(&to_plan.prompt, asker).map_err(|error| error.to_string())?;
+    let plan = plan::parse(&said.text, |id| to_plan.nodes.contains(id));
+    Ok((plan.ok_or("it answered something else than a plan")?, said.model))
+}
+
+/// Answers by the graph of entries.
+pub fn kb_ask(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: KbAsk,
+    planned: Option<ModelPlan>,
+) -> Result<KbAnswer, ErrorView> {
+    check_question("question", &request.question)?;
+    let (planned, planned_by, llm) = match planned {
+        None => (None, None, None),
+        Some(Ok((plan, model))) => (Some(plan), Some(format!("llm:{model}")), None),
+        Some(Err(why)) => (None, None, Some(format!("planned without `llm.query`: {why}"))),
+    };
+    let search = planned.as_ref().filter(|plan| plan.strategy == Strategy::Auto);
+    let search = search.and_then(|plan| plan.search_query.clone());
+    let planned = planned.map(|plan| Planned {
+        strategy: plan.strategy,
+        reason: plan.reasoning.unwrap_or_else(|| "the model gave no reason".into()),
+        scope: plan.scope,
+        target: plan.target,
+    });
+    let most = match request.strategy {
+        Some(Strategy::Timeline) => MAX_OF_TIMELINE,
+        _ => LIMITS.1,
+    };
+    let question = Question {
+        planned,
+        limit: limit_of(request.limit, LIMITS.0, most)?,
+        text: search.unwrap_or(request.question),
+        strategy: request.strategy.unwrap_or_default(),
+        scope: request.scope.filter(|it| !it.trim().is_empty()),
+        target: request.target.filter(|it| !it.trim().is_empty()),
+        with_graph: request.include_graph_context != Some(false),
+        with_stale: request.include_stale == Some(true),
+    };
+    let library = library(project, snapshot)?;
+    let desk = project.desk(snapshot);
+    let answer = ask(&desk, &library, &question)?;
+    let mut entries = Vec::new();
+    for told in &answer.entries {
+        entries.push(asked(&desk, &library, told)?);
+    }
+    for row in strategy::entries_on(&library, &answer.way) {
+        let told = Told { row, context: "on the way".into(), via: vec![] };
+        entries.push(asked(&desk, &library, &told)?);
+    }
+    let steps = answer.way.into_iter().map(|step| KbStep {
+        edge: if step.is_outgoing { step.edge } else { format!("<{}", step.edge) },
+        from: step.from,
+        to: step.to,
+        llm: step.by == By::Llm,
+    });
+    Ok(KbAnswer {
+        strategy: answer.strategy,
+        reason: answer.reason,
+        scope: answer.scope,
+        target: answer.target,
+        entries,
+        path: steps.collect(),
+        hint: answer.hint,
+        planned_by,
+        llm,
+        freshness: project.freshness(snapshot),
+    })
+}
+
+fn asked(desk: &Desk<'_>, library: &Library, told: &Told<'_>) -> Result<AskedEntry, ErrorView> {
+    let text = text_of(desk, told.row)?;
+    let words: Vec<&str> = text.split_whitespace().take(EXCERPT_CHARS).collect();
+    let words = words.join(" ");
+    let mut excerpt: String = words.chars().take(EXCERPT_CHARS).collect();
+    if excerpt.len() < words.len() {
+        excerpt.push('…');
+    }
+    Ok(AskedEntry {
+        entry: library.view(told.row),
+        context: told.context.clone(),
+        via: told.via.clone(),
+        created_at: rfc3339(library.times(told.row).created_ms),
+        excerpt,
+    })
+}
+
+/// An answer in sentences of entries, and the entries for a model to write another one from.
+pub struct Summed {
+    reply: KbSummary,
+    question: String,
+    /// Ids and texts; none where there is no model.
+    texts: Vec<(String, String)>,
+}
+
+/// Has the model of questions, if there is one, write the answer; else it stays as it is.
+pub fn with_answer(
+    project: &Project,
+    summed: Summed,
+    asker: &Asker,
+) -> Result<KbSummary, ErrorView> {
+    let Summed { mut reply, question, texts } = summed;
+    let Some(slot) = project.llms().query().filter(|_| !texts.is_empty()) else {
+        return Ok(reply);
+    };
+    let pairs: Vec<(&str, &str)> =
+        texts.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
+    let ids: Vec<&str> = pairs.iter().map(|(id, _)| *id).collect();
+    let said = slot.generate(&answer::prompt(&question, &pairs), asker);
+    let written = said.map_err(|error| error.to_string()).and_then(|said| {
+        let none = "it answered without naming an entry that says so".to_string();
+        Ok((answer::parse(&said.text, &ids).ok_or(none)?, said.model))
+    });
+    match written {
+        Ok((written, model)) => {
+            let statements = answer::statements(&written.text).into_iter();
+            reply.sentences = statements
+                .map(|(text, cited)| cited_sentence(text, cited, &reply.entries))
+                .collect();
+            reply.answer = written.text;
+            reply.method = format!("llm:{model}");
+            reply.hint = (!written.invented.is_empty()).then(|| {
+                format!("it also named {}, which it was not given", written.invented.join(", "))
+            });
+        }
+        Err(why) => reply.llm = Some(format!("written without `llm.query`: {why}")),
+    }
+    Ok(reply)
+}
+
+/// A sentence, with what took the place of the entry that it cites first.
+fn cited_sentence(text: String, cited: Vec<String>, entries: &[EntryView]) -> CitedSentence {
+    let first = entries.iter().find(|it| Some(&it.id) == cited.first());
+    let superseded_by = first.map(|it| it.superseded_by.clone()).unwrap_or_default();
+    CitedSentence { text, cited, superseded_by }
+}
+
+/// Answers in sentences of entries.
+pub fn kb_summarize(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: KbSummarize,
+) -> Result<Summed, ErrorView> {
+    check_question("question", &request.question)?;
+    let library = library(project, snapshot)?;
+    let desk = project.desk(snapshot);
+    let question = Question {
+        planned: None,
+        limit: limit_of(request.limit, LIMITS.0, LIMITS.1)?,
+        text: request.question.clone(),
+        strategy: Strategy::Auto,
+        scope: request.scope.filter(|it| !it.trim().is_empty()),
+        target: None,
+        with_graph: true,
+        with_stale: false,
+    };
+    // S2 reads what `auto` finds: search and one step, whatever else the question might ask for.
+    let found = strategy::read(&desk, &library, &question)?;
+    let rows: Vec<&EntryRow> = found.iter().map(|told| told.row).collect();
+    let summary = summarize(&desk, &library, &request.question, &rows)?;
+    let answer: Vec<String> = summary
+        .sentences
+        .iter()
+        .map(|it| {
+            let ids: String = it.cited.iter().map(|id| format!("[{id}]")).collect();
+            let newer = it.superseded_by.join(", ");
+            let newer = if newer.is_empty() { newer } else { format!(" (superseded by {newer})") };
+            format!("{}{newer} {ids}", it.text)
+        })
+        .collect();
+    let hint = match (rows.is_empty(), answer.is_empty()) {
+        (true, _) => Some("no entry was found for this".to_string()),
+        (false, true) => {
+            let ids: Vec<String> = rows.iter().take(5).map(|row| id_text(row.number)).collect();
+            Some(format!("no sentence answers by itself; read {}", ids.join(", ")))
+        }
+        _ => None,
+    };
+    let mut texts = Vec::new();
+    if project.llms().query().is_some() {
+        for row in &rows {
+            let text: String = text_of(&desk, row)?.chars().take(ENTRY_CHARS).collect();
+            texts.push((id_text(row.number), format!("{}\n{text}", row.title)));
+        }
+    }
+    let reply = KbSummary {
+        answer: answer.join("\n"),
+        sentences: summary.sentences,
+        conflicts: summary.conflicts,
+        entries: rows.iter().map(|row| library.view(row)).collect(),
+        method: "extractive".into(),
+        llm: None,
+        hint,
+        freshness: project.freshness(snapshot),
+    };
+    Ok(Summed { reply, question: request.question, texts })
+}

@@ -1,0 +1,117 @@
+//! Files: which ones `kb_ingest` reads.
+//!
+//! In: a file, a folder or a pattern inside the project. Out: paths; why one is not read.
+//! Invariants: nothing outside the project is found, no link is followed; the deny list comes before all else.
+
+use std::path::Path;
+
+use confine::Kind;
+use globset::GlobBuilder;
+use proto::error::{Code, ErrorView};
+use proto::tool::kb::KbIngest;
+
+use super::{folder, invalid};
+use crate::project::Project;
+use engine::watch::{SkipReason, Verdict};
+
+/// Most files of one call.
+const MAX_FILES: usize = 2_000;
+
+/// Formats of text that are read (S2), by extension.
+const EXTENSIONS: [&str; 62] = [
+    "md", "markdown", "txt", "text", "rst", "org", "adoc", "py", "js", "ts", "jsx", "tsx", "mjs",
+    "go", "rs", "java", "kt", "kts", "scala", "c", "h", "cc", "cpp", "hpp", "cs", "swift", "rb",
+    "php", "pl", "lua", "r", "jl", "ex", "exs", "erl", "hs", "ml", "clj", "dart", "vue", "svelte",
+    "sql", "graphql", "proto", "html", "css", "scss", "yaml", "yml", "toml", "json", "xml", "ini",
+    "cfg", "conf", "csv", "sh", "bash", "zsh", "fish", "ps1", "tf",
+];
+
+/// Files without an extension that are read.
+const NAMES: [&str; 10] = [
+    "Dockerfile",
+    "Makefile",
+    "README",
+    "LICENSE",
+    "CHANGELOG",
+    "CONTRIBUTING",
+    "Justfile",
+    "Jenkinsfile",
+    "Vagrantfile",
+    "Procfile",
+];
+
+/// The files that are meant, by path.
+pub(super) fn find(project: &Project, request: &KbIngest) -> Result<Vec<String>, ErrorView> {
+    let is_deep = request.recursive != Some(false);
+    let relative = super::super::ingest::inside(project, request.path.trim())?;
+    let found = super::super::ingest::found(project, &relative)?;
+    let mut files = Vec::new();
+    if relative.contains(['*', '?', '[', '{']) && found.is_none() {
+        let glob = GlobBuilder::new(&relative).literal_separator(true).build();
+        let glob = glob.map_err(|why| {
+            invalid(
+                format!("`{relative}` is not a pattern: {}", why.kind()),
+                "use * ** ? [a-z] {a,b}",
+            )
+        })?;
+        let glob = glob.compile_matcher();
+        walk(project, "", true, &mut |path| {
+            if glob.is_match(&path) {
+                files.push(path);
+            }
+        });
+    } else if found.is_some_and(|meta| meta.is_folder()) {
+        walk(project, &relative, is_deep, &mut |path| files.push(path));
+    } else if found.is_some() {
+        files.push(relative);
+    }
+    if files.is_empty() {
+        return Err(ErrorView {
+            code: Code::NotFound,
+            message: format!("no file is meant by `{}`", request.path.trim()),
+            hint: Some("paths are relative to the project's folder".into()),
+            conflict: None,
+        });
+    }
+    if files.len() > MAX_FILES {
+        let message = format!("`{}` means {} files", request.path.trim(), files.len());
+        return Err(invalid(message, &format!("name at most {MAX_FILES} at once")));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Visits the files below a folder, but for folders that are not watched; links are not followed.
+fn walk(project: &Project, top: &str, is_deep: bool, visit: &mut dyn FnMut(String)) {
+    super::super::ingest::walk(project, top, &mut |path, kind| match kind {
+        Kind::Folder => {
+            let verdict = project.watcher().verdict(Path::new(&path), true);
+            // Entries are no source of entries.
+            is_deep && verdict == Verdict::Descend && path != folder(project)
+        }
+        Kind::File => {
+            visit(path);
+            false
+        }
+        Kind::Link | Kind::Other => false,
+    });
+}
+
+/// Why a file is not read, if it is not: the deny list comes first, whatever its extension.
+pub(super) fn objection(project: &Project, path: &str) -> Option<String> {
+    let verdict = project.watcher().verdict(Path::new(path), false);
+    let skipped = match verdict {
+        Verdict::Skip(SkipReason::Extension | SkipReason::TooLarge) => None,
+        Verdict::Skip(reason) => Some(reason.as_str().to_string()),
+        _ => None,
+    };
+    if skipped.is_some() {
+        return skipped;
+    }
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_read = match name.rsplit_once('.') {
+        Some((_, extension)) => EXTENSIONS.contains(&extension.to_lowercase().as_str()),
+        None => NAMES.contains(&name),
+    };
+    (!is_read).then(|| "not a format of text that is read".to_string())
+}

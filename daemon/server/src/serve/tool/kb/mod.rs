@@ -1,0 +1,211 @@
+//! Tools of entries (S2): each entry a note, each version in the ledger.
+//!
+//! In: requests. Out: replies, or refusals with code and hint.
+//! Invariants: notes are the truth and are read as they are now, so what a person wrote by hand counts and becomes a
+//! version when a tool next touches it; a number is given once, ever; what was written is indexed before the answer is
+//! made; without any model everything here works.
+//! Not here: which bytes change (`notes::entry`), what is found how (`ask/kb`).
+
+mod ask;
+mod enrich;
+mod extract;
+mod files;
+mod ingest;
+mod maintain;
+mod search;
+mod store;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use notes::entry::{self, Entry, id_text, number_of};
+use proto::error::{Code, ErrorView};
+use proto::tool::kb::EntryType;
+
+pub use ask::{kb_ask, kb_summarize, plan_by_model, to_plan, with_answer};
+pub use ingest::kb_ingest;
+pub use maintain::kb_maintain;
+pub use search::{add_entries, kb_get, kb_search};
+pub use store::{kb_store, kb_store_batch};
+
+use super::{
+    batch_of, blocking, check_secrets, invalid, item_error, parted, stalled, though_written,
+    unavailable, unreadable,
+};
+use crate::notes::NoteError;
+use crate::project::Project;
+use crate::serve::routes::Who;
+use engine::write::Command;
+use index::store::{KbLedger, KbRecord, NewVersion, Snapshot};
+use model::terms::{ContentHash, RelPath};
+use query::kb::{EntryRow, Library, decay, graph};
+
+fn now_ms() -> i64 {
+    Timestamp::now().as_millisecond()
+}
+
+fn ledger(project: &Project) -> Result<KbLedger, ErrorView> {
+    KbLedger::open(&project.state_dir).map_err(unreadable)
+}
+
+fn library(project: &Project, snapshot: &Snapshot) -> Result<Library, ErrorView> {
+    let folder = &project.settings.kb.folder;
+    Library::read((snapshot, &project.shelves), &ledger(project)?, folder, now_ms())
+}
+
+fn folder(project: &Project) -> &str {
+    project.settings.kb.folder.trim_matches('/')
+}
+
+fn refused(error: NoteError) -> ErrorView {
+    error.view()
+}
+
+/// Files of the folder of entries whose names begin with an id.
+fn files_in_folder(project: &Project) -> Vec<(u64, String)> {
+    let listing = project.opened_root().ok().and_then(|root| root.list(folder(project)).ok());
+    let entries = listing.map(|it| it.entries).unwrap_or_default();
+    let names = entries.into_iter().filter_map(|(name, _)| name.into_string().ok());
+    let numbered = |name: String| {
+        let number = number_of(&name).filter(|_| name.ends_with(".md"))?;
+        Some((number, format!("{}/{name}", folder(project))))
+    };
+    let mut files: Vec<(u64, String)> = names.filter_map(numbered).collect();
+    files.sort();
+    files
+}
+
+/// Has the index show files as they are now; gives what could not be indexed, by path.
+async fn index(
+    project: &Arc<Project>,
+    paths: &[RelPath],
+) -> Result<BTreeMap<String, String>, ErrorView> {
+    if paths.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let indexed = project.index_now(paths, false, &|_| {}).await;
+    let indexed = indexed.map_err(|stall| though_written(paths, stalled(stall)))?;
+    let told = indexed.failed.iter().map(|(path, (stage, reason))| {
+        (path.to_string(), format!("`{path}` was not indexed ({stage}): {reason}"))
+    });
+    Ok(told.collect())
+}
+
+async fn record(project: &Arc<Project>, records: Vec<KbRecord>) -> Result<Vec<u64>, ErrorView> {
+    project.command(|reply| Command::RecordKb(records, reply)).await.map_err(unavailable)
+}
+
+/// Records what was done to a note, whose file is changed already.
+async fn record_written(
+    project: &Arc<Project>,
+    path: &str,
+    records: Vec<KbRecord>,
+) -> Result<Vec<u64>, ErrorView> {
+    let recorded = record(project, records).await;
+    recorded.map_err(|error| though_written(&[RelPath::new(path)], error))
+}
+
+/// The notes of some entries, as they lie there now, indexed; of ids that name nothing there is none.
+async fn refreshed(project: &Arc<Project>, numbers: &[u64]) -> Result<(), ErrorView> {
+    let (worker, wanted) = (project.clone(), numbers.to_vec());
+    let paths = blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let shelf = worker.shelves.at(&snapshot, &worker.settings.kb.folder)?;
+        let mut paths: Vec<RelPath> = wanted
+            .iter()
+            .filter_map(|number| shelf.get(*number))
+            .map(|row| RelPath::new(row.path.clone()))
+            .collect();
+        // One that a person has just put there.
+        let new = files_in_folder(&worker).into_iter();
+        let new = new.filter(|(number, _)| wanted.contains(number) && shelf.get(*number).is_none());
+        paths.extend(new.map(|(_, path)| RelPath::new(path)));
+        Ok(paths)
+    })
+    .await?;
+    index(project, &paths).await.map(drop)
+}
+
+/// The entry that an id names, as its note is now.
+async fn entry_named(project: &Arc<Project>, id: &str) -> Result<EntryRow, ErrorView> {
+    if let Some(number) = number_of(id) {
+        refreshed(project, &[number]).await?;
+    }
+    let (worker, id) = (project.clone(), id.to_string());
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        Ok(library(&worker, &snapshot)?.named(&id)?.clone())
+    })
+    .await
+}
+
+/// A version of a note that was read or written.
+fn version_of(project: &Project, number: u64, path: &str, text: &str) -> NewVersion {
+    let values = notes::parse::frontmatter(text).map(|front| front.values).unwrap_or_default();
+    let entry: Entry = entry::of(&values);
+    NewVersion {
+        entry: number,
+        confidence: entry.confidence.unwrap_or(decay::USUAL),
+        title: project.notes().shown(path, &entry.short_title.unwrap_or_default()),
+        hash: ContentHash::of(text.as_bytes()).0.to_le_bytes(),
+        text: project.notes().shown(path, text),
+        ..NewVersion::default()
+    }
+}
+
+/// The version that a person made by hand, kept unless it is the newest one.
+fn by_hand(project: &Project, row: &EntryRow, text: &str) -> NewVersion {
+    NewVersion {
+        client: "a person".into(),
+        reason: "Edited by hand".into(),
+        at_ms: Some(row.modified_ms),
+        is_by_hand: true,
+        ..version_of(project, row.number, &row.path, text)
+    }
+}
+
+/// Keeps the note of an entry as a version, where a tool of notes has written one.
+pub(super) async fn keep_version(
+    project: &Arc<Project>,
+    path: &str,
+    who: &Who,
+) -> Result<(), ErrorView> {
+    let (worker, path, who) = (project.clone(), path.to_string(), who.clone());
+    let written = path.clone();
+    let version = blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let shelf = worker.shelves.at(&snapshot, &worker.settings.kb.folder)?;
+        let Some(row) = shelf.entries().find(|row| row.path == path) else { return Ok(None) };
+        let note = worker.notes().read(&path).map_err(refused)?;
+        let version = version_of(&worker, row.number, &path, &note.text);
+        let reason = format!("Written by `{}`", who.tool);
+        Ok(Some(NewVersion { client: who.client, reason, ..version }))
+    });
+    if let Some(version) = version.await? {
+        record_written(project, &written, vec![KbRecord::Version(version)]).await?;
+    }
+    Ok(())
+}
+
+fn check_id(id: &str) -> Result<u64, ErrorView> {
+    number_of(id).ok_or_else(|| {
+        let told: String = id.chars().filter(|c| !c.is_control()).take(80).collect();
+        invalid(format!("`{told}` is no id of an entry"), "ids look like `kb-00042`")
+    })
+}
+
+fn is_missing(error: &ErrorView) -> bool {
+    error.code == Code::NotFound
+}
+
+/// What an entry states to the graph.
+fn edges_of(library: &Library, number: u64) -> Vec<String> {
+    let own = id_text(number);
+    let outgoing = library.shelf.graph.neighbors(&own).filter(|it| it.is_outgoing);
+    outgoing.map(|it| format!("{} {}", graph::told(it.edge, it.by), it.node)).collect()
+}
+
+fn type_text(entry_type: EntryType) -> String {
+    entry_type.as_str().to_string()
+}

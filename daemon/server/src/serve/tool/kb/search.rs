@@ -1,0 +1,299 @@
+//! `kb_search` and `kb_get`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use notes::entry::{details, id_text, of};
+use notes::resolve::fold;
+use proto::error::ErrorView;
+use proto::tool::admin::{EntryOfNode, Graph, GraphEdge, GraphNode, GraphReply};
+use proto::tool::kb::{KbEntry, KbGet, KbGetReply, KbHit, KbSearch, KbSearchReply};
+use proto::tool::memory::ItemError;
+
+use super::{
+    blocking, check_id, edges_of, invalid, item_error, library, record, refreshed, unreadable,
+};
+use crate::notes::NoteError;
+use crate::project::Project;
+use crate::serve::Progress;
+use index::store::{KbRecord, Snapshot};
+use query::browse::rfc3339;
+use query::kb::graph::{SUPERSEDES, node_id};
+use query::kb::search::{Hit, SPARSE_UNDER, Searched, Wanted, behind_successors, hints, search};
+use query::kb::{EntryRow, Library};
+use query::{MAX_DRAWN, node_at};
+
+/// Most ids of one call (S2).
+const MAX_IDS: usize = 20;
+
+/// Most entries that are told of a node.
+const MAX_LISTED: usize = 100;
+
+/// Longest question, characters.
+const MAX_QUESTION: usize = 1_000;
+
+pub(super) fn check_question(name: &str, text: &str) -> Result<(), ErrorView> {
+    let n = text.chars().count();
+    if text.trim().is_empty() || n > MAX_QUESTION {
+        let hint = "give a question or keywords of 1 to 1,000 characters";
+        return Err(invalid(format!("`{name}` has {n} characters"), hint));
+    }
+    Ok(())
+}
+
+pub(super) fn limit_of(given: Option<u32>, usual: u32, most: u32) -> Result<usize, ErrorView> {
+    let limit = given.unwrap_or(usual);
+    if (1..=most).contains(&limit) {
+        return Ok(limit as usize);
+    }
+    Err(invalid(format!("`limit` is {limit}"), &format!("give a number from 1 to {most}")))
+}
+
+/// Finds entries.
+pub fn kb_search(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: KbSearch,
+) -> Result<KbSearchReply, ErrorView> {
+    check_question("query", &request.query)?;
+    let limit = limit_of(request.limit, 10, 100)?;
+    let library = library(project, snapshot)?;
+    let tags: Vec<String> =
+        request.tags.iter().flatten().map(|tag| fold(tag.trim().trim_start_matches('#'))).collect();
+    let wanted_project = request.project_ref.as_deref().map(|it| fold(it.trim()));
+    let may = |row: &EntryRow| {
+        let of_project = wanted_project
+            .as_ref()
+            .is_none_or(|wanted| row.entry.project.as_deref().map(fold).as_ref() == Some(wanted));
+        let has = |tag: &String| row.entry.tags.iter().any(|own| fold(own) == *tag);
+        let is_type = request.entry_type.is_none_or(|it| row.entry_type == it);
+        of_project && is_type && tags.iter().all(has)
+    };
+    let with_stale = request.include_stale == Some(true);
+    let wanted = Wanted { question: &request.query, limit, with_stale };
+    let mut found = match library.of_node(&request.query) {
+        Some(rows) => of_node(&library, rows, wanted, may),
+        None => search(&project.desk(snapshot), &library, wanted, may)?,
+    };
+    let named = node_id(&request.query).and_then(|id| library.shelf.of_node(&id));
+    // It was asked for by its id: whatever its text says, it comes first.
+    if let Some(row) = named.filter(|row| row.entry.is_active && may(row)) {
+        found.hits.retain(|hit| hit.row != row);
+        found.hits.insert(0, Hit { row, score: 1.0 });
+        found.hits.truncate(limit);
+    }
+    let rows: Vec<&EntryRow> = found.hits.iter().map(|hit| hit.row).collect();
+    let hints = if rows.len() < SPARSE_UNDER { hints(&library, &rows) } else { vec![] };
+    let mut told = found.told;
+    if rows.is_empty() {
+        told.push(match (found.n_hidden, library.shelf.entries().next()) {
+            (0, None) => "there are no entries yet: `kb_store` makes them".to_string(),
+            (0, Some(_)) => "nothing found: try other words, or fewer filters".to_string(),
+            (n, _) => {
+                format!("{n} found that are too stale to be told: `include_stale` tells them")
+            }
+        });
+    }
+    let source_of = |row: &EntryRow| if named == Some(row) { "id" } else { found.source };
+    let results = found.hits.iter().map(|hit| KbHit {
+        entry: library.view(hit.row),
+        score: (hit.score * 1e6).round() / 1e6,
+        match_source: source_of(hit.row).to_string(),
+    });
+    Ok(KbSearchReply {
+        results: results.collect(),
+        hints,
+        hidden_stale: found.n_hidden as u64,
+        hint: (!told.is_empty()).then(|| told.join("; ")),
+        freshness: project.freshness(snapshot),
+    })
+}
+
+/// The entries of a node, such as those of `tag:python`.
+fn of_node<'l>(
+    library: &'l Library,
+    rows: Vec<&'l EntryRow>,
+    wanted: Wanted<'_>,
+    may: impl Fn(&EntryRow) -> bool,
+) -> Searched<'l> {
+    let (told, hidden): (Vec<_>, Vec<_>) = rows
+        .into_iter()
+        .filter(|row| may(row))
+        .partition(|row| wanted.with_stale || !library.is_hidden(row));
+    let hits = told.into_iter().map(|row| Hit { row, score: 1.0 }).collect();
+    let mut hits = behind_successors(library, hits, |hit| hit.row.number);
+    let n = hits.len();
+    hits.truncate(wanted.limit);
+    let is_cut = hits.len() < n;
+    let told = is_cut
+        .then(|| format!("{} of {n} are told: a greater `limit`, or more filters", hits.len()));
+    let told = told.into_iter().collect();
+    Searched { hits, source: "graph", n_hidden: hidden.len(), told }
+}
+
+/// Opens entries.
+pub async fn kb_get(
+    project: Arc<Project>,
+    request: KbGet,
+    _: Progress,
+) -> Result<KbGetReply, ErrorView> {
+    let n = request.entry_id.len();
+    if !(1..=MAX_IDS).contains(&n) {
+        return Err(invalid(format!("`entry_id` has {n} ids"), "give 1 to 20"));
+    }
+    let (mut ids, mut failed): (Vec<String>, Vec<ItemError>) = (Vec::new(), Vec::new());
+    for id in &request.entry_id {
+        let id = match node_id(id) {
+            Some(node) => node,
+            None => match check_id(id) {
+                Ok(number) => id_text(number),
+                // One of several costs the others nothing.
+                Err(error) if n > 1 => {
+                    failed.push(item_error(id, error));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let numbers: Vec<u64> = ids.iter().filter_map(|id| check_id(id).ok()).collect();
+    refreshed(&project, &numbers).await?;
+    let with_inactive = request.include_inactive == Some(true);
+    let worker = project.clone();
+    let (reply, opened) = blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let library = library(&worker, &snapshot)?;
+        let mut reply =
+            KbGetReply { failed, freshness: worker.freshness(&snapshot), ..KbGetReply::default() };
+        let mut opened = Vec::new();
+        for id in ids {
+            if let Some(rows) = library.of_node(&id) {
+                let rows = rows.into_iter().take(MAX_LISTED).map(|row| library.view(row));
+                reply.listed.extend(rows);
+                continue;
+            }
+            let row = match library.named(&id) {
+                Ok(row) if row.entry.is_active || with_inactive => row,
+                Ok(_) => {
+                    reply.not_found.push(id);
+                    continue;
+                }
+                Err(error) if super::is_missing(&error) => {
+                    reply.not_found.push(id);
+                    continue;
+                }
+                Err(error) if n > 1 => {
+                    reply.failed.push(item_error(&id, error));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            match whole(&worker, &library, row) {
+                Ok(Some(entry)) => {
+                    reply.entries.push(entry);
+                    opened.push(row.number);
+                }
+                Ok(None) => reply.not_found.push(id),
+                Err(error) if n > 1 => reply.failed.push(item_error(&id, error)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((reply, opened))
+    })
+    .await?;
+    if !opened.is_empty() {
+        // Where nothing can be recorded, the entry is read all the same.
+        if let Err(error) = record(&project, vec![KbRecord::Opened(opened)]).await {
+            tracing::debug!(%error, "that entries were opened is not recorded");
+        }
+    }
+    Ok(reply)
+}
+
+/// Adds what entries say to the entities whose homes they are, the entries that took their places or gave them theirs,
+/// and the relations between those.
+pub fn add_entries(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: &Graph,
+    reply: &mut GraphReply,
+) -> Result<(), ErrorView> {
+    let library = library(project, snapshot)?;
+    let rows: HashMap<&str, &EntryRow> =
+        library.shelf.entries().map(|row| (row.path.as_str(), row)).collect();
+    let is_wanted = request
+        .rels
+        .as_ref()
+        .is_none_or(|rels| rels.is_empty() || rels.iter().any(|it| it == SUPERSEDES));
+    let room = request.limit.unwrap_or(MAX_DRAWN) as usize;
+    let mut drawn: HashMap<String, i64> = HashMap::new();
+    let mut at = 0;
+    // What a chain adds is looked at, too.
+    while let Some(node) = reply.nodes.get_mut(at) {
+        at += 1;
+        let Some(row) = node.home.as_deref().and_then(|path| rows.get(path)) else { continue };
+        drawn.insert(id_text(row.number), node.entity.id);
+        node.entry = Some(EntryOfNode {
+            id: id_text(row.number),
+            confidence: library.view(row).confidence,
+            superseded_by: library.superseded_by(row),
+            inactive: !row.entry.is_active,
+        });
+        let hop = node.hop + 1;
+        for number in library.shelf.graph.chain(row.number) {
+            let Some(other) = library.shelf.get(number) else { continue };
+            let is_there = |it: &GraphNode| it.home.as_deref() == Some(other.path.as_str());
+            if is_wanted && reply.nodes.len() < room && !reply.nodes.iter().any(is_there) {
+                reply.nodes.extend(node_at(&project.desk(snapshot), &other.path, hop)?);
+            }
+        }
+    }
+    for node in reply.nodes.iter().filter(|_| is_wanted) {
+        let newer = node.entry.iter().flat_map(|it| &it.superseded_by);
+        for src in newer.filter_map(|id| drawn.get(id)) {
+            reply.edges.push(GraphEdge {
+                src: *src,
+                dst: node.entity.id,
+                rel: SUPERSEDES.into(),
+                confidence: 1.0,
+                n_evidence: 1,
+                n_against: 0,
+                evidence: None,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// An entry whole; none when its note is gone.
+fn whole(
+    project: &Project,
+    library: &Library,
+    row: &EntryRow,
+) -> Result<Option<KbEntry>, ErrorView> {
+    let note = match project.notes().read(&row.path) {
+        Ok(note) => note,
+        Err(NoteError::NotFound(_)) => return Ok(None),
+        Err(error) => return Err(error.view()),
+    };
+    let times = library.times(row);
+    let shown = project.notes().shown(&row.path, &note.text);
+    // The index has all values as texts.
+    let values = notes::parse::frontmatter(&shown).map(|front| front.values).unwrap_or_default();
+    Ok(Some(KbEntry {
+        entry: library.view(row),
+        knowledge_details: details(&shown).to_string(),
+        base_confidence: row.confidence,
+        hints: of(&values).hints,
+        supersedes: row.entry.supersedes.iter().map(|it| id_text(*it)).collect(),
+        edges: edges_of(library, row.number),
+        doubts: row.doubts.clone(),
+        source_context: row.entry.source_context.clone(),
+        version: library.version(row),
+        created_at: rfc3339(times.created_ms),
+        updated_at: rfc3339(times.updated_ms),
+    }))
+}

@@ -1,0 +1,347 @@
+//! The tools of memory that tell what needs attention.
+
+use jiff::{Timestamp, Zoned};
+use proto::error::ErrorView;
+use proto::tool::memory::{
+    ClusterView, ConsolidationReply, EventSummary, FindSimilarNodes, GapsReply,
+    GetConsolidationReport, GetPendingConsolidation, GetRelationGaps, GetStats, PendingNode,
+    PendingReply, RelationCandidate, RelationGap, SimilarPair, SimilarReply, StaleSummary,
+    StatsReply,
+};
+
+use super::graph::{limit_of, page_of};
+use super::{ledger, node_view};
+use crate::llm::{Asker, LlmError, draft};
+use crate::project::Project;
+use crate::serve::tool::notes::when;
+use crate::serve::tool::{invalid, unreadable};
+use index::store::{DecisionsAt, MemoryLedger, Snapshot, Verdict, relation_key};
+use model::terms::norm_of;
+use query::browse::rfc3339;
+use query::memory as rows;
+use query::memory::alike;
+use query::memory::alike::{Means, Pair};
+use query::memory::gaps::gaps;
+use query::memory::{Listed, NodeRow, Web};
+
+/// Rows of one page.
+const PAGE: usize = 200;
+
+/// Least cosine of nodes that may be related (S1).
+const ALIKE: f32 = 0.75;
+
+/// Most rows of each part of a report, and most names of a cluster.
+const MAX_ROWS: usize = 50;
+const MAX_CANDIDATES: usize = 20;
+const MAX_NAMES: usize = 50;
+
+/// So many times as many pairs are looked at as are told: some are rejected.
+const MAX_REJECTED: usize = 5;
+
+/// The relation that is decided on where nobody says which one it would be.
+const RELATED: &str = "related_to";
+
+/// A file that is newer than the last write of a tool by more than this was changed by somebody else, milliseconds.
+const BY_HAND_MS: i64 = 2_000;
+
+const USUAL_SINCE: &str = "7d";
+
+/// Most drafts of one report that a model is asked for.
+const MAX_DRAFTS: usize = 5;
+
+/// Who wrote a draft of facts word for word.
+const EXTRACT: &str = "extract";
+
+/// Lists entities that are spoken of without a relation.
+pub fn get_relation_gaps(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: GetRelationGaps,
+) -> Result<GapsReply, ErrorView> {
+    let page = page_of(request.page)?;
+    let decisions = project.desk(snapshot).decisions;
+    let mut all = gaps(snapshot)?;
+    all.retain(|it| !is_rejected(decisions, &it.node, &it.other));
+    let (rows, next_page) = paged(all, page);
+    let view = |it: query::memory::gaps::Gap| RelationGap {
+        key: Some(key_of(&it.node, &it.other)),
+        node: it.node,
+        referenced_name: it.other,
+        reference_count: it.n_facts,
+    };
+    let freshness = project.freshness(snapshot);
+    Ok(GapsReply { gaps: rows.into_iter().map(view).collect(), next_page, freshness })
+}
+
+/// The key under which a person decides that two entities are not related.
+fn key_of(one: &str, other: &str) -> String {
+    relation_key(&norm_of(one), RELATED, &norm_of(other))
+}
+
+fn is_rejected(decisions: DecisionsAt<'_>, one: &str, other: &str) -> bool {
+    let keys = [key_of(one, other), key_of(other, one)];
+    keys.iter().any(|key| decisions.get(key) == Some(Verdict::Rejected))
+}
+
+fn paged<T>(all: Vec<T>, page: usize) -> (Vec<T>, Option<u32>) {
+    let skip = (page - 1).saturating_mul(PAGE);
+    let has_more = all.len() > skip.saturating_add(PAGE);
+    let next = has_more.then(|| u32::try_from(page + 1).unwrap_or(u32::MAX));
+    (all.into_iter().skip(skip).take(PAGE).collect(), next)
+}
+
+/// Finds pairs that are alike and not related.
+pub fn find_similar_nodes(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: FindSimilarNodes,
+) -> Result<SimilarReply, ErrorView> {
+    let limit = limit_of(request.limit, 20, 500)?;
+    let min_score = request.min_score.unwrap_or(ALIKE);
+    if !(-1.0..=1.0).contains(&min_score) {
+        return Err(invalid(format!("`min_score` is {min_score}"), "give a number from -1 to 1"));
+    }
+    let (means, web) = (Means::read(snapshot)?, Web::read(snapshot)?);
+    let pairs = means.pairs(min_score, limit, |one, other| !web.relates(one, other));
+    let mut views = Vec::new();
+    for (one, other, score) in named_pairs(snapshot, &means, &pairs)? {
+        views.push(SimilarPair {
+            node_a: one.name,
+            node_b: other.name,
+            similarity: score,
+            node_a_type: one.entity_type,
+            node_b_type: other.entity_type,
+        });
+    }
+    Ok(SimilarReply { pairs: views, freshness: project.freshness(snapshot) })
+}
+
+fn named_pairs(
+    snapshot: &Snapshot,
+    means: &Means,
+    pairs: &[Pair],
+) -> Result<Vec<(NodeRow, NodeRow, f32)>, ErrorView> {
+    let mut out = Vec::new();
+    for pair in pairs {
+        let one = rows::node(snapshot, means.doc(pair.one))?;
+        let other = rows::node(snapshot, means.doc(pair.other))?;
+        if let (Some(one), Some(other)) = (one, other) {
+            out.push((one, other, pair.score));
+        }
+    }
+    Ok(out)
+}
+
+/// An entity that needs a summary.
+struct Pending {
+    node: NodeRow,
+    observed_ms: i64,
+    summarized_ms: Option<i64>,
+}
+
+/// Entities with facts that have no summary, or facts that are newer than it.
+fn pending(snapshot: &Snapshot, ledger: &MemoryLedger) -> Result<Vec<Pending>, ErrorView> {
+    let writes = ledger.last_writes().map_err(unreadable)?;
+    let nodes = rows::list(snapshot, &Listed { most: usize::MAX, ..Listed::default() })?;
+    let mut out = Vec::new();
+    for node in nodes.into_iter().filter(|it| it.n_facts > 0) {
+        let last = writes.get(&node.path).copied().unwrap_or_default();
+        // What was changed by hand since counts as a fact: nobody wrote down what it was.
+        let by_hand = last.any_ms.is_none_or(|any| node.modified_ms > any + BY_HAND_MS);
+        let observed_ms = if by_hand { Some(node.modified_ms) } else { last.observed_ms };
+        let is_newer = match last.summarized_ms {
+            Some(summarized) => observed_ms.is_some_and(|it| it > summarized),
+            // Written by hand, nobody knows when: surely before a fact that a tool wrote last.
+            None => !by_hand && last.observed_ms.is_some() && last.observed_ms == last.any_ms,
+        };
+        let observed_ms = observed_ms.unwrap_or(node.modified_ms);
+        if node.summary.is_none() || is_newer {
+            out.push(Pending { node, observed_ms, summarized_ms: last.summarized_ms });
+        }
+    }
+    Ok(out)
+}
+
+/// Lists entities that need a summary.
+pub fn get_pending_consolidation(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: GetPendingConsolidation,
+) -> Result<PendingReply, ErrorView> {
+    let page = page_of(request.page)?;
+    let (rows, next_page) = paged(pending(snapshot, &ledger(project)?)?, page);
+    let view = |it: Pending| PendingNode {
+        name: it.node.name,
+        entity_type: it.node.entity_type,
+        observation_count: it.node.n_facts,
+        last_observation_at: rfc3339(it.observed_ms),
+        summary_updated_at: it.summarized_ms.map(rfc3339),
+    };
+    let freshness = project.freshness(snapshot);
+    Ok(PendingReply { nodes: rows.into_iter().map(view).collect(), next_page, freshness })
+}
+
+/// A report, and what is known of the entities whose summaries a model may draft.
+pub struct Report {
+    pub(super) reply: ConsolidationReply,
+    /// Places among the stale summaries, with all observations.
+    open: Vec<(usize, Vec<String>)>,
+}
+
+/// Has the model of questions, if there is one, write drafts; those that it does not write stay as they are.
+pub fn with_drafts(
+    project: &Project,
+    report: Report,
+    asker: &Asker,
+) -> Result<ConsolidationReply, ErrorView> {
+    let Report { mut reply, open } = report;
+    let Some(slot) = project.llms().query() else { return Ok(reply) };
+    let mut trouble = None;
+    for (at, facts) in open {
+        let Some(stale) = reply.stale_summaries.get_mut(at) else { continue };
+        let prompt = draft::prompt(&stale.name, &stale.entity_type, &facts);
+        match slot.generate(&prompt, asker) {
+            Ok(said) => match draft::parse(&said.text) {
+                Some(summary) => {
+                    stale.draft_summary = Some(summary);
+                    stale.draft_by = Some(format!("llm:{}", said.model));
+                }
+                None => trouble = Some("it answered something else than a summary".to_string()),
+            },
+            // The client answers all of them at once.
+            Err(LlmError::Asked) => {}
+            // The next one would fare no better.
+            Err(error) => {
+                trouble = Some(error.to_string());
+                break;
+            }
+        }
+    }
+    reply.llm = trouble.map(|why| format!("drafts without `llm.query`: {why}"));
+    Ok(reply)
+}
+
+/// Tells where memory needs attention.
+pub fn get_consolidation_report(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: GetConsolidationReport,
+) -> Result<Report, ErrorView> {
+    let since = request.since.as_deref().unwrap_or(USUAL_SINCE);
+    let since: Timestamp = when::since("since", since, &Zoned::now())?;
+    let ledger = ledger(project)?;
+    let (means, web) = (Means::read(snapshot)?, Web::read(snapshot)?);
+    let mut cut = Vec::new();
+
+    let stale = pending(snapshot, &ledger)?;
+    if stale.len() > MAX_ROWS {
+        cut.push(format!("{} stale summaries", stale.len() - MAX_ROWS));
+    }
+    let (mut stale_summaries, mut open) = (Vec::new(), Vec::new());
+    for it in stale.into_iter().take(MAX_ROWS) {
+        if project.llms().query().is_some() && open.len() < MAX_DRAFTS {
+            open.push((stale_summaries.len(), alike::contents(snapshot, it.node.doc)?));
+        }
+        let draft_summary = alike::draft(snapshot, it.node.doc)?;
+        stale_summaries.push(StaleSummary {
+            draft_by: draft_summary.is_some().then(|| EXTRACT.to_string()),
+            draft_summary,
+            name: it.node.name,
+            entity_type: it.node.entity_type,
+            last_modified: rfc3339(it.node.modified_ms),
+            observation_count: it.node.n_facts,
+        });
+    }
+
+    let decisions = project.desk(snapshot).decisions;
+    let most = MAX_CANDIDATES * MAX_REJECTED;
+    let pairs = means.pairs(ALIKE, most, |one, other| !web.relates(one, other));
+    let named = named_pairs(snapshot, &means, &pairs)?.into_iter();
+    let named = named.filter(|(a, b, _)| !is_rejected(decisions, &a.name, &b.name));
+    let relation_candidates =
+        named.take(MAX_CANDIDATES).map(|(one, other, score)| RelationCandidate {
+            key: Some(key_of(&one.name, &other.name)),
+            rationale: Some(match one.entity_type == other.entity_type {
+                true => {
+                    format!(
+                        "both are of type {}, and alike in what is known of them",
+                        one.entity_type
+                    )
+                }
+                false => "alike in what is known of them".to_string(),
+            }),
+            node_a: one.name,
+            node_b: other.name,
+            similarity_score: score,
+        });
+    let relation_candidates = relation_candidates.collect();
+
+    let orphans = Listed { is_orphan: true, most: MAX_ROWS + 1, ..Listed::default() };
+    let mut orphans = rows::list(snapshot, &orphans)?;
+    if orphans.len() > MAX_ROWS {
+        cut.push("orphans (`get_orphans` tells all)".to_string());
+        orphans.truncate(MAX_ROWS);
+    }
+
+    let mut groups = means.clusters(&web);
+    if groups.len() > MAX_ROWS {
+        cut.push(format!("{} clusters", groups.len() - MAX_ROWS));
+        groups.truncate(MAX_ROWS);
+    }
+    let counts = ledger.counts_since(since.as_millisecond()).map_err(unreadable)?;
+    let reply = ConsolidationReply {
+        stale_summaries,
+        relation_candidates,
+        orphaned_nodes: orphans.iter().map(node_view).collect(),
+        cluster_summary: cluster_views(snapshot, &means, &groups)?,
+        event_summary: EventSummary {
+            since: rfc3339(since.as_millisecond()),
+            creates: counts.creates,
+            updates: counts.updates,
+            deletes: counts.deletes,
+        },
+        truncated: (!cut.is_empty()).then(|| format!("not told: {}", cut.join(", "))),
+        llm: None,
+        freshness: project.freshness(snapshot),
+    };
+    Ok(Report { reply, open })
+}
+
+fn cluster_views(
+    snapshot: &Snapshot,
+    means: &Means,
+    groups: &[Vec<usize>],
+) -> Result<Vec<ClusterView>, ErrorView> {
+    let docs: Vec<Vec<i64>> =
+        groups.iter().map(|group| group.iter().map(|at| means.doc(*at)).collect()).collect();
+    let labels = alike::labels(snapshot, &docs)?;
+    let mut views = Vec::new();
+    for (idx, (group, label)) in docs.iter().zip(labels).enumerate() {
+        let shown = group.get(..group.len().min(MAX_NAMES)).unwrap_or_default();
+        let names = alike::nodes(snapshot, shown)?.into_iter().map(|node| node.name);
+        let (cluster_id, node_names) = (idx as u64 + 1, names.collect());
+        views.push(ClusterView { cluster_id, node_names, centroid_label: label });
+    }
+    Ok(views)
+}
+
+/// Counts what there is.
+pub fn get_stats(
+    project: &Project,
+    snapshot: &Snapshot,
+    _: GetStats,
+) -> Result<StatsReply, ErrorView> {
+    let [node_count, observation_count, relation_count, n_vectors] = rows::counts(snapshot)?;
+    let embedding_coverage = match observation_count {
+        0 => 1.0,
+        n => n_vectors as f32 / n as f32,
+    };
+    Ok(StatsReply {
+        node_count,
+        observation_count,
+        relation_count,
+        embedding_coverage,
+        workspace: project.name.clone(),
+        freshness: project.freshness(snapshot),
+    })
+}

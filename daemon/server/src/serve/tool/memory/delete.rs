@@ -1,0 +1,140 @@
+//! `delete_entities`: notes go, with the relations of others to them.
+//!
+//! Invariant: an entity is deleted with all that leads to it, or stays with it; what became of each is told.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use proto::error::{Code, ErrorView};
+use proto::tool::memory::{DeleteEntities, DeletedEntitiesReply, MemoryRelation};
+
+use super::{Aftermath, MAX_ITEMS, check_count, is_missing, item_error, refused, relation_views};
+use crate::notes::{Overwrite, Written};
+use crate::project::Project;
+use crate::serve::routes::Who;
+use crate::serve::tool::{blocking, unreadable};
+use index::store::{Operation, Snapshot};
+use query::memory as rows;
+use query::memory::NodeRow;
+
+/// Deletes entities.
+pub async fn delete_entities(
+    project: Arc<Project>,
+    request: DeleteEntities,
+    who: Who,
+) -> Result<DeletedEntitiesReply, ErrorView> {
+    check_count("entity_names", request.entity_names.len(), MAX_ITEMS)?;
+    let worker = project.clone();
+    let (mut reply, aftermath) = blocking(move || {
+        let (mut reply, mut aftermath) = (DeletedEntitiesReply::default(), Aftermath::default());
+        let mut gone = BTreeSet::new();
+        for name in request.entity_names {
+            match delete(&worker, &name, (&who, &mut aftermath), &mut gone) {
+                Ok(relations) => {
+                    reply.deleted.push(name);
+                    reply.removed_relations.extend(relations);
+                }
+                Err(error) if is_missing(&error) => reply.not_found.push(name),
+                Err(error) => reply.failed.push(item_error(&name, error)),
+            }
+        }
+        Ok((reply, aftermath))
+    })
+    .await?;
+    aftermath.settle(&project).await?;
+    reply.freshness = project.freshness_now().map_err(unreadable)?;
+    Ok(reply)
+}
+
+/// Removes the relations of others to a note, and then the note, or nothing at all; gives those relations.
+fn delete(
+    project: &Project,
+    name: &str,
+    (who, aftermath): (&Who, &mut Aftermath),
+    gone: &mut BTreeSet<i64>,
+) -> Result<Vec<MemoryRelation>, ErrorView> {
+    let snapshot = project.snapshot().map_err(unreadable)?;
+    let node = rows::named(&snapshot, name)?;
+    if !node.is_node {
+        return Err(ErrorView {
+            code: Code::Refused,
+            message: format!("`{}` is a note without a type, and no entity of memory", node.path),
+            hint: Some("`delete_note` deletes notes".into()),
+            conflict: None,
+        });
+    }
+    if !gone.insert(node.doc) {
+        return Ok(vec![]);
+    }
+    let others: Vec<_> = rows::edges_of(&snapshot, node.doc)?
+        .into_iter()
+        .filter(|it| it.to == Some(node.doc) && it.from != node.doc && !gone.contains(&it.from))
+        .collect();
+    let relations = relation_views(&snapshot, &others)?;
+    let mut edited = Vec::new();
+    let done = unrelate(project, (&snapshot, &others), &mut edited);
+    let done = done.and_then(|()| project.notes().remove(&node.path, None).map_err(refused));
+    match done {
+        Ok(written) => {
+            aftermath.note(who, Operation::Delete, (written.path.as_str(), &node.name), 0);
+            for it in &edited {
+                aftermath.note(who, Operation::Relate, (&it.node.path, &it.node.name), 0);
+            }
+            Ok(relations)
+        }
+        Err(error) => {
+            gone.remove(&node.doc);
+            Err(taken_back(project, edited, error))
+        }
+    }
+}
+
+/// A note that has lost a relation.
+struct Edited {
+    node: NodeRow,
+    /// Its text before.
+    before: String,
+    written: Written,
+}
+
+/// Takes relations out of the notes that state them; those that were edited are told also where one fails.
+fn unrelate(
+    project: &Project,
+    (snapshot, relations): (&Snapshot, &[rows::Edge]),
+    edited: &mut Vec<Edited>,
+) -> Result<(), ErrorView> {
+    let from: BTreeSet<i64> = relations.iter().map(|it| it.from).collect();
+    for doc in from {
+        let Some(node) = rows::node(snapshot, doc)? else { continue };
+        let targets: BTreeSet<&str> =
+            relations.iter().filter(|it| it.from == doc).map(|it| it.target.as_str()).collect();
+        let (written, before, n) =
+            super::relate::remove_from(project, &node, |it| targets.contains(it.target.as_str()))
+                .map_err(|error| {
+                let error = refused(error);
+                let message = format!("the relation in `{}` stays: {}", node.path, error.message);
+                ErrorView { message, ..error }
+            })?;
+        if n > 0 {
+            edited.push(Edited { node, before, written });
+        }
+    }
+    Ok(())
+}
+
+/// Puts notes back as they were, for what should follow failed; tells which could not be.
+fn taken_back(project: &Project, edited: Vec<Edited>, error: ErrorView) -> ErrorView {
+    let mut left = Vec::new();
+    for Edited { node, before, written } in edited {
+        // Who has changed it in between keeps the change.
+        let expected = written.checksum.as_deref();
+        if project.notes().write(&node.path, &before, Overwrite::Yes, expected).is_err() {
+            left.push(format!("`{}`", node.path));
+        }
+    }
+    if left.is_empty() {
+        return ErrorView { message: format!("{}; nothing was changed", error.message), ..error };
+    }
+    let message = format!("{}; relations were removed from {}", error.message, left.join(", "));
+    ErrorView { message, ..error }
+}

@@ -1,0 +1,198 @@
+//! Tools of memory (S1): entities, observations and relations, each a note, a list item, a link.
+//!
+//! In: requests. Out: replies, or refusals with code and hint.
+//! Invariants: an entity is changed wholly or not at all, and what was not done is told item by item; what was written
+//! is indexed before the answer is made; what was done, by whom, is in the ledger.
+//! Not here: which bytes change (`notes::edit::memory`), what is found how (`ask/memory`).
+
+mod consolidate;
+mod delete;
+mod graph;
+mod relate;
+mod report;
+mod search;
+mod write;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use notes::edit::memory::Scope;
+use proto::error::{Code, ErrorView};
+use proto::tool::batch::Item;
+use proto::tool::memory::{FactView, ItemError, MemoryNode, MemoryRelation};
+
+pub use consolidate::{
+    find_similar_nodes, get_consolidation_report, get_pending_consolidation, get_relation_gaps,
+    get_stats, with_drafts,
+};
+pub use delete::delete_entities;
+pub use graph::{
+    get_neighborhood, get_nodes_by_type, get_orphans, get_path, get_recently_modified,
+    get_relations_between, open_nodes, read_graph,
+};
+pub use relate::{create_relations, delete_relations, update_relation_type};
+pub use report::{begin as begin_reports, memory_report};
+pub use search::{query_observations, search_nodes};
+pub use write::{
+    add_observations, create_entities, delete_observations, replace_observation, set_summary,
+    set_tags,
+};
+
+use super::{
+    batch_of, blocking, check_count, check_secrets, invalid, item_error, stalled, though_written,
+    unavailable, unreadable,
+};
+use crate::notes::NoteError;
+use crate::project::Project;
+use crate::serve::routes::Who;
+use engine::write::Command;
+use index::store::{MemoryEvent, MemoryLedger, Operation, Snapshot};
+use model::terms::RelPath;
+use query::browse::rfc3339;
+use query::memory as rows;
+use query::memory::{Edge, FactRow, NodeRow};
+
+/// Most items of one batch.
+const MAX_ITEMS: usize = 1_000;
+
+fn batch<T>(parameter: &str, items: Vec<Item<T>>) -> Result<Vec<Result<T, ItemError>>, ErrorView> {
+    batch_of(parameter, items, MAX_ITEMS)
+}
+
+fn ledger(project: &Project) -> Result<MemoryLedger, ErrorView> {
+    MemoryLedger::open(&project.state_dir).map_err(unreadable)
+}
+
+fn node_view(node: &NodeRow) -> MemoryNode {
+    MemoryNode {
+        name: node.name.clone(),
+        entity_type: node.entity_type.clone(),
+        summary: node.summary.clone(),
+        tags: node.tags.clone(),
+        path: node.path.clone(),
+        updated_at: rfc3339(node.modified_ms),
+    }
+}
+
+fn fact_view(fact: FactRow) -> FactView {
+    FactView { ordinal: fact.ordinal, content: fact.content }
+}
+
+/// A relation with the names of both ends; the other one as written while it is not there.
+fn relation_view(snapshot: &Snapshot, edge: &Edge) -> Result<MemoryRelation, ErrorView> {
+    let name = |doc| -> Result<Option<String>, ErrorView> {
+        Ok(rows::node(snapshot, doc)?.map(|node| node.name))
+    };
+    let to = match edge.to {
+        Some(to) => name(to)?,
+        None => None,
+    };
+    Ok(MemoryRelation {
+        from: name(edge.from)?.unwrap_or_default(),
+        to: to.unwrap_or_else(|| edge.target.clone()),
+        relation_type: edge.relation_type.clone(),
+    })
+}
+
+fn relation_views<'e>(
+    snapshot: &Snapshot,
+    edges: impl IntoIterator<Item = &'e Edge>,
+) -> Result<Vec<MemoryRelation>, ErrorView> {
+    let views: Result<Vec<_>, _> =
+        edges.into_iter().map(|edge| relation_view(snapshot, edge)).collect();
+    let mut views = views?;
+    views.sort();
+    views.dedup();
+    Ok(views)
+}
+
+/// Which ordinals and items count in a note that is to be changed.
+fn scope_of(ledger: &MemoryLedger, node: &NodeRow) -> Result<Scope, ErrorView> {
+    let used = ledger.highest(&node.path).map_err(unreadable)?;
+    Ok(Scope { in_folder: node.in_folder, used })
+}
+
+/// Runs a function on the node of that name, off the async threads.
+async fn on_node<T: Send + 'static>(
+    project: &Arc<Project>,
+    name: &str,
+    work: impl FnOnce(&Project, &NodeRow, Scope) -> Result<T, ErrorView> + Send + 'static,
+) -> Result<(NodeRow, T), ErrorView> {
+    let (worker, name) = (project.clone(), name.to_string());
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let node = rows::named(&snapshot, &name)?;
+        let scope = scope_of(&ledger(&worker)?, &node)?;
+        drop(snapshot);
+        let done = work(&worker, &node, scope)?;
+        Ok((node, done))
+    })
+    .await
+}
+
+fn refused(error: NoteError) -> ErrorView {
+    error.view()
+}
+
+/// What a write leaves to be told and kept.
+#[derive(Debug, Default)]
+pub(super) struct Aftermath {
+    paths: Vec<RelPath>,
+    events: Vec<MemoryEvent>,
+}
+
+impl Aftermath {
+    pub(super) fn note(
+        &mut self,
+        who: &Who,
+        operation: Operation,
+        (path, node): (&str, &str),
+        highest: u64,
+    ) {
+        self.paths.push(RelPath::new(path));
+        self.events.push(MemoryEvent {
+            client: who.client.clone(),
+            tool: who.tool,
+            operation,
+            path: path.to_string(),
+            node: node.to_string(),
+            highest,
+        });
+    }
+
+    /// Has the index show what was written, and the ledger keep it. Gives what could not be indexed, by path.
+    pub(super) async fn settle(
+        mut self,
+        project: &Arc<Project>,
+    ) -> Result<BTreeMap<String, String>, ErrorView> {
+        if self.paths.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        self.paths.sort();
+        self.paths.dedup();
+        let is_deleted = |it: &MemoryEvent| it.operation == Operation::Delete;
+        let (deletions, others): (Vec<_>, Vec<_>) = self.events.into_iter().partition(is_deleted);
+        // Of what is gone the ledger knows the uid until the index has forgotten it; of what is new from then on.
+        if !deletions.is_empty() {
+            let record = |reply| Command::RecordMemory(deletions, reply);
+            let recorded = project.command(record).await;
+            recorded.map_err(|why| though_written(&self.paths, unavailable(why)))?;
+        }
+        let written = |error| though_written(&self.paths, error);
+        let indexed = project.index_now(&self.paths, false, &|_| {}).await;
+        let indexed = indexed.map_err(|stall| written(stalled(stall)))?;
+        if !others.is_empty() {
+            let record = |reply| Command::RecordMemory(others, reply);
+            project.command(record).await.map_err(|why| written(unavailable(why)))?;
+        }
+        let told = indexed.failed.iter().map(|(path, (stage, reason))| {
+            (path.to_string(), format!("`{path}` was not indexed ({stage}): {reason}"))
+        });
+        Ok(told.collect())
+    }
+}
+
+/// Errors of single items that tell that nothing goes by a name.
+fn is_missing(error: &ErrorView) -> bool {
+    error.code == Code::NotFound
+}

@@ -1,0 +1,366 @@
+//! What each tool does: thin handlers over the read path and the project, mirroring `proto/src/tool/`.
+//!
+//! Not here: how a question is answered (`ask/`), or how a call arrives (`routes.rs`, `session.rs`).
+
+mod forget;
+mod ingest;
+pub mod kb;
+mod look;
+mod maintain;
+pub mod memory;
+mod notes;
+mod status;
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use config::limits::max_readers;
+use proto::error::{Code, ErrorView};
+use proto::tool::admin::{
+    Dump, DumpReply, Graph, GraphReply, Shutdown, ShutdownReply, Wait, WaitReply,
+};
+use proto::tool::batch::Item;
+use proto::tool::core::{
+    EntityLookup, EntityReply, ExplainEntity, ExplainReply, HybridQuery, HybridReply, PassageReply,
+    ReadPassage, ReviewLinks, ReviewReply,
+};
+use proto::tool::memory::ItemError;
+
+use tokio::sync::Semaphore;
+
+pub use forget::forget;
+pub use ingest::{extract_and_link, ingest_docs};
+pub use look::look;
+pub use maintain::{backup, checkup, deep_pass, rescan, retry, verify};
+pub use notes::{
+    backlinks, broken_links, build_context, create_memory_project, delete_note, edit_note,
+    get_mcp_instructions, list_directory, list_memory_projects, list_notes, move_note, read_note,
+    recent_activity, search, search_notes, write_note,
+};
+pub use status::{Tallies, status};
+
+use super::Progress;
+use crate::notes::MARK;
+use crate::project::Project;
+use engine::write::Command;
+use index::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
+use model::terms::{RelPath, Tick};
+use redact::holds_secret;
+
+/// Longest name of an item that is told, characters.
+const MAX_NAME: usize = 200;
+
+/// Answers a question.
+pub fn hybrid_query(
+    project: &Project,
+    snapshot: &Snapshot,
+    mut request: HybridQuery,
+) -> Result<HybridReply, ErrorView> {
+    request.path = request.path.map(|path| within(project, path));
+    let mut reply = query::hybrid_query(&project.desk(snapshot), &request)?;
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}
+
+/// A path as the shell completes it means the same as one from the project's root.
+fn within(project: &Project, path: String) -> String {
+    let inside = project.root.to_str().and_then(|root| path.strip_prefix(root));
+    inside.map_or(path.clone(), |inside| inside.trim_start_matches('/').to_string())
+}
+
+/// What `find` finds at a path that a caller gave; where nothing is indexed by it, at the one to which links lead it.
+fn found_at<T>(
+    project: &Project,
+    given: &str,
+    find: impl Fn(&str) -> Result<T, ErrorView>,
+) -> Result<T, ErrorView> {
+    let path = within(project, given.trim().to_string());
+    find(&path).or_else(|missing| {
+        let real = (missing.code == Code::NotFound).then(|| project.notes().led_to(&path));
+        real.flatten().and_then(|real| find(&real).ok()).ok_or(missing)
+    })
+}
+
+/// Tells a passage whole.
+pub fn read_passage(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: ReadPassage,
+) -> Result<PassageReply, ErrorView> {
+    let at = within(project, request.at);
+    let mut reply = query::read_passage(&project.desk(snapshot), &ReadPassage { at, ..request })?;
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}
+
+/// Finds entities by name.
+pub fn entity_lookup(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: EntityLookup,
+) -> Result<EntityReply, ErrorView> {
+    let mut reply = query::entity_lookup(&project.desk(snapshot), &request)?;
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}
+
+/// Tells everything known about one entity.
+pub fn explain_entity(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: ExplainEntity,
+) -> Result<ExplainReply, ErrorView> {
+    let explained = |name: Option<String>| {
+        let request = ExplainEntity { name, ..request.clone() };
+        query::explain_entity(&project.desk(snapshot), &request)
+    };
+    let mut reply = match &request.name {
+        Some(name) => found_at(project, name, |name| explained(Some(name.to_string()))),
+        None => explained(None),
+    }?;
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}
+
+/// Tells the neighborhood of one entity.
+pub fn graph(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: Graph,
+) -> Result<GraphReply, ErrorView> {
+    let mut reply = query::neighborhood(&project.desk(snapshot), &request)?;
+    kb::add_entries(project, snapshot, &request, &mut reply)?;
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}
+
+/// Lists doubtful readings, or decides them.
+pub async fn review_links(
+    project: Arc<Project>,
+    request: ReviewLinks,
+    _: Progress,
+) -> Result<ReviewReply, ErrorView> {
+    let decisions = decisions_of(&request);
+    let worker = project.clone();
+    let keys: Vec<String> = decisions.iter().map(|(key, _)| key.clone()).collect();
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        query::norm_keys_exist(&worker.desk(&snapshot), &keys)
+    })
+    .await?;
+    let decided = decisions.len() as u64;
+    if decided > 0 {
+        project.command(|reply| Command::Decide(decisions, reply)).await.map_err(unavailable)?;
+    }
+    let listed = blocking(move || {
+        let snapshot = project.snapshot().map_err(unreadable)?;
+        let items = query::list_doubtful(&project.desk(&snapshot), &request)?;
+        Ok(ReviewReply { items, decided, freshness: project.freshness(&snapshot) })
+    });
+    listed.await
+}
+
+fn decisions_of(request: &ReviewLinks) -> Vec<(String, Option<Verdict>)> {
+    let all = |keys: &Option<Vec<String>>, verdict: Option<Verdict>| {
+        keys.iter().flatten().map(|key| (key.clone(), verdict)).collect::<Vec<_>>()
+    };
+    let mut out = all(&request.accept, Some(Verdict::Accepted));
+    out.extend(all(&request.reject, Some(Verdict::Rejected)));
+    out.extend(all(&request.undo, None));
+    out
+}
+
+/// Most rows of one page.
+const MAX_PAGE: u32 = 5_000;
+
+/// One page of the whole graph.
+pub fn dump(project: &Project, snapshot: &Snapshot, request: Dump) -> Result<DumpReply, ErrorView> {
+    let limit = request.limit.unwrap_or(1_000);
+    if !(1..=MAX_PAGE).contains(&limit) {
+        return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 5000"));
+    }
+    let page =
+        dump_page(snapshot, request.cursor.as_deref(), limit as usize).map_err(unreadable)?;
+    let Some((rows, cursor)) = page else {
+        let cursor = request.cursor.unwrap_or_default();
+        return Err(invalid(format!("no cursor `{cursor}`"), "give back what the last page said"));
+    };
+    Ok(DumpReply { rows, cursor, freshness: project.freshness(snapshot) })
+}
+
+/// Longest wait, milliseconds.
+const MAX_WAIT_MS: u64 = 600_000;
+
+/// Waits for a tick, or for everything to be settled.
+pub async fn wait(
+    project: Arc<Project>,
+    request: Wait,
+    progress: Progress,
+) -> Result<WaitReply, ErrorView> {
+    let timeout_ms = request.timeout_ms.unwrap_or(25_000);
+    if timeout_ms > MAX_WAIT_MS {
+        return Err(invalid(format!("`timeout_ms` is {timeout_ms}"), "give at most 600000"));
+    }
+    let limit = Duration::from_millis(timeout_ms);
+    let reached = project
+        .wait_until(limit, |project| {
+            report_building(project, &progress);
+            match request.tick {
+                Some(tick) => project.health().tick() >= Tick(tick),
+                None => project.is_settled(),
+            }
+        })
+        .await;
+    if let Some(why) = project.is_poisoned() {
+        return Err(unavailable(why));
+    }
+    if let Some((stall, _)) = project.health().stalled().filter(|_| !reached) {
+        return Err(stalled(stall));
+    }
+    Ok(WaitReply { reached, freshness: project.freshness_now().map_err(unreadable)? })
+}
+
+/// Tells a waiting caller how many files of how many are indexed.
+fn report_building(project: &Project, progress: &Progress) {
+    let known = project.watcher().state().n_known_files();
+    let left = project.n_on_belt();
+    progress.report(
+        known.saturating_sub(left),
+        Some(known),
+        format!("{left} documents on the belt"),
+    );
+}
+
+/// Finishes what is on the belt, then ends the daemon.
+pub async fn shutdown(
+    project: Arc<Project>,
+    _: Shutdown,
+    _: Progress,
+) -> Result<ShutdownReply, ErrorView> {
+    let draining = project.n_on_belt();
+    project.activity().request_stop();
+    Ok(ShutdownReply { draining, freshness: project.freshness_now().map_err(unreadable)? })
+}
+
+/// Turns of the reads that tools make which write or wait: threads are the belt's, too.
+static TURNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(max_readers()));
+
+/// Runs a read off the async threads.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ErrorView> + Send + 'static,
+) -> Result<T, ErrorView> {
+    // Nobody closes it.
+    let turn = TURNS.acquire().await;
+    let work = move || {
+        let _turn = turn;
+        work()
+    };
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
+        Err(ErrorView {
+            code: Code::Internal,
+            message: format!("the handler failed: {error}"),
+            hint: Some("see `kgctl logs`".into()),
+            conflict: None,
+        })
+    })
+}
+
+fn check_count(parameter: &str, n: usize, most: usize) -> Result<(), ErrorView> {
+    match (1..=most).contains(&n) {
+        true => Ok(()),
+        false => Err(invalid(format!("`{parameter}` has {n} items"), &format!("give 1 to {most}"))),
+    }
+}
+
+/// The items of a batch, each as it can be read. Where none can, the whole is refused.
+fn batch_of<T>(
+    parameter: &str,
+    items: Vec<Item<T>>,
+    most: usize,
+) -> Result<Vec<Result<T, ItemError>>, ErrorView> {
+    check_count(parameter, items.len(), most)?;
+    let items: Vec<_> = items.into_iter().enumerate().map(|(at, it)| it.read(at)).collect();
+    match items.first() {
+        Some(Err(first)) if items.iter().all(Result::is_err) => {
+            let why = format!("`{parameter}`, {}: {}", first.name, first.message);
+            Err(invalid(why, "the tool's schema tells what an item needs"))
+        }
+        _ => Ok(items),
+    }
+}
+
+/// Items that could be read, and what is told of the others.
+fn parted<T>(items: Vec<Result<T, ItemError>>) -> (Vec<T>, Vec<ItemError>) {
+    let (mut whole, mut failed) = (Vec::new(), Vec::new());
+    for item in items {
+        match item {
+            Ok(item) => whole.push(item),
+            Err(error) => failed.push(error),
+        }
+    }
+    (whole, failed)
+}
+
+fn item_error(name: &str, error: ErrorView) -> ItemError {
+    let ErrorView { code, message, hint, conflict: _ } = error;
+    let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
+    ItemError { name, code, message, hint }
+}
+
+pub(super) fn invalid(message: String, hint: &str) -> ErrorView {
+    ErrorView { code: Code::InvalidParams, message, hint: Some(hint.into()), conflict: None }
+}
+
+/// Refuses texts that hold a secret: what tools keep is read by everybody who asks.
+fn check_secrets<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<(), ErrorView> {
+    // Of many parameters only the mark of a secret has come this far.
+    if !texts.into_iter().any(|it| holds_secret(it) || it.contains(MARK)) {
+        return Ok(());
+    }
+    Err(ErrorView {
+        code: Code::Refused,
+        message: "what is to be kept holds a secret".into(),
+        hint: Some("say where the secret is kept instead; nothing was written".into()),
+        conflict: None,
+    })
+}
+
+pub(super) fn unreadable(error: StoreError) -> ErrorView {
+    ErrorView {
+        code: Code::Internal,
+        message: error.to_string(),
+        hint: Some("see `kgctl logs`; if it lasts, `kgctl restart`".into()),
+        conflict: None,
+    }
+}
+
+fn unavailable(why: String) -> ErrorView {
+    let (message, hint) =
+        why.split_once("\nhint: ").unwrap_or((&why, "try again, or `kgctl restart`"));
+    ErrorView {
+        code: Code::Unavailable,
+        message: message.into(),
+        hint: Some(hint.into()),
+        conflict: None,
+    }
+}
+
+/// An error that comes after files were changed says so.
+fn though_written(paths: &[RelPath], error: ErrorView) -> ErrorView {
+    let what = match paths {
+        [] => return error,
+        [path] => format!("`{path}` is"),
+        paths => format!("{} files are", paths.len()),
+    };
+    ErrorView { message: format!("{what} changed on the disk, but {}", error.message), ..error }
+}
+
+/// What a caller is told who waits for a commit while none can be made.
+fn stalled(stall: Stall) -> ErrorView {
+    ErrorView {
+        code: Code::Unavailable,
+        message: format!("not committed yet: {}", stall.why),
+        hint: Some(stall.hint()),
+        conflict: None,
+    }
+}

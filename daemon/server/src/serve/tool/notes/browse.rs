@@ -1,0 +1,216 @@
+//! `backlinks`, `list_directory`, `list_notes` and `recent_activity`.
+
+use jiff::Zoned;
+use notes::resolve::fold;
+use notes::target::heading_and_block;
+use proto::error::ErrorView;
+use proto::tool::admin::{BrokenLinkView, BrokenLinks, BrokenLinksReply};
+use proto::tool::notes::{
+    BacklinkView, Backlinks, BacklinksReply, DirectoryReply, ListDirectory, ListNotes, NotesReply,
+    RecentActivity,
+};
+
+use super::moving::MAX_BACKLINKS;
+use super::{Named, named, when};
+use crate::project::Project;
+use crate::serve::tool::{found_at, invalid, within};
+use index::store::Snapshot;
+use query::browse;
+use query::browse::{Page, Wanted};
+use query::notes as rows;
+use query::notes::{LinkRow, Missing};
+use query::{AskError, stated};
+
+/// How far back `recent_activity` looks where nothing is said (S0 §6.2.8).
+const USUAL_TIMEFRAME: &str = "1 day";
+
+/// Deepest listing of folders.
+const MAX_DEPTH: u32 = 10;
+
+/// The links of other notes that lead to one.
+pub fn backlinks(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: Backlinks,
+) -> Result<BacklinksReply, ErrorView> {
+    let page = Page::of(request.page, request.page_size, (50, 500))?;
+    let (note, part) = named_with_part(project, snapshot, &request.path)?;
+    // One more tells whether there is a further page.
+    let size = page.size as usize;
+    let desk = project.desk(snapshot);
+    let mut links = match part {
+        None => stated::backlinks(&desk, note.doc, (page.skip(), size + 1))?,
+        Some(part) => {
+            let links = stated::backlinks(&desk, note.doc, (0, MAX_BACKLINKS))?;
+            let wanted = Part::of(snapshot, note.doc, heading_and_block(&part))?;
+            let mut leading = Vec::new();
+            for link in links {
+                let led_to = (link.heading.as_deref(), link.block.as_deref());
+                if Part::of(snapshot, note.doc, led_to)?.is_within(&wanted) {
+                    leading.push(link);
+                }
+            }
+            leading.into_iter().skip(page.skip()).take(size + 1).collect()
+        }
+    };
+    let next_page = (links.len() > size).then(|| page.number.saturating_add(1));
+    links.truncate(size);
+    Ok(BacklinksReply {
+        path: note.path,
+        backlinks: links.into_iter().map(backlink_view).collect(),
+        next_page,
+        freshness: project.freshness(snapshot),
+    })
+}
+
+/// The note that a caller names, and the part of `note#Heading^block`, unless a note is called so.
+fn named_with_part(
+    project: &Project,
+    snapshot: &Snapshot,
+    given: &str,
+) -> Result<(Named, Option<String>), ErrorView> {
+    match (named(project, snapshot, given), given.split_once('#')) {
+        (Err(_), Some((note, part))) => {
+            Ok((named(project, snapshot, note)?, Some(part.to_string())))
+        }
+        (found, _) => Ok((found?, None)),
+    }
+}
+
+/// A part of a note that links lead to.
+struct Part {
+    /// Where its heading stands, else what it says.
+    heading: Option<Result<usize, String>>,
+    /// A block is told apart by its id; the heading above it is for people.
+    block: Option<String>,
+}
+
+impl Part {
+    fn of(
+        snapshot: &Snapshot,
+        doc: i64,
+        (heading, block): (Option<&str>, Option<&str>),
+    ) -> Result<Part, ErrorView> {
+        let place = |words: &str| -> Result<_, AskError> {
+            let found = rows::heading_place(snapshot, doc, words)?;
+            Ok(found.map(|it| it.span.0).ok_or_else(|| fold(words)))
+        };
+        Ok(Part { heading: heading.map(place).transpose()?, block: block.map(fold) })
+    }
+
+    /// Links to a block under a heading are links to that heading, too.
+    fn is_within(&self, whole: &Part) -> bool {
+        match &whole.block {
+            Some(_) => self.block == whole.block,
+            None => whole.heading.is_none() || self.heading == whole.heading,
+        }
+    }
+}
+
+/// Links that lead nowhere.
+pub fn broken_links(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: BrokenLinks,
+) -> Result<BrokenLinksReply, ErrorView> {
+    let limit = request.limit.unwrap_or(1_000);
+    if !(1..=10_000).contains(&limit) {
+        return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 10000"));
+    }
+    let prefix = within(project, request.path.unwrap_or_default());
+    let found = rows::broken_links(snapshot, &prefix, limit as usize + 1)?;
+    let has_more = found.len() > limit as usize;
+    let view = |(link, missing): (LinkRow, Missing)| {
+        let heading = link.heading.map(|it| format!("#{it}")).unwrap_or_default();
+        let block = link.block.map(|it| format!("#^{it}")).unwrap_or_default();
+        let missing = match missing {
+            Missing::Target => "document",
+            Missing::Heading => "heading",
+            Missing::Block => "block",
+        };
+        BrokenLinkView {
+            path: link.from_path,
+            line: link.line,
+            target: format!("{}{heading}{block}", link.target),
+            missing: missing.into(),
+            to_path: link.to_path,
+        }
+    };
+    Ok(BrokenLinksReply {
+        links: found.into_iter().take(limit as usize).map(view).collect(),
+        has_more,
+        freshness: project.freshness(snapshot),
+    })
+}
+
+pub(super) fn backlink_view(row: LinkRow) -> BacklinkView {
+    BacklinkView {
+        title: row.from_title,
+        path: row.from_path,
+        line: row.line,
+        relation: row.relation.unwrap_or_else(|| "embeds".into()),
+        said: row.said,
+        heading: row.heading,
+        block: row.block,
+    }
+}
+
+/// The folders and files of a folder.
+pub fn list_directory(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: ListDirectory,
+) -> Result<DirectoryReply, ErrorView> {
+    let page = Page::of(request.page, request.page_size, (100, 1_000))?;
+    let depth = request.depth.unwrap_or(1);
+    if !(1..=MAX_DEPTH).contains(&depth) {
+        let hint = format!("give a number from 1 to {MAX_DEPTH}");
+        return Err(invalid(format!("`depth` is {depth}"), &hint));
+    }
+    let how = (depth as usize, request.glob.as_deref());
+    let mut reply = found_at(project, &request.path.unwrap_or_default(), |folder| {
+        browse::directory(&project.desk(snapshot), folder, how, page)
+    })?;
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}
+
+/// The notes.
+pub fn list_notes(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: ListNotes,
+) -> Result<NotesReply, ErrorView> {
+    let page = Page::of(request.page, request.page_size, (100, 1_000))?;
+    let wanted = Wanted {
+        path: request.path.map(|path| within(project, path)),
+        tags: request.tags.unwrap_or_default(),
+        types: request.note_types.unwrap_or_default(),
+        modified_after: None,
+        only_notes: true,
+    };
+    let mut reply = browse::list(&project.desk(snapshot), &wanted, page)?;
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}
+
+/// What was modified lately.
+pub fn recent_activity(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: RecentActivity,
+) -> Result<NotesReply, ErrorView> {
+    let page = Page::of(request.page, request.page_size, (20, 500))?;
+    let timeframe = request.timeframe.as_deref().unwrap_or(USUAL_TIMEFRAME);
+    let since = when::since("timeframe", timeframe, &Zoned::now())?;
+    let wanted = Wanted {
+        types: request.note_types.unwrap_or_default(),
+        // What was modified at that moment counts.
+        modified_after: Some(since.as_millisecond() - 1),
+        ..Wanted::default()
+    };
+    let mut reply = browse::list(&project.desk(snapshot), &wanted, page)?;
+    reply.since = Some(browse::rfc3339(since.as_millisecond()));
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}

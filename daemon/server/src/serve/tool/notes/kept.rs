@@ -1,0 +1,43 @@
+//! Kept: what a tool of notes did to an entity of memory, or to an entry, is in the ledger as if their own tools had.
+//!
+//! In: who did what to which note. Out: nothing; an event, or a version, where the note is one of those.
+//! Not here: the events of the tools of memory (`tool/memory`), the versions of those of entries (`tool/kb`).
+
+use std::sync::Arc;
+
+use proto::error::ErrorView;
+
+use super::super::{blocking, kb, memory::Aftermath, unreadable};
+use crate::project::Project;
+use crate::serve::routes::Who;
+use index::store::{Operation, Snapshot};
+use query::memory as rows;
+
+/// The event of what is done to a note, where that is an entity.
+pub(super) fn event_of(
+    snapshot: &Snapshot,
+    who: &Who,
+    (operation, path): (Operation, &str),
+) -> Result<Aftermath, ErrorView> {
+    let mut aftermath = Aftermath::default();
+    let node = rows::at(snapshot, path)?.filter(|it| it.is_node);
+    if let Some(node) = node {
+        aftermath.note(who, operation, (path, &node.name), 0);
+    }
+    Ok(aftermath)
+}
+
+/// Keeps what was done to a note that is indexed as it is now.
+pub(super) async fn keep(
+    project: &Arc<Project>,
+    who: &Who,
+    (operation, path): (Operation, &str),
+) -> Result<(), ErrorView> {
+    let (worker, doer, of) = (project.clone(), who.clone(), path.to_string());
+    let event = blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        event_of(&snapshot, &doer, (operation, &of))
+    });
+    event.await?.settle(project).await?;
+    if operation == Operation::Move { Ok(()) } else { kb::keep_version(project, path, who).await }
+}

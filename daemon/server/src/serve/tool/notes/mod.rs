@@ -1,0 +1,161 @@
+//! Tools of notes: S0 §6.2 and S3, over the writer of files (`crate::notes`) and the read path (`query`).
+//!
+//! In: requests. Out: replies, or refusals with code and hint.
+//! Invariants: what a caller wrote, edited or read is indexed as it is now before the answer is made, so every answer
+//! of that tick and later knows it; a name of several notes is refused, never guessed.
+//! Not here: which bytes an edit changes (the crate `notes`), how notes are found (`ask/`).
+
+mod browse;
+mod edit;
+mod kept;
+mod moving;
+mod projects;
+mod read;
+mod search;
+mod taken;
+pub(super) mod when;
+mod write;
+
+use std::sync::Arc;
+
+pub use browse::{backlinks, broken_links, list_directory, list_notes, recent_activity};
+pub use edit::edit_note;
+pub use moving::move_note;
+pub use projects::{create_memory_project, get_mcp_instructions, list_memory_projects};
+pub use read::{build_context, read_note};
+pub use search::{search, search_notes};
+pub use write::{delete_note, write_note};
+
+use proto::error::{Code, ErrorView};
+use proto::tool::notes::{LinkView, ObservationView};
+
+use super::{blocking, stalled, though_written, unreadable};
+use crate::project::Project;
+use crate::project::indexing::Indexed;
+use index::store::Snapshot;
+use model::terms::RelPath;
+use query::notes::{LinkRow, ObservationRow};
+use query::stated::{accepted, relations};
+use query::{address, notes as rows};
+
+/// Where a note lies that a caller names.
+#[derive(Debug, Clone)]
+struct Named {
+    /// Row of its document.
+    doc: i64,
+    path: String,
+}
+
+/// The note that a caller names, as the index knows it. A path as the shell completes it is one from the root.
+fn named(project: &Project, snapshot: &Snapshot, address: &str) -> Result<Named, ErrorView> {
+    let doc = super::found_at(project, address, |path| address::document(snapshot, path))?;
+    let path = path_at(snapshot, doc)?;
+    Ok(Named { doc, path })
+}
+
+/// How the index finds the document that a caller names.
+type Find = fn(&Snapshot, &str) -> Result<i64, ErrorView>;
+
+/// The path of the note that a caller names.
+async fn path_of(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
+    path_by((address::document, OfLink::Target), project, address).await
+}
+
+/// The path of the note that a caller would change.
+async fn path_to_change(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
+    path_by((address::document_to_change, OfLink::Target), project, address).await
+}
+
+/// The path of the note that a caller would remove or move: that of a link is its own, which is refused then, and not
+/// that of what it leads to.
+async fn path_to_remove(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
+    path_by((address::document_to_change, OfLink::Itself), project, address).await
+}
+
+/// What is meant by the path of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OfLink {
+    Target,
+    Itself,
+}
+
+/// A path of a file that is there and not indexed yet counts, too.
+async fn path_by(
+    (find, of_link): (Find, OfLink),
+    project: &Arc<Project>,
+    address: &str,
+) -> Result<String, ErrorView> {
+    let (worker, address) = (project.clone(), address.to_string());
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let inside = super::within(&worker, address.trim().to_string());
+        // A note of another folder may bear the name of the link, which is often one to it.
+        if of_link == OfLink::Itself && worker.notes().is_by_link(&inside) {
+            return Ok(inside);
+        }
+        match find(&snapshot, &inside) {
+            Ok(doc) => path_at(&snapshot, doc),
+            Err(missing) if missing.code == Code::NotFound => {
+                let note = worker.notes().read(&inside).map_err(|_| missing)?;
+                Ok(if of_link == OfLink::Itself { inside } else { note.path })
+            }
+            Err(error) => Err(error),
+        }
+    })
+    .await
+}
+
+fn path_at(snapshot: &Snapshot, doc: i64) -> Result<String, ErrorView> {
+    let path = snapshot.query_row("SELECT path FROM docs WHERE id = ?1", [doc], |row| row.get(0));
+    Ok(path.map_err(query::AskError::from)?)
+}
+
+/// Has the index show files as they are now; tells what could not be read.
+async fn index(project: &Project, paths: &[RelPath]) -> Result<Vec<String>, ErrorView> {
+    let indexed = project.index_now(paths, false, &|_| {}).await;
+    let indexed: Indexed = indexed.map_err(|stall| though_written(paths, stalled(stall)))?;
+    let told = |(path, (stage, reason)): (&RelPath, &(String, String))| {
+        format!("`{path}` was not indexed ({stage}): {reason}")
+    };
+    Ok(indexed.failed.iter().map(told).collect())
+}
+
+/// A stated fact as a caller sees it; `permalink` is that of the note.
+fn observation_view(row: ObservationRow, permalink: Option<&str>) -> ObservationView {
+    let permalink =
+        permalink.map(|note| notes::slug::observation(note, &row.category, &row.content));
+    ObservationView {
+        category: row.category,
+        content: row.content,
+        tags: row.tags,
+        context: row.context,
+        block: row.block,
+        line: row.line,
+        permalink,
+    }
+}
+
+fn link_view(row: LinkRow) -> LinkView {
+    LinkView {
+        relation: row.relation.unwrap_or_else(|| rows::EMBEDS.into()),
+        target: row.target,
+        to_path: row.to_path,
+        heading: row.heading,
+        block: row.block,
+        context: row.context,
+        line: row.line,
+    }
+}
+
+/// The facts and relations of a note.
+fn stated(
+    project: &Project,
+    snapshot: &Snapshot,
+    (doc, permalink): (i64, Option<&str>),
+) -> Result<(Vec<ObservationView>, Vec<LinkView>), ErrorView> {
+    let desk = project.desk(snapshot);
+    let observations = accepted(&desk, doc)?;
+    let observations = observations.into_iter().map(|it| observation_view(it, permalink)).collect();
+    let relations = relations(&desk, doc)?.into_iter().map(link_view).collect();
+    Ok((observations, relations))
+}

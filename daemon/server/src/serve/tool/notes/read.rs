@@ -1,0 +1,401 @@
+//! `read_note` and `build_context`.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use jiff::Zoned;
+use notes::target::heading_and_block;
+use notes::uri::{self, Address};
+use proto::error::ErrorView;
+use proto::tool::core::{self, ExplainEntity};
+use proto::tool::notes::{
+    BuildContext, ContextNote, ContextReply, ReadNote, ReadNoteReply, RelatedView,
+};
+
+use super::browse::backlink_view;
+use super::search::tags_of;
+use super::{Named, index, named, path_of, stated, when};
+use crate::project::Project;
+use crate::serve::Progress;
+use crate::serve::tool::{blocking, found_at, invalid, unreadable};
+use ::index::store::Snapshot;
+use model::terms::RelPath;
+use query::browse;
+use query::browse::Page;
+use query::{AskError, Desk, address, notes as rows};
+
+/// Notes that lead to a note told with it.
+const MAX_BACKLINKS: usize = 20;
+
+/// Notes of a pattern told on one page.
+const CONTEXT_PAGE: u32 = 10;
+
+/// What documents say of a note elsewhere.
+const MAX_STATED_ELSEWHERE: usize = 10;
+
+/// Characters of a related note that are told.
+const SUMMARY_CHARS: usize = 160;
+
+/// Notes that are visited around one.
+const MAX_VISITED: usize = 5_000;
+
+/// Links that lead to or from one note on the way.
+const MAX_LINKS: usize = 500;
+
+/// Reads a note as its file is now.
+pub async fn read_note(
+    project: Arc<Project>,
+    request: ReadNote,
+    _: Progress,
+) -> Result<ReadNoteReply, ErrorView> {
+    let room = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS) as usize;
+    let (address, part) = split(&project, &request.path).await?;
+    let path = path_of(&project, &address).await?;
+    let warnings = index(&project, &[RelPath::new(path.clone())]).await?;
+    let worker = project.clone();
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let note = named(&worker, &snapshot, &path)?;
+        let mut reply =
+            read(&worker, &snapshot, &note, (part.as_deref(), request.from_line, room))?;
+        reply.warnings.extend(warnings);
+        reply.freshness = worker.freshness(&snapshot);
+        Ok(reply)
+    })
+    .await
+}
+
+/// Parts `note#Heading` and `note#^block`, unless a file is called so.
+async fn split(project: &Arc<Project>, given: &str) -> Result<(String, Option<String>), ErrorView> {
+    let whole = (given.to_string(), None);
+    let Some((note, part)) = given.split_once('#') else { return Ok(whole) };
+    match path_of(project, given).await {
+        Ok(_) => Ok(whole),
+        Err(_) => Ok((note.to_string(), Some(part.to_string()))),
+    }
+}
+
+fn read(
+    project: &Project,
+    snapshot: &Snapshot,
+    note: &Named,
+    (part, from_line, room): (Option<&str>, Option<u32>, usize),
+) -> Result<ReadNoteReply, ErrorView> {
+    let row = rows::note(snapshot, note.doc)?;
+    let view = browse::brief(snapshot, note.doc)?;
+    let mut reply = ReadNoteReply {
+        tags: tags_of(snapshot, note.doc)?,
+        warnings: warnings_of(snapshot, note.doc)?,
+        ..ReadNoteReply::default()
+    };
+    let file = row.as_ref().map(|_| project.notes().read(&note.path)).transpose();
+    let file = match file {
+        Err(error @ crate::notes::NoteError::NotText(_)) => {
+            reply.warnings.push(format!("{error}: this is what is indexed of it"));
+            None
+        }
+        file => file.map_err(|error| error.view())?,
+    };
+    let (Some(row), Some(file)) = (row, file) else {
+        // Not a note, or none that can be edited: what is indexed of it.
+        let text: String = snapshot
+            .query_row("SELECT text FROM docs WHERE id = ?1", [note.doc], |row| row.get(0))
+            .map_err(AskError::from)?;
+        let (content, lines, next) = window(&text, 1, from_line, room)?;
+        (reply.note, reply.content, reply.lines, reply.next_line) = (view, content, lines, next);
+        return Ok(reply);
+    };
+    let body = notes::parse::parse(&file.text).body;
+    let span = match part {
+        Some(part) => part_of(snapshot, note, part)?,
+        None => (body, file.text.len()),
+    };
+    let first_line = file.text.get(..span.0).unwrap_or("").matches('\n').count() as u32 + 1;
+    let text = project.notes().shown(&note.path, file.text.get(span.0..span.1).unwrap_or(""));
+    let (content, lines, next) = window(&text, first_line, from_line, room)?;
+    (reply.content, reply.lines, reply.next_line) = (content, lines, next);
+    (reply.checksum, reply.metadata) = (file.checksum, row.metadata);
+    reply.fields = rows::fields(snapshot, note.doc)?;
+    (reply.observations, reply.relations) =
+        stated(project, snapshot, (note.doc, view.permalink.as_deref()))?;
+    let leading = query::stated::backlinks(&project.desk(snapshot), note.doc, (0, MAX_BACKLINKS))?;
+    reply.backlinks = leading.into_iter().map(backlink_view).collect();
+    reply.note = view;
+    reply.truncated = fit(&mut reply, room * 2);
+    Ok(reply)
+}
+
+/// The bytes of a heading with its section, or of a block.
+fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usize), ErrorView> {
+    let (heading, block) = heading_and_block(part);
+    let has_heading = match heading {
+        Some(heading) => rows::heading_place(snapshot, note.doc, heading)?.is_some(),
+        None => true,
+    };
+    let found = match (heading, block) {
+        // A link to a heading that is not there is broken, whatever else it names.
+        (_, Some(_)) if !has_heading => None,
+        // A block is told apart by its id; the heading above it is for people.
+        (_, Some(block)) => rows::block_place(snapshot, note.doc, block)?,
+        _ => rows::heading_place(snapshot, note.doc, heading.unwrap_or(part))?,
+    };
+    let what = if block.is_some() && has_heading { "block" } else { "heading" };
+    let name: String = part.chars().filter(|c| !c.is_control()).take(100).collect();
+    found.map(|place| place.span).ok_or_else(|| ErrorView {
+        code: proto::error::Code::NotFound,
+        message: format!("`{}` has no {what} `{name}`", note.path),
+        hint: Some("`read_note` without `#…` reads all of it".into()),
+        conflict: None,
+    })
+}
+
+/// Whole lines of a text from one on, as many as there is room for, at least a part of one; the first and last line
+/// told, and the next one.
+fn window(
+    text: &str,
+    first_line: u32,
+    from_line: Option<u32>,
+    room: usize,
+) -> Result<(String, [u32; 2], Option<u32>), ErrorView> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let last_line = first_line + (lines.len() as u32).saturating_sub(1);
+    let from = from_line.unwrap_or(first_line).max(first_line);
+    if from_line == Some(0) || from > last_line {
+        let hint = format!("it has lines {first_line} to {last_line}");
+        return Err(invalid(format!("`from_line` is {}", from_line.unwrap_or(0)), &hint));
+    }
+    let mut told = String::new();
+    let (mut left, mut line) = (room, from);
+    for text in lines.iter().skip((from - first_line) as usize) {
+        let n_chars = text.chars().count();
+        if n_chars > left && !told.is_empty() {
+            return Ok((told, [from, line - 1], Some(line)));
+        }
+        told.extend(text.chars().take(left));
+        left = left.saturating_sub(n_chars);
+        line += 1;
+    }
+    Ok((told, [from, (line - 1).max(from)], None))
+}
+
+/// Leaves out statements until the answer fits its budget.
+fn fit(reply: &mut ReadNoteReply, room: usize) -> Option<String> {
+    let size = |reply: &ReadNoteReply| serde_json::to_string(reply).map_or(0, |text| text.len());
+    let n_all = reply.observations.len() + reply.relations.len() + reply.backlinks.len();
+    let room = room + 1_000;
+    while size(reply) > room {
+        let list_lengths = [reply.observations.len(), reply.relations.len(), reply.backlinks.len()];
+        let longest = list_lengths.into_iter().max().filter(|n| *n > 5)?;
+        let n = longest - longest.div_ceil(4);
+        reply.observations.truncate(n.max(5));
+        reply.relations.truncate(n.max(5));
+        reply.backlinks.truncate(n.max(5));
+    }
+    let n_left = reply.observations.len() + reply.relations.len() + reply.backlinks.len();
+    (n_left < n_all).then(|| {
+        format!(
+            "{} of {n_all} facts, relations and backlinks are told; raise `max_chars` for more",
+            n_left
+        )
+    })
+}
+
+fn warnings_of(snapshot: &Snapshot, doc: i64) -> Result<Vec<String>, AskError> {
+    let warnings: Option<String> =
+        snapshot.query_row("SELECT warnings FROM docs WHERE id = ?1", [doc], |row| row.get(0))?;
+    Ok(warnings.iter().flat_map(|text| text.lines()).map(str::to_string).collect())
+}
+
+/// What there is around a note, or around the notes of a pattern.
+pub fn build_context(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: BuildContext,
+) -> Result<ContextReply, ErrorView> {
+    let depth = request.depth.unwrap_or(1);
+    if depth > 3 {
+        return Err(invalid(format!("`depth` is {depth}"), "give a number from 0 to 3"));
+    }
+    let max_related = request.max_related.unwrap_or(10);
+    if !(1..=100).contains(&max_related) {
+        return Err(invalid(
+            format!("`max_related` is {max_related}"),
+            "give a number from 1 to 100",
+        ));
+    }
+    let since = request.timeframe.as_deref();
+    let since = since.map(|text| when::since("timeframe", text, &Zoned::now())).transpose()?;
+    let page = Page::of(request.page, None, (CONTEXT_PAGE, CONTEXT_PAGE))?;
+    let room = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS) as usize;
+    let docs = documents(project, snapshot, &request.path)?;
+    let shown: Vec<i64> = docs.iter().copied().skip(page.skip()).take(page.size as usize).collect();
+    let mut notes = Vec::new();
+    // Half of the room is the notes', the rest what is around them.
+    let each = room / 2 / shown.len().max(1);
+    let mut n_cut = 0;
+    for doc in &shown {
+        let (note, is_cut) = context_note(project, snapshot, *doc, each)?;
+        n_cut += usize::from(is_cut);
+        notes.push(note);
+    }
+    let newest = since.map(|moment| moment.as_millisecond());
+    let related = around(&project.desk(snapshot), &shown, (depth, max_related as usize, newest))?;
+    Ok(ContextReply {
+        notes,
+        n_notes: docs.len() as u64,
+        next_page: page.next(docs.len()),
+        related,
+        truncated: (n_cut > 0)
+            .then(|| "the beginning of the text is told; `read_note` reads it whole".to_string()),
+        freshness: project.freshness(snapshot),
+    })
+}
+
+/// The documents that an address names; several for a pattern only.
+fn documents(project: &Project, snapshot: &Snapshot, given: &str) -> Result<Vec<i64>, ErrorView> {
+    if let Ok(Address::Note(lookup)) = uri::parse(given)
+        && lookup.is_pattern
+        && let Ok(found) = rows::find(snapshot, given)?
+    {
+        if found.is_empty() {
+            let hint = "`list_notes` shows what there is";
+            let message = format!("no note's address fits `{}`", lookup.slug);
+            return Err(ErrorView {
+                code: proto::error::Code::NotFound,
+                message,
+                hint: Some(hint.into()),
+                conflict: None,
+            });
+        }
+        return Ok(found);
+    }
+    Ok(vec![found_at(project, given, |path| address::document(snapshot, path))?])
+}
+
+/// A note with what it states; whether its text was cut.
+fn context_note(
+    project: &Project,
+    snapshot: &Snapshot,
+    doc: i64,
+    room: usize,
+) -> Result<(ContextNote, bool), ErrorView> {
+    let note = browse::brief(snapshot, doc)?;
+    let text: String = snapshot
+        .query_row("SELECT text FROM docs WHERE id = ?1", [doc], |row| row.get(0))
+        .map_err(AskError::from)?;
+    let content: String = text.chars().take(room).collect();
+    let is_cut = content.len() < text.len();
+    let (observations, relations) = stated(project, snapshot, (doc, note.permalink.as_deref()))?;
+    let mut stated_elsewhere = Vec::new();
+    if let Some(id) = note.entity_id {
+        let request = ExplainEntity { entity_id: Some(id), ..ExplainEntity::default() };
+        if let Ok(told) = query::explain_entity(&project.desk(snapshot), &request) {
+            let is_elsewhere = |path: &String| path != &note.path;
+            stated_elsewhere = told.relations;
+            stated_elsewhere
+                .retain(|it| it.evidence.iter().any(|it| is_elsewhere(&it.source.path)));
+            stated_elsewhere.truncate(MAX_STATED_ELSEWHERE);
+        }
+    }
+    let tags = tags_of(snapshot, doc)?;
+    let note = ContextNote { note, tags, content, observations, relations, stated_elsewhere };
+    Ok((note, is_cut))
+}
+
+/// Notes and documents that links lead to, step by step; in each step those that are led to, then those that lead here.
+fn around(
+    desk: &Desk<'_>,
+    shown: &[i64],
+    (depth, most, newest): (u32, usize, Option<i64>),
+) -> Result<Vec<RelatedView>, ErrorView> {
+    let snapshot = desk.snapshot;
+    let mut seen: HashSet<i64> = shown.iter().copied().collect();
+    let mut edge: Vec<i64> = shown.to_vec();
+    let mut related = Vec::new();
+    for step in 1..=depth {
+        let mut next = Vec::new();
+        for doc in &edge {
+            let from = browse::brief(snapshot, *doc)?;
+            let out = query::stated::relations(desk, *doc)?.into_iter().take(MAX_LINKS);
+            let out = out.filter_map(|it| {
+                let by = format!("{} →", it.relation.as_deref().unwrap_or(rows::EMBEDS));
+                Some((it.to?, by))
+            });
+            let back =
+                query::stated::backlinks(desk, *doc, (0, MAX_LINKS))?.into_iter().map(|it| {
+                    let by =
+                        format!("← {}", it.relation.clone().unwrap_or_else(|| rows::EMBEDS.into()));
+                    (it.from_path, by)
+                });
+            let mut steps: Vec<(i64, String)> = out.collect();
+            for (path, by) in back {
+                let doc = snapshot
+                    .query_row("SELECT id FROM docs WHERE path = ?1", [path], |row| row.get(0))
+                    .map_err(AskError::from)?;
+                steps.push((doc, by));
+            }
+            for (to, by) in steps {
+                if seen.len() >= MAX_VISITED || !seen.insert(to) {
+                    continue;
+                }
+                if related.len() == most {
+                    // What is farther changes nothing any more: a note that many link to has much around it.
+                    return Ok(related);
+                }
+                next.push(to);
+                if is_new_enough(snapshot, to, newest)? {
+                    related.push(RelatedView {
+                        note: browse::brief(snapshot, to)?,
+                        depth: step,
+                        by,
+                        from: from.path.clone(),
+                        summary: summary(snapshot, to)?,
+                    });
+                }
+            }
+        }
+        edge = next;
+    }
+    Ok(related)
+}
+
+fn is_new_enough(snapshot: &Snapshot, doc: i64, newest: Option<i64>) -> Result<bool, AskError> {
+    let Some(since) = newest else { return Ok(true) };
+    let modified: i64 =
+        snapshot.query_row("SELECT mtime_ms FROM docs WHERE id = ?1", [doc], |row| row.get(0))?;
+    Ok(modified >= since)
+}
+
+/// The first words of a document, without its title.
+fn summary(snapshot: &Snapshot, doc: i64) -> Result<String, AskError> {
+    let (title, text): (String, String) = snapshot.query_row(
+        "SELECT title, substr(text, 1, 2000) FROM docs WHERE id = ?1",
+        [doc],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let rest = text.trim_start().strip_prefix(title.as_str()).unwrap_or(&text);
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let line = words.join(" ");
+    let cut: String = line.chars().take(SUMMARY_CHARS).collect();
+    Ok(if cut.len() < line.len() { format!("{cut}…") } else { cut })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::window;
+
+    #[test]
+    fn a_long_text_is_told_in_windows_of_whole_lines_that_join_again() {
+        let text = "one\ntwo\nthree\nfour";
+        let (first, lines, next) = window(text, 5, None, 8).expect("lines");
+        assert_eq!((first.as_str(), lines, next), ("one\ntwo\n", [5, 6], Some(7)));
+        let (second, lines, next) = window(text, 5, next, 100).expect("lines");
+        assert_eq!((second.as_str(), lines, next), ("three\nfour", [7, 8], None));
+        // A line that does not fit is cut, so that one gets on.
+        let (cut, lines, next) = window("a long line\nb", 1, None, 4).expect("lines");
+        assert_eq!((cut.as_str(), lines, next), ("a lo", [1, 1], Some(2)));
+        assert_eq!(window("", 1, None, 10).expect("none"), (String::new(), [1, 1], None));
+        assert!(window(text, 5, Some(9), 10).is_err());
+        assert!(window(text, 5, Some(0), 10).is_err());
+    }
+}

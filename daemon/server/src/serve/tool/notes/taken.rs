@@ -1,0 +1,88 @@
+//! Taken: what a note takes from other notes by moving: links that lead to them, and their address.
+//!
+//! In: the index as it is, a note and its new path. Out: the links that would lead elsewhere, and what to say of an
+//! address.
+//! Not here: what such links are made to say (`notes::edit::by_path`).
+
+use notes::parse::{LinkKind, Note};
+use notes::resolve::{By, Candidate, Keys, choose, file_key};
+use notes::slug::slug;
+use notes::uri::SCHEME;
+use rusqlite::{OptionalExtension, params};
+
+use super::moving::MAX_BACKLINKS;
+use super::write::stem;
+use index::store::Snapshot;
+use index::store::links::lead;
+use model::terms::RelPath;
+use query::{AskError, notes as rows};
+
+/// A link that would lead elsewhere.
+pub(super) struct Taken {
+    /// The note in which it stands, before the move.
+    pub at: String,
+    /// Its kind and target.
+    pub written: (LinkKind, String),
+    /// Where the note lies to which it leads.
+    pub leads_to: String,
+}
+
+/// Links that lead to another note now and would lead to this one at `to`; and those of this note that would lead to a
+/// third one, which is nearer there.
+pub(super) fn links(
+    snapshot: &Snapshot,
+    doc: i64,
+    (from, to): (&str, &str),
+) -> Result<Vec<Taken>, AskError> {
+    let mut taken = Vec::new();
+    let key = file_key(to);
+    for link in rows::links_by_file_name(snapshot, &key, MAX_BACKLINKS)? {
+        let (Some(leads_to), false) = (link.to_path, link.to == Some(doc)) else { continue };
+        let by = if file_key(&leads_to) == key { By::FileName } else { By::Title };
+        let moved = Candidate { path: to, by: By::FileName };
+        let both = [Candidate { path: &leads_to, by }, moved];
+        let written = (link.kind, link.target);
+        let at = if link.from_path == from { to } else { &link.from_path };
+        if choose(at, (written.0, &written.1), &both) == Some(1) {
+            taken.push(Taken { at: link.from_path, written, leads_to });
+        }
+    }
+    for link in rows::links(snapshot, doc)? {
+        let (Some(keys), Some(leads_to)) = (Keys::of(link.kind, &link.target), link.to_path) else {
+            continue;
+        };
+        let written = (link.kind, link.target);
+        let there = lead(snapshot, to, (written.0, &written.1), &keys)?;
+        if link.to != Some(doc) && there != link.to {
+            taken.push(Taken { at: link.from_path, written, leads_to });
+        }
+    }
+    Ok(taken)
+}
+
+/// Says so where the note will have the permalink that another one has now: of notes of one title, the one in the
+/// fewest folders has it, and a number that is a title goes to the note of that title.
+pub(super) fn address(
+    snapshot: &Snapshot,
+    (from, to): (&str, &str),
+    note: &Note,
+) -> Result<Option<String>, AskError> {
+    if note.permalink.is_some() {
+        return Ok(None);
+    }
+    let base = slug(&note.title.clone().unwrap_or_else(|| stem(&RelPath::new(to.to_string()))));
+    let other: Option<(String, String)> = snapshot
+        .prepare_cached(
+            "SELECT d.path, n.base FROM notes n JOIN docs d ON d.id = n.doc_id
+             WHERE n.permalink = ?1 AND NOT n.is_stated AND d.path <> ?2",
+        )?
+        .query_row(params![base, from], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let order = |path: &str| (path.matches('/').count(), path.to_string());
+    let taken = other.filter(|(other, its)| *its != base || order(to) < order(other));
+    Ok(taken.map(|(other, _)| {
+        format!(
+            "`{SCHEME}{base}` is the address of `{other}`, and will be this note's: state `permalink` in one of them"
+        )
+    }))
+}

@@ -1,0 +1,361 @@
+//! `write_note` and `delete_note`.
+
+use std::sync::Arc;
+
+use notes::edit::{Change, NewNote, render_new};
+use notes::filename::file_name;
+use notes::slug::slug;
+use notes::uri::{self, Address, SCHEME};
+use proto::error::ErrorView;
+use proto::tool::notes::{ChangedLines, DeleteNote, WriteNote, WrittenReply};
+
+use super::kept::{event_of, keep};
+use super::{index, path_to_remove};
+use crate::notes::{Notes, Overwrite, Written};
+use crate::project::{Project, Reserved};
+use crate::serve::routes::Who;
+use crate::serve::tool::{blocking, invalid, unreadable};
+use ::index::store::Operation;
+use model::terms::RelPath;
+use query::stated::{accepted, relations};
+use query::{browse, notes as rows};
+
+/// Stretches of an edit that are told, and how much of each, characters.
+const MAX_CHANGES: usize = 50;
+const MAX_CHANGE_CHARS: usize = 400;
+
+/// Targets without a document that are told.
+const MAX_UNRESOLVED: usize = 20;
+
+/// Backlinks that are counted.
+pub(super) const MAX_COUNTED: usize = 1_000;
+
+/// Writes a new note, or a whole one in the place of another.
+pub async fn write_note(
+    project: Arc<Project>,
+    request: WriteNote,
+    who: Who,
+) -> Result<WrittenReply, ErrorView> {
+    let folder = request.directory.clone().unwrap_or_default();
+    let folder = super::super::within(&project, folder);
+    if folder.trim_start().starts_with('/') && folder.trim() != "/" {
+        return Err(crate::notes::NoteError::Outside(folder).view());
+    }
+    let folder = folder.trim().trim_start_matches("./").trim_matches('/');
+    let name = file_name(&request.title);
+    let path = if folder.is_empty() || folder == "." { name } else { format!("{folder}/{name}") };
+    // By another path the note would be taken for its own namesake.
+    let worker = project.clone();
+    let title = request.title.clone();
+    let path = blocking(move || {
+        let path = worker.notes().indexed_as(&path);
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        Ok(browse::namesake(&snapshot, &title, &path)?.unwrap_or(path))
+    })
+    .await?;
+    let mut metadata = request.metadata.clone().unwrap_or_default();
+    let stated = notes::parse::parse(&request.content).frontmatter;
+    let stated = stated.map(|front| front.normalized()).unwrap_or_default();
+    let is_named = |key: &str| key.trim().eq_ignore_ascii_case("permalink");
+    let given = metadata.iter().chain(&stated).find(|(key, _)| is_named(key));
+    // Until the index shows the note, nobody else gets its permalink.
+    let _reserved = if let Some(permalink) = given.and_then(|(_, value)| value.as_str()) {
+        vec![check_permalink(&project, permalink, &path).await?]
+    } else if metadata.keys().chain(stated.keys()).any(|key| is_named(key)) {
+        vec![]
+    } else {
+        let lasting = lasting_permalink(&project, &request.title, &path).await?;
+        metadata.extend(lasting.permalink.map(|it| ("permalink".into(), it.into())));
+        lasting.reserved
+    };
+    let new = NewNote {
+        title: request.title.trim().to_string(),
+        note_type: request.note_type.clone().filter(|it| !it.trim().is_empty()),
+        tags: request.tags.clone().unwrap_or_default(),
+        metadata,
+        content: request.content.clone(),
+    };
+    let text = render_new(&new).map_err(|why| {
+        invalid(
+            why.to_string(),
+            "title, type and tags are parameters; front matter is keys with values",
+        )
+    })?;
+    let overwrite = if request.overwrite == Some(true) { Overwrite::Yes } else { Overwrite::No };
+    let other_title = stated
+        .get("title")
+        .and_then(|it| it.as_str())
+        .filter(|it| it.trim() != request.title.trim())
+        .map(str::to_string);
+    let worker = project.clone();
+    let expected = request.expected_checksum.clone();
+    let written = blocking(move || {
+        let before = match overwrite {
+            Overwrite::Yes => worker.notes().read(&path).ok(),
+            Overwrite::No => None,
+        };
+        let written = worker.notes().write(&path, &text, overwrite, expected.as_deref());
+        let mut written = written.map_err(|error| error.view())?;
+        if let Some(other) = other_title {
+            written.warnings.push(format!(
+                "`title: {other}` of the content was left out: `title` of the request counts"
+            ));
+        }
+        let gone = before.map(|before| keys_gone(&before.text, &text)).unwrap_or_default();
+        if !gone.is_empty() {
+            let gone = gone.join(", ");
+            let told =
+                format!("front matter that is gone: {gone}; `kgctl restore` has it for 30 days");
+            written.warnings.push(told);
+        }
+        Ok(written)
+    })
+    .await?;
+    let action = match (&written.checksum_before, written.is_changed()) {
+        (None, _) => "created",
+        (Some(_), true) => "overwritten",
+        (Some(_), false) => "unchanged",
+    };
+    told(&project, &who, (action, written), Vec::new()).await
+}
+
+/// Reserves a permalink; refuses one by which no address would find the note, and one that another note has.
+pub(super) async fn check_permalink(
+    project: &Arc<Project>,
+    permalink: &str,
+    path: &str,
+) -> Result<Reserved, ErrorView> {
+    // An empty one is as good as none.
+    let is_address = || match uri::parse(permalink) {
+        Ok(Address::Note(lookup)) => !lookup.is_pattern && !permalink.trim().contains(SCHEME),
+        _ => false,
+    };
+    if !permalink.trim().is_empty() && !is_address() {
+        return Err(invalid(
+            format!("`{permalink}` is no permalink: no address would find the note by it"),
+            "give words such as `projects/plan`: without `memory://`, `//`, `..`, `*` and < > \" | ?, and not `id/…`",
+        ));
+    }
+    let reserved = project.reserve(permalink).await;
+    let (worker, permalink, path) = (project.clone(), permalink.to_string(), path.to_string());
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        match browse::bearer_of(&snapshot, &permalink, &path)? {
+            None => Ok(reserved),
+            Some(other) => Err(invalid(
+                format!("`{permalink}` is the permalink of `{other}`"),
+                "choose another `permalink`, or leave it out",
+            )),
+        }
+    })
+    .await
+}
+
+/// What [`lasting_permalink`] found.
+#[derive(Default)]
+pub(super) struct Lasting {
+    /// The permalink that the note must state; none where its title is nobody else's.
+    pub(super) permalink: Option<String>,
+    /// What others cannot take meanwhile.
+    pub(super) reserved: Vec<Reserved>,
+}
+
+/// The permalink that a note of this title must state, where another note has the title already.
+pub(super) async fn lasting_permalink(
+    project: &Arc<Project>,
+    title: &str,
+    path: &str,
+) -> Result<Lasting, ErrorView> {
+    let find = || {
+        let (worker, title, path) = (project.clone(), title.to_string(), path.to_string());
+        blocking(move || {
+            let snapshot = worker.snapshot().map_err(unreadable)?;
+            Ok(browse::lasting_permalink(&snapshot, &title, &path)?)
+        })
+    };
+    let mut reserved = vec![project.reserve(&slug(title)).await];
+    let mut permalink = find().await?;
+    // A note that states the numbered one may be on its way.
+    while let Some(numbered) = &permalink {
+        let also = project.reserve(numbered).await;
+        let again = find().await?;
+        if again == permalink {
+            reserved.push(also);
+            break;
+        }
+        permalink = again;
+    }
+    Ok(Lasting { permalink, reserved })
+}
+
+/// Keys of the front matter before that are not there any more.
+fn keys_gone(before: &str, after: &str) -> Vec<String> {
+    let keys = |text: &str| {
+        let front = notes::parse::parse(text).frontmatter;
+        front.map(|front| front.normalized()).unwrap_or_default()
+    };
+    let now = keys(after);
+    keys(before).into_iter().map(|(key, _)| key).filter(|key| !now.contains_key(key)).collect()
+}
+
+/// Removes a note.
+pub async fn delete_note(
+    project: Arc<Project>,
+    request: DeleteNote,
+    who: Who,
+) -> Result<WrittenReply, ErrorView> {
+    let path = path_to_remove(&project, &request.path).await?;
+    let worker = project.clone();
+    let (written, event, title, n_backlinks) = blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let found = super::named(&worker, &snapshot, &path).ok().filter(|it| it.path == path);
+        let (title, n_backlinks) = match found {
+            Some(found) => (
+                browse::brief(&snapshot, found.doc)?.title,
+                rows::backlinks(&snapshot, found.doc, (0, MAX_COUNTED))?.len(),
+            ),
+            None => (path.clone(), 0),
+        };
+        let event = event_of(&snapshot, &who, (Operation::Delete, &path))?;
+        let removed = worker.notes().remove(&path, request.expected_checksum.as_deref());
+        Ok((removed.map_err(|error| error.view())?, event, title, n_backlinks))
+    })
+    .await?;
+    // Before the index forgets it.
+    event.settle(&project).await?;
+    let mut warnings = index(&project, std::slice::from_ref(&written.path)).await?;
+    warnings.extend(written.warnings);
+    if n_backlinks > 0 {
+        warnings.push(lost_links(n_backlinks));
+    }
+    Ok(WrittenReply {
+        action: "deleted".into(),
+        path: written.path.to_string(),
+        title,
+        warnings,
+        freshness: project.freshness_now().map_err(unreadable)?,
+        ..WrittenReply::default()
+    })
+}
+
+/// Says of links that they lead to this note no more.
+pub(super) fn lost_links(n: usize) -> String {
+    match n {
+        1 => "1 link of another note leads nowhere now".into(),
+        n => format!("{n} links of other notes lead nowhere now"),
+    }
+}
+
+/// What a write did, once the index shows it. `changed` is told where only a part was.
+pub(super) async fn told(
+    project: &Arc<Project>,
+    who: &Who,
+    (action, written): (&str, Written),
+    changed: Vec<ChangedLines>,
+) -> Result<WrittenReply, ErrorView> {
+    let mut warnings = written.warnings;
+    if written.checksum_before.is_none() || written.checksum_before != written.checksum {
+        warnings.extend(index(project, std::slice::from_ref(&written.path)).await?);
+        let operation = match written.checksum_before {
+            None => Operation::Create,
+            Some(_) => Operation::Edit,
+        };
+        keep(project, who, (operation, written.path.as_str())).await?;
+    }
+    let (worker, action, path) = (project.clone(), action.to_string(), written.path);
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let reply = WrittenReply {
+            action,
+            path: path.to_string(),
+            checksum: written.checksum,
+            changed,
+            warnings,
+            freshness: worker.freshness(&snapshot),
+            ..WrittenReply::default()
+        };
+        let doc =
+            snapshot.query_row("SELECT id FROM docs WHERE path = ?1", [path.as_str()], |row| {
+                row.get(0)
+            });
+        let Ok(doc) = doc else { return Ok(WrittenReply { title: stem(&path), ..reply }) };
+        let note = browse::brief(&snapshot, doc)?;
+        let relations = relations(&worker.desk(&snapshot), doc)?;
+        let mut lead_nowhere: Vec<String> = Vec::new();
+        for target in relations.iter().filter(|it| it.to.is_none()).map(|it| &it.target) {
+            if lead_nowhere.len() < MAX_UNRESOLVED && !lead_nowhere.contains(target) {
+                lead_nowhere.push(target.clone());
+            }
+        }
+        Ok(WrittenReply {
+            title: note.title,
+            permalink: note.permalink,
+            n_observations: accepted(&worker.desk(&snapshot), doc)?.len() as u64,
+            n_relations: relations.len() as u64,
+            unresolved: lead_nowhere,
+            ..reply
+        })
+    })
+    .await
+}
+
+pub(super) fn stem(path: &RelPath) -> String {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_string()
+}
+
+/// The lines that changes touched, as they were and as they are, as callers may see them.
+pub(super) fn changed_lines(
+    notes: &Notes,
+    (path, before): (&str, &str),
+    changes: &[Change],
+) -> Vec<ChangedLines> {
+    let clean = |text: &str| {
+        let text = notes.shown(path, text);
+        let cut: String = text.chars().take(MAX_CHANGE_CHARS).collect();
+        if cut.len() < text.len() { format!("{cut}…") } else { cut }
+    };
+    let told = |change: &Change| {
+        let (line, after) = shown_at(before, change);
+        let before = clean(before.get(change.span.clone()).unwrap_or(""));
+        ChangedLines { line, before, after: clean(after) }
+    };
+    changes.iter().take(MAX_CHANGES).map(told).collect()
+}
+
+/// The line at which a change begins, and what stands there then: what is put behind the last word of a line begins on
+/// the next one, and the line end before it is none of its lines.
+fn shown_at<'a>(before: &str, change: &'a Change) -> (u32, &'a str) {
+    let start = before.get(..change.span.start).unwrap_or("");
+    let rest = before.get(change.span.end..).unwrap_or("");
+    let line = start.matches('\n').count() as u32 + 1;
+    let is_behind_line = change.span.is_empty()
+        && !start.is_empty()
+        && !start.ends_with('\n')
+        && (rest.is_empty() || rest.starts_with(['\r', '\n']));
+    let added = change.replacement.strip_prefix("\r\n");
+    match added.or_else(|| change.replacement.strip_prefix('\n')).filter(|_| is_behind_line) {
+        Some(added) => (line + 1, added),
+        None => (line, &change.replacement),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_behind_a_line_begins_on_the_next() {
+        let at = |at: usize, text: &str| Change { span: at..at, replacement: text.into() };
+        for (before, change, expected) in [
+            ("a\n", at(2, "\nb\n"), (2, "\nb\n")),
+            ("a", at(1, "\n\nb\n"), (2, "\nb\n")),
+            ("a\r\nc", at(1, "\r\nb"), (2, "b")),
+            ("ac", at(1, "\nb"), (1, "\nb")),
+            ("a", at(0, "\nb"), (1, "\nb")),
+            ("a\nb", at(3, "c"), (2, "c")),
+        ] {
+            assert_eq!(shown_at(before, &change), expected, "{before:?} {change:?}");
+        }
+    }
+}

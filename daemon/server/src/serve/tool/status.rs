@@ -1,0 +1,421 @@
+//! `status`: what the watcher, the belt, the writer and the index say of themselves.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use config::settings::Background;
+use jiff::Timestamp;
+use proto::error::ErrorView;
+use proto::shape::{StallView, WorkersView};
+use proto::tool::core::{
+    EmbeddingView, FileEventView, MendedView, Progress, QuarantineView, QueueView, ScrubView,
+    Status, StatusReply, UNRANKED, VectorsInMemory, WarningView,
+};
+use rusqlite::Connection;
+
+use super::unreadable;
+use engine::health::Mended;
+
+use crate::project::Project;
+use engine::backfill::{Again, Trouble};
+use engine::watch::{FileEvent, WatchMode, WatchView};
+use index::store::{Breakers, SCHEMA_VERSION, Snapshot};
+use model::terms::Tick;
+
+/// Rows of each list of trouble.
+const MAX_LISTED: i64 = 50;
+
+/// What is said of a better model that gives no vectors.
+const NO_BETTER: &str =
+    "`embed.model` gives no vectors, so questions are answered by those there are: ";
+
+/// Tables whose rows are counted, by the name they are told under.
+const COUNTS: [(&str, &str); 12] = [
+    ("documents", "SELECT count(*) FROM docs"),
+    ("chunks", "SELECT count(*) FROM chunks"),
+    ("vectors", "SELECT count(*) FROM chunk_vec_map"),
+    ("names", "SELECT count(*) FROM names"),
+    ("entities", "SELECT count(*) FROM entities"),
+    ("mentions", "SELECT count(*) FROM mentions"),
+    ("evidence", "SELECT count(*) FROM evidence"),
+    ("relations", "SELECT count(*) FROM relations"),
+    ("gazetteer", "SELECT count(*) FROM gazetteer"),
+    ("quarantine", "SELECT count(*) FROM quarantine"),
+    (
+        "repeated paragraphs",
+        "SELECT count(DISTINCT c.text) FROM copies c JOIN prints p
+           ON p.doc_id = c.doc_id AND p.kind = 1 AND p.start = c.start AND p.text = c.text",
+    ),
+    (
+        "paragraphs told elsewhere",
+        "SELECT count(*) - count(DISTINCT c.text) + (SELECT count(*) FROM alike) FROM copies c JOIN prints p
+           ON p.doc_id = c.doc_id AND p.kind = 1 AND p.start = c.start AND p.text = c.text",
+    ),
+];
+
+/// Windows that are searched.
+const WINDOWS: &str = "SELECT count(*) FROM chunk_vec_map WHERE aside IS NULL";
+
+/// An entity must have a home or a name that is mentioned or stated.
+const ORPHANS: &str = "SELECT count(*) FROM entities e WHERE e.doc_id IS NULL
+    AND NOT EXISTS (SELECT 1 FROM names n WHERE n.entity_id = e.id)";
+
+/// Tells how the daemon is.
+pub fn status(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: Status,
+) -> Result<StatusReply, ErrorView> {
+    let settled = project.settled();
+    let watch = project.watcher().state().view();
+    let health = project.health();
+    let trouble = |error: rusqlite::Error| unreadable(error.into());
+    let tally = project.tallies.at(snapshot).map_err(trouble)?;
+    let documents = tally.counts.get("documents").copied().unwrap_or(0);
+    let embedding = embedding(project, snapshot, tally.n_windows);
+    Ok(StatusReply {
+        root: project.root.display().to_string(),
+        pid: std::process::id(),
+        version: proto::version().into(),
+        protocol: proto::PROTOCOL_VERSION,
+        schema: SCHEMA_VERSION,
+        settled: settled.deep && settled.vectors,
+        stages_settled: settled,
+        progress: Progress { known: watch.n_known_files.max(documents), indexed: documents },
+        counts: tally.counts.clone(),
+        vectors_in_memory: snapshot.vectors_in_memory().map(|vectors| VectorsInMemory {
+            rows: vectors.n_rows() as u64,
+            bytes: vectors.n_bytes() as u64,
+            precision: project.settings.vectors.precision.as_str().into(),
+        }),
+        embedding: embedding.clone(),
+        llm: project.llms().views(Instant::now()),
+        http: project.http().map(String::from),
+        formats: tally.formats.clone(),
+        queues: queues(project),
+        bytes_in_flight: project.bytes_in_flight(),
+        last_file: health.last_file().map(|path| path.to_string()),
+        last_error: health.last_error().or_else(|| watch.errors.last().cloned()),
+        stalled: health
+            .stalled()
+            .map(|(stall, _)| StallView { hint: stall.hint(), why: stall.why }),
+        writes_refused: project.lost_ledger().map(|lost| {
+            let (why, hint) = lost.split_once("\nhint: ").unwrap_or((&lost, ""));
+            StallView { why: why.into(), hint: hint.into() }
+        }),
+        mended: health.all_mended().into_iter().map(mended_view).collect(),
+        scrub: Some(scrub_view(project)),
+        deep: super::maintain::deep_view(project),
+        ingest_rate: health.ingest_rate(),
+        started_at: project.started_at().to_string(),
+        n_errors: watch.n_errors + n_failing(snapshot, project.breakers()).map_err(trouble)?,
+        recent_events: events(project, request.events == Some(true)),
+        n_written: health.n_written(),
+        average_transaction_ms: health.average_transaction_ms(),
+        orphaned_entities: tally.n_orphans,
+        redacted: tally.redacted.clone(),
+        flagged: tally.flagged.clone(),
+        skipped: watch.skipped.iter().map(|(reason, n)| (reason.to_string(), *n)).collect(),
+        quarantine: quarantine(snapshot, &watch, project.breakers()).map_err(trouble)?,
+        warnings: warnings(project, (snapshot, embedding.as_ref()), &watch).map_err(trouble)?,
+        watcher: watcher(&watch),
+        workers: workers(project),
+        clients: project.activity().n_clients(),
+        freshness: project.freshness(snapshot),
+    })
+}
+
+fn mended_view(it: Mended) -> MendedView {
+    MendedView { at: it.at.to_string(), part: it.part.into(), what: it.what }
+}
+
+fn scrub_view(project: &Project) -> ScrubView {
+    let progress = project.scrubbed();
+    ScrubView {
+        finished_at: progress.finished.map(|at| at.to_string()),
+        compared: progress.n_documents,
+        damaged: progress.n_damaged,
+    }
+}
+
+/// The last changes of files, where they are wanted.
+fn events(project: &Project, are_wanted: bool) -> Vec<FileEventView> {
+    if !are_wanted {
+        return Vec::new();
+    }
+    let view = |it: FileEvent| FileEventView {
+        at: Timestamp::from_millisecond(it.at_ms).map(|at| at.to_string()).unwrap_or_default(),
+        kind: it.kind.as_str().into(),
+        path: it.path.to_string(),
+    };
+    project.watcher().state().events().into_iter().map(view).collect()
+}
+
+/// As `status` tells how far the better model's vectors are.
+pub(super) fn embedding_now(
+    project: &Project,
+    snapshot: &Snapshot,
+) -> rusqlite::Result<Option<EmbeddingView>> {
+    Ok(embedding(project, snapshot, count(snapshot, WINDOWS)?))
+}
+
+/// How far the better model's vectors are, where there is such a model.
+fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<EmbeddingView> {
+    if let Some(why) = project.missing_model() {
+        return Some(EmbeddingView {
+            model: project.settings.embed.model.clone(),
+            total: n_windows,
+            state: "failed".into(),
+            trouble: Some(why.into()),
+            ..EmbeddingView::default()
+        });
+    }
+    let stand = project.backfilled()?;
+    let again = stand.trouble.as_ref().map(|it| it.again);
+    let again_at = match again {
+        Some(Again::At(at)) => Some(at),
+        _ => None,
+    };
+    let state = match project.settings.embed.background {
+        _ if matches!(again, Some(Again::WhenWanted | Again::AtStart)) => "failed",
+        _ if snapshot.has_all_better_vectors() && project.settled().searchable => "done",
+        _ if again_at.is_some() => "waiting",
+        Background::Off => "off",
+        Background::On => "working",
+        Background::Idle if project.settled().deep => "working",
+        Background::Idle => "waiting",
+    };
+    let rate = (stand.seconds_a_text > 0.0).then(|| (1.0 / stand.seconds_a_text) as f32);
+    Some(EmbeddingView {
+        state: state.into(),
+        // The backfill may not have looked at this commit yet.
+        done: stand.n_done.min(n_windows),
+        total: n_windows,
+        refused: stand.n_refused,
+        texts_a_second: rate,
+        eta_seconds: stand.eta(n_windows).map(|eta| eta.as_secs().max(1)),
+        again_seconds: again_at
+            .map(|at| at.saturating_duration_since(Instant::now()).as_secs().max(1)),
+        answers: stand.before,
+        trouble: stand.trouble.map(told_trouble),
+        model: stand.model,
+        space: stand.space,
+    })
+}
+
+/// Why a model gives no vectors, and who may change that.
+fn told_trouble(trouble: Trouble) -> String {
+    let again = match trouble.again {
+        Again::At(_) => return trouble.why,
+        Again::ByQuestion => "the next question asks it again",
+        Again::WhenWanted => "`kgctl retry --all` asks it again",
+        Again::AtStart => "`kgctl restart` tries it again",
+    };
+    let joint = if trouble.why.contains("\nhint: ") { "; then " } else { "\nhint: " };
+    trouble.why + joint + again
+}
+
+/// What counting all rows of one commit gave.
+#[derive(Debug, Default)]
+struct Tally {
+    counts: BTreeMap<String, u64>,
+    formats: BTreeMap<String, u64>,
+    redacted: BTreeMap<String, u64>,
+    flagged: BTreeMap<String, u64>,
+    n_orphans: u64,
+    /// Windows that are searched.
+    n_windows: u64,
+}
+
+/// The last count, so that many who ask about one commit count it once: it takes a second of work on a large index.
+#[derive(Debug, Default)]
+pub struct Tallies(Mutex<Option<(Tick, Arc<Tally>)>>);
+
+impl Tallies {
+    fn at(&self, snapshot: &Snapshot) -> rusqlite::Result<Arc<Tally>> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((tick, tally)) = last
+            && tick == snapshot.tick()
+        {
+            return Ok(tally);
+        }
+        // Not under the lock: whoever waited for it would hold a reader's turn meanwhile.
+        let tally = Arc::new(Tally {
+            counts: counts(snapshot)?,
+            formats: formats(snapshot)?,
+            redacted: findings(snapshot, "$.redacted")?,
+            flagged: findings(snapshot, "$.flagged")?,
+            n_orphans: count(snapshot, ORPHANS)?,
+            n_windows: count(snapshot, WINDOWS)?,
+        });
+        let counted = Some((snapshot.tick(), tally.clone()));
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = counted;
+        Ok(tally)
+    }
+}
+
+fn count(db: &Connection, sql: &str) -> rusqlite::Result<u64> {
+    db.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0)).map(|n| n as u64)
+}
+
+fn counts(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
+    COUNTS.iter().map(|(name, sql)| Ok((name.to_string(), count(db, sql)?))).collect()
+}
+
+fn formats(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
+    let mut statement = db.prepare_cached("SELECT format, count(*) FROM docs GROUP BY format")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
+    rows.collect()
+}
+
+/// What was found in all documents, by kind.
+fn findings(db: &Connection, which: &str) -> rusqlite::Result<BTreeMap<String, u64>> {
+    let mut statement = db.prepare_cached(
+        "SELECT j.key, sum(j.value) FROM docs d, json_each(d.redactions, ?1) j
+         WHERE d.redactions IS NOT NULL GROUP BY j.key",
+    )?;
+    let rows =
+        statement.query_map([which], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
+    rows.collect()
+}
+
+fn queues(project: &Project) -> Vec<QueueView> {
+    let view = |gauge: &engine::belt::Gauge| {
+        let depth = gauge.depth();
+        QueueView {
+            stage: gauge.stage().into(),
+            interactive: depth.interactive as u64,
+            bulk: depth.bulk as u64,
+        }
+    };
+    project.gauges().iter().map(view).collect()
+}
+
+/// Files that fail now, or failed so often that they are left alone.
+fn n_failing(db: &Connection, breakers: &Breakers) -> rusqlite::Result<u64> {
+    let mut n = count(db, "SELECT count(*) FROM quarantine")?;
+    let mut is_counted = db.prepare_cached("SELECT 1 FROM quarantine WHERE path = ?1")?;
+    for (path, _) in breakers.list().into_iter().filter(|(_, it)| it.is_open()) {
+        n += u64::from(!is_counted.exists([path.as_str()])?);
+    }
+    Ok(n)
+}
+
+fn quarantine(
+    db: &Connection,
+    watch: &WatchView,
+    breakers: &Breakers,
+) -> rusqlite::Result<Vec<QuarantineView>> {
+    let mut statement = db.prepare_cached(
+        "SELECT path, stage, reason FROM quarantine ORDER BY tick DESC, path LIMIT ?1",
+    )?;
+    let rows = statement.query_map([MAX_LISTED], |row| {
+        Ok(QuarantineView { path: row.get(0)?, stage: row.get(1)?, reason: row.get(2)? })
+    })?;
+    let mut out: Vec<QuarantineView> = rows.collect::<Result<_, _>>()?;
+    // What is left alone has no row in an index that was built since.
+    let is_listed = |path: &str| out.iter().any(|row| row.path == path);
+    let left = breakers.list().into_iter();
+    let left = left.filter(|(path, it)| it.is_open() && !is_listed(path.as_str()));
+    let left = left.map(|(path, it)| QuarantineView {
+        path: path.to_string(),
+        stage: it.stage,
+        reason: it.reason,
+    });
+    let left: Vec<_> = left.collect();
+    out.extend(left);
+    let row = |path: &str, reason: String| QuarantineView {
+        path: path.into(),
+        stage: "watch".into(),
+        reason,
+    };
+    out.extend(watch.unreadable.iter().map(|(path, why)| row(path, why.clone())));
+    out.extend(
+        watch.notable.iter().map(|(path, why)| row(path.as_str(), format!("skipped: {why}"))),
+    );
+    out.truncate(MAX_LISTED as usize);
+    Ok(out)
+}
+
+fn warnings(
+    project: &Project,
+    (db, embedding): (&Snapshot, Option<&EmbeddingView>),
+    watch: &WatchView,
+) -> rusqlite::Result<Vec<WarningView>> {
+    let mut out: Vec<WarningView> = Vec::new();
+    out.extend(project.newer_settings().into_iter().map(|path| WarningView {
+        path: path.into(),
+        warning: "written since the daemon read it; `kgctl restart` makes it count".into(),
+    }));
+    let failed = embedding.filter(|it| it.state == "failed").and_then(|it| it.trouble.as_ref());
+    let failed = failed.map(|why| format!("{NO_BETTER}{why}"));
+    let unranked = project
+        .reranker_trouble()
+        .map(|why| format!("{UNRANKED}, so hits keep their order: {why}"));
+    let ignored = project.ignored_settings().map(String::from);
+    let of_http = project.http_warning().map(String::from);
+    let general = failed.into_iter().chain(unranked).chain(ignored).chain(of_http);
+    out.extend(general.map(|warning| WarningView { path: ".".into(), warning }));
+    let rels = &project.settings.retrieval.rels;
+    let unknown = query::unknown_relations(&project.desk(db), rels).unwrap_or_default();
+    out.extend(unknown.into_iter().map(|rel| WarningView {
+        path: ".".into(),
+        warning: format!(
+            "`retrieval.rels` of the settings names `{rel}`, a relation that no rule gives and no document states"
+        ),
+    }));
+    let deaf = match &watch.mode {
+        WatchMode::Mixed { .. } | WatchMode::Poll(Some(_)) => Some(watcher(watch)),
+        _ => None,
+    };
+    let root = watch.root_trouble.iter().chain(&deaf).chain(&watch.warnings);
+    out.extend(root.map(|why| WarningView { path: ".".into(), warning: why.clone() }));
+    let mut statement = db.prepare_cached(
+        "SELECT path, warnings FROM docs WHERE warnings IS NOT NULL
+         UNION ALL SELECT path, 'redacted: ' ||
+           (SELECT group_concat(value || ' × ' || key, ', ' ORDER BY key) FROM json_each(redactions, '$.redacted'))
+         FROM docs WHERE json_extract(redactions, '$.redacted') <> '{}'
+         UNION ALL SELECT path, 'personal data, kept: ' ||
+           (SELECT group_concat(value || ' × ' || key, ', ' ORDER BY key) FROM json_each(redactions, '$.flagged'))
+         FROM docs WHERE json_extract(redactions, '$.flagged') <> '{}' ORDER BY 1 LIMIT ?1",
+    )?;
+    let rows = statement.query_map([MAX_LISTED], |row| {
+        Ok(WarningView { path: row.get(0)?, warning: row.get(1)? })
+    })?;
+    for row in rows {
+        out.push(row?);
+    }
+    out.truncate(MAX_LISTED as usize);
+    Ok(out)
+}
+
+fn workers(project: &Project) -> Option<WorkersView> {
+    let now = project.workers()?.now();
+    Some(WorkersView {
+        running: now.n_running,
+        busy: now.n_busy,
+        most: now.n_most,
+        started: now.n_started,
+        failed: now.n_failed,
+        idle_bytes: now.idle_bytes,
+        sandbox: now.sandbox.map(|sandbox| sandbox.to_string()),
+    })
+}
+
+fn watcher(watch: &WatchView) -> String {
+    let mode = match &watch.mode {
+        WatchMode::Stopped => "stopped".to_string(),
+        WatchMode::Events => "events".to_string(),
+        WatchMode::Mixed { n_watched, n_polled, why } => {
+            format!("events in {n_watched} folders, poll in {n_polled}, because {why}")
+        }
+        WatchMode::Poll(None) => "poll".to_string(),
+        WatchMode::Poll(Some(why)) => format!("poll, because {why}"),
+    };
+    let mode = match watch.n_overflows {
+        0 => mode,
+        n => format!("{mode}, overflows made good by rescans: {n}"),
+    };
+    if watch.is_crawling { format!("{mode}, rescanning") } else { mode }
+}

@@ -1,0 +1,175 @@
+//! Crew: the threads that do bulk work, at a raised nice value, so that the system prefers whoever answers a person.
+//!
+//! In: closures. Out: what they return, as a future.
+//! Invariants: a crew's threads live as long as the process and take jobs in order; one that panics costs only itself.
+//! Niceness is a thread's on Linux and cannot be lowered again without privilege, so these threads never do anything
+//! else, and interactive work never comes here.
+//! Rejected: `SCHED_BATCH`, which only changes who is woken first and needs a call that is not safe.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+/// Added to the nice value: a tenth of the weight of a normal thread, when both want the processor.
+pub const NICENESS: i32 = 10;
+
+/// The same for what has hours of time: a seventieth of the weight of a normal thread, an eighth of the others'.
+const NICEST: i32 = 19;
+
+/// Threads for the bulk work of all stages, at most: the work of a stage is short, and each thread keeps memory.
+const MOST_STAGE_THREADS: usize = 4;
+
+/// Threads that wait for parsing workers: as many as there may be workers, whatever the number of cores.
+const N_PARSE_THREADS: usize = 8;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A fixed number of threads, nicer than the rest of the process.
+pub struct Crew {
+    jobs: Sender<Job>,
+    n_threads: usize,
+}
+
+/// The job panicked, with these words, or the process is ending.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Lost(pub String);
+
+/// Threads for the bulk work of the stages.
+pub fn stages() -> &'static Crew {
+    static CREW: LazyLock<Crew> = LazyLock::new(|| {
+        let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Crew::new("kgd-bulk", n_cores.clamp(2, MOST_STAGE_THREADS))
+    });
+    &CREW
+}
+
+/// Threads that wait for the workers that parse the documents of the bulk lane; of their own, since a document may keep
+/// one of them for a minute. They cost nothing while they wait.
+pub fn parsing() -> &'static Crew {
+    static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::new("kgd-bulk-parse", N_PARSE_THREADS));
+    &CREW
+}
+
+/// The thread for bulk commits and ripples; one of its own, so that whoever waits for the writer never waits for a
+/// stage.
+pub fn writing() -> &'static Crew {
+    static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::new("kgd-bulk-write", 1));
+    &CREW
+}
+
+/// The thread that reads files for the bulk lane; one of its own, since a slow disk must hold up no stage.
+pub fn reading() -> &'static Crew {
+    static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::new("kgd-bulk-read", 1));
+    &CREW
+}
+
+/// The thread that compares two indexes row by row, which takes minutes on a large one.
+pub fn comparing() -> &'static Crew {
+    static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::new("kgd-compare", 1));
+    &CREW
+}
+
+/// The thread that reads over what is stored, which has hours of time.
+pub fn scrubbing() -> &'static Crew {
+    static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::nicer("kgd-scrub", 1, NICEST));
+    &CREW
+}
+
+/// The thread that embeds by the better model, after everything else: nicer still than the others.
+pub fn embedding() -> &'static Crew {
+    static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::nicer("kgd-embed", 1, NICEST));
+    &CREW
+}
+
+impl Crew {
+    fn new(name: &str, n_wanted: usize) -> Self {
+        Self::nicer(name, n_wanted, NICENESS)
+    }
+
+    fn nicer(name: &str, n_wanted: usize, niceness: i32) -> Self {
+        let (jobs, receiver) = channel();
+        let receiver = Arc::new(Mutex::new(receiver));
+        let start = |_: &usize| {
+            let receiver = receiver.clone();
+            let thread = std::thread::Builder::new().name(name.into());
+            thread.spawn(move || work(&receiver, niceness)).is_ok()
+        };
+        let n_threads = (0..n_wanted).filter(start).count();
+        Crew { jobs, n_threads }
+    }
+
+    /// Does `job` on one of the threads, after those given before. It is done even if nobody waits for it.
+    pub fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> impl Future<Output = Result<T, Lost>> + Send + 'static {
+        let (reply, answer) = oneshot::channel();
+        let job = move || {
+            let done = catch_unwind(AssertUnwindSafe(job));
+            let _ = reply.send(done.map_err(|panic| Lost(panic_message(&*panic).to_string())));
+        };
+        if self.n_threads == 0 {
+            // The system gave us no thread; its own are better than none.
+            tokio::task::spawn_blocking(job);
+        } else if let Err(job) = self.jobs.send(Box::new(job)) {
+            (job.0)();
+        }
+        async move { answer.await.unwrap_or_else(|_| Err(Lost("the process is ending".into()))) }
+    }
+}
+
+/// What a thread of a crew does all its life.
+fn work(jobs: &Mutex<Receiver<Job>>, niceness: i32) {
+    if let Err(error) = rustix::process::nice(niceness) {
+        tracing::warn!(%error, "bulk work runs at normal priority");
+    }
+    loop {
+        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        match job {
+            Ok(job) => job(),
+            Err(_) => return,
+        }
+    }
+}
+
+/// What a panic said, as far as it can be read.
+pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message")
+}
+
+/// This thread's nice value, as the kernel knows it; for tests.
+#[cfg(any(test, feature = "testing"))]
+pub fn niceness() -> i32 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux");
+    let (_, fields) = stat.rsplit_once(')').expect("a name");
+    fields.split_whitespace().nth(16).and_then(|it| it.parse().ok()).expect("a number")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_threads_of_a_crew_are_nicer_than_the_rest() {
+        let own = niceness();
+        for crew in [stages(), writing(), reading()] {
+            assert_eq!(crew.run(niceness).await, Ok((own + NICENESS).min(19)));
+        }
+        assert_eq!(niceness(), own);
+    }
+
+    #[tokio::test]
+    async fn a_job_that_panics_costs_itself_only() {
+        let lost = writing().run(|| -> u32 { panic!("unlucky") }).await;
+        assert_eq!(lost, Err(Lost("unlucky".into())));
+        assert_eq!(writing().run(|| 7).await, Ok(7));
+    }
+}

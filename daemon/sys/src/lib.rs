@@ -1,0 +1,47 @@
+//! Sys: the floor of the daemon. Clocks, memory, descriptors, kernels in wide instructions, threads of a lower priority
+//! (`crew`) and the places at which a test may kill the process (`fail`).
+//!
+//! Below it are only crates of others; every layer may use it.
+//! Invariants: `unsafe` stands in no other crate of the daemon; nothing here knows a document, a database or a setting.
+//! Not here: what runs on the threads, or why.
+//!
+//! The only place with `unsafe`: what the operating system, SQLite's C interface, a matrix kernel and wide
+//! instructions ask for.
+
+#![allow(unsafe_code)]
+
+mod clock;
+pub mod crew;
+pub mod dots;
+pub mod fail;
+mod files;
+mod memory;
+pub mod product;
+mod scans;
+
+pub use clock::process_cpu_time;
+pub use dots::dots;
+pub use files::close_inherited_files;
+pub use memory::{release_free_memory, spare_memory};
+pub use product::{Rows, product};
+pub use scans::{N_PLANES, float_dots, sign_sums};
+
+/// Makes the statically linked sqlite-vec available to every connection opened from now on.
+pub fn register_sqlite_vec() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        type EntryPoint = unsafe extern "C" fn(
+            *mut rusqlite::ffi::sqlite3,
+            *mut *mut std::os::raw::c_char,
+            *const rusqlite::ffi::sqlite3_api_routines,
+        ) -> std::os::raw::c_int;
+        // SAFETY: `sqlite3_vec_init` is an extension entry point of exactly this signature; the crate declares
+        // it without arguments, as sqlite-vec's own documentation for Rust shows.
+        unsafe {
+            let init = std::mem::transmute::<*const (), EntryPoint>(
+                sqlite_vec::sqlite3_vec_init as *const (),
+            );
+            rusqlite::ffi::sqlite3_auto_extension(Some(init));
+        }
+    });
+}
