@@ -3,7 +3,7 @@
 //! In: the settings, the folder of models that were added. Out: an embedder, or that none is wanted.
 //! Invariants: asking for one costs neither time nor memory: a model is loaded when the first text comes; the name of
 //! its space changes whenever its vectors would.
-//! Not here: when its vectors are made (`pipeline/backfill`), which of a chunk's vectors counts (`ask/recall.rs`).
+//! Not here: when its vectors are made (`engine/backfill`), which of a chunk's vectors counts (`query/recall.rs`).
 
 use std::path::Path;
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 //! what is sent holds no secret, questions included; the key is in no message and no log. What may pass by itself (no
 //! connection, 429, 5xx, a reply that is none) is asked again after a pause that doubles, or is as long as the server
 //! says; during it questions do without at once. A vector of another length ends it: it would be of another space.
-//! Not here: HTTP (the crate `web`), when vectors are made (`pipeline/backfill`).
+//! Not here: HTTP (the crate `web`), when vectors are made (`engine/backfill`).
 
 mod pause;
 mod reply;

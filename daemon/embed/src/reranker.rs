@@ -5,7 +5,7 @@
 //! Invariants: nothing is loaded before the first question; it is tried before that in a process that may use only so
 //! much; what is not there or cannot be used costs no answer: it is told in the log and the status, and hits keep their
 //! order.
-//! Not here: computing (the crate `onnx`), which passages are read and what the number counts (`ask/rerank.rs`).
+//! Not here: computing (the crate `onnx`), which passages are read and what the number counts (`query/rerank.rs`).
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

@@ -3,7 +3,7 @@
 //!
 //! In: settings, replies. Out: keys, words, pauses.
 //! Invariants: a key is in no error; what servers say of errors is cut short.
-//! Not here: HTTP (the crate `web`), what is asked (`embedder/remote.rs`, `llm/`).
+//! Not here: HTTP (the crate `web`), what is asked (`embed/remote.rs`, `llm/`).
 
 use std::path::Path;
 

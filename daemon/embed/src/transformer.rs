@@ -2,7 +2,7 @@
 //!
 //! In: the folder of a model, or one that the program carries; texts. Out: unit vectors.
 //! Invariants: a text's vector does not depend on its batch.
-//! Not here: computing (the crate `onnx`), windows of a document (`pipeline/chunk`), static vectors.
+//! Not here: computing (the crate `onnx`), windows of a document (`extract/chunk`), static vectors.
 
 use std::path::Path;
 

@@ -6,7 +6,7 @@
 //! what was embedded once is never embedded again, whatever becomes of the window.
 //! Invariants: killed at any point, it goes on where it was; equal texts are embedded once; nothing is embedded while
 //! the gate is closed; the vectors of a space answer until those of the next one are all there.
-//! Not here: which vector a question counts (`ask/recall.rs`), the models (`embedder/`).
+//! Not here: which vector a question counts (`query/recall.rs`), the models (`embed/`).
 
 mod pace;
 mod run;

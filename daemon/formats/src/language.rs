@@ -4,8 +4,8 @@
 //! running text or too much doubt; and the blocks that differ.
 //! Invariants: what is detected for sure outranks what is stated (templates state `en` whatever they hold), unless the
 //! two are easily mixed up; what is stated outranks a guess.
-//! Not here: what follows from a language (stems in `words/`, templates in `pipeline/relate`, vectors in
-//! `pipeline/embed`).
+//! Not here: what follows from a language (stems in `words/`, templates in `extract/relate`, vectors in
+//! `embed/stage`).
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //!
 //! In: tokens, and where sentences start when a parse is at hand. Out: spans with a label, in order.
 //! Invariants: spans are disjoint, begin on no white space and cross no sentence start; tiles do not show.
-//! Not here: the vectors (`encoder.rs`), trust in a name (`pipeline/recognize`).
+//! Not here: the vectors (`encoder.rs`), trust in a name (`extract/recognize`).
 
 use super::Token;
 use super::data::{LoadError, Shipped, pieces_first};

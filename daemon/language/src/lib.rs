@@ -7,7 +7,7 @@
 //! is not white space lies in exactly one token, in order; time is linear in the text, whatever stands in it; the
 //! memory of a call is bounded but for what it returns. `tests/english/compare.py` runs spaCy beside it and counts what
 //! differs.
-//! Not here: which text is English (`pipeline/normalize`), what a name means, or whether spaCy is right.
+//! Not here: which text is English (`formats`), what a name means, or whether spaCy is right.
 //!
 //! # Whole documents and parts
 //!

@@ -2,7 +2,7 @@
 //!
 //! In: a word that stands nowhere in the folder. Out: the other form of it, which may.
 //! Invariant: a word that stands somewhere is never read as another, so a folder's own use of it (`fn` in code) wins.
-//! Not here: short forms that a document defines itself, which are names (`pipeline/link/alias.rs`), and beginnings of
+//! Not here: short forms that a document defines itself, which are names (`extract/link/alias.rs`), and beginnings of
 //! words.
 
 /// The short form and the word.

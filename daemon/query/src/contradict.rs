@@ -4,7 +4,7 @@
 //! other way.
 //! Invariants: what speaks against a relation lowers its confidence and is told beside its evidence; it never takes
 //! the relation away, and never makes one.
-//! Not here: finding denials in text (`pipeline/relate/depend/`).
+//! Not here: finding denials in text (`extract/relate/depend/`).
 
 use rusqlite::{Row, params};
 

@@ -4,7 +4,7 @@
 //! Invariants: chosen by pattern and position, in the order of [`Kind`]; then by confidence, path and place, so that
 //! the same documents give the same sentence, whatever order they were read in. Bounded: so many statements and
 //! headings of an entity are looked at, and one document's text at a time.
-//! Not here: which sentences define something (`pipeline/relate/define.rs`).
+//! Not here: which sentences define something (`extract/relate/define.rs`).
 
 use proto::tool::core::DefinitionView;
 use rusqlite::{OptionalExtension, Row, params};

@@ -4,8 +4,8 @@
 //! known, other names of what is named.
 //! Invariants: a known name is linked as a whole, by its norm, never by a part of it; the longest run of words wins its
 //! place. Only a run with a word that nobody wrote is looked for among misspelt ones, through the index of name keys
-//! (`pipeline/link/blocking.rs`), so that a question without one costs nothing more.
-//! Not here: linking names in documents (`pipeline/link/`).
+//! (`extract/link/blocking.rs`), so that a question without one costs nothing more.
+//! Not here: linking names in documents (`extract/link/`).
 
 use std::collections::BTreeSet;
 

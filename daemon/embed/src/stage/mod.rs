@@ -4,7 +4,7 @@
 //! Invariants: one batch a document; the embedded text is the title, the last two headings and the window, so
 //! a renamed folder changes no vector; a chunk in a language that the model has not learned gets empty vectors, which
 //! nobody stores.
-//! Not here: the model (`embedder/`), and where windows are cut (`pipeline/chunk`).
+//! Not here: the model (`embed/`), and where windows are cut (`extract/chunk`).
 
 use std::ops::Range;
 use std::sync::Arc;

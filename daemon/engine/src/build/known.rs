@@ -1,7 +1,7 @@
 //! Known: the watcher's view of what is indexed.
 //!
 //! In: paths, hashes, folders. Out: what the last commit and the breakers know of them.
-//! Not here: what the watcher makes of it (`pipeline/watch/`).
+//! Not here: what the watcher makes of it (`engine/watch/`).
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@
 //! code line, table row or list item (unless longer than four budgets) or a sentence (unless longer than one); each
 //! holds at most its profile's `max_tokens`, but for an ordered list kept whole (twice that) and for a single line,
 //! row, item or word that is larger alone; windows tile their chunk.
-//! Not here: the prelude with the path (rendered at answer time), vectors (`pipeline/embed`).
+//! Not here: the prelude with the path (rendered at answer time), vectors (`embed/stage`).
 //!
 //! The steps, each in its file: `profile` (what kind of text, hence which sizes), `atom` (the smallest pieces,
 //! counted once), `outline` (which sections stay together), `fill` (pieces into chunks), `window` (chunks into

@@ -3,7 +3,7 @@
 //! In: a chunk's span and atoms. Out: windows in order.
 //! Invariants: windows tile the chunk, each beginning where the one before ended; each holds at most the
 //! window's tokens (a larger word stands alone); they begin with an atom unless one is longer than a window.
-//! Not here: the title and headings that are embedded with each (`pipeline/embed`).
+//! Not here: the title and headings that are embedded with each (`embed/stage`).
 
 use super::Budget;
 use super::atom::{Atom, TokenIndex};

@@ -7,7 +7,7 @@
 //! socket ends.
 //! Invariants: a document that crashes, hangs or swells costs itself and its worker, never the daemon or another
 //! document; what is written down about it never quotes it.
-//! Not here: formats (`pipeline/normalize/`), secrets, which the daemon removes from what comes back.
+//! Not here: formats (one module each), secrets, which the daemon removes from what comes back.
 
 mod calls;
 mod check;

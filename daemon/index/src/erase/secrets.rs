@@ -1,7 +1,7 @@
 //! Secrets: takes out what the present detectors find, where older ones did not.
 //!
 //! In: texts as they are kept. Out: the same with a mark in the place of each secret.
-//! Not here: what a secret is (`pipeline/normalize/redact.rs`).
+//! Not here: what a secret is (`redact`).
 
 use config::settings::Privacy;
 use serde_json::Value;

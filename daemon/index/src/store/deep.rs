@@ -3,7 +3,7 @@
 //! In: the rows of `docs` that were read swiftly. Out: some paths at a time, marked to be read deeply from now on.
 //! Invariants: a document once marked is read deeply whoever asks for it; few enough are handed out at once that a
 //! pause or a save need not wait long; what cannot be read is told, not asked for for ever.
-//! Not here: when (`pipeline/write/`), how (`recognize/`, `relate/`).
+//! Not here: when (`engine/write/`), how (`recognize/`, `relate/`).
 
 use rusqlite::params;
 

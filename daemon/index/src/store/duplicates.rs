@@ -11,7 +11,7 @@
 //! comes by. So there is no commit in which a word that stands somewhere cannot be found, but for what a near copy
 //! shares
 //! with nothing but a root that has just gone; the ripple makes that good.
-//! Not here: what makes two texts equal or alike (`pipeline/print.rs`).
+//! Not here: what makes two texts equal or alike (`model/print.rs`).
 
 mod alike;
 mod cover;

@@ -5,7 +5,7 @@
 //! find their vectors here. The index says which texts there are; nothing here is searched by itself.
 //! Invariants: one process writes it; what was put is there after a kill; a file that is damaged or of another make is
 //! begun anew, for it can be made again.
-//! Not here: what is embedded when (`pipeline/backfill.rs`), searching (`vectors/`).
+//! Not here: what is embedded when (`engine/backfill.rs`), searching (`vectors/`).
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Trouble: what an error of a database asks for.
 //!
 //! In: a [`StoreError`]. Out: wait, rebuild, or stop; and for waiting, what to tell a person.
-//! Not here: the waiting (`pipeline/write/stall.rs`), or the rebuild.
+//! Not here: the waiting (`engine/write/stall.rs`), or the rebuild.
 
 use rusqlite::ErrorCode;
 use rusqlite::ffi::{SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA, SQLITE_IOERR_SHORT_READ};

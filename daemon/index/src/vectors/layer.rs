@@ -5,7 +5,7 @@
 //! Invariants: a row is in it only while its window is searched; who adds rows names the commit they were looked up at,
 //! and is refused when another one has come since; a view that missed a commit is dropped and made again. A model that
 //! cannot be used for questions is asked again when somebody wants that, not by each of them.
-//! Not here: making vectors (`pipeline/backfill.rs`).
+//! Not here: making vectors (`engine/backfill.rs`).
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

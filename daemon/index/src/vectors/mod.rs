@@ -10,7 +10,7 @@
 //! answers, and in what order rows came, does not change it, but for signs, which may miss what lies at the edge of the
 //! answer; what is gone takes at most as much room as what is there.
 //! The better model's vectors, which come later, lie in layers of their own beside it (`layer.rs`).
-//! Not here: embedding (`embedder/`), which rows there are (`store/commit/`), what windows mean (`ask/recall.rs`).
+//! Not here: embedding (`embed/`), which rows there are (`store/commit/`), what windows mean (`query/recall.rs`).
 
 mod apart;
 mod best;

@@ -1,6 +1,6 @@
 //! Script: which signs make words, and which scripts write without blanks.
 //!
-//! Not here: languages (`pipeline/normalize/language.rs`).
+//! Not here: languages (`formats/language.rs`).
 
 use unicode_normalization::char::is_combining_mark;
 

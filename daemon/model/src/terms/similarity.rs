@@ -4,7 +4,7 @@
 //! stands there. Order does not count, so moving a paragraph changes nothing.
 //! Exact for texts of up to [`MOST_KEPT`] words; longer ones are estimated from the words of smallest hash (standard
 //! error .03), the same words in every run.
-//! Not here: who is compared with whom (`pipeline/watch/pair.rs`, `store/commit/identity.rs`).
+//! Not here: who is compared with whom (`engine/watch/pair.rs`, `store/commit/identity.rs`).
 
 use xxhash_rust::xxh3::xxh3_64;
 

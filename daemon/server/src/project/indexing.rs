@@ -3,7 +3,7 @@
 //! In: paths, of files that were saved, written or removed just now. Out: what became of each, once it is committed.
 //! Invariants: who asked finds what he wrote once this returns; it waits for commits, not for what they make
 //! necessary; quarantine ends the wait with its reason.
-//! Not here: reading (`pipeline/watch`), committing (`pipeline/write`).
+//! Not here: reading (`engine/watch`), committing (`engine/write`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

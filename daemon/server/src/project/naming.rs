@@ -2,7 +2,7 @@
 //!
 //! In: a permalink. Out: a reservation, once nobody else holds one for it; it ends when dropped.
 //! Invariant: of two writers that want one permalink, the second sees the note of the first in the index.
-//! Not here: which permalink a note gets (`ask/browse.rs`).
+//! Not here: which permalink a note gets (`query/browse.rs`).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

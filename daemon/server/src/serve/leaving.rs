@@ -5,7 +5,7 @@
 //! meant. Documents were cleaned of secrets when they were read, and their text goes out as it is stored: what the user
 //! allowed there (`privacy.allow_paths`, `privacy.allow_marks`) is shown. Everything else may repeat a request, a path
 //! or a reason, and is cleaned here.
-//! Not here: what a secret is (`pipeline/normalize/redact.rs`); the log (`process.rs`).
+//! Not here: what a secret is (`redact`); the log (`process.rs`).
 
 use std::borrow::Cow;
 

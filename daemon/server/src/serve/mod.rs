@@ -7,7 +7,7 @@
 //! (`http`) come in by the same loop.
 //! Invariants: a client can only hurt its own connection; whatever it sends or fails to read,
 //! memory stays bounded and the others are answered; only the owner of the daemon gets in.
-//! Not here: how a question is answered (`ask/`), or when the daemon ends (`process.rs`).
+//! Not here: how a question is answered (`query/`), or when the daemon ends (`process.rs`).
 
 pub mod accept;
 pub mod activity;

@@ -3,7 +3,7 @@
 //! In: its folder. Out: nothing, or why it cannot be used.
 //! Invariants: what a graph asks for (all memory, endless time, a stack without end) costs the trial's process, not the
 //! daemon. Nothing is taken from it but its word: the folder is the user's own, so that it lies is no concern.
-//! Not here: the sandbox of documents, which come from strangers (`worker/`).
+//! Not here: the sandbox of documents, which come from strangers (`formats/sandbox/`).
 
 use std::io::Write;
 use std::os::unix::process::{CommandExt, ExitStatusExt};

@@ -4,7 +4,7 @@
 //! at the path is overwritten, or has changed places with it.
 //! Invariants: a uid has one row; a row that was moved aside reads as stale (a hash that no content has, a time that no
 //! file has), so it is read anew even if the process dies before its own parcel comes.
-//! Not here: how a move is found out (`pipeline/watch/`), how a uid is chosen (`ledger/identity.rs`).
+//! Not here: how a move is found out (`engine/watch/`), how a uid is chosen (`ledger/identity.rs`).
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 

@@ -4,7 +4,7 @@
 //! that may lead elsewhere now.
 //! Invariant: what a document is called, and where it lies, is the same in `doc_names` and `docs`; each difference
 //! makes the links of its keys dirty.
-//! Not here: where a link leads (`store/links.rs`), what a note states (`pipeline/normalize/note.rs`).
+//! Not here: where a link leads (`store/links.rs`), what a note states (`formats/note.rs`).
 
 use std::collections::BTreeSet;
 

@@ -4,7 +4,7 @@
 //! Invariants: only failures in a row count, of the same version (checksum; mode and time while it cannot be read); a
 //! change, a success and `retry` begin anew. A lasting fault is a row of the index and goes with it, since another
 //! extractor may do better; a fault that may pass is a row of the ledger.
-//! Not here: looking at files (`pipeline/watch/intake.rs`), or what a fault is (`belt/fault.rs`).
+//! Not here: looking at files (`engine/watch/intake.rs`), or what a fault is (`model/fault.rs`).
 
 use std::sync::{Arc, PoisonError, RwLock};
 

@@ -3,7 +3,7 @@
 //! In: what was read, what is to be read again, what is to be forgotten. Out: the same.
 //! Invariants: of an entry only the last reading is kept; one that was forgotten stays so until its text changes or
 //! somebody wants it read again.
-//! Not here: which text is read, and whether a reading still holds (`ask/kb/shelf.rs`).
+//! Not here: which text is read, and whether a reading still holds (`query/kb/shelf.rs`).
 
 use std::collections::HashMap;
 

@@ -3,7 +3,7 @@
 //! A uid follows the document that moved, then the path, then equal content; one of a vanished document waits 30 days.
 //! Where a document comes to the path of another, the two exchange places: the other waits at the old path, gone until
 //! a file is read there. So nothing is forgotten, and asking twice (after a crash) gives the same.
-//! Not here: finding out that a file was moved (`pipeline/watch/`), or that a rename was a save (`store/commit/`).
+//! Not here: finding out that a file was moved (`engine/watch/`), or that a rename was a save (`store/commit/`).
 
 use rusqlite::{OptionalExtension, params};
 

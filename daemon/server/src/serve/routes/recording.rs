@@ -2,7 +2,7 @@
 //!
 //! In: a route. Out: the same, which begins nothing then.
 //! Not here: what notices the loss (`store/held.rs`), or the refusal of a write that has begun (`notes/`,
-//! `pipeline/write/command.rs`).
+//! `engine/write/command.rs`).
 
 use std::sync::Arc;
 

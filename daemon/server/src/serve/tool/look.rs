@@ -5,7 +5,7 @@
 //! Invariants: bounded, by the number of notes that are looked at, of those that are indexed, and by time; where there
 //! are more notes, those of the entities that the call names are looked at; what is not done by then, the watcher does;
 //! it fails nothing.
-//! Not here: what differs (`pipeline/watch/digest.rs`).
+//! Not here: what differs (`engine/watch/digest.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Maintenance: comparing, trying again, checking and backing up, as `kgctl` asks for it.
 //!
 //! In: the parameters of the admin tools. Out: their replies.
-//! Not here: how files are compared (`pipeline/watch/`), how an index is rebuilt (`project/verify.rs`), or how a copy
+//! Not here: how files are compared (`engine/watch/`), how an index is rebuilt (`project/verify.rs`), or how a copy
 //! is made (`store/ledger/`).
 
 use std::path::{Path, PathBuf};

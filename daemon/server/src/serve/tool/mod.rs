@@ -1,6 +1,6 @@
 //! What each tool does: thin handlers over the read path and the project, mirroring `proto/src/tool/`.
 //!
-//! Not here: how a question is answered (`ask/`), or how a call arrives (`routes.rs`, `session.rs`).
+//! Not here: how a question is answered (`query/`), or how a call arrives (`routes.rs`, `session.rs`).
 
 mod forget;
 mod ingest;

@@ -4,7 +4,7 @@
 //! Invariants: notes are the truth and are read as they are now, so what a person wrote by hand counts and becomes a
 //! version when a tool next touches it; a number is given once, ever; what was written is indexed before the answer is
 //! made; without any model everything here works.
-//! Not here: which bytes change (`notes::entry`), what is found how (`ask/kb`).
+//! Not here: which bytes change (`notes::entry`), what is found how (`query/kb`).
 
 mod ask;
 mod enrich;

@@ -3,7 +3,7 @@
 //! In: requests. Out: replies, or refusals with code and hint.
 //! Invariants: an entity is changed wholly or not at all, and what was not done is told item by item; what was written
 //! is indexed before the answer is made; what was done, by whom, is in the ledger.
-//! Not here: which bytes change (`notes::edit::memory`), what is found how (`ask/memory`).
+//! Not here: which bytes change (`notes::edit::memory`), what is found how (`query/memory`).
 
 mod consolidate;
 mod delete;

@@ -3,7 +3,7 @@
 //! In: requests. Out: replies, or refusals with code and hint.
 //! Invariants: what a caller wrote, edited or read is indexed as it is now before the answer is made, so every answer
 //! of that tick and later knows it; a name of several notes is refused, never guessed.
-//! Not here: which bytes an edit changes (the crate `notes`), how notes are found (`ask/`).
+//! Not here: which bytes an edit changes (the crate `notes`), how notes are found (`query/`).
 
 mod browse;
 mod edit;
