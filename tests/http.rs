@@ -196,24 +196,32 @@ pub fn initialize(revision: &str) -> Value {
 impl Reply {
     /// Reads the head of a response.
     pub fn read(stream: TcpStream) -> Self {
+        Self::try_read(stream).expect("a response")
+    }
+
+    /// The same, where the server may close the connection instead.
+    ///
+    /// # Errors
+    /// Then.
+    pub fn try_read(stream: TcpStream) -> std::io::Result<Self> {
         let mut reader = BufReader::new(stream);
         let mut line = || {
             let mut line = String::new();
-            reader.read_line(&mut line).expect("a response");
-            line.trim_end().to_string()
+            reader.read_line(&mut line).map(|_| line.trim_end().to_string())
         };
-        let first = line();
+        let first = line()?;
         let status = first.split(' ').nth(1).and_then(|it| it.parse().ok());
-        let status = status.unwrap_or_else(|| panic!("no response: `{first}`"));
+        let none = || std::io::Error::other(format!("no response: `{first}`"));
+        let status = status.ok_or_else(none)?;
         let mut headers = Vec::new();
         loop {
-            let header = line();
+            let header = line()?;
             let Some((name, value)) = header.split_once(':') else { break };
             headers.push((name.to_lowercase(), value.trim().to_string()));
         }
         let is_chunked =
             headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
-        Reply { status, headers, reader, is_chunked, buffer: Vec::new() }
+        Ok(Reply { status, headers, reader, is_chunked, buffer: Vec::new() })
     }
 
     /// Whether the other side may still say something.

@@ -215,7 +215,7 @@ fn files_that_are_not_indexed_are_searched_for_a_string() {
     let project = TestProject::of(&[("a.md", "# A\n\nNothing.\n"), (".kgignore", "ign/\n")]);
     let text = "MARMALADEKILO55";
     for path in ["data.csv", "ign/x.md", ".hidden/y.txt"] {
-        project.write(path, &format!("id,{text}\n"));
+        project.write(path, format!("id,{text}\n"));
     }
     let (code, out, _) = kgctl(&project, &["forget", "--text", text, "--prove"], "");
     assert_eq!(code, 1, "{out}");
