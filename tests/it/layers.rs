@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates of the daemon, lowest first (style.md 4), each with how many pairs of its topmost modules lead to each
+/// The crates of the daemon, lowest first each with how many pairs of its topmost modules lead to each
 /// other today. A number may only become smaller.
 const LAYERS: [(&str, usize); 13] = [
     ("sys", 0),

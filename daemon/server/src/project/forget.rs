@@ -32,6 +32,7 @@ use index::store::{
 use index::words::Indexer;
 use model::terms::RelPath;
 
+mod folder;
 mod unasked;
 
 pub(super) use unasked::begin;
@@ -412,61 +413,6 @@ impl Project {
         let whole = |path: &String| [path.clone(), self.root.join(path).display().to_string()];
         let names = paths.flat_map(whole).map(|text| Needle { text, is_name: true });
         Ok(lines.chain(names).collect())
-    }
-
-    /// The files of the project that hold it, by what the index knows of them and by their bytes.
-    fn files_holding(
-        &self,
-        gone: &Gone,
-        needles: &Needles,
-    ) -> Result<BTreeSet<String>, ForgetError> {
-        let snapshot = self.snapshot()?;
-        let sql = "SELECT path, title || char(10) || meta || char(10) || text FROM docs
-                   UNION ALL SELECT path, '' FROM quarantine WHERE path NOT IN (SELECT path FROM docs)";
-        let mut statement = snapshot.prepare(sql).map_err(StoreError::from)?;
-        let mut rows = statement.query([]).map_err(StoreError::from)?;
-        let mut found: BTreeSet<String> = gone.paths.intersection(&gone.present).cloned().collect();
-        while let Some(row) = rows.next().map_err(StoreError::from)? {
-            let path: String = row.get(0).map_err(StoreError::from)?;
-            let text: String = row.get(1).map_err(StoreError::from)?;
-            let is_in = |bytes: &[u8]| needles.are_in(bytes);
-            let holds = is_in(path.as_bytes()) || is_in(text.as_bytes());
-            if holds || self.notes.bytes_at(&path).is_some_and(|bytes| is_in(&bytes)) {
-                found.insert(path);
-            }
-        }
-        Ok(found)
-    }
-
-    /// Adds the files of the folder that hold it although they are not indexed: other formats, ignored and hidden ones.
-    /// Not in `.git`, whose objects are compressed, and not in files that this user cannot read.
-    fn add_unindexed(
-        &self,
-        needles: &Needles,
-        found: &mut BTreeSet<String>,
-    ) -> Result<(), ForgetError> {
-        let root = self.opened_root()?;
-        let mut folders = vec![String::new()];
-        while let Some(folder) = folders.pop() {
-            let Ok(listing) = root.list(&folder) else { continue };
-            let names = listing.entries.iter().filter_map(|(name, _)| name.to_str());
-            for name in names.filter(|name| *name != ".git") {
-                let path = if folder.is_empty() { name.into() } else { format!("{folder}/{name}") };
-                let Ok(meta) = listing.meta_of(std::ffi::OsStr::new(name)) else { continue };
-                if meta.is_folder() {
-                    folders.push(path);
-                } else if meta.is_file() && !found.contains(&path) {
-                    let Ok(Some(file)) = root.find(&path).map(|it| it.open()).unwrap_or(Ok(None))
-                    else {
-                        continue;
-                    };
-                    if needles.are_in(path.as_bytes()) || erase::stands_in(file, needles)? {
-                        found.insert(path);
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,5 +1,4 @@
-//! Routes: from a tool's name to its handler. The table stands in the order of
-//! `proto::catalog::CATALOG`.
+//! Routes: from a tool's name to its handler, in the order of `proto::catalog::CATALOG`.
 //!
 //! In: a name, arguments, a deadline. Out: the reply as JSON, or an error with code and hint.
 //! Invariants: a handler's signature fixes what it may do: one that reads gets a snapshot and
@@ -34,8 +33,7 @@ mod recording;
 
 use asking::{asks_and_reads, reads_and_asks};
 
-/// Longest a call may take that waits for indexing. `wait` accepts 600 s; the rest is for its own
-/// answer.
+/// Longest a call may take that waits for indexing: the 600 s of `wait`, and time for its answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(610);
 
 /// Longest a call may take that builds an index: 100,000 files take minutes.
