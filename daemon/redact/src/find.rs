@@ -83,7 +83,40 @@ pub(super) fn secrets_in(text: &str) -> Vec<Found> {
         );
     }
     found.retain(|it| text.get(it.range.clone()).is_some_and(|secret| !secret.is_empty()));
-    joined(found)
+    let mut found = joined(found);
+    loop {
+        let more = beside(text, &found);
+        if more.is_empty() {
+            return found;
+        }
+        found.extend(more);
+        found = joined(found);
+    }
+}
+
+/// Tokens that are glued to what was found, and that are only seen to end once that is a mark.
+fn beside(text: &str, found: &[Found]) -> Vec<Found> {
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let mut marked = text.as_bytes().to_vec();
+    for it in found {
+        marked.get_mut(it.range.clone()).unwrap_or_default().fill(b'[');
+    }
+    let Ok(marked) = String::from_utf8(marked) else { return Vec::new() };
+    let (mut more, mut from) = (Vec::new(), 0);
+    while let Some(run) = next_run(marked.as_bytes(), from) {
+        from = run.end;
+        if marked.get(run.clone()).is_some_and(|it| it.contains('[')) {
+            find_tokens(&marked, &run, &mut more);
+        }
+    }
+    more.retain(|it| {
+        found
+            .iter()
+            .all(|known| it.range.end <= known.range.start || known.range.end <= it.range.start)
+    });
+    more
 }
 
 /// Tokens that go on after a line end, as a PDF prints them, or after the blank that a format put there.

@@ -4,7 +4,7 @@
 //! In: a TCP address, who may ask ([`Access`]), and a way to open sessions ([`Workspaces`]). Out: HTTP replies.
 //! In reading order: `listen` (connections), `endpoint` (which path does what), `head`, `access` and `rate` (who is
 //! let in), `message` (what a body says), `link` (one session, line by line), `oneshot` (revision 2026-07-28: a
-//! request is all there is), `session` and `board` (the revisions before it: what came is told to the stream that
+//! request is all there is), `session` and `board` (the revisions before it: what came is sent to the stream that
 //! waits for it), `table` (all sessions), `seats` (who makes room for whom), `legacy` (`/sse`), `reply` (HTTP's side
 //! of an answer).
 //! Invariants: nothing that is asked reaches a session before Host, Origin, token and rate were looked at; every

@@ -2,7 +2,7 @@
 //!
 //! In: an address, who may ask, workspaces. Out: a server that answers until it is told to stop.
 //! Invariants: off loopback there is a token, or there is no server; there are at most `max_connections` at once: the
-//! next takes the place of one that was not used, and is told so where there is none; who is slow to send a head or a
+//! next takes the place of one that was not used, and gets an error if there is none; who is slow to send a head or a
 //! body, or does not read, is cut off; told to stop, the server takes nothing new, and lets those be answered who
 //! have asked.
 //! Not here: what a request means (`endpoint.rs`).

@@ -261,7 +261,7 @@ fn url(address: &SocketAddr) -> String {
     format!("http://{address}{MCP_PATH}")
 }
 
-/// What a client is told of one server.
+/// What a client learns about one server.
 fn entry(url: &str, token: Option<&str>, workspace: Option<&str>) -> Value {
     let mut headers = Map::new();
     headers.extend(token.map(|it| ("Authorization".to_string(), format!("Bearer {it}").into())));

@@ -2,7 +2,7 @@
 //!
 //! In: both paths, edits of the note itself, edits of others. Out: what was changed, or would be.
 //! Invariants: everything is tried before anything is changed; the note as it was is kept under the path before; the
-//! note is never at two paths or at none; what cannot be rewritten afterwards is told, and the rest is done.
+//! note is never at two paths or at none; what cannot be rewritten afterwards is reported, and the rest is done.
 //! Not here: which links must be rewritten, and how (`notes::edit::retarget`).
 
 use jiff::Timestamp;

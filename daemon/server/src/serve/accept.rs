@@ -2,7 +2,7 @@
 //!
 //! In: a door, sessions that came in over HTTP (`http.rs`), a project. Out: sessions, until asked to stop.
 //! Invariants: at most `MAX_CLIENTS` at once, and `MAX_HTTP_CLIENTS` over HTTP: the next one takes the place of one
-//! that has opened no session, and is told so where all have; nothing that happens in one connection ends another;
+//! that has opened no session, and gets an error where all have; nothing that happens in one connection ends another;
 //! when asked to stop, nobody new comes in, and those who are here get the replies to what they asked.
 //! Not here: when to stop (`process.rs`).
 
