@@ -14,7 +14,7 @@ pub fn kgd() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| match std::env::var_os("KGD_BIN") {
         Some(path) => PathBuf::from(path),
-        None => beside_this_test("kgd", &["daemon", "config", "notes", "proto", "proto/mcp_http"]),
+        None => beside_this_test("kgd", &["daemon", "config", "notes", "proto"]),
     })
 }
 
@@ -24,18 +24,16 @@ pub fn kgd() -> &'static Path {
 /// When it is neither there nor can be built.
 pub fn kgctl() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        beside_this_test("kgctl", &["client", "config", "notes", "proto", "proto/mcp_http"])
-    })
+    FOUND.get_or_init(|| beside_this_test("kgctl", &["client", "config", "notes", "proto"]))
 }
 
-/// A program, made from these packages; the first holds it.
-fn beside_this_test(program: &str, packages: &[&str]) -> PathBuf {
+/// A program, made from the sources in these folders.
+fn beside_this_test(program: &str, folders: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("a running test has an executable");
     // `target/debug/deps/it-0123` and `target/debug/kgd`.
     let profile = test.ancestors().nth(2).expect("an executable lies in a folder");
     let path = profile.join(program);
-    if is_current(&path, packages) {
+    if is_current(&path, folders) {
         return path;
     }
     // Test processes run at once: one builds, the others wait for it.
@@ -45,15 +43,14 @@ fn beside_this_test(program: &str, packages: &[&str]) -> PathBuf {
         .open(profile.join(".kgd-build-lock"))
         .expect("the target folder can be written");
     lock.lock().expect("a lock");
-    if !is_current(&path, packages) {
+    if !is_current(&path, folders) {
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         build.current_dir(env!("CARGO_MANIFEST_DIR"));
         if profile.ends_with("release") {
-            let package = packages.first().expect("at least one");
-            build.args(["build", "--release", "-p", package, "--bins"]);
+            build.args(["build", "--release", "-p", "kgd", "--bins"]);
         } else {
-            // With what was built for the tests. One package by itself wants other features of the libraries, so that
-            // the daemon and heavy libraries would be compiled a second time.
+            // Together with the tests: the programs alone need other features of the dependencies, which would all
+            // be compiled a second time.
             build.args(["build", "--workspace", "--bins", "--tests"]);
         }
         let status = build.status().expect("cargo runs");
@@ -62,18 +59,24 @@ fn beside_this_test(program: &str, packages: &[&str]) -> PathBuf {
     path
 }
 
-/// True when no source is younger: `cargo test -p tests` builds the daemon's library, but not its executable.
-fn is_current(executable: &Path, packages: &[&str]) -> bool {
+/// Returns false when a Rust source in one of the folders is younger than the executable.
+fn is_current(executable: &Path, folders: &[&str]) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
     let Some(built) = changed(executable) else { return false };
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace");
-    let mut open: Vec<PathBuf> =
-        packages.iter().map(|package| workspace.join(package).join("src")).collect();
+    let mut open: Vec<PathBuf> = folders.iter().map(|folder| workspace.join(folder)).collect();
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            if entry.path().is_dir() {
-                open.push(entry.path());
-            } else if changed(&entry.path()).is_some_and(|time| time > built) {
+            let path = entry.path();
+            if path.is_dir() {
+                // Editing a test does not make a program old.
+                if !(path.ends_with("target") || path.ends_with("tests")) {
+                    open.push(path);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "rs")
+                && !path.ends_with("tests.rs")
+                && changed(&path).is_some_and(|time| time > built)
+            {
                 return false;
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! Drives a headless Chromium by its own protocol, over two pipes. `KG_CHROMIUM` names the program (empty: none), else
 //! one is looked for; where there is none, nothing is tested here, and each test says so. To run them:
-//! `apt-get install --no-install-recommends chromium && cargo nextest run -p client --test browser`.
+//! `apt-get install --no-install-recommends chromium && cargo nextest run --test browser`.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};

@@ -1,7 +1,7 @@
 //! Shim: what every agent pays to be connected: memory of `kg-mcp`, and the time from its start to the
 //! first answer of a daemon that already runs.
 //!
-//! `cargo bench -p tests --bench shim -- DATA_DIR [--runs N]`, after `cargo build --release -p client`.
+//! `cargo bench -p tests --bench shim -- DATA_DIR [--runs N]`, after `cargo build --release`.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -29,7 +29,7 @@ fn main() -> Result<()> {
     };
     let shim = tests::kgd().with_file_name("kg-mcp");
     if !shim.exists() {
-        bail!("no {}\nhint: cargo build --release -p client", shim.display());
+        bail!("no {}\nhint: cargo build --release", shim.display());
     }
     let project = support::daemon_with_notes(Path::new(data))?;
     let (mut times, mut resident, mut peak) = (Vec::new(), Vec::new(), Vec::new());

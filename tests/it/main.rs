@@ -11,6 +11,7 @@ mod docs;
 mod documents;
 mod duplicates;
 mod embedding;
+mod english;
 mod eval;
 mod events;
 mod given;

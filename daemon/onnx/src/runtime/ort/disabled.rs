@@ -7,5 +7,6 @@ pub(in crate::runtime) fn is_there() -> bool {
 }
 
 pub(in crate::runtime) fn load(_: Place<'_>) -> Result<Box<dyn Engine>, String> {
-    Err("this kgd was built without ONNX Runtime; hint: `cargo install --path daemon --features ort`".to_string())
+    Err("this kgd was built without ONNX Runtime; hint: `cargo install --path . --features ort`"
+        .to_string())
 }
