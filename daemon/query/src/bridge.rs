@@ -8,7 +8,7 @@
 //! Invariants: a hub leads nowhere (`web.rs`); a document leads out of itself only, so that one long document does not
 //! lift itself; the best passages count as reached by themselves, lest what they lead to overtake them. Where no rare
 //! name joins anything, as for most questions that one passage answers, all is 0.
-//! Not here: relations (`expand.rs`), more steps (`pagerank.rs`).
+//! Not here: relations (`expand.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,12 +1,11 @@
 //! Expand: from the entities of the question and of the best candidates along the graph, and the chunks that lie there.
 //!
 //! In: what was recalled. Out: for each chunk that the graph leads to, how: along relations (S4 §14's hops), by a name
-//! that the question has, by one that a best candidate has (`bridge.rs`), by PageRank (`pagerank.rs`).
+//! that the question has, by one that a best candidate has (`bridge.rs`).
 //! Not here: what each of these counts (`rank.rs`).
 
 use std::collections::BTreeSet;
 
-use config::settings::Weights;
 use rusqlite::OptionalExtension;
 use rustc_hash::FxHashMap;
 
@@ -15,7 +14,7 @@ use super::graph::{Statement, statements_about};
 use super::plan::Plan;
 use super::recall::Recalled;
 use super::web::Web;
-use super::{AskError, Desk, copies, pagerank, rank, recency};
+use super::{AskError, Desk, copies, rank};
 
 /// Entities followed further at each hop; the surest ones.
 const MAX_FRONTIER: usize = 24;
@@ -61,18 +60,15 @@ pub(super) struct Expanded {
     pub names: Reaches,
     /// By an entity of a best candidate.
     pub bridges: Reaches,
-    pub pagerank: FxHashMap<i64, f32>,
     /// The document of each candidate, where it matters.
     pub docs: FxHashMap<i64, i64>,
-    /// How new it is, where that matters.
-    pub recency: FxHashMap<i64, f32>,
 }
 
 impl Expanded {
     /// Every chunk that the graph says something of.
     pub(super) fn chunks(&self) -> impl Iterator<Item = i64> {
         let reached = self.names.keys().chain(self.bridges.keys());
-        self.signals.keys().chain(reached).chain(self.pagerank.keys()).copied()
+        self.signals.keys().chain(reached).copied()
     }
 }
 
@@ -104,14 +100,10 @@ pub(super) fn expand(
             stage!("reach", reach(&mut web, (plan, recalled), &mut expanded))?;
         }
     }
-    let Weights { same_document, recency: newness, .. } = plan.weights;
-    if plan.is_fused() && (same_document > 0.0 || newness > 0.0) {
+    if plan.is_fused() && plan.weights.same_document > 0.0 {
         let found = recalled.text.iter().chain(&recalled.vector).map(|(chunk, _)| *chunk);
         for chunk in found.chain(expanded.chunks()).collect::<BTreeSet<i64>>() {
             expanded.docs.insert(chunk, web.doc(chunk)?);
-        }
-        if newness > 0.0 {
-            expanded.recency = recency::recency(desk, &expanded.docs)?;
         }
     }
     Ok(expanded)
@@ -159,9 +151,6 @@ fn reach(
     }
     if plan.weights.bridge > 0.0 {
         expanded.bridges = bridges(web, &best, &candidates)?;
-    }
-    if plan.weights.pagerank > 0.0 {
-        expanded.pagerank = pagerank::pagerank(web, &recalled.seeds, &best)?;
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ macro_rules! stage {
 
 mod abbreviation;
 pub mod address;
+mod asked_words;
 mod bridge;
 pub mod browse;
 mod cited;
@@ -41,14 +42,11 @@ mod naming;
 mod nearness;
 mod neighborhood;
 pub mod notes;
-mod pagerank;
 mod passage;
 mod plan;
-mod proximity;
 mod question;
 mod rank;
 mod recall;
-mod recency;
 mod rerank;
 mod review;
 mod search_notes;
@@ -115,8 +113,6 @@ pub fn hybrid_query(desk: &Desk<'_>, request: &HybridQuery) -> Result<HybridRepl
         found.ranked = listing::listed(desk, &plan, &found.recalled, plan::MAX_RECALL)?;
     } else {
         go_deeper(desk, &plan, &mut found)?;
-        let near = proximity::add(desk, (&plan, &found.recalled), found.ranked);
-        found.ranked = stage!("proximity", near)?;
         stage!("thin", thin::exchange(desk, &plan, &mut found))?;
         found.ranked = stage!("rerank", rerank::rerank(desk, &plan, found.ranked))?;
         cited::put_first(desk, &plan, &mut found.ranked)?;

@@ -75,18 +75,18 @@ impl Plan {
         let weights = &mut self.weights;
         let kept = weights.unsure + (1.0 - weights.unsure) * told;
         weights.vector += (1.0 - kept) * weights.text;
-        let Weights { text, graph, stated, names, bridge, pagerank, .. } = weights;
-        for weight in [text, graph, stated, names, bridge, pagerank] {
+        let Weights { text, graph, stated, names, bridge, .. } = weights;
+        for weight in [text, graph, stated, names, bridge] {
             *weight *= kept;
         }
     }
 
     /// True when the graph takes part in the score.
     pub(super) fn uses_graph(&self) -> bool {
-        let Weights { graph, names, bridge, pagerank, .. } = self.weights;
+        let Weights { graph, names, bridge, .. } = self.weights;
         match self.formula {
             Formula::S4 => true,
-            _ => self.is_fused() && [graph, names, bridge, pagerank].iter().any(|it| *it > 0.0),
+            _ => self.is_fused() && [graph, names, bridge].iter().any(|it| *it > 0.0),
         }
     }
 
@@ -357,7 +357,7 @@ mod tests {
         let unsure = weights(0.0);
         assert!((unsure.text - usual.unsure * usual.text).abs() < 1e-6);
         assert!((unsure.text + unsure.vector - usual.text - usual.vector).abs() < 1e-6);
-        assert!(unsure.bridge < usual.bridge && unsure.recency == usual.recency);
+        assert!(unsure.bridge < usual.bridge && unsure.same_document == usual.same_document);
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub(super) fn rank(
                 bridge: expanded.bridges.get(&chunk).cloned().unwrap_or_default(),
                 ..Ranked::default()
             };
-            let found = [of(&text), of(&vector), of(&expanded.pagerank), of(&expanded.recency)];
+            let found = [of(&text), of(&vector)];
             ranked.components = components(plan, &ranked, found);
             ranked.score = ranked.components.values().sum();
             ranked
@@ -105,7 +105,7 @@ fn by_place_where_equal(
 fn components(
     plan: &Plan,
     ranked: &Ranked,
-    [text, vector, pagerank, recency]: [f32; 4],
+    [text, vector]: [f32; 2],
 ) -> BTreeMap<&'static str, f32> {
     let weights = &plan.weights;
     let parts: Vec<(&'static str, f32)> = match plan.formula {
@@ -124,8 +124,6 @@ fn components(
             ("stated", weights.stated * ranked.graph.stated),
             ("names", weights.names * ranked.named.value),
             ("bridge", weights.bridge * ranked.bridge.value),
-            ("pagerank", weights.pagerank * pagerank),
-            ("recency", weights.recency * recency),
         ],
     };
     parts.into_iter().filter(|(_, value)| *value > 0.0).collect()

@@ -14,12 +14,12 @@ use proto::tool::core::HybridQuery;
 use proto::tool::notes::{ItemType, NoteView, ResultView, SearchNotes, SearchReply, SearchType};
 use rustc_hash::FxHashSet;
 
+use super::asked_words::QuestionWords;
 use super::eligible::{fitting, is_of_statements, stating};
 use super::error::invalid;
 use super::metadata::Conditions;
 use super::nearness::has_better_model;
 use super::plan::{MAX_RECALL, OfNotes, Plan, plan};
-use super::proximity::Asked;
 use super::rank::{Ranked, S0_HALF};
 use super::recall::Recalled;
 use super::{
@@ -348,7 +348,7 @@ fn best_of_documents(desk: &Desk<'_>, ranked: &[Ranked]) -> Result<Vec<(i64, Ran
 /// Scores what notes state by itself.
 struct Judge<'a> {
     search: &'a Search,
-    asked: Asked,
+    asked: QuestionWords,
     vector: Option<model::parcel::UnitVector>,
     least: f32,
     /// Whether statements are compared by meaning, which costs more than by words.
@@ -358,7 +358,7 @@ struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     fn new(search: &'a Search, recalled: &Recalled, request: &SearchNotes) -> Judge<'a> {
-        let asked = Asked::of(&search.plan, recalled);
+        let asked = QuestionWords::of(&search.plan, recalled);
         let vector = recalled.question.as_ref().and_then(|it| it.plain().cloned());
         let least = request.min_similarity.unwrap_or(search.plan.floor.similar);
         Judge { search, asked, vector, least, may_embed: true, indexer: Indexer::new() }

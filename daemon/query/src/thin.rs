@@ -11,8 +11,8 @@
 use rusqlite::OptionalExtension;
 use rustc_hash::FxHashSet;
 
+use super::asked_words::QuestionWords;
 use super::plan::Plan;
-use super::proximity::Asked;
 use super::rank::Ranked;
 use super::{AskError, Desk, Found};
 use index::words::Indexer;
@@ -31,7 +31,7 @@ const NEAR: f32 = 0.5;
 
 /// Exchanges thin passages for fuller ones.
 pub(super) fn exchange(desk: &Desk<'_>, plan: &Plan, found: &mut Found) -> Result<(), AskError> {
-    let asked = Asked::of(plan, &found.recalled);
+    let asked = QuestionWords::of(plan, &found.recalled);
     if !plan.is_fused() || asked.is_empty() {
         return Ok(());
     }

@@ -4,7 +4,7 @@
 //! that mention it; one that too many documents share leads nowhere, because it joins what has nothing in common.
 //! Invariants: reading costs no more than [`MAX_READS`] chunks and entities a question, whatever the folder; neighbors
 //! come in a fixed order.
-//! Not here: what a neighbor is worth (`bridge.rs`, `pagerank.rs`).
+//! Not here: what a neighbor is worth (`bridge.rs`).
 
 use std::rc::Rc;
 
