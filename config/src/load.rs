@@ -63,6 +63,10 @@ pub(crate) fn is_user_only(key: &str) -> bool {
 /// Maps whose keys the user makes up; every other map has the keys of its defaults.
 const OPEN_MAPS: &[&str] = &["retrieval.relation_weights"];
 
+/// Settings of earlier versions. A file that still has one is read as if it had not: an update must not stop a daemon.
+const RETIRED: &[&str] =
+    &["retrieval.weights.pagerank", "retrieval.weights.proximity", "retrieval.weights.recency"];
+
 /// Settings, and where each came from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
@@ -70,6 +74,8 @@ pub struct Loaded {
     pub settings: Settings,
     /// Where each value came from, by dotted key such as `watch.debounce_ms`; every key is there.
     pub origins: BTreeMap<String, Origin>,
+    /// One sentence for each setting that was ignored, because no version has it any more.
+    pub warnings: Vec<String>,
     values: BTreeMap<String, Value>,
 }
 
@@ -309,6 +315,7 @@ struct Layers {
     settings: Settings,
     defaults: BTreeMap<String, Value>,
     origins: BTreeMap<String, Origin>,
+    warnings: Vec<String>,
 }
 
 impl Layers {
@@ -317,7 +324,7 @@ impl Layers {
         let tree = exact(&settings);
         let defaults = leaves(&tree);
         let origins = defaults.keys().map(|key| (key.clone(), Origin::Default)).collect();
-        Layers { tree, settings, defaults, origins }
+        Layers { tree, settings, defaults, origins, warnings: Vec::new() }
     }
 
     fn apply(&mut self, assignments: Vec<Assignment>) -> Result<(), LoadError> {
@@ -340,6 +347,10 @@ impl Layers {
 
     fn set(&mut self, it: Assignment) -> Result<(), LoadError> {
         let Assignment { key, value, origin } = it;
+        if RETIRED.contains(&key.as_str()) {
+            self.warnings.push(format!("{origin}: `{key}` is ignored: it is no longer a setting"));
+            return Ok(());
+        }
         if !self.is_known(&key) {
             return Err(self.unknown(key, origin));
         }
@@ -394,7 +405,8 @@ impl Layers {
             why,
             hint: None,
         })?;
-        Ok(Loaded { values: leaves(&self.tree), settings: self.settings, origins: self.origins })
+        let Layers { tree, settings, origins, warnings, .. } = self;
+        Ok(Loaded { values: leaves(&tree), settings, origins, warnings })
     }
 }
 

@@ -202,7 +202,8 @@ fn project_of(
         return Err(StartError::NoFolder { name, root }.into());
     }
     let loaded = config::load::load(&places, Some(&project.root), &options.settings);
-    let settings = loaded.map_err(StartError::from)?.settings;
+    let config::load::Loaded { settings, warnings, .. } = loaded.map_err(StartError::from)?;
+    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     let paths = places.project(&project)?;
     Ok((project, settings, paths))
 }

@@ -120,7 +120,7 @@ fn inside(project: &Project, questions: &[String], names: &[String]) -> Result<T
             let snapshot = project.snapshot()?;
             let formula = formula.map(String::from);
             let request = HybridQuery { q: q.clone(), formula, ..HybridQuery::default() };
-            query::hybrid_query(&project.desk(&snapshot), &request).map_err(refused)?;
+            query::answer(&project.desk(&snapshot), &request).map_err(refused)?;
             Ok(())
         })
     };

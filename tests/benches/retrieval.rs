@@ -37,7 +37,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, bail};
 use config::{Places, Settings};
 use proto::tool::core::HybridQuery;
-use query::hybrid_query;
+use query::answer;
 use ranking::Ranking;
 use server::project::Project;
 use set::{Query, Set};
@@ -244,7 +244,7 @@ fn ask_with(project: &Project, settings: &Settings, set: &Set) -> Result<Vec<Ans
         let mut done = Vec::new();
         while let Some(query) = set.queries.get(next.fetch_add(1, Ordering::Relaxed)) {
             let request = request(query);
-            let reply = hybrid_query(&desk, &request)
+            let reply = answer(&desk, &request)
                 .map_err(|error| anyhow!("{}: {}", query.id, error.message))?;
             let mut documents: Answer = Vec::new();
             for hit in reply.chunks {

@@ -130,7 +130,7 @@ fn a_name_that_many_documents_share_leads_nowhere() {
 
 #[test]
 fn components_sum_to_the_score_under_every_formula() {
-    let mut project = project(FILM, &["retrieval.weights.pagerank=0.2"]);
+    let mut project = project(FILM, &[]);
     for formula in ["hybrid", "rrf", "minmax", "s0", "s4", "text", "vector"] {
         let reply = project.call("hybrid_query", json!({"q": QUESTION, "formula": formula}));
         let hits = reply["chunks"].as_array().expect("hits");

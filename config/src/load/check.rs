@@ -21,7 +21,6 @@ fn table(settings: &Settings) -> Vec<Range> {
         vectors: _, dedup, memory: _, llm, kb, retrieval, serve, http } =
         settings;
     let crate::settings::Llm { extraction, query } = llm;
-    let weights = &retrieval.weights;
     let ChunkProfiles { definition, procedure, reference, code } = &chunk.profiles;
     vec![
         ("watch.debounce_ms",                watch.debounce_ms as f64,              20.0,  5_000.0),
@@ -92,18 +91,6 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("retrieval.recall_k",               f64::from(retrieval.recall_k),         1.0,   4_096.0),
         ("retrieval.hops",                   f64::from(retrieval.hops),             0.0,   4.0),
         ("retrieval.max_chars",              f64::from(retrieval.max_chars),        200.0, 100_000.0),
-        ("retrieval.weights.text",           f64::from(weights.text),               0.0,   10.0),
-        ("retrieval.weights.vector",         f64::from(weights.vector),             0.0,   10.0),
-        ("retrieval.weights.better_text",    f64::from(weights.better_text),        0.0,   10.0),
-        ("retrieval.weights.better_vector",  f64::from(weights.better_vector),      0.0,   10.0),
-        ("retrieval.weights.unsure",         f64::from(weights.unsure),             0.0,   1.0),
-        ("retrieval.weights.graph",          f64::from(weights.graph),              0.0,   10.0),
-        ("retrieval.weights.stated",         f64::from(weights.stated),             0.0,   10.0),
-        ("retrieval.weights.recency",        f64::from(weights.recency),            0.0,   10.0),
-        ("retrieval.weights.names",          f64::from(weights.names),              0.0,   10.0),
-        ("retrieval.weights.bridge",         f64::from(weights.bridge),             0.0,   10.0),
-        ("retrieval.weights.pagerank",       f64::from(weights.pagerank),           0.0,   10.0),
-        ("retrieval.weights.proximity",      f64::from(weights.proximity),          0.0,   10.0),
         ("retrieval.floor.words",            f64::from(retrieval.floor.words),      0.0,   1.0),
         ("retrieval.floor.vector",           f64::from(retrieval.floor.vector),     -1.0,  1.0),
         ("retrieval.floor.better",           f64::from(retrieval.floor.better),     -1.0,  1.0),
@@ -111,10 +98,6 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("retrieval.floor.better_similar",   f64::from(retrieval.floor.better_similar), -1.0, 1.0),
         ("retrieval.rerank.depth",           f64::from(retrieval.rerank.depth),     1.0,   100.0),
         ("retrieval.rerank.weight",          f64::from(retrieval.rerank.weight),    0.0,   10.0),
-        ("retrieval.weights.same_document",  f64::from(weights.same_document),      0.0,   10.0),
-        ("retrieval.weights.semantic",       f64::from(weights.semantic),           0.0,   10.0),
-        ("retrieval.weights.hop",            f64::from(weights.hop),                0.0,   10.0),
-        ("retrieval.weights.relation",       f64::from(weights.relation),           0.0,   10.0),
         ("serve.request_deadline_ms",        serve.request_deadline_ms as f64,      100.0, 3_600_000.0),
         ("serve.idle_exit_minutes",          serve.idle_exit_minutes as f64,        0.0,   ANY),
     ]
@@ -130,6 +113,12 @@ pub(super) fn ranges(settings: &Settings, key: &str) -> Result<(), String> {
     if let Some(name) = key.strip_prefix("retrieval.relation_weights.") {
         let weight = settings.retrieval.relation_weights.get(name).copied().unwrap_or_default();
         return within(f64::from(weight), 0.0, 1.0);
+    }
+    if let Some(name) = key.strip_prefix("retrieval.weights.") {
+        // All weights share one range, so a new one needs no row in the table.
+        let weights = serde_json::to_value(settings.retrieval.weights).unwrap_or_default();
+        let greatest = if name == "unsure" { 1.0 } else { 10.0 };
+        return within(weights[name].as_f64().unwrap_or_default(), 0.0, greatest);
     }
     let row = table(settings).into_iter().find(|(name, ..)| *name == key);
     row.map_or(Ok(()), |(_, value, least, greatest)| within(value, least, greatest))
@@ -350,11 +339,32 @@ mod tests {
             assert!((*least..=*greatest).contains(value), "{key} = {value}");
         }
         for (key, value) in leaves(&exact(&settings)) {
-            let open = key.starts_with("retrieval.relation_weights.");
+            let open = ["retrieval.relation_weights.", "retrieval.weights."]
+                .iter()
+                .any(|map| key.starts_with(map));
+            assert_eq!(ranges(&settings, &key), Ok(()), "{key}");
             assert!(
                 !value.is_number() || open || ranged.iter().any(|row| row.0 == key),
                 "{key} has no range"
             );
+        }
+    }
+
+    #[test]
+    fn every_weight_has_the_same_range_but_for_a_share() {
+        for (key, value, is_sound) in [
+            ("retrieval.weights.bridge", 10.0, true),
+            ("retrieval.weights.bridge", 10.5, false),
+            ("retrieval.weights.bridge", -0.5, false),
+            ("retrieval.weights.unsure", 1.0, true),
+            ("retrieval.weights.unsure", 1.5, false),
+        ] {
+            let mut settings = Settings::default();
+            let weights = &mut settings.retrieval.weights;
+            let slot =
+                if key.ends_with("unsure") { &mut weights.unsure } else { &mut weights.bridge };
+            *slot = value;
+            assert_eq!(ranges(&settings, key).is_ok(), is_sound, "{key} = {value}");
         }
     }
 

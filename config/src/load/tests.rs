@@ -380,3 +380,13 @@ fn a_strange_file_is_refused_without_showing_its_text() {
     std::fs::create_dir(&file).expect("made");
     assert!(attempt().expect_err("a folder").contains("not a file"));
 }
+
+#[test]
+fn a_retired_setting_is_ignored_with_a_warning() {
+    let flags = ["retrieval.weights.pagerank=0.2".to_string()];
+    let places = Places { state: "/s".into(), runtime: "/r".into(), config: "/nowhere".into() };
+    let loaded = load_with(&places, None, [], &flags).expect("loads");
+    assert_eq!(loaded.settings, Settings::default());
+    expect!["flag `retrieval.weights.pagerank=0.2`: `retrieval.weights.pagerank` is ignored: it is no longer a setting"]
+        .assert_eq(&loaded.warnings.join("\n"));
+}

@@ -144,12 +144,6 @@ pub struct Weights {
     pub names: f32,
     /// The same: an entity that one of the best passages names, and few documents share.
     pub bridge: f32,
-    /// The same: personalised PageRank from the question's entities and the best passages. Adds little to `bridge`.
-    pub pagerank: f32,
-    /// The same: words of the question near to each other in the passage, for the best 50.
-    pub proximity: f32,
-    /// The same: how new the document is beside the newest candidate; half for each year.
-    pub recency: f32,
     /// The same: taken off for each better hit of the same document, so that one document does not fill the answer.
     pub same_document: f32,
     /// Formula `s4`: vectors.
@@ -172,9 +166,6 @@ impl Default for Weights {
             stated: 0.01,
             names: 0.25,
             bridge: 0.5,
-            pagerank: 0.0,
-            proximity: 0.0,
-            recency: 0.0,
             same_document: 0.15,
             semantic: 0.7,
             hop: 0.2,

@@ -1,34 +1,39 @@
-//! Address: which document somebody means who names one.
+//! Address: which document a name means.
 //!
-//! In: a path, a permalink, a title, an alias, the name of a file, or `memory://…` of these. Out: one document, or why
-//! it is none or not one: those of that name, or those with the nearest ones.
-//! Steps: a path as it is; a bare name that one document bears, as title or as name of its file, or that several do,
-//! which is refused, unless one states it as its permalink; S0 §7.3 (id, permalink, path); then names as links have
-//! them, but a path with folders never means a file elsewhere.
-//! A name of several documents is refused, never guessed: what follows may be a write. For a change a permalink is
-//! refused, too, that other notes of the same title wait for: it passes on when a note comes or goes; and so is what
-//! only becomes a permalink when signs of it are left out, as `C++` becomes `c`.
+//! In: a path, a permalink, a title, an alias, the name of a file, or `memory://…` with one of these. Out: one document,
+//! or an error that lists the documents with that name or with the nearest names.
+//! Steps: an exact path; a bare name that is the title or the file name of one document (of several: refused, unless one
+//! states it as its permalink); S0 §7.3 (id, permalink, path); names as links resolve them, except that a path with
+//! folders never means a file elsewhere.
+//! A name of several documents is refused, never guessed, since a write may follow. For a change two kinds of permalink
+//! are refused, too: one that other notes of the same title compete for, because it moves when a note comes or goes, and
+//! one that results only when signs are dropped, as `C++` becomes `c`.
 //! Not here: patterns (`build_context`), headings and blocks of a note.
 
 use notes::resolve::{file_key, fold, is_in_words, name_key};
 use notes::target::percent_decoded;
+use notes::uri::{self, Address, Lookup, UriError};
 use proto::error::{Code, ErrorView};
 use rusqlite::{OptionalExtension, params};
 
-use super::error::invalid;
-use super::{AskError, notes as rows};
+use crate::AskError;
+use crate::error::invalid;
 use index::store::Snapshot;
+use index::store::links::BY_PATH_SLUG;
 
-/// Names told where nothing goes by the one that was given, and where several do.
-const MAX_TOLD: usize = 5;
+/// Most notes that an address with `*` names.
+const MAX_MATCHES: i64 = 1_000;
 
-/// Names that are compared with one that nothing goes by.
+/// Names that an error lists: the nearest ones, or those that share the name.
+const MAX_LISTED: usize = 5;
+
+/// Names that are compared with an unknown one.
 const MAX_COMPARED: i64 = 200_000;
 
 /// Least likeness of names, 0 to 1.
 const MIN_LIKENESS: f64 = 0.55;
 
-/// The one document that is meant.
+/// Returns the one document that an address means.
 ///
 /// # Errors
 /// `invalid_params` for what cannot be an address, `not_found` with the nearest names, `ambiguous` with the paths.
@@ -40,7 +45,7 @@ pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
             return Ok(doc);
         }
         let bearers = if address.contains('/') { vec![] } else { bearing(snapshot, address)? };
-        // Before permalinks: that of another note may be the same but for signs.
+        // Before permalinks: the permalink of another note may differ in signs only.
         match bearers.as_slice() {
             [] => {}
             _ if is_stated(snapshot, address)? => {}
@@ -49,7 +54,7 @@ pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
         }
     }
     match lookup(snapshot, address) {
-        // Clients that expand a template write `%20` where it says a blank.
+        // Clients that expand a URI template write `%20` for a blank.
         Err(missing) if bare.is_some_and(|bare| bare.contains('%')) => {
             let decoded = percent_decoded(bare.unwrap_or_default());
             lookup(snapshot, &format!("{}{decoded}", notes::uri::SCHEME)).map_err(|_| missing)
@@ -58,7 +63,7 @@ pub fn document(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
     }
 }
 
-/// As [`document`], for a change: never by a permalink that may pass to another note.
+/// As [`document`], for a change: never by a permalink that may move to another note.
 ///
 /// # Errors
 /// As [`document`].
@@ -89,7 +94,7 @@ pub fn document_to_change(snapshot: &Snapshot, address: &str) -> Result<i64, Err
     }
 }
 
-/// Whether a document is called just so: by its path, its permalink, its title, the name of its file or an alias.
+/// Returns whether an address is exactly the path, permalink, title, file name or an alias of a document.
 fn is_called(snapshot: &Snapshot, doc: i64, address: &str) -> Result<bool, AskError> {
     let name = address.trim().trim_start_matches(notes::uri::SCHEME);
     let sql =
@@ -106,13 +111,13 @@ fn at_path(snapshot: &Snapshot, path: &str) -> Result<Option<i64>, AskError> {
     Ok(snapshot.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()?)
 }
 
-/// True for the permalink that a note states: nothing else can be meant by it.
+/// Returns whether a note states this permalink; then it means nothing else.
 fn is_stated(snapshot: &Snapshot, permalink: &str) -> Result<bool, AskError> {
     let sql = "SELECT 1 FROM notes WHERE permalink = ?1 AND is_stated";
     Ok(snapshot.prepare_cached(sql)?.exists([fold(permalink)])?)
 }
 
-/// Documents that bear a name as title or as name of their file.
+/// Documents with a name as title or as file name.
 fn bearing(snapshot: &Snapshot, name: &str) -> Result<Vec<i64>, AskError> {
     let mut statement = snapshot.prepare_cached(
         "SELECT doc_id FROM doc_names WHERE key = ?1 AND kind = ?2
@@ -126,7 +131,7 @@ fn bearing(snapshot: &Snapshot, name: &str) -> Result<Vec<i64>, AskError> {
 }
 
 fn lookup(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
-    let found = rows::find(snapshot, address)?;
+    let found = find(snapshot, address)?;
     let found = found.map_err(|why| {
         let text = why.to_string();
         let (message, hint) = text.split_once("; hint: ").unwrap_or((&text, "give a path"));
@@ -140,7 +145,63 @@ fn lookup(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
     }
 }
 
-/// Documents of that title, else of that file name, else of that alias.
+/// Returns the documents that an address means by S0 §7.3: by id, else by permalink, else by path, else by the permalink
+/// that such a path or title would have. Several only for a pattern, in the order of permalinks.
+pub fn find(snapshot: &Snapshot, address: &str) -> Result<Result<Vec<i64>, UriError>, AskError> {
+    let lookup = match uri::parse(address) {
+        Ok(Address::Note(lookup)) => lookup,
+        Ok(Address::Id(id)) => {
+            return Ok(Ok(ids(snapshot, "SELECT id FROM docs WHERE entity_id = ?1", &id)?));
+        }
+        Err(why) => return Ok(Err(why)),
+    };
+    let Lookup { permalink, path, path_with_extension, slug, is_pattern } = &lookup;
+    if *is_pattern {
+        return Ok(Ok(matching(snapshot, slug)?));
+    }
+    let by_permalink = "SELECT doc_id FROM notes WHERE permalink = ?1";
+    let by_path = "SELECT id FROM docs WHERE path = ?1";
+    let steps = [(by_permalink, Some(fold(permalink))), (by_path, Some(path.clone()))];
+    let more = [(by_path, path_with_extension.clone()), (by_permalink, Some(slug.clone()))];
+    for (sql, key) in steps.into_iter().chain(more) {
+        let Some(key) = key else { continue };
+        let found = ids(snapshot, sql, &key)?;
+        if !found.is_empty() {
+            return Ok(Ok(found));
+        }
+    }
+    // The first of several files whose paths differ in signs only.
+    let by_slug = "SELECT n.doc_id FROM doc_names n JOIN docs d ON d.id = n.doc_id
+                   WHERE n.key = ?1 AND n.kind = ?2 ORDER BY d.path LIMIT 1";
+    let found = snapshot
+        .prepare_cached(by_slug)?
+        .query_row(params![slug, BY_PATH_SLUG], |row| row.get(0))
+        .optional()?;
+    Ok(Ok(found.into_iter().collect()))
+}
+
+fn ids(
+    snapshot: &Snapshot,
+    sql: &str,
+    key: &dyn rusqlite::ToSql,
+) -> Result<Vec<i64>, rusqlite::Error> {
+    snapshot.prepare_cached(sql)?.query_map([key], |row| row.get(0))?.collect()
+}
+
+/// Notes whose permalink or whose path as a slug matches; `*` means any characters, nothing else is special.
+fn matching(snapshot: &Snapshot, pattern: &str) -> Result<Vec<i64>, rusqlite::Error> {
+    let glob = pattern.replace('[', "[[]").replace('?', "[?]");
+    snapshot
+        .prepare_cached(
+            "SELECT n.doc_id FROM notes n WHERE n.permalink GLOB ?1
+               OR EXISTS (SELECT 1 FROM doc_names m WHERE m.doc_id = n.doc_id AND m.kind = ?2 AND m.key GLOB ?1)
+             ORDER BY n.permalink LIMIT ?3",
+        )?
+        .query_map(params![glob, BY_PATH_SLUG, MAX_MATCHES], |row| row.get(0))?
+        .collect()
+}
+
+/// Documents with a title, else with that file name, else with that alias.
 fn named(snapshot: &Snapshot, address: &str) -> Result<Vec<i64>, AskError> {
     let name = address.trim().trim_start_matches(notes::uri::SCHEME);
     let mut statement = snapshot.prepare_cached(
@@ -149,7 +210,7 @@ fn named(snapshot: &Snapshot, address: &str) -> Result<Vec<i64>, AskError> {
     let by = notes::resolve::By::Title as i64;
     let by_file = notes::resolve::By::FileName as i64;
     let by_alias = notes::resolve::By::Alias as i64;
-    // What a path with folders would mean without them is another file.
+    // Without its folders a path would mean another file.
     let file = (!name.contains('/')).then(|| (file_key(name), by_file));
     let keys = [Some((name_key(name), by)), file, Some((name_key(name), by_alias))];
     for (key, kind) in keys.into_iter().flatten() {
@@ -165,10 +226,10 @@ fn named(snapshot: &Snapshot, address: &str) -> Result<Vec<i64>, AskError> {
 fn ambiguous(snapshot: &Snapshot, address: &str, documents: &[i64]) -> Result<ErrorView, AskError> {
     let mut paths = Vec::new();
     let mut statement = snapshot.prepare_cached("SELECT path FROM docs WHERE id = ?1")?;
-    for doc in documents.iter().take(MAX_TOLD) {
+    for doc in documents.iter().take(MAX_LISTED) {
         paths.push(format!("`{}`", statement.query_row([doc], |row| row.get::<_, String>(0))?));
     }
-    let more = documents.len().saturating_sub(MAX_TOLD);
+    let more = documents.len().saturating_sub(MAX_LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Ok(ErrorView {
         code: Code::Ambiguous,
@@ -193,7 +254,7 @@ fn missing(snapshot: &Snapshot, address: &str) -> Result<ErrorView, AskError> {
     })
 }
 
-/// Paths of the documents whose path, title or alias is most like a name.
+/// Paths of the documents whose path, title or alias is most similar to a name.
 fn nearest(snapshot: &Snapshot, address: &str) -> Result<Vec<String>, AskError> {
     let name = address.trim().trim_start_matches(notes::uri::SCHEME);
     let (whole, last) = (fold(name), name_key(name.rsplit('/').next().unwrap_or(name)));
@@ -218,14 +279,14 @@ fn nearest(snapshot: &Snapshot, address: &str) -> Result<Vec<String>, AskError> 
         }
         if near.len() > 200 {
             near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            near.truncate(MAX_TOLD);
+            near.truncate(MAX_LISTED);
         }
     }
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    Ok(near.into_iter().take(MAX_TOLD).map(|(_, path)| path).collect())
+    Ok(near.into_iter().take(MAX_LISTED).map(|(_, path)| path).collect())
 }
 
-/// 0 to 1; names of very different length are not compared.
+/// Returns the similarity of two names, 0 to 1; 0 for names of very different length.
 fn likeness(one: &str, other: &str) -> f64 {
     let (short, long) = (one.len().min(other.len()), one.len().max(other.len()));
     if short == 0 || short * 2 < long {

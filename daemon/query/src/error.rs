@@ -30,6 +30,6 @@ impl From<AskError> for ErrorView {
 }
 
 /// A parameter out of range or malformed.
-pub(super) fn invalid(message: String, hint: &str) -> ErrorView {
+pub(crate) fn invalid(message: String, hint: &str) -> ErrorView {
     ErrorView { code: Code::InvalidParams, message, hint: Some(hint.into()), conflict: None }
 }

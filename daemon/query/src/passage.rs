@@ -1,18 +1,19 @@
-//! Passage: reads a passage whole, and what stands beside it.
+//! Passage: reads a passage as a whole, with its neighbors.
 //!
-//! In: a hit's `ref`, or a place as answers cite it. Out: the passage's text with its place, and the `ref`s that go on.
-//! Invariants: a `ref` names a document and words, so it outlives moves, edits elsewhere and a rebuilt index, and never
-//! leads to other words (of passages with the same words in one document it is the first); what does not fit the budget
-//! is left out from the far ends, and said.
-//! Not here: which passages answer a question (`rank.rs`).
+//! In: a hit's `ref`, or a place as answers cite it. Out: the passage's text with its place, and the `ref`s of the
+//! neighbors.
+//! Invariants: a `ref` identifies a document and words, so it survives moves, edits elsewhere and a rebuilt index, and
+//! never leads to other words (of passages with the same words in one document it is the first); what exceeds the
+//! budget is cut at the far ends, and the reply says so.
+//! Not here: which passages answer a question (`rank`).
 
 use proto::error::{Code, ErrorView};
 use proto::tool::core::{self, PassageReply, ReadPassage};
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::cursor::mark;
-use super::error::invalid;
-use super::{AskError, Desk};
+use crate::error::invalid;
+use crate::plan::cursor::mark;
+use crate::{AskError, QueryContext};
 use index::store::lines::{HeadingMap, LineMap, PageMap};
 
 /// Digits of a `ref`: of the document's uid, and of the mark.
@@ -28,13 +29,16 @@ const MAX_AROUND: u32 = 20;
 /// Documents proposed where none has the given path.
 const MAX_PROPOSALS: usize = 3;
 
-/// What names a passage to callers.
-pub(super) fn handle(uid: &str, mark: u32) -> String {
+/// Returns the `ref` of a passage.
+pub(crate) fn handle(uid: &str, mark: u32) -> String {
     format!("{}{mark:08x}", uid.get(..UID_DIGITS).unwrap_or(uid))
 }
 
 /// Reads a passage and its neighbors.
-pub fn read_passage(desk: &Desk<'_>, request: &ReadPassage) -> Result<PassageReply, ErrorView> {
+pub fn read_passage(
+    ctx: &QueryContext<'_>,
+    request: &ReadPassage,
+) -> Result<PassageReply, ErrorView> {
     let around = request.around.unwrap_or(0);
     if around > MAX_AROUND {
         return Err(invalid(format!("`around` is {around}"), "give a number from 0 to 20"));
@@ -47,12 +51,12 @@ pub fn read_passage(desk: &Desk<'_>, request: &ReadPassage) -> Result<PassageRep
         ));
     }
     let at = request.at.trim();
-    let (doc, idx) = match by_handle(desk, at)? {
+    let (doc, idx) = match by_handle(ctx, at)? {
         Some(found) => found,
-        None => by_place(desk, at)?,
+        None => by_place(ctx, at)?,
     };
     let room = (budget as usize).saturating_sub(OVERHEAD_CHARS).max(100);
-    Ok(doc.tell(idx, around as usize, room))
+    Ok(doc.reply(idx, around as usize, room))
 }
 
 /// A document with the spans of its passages.
@@ -76,8 +80,8 @@ struct Span {
 }
 
 impl Document {
-    fn load(desk: &Desk<'_>, id: i64) -> Result<Option<Document>, AskError> {
-        let mut spans = desk.snapshot.prepare_cached(
+    fn load(ctx: &QueryContext<'_>, id: i64) -> Result<Option<Document>, AskError> {
+        let mut spans = ctx.snapshot.prepare_cached(
             "SELECT start, end, line_start, line_end, section FROM chunks WHERE doc_id = ?1 ORDER BY idx",
         )?;
         let spans = spans.query_map([id], |row| {
@@ -100,7 +104,7 @@ impl Document {
                 spans,
             })
         };
-        let mut row = desk.snapshot.prepare_cached(
+        let mut row = ctx.snapshot.prepare_cached(
             "SELECT uid, path, title, text, lines, pages, headings FROM docs WHERE id = ?1",
         )?;
         Ok(row.query_row([id], read).optional()?)
@@ -115,7 +119,7 @@ impl Document {
         Some(handle(&self.uid, mark(&self.uid, self.words(idx))))
     }
 
-    /// The stretch from the first to the last of some passages, with what stands between them.
+    /// The bytes from the first to the last of some passages.
     fn stretch(&self, first: usize, last: usize) -> (usize, usize) {
         let start = self.spans.get(first).map_or(0, |it| it.start);
         let end = self.spans.get(last).map_or(start, |it| it.end);
@@ -127,8 +131,8 @@ impl Document {
         self.text.get(start..end).map_or(0, |text| text.chars().count())
     }
 
-    /// The passage with as many of its neighbors as there are, are wanted and fit.
-    fn tell(&self, idx: usize, around: usize, room: usize) -> PassageReply {
+    /// Returns the passage with as many of its neighbors as are wanted and fit.
+    fn reply(&self, idx: usize, around: usize, room: usize) -> PassageReply {
         let (mut first, mut last) = (idx, idx);
         let wanted = (
             idx.saturating_sub(around),
@@ -170,52 +174,49 @@ impl Document {
             n_passages: self.spans.len() as u32,
             before: first.checked_sub(1).and_then(|idx| self.handle_of(idx)),
             after: self.handle_of(last + 1),
-            truncated: is_cut
-                .then(|| told_less(text.chars().count(), self.n_chars(wanted.0, wanted.1))),
+            truncated: is_cut.then(|| {
+                let (n_shown, n_wanted) = (text.chars().count(), self.n_chars(wanted.0, wanted.1));
+                format!("{n_shown} of {n_wanted} characters; raise `max_chars` for more")
+            }),
             text,
             ..PassageReply::default()
         }
     }
 }
 
-fn told_less(told: usize, wanted: usize) -> String {
-    format!("{told} of {wanted} characters; raise `max_chars` for more")
-}
-
-/// The passage that a `ref` names; none when the text is no `ref`.
-fn by_handle(desk: &Desk<'_>, at: &str) -> Result<Option<(Document, usize)>, ErrorView> {
+/// The passage of a `ref`; `None` when the text is no `ref`.
+fn by_handle(ctx: &QueryContext<'_>, at: &str) -> Result<Option<(Document, usize)>, ErrorView> {
     let is_handle = at.len() == UID_DIGITS + MARK_DIGITS
         && at.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let Some((uid, digits)) = at.split_at_checked(UID_DIGITS).filter(|_| is_handle) else {
         return Ok(None);
     };
     let wanted = u32::from_str_radix(digits, 16).unwrap_or_default();
-    for id in documents_of(desk, uid)? {
-        let Some(doc) = Document::load(desk, id)? else { continue };
+    for id in documents_of(ctx, uid)? {
+        let Some(doc) = Document::load(ctx, id)? else { continue };
         let is_it = |idx: &usize| mark(&doc.uid, doc.words(*idx)) == wanted;
         if let Some(idx) = (0..doc.spans.len()).find(is_it) {
             return Ok(Some((doc, idx)));
         }
     }
-    // A file may be called like a `ref`.
-    if document_at(desk, at)?.is_some() {
+    // A file may have a name that looks like a `ref`.
+    if document_at(ctx, at)?.is_some() {
         return Ok(None);
     }
     Err(ErrorView {
         code: Code::NotFound,
-        message: format!("no passage is called `{at}` any more"),
+        message: format!("no passage has the ref `{at}` any more"),
         hint: Some(
-            "its words were changed or its document is gone: ask again, or give the hit's path \
-             and line"
+            "its words changed or its document is gone: ask again, or give the hit's path and line"
                 .into(),
         ),
         conflict: None,
     })
 }
 
-fn documents_of(desk: &Desk<'_>, uid: &str) -> Result<Vec<i64>, AskError> {
+fn documents_of(ctx: &QueryContext<'_>, uid: &str) -> Result<Vec<i64>, AskError> {
     // `g` comes after every digit of a uid.
-    let mut statement = desk
+    let mut statement = ctx
         .snapshot
         .prepare_cached("SELECT id FROM docs WHERE uid >= ?1 AND uid < ?1 || 'g' ORDER BY uid")?;
     let rows = statement.query_map([uid], |row| row.get(0))?;
@@ -231,15 +232,15 @@ enum Spot {
 }
 
 /// The passage at a place as answers cite it.
-fn by_place(desk: &Desk<'_>, at: &str) -> Result<(Document, usize), ErrorView> {
+fn by_place(ctx: &QueryContext<'_>, at: &str) -> Result<(Document, usize), ErrorView> {
     let mut found = None;
     for (path, spot) in readings(at) {
-        if let Some(id) = document_at(desk, path)? {
-            found = Document::load(desk, id)?.map(|doc| (doc, spot));
+        if let Some(id) = document_at(ctx, path)? {
+            found = Document::load(ctx, id)?.map(|doc| (doc, spot));
             break;
         }
     }
-    let Some((doc, spot)) = found else { return Err(no_document(desk, at)?) };
+    let Some((doc, spot)) = found else { return Err(no_document(ctx, at)?) };
     if doc.spans.is_empty() {
         return Err(ErrorView {
             code: Code::NotFound,
@@ -302,23 +303,23 @@ fn readings(at: &str) -> Vec<(&str, Spot)> {
     out
 }
 
-fn document_at(desk: &Desk<'_>, path: &str) -> Result<Option<i64>, AskError> {
-    let mut statement = desk.snapshot.prepare_cached("SELECT id FROM docs WHERE path = ?1")?;
+fn document_at(ctx: &QueryContext<'_>, path: &str) -> Result<Option<i64>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached("SELECT id FROM docs WHERE path = ?1")?;
     Ok(statement.query_row([path], |row| row.get(0)).optional()?)
 }
 
-/// Says that there is no such document, and which ones have a like path.
-fn no_document(desk: &Desk<'_>, at: &str) -> Result<ErrorView, AskError> {
+/// Returns the error for an unknown path, with similar paths.
+fn no_document(ctx: &QueryContext<'_>, at: &str) -> Result<ErrorView, AskError> {
     let path = readings(at).last().map_or(at, |(path, _)| *path);
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split('.').next().unwrap_or(name).to_lowercase();
-    let mut statement = desk.snapshot.prepare_cached(
+    let mut statement = ctx.snapshot.prepare_cached(
         "SELECT path FROM docs WHERE ?1 <> '' AND instr(lower(path), ?1) > 0 ORDER BY length(path), path LIMIT ?2",
     )?;
     let rows = statement.query_map(params![stem, MAX_PROPOSALS as i64], |row| row.get(0))?;
     let like: Vec<String> = rows.collect::<Result<_, _>>()?;
     let hint = match like.is_empty() {
-        true => "give a hit's `ref`, or a path as hits tell it, with `:line`".to_string(),
+        true => "give a hit's `ref`, or its path with `:line`".to_string(),
         false => format!("there is {}", like.join(", ")),
     };
     Ok(ErrorView {
@@ -334,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_read_as_answers_cite_them() {
+    fn places_are_parsed_as_answers_cite_them() {
         let rows: [(&str, (&str, Spot)); 8] = [
             ("a.md", ("a.md", Spot::Beginning)),
             ("./a/b.md:12", ("a/b.md", Spot::Line(12))),

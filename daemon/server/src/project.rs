@@ -45,7 +45,7 @@ use formats::sandbox::Workers;
 use index::store::{Breakers, Readers, Snapshot, StoreError};
 use index::vectors::Layer;
 use model::terms::Tick;
-use query::Desk;
+use query::QueryContext;
 
 /// What a project is opened with.
 pub struct OpenProject {
@@ -213,8 +213,8 @@ impl Project {
     }
 
     /// What answering needs beside a snapshot.
-    pub fn desk<'a>(&'a self, snapshot: &'a Snapshot) -> Desk<'a> {
-        Desk {
+    pub fn desk<'a>(&'a self, snapshot: &'a Snapshot) -> QueryContext<'a> {
+        QueryContext {
             snapshot,
             settings: &self.settings,
             embedder: self.recipe.embedder.as_ref(),

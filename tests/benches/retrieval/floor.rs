@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use anyhow::{Result, anyhow};
 use config::Settings;
 use proto::tool::core::HybridReply;
-use query::hybrid_query;
+use query::answer;
 use server::project::Project;
 
 use super::set::Set;
@@ -97,5 +97,5 @@ fn ask(project: &Project, settings: &Settings, text: &str) -> Result<HybridReply
         max_chars: Some(100_000),
         ..Default::default()
     };
-    hybrid_query(&desk, &request).map_err(|error| anyhow!("{text}: {}", error.message))
+    answer(&desk, &request).map_err(|error| anyhow!("{text}: {}", error.message))
 }

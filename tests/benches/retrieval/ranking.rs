@@ -22,15 +22,13 @@ pub(crate) struct Ranking {
 type Change = fn(&mut Retrieval);
 
 /// Signals one after the other, then formulas over all of them.
-const RANKINGS: [(&str, Change); 16] = [
+const RANKINGS: [(&str, Change); 14] = [
     (ALONE, |it| it.formula = Formula::Text),
     ("vector", |it| it.formula = Formula::Vector),
     ("text+vector", |it| no_graph(&mut it.weights)),
     ("+hops", |it| it.weights = Weights { graph: it.weights.graph, ..without(it) }),
     ("+names", |it| it.weights = Weights { names: it.weights.names, ..without(it) }),
-    ("+pagerank", |it| it.weights = Weights { pagerank: PAGERANK, ..without(it) }),
     ("+bridge", |it| it.weights = Weights { bridge: it.weights.bridge, ..without(it) }),
-    ("all four", |it| it.weights.pagerank = PAGERANK / 5.0),
     ("no synonyms", |it| it.other_names = false),
     ("s0", |it| it.formula = Formula::S0),
     ("s4", |it| it.formula = Formula::S4),
@@ -47,11 +45,8 @@ const RANKINGS: [(&str, Change); 16] = [
     (DEFAULT, |_| ()),
 ];
 
-/// Weight of PageRank where nothing else of the graph counts; beside the rest, a fifth.
-const PAGERANK: f32 = 0.5;
-
 fn no_graph(weights: &mut Weights) {
-    *weights = Weights { graph: 0.0, names: 0.0, bridge: 0.0, pagerank: 0.0, ..*weights };
+    *weights = Weights { graph: 0.0, names: 0.0, bridge: 0.0, ..*weights };
 }
 
 fn without(settings: &Retrieval) -> Weights {

@@ -16,10 +16,9 @@ use rustc_hash::FxHashSet;
 use super::Library;
 use super::graph::{By, Neighbor};
 use super::shelf::EntryRow;
-use crate::floor::share;
-use crate::plan::{MAX_RECALL, Plan, plan};
-use crate::recall::{Recalled, recall};
-use crate::{AskError, Desk};
+use crate::plan::{Filter, MAX_RECALL, OfNotes, Plan};
+use crate::recall::{Recalled, by_each_signal, share_of_worth};
+use crate::{AskError, QueryContext};
 
 /// S2's constant of reciprocal rank fusion.
 const K: f64 = 60.0;
@@ -75,7 +74,7 @@ pub struct Wanted<'q> {
 /// # Errors
 /// `invalid_params`; when the index cannot be read.
 pub fn search<'l>(
-    desk: &Desk<'_>,
+    ctx: &QueryContext<'_>,
     library: &'l Library,
     wanted: Wanted<'_>,
     may: impl Fn(&EntryRow) -> bool,
@@ -88,14 +87,15 @@ pub fn search<'l>(
     let words = plain(wanted.question);
     if !docs.is_empty() && !words.is_empty() {
         let question = HybridQuery { q: words, ..HybridQuery::default() };
-        let mut plan = plan(&question, &desk.settings.retrieval)?;
-        plan.formula = Formula::Rrf;
-        plan.recall_k = (deep * PASSAGES).clamp(plan.recall_k, MAX_RECALL);
-        plan.filter.of_notes.docs = Some(docs);
-        let recalled = recall(desk, &plan)?;
-        text = documents(desk, above_floor_by_words(&plan, &recalled), deep)?;
-        vector = documents(desk, above_floor_by_meaning(&plan, &recalled), deep)?;
-        told = recalled.told;
+        let draft = Plan::draft(&question, &ctx.settings.retrieval)?;
+        let of_notes = OfNotes { docs: Some(docs), ..OfNotes::default() };
+        let filter = Filter { of_notes, ..draft.filter };
+        let plan = Plan { formula: Formula::Rrf, filter, ..draft }.resolve(ctx)?;
+        let depth = (deep * PASSAGES).clamp(plan.depth, MAX_RECALL);
+        let recalled = by_each_signal(ctx, &plan, depth)?;
+        text = documents(ctx, above_floor_by_words(&plan, &recalled), deep)?;
+        vector = documents(ctx, above_floor_by_meaning(&plan, &recalled), deep)?;
+        told = recalled.readings;
     }
     let source = match (text.is_empty(), vector.is_empty()) {
         (false, true) | (true, true) => "fts",
@@ -172,23 +172,23 @@ pub(super) fn plain(question: &str) -> String {
 fn above_floor_by_words(plan: &Plan, recalled: &Recalled) -> Vec<i64> {
     let held = |chunk: i64| recalled.scorer.as_ref().map(|scorer| scorer.held(chunk));
     let is_enough = |chunk: &i64| {
-        held(*chunk).is_none_or(|held| share(&recalled.worth, held) >= plan.floor.words)
+        held(*chunk).is_none_or(|held| share_of_worth(&recalled.worth, held) >= plan.floor.words)
     };
-    recalled.text.iter().map(|it| it.0).filter(is_enough).collect()
+    recalled.candidates.text.iter().map(|it| it.0).filter(is_enough).collect()
 }
 
 fn above_floor_by_meaning(plan: &Plan, recalled: &Recalled) -> Vec<i64> {
-    let floor = |chunk: &i64| match recalled.better.contains(chunk) {
+    let floor = |chunk: &i64| match recalled.candidates.better.contains(chunk) {
         true => plan.floor.better_similar,
         false => plan.floor.similar,
     };
-    let near = recalled.vector.iter().filter(|(chunk, near)| *near >= floor(chunk));
+    let near = recalled.candidates.vector.iter().filter(|(chunk, near)| *near >= floor(chunk));
     near.map(|it| it.0).collect()
 }
 
 /// The documents of passages, each once, at most so many.
-fn documents(desk: &Desk<'_>, chunks: Vec<i64>, most: usize) -> Result<Vec<i64>, AskError> {
-    let mut doc_of = desk.snapshot.prepare_cached("SELECT doc_id FROM chunks WHERE id = ?1")?;
+fn documents(ctx: &QueryContext<'_>, chunks: Vec<i64>, most: usize) -> Result<Vec<i64>, AskError> {
+    let mut doc_of = ctx.snapshot.prepare_cached("SELECT doc_id FROM chunks WHERE id = ?1")?;
     let mut seen = FxHashSet::default();
     let mut docs = Vec::new();
     for chunk in chunks {

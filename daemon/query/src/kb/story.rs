@@ -17,7 +17,7 @@ use super::search::{Wanted, search};
 use super::shelf::{EntryRow, Shelf};
 use super::strategy::{Answer, Question, Told, scoped};
 use super::summary::{text_of, words_of};
-use crate::Desk;
+use crate::QueryContext;
 
 /// Decisions that are told where none holds a word of what is asked.
 const MAX_NEAR: usize = 3;
@@ -29,7 +29,7 @@ const ASKING: &str = "decide decided decision choose chose chosen choice rationa
 /// Decisions that fit, each with what it took the place of and what took its. Of a scope of which nothing else is asked
 /// all.
 pub(super) fn traced<'l>(
-    desk: &Desk<'_>,
+    ctx: &QueryContext<'_>,
     library: &'l Library,
     (question, scope): (&Question, Option<&str>),
     answer: &mut Answer<'l>,
@@ -45,13 +45,13 @@ pub(super) fn traced<'l>(
     let asks_all = scope.is_some() && asked.is_empty();
     let found: Vec<&EntryRow> = match asks_all {
         true => all(),
-        false => search(desk, library, wanted, may)?.hits.into_iter().map(|hit| hit.row).collect(),
+        false => search(ctx, library, wanted, may)?.hits.into_iter().map(|hit| hit.row).collect(),
     };
     let found = match found.is_empty() && scope.is_some() {
         true => all(),
         false => found,
     };
-    let found = if asks_all { found } else { about(desk, &asked, found)? };
+    let found = if asks_all { found } else { about(ctx, &asked, found)? };
     let mut seen: HashSet<u64> = HashSet::new();
     for row in found {
         if seen.contains(&row.number) {
@@ -98,13 +98,13 @@ fn asked(question: &str) -> BTreeSet<String> {
 /// Those decisions that are about what is asked, the words of asking aside: whose titles and texts hold at least half
 /// as many of its words as the best of them. Where none holds any, the first few, which are near in meaning.
 fn about<'l>(
-    desk: &Desk<'_>,
+    ctx: &QueryContext<'_>,
     asked: &BTreeSet<String>,
     found: Vec<&'l EntryRow>,
 ) -> Result<Vec<&'l EntryRow>, ErrorView> {
     let mut held = Vec::new();
     for row in found {
-        let said = words_of(&format!("{} {}", row.title, text_of(desk, row)?));
+        let said = words_of(&format!("{} {}", row.title, text_of(ctx, row)?));
         held.push((asked.intersection(&said).count(), row));
     }
     let best = held.iter().map(|it| it.0).max().unwrap_or(0);

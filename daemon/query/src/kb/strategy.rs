@@ -15,7 +15,7 @@ use super::planner::{Planned, around, asks_how_many, named_entries, plan, resolv
 use super::search::{Wanted, behind_successors, search};
 use super::shelf::EntryRow;
 use super::{Library, story};
-use crate::Desk;
+use crate::QueryContext;
 
 /// Steps of `related` and of `connection`.
 const RELATED_STEPS: usize = 2;
@@ -80,7 +80,7 @@ pub struct Answer<'l> {
 /// # Errors
 /// `invalid_params` where a strategy lacks what it needs, `not_found` for a node that is not there.
 pub fn ask<'l>(
-    desk: &Desk<'_>,
+    ctx: &QueryContext<'_>,
     library: &'l Library,
     question: &Question,
 ) -> Result<Answer<'l>, ErrorView> {
@@ -91,7 +91,7 @@ pub fn ask<'l>(
             scope: question.scope.clone(),
             target: question.target.clone(),
         };
-        return run(desk, library, question, planned);
+        return run(ctx, library, question, planned);
     }
     let by_rules = || plan(&question.text, &library.shelf);
     let mut planned = question.planned.clone().unwrap_or_else(by_rules);
@@ -116,20 +116,20 @@ pub fn ask<'l>(
         let (named, scope) = (planned.scope.clone(), question.scope.clone());
         let planned = Planned { scope, target: None, ..planned };
         let why = planned.reason.clone();
-        let answer = run(desk, library, question, planned)?;
+        let answer = run(ctx, library, question, planned)?;
         let named = named.filter(|_| question.scope.is_none() && answer.entries.is_empty());
         return match named.map(|node| {
             around(node, |node| {
                 format!("{why}; the search found nothing, so what belongs to {node}")
             })
         }) {
-            Some(planned) => run(desk, library, question, planned),
+            Some(planned) => run(ctx, library, question, planned),
             None => Ok(answer),
         };
     }
-    let answer = run(desk, library, question, planned)?;
+    let answer = run(ctx, library, question, planned)?;
     match answer.entries.is_empty() && answer.way.is_empty() {
-        true => run(desk, library, question, fallback),
+        true => run(ctx, library, question, fallback),
         false => Ok(answer),
     }
 }
@@ -140,22 +140,22 @@ pub fn ask<'l>(
 /// # Errors
 /// As [`ask`].
 pub fn read<'l>(
-    desk: &Desk<'_>,
+    ctx: &QueryContext<'_>,
     library: &'l Library,
     question: &Question,
 ) -> Result<Vec<Told<'l>>, ErrorView> {
     let mut answer = Answer::default();
     if library.of_node(&question.text).is_none() {
-        searched(desk, library, (question, question.scope.as_deref()), &mut answer)?;
+        searched(ctx, library, (question, question.scope.as_deref()), &mut answer)?;
     }
     if answer.entries.is_empty() {
-        answer = ask(desk, library, question)?;
+        answer = ask(ctx, library, question)?;
     }
     Ok(answer.entries)
 }
 
 fn run<'l>(
-    desk: &Desk<'_>,
+    ctx: &QueryContext<'_>,
     library: &'l Library,
     question: &Question,
     planned: Planned,
@@ -163,9 +163,9 @@ fn run<'l>(
     let Planned { strategy, reason, scope, target } = planned;
     let mut answer = Answer { strategy, reason, ..Answer::default() };
     match strategy {
-        Strategy::Auto => searched(desk, library, (question, scope.as_deref()), &mut answer)?,
+        Strategy::Auto => searched(ctx, library, (question, scope.as_deref()), &mut answer)?,
         Strategy::DecisionTrace => {
-            story::traced(desk, library, (question, scope.as_deref()), &mut answer)?
+            story::traced(ctx, library, (question, scope.as_deref()), &mut answer)?
         }
         Strategy::Timeline => {
             dated(library, needed("scope", scope, strategy)?, &mut answer)?;
@@ -294,7 +294,7 @@ pub(super) fn scoped(
 
 /// Search, and one step through the graph from each hit.
 fn searched<'l>(
-    desk: &Desk<'_>,
+    ctx: &QueryContext<'_>,
     library: &'l Library,
     (question, scope): (&Question, Option<&str>),
     answer: &mut Answer<'l>,
@@ -303,7 +303,7 @@ fn searched<'l>(
     let may = |row: &EntryRow| scope.as_ref().is_none_or(|scope| scope.holds(row));
     let (limit, with_stale) = (question.limit, question.with_stale);
     let wanted = Wanted { question: &question.text, limit, with_stale };
-    let found = search(desk, library, wanted, may)?;
+    let found = search(ctx, library, wanted, may)?;
     let mut seen: HashSet<u64> = HashSet::new();
     // Whatever their texts say, those that are named come first.
     for row in named_entries(&question.text, &library.shelf) {
@@ -352,7 +352,7 @@ fn dated<'l>(
         library.shelf.entries().filter(|row| row.entry.is_active && scope.holds(row)).collect();
     found.sort_by_key(|row| (library.times(row).created_ms, row.number));
     for row in found {
-        let day = crate::browse::rfc3339(library.times(row).created_ms);
+        let day = crate::notes::browse::rfc3339(library.times(row).created_ms);
         let context = format!("created {}", day.get(..10).unwrap_or(&day));
         answer.entries.push(Told { row, context, via: vec![] });
     }

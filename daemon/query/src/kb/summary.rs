@@ -17,7 +17,7 @@ use proto::tool::kb::{CitedSentence, ConflictOfEntries};
 
 use super::Library;
 use super::shelf::EntryRow;
-use crate::{AskError, Desk, is_stop_word};
+use crate::{AskError, QueryContext, is_stop_word};
 use embed::{Embedder, cosine};
 use extract::chunk::sentences;
 use index::words::Indexer;
@@ -78,14 +78,14 @@ struct Sentence {
 /// # Errors
 /// When the index cannot be read.
 pub fn summarize(
-    desk: &Desk<'_>,
+    ctx: &QueryContext<'_>,
     library: &Library,
     question: &str,
     entries: &[&EntryRow],
 ) -> Result<Summary, ErrorView> {
     let mut texts = Vec::new();
     for row in entries {
-        texts.push((row.number, text_of(desk, row)?));
+        texts.push((row.number, text_of(ctx, row)?));
     }
     let place_taken = |number: u64| {
         let own = id_text(number);
@@ -95,7 +95,7 @@ pub fn summarize(
         })
     };
     let pairs = superseding(library, entries);
-    let mut summary = extract(question, &texts, desk.embedder, place_taken, &pairs);
+    let mut summary = extract(question, &texts, ctx.embedder, place_taken, &pairs);
     for sentence in &mut summary.sentences {
         let quoted = sentence.cited.first().and_then(|id| library.shelf.of_node(id));
         sentence.superseded_by = quoted.map(|row| library.superseded_by(row)).unwrap_or_default();
@@ -107,9 +107,9 @@ pub fn summarize(
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn text_of(desk: &Desk<'_>, row: &EntryRow) -> Result<String, AskError> {
+pub fn text_of(ctx: &QueryContext<'_>, row: &EntryRow) -> Result<String, AskError> {
     let sql = "SELECT text FROM docs WHERE id = ?1";
-    Ok(desk.snapshot.prepare_cached(sql)?.query_row([row.doc], |row| row.get(0))?)
+    Ok(ctx.snapshot.prepare_cached(sql)?.query_row([row.doc], |row| row.get(0))?)
 }
 
 /// Pairs of entries of which the first takes the place of the second.

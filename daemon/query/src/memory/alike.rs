@@ -1,46 +1,47 @@
-//! Alike: which nodes are alike, by the direction that their facts have together; clusters of them; what tells of one.
+//! Alike: which nodes are similar, by the mean vector of their facts; clusters of them, with labels; draft summaries.
 //!
 //! In: the mean vectors of all nodes, and their relations. Out: pairs, clusters with labels, draft summaries.
-//! Invariants: exact and deterministic: every pair is compared, ties go by name; a summary holds facts as they are.
+//! Invariants: exact and deterministic: every pair is compared, ties are broken by name; a summary quotes facts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{AskError, NodeRow, Web, node};
+use super::{NodeRow, Web, node};
+use crate::AskError;
 use index::store::Snapshot;
 use sys::{Rows, product};
 
-/// Rows that are compared with all others at once: enough for the product to be worth it, few enough for memory.
+/// Rows that are multiplied with all others at once: enough for the product to be fast, few enough for memory.
 const BLOCK: usize = 128;
 
-/// Neighbors of a node that may draw it into their cluster.
+/// Nearest neighbors of a node that may share its cluster.
 const N_NEAREST: usize = 5;
 
-/// Least likeness of two neighbors in a cluster, and of two that are related.
+/// Least similarity of two neighbors in a cluster, and of two related nodes.
 const CLUSTERED: f32 = 0.6;
 const RELATED: f32 = 0.5;
 
-/// Most pairs kept while they are looked for.
+/// Most pairs that are kept during the search.
 const MAX_PAIRS: usize = 50_000;
 
-/// Words of a label, and shortest one.
+/// Words of a label, and its shortest word.
 const LABEL_WORDS: usize = 3;
 const MIN_WORD_CHARS: usize = 4;
 
 /// Facts of a draft summary.
 const DRAFT_FACTS: usize = 3;
 
-/// Two nodes by their places among [`Means::docs`].
+/// Two nodes by their indices in [`Means::docs`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
-    /// The one.
+    /// The first.
     pub one: usize,
-    /// The other, behind it.
+    /// The second, with the greater index.
     pub other: usize,
     /// Cosine.
     pub score: f32,
 }
 
-/// The mean vectors of all nodes that have one, by name.
+/// The mean vectors of all nodes that have one, ordered by name.
 pub struct Means {
     /// Rows of their documents.
     pub docs: Vec<i64>,
@@ -52,7 +53,7 @@ pub struct Means {
 }
 
 impl Means {
-    /// Reads them.
+    /// Reads the mean vectors.
     pub fn read(snapshot: &Snapshot) -> Result<Means, AskError> {
         let mut statement = snapshot.prepare_cached(
             "SELECT v.doc_id, v.mean FROM memory_vectors v JOIN memory_nodes n ON n.doc_id = v.doc_id
@@ -84,8 +85,8 @@ impl Means {
         Ok(Means { docs, width, values, columns })
     }
 
-    /// Calls `tell` with each node and its cosines with all.
-    fn each_row(&self, mut tell: impl FnMut(usize, &[f32])) {
+    /// Calls `visit` with each node and its cosines with all.
+    fn each_row(&self, mut visit: impl FnMut(usize, &[f32])) {
         let n = self.docs.len();
         if n == 0 || self.width == 0 {
             return;
@@ -98,12 +99,12 @@ impl Means {
             let Some(part) = out.get_mut(..n_rows * n) else { return };
             product(&rows, &self.columns, part);
             for (i, row) in part.chunks_exact(n).enumerate() {
-                tell(first + i, row);
+                visit(first + i, row);
             }
         }
     }
 
-    /// The pairs of at least that cosine that `wanted` lets through, the most alike first.
+    /// Returns the pairs with at least that cosine that `wanted` accepts, the most similar first.
     pub fn pairs(
         &self,
         min_score: f32,
@@ -129,13 +130,13 @@ impl Means {
         pairs
     }
 
-    /// The row of the document of a node.
+    /// Returns the document of a node.
     pub fn doc(&self, at: usize) -> i64 {
         self.docs.get(at).copied().unwrap_or_default()
     }
 
-    /// Groups of two nodes and more, the largest first: neighbors that are each among the nearest of the other, and
-    /// those that are related and not unlike.
+    /// Returns groups of at least two nodes, the largest first: connected components over pairs that are mutually nearest,
+    /// or related and similar.
     pub fn clusters(&self, web: &Web) -> Vec<Vec<usize>> {
         let n = self.docs.len();
         let mut nearest: Vec<Vec<usize>> = vec![Vec::new(); n];
@@ -170,7 +171,7 @@ impl Means {
     }
 }
 
-/// The places of the highest cosines of a row but its own, those of at least [`CLUSTERED`]; ties go by place.
+/// Returns the indices of the highest cosines of a row, except its own, of at least [`CLUSTERED`]; ties by index.
 fn nearest_of(row: &[f32], own: usize) -> Vec<usize> {
     let mut best: Vec<(usize, f32)> = Vec::with_capacity(N_NEAREST + 1);
     for (other, score) in row.iter().enumerate() {
@@ -208,7 +209,7 @@ fn unite(roots: &mut [usize], one: usize, other: usize) {
     }
 }
 
-/// The words that set each group apart: often in it, seldom in the others.
+/// Returns the words that distinguish each group: frequent in it, rare in the others.
 pub fn labels(snapshot: &Snapshot, groups: &[Vec<i64>]) -> Result<Vec<Option<String>>, AskError> {
     let mut counts: Vec<HashMap<String, u32>> = Vec::new();
     let mut in_groups: HashMap<String, u32> = HashMap::new();
@@ -246,14 +247,14 @@ pub fn labels(snapshot: &Snapshot, groups: &[Vec<i64>]) -> Result<Vec<Option<Str
     Ok(counts.into_iter().zip(groups).map(label).collect())
 }
 
-/// What is noted of a node, in the order of its note.
+/// Returns the facts of a node, in the order of its note.
 pub fn contents(snapshot: &Snapshot, doc: i64) -> Result<Vec<String>, AskError> {
     let sql = "SELECT content FROM memory_facts WHERE doc_id = ?1 ORDER BY seq";
     let mut statement = snapshot.prepare_cached(sql)?;
     Ok(statement.query_map([doc], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// The facts that lie nearest to what all of a node say, in their order.
+/// Returns the facts nearest to the mean of a node, in the order of its note.
 pub fn draft(snapshot: &Snapshot, doc: i64) -> Result<Option<String>, AskError> {
     let contents = contents(snapshot, doc)?;
     let vectors: Option<(Vec<u8>, Vec<u8>)> = snapshot
@@ -281,7 +282,7 @@ pub fn draft(snapshot: &Snapshot, doc: i64) -> Result<Option<String>, AskError> 
     Ok((!said.is_empty()).then(|| format!("{}.", said.join(". "))))
 }
 
-/// The nodes of some documents, in that order.
+/// Returns the nodes of some documents, in that order.
 pub fn nodes(snapshot: &Snapshot, docs: &[i64]) -> Result<Vec<NodeRow>, AskError> {
     let mut out = Vec::with_capacity(docs.len());
     for doc in docs {

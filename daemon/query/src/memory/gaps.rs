@@ -1,33 +1,34 @@
-//! Gaps: nodes whose facts speak of others to which they state no relation.
+//! Gaps: nodes whose facts mention others to which they state no relation.
 //!
-//! In: facts, the names and aliases of nodes, where links lead. Out: who speaks of whom, and in how many facts.
-//! A name counts where it stands as words of its own; in scripts that write no blanks (日本) wherever it stands. Its
-//! case does not matter but for what is no more than a common word (`Vault`) or two signs.
-//! Invariants: an alias is the same; a name that several nodes bear counts for none of them, a link for the one to
-//! which it leads; what is told follows from what notes say, not from what has been recognized in them so far.
+//! In: facts, the names and aliases of nodes, the targets of links. Out: which node mentions which, and in how many facts.
+//! A name counts where it occurs as whole words; in scripts without blanks (日本) anywhere. Its case matters only for a
+//! common word (`Vault`) and for names of at most two signs.
+//! Invariants: aliases count as names; a name of several nodes counts for none of them, a link for its target; the
+//! result follows from the text of notes, not from what has been recognized in them so far.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use aho_corasick::AhoCorasick;
 use notes::resolve::{By, fold};
 
-use super::{AskError, Web};
+use super::Web;
+use crate::AskError;
 use extract::recognize::words::is_ordinary;
 use index::store::Snapshot;
 use model::terms::{is_unspaced, is_word_char};
 
-/// Who speaks of whom.
+/// A mention without a relation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
-    /// The name of the node that speaks.
+    /// The name of the node with the facts.
     pub node: String,
-    /// The name of the other.
+    /// The name of the node that they mention.
     pub other: String,
-    /// Facts in which it does.
+    /// The number of those facts.
     pub n_facts: u64,
 }
 
-/// All gaps, the most spoken of first.
+/// Returns all gaps, the most frequent first.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -35,7 +36,7 @@ pub fn gaps(snapshot: &Snapshot) -> Result<Vec<Gap>, AskError> {
     let web = Web::read(snapshot)?;
     let names = Names::read(snapshot)?;
     let mut spoken: BTreeMap<(i64, i64), BTreeSet<i64>> = BTreeMap::new();
-    let mut tell = |from: i64, to: i64, seq: i64| {
+    let mut count = |from: i64, to: i64, seq: i64| {
         if from != to && !web.relates(from, to) {
             spoken.entry((from, to)).or_default().insert(seq);
         }
@@ -47,7 +48,7 @@ pub fn gaps(snapshot: &Snapshot) -> Result<Vec<Gap>, AskError> {
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (from, seq, content): (i64, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        names.finder.said_in(&content).into_iter().for_each(|to| tell(from, to, seq));
+        names.finder.said_in(&content).into_iter().for_each(|to| count(from, to, seq));
     }
     let mut statement = snapshot.prepare_cached(
         "SELECT f.doc_id, l.dst, f.seq FROM memory_facts f
@@ -57,7 +58,7 @@ pub fn gaps(snapshot: &Snapshot) -> Result<Vec<Gap>, AskError> {
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        tell(row.get(0)?, row.get(1)?, row.get(2)?);
+        count(row.get(0)?, row.get(1)?, row.get(2)?);
     }
     let name = |doc: &i64| names.of.get(doc).cloned().unwrap_or_default();
     let gap = |((from, to), facts): ((i64, i64), BTreeSet<i64>)| Gap {
@@ -70,7 +71,7 @@ pub fn gaps(snapshot: &Snapshot) -> Result<Vec<Gap>, AskError> {
     Ok(gaps)
 }
 
-/// What nodes are called.
+/// The names of nodes.
 struct Names {
     of: HashMap<i64, String>,
     finder: Finder,
@@ -100,16 +101,16 @@ impl Names {
     }
 }
 
-/// A name that is looked for.
-struct Wanted {
+/// A name that is searched for.
+struct WantedName {
     doc: i64,
-    /// The name as it is written, where its case matters.
+    /// The name as written, where its case matters.
     exact: Option<String>,
 }
 
 /// Finds names in texts.
 struct Finder {
-    wanted: Vec<Wanted>,
+    wanted: Vec<WantedName>,
     automaton: Option<AhoCorasick>,
 }
 
@@ -127,16 +128,16 @@ impl Finder {
         for (key, (name, docs)) in bearers {
             let (Some(doc), 1) = (docs.first().copied(), docs.len()) else { continue };
             let is_shy = is_ordinary(&name) || name.chars().count() <= 2;
-            // Who writes a name in small letters writes it so or otherwise.
+            // A name in small letters occurs in any case.
             let exact = (is_shy && name != key).then_some(name);
-            wanted.push(Wanted { doc, exact });
+            wanted.push(WantedName { doc, exact });
             keys.push(key);
         }
-        // Names beyond what an automaton holds are found by nobody.
+        // More names than an automaton can hold are not searched.
         Finder { automaton: AhoCorasick::new(&keys).ok().filter(|_| !keys.is_empty()), wanted }
     }
 
-    /// Those of whom a text speaks; of names within each other the longest.
+    /// Returns the nodes that a text mentions; of nested names only the longest counts.
     fn said_in(&self, text: &str) -> BTreeSet<i64> {
         let Some(automaton) = &self.automaton else { return BTreeSet::new() };
         let plain = single_blanks(text);
@@ -167,7 +168,7 @@ fn single_blanks(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// True where no word goes on over the ends of a part of a text. `C` is no part of `C++`.
+/// Returns whether a part of a text is not inside a longer word. `C` is inside `C++`.
 fn is_apart(text: &str, start: usize, end: usize) -> bool {
     let goes_on = |before: Option<char>, after: Option<char>| match (before, after) {
         (Some(before), Some(after)) => {

@@ -1,11 +1,11 @@
 //! Search: facts by what they mean, or by their words.
 //!
 //! In: a question. Out: facts of each note with their scores.
-//! A node is weak that neither its name, nor a fact's meaning, nor its words lead to (`retrieval.floor`).
-//! Invariants: by meaning every vector is compared, exactly: those of a better model where it has them all, else the
-//! static ones of all, so that no two spaces are mixed; by words BM25 over the facts; ties go by row.
-//! An instruction before a text moves all texts alike and ranks them no better, with static vectors as with MiniLM's
-//! (`tests/it/memory_reference.rs`), so there is one perspective, [`GENERAL`].
+//! A node is weak when neither its name nor the meaning or words of a fact match the question (`retrieval.floor`).
+//! Invariants: by meaning, every vector is compared exactly: those of a better model if it has all of them, else all
+//! static ones, so that two spaces are never mixed; by words, BM25 over the facts; ties are broken by row.
+//! An instruction before a text moves all texts alike and does not rank them better, neither with static vectors nor with
+//! MiniLM's (`tests/it/memory_reference.rs`), so there is one perspective, [`GENERAL`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,9 +14,9 @@ use proto::error::{Code, ErrorView};
 use rusqlite::params;
 
 use super::{NodeRow, node};
-use crate::floor::share;
-use crate::kb::summary::words_of as telling;
-use crate::{AskError, Desk};
+use crate::kb::summary::words_of as content_words;
+use crate::recall::share_of_worth;
+use crate::{AskError, QueryContext};
 use index::store::Snapshot;
 use index::vectors::Layer;
 use index::words::Indexer;
@@ -26,56 +26,56 @@ use model::terms::ContentHash;
 /// The perspective of static vectors.
 pub const GENERAL: &str = "general";
 
-/// What is told as perspective where the name fits.
+/// The perspective of a node whose name matches.
 pub const NAME: &str = "name";
 
 /// BM25's usual constants.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// Scores of a note whose name is the question, holds it, or whose type holds it: a name that was typed is meant.
+/// Scores of a node whose name equals the question, contains it, or whose type contains it: a typed name is meant.
 const NAMED: [f32; 3] = [1.0, 0.9, 0.8];
 
-/// Telling words of a question that are looked for: the bits of a number.
+/// Most content words of a question that count: the bits of a number.
 const MAX_WORDS: usize = 64;
 
-/// A fact and how well it fits.
+/// A fact with its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
     /// Row of the document.
     pub doc: i64,
-    /// Place among its facts.
+    /// Index among the facts of the document.
     pub seq: i64,
     /// Cosine, or BM25.
     pub score: f32,
 }
 
-/// A node and the fact of it that fits best.
+/// A node with its best fact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The node.
     pub node: NodeRow,
-    /// The fact; none where only the name fits.
+    /// The fact; `None` where only the name matches.
     pub fact: Option<String>,
-    /// Cosine, BM25, or of a name.
+    /// Cosine, BM25, or the score of a name.
     pub score: f32,
-    /// Why.
+    /// What matched: [`GENERAL`] or [`NAME`]; empty for a search by words.
     pub perspective: &'static str,
-    /// It has little to do with the question.
+    /// True when it has little to do with the question.
     pub is_weak: bool,
 }
 
-/// The facts of one note by meaning, the best first.
+/// Returns the facts of one note by meaning, the best first.
 ///
 /// # Errors
 /// When the question cannot be embedded, or the index not read.
-pub fn by_meaning(desk: &Desk<'_>, doc: i64, question: &str) -> Result<Vec<Hit>, ErrorView> {
+pub fn by_meaning(ctx: &QueryContext<'_>, doc: i64, question: &str) -> Result<Vec<Hit>, ErrorView> {
     let mut hits = Vec::new();
-    each_by_meaning(desk, Some(doc), question, |hit| hits.push(hit))?;
+    each_by_meaning(ctx, Some(doc), question, |hit| hits.push(hit))?;
     Ok(ordered(hits))
 }
 
-/// The facts of one note, or of all nodes, by words, the best first.
+/// Returns the facts of one note, or of all nodes, by words, the best first.
 pub fn by_words(
     snapshot: &Snapshot,
     doc: Option<i64>,
@@ -108,17 +108,17 @@ pub fn by_words(
     Ok(ordered(scores.into_iter().map(hit).collect()))
 }
 
-/// Nodes by meaning: each by the best of its facts, or by its name or type.
+/// Returns nodes by meaning: by their best fact, or by name or type.
 ///
 /// # Errors
 /// As [`by_meaning`].
 pub fn nodes_by_meaning(
-    desk: &Desk<'_>,
+    ctx: &QueryContext<'_>,
     question: &str,
     most: usize,
 ) -> Result<Vec<Found>, ErrorView> {
     let mut best: HashMap<i64, Hit> = HashMap::new();
-    each_by_meaning(desk, None, question, |hit| {
+    each_by_meaning(ctx, None, question, |hit| {
         let known = best.entry(hit.doc).or_insert(hit);
         if hit.score > known.score {
             *known = hit;
@@ -126,7 +126,7 @@ pub fn nodes_by_meaning(
     })?;
     let mut scored: HashMap<i64, (f32, &'static str)> =
         best.iter().map(|(doc, hit)| (*doc, (hit.score, GENERAL))).collect();
-    for (doc, score) in named(desk.snapshot, question)? {
+    for (doc, score) in named(ctx.snapshot, question)? {
         let known = scored.entry(doc).or_insert((score, NAME));
         if score > known.0 {
             *known = (score, NAME);
@@ -137,26 +137,26 @@ pub fn nodes_by_meaning(
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let mut found = Vec::new();
     for (doc, score, perspective) in order.into_iter().take(most) {
-        let Some(node) = node(desk.snapshot, doc)? else { continue };
+        let Some(node) = node(ctx.snapshot, doc)? else { continue };
         let fact = match best.get(&doc) {
-            Some(hit) => content(desk.snapshot, (doc, hit.seq))?,
+            Some(hit) => content(ctx.snapshot, (doc, hit.seq))?,
             None => None,
         };
         found.push(Found { node, fact, score, perspective, is_weak: false });
     }
-    let floor = desk.settings.retrieval.floor.similar;
+    let floor = ctx.settings.retrieval.floor.similar;
     let is_near = |it: &Found| it.perspective == NAME || it.score >= floor;
-    flag_weak(desk, question, &mut found, is_near)?;
+    flag_weak(ctx, question, &mut found, is_near)?;
     Ok(found)
 }
 
-/// Nodes by words: each by the best of its facts.
+/// Returns nodes by words: by their best fact.
 pub fn nodes_by_words(
-    desk: &Desk<'_>,
+    ctx: &QueryContext<'_>,
     question: &str,
     most: usize,
 ) -> Result<Vec<Found>, AskError> {
-    let snapshot = desk.snapshot;
+    let snapshot = ctx.snapshot;
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for hit in by_words(snapshot, None, question)? {
@@ -167,13 +167,13 @@ pub fn nodes_by_words(
         let fact = content(snapshot, (hit.doc, hit.seq))?;
         found.push(Found { node, fact, score: hit.score, perspective: "", is_weak: false });
     }
-    flag_weak(desk, question, &mut found, |_| false)?;
+    flag_weak(ctx, question, &mut found, |_| false)?;
     Ok(found)
 }
 
-/// Flags what is not near and holds few of the question's telling words, rare ones counting more.
+/// Flags nodes that are not near and contain few of the question's content words, rare ones counting more.
 fn flag_weak(
-    desk: &Desk<'_>,
+    ctx: &QueryContext<'_>,
     question: &str,
     found: &mut [Found],
     is_near: impl Fn(&Found) -> bool,
@@ -181,19 +181,19 @@ fn flag_weak(
     if found.iter().all(&is_near) {
         return Ok(());
     }
-    let asked: Vec<String> = telling(question).into_iter().take(MAX_WORDS).collect();
+    let asked: Vec<String> = content_words(question).into_iter().take(MAX_WORDS).collect();
     let sql = "SELECT coalesce(sum(n_facts), 0) FROM memory_nodes";
-    let n_facts: i64 = desk.snapshot.query_row(sql, [], |row| row.get(0))?;
+    let n_facts: i64 = ctx.snapshot.query_row(sql, [], |row| row.get(0))?;
     let mut worth = Vec::new();
     for word in &asked {
-        worth.push(idf(n_facts, n_facts_with(desk.snapshot, word)?) as f32);
+        worth.push(idf(n_facts, n_facts_with(ctx.snapshot, word)?) as f32);
     }
     for it in found.iter_mut().filter(|it| !is_near(it)) {
         let said = format!("{} {}", it.node.name, it.fact.as_deref().unwrap_or_default());
-        let said = telling(&said);
+        let said = content_words(&said);
         let held = asked.iter().enumerate().filter(|(_, word)| said.contains(*word));
         let held = held.fold(0_u64, |held, (at, _)| held | 1 << at);
-        it.is_weak = share(&worth, held) < desk.settings.retrieval.floor.words;
+        it.is_weak = share_of_worth(&worth, held) < ctx.settings.retrieval.floor.words;
     }
     Ok(())
 }
@@ -203,7 +203,7 @@ fn n_facts_with(snapshot: &Snapshot, word: &str) -> Result<i64, AskError> {
     Ok(snapshot.prepare_cached(sql)?.query_row([word], |row| row.get(0))?)
 }
 
-/// How much a word tells that so many facts hold.
+/// The inverse document frequency of a word.
 fn idf(n_facts: i64, n_with: i64) -> f64 {
     (((n_facts - n_with) as f64 + 0.5) / (n_with as f64 + 0.5) + 1.0).ln()
 }
@@ -229,8 +229,8 @@ fn named(snapshot: &Snapshot, question: &str) -> Result<Vec<(i64, f32)>, AskErro
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn embedded(desk: &Desk<'_>, question: &str) -> Result<UnitVector, ErrorView> {
-    desk.embedder.try_question(question).map_err(|error| ErrorView {
+fn embedded(ctx: &QueryContext<'_>, question: &str) -> Result<UnitVector, ErrorView> {
+    ctx.embedder.try_question(question).map_err(|error| ErrorView {
         code: Code::Unavailable,
         message: format!("the question cannot be embedded: {error}"),
         hint: Some("`mode: text` needs no model".into()),
@@ -238,28 +238,29 @@ fn embedded(desk: &Desk<'_>, question: &str) -> Result<UnitVector, ErrorView> {
     })
 }
 
-/// Tells how near each fact is to a question: of one note, or of all nodes.
+/// Visits each fact of one note, or of all nodes, with its nearness to a question.
 fn each_by_meaning(
-    desk: &Desk<'_>,
+    ctx: &QueryContext<'_>,
     doc: Option<i64>,
     question: &str,
-    tell: impl FnMut(Hit),
+    visit: impl FnMut(Hit),
 ) -> Result<(), ErrorView> {
-    for layer in desk.snapshot.layers_of_facts() {
-        if let Some(hits) = by_layer(desk.snapshot, &layer, (doc, question))? {
-            hits.into_iter().for_each(tell);
+    for layer in ctx.snapshot.layers_of_facts() {
+        if let Some(hits) = by_layer(ctx.snapshot, &layer, doc, question)? {
+            hits.into_iter().for_each(visit);
             return Ok(());
         }
     }
-    let question = embedded(desk, question)?;
-    Ok(each_vector(desk.snapshot, doc, &question, tell)?)
+    let question = embedded(ctx, question)?;
+    Ok(each_vector(ctx.snapshot, doc, &question, visit)?)
 }
 
-/// The same by a better model; none where it lacks a fact, or cannot read the question now.
+/// Returns the hits by a better model; `None` where it lacks a fact, or cannot embed the question now.
 fn by_layer(
     snapshot: &Snapshot,
     layer: &Layer,
-    (doc, question): (Option<i64>, &str),
+    doc: Option<i64>,
+    question: &str,
 ) -> Result<Option<Vec<Hit>>, AskError> {
     let sql = "SELECT f.doc_id, f.seq, f.hash FROM memory_facts f JOIN memory_nodes n ON n.doc_id = f.doc_id
                WHERE f.doc_id = ?1 OR ?1 IS NULL AND n.is_node";
@@ -267,7 +268,7 @@ fn by_layer(
     let rows = statement.query_map([doc], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let facts = rows.collect::<Result<Vec<(i64, i64, [u8; 16])>, _>>()?;
     let hash_of = |bytes: &[u8; 16]| ContentHash(u128::from_le_bytes(*bytes));
-    // The question is embedded, which takes its time, only where that is of use.
+    // Embedding the question takes time, so this comes first.
     let has_all = layer
         .with_facts(|known| facts.iter().all(|(_, _, hash)| known.contains_key(&hash_of(hash))));
     if facts.is_empty() || !has_all {
@@ -291,7 +292,7 @@ fn each_vector(
     snapshot: &Snapshot,
     doc: Option<i64>,
     question: &UnitVector,
-    mut tell: impl FnMut(Hit),
+    mut visit: impl FnMut(Hit),
 ) -> Result<(), AskError> {
     let width = question.0.len().max(1);
     let mut statement = snapshot.prepare_cached(
@@ -305,7 +306,7 @@ fn each_vector(
         for (seq, vector) in bytes.chunks_exact(width).enumerate() {
             let (dot, own) = product(&question.0, vector.iter().map(|it| it.cast_signed()));
             let score = if asked * own > 0.0 { dot / (asked * own) } else { 0.0 };
-            tell(Hit { doc, seq: seq as i64, score });
+            visit(Hit { doc, seq: seq as i64, score });
         }
     }
     Ok(())
@@ -315,7 +316,7 @@ fn length(vector: &[i8]) -> f32 {
     vector.iter().map(|it| f32::from(*it) * f32::from(*it)).sum::<f32>().sqrt()
 }
 
-/// The product of a vector with another, and the length of that.
+/// Returns the dot product of two vectors, and the length of the second.
 fn product(one: &[i8], other: impl Iterator<Item = i8>) -> (f32, f32) {
     let (mut dot, mut square) = (0_i32, 0_i32);
     for (a, b) in one.iter().zip(other) {
@@ -333,7 +334,7 @@ fn ordered(mut hits: Vec<Hit>) -> Vec<Hit> {
     hits
 }
 
-/// The words of a question as any fact may hold them, stemmed and as they are.
+/// The words of a question, stemmed and as they are, since facts may be indexed either way.
 fn words_of(question: &str) -> BTreeSet<String> {
     let mut indexer = Indexer::new();
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! Links, permalinks and what else notes state: rows that follow from the files alone.
+//! Links, permalinks and statements of notes: rows that follow from the files alone.
 
 use crate::notes;
 use crate::notes::Missing;
@@ -6,7 +6,7 @@ use index::store::testing::Bench;
 use model::Item;
 use model::terms::RelPath;
 
-/// Where the links of a note lead, by target.
+/// Renders where the links of a note lead.
 fn led(bench: &Bench, path: &str) -> Vec<String> {
     let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
     let links = notes::links(&snapshot, bench.doc(path)).expect("links");
@@ -211,13 +211,13 @@ fn the_order_in_which_notes_come_leaves_no_trace() {
 }
 
 #[test]
-fn backlinks_are_told_with_their_lines() {
+fn backlinks_have_their_lines() {
     let mut bench = Bench::new();
     bench.put("t.md", "---\ntitle: Target\n---\n# Part\n\nText. ^b1\n");
     bench.put("b.md", "one\n\n- requires [[Target#Part]] (why)\n");
     bench.put("a.md", "See [[t|it]] and [t](t.md#^b1).\n");
     let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
-    let found = notes::backlinks(&snapshot, bench.doc("t.md"), (0, 10)).expect("backlinks");
+    let found = notes::backlinks(&snapshot, bench.doc("t.md"), 0, 10).expect("backlinks");
     let shown: Vec<String> = found
         .iter()
         .map(|it| {
@@ -233,14 +233,14 @@ fn backlinks_are_told_with_their_lines() {
             "b.md:3 requires true | - requires [[Target#Part]] (why)",
         ]
     );
-    let some = notes::backlinks(&snapshot, bench.doc("t.md"), (1, 1)).expect("backlinks");
+    let some = notes::backlinks(&snapshot, bench.doc("t.md"), 1, 1).expect("backlinks");
     assert_eq!(some, found[1..2]);
     let relations = notes::relations(&snapshot, bench.doc("a.md")).expect("relations");
     assert_eq!(relations.len(), 2, "a block is a target of its own");
 }
 
 #[test]
-fn links_that_lead_nowhere_say_why() {
+fn broken_links_say_why() {
     let mut bench = Bench::new();
     bench.put(
         "t.md",
@@ -278,7 +278,7 @@ fn links_that_lead_nowhere_say_why() {
 }
 
 #[test]
-fn notes_are_found_by_address_and_told_whole() {
+fn notes_are_found_by_address_and_read_whole() {
     let mut bench = Bench::new();
     bench.put(
         "Specs/Search API.md",

@@ -57,7 +57,7 @@ pub fn hybrid_query(
     mut request: HybridQuery,
 ) -> Result<HybridReply, ErrorView> {
     request.path = request.path.map(|path| within(project, path));
-    let mut reply = query::hybrid_query(&project.desk(snapshot), &request)?;
+    let mut reply = query::answer(&project.desk(snapshot), &request)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }

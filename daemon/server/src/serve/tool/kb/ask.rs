@@ -14,7 +14,7 @@ use crate::llm::plan::{self, QueryPlan, Vocabulary};
 use crate::llm::{Asker, Prompt, answer};
 use crate::project::Project;
 use index::store::Snapshot;
-use query::Desk;
+use query::QueryContext;
 use query::browse::rfc3339;
 use query::kb::graph::By;
 use query::kb::planner::Planned;
@@ -138,7 +138,11 @@ pub fn kb_ask(
     })
 }
 
-fn asked(desk: &Desk<'_>, library: &Library, told: &Told<'_>) -> Result<AskedEntry, ErrorView> {
+fn asked(
+    desk: &QueryContext<'_>,
+    library: &Library,
+    told: &Told<'_>,
+) -> Result<AskedEntry, ErrorView> {
     let text = text_of(desk, told.row)?;
     let words: Vec<&str> = text.split_whitespace().take(EXCERPT_CHARS).collect();
     let words = words.join(" ");

@@ -51,7 +51,7 @@ fn ledger(project: &Project) -> Result<KbLedger, ErrorView> {
 
 fn library(project: &Project, snapshot: &Snapshot) -> Result<Library, ErrorView> {
     let folder = &project.settings.kb.folder;
-    Library::read((snapshot, &project.shelves), &ledger(project)?, folder, now_ms())
+    Library::read(snapshot, &project.shelves, &ledger(project)?, folder, now_ms())
 }
 
 fn folder(project: &Project) -> &str {

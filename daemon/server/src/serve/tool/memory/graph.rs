@@ -239,7 +239,7 @@ pub fn get_neighborhood(
         return Err(invalid(format!("`depth` is {depth}"), "give a number from 0 to 5"));
     }
     let node = rows::named(snapshot, &request.name)?;
-    let (docs, edges, is_cut) = rows::around(snapshot, node.doc, (depth, MAX_AROUND))?;
+    let (docs, edges, is_cut) = rows::around(snapshot, node.doc, depth, MAX_AROUND)?;
     let mut truncated = is_cut.then(|| format!("only the nearest {MAX_AROUND} entities are told"));
     if edges.len() > MAX_RELATIONS {
         truncated = Some(format!("{} relations are not told", edges.len() - MAX_RELATIONS));

@@ -33,15 +33,15 @@ pub fn backlinks(
     snapshot: &Snapshot,
     request: Backlinks,
 ) -> Result<BacklinksReply, ErrorView> {
-    let page = Page::of(request.page, request.page_size, (50, 500))?;
+    let page = Page::of(request.page, request.page_size, 50, 500)?;
     let (note, part) = named_with_part(project, snapshot, &request.path)?;
     // One more tells whether there is a further page.
     let size = page.size as usize;
     let desk = project.desk(snapshot);
     let mut links = match part {
-        None => stated::backlinks(&desk, note.doc, (page.skip(), size + 1))?,
+        None => stated::backlinks(&desk, note.doc, page.skip(), size + 1)?,
         Some(part) => {
-            let links = stated::backlinks(&desk, note.doc, (0, MAX_BACKLINKS))?;
+            let links = stated::backlinks(&desk, note.doc, 0, MAX_BACKLINKS)?;
             let wanted = Part::of(snapshot, note.doc, heading_and_block(&part))?;
             let mut leading = Vec::new();
             for link in links {
@@ -161,15 +161,15 @@ pub fn list_directory(
     snapshot: &Snapshot,
     request: ListDirectory,
 ) -> Result<DirectoryReply, ErrorView> {
-    let page = Page::of(request.page, request.page_size, (100, 1_000))?;
+    let page = Page::of(request.page, request.page_size, 100, 1_000)?;
     let depth = request.depth.unwrap_or(1);
     if !(1..=MAX_DEPTH).contains(&depth) {
         let hint = format!("give a number from 1 to {MAX_DEPTH}");
         return Err(invalid(format!("`depth` is {depth}"), &hint));
     }
-    let how = (depth as usize, request.glob.as_deref());
+    let (depth, glob) = (depth as usize, request.glob.as_deref());
     let mut reply = found_at(project, &request.path.unwrap_or_default(), |folder| {
-        browse::directory(&project.desk(snapshot), folder, how, page)
+        browse::directory(&project.desk(snapshot), folder, depth, glob, page)
     })?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
@@ -181,7 +181,7 @@ pub fn list_notes(
     snapshot: &Snapshot,
     request: ListNotes,
 ) -> Result<NotesReply, ErrorView> {
-    let page = Page::of(request.page, request.page_size, (100, 1_000))?;
+    let page = Page::of(request.page, request.page_size, 100, 1_000)?;
     let wanted = Wanted {
         path: request.path.map(|path| within(project, path)),
         tags: request.tags.unwrap_or_default(),
@@ -200,7 +200,7 @@ pub fn recent_activity(
     snapshot: &Snapshot,
     request: RecentActivity,
 ) -> Result<NotesReply, ErrorView> {
-    let page = Page::of(request.page, request.page_size, (20, 500))?;
+    let page = Page::of(request.page, request.page_size, 20, 500)?;
     let timeframe = request.timeframe.as_deref().unwrap_or(USUAL_TIMEFRAME);
     let since = when::since("timeframe", timeframe, &Zoned::now())?;
     let wanted = Wanted {

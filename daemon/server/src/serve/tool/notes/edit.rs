@@ -88,7 +88,7 @@ async fn count_backlinks(project: &Arc<Project>, path: &str) -> Result<usize, Er
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let Ok(note) = named(&worker, &snapshot, &path) else { return Ok(0) };
-        Ok(rows::backlinks(&snapshot, note.doc, (0, MAX_COUNTED))?.len())
+        Ok(rows::backlinks(&snapshot, note.doc, 0, MAX_COUNTED)?.len())
     })
     .await
 }

@@ -161,7 +161,7 @@ impl Plan {
             .ok();
         let mut leading: BTreeMap<String, Leading> = BTreeMap::new();
         if let Some(doc) = doc {
-            for link in rows::backlinks(snapshot, doc, (0, MAX_BACKLINKS))? {
+            for link in rows::backlinks(snapshot, doc, 0, MAX_BACKLINKS)? {
                 leading.entry(link.from_path).or_default().here.insert(link.target);
             }
             for link in taken::links(snapshot, doc, (from, to))? {

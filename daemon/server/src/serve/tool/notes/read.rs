@@ -22,7 +22,7 @@ use ::index::store::Snapshot;
 use model::terms::RelPath;
 use query::browse;
 use query::browse::Page;
-use query::{AskError, Desk, address, notes as rows};
+use query::{AskError, QueryContext, address, notes as rows};
 
 /// Notes that lead to a note told with it.
 const MAX_BACKLINKS: usize = 20;
@@ -118,7 +118,7 @@ fn read(
     reply.fields = rows::fields(snapshot, note.doc)?;
     (reply.observations, reply.relations) =
         stated(project, snapshot, (note.doc, view.permalink.as_deref()))?;
-    let leading = query::stated::backlinks(&project.desk(snapshot), note.doc, (0, MAX_BACKLINKS))?;
+    let leading = query::stated::backlinks(&project.desk(snapshot), note.doc, 0, MAX_BACKLINKS)?;
     reply.backlinks = leading.into_iter().map(backlink_view).collect();
     reply.note = view;
     reply.truncated = fit(&mut reply, room * 2);
@@ -225,7 +225,7 @@ pub fn build_context(
     }
     let since = request.timeframe.as_deref();
     let since = since.map(|text| when::since("timeframe", text, &Zoned::now())).transpose()?;
-    let page = Page::of(request.page, None, (CONTEXT_PAGE, CONTEXT_PAGE))?;
+    let page = Page::of(request.page, None, CONTEXT_PAGE, CONTEXT_PAGE)?;
     let room = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS) as usize;
     let docs = documents(project, snapshot, &request.path)?;
     let shown: Vec<i64> = docs.iter().copied().skip(page.skip()).take(page.size as usize).collect();
@@ -304,7 +304,7 @@ fn context_note(
 
 /// Notes and documents that links lead to, step by step; in each step those that are led to, then those that lead here.
 fn around(
-    desk: &Desk<'_>,
+    desk: &QueryContext<'_>,
     shown: &[i64],
     (depth, most, newest): (u32, usize, Option<i64>),
 ) -> Result<Vec<RelatedView>, ErrorView> {
@@ -321,12 +321,11 @@ fn around(
                 let by = format!("{} →", it.relation.as_deref().unwrap_or(rows::EMBEDS));
                 Some((it.to?, by))
             });
-            let back =
-                query::stated::backlinks(desk, *doc, (0, MAX_LINKS))?.into_iter().map(|it| {
-                    let by =
-                        format!("← {}", it.relation.clone().unwrap_or_else(|| rows::EMBEDS.into()));
-                    (it.from_path, by)
-                });
+            let back = query::stated::backlinks(desk, *doc, 0, MAX_LINKS)?.into_iter().map(|it| {
+                let by =
+                    format!("← {}", it.relation.clone().unwrap_or_else(|| rows::EMBEDS.into()));
+                (it.from_path, by)
+            });
             let mut steps: Vec<(i64, String)> = out.collect();
             for (path, by) in back {
                 let doc = snapshot

@@ -50,8 +50,9 @@ pub fn search(
         ..HybridQuery::default()
     };
     let room = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS) as usize;
-    let found = query::hybrid_query(&project.desk(snapshot), &question).map_err(|error| {
-        ErrorView { message: error.message.replace("`q` has", "`query` has"), ..error }
+    let found = query::answer(&project.desk(snapshot), &question).map_err(|error| ErrorView {
+        message: error.message.replace("`q` has", "`query` has"),
+        ..error
     })?;
     let mut notes: Vec<FoundNote> = Vec::new();
     let mut docs = Vec::new();

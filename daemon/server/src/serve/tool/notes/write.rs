@@ -212,7 +212,7 @@ pub async fn delete_note(
         let (title, n_backlinks) = match found {
             Some(found) => (
                 browse::brief(&snapshot, found.doc)?.title,
-                rows::backlinks(&snapshot, found.doc, (0, MAX_COUNTED))?.len(),
+                rows::backlinks(&snapshot, found.doc, 0, MAX_COUNTED)?.len(),
             ),
             None => (path.clone(), 0),
         };

@@ -1,0 +1,95 @@
+//! Contradict: statements against a relation, and the relations that have some.
+//!
+//! In: a relation. Out: statements that deny it; for a relation that holds in one direction only, also statements of the
+//! opposite direction.
+//! Invariants: contradiction lowers the confidence of a relation and is shown beside its evidence; it never removes a
+//! relation, and never creates one.
+//! Not here: finding denials in text (`extract/relate/depend/`).
+
+use rusqlite::{Row, params};
+
+use super::explain::corroborated;
+use crate::graph::Statement;
+use crate::{AskError, QueryContext};
+use extract::relate::DENIED;
+
+/// Share of the confidence that is lost to a certain contradiction.
+const LOSS: f32 = 0.5;
+/// Most statements read for one side of a relation.
+const MAX_STATEMENTS: i64 = 50;
+
+/// Statements from one entity to another; the predicate as it is stored, the entity ids in the statement as given.
+const BETWEEN: &str = "SELECT e.predicate, e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0), e.doc_id,
+       e.start, e.end, e.raw_start, e.raw_end, e.pattern
+     FROM evidence e LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN names bn ON bn.id = e.object
+     WHERE e.subject IN (SELECT id FROM names WHERE entity_id = ?1 UNION ALL SELECT -id FROM docs WHERE entity_id = ?1)
+       AND e.object IN (SELECT id FROM names WHERE entity_id = ?2 UNION ALL SELECT -id FROM docs WHERE entity_id = ?2)
+       AND e.predicate = ?3
+     ORDER BY 2 DESC, e.doc_id, e.seq LIMIT ?4";
+
+/// Relations that are denied, or also stated in the opposite direction.
+const CONTRADICTED: &str = "SELECT r.src_id, r.rel, r.dst_id FROM relations r
+       JOIN denials d ON d.src_id = r.src_id AND d.dst_id = r.dst_id AND d.rel = r.rel
+     UNION SELECT r.src_id, r.rel, r.dst_id FROM relations r
+       JOIN relations b ON b.src_id = r.dst_id AND b.dst_id = r.src_id AND b.rel = r.rel
+       WHERE r.rel IN (SELECT value FROM json_each(?1))
+     ORDER BY 1, 2, 3 LIMIT ?2";
+
+/// Statements of one relation, the surest first.
+pub(super) fn statements_of(
+    ctx: &QueryContext<'_>,
+    subject: i64,
+    predicate: &str,
+    object: i64,
+) -> Result<Vec<Statement>, AskError> {
+    let mut rows = ctx.snapshot.prepare_cached(BETWEEN)?;
+    let read = |row: &Row<'_>| {
+        let number = |i: usize| row.get::<_, i64>(i);
+        Ok(Statement {
+            subject,
+            predicate: row.get(0)?,
+            object,
+            confidence: row.get(1)?,
+            doc: number(2)?,
+            span: (number(3)? as usize, number(4)? as usize),
+            raw: (number(5)? as u64, number(6)? as u64),
+            pattern: row.get(7)?,
+        })
+    };
+    let found = rows.query_map(params![subject, object, predicate, MAX_STATEMENTS], read)?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Statements against a relation, the surest first.
+pub(super) fn against(
+    ctx: &QueryContext<'_>,
+    subject: i64,
+    predicate: &str,
+    object: i64,
+) -> Result<Vec<Statement>, AskError> {
+    let denied = format!("{DENIED}{predicate}");
+    let mut found = statements_of(ctx, subject, &denied, object)?;
+    if ctx.one_way.contains(&predicate) {
+        found.extend(statements_of(ctx, object, predicate, subject)?);
+    }
+    found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+    Ok(found)
+}
+
+/// Contradicted relations, as subject, predicate and object.
+pub(crate) fn contradicted(
+    ctx: &QueryContext<'_>,
+    limit: u32,
+) -> Result<Vec<(i64, String, i64)>, AskError> {
+    let one_way = serde_json::to_string(&ctx.one_way).unwrap_or_default();
+    let mut rows = ctx.snapshot.prepare_cached(CONTRADICTED)?;
+    let found =
+        rows.query_map(params![one_way, limit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Returns the confidence of a relation with these statements for it and against it.
+pub(crate) fn weighed(stated: &[Statement], against: &[Statement]) -> f32 {
+    let weighed = corroborated(stated) * (1.0 - LOSS * corroborated(against));
+    (weighed * 1000.0).round() / 1000.0
+}

@@ -1,0 +1,282 @@
+//! Explain: everything that is known about one entity.
+//!
+//! In: an entity by id or name. Out: its definition, note, timeline, relations with evidence, sources.
+//! Not here: which entity a name means (`graph/lookup.rs`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proto::error::ErrorView;
+use proto::shape::{EntityView, EvidenceView, Freshness, RelationView};
+use proto::tool::core::{ExplainEntity, ExplainReply, MentioningSource};
+use rusqlite::params;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::contradict::{against, weighed};
+use super::definition::definition;
+use super::link_reasons::link_views;
+use super::timeline::timeline;
+use crate::error::invalid;
+use crate::graph::entity::{MAX_ALIASES, aliases, counts, entity_view, home};
+use crate::graph::lookup::{bearers, find_one, is_path, not_found};
+use crate::graph::{Statement, name_of, statements_about};
+use crate::quote::snippet::{choose, render};
+use crate::quote::source::{Source, quote};
+use crate::{AskError, QueryContext};
+use model::terms::norm_of;
+
+/// Most documents named as sources.
+const MAX_SOURCES: usize = 8;
+
+/// Most evidence shown for one relation.
+const MAX_EVIDENCE: usize = 3;
+
+/// Returns everything that is known about one entity.
+pub fn explain_entity(
+    ctx: &QueryContext<'_>,
+    request: &ExplainEntity,
+) -> Result<ExplainReply, ErrorView> {
+    let hops = request.hops.unwrap_or(1);
+    let limit = request.limit.unwrap_or(20);
+    if !(1..=4).contains(&hops) || !(1..=200).contains(&limit) {
+        return Err(invalid(
+            format!("`hops` is {hops}, `limit` is {limit}"),
+            "give 1 to 4 hops and a limit of 1 to 200",
+        ));
+    }
+    let id = find_one(ctx, request.entity_id, request.name.as_deref())?;
+    let Some(mut entity) = entity_view(ctx, id, None)? else {
+        return Err(not_found(&format!("entity {id}"), &[]));
+    };
+    entity.aliases = aliases(ctx, id, &entity.name)?;
+    let (n_mentions, n_documents) = counts(ctx, id)?;
+    Ok(ExplainReply {
+        definition: definition(ctx, id)?,
+        home: home(ctx, id)?,
+        timeline: timeline(ctx, id)?,
+        relations: relations(ctx, id, hops, limit as usize)?,
+        sources: sources(ctx, id)?,
+        n_mentions,
+        n_documents,
+        same_name: same_name(ctx, id, request.name.as_deref())?,
+        why: if request.why == Some(true) { link_views(ctx, id)? } else { Vec::new() },
+        entity,
+        freshness: Freshness::default(),
+    })
+}
+
+/// The other entities that a name denotes, where it denotes several.
+fn same_name(
+    ctx: &QueryContext<'_>,
+    id: i64,
+    name: Option<&str>,
+) -> Result<Vec<EntityView>, AskError> {
+    let Some(name) = name else { return Ok(Vec::new()) };
+    let own = name_of(ctx, id)?.unwrap_or_default();
+    // A path means one note: its namesakes are those of the title.
+    let name = if is_path(name) { own.as_str() } else { name };
+    let others = bearers(ctx, &norm_of(name))?.into_iter().filter(|other| *other != id);
+    let others = others.take(MAX_ALIASES);
+    let mut views = Vec::new();
+    for other in others {
+        let Some(mut view) = entity_view(ctx, other, None)? else { continue };
+        view.path = home(ctx, other)?;
+        views.push(view);
+    }
+    Ok(views)
+}
+
+/// Relations within `hops`, each with its best evidence, surest first within a hop.
+fn relations(
+    ctx: &QueryContext<'_>,
+    entity: i64,
+    hops: u32,
+    limit: usize,
+) -> Result<Vec<RelationView>, AskError> {
+    let mut out: Vec<RelationView> = Vec::new();
+    let mut seen: FxHashSet<i64> = FxHashSet::from_iter([entity]);
+    let mut seen_relations: FxHashSet<(i64, String, i64)> = FxHashSet::default();
+    let mut frontier = vec![entity];
+    for hop in 1..=hops {
+        let mut next = Vec::new();
+        for from in std::mem::take(&mut frontier) {
+            for group in grouped(statements_about(ctx, from, &[])?) {
+                let Some(best) = group.first() else { continue };
+                if out.len() >= limit
+                    || !seen_relations.insert((best.subject, best.predicate.clone(), best.object))
+                {
+                    continue;
+                }
+                let other = if best.subject == from { best.object } else { best.subject };
+                if seen.insert(other) {
+                    next.push(other);
+                }
+                out.extend(relation_view(ctx, &group, hop)?);
+            }
+        }
+        frontier = next;
+    }
+    add_ends(ctx, &mut out)?;
+    Ok(out)
+}
+
+/// Adds to each end the path of its note, and whether others share its name.
+fn add_ends(ctx: &QueryContext<'_>, relations: &mut [RelationView]) -> Result<(), AskError> {
+    let ids = relations.iter().flat_map(|it| [it.subject_id, it.object_id]).flatten();
+    let ids: BTreeSet<i64> = ids.collect();
+    let ids = serde_json::to_string(&ids).unwrap_or_default();
+    let mut statement = ctx.snapshot.prepare_cached(
+        "WITH ends AS MATERIALIZED (SELECT * FROM entities WHERE id IN (SELECT value FROM json_each(?1))),
+           shared AS MATERIALIZED (SELECT norm FROM entities WHERE norm IN (SELECT norm FROM ends)
+             GROUP BY norm HAVING count(*) > 1)
+         SELECT e.id, d.path, e.norm IN shared FROM ends e LEFT JOIN docs d ON d.id = e.doc_id",
+    )?;
+    let rows = statement.query_map([ids], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+    let ends: FxHashMap<i64, (Option<String>, bool)> = rows.collect::<Result<_, _>>()?;
+    let end = |id: Option<i64>| id.and_then(|id| ends.get(&id)).cloned().unwrap_or_default();
+    for it in relations {
+        (it.subject_path, it.subject_shares_name) = end(it.subject_id);
+        (it.object_path, it.object_shares_name) = end(it.object_id);
+    }
+    Ok(())
+}
+
+/// Groups statements by relation, the surest relation first.
+pub(crate) fn grouped(statements: Vec<Statement>) -> Vec<Vec<Statement>> {
+    let mut groups: Vec<Vec<Statement>> = Vec::new();
+    for statement in statements {
+        let same = |group: &&mut Vec<Statement>| {
+            group.first().is_some_and(|first| {
+                (first.subject, &first.predicate, first.object)
+                    == (statement.subject, &statement.predicate, statement.object)
+            })
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(statement),
+            None => groups.push(vec![statement]),
+        }
+    }
+    groups
+}
+
+fn relation_view(
+    ctx: &QueryContext<'_>,
+    group: &[Statement],
+    hop: u32,
+) -> Result<Option<RelationView>, AskError> {
+    let Some(first) = group.first() else { return Ok(None) };
+    let (Some(subject), Some(object)) = (name_of(ctx, first.subject)?, name_of(ctx, first.object)?)
+    else {
+        return Ok(None);
+    };
+    let mut evidence = Vec::new();
+    for statement in group.iter().take(MAX_EVIDENCE) {
+        evidence.extend(evidence_view(ctx, statement)?);
+    }
+    let against = against(ctx, first.subject, &first.predicate, first.object)?;
+    for statement in against.iter().take(MAX_EVIDENCE) {
+        let view = evidence_view(ctx, statement)?;
+        evidence.extend(
+            view.map(|it| EvidenceView { pattern: format!("against {}", it.pattern), ..it }),
+        );
+    }
+    let confidence = weighed(group, &against);
+    Ok(Some(RelationView {
+        subject,
+        predicate: first.predicate.clone(),
+        object,
+        subject_id: Some(first.subject),
+        object_id: Some(first.object),
+        confidence,
+        hop,
+        evidence,
+        ..RelationView::default()
+    }))
+}
+
+/// Combines the confidence of independent kinds of source: 1 − Π (1 − best of each kind). The kind is the part of a
+/// pattern's name before `:`; words and grammar of sentences are one kind, since they mostly read the same sentence.
+pub(crate) fn corroborated(group: &[Statement]) -> f32 {
+    let mut best: BTreeMap<&str, f32> = BTreeMap::new();
+    for statement in group {
+        let kind = match statement.pattern.split(':').next().unwrap_or_default() {
+            "depend" => "sentence",
+            kind => kind,
+        };
+        let entry = best.entry(kind).or_insert(0.0);
+        *entry = entry.max(statement.confidence);
+    }
+    let doubt: f32 = best.values().map(|confidence| 1.0 - confidence).product();
+    ((1.0 - doubt) * 1000.0).round() / 1000.0
+}
+
+pub(crate) fn evidence_view(
+    ctx: &QueryContext<'_>,
+    statement: &Statement,
+) -> Result<Option<EvidenceView>, AskError> {
+    Ok(quote(ctx, statement.doc, statement.span)?.map(|source| EvidenceView {
+        source,
+        span: [statement.raw.0, statement.raw.1],
+        pattern: statement.pattern.clone(),
+        confidence: statement.confidence,
+    }))
+}
+
+fn sources(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<MentioningSource>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT m.doc_id, count(*), min(m.at), max(n.link) FROM names n JOIN mentions m ON m.name_id = n.id
+         JOIN docs d ON d.id = m.doc_id WHERE n.entity_id = ?1 GROUP BY m.doc_id ORDER BY 2 DESC, d.path LIMIT ?2",
+    )?;
+    let rows = statement.query_map(params![entity, MAX_SOURCES as i64], |row| {
+        Ok((
+            row.get::<_, i64>(0)?,
+            row.get::<_, i64>(1)?,
+            row.get::<_, i64>(2)?,
+            row.get::<_, f32>(3)?,
+        ))
+    })?;
+    let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+    let mut out = Vec::new();
+    for (doc, n, at, confidence) in rows {
+        let Some(source) = Source::load(ctx, doc)? else { continue };
+        let text = line_around(&source.text, at as usize);
+        out.push(MentioningSource {
+            source: source.view(at as usize, text),
+            n_mentions: n as u64,
+            confidence,
+        });
+    }
+    Ok(out)
+}
+
+/// The words around a place, on one line.
+pub(crate) fn line_around(text: &str, at: usize) -> String {
+    let before = text.get(..at).unwrap_or("");
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let end = text.get(at..).and_then(|t| t.find('\n')).map_or(text.len(), |newline| at + newline);
+    let line = text.get(start..end).unwrap_or("");
+    let range = choose(line, &[], (at - start).saturating_sub(60), 140);
+    render(line, range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn independent_sources_raise_confidence_and_repetition_does_not() {
+        let statement = |pattern: &str, confidence| Statement {
+            subject: 1,
+            predicate: "uses".into(),
+            object: 2,
+            confidence,
+            doc: 1,
+            span: (0, 1),
+            raw: (0, 1),
+            pattern: pattern.into(),
+        };
+        let twice = [statement("sentence:uses", 0.6), statement("sentence:needs", 0.6)];
+        assert_eq!(corroborated(&twice), 0.6);
+        let two_kinds = [statement("sentence:uses", 0.6), statement("section:dependencies", 0.5)];
+        assert_eq!(corroborated(&two_kinds), 0.8);
+    }
+}

@@ -1,0 +1,258 @@
+//! Neighborhood: the entities within some hops of one, and the relations between them, to be drawn.
+//!
+//! In: an entity, hops, bounds. Out: entities with definitions and places, relations with their best evidence.
+//! Invariants: the same index gives the same reply: entities in the order of hop, confidence of the way there, and id;
+//! relations in the order of confidence and ends. Whatever exceeds a limit is counted. A document's text is read once.
+//! Not here: drawing (`client/src/page/`).
+
+use proto::error::ErrorView;
+use proto::shape::{EvidenceView, Freshness};
+use proto::tool::admin::{Graph, GraphEdge, GraphNode, GraphReply};
+use rusqlite::params;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::contradict::{against, weighed};
+use super::definition::definition;
+use super::explain::grouped;
+use crate::error::invalid;
+use crate::graph::entity::{aliases, counts, entity_view, home};
+use crate::graph::lookup::{find_one, not_found};
+use crate::graph::{Statement, relations, statements_about};
+use crate::quote::source::{Source, first_place};
+use crate::{AskError, QueryContext};
+
+/// Entities in a reply when the caller gives no limit.
+pub const LIMIT: u32 = 300;
+
+/// Most relations in a reply, for each entity that it may have.
+const EDGES_PER_ENTITY: usize = 4;
+
+/// Most places of one entity.
+const MAX_PLACES: i64 = 3;
+
+/// Statements of one relation, the surest first.
+type Group = Vec<Statement>;
+
+/// Returns the neighborhood of one entity.
+pub fn neighborhood(ctx: &QueryContext<'_>, request: &Graph) -> Result<GraphReply, ErrorView> {
+    let hops = request.hops.unwrap_or(2);
+    let limit = request.limit.unwrap_or(LIMIT);
+    if !(1..=4).contains(&hops) || !(1..=1000).contains(&limit) {
+        return Err(invalid(
+            format!("`hops` is {hops}, `limit` is {limit}"),
+            "give 1 to 4 hops and a limit of 1 to 1000",
+        ));
+    }
+    let rels = request.rels.as_deref().unwrap_or(&[]);
+    relations::check(ctx, rels)?;
+    let center = find_one(ctx, request.entity_id, request.name.as_deref())?;
+    let mut walk = Walk::from(center, limit as usize);
+    walk.run(ctx, hops, rels)?;
+    let mut nodes = Vec::new();
+    for (entity, hop) in &walk.order {
+        nodes.extend(node(ctx, *entity, *hop)?);
+    }
+    if nodes.is_empty() {
+        return Err(not_found(&format!("entity {center}"), &[]));
+    }
+    let (edges, n_edges_cut) = edges(ctx, walk.groups, limit as usize * EDGES_PER_ENTITY)?;
+    let truncated = left_out(walk.left_out.len(), n_edges_cut);
+    Ok(GraphReply { nodes, edges, truncated, freshness: Freshness::default() })
+}
+
+fn left_out(n_entities: usize, n_relations: usize) -> Option<String> {
+    let what = match (n_entities, n_relations) {
+        (0, 0) => return None,
+        (n, 0) => format!("{n} entities"),
+        (0, n) => format!("{n} relations"),
+        (n, m) => format!("{n} entities and {m} relations"),
+    };
+    Some(format!("{what} left out; raise `limit`, or give fewer `hops` or some `rels`"))
+}
+
+/// Where a walk has been.
+struct Walk {
+    limit: usize,
+    /// Entities with their hop, in the order of the reply.
+    order: Vec<(i64, u32)>,
+    known: FxHashSet<i64>,
+    /// Entities one step away that exceed the limit.
+    left_out: FxHashSet<i64>,
+    /// The relations between `known`.
+    groups: Vec<Group>,
+}
+
+impl Walk {
+    fn from(center: i64, limit: usize) -> Self {
+        Walk {
+            limit,
+            order: vec![(center, 0)],
+            known: FxHashSet::from_iter([center]),
+            left_out: FxHashSet::default(),
+            groups: Vec::new(),
+        }
+    }
+
+    fn run(&mut self, ctx: &QueryContext<'_>, hops: u32, rels: &[String]) -> Result<(), AskError> {
+        let center = self.order.first().map_or(0, |it| it.0);
+        let mut frontier: Vec<(f32, i64)> = vec![(1.0, center)];
+        let mut read: Vec<Group> = Vec::new();
+        for hop in 1..=hops {
+            let mut ways: FxHashMap<i64, f32> = FxHashMap::default();
+            for (confidence, entity) in std::mem::take(&mut frontier) {
+                for group in grouped(statements_about(ctx, entity, rels)?) {
+                    let Some(best) = group.first() else { continue };
+                    let other = if best.subject == entity { best.object } else { best.subject };
+                    if !self.known.contains(&other) {
+                        let way = ways.entry(other).or_insert(0.0);
+                        *way = way.max(confidence * best.confidence);
+                    }
+                    read.push(group);
+                }
+            }
+            frontier = self.take(ways, hop);
+        }
+        // Entities of the last hop are not followed, but may be related to each other.
+        for (_, entity) in frontier {
+            read.extend(grouped(statements_about(ctx, entity, rels)?));
+        }
+        self.keep(read);
+        Ok(())
+    }
+
+    /// Takes the surest of the entities one hop further, up to the limit.
+    fn take(&mut self, ways: FxHashMap<i64, f32>, hop: u32) -> Vec<(f32, i64)> {
+        let mut next: Vec<(f32, i64)> =
+            ways.into_iter().map(|(entity, way)| (way, entity)).collect();
+        next.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let room = self.limit.saturating_sub(self.order.len()).min(next.len());
+        self.left_out.extend(next.drain(room..).map(|(_, entity)| entity));
+        for (_, entity) in &next {
+            self.known.insert(*entity);
+            self.order.push((*entity, hop));
+        }
+        next
+    }
+
+    /// Keeps the relations between known entities, each once.
+    fn keep(&mut self, read: Vec<Group>) {
+        let mut seen: FxHashSet<(i64, String, i64)> = FxHashSet::default();
+        for group in read {
+            let Some(best) = group.first() else { continue };
+            let are_known = self.known.contains(&best.subject) && self.known.contains(&best.object);
+            if are_known && seen.insert((best.subject, best.predicate.clone(), best.object)) {
+                self.groups.push(group);
+            }
+        }
+    }
+}
+
+/// Returns the entity of the note at `path` as part of a neighborhood; `None` where there is none.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn node_at(
+    ctx: &QueryContext<'_>,
+    path: &str,
+    hop: u32,
+) -> Result<Option<GraphNode>, AskError> {
+    let Ok(entity) = find_one(ctx, None, Some(path)) else { return Ok(None) };
+    Ok(node(ctx, entity, hop)?.filter(|it| it.home.as_deref() == Some(path)))
+}
+
+fn node(ctx: &QueryContext<'_>, entity: i64, hop: u32) -> Result<Option<GraphNode>, AskError> {
+    let Some(mut view) = entity_view(ctx, entity, None)? else { return Ok(None) };
+    view.aliases = aliases(ctx, entity, &view.name)?;
+    let (n_mentions, n_documents) = counts(ctx, entity)?;
+    let mut rows = ctx.snapshot.prepare_cached(
+        "SELECT t.doc FROM (SELECT m.doc_id AS doc, count(*) AS n FROM names n JOIN mentions m ON m.name_id = n.id
+           WHERE n.entity_id = ?1 GROUP BY m.doc_id) t
+         JOIN docs d ON d.id = t.doc ORDER BY t.n DESC, d.path LIMIT ?2",
+    )?;
+    let docs = rows.query_map(params![entity, MAX_PLACES], |row| row.get(0))?;
+    let docs: Vec<i64> = docs.collect::<Result<_, _>>()?;
+    let mut places = Vec::new();
+    for doc in docs {
+        places.extend(first_place(ctx, entity, doc)?);
+    }
+    Ok(Some(GraphNode {
+        definition: definition(ctx, entity)?,
+        home: home(ctx, entity)?,
+        entry: None,
+        entity: view,
+        hop,
+        n_mentions,
+        n_documents,
+        places,
+    }))
+}
+
+/// Returns relations, surest first, and how many exceeded the limit.
+fn edges(
+    ctx: &QueryContext<'_>,
+    groups: Vec<Group>,
+    limit: usize,
+) -> Result<(Vec<GraphEdge>, usize), AskError> {
+    let mut found: Vec<(GraphEdge, Statement)> = Vec::new();
+    for group in groups {
+        let Some(best) = group.first().cloned() else { continue };
+        let against = against(ctx, best.subject, &best.predicate, best.object)?;
+        let edge = GraphEdge {
+            src: best.subject,
+            dst: best.object,
+            rel: best.predicate.clone(),
+            confidence: weighed(&group, &against),
+            n_evidence: group.len() as u64,
+            n_against: against.len() as u64,
+            evidence: None,
+        };
+        found.push((edge, best));
+    }
+    found.sort_by(|(a, _), (b, _)| {
+        let ends = |it: &GraphEdge| (it.src, it.dst, it.rel.clone());
+        b.confidence.total_cmp(&a.confidence).then_with(|| ends(a).cmp(&ends(b)))
+    });
+    let n_cut = found.len().saturating_sub(limit);
+    found.truncate(limit);
+    cite(ctx, &mut found)?;
+    Ok((found.into_iter().map(|(edge, _)| edge).collect(), n_cut))
+}
+
+/// Adds the evidence, document by document, so that each text is read once and only one is held.
+fn cite(ctx: &QueryContext<'_>, found: &mut [(GraphEdge, Statement)]) -> Result<(), AskError> {
+    let mut by_doc: Vec<usize> = (0..found.len()).collect();
+    by_doc.sort_by_key(|idx| found.get(*idx).map(|(_, statement)| statement.doc));
+    let mut open: Option<(i64, Option<Source>)> = None;
+    for idx in by_doc {
+        let Some((edge, statement)) = found.get_mut(idx) else { continue };
+        if open.as_ref().is_none_or(|(doc, _)| *doc != statement.doc) {
+            open = Some((statement.doc, Source::load(ctx, statement.doc)?));
+        }
+        let source = open.as_ref().and_then(|(_, source)| source.as_ref());
+        edge.evidence = source.map(|source| EvidenceView {
+            source: source.quote(statement.span),
+            span: [statement.raw.0, statement.raw.1],
+            pattern: statement.pattern.clone(),
+            confidence: statement.confidence,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_surest_are_taken_and_the_rest_is_counted() {
+        let mut walk = Walk::from(1, 3);
+        let ways = [(5, 0.4), (4, 0.9), (3, 0.9), (2, 0.5)];
+        let next = walk.take(ways.into_iter().collect(), 1);
+        assert_eq!(next, [(0.9, 3), (0.9, 4)]);
+        assert_eq!(walk.order, [(1, 0), (3, 1), (4, 1)]);
+        assert_eq!(
+            left_out(walk.left_out.len(), 0).as_deref().map(|it| &it[..10]),
+            Some("2 entities")
+        );
+    }
+}

@@ -1,0 +1,110 @@
+//! Timeline: when an entity is mentioned, by the days of the documents.
+//!
+//! In: an entity. Out: the first and the last mention, and counts by month, by year where there are many months.
+//! Invariants: at most the latest [`MAX_PERIODS`] counts; earlier mentions are summed up.
+//! Not here: which day a document is of (`store/commit.rs`).
+
+use std::collections::BTreeMap;
+
+use proto::tool::core::{DatedPlace, PeriodView, TimelineView};
+
+use crate::quote::source::first_place;
+use crate::{AskError, QueryContext};
+
+/// Most months or years.
+const MAX_PERIODS: usize = 24;
+
+/// Mentions and documents.
+type Counts = (u64, u64);
+
+/// Day, path and id of a document.
+type Dated = (String, String, i64);
+
+/// When an entity is mentioned; `None` when it never is.
+pub(super) fn timeline(
+    ctx: &QueryContext<'_>,
+    entity: i64,
+) -> Result<Option<TimelineView>, AskError> {
+    // By document first, from an index alone: a name may be mentioned ten thousand times.
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT d.day, d.path, d.id, t.n FROM
+           (SELECT m.doc_id AS doc, count(*) AS n FROM names n JOIN mentions m ON m.name_id = n.id
+            WHERE n.entity_id = ?1 GROUP BY m.doc_id) t JOIN docs d ON d.id = t.doc",
+    )?;
+    let mut months: BTreeMap<String, Counts> = BTreeMap::new();
+    let (mut first, mut last): (Option<Dated>, Option<Dated>) = (None, None);
+    let mut rows = statement.query([entity])?;
+    while let Some(row) = rows.next()? {
+        let dated: Dated = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let sum = months.entry(dated.0.chars().take(7).collect()).or_default();
+        *sum = (sum.0 + row.get::<_, i64>(3)? as u64, sum.1 + 1);
+        if first.as_ref().is_none_or(|first| dated < *first) {
+            first = Some(dated.clone());
+        }
+        let is_later = |last: &Dated| (&dated.0, &last.1) > (&last.0, &dated.1);
+        if last.as_ref().is_none_or(is_later) {
+            last = Some(dated);
+        }
+    }
+    let (Some(first), Some(last)) = (placed(ctx, entity, first)?, placed(ctx, entity, last)?)
+    else {
+        return Ok(None);
+    };
+    let (per, counts, n_earlier) = periods(months);
+    Ok(Some(TimelineView { first, last, per: per.into(), counts, n_earlier }))
+}
+
+/// The first mention in a document; of several of one day, the first by path was chosen.
+fn placed(
+    ctx: &QueryContext<'_>,
+    entity: i64,
+    dated: Option<Dated>,
+) -> Result<Option<DatedPlace>, AskError> {
+    let Some((day, _, doc)) = dated else { return Ok(None) };
+    let place = first_place(ctx, entity, doc)?;
+    Ok(place.map(|place| DatedPlace { day, place }))
+}
+
+/// By month, else by year; the latest, and how many mentions there are before.
+fn periods(months: BTreeMap<String, Counts>) -> (&'static str, Vec<PeriodView>, u64) {
+    let (per, periods) = if months.len() <= MAX_PERIODS {
+        ("month", months)
+    } else {
+        let mut years: BTreeMap<String, Counts> = BTreeMap::new();
+        for (month, (n_mentions, n_documents)) in months {
+            let year: String = month.chars().take(4).collect();
+            let sum = years.entry(year).or_default();
+            *sum = (sum.0 + n_mentions, sum.1 + n_documents);
+        }
+        ("year", years)
+    };
+    let n_cut = periods.len().saturating_sub(MAX_PERIODS);
+    let n_earlier = periods.values().take(n_cut).map(|counts| counts.0).sum();
+    let view = |(period, (n_mentions, n_documents))| PeriodView { period, n_mentions, n_documents };
+    (per, periods.into_iter().skip(n_cut).map(view).collect(), n_earlier)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn months(n: u32) -> BTreeMap<String, Counts> {
+        (0..n).map(|i| (format!("{:04}-{:02}", 1990 + i / 12, i % 12 + 1), (2, 1))).collect()
+    }
+
+    #[test]
+    fn few_months_are_kept_and_many_become_years() {
+        let (per, counts, earlier) = periods(months(24));
+        assert_eq!((per, counts.len(), earlier), ("month", 24, 0));
+        let (per, counts, earlier) = periods(months(25));
+        assert_eq!((per, counts.len(), earlier), ("year", 3, 0));
+        assert_eq!((counts[0].n_mentions, counts[2].n_documents), (24, 1));
+    }
+
+    #[test]
+    fn mentions_before_the_latest_years_are_summed_up() {
+        let (per, counts, earlier) = periods(months(26 * 12));
+        assert_eq!((per, counts.len(), earlier), ("year", 24, 48));
+        assert_eq!(counts[0].period, "1992");
+    }
+}

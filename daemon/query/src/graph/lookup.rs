@@ -1,0 +1,277 @@
+//! Lookup: which entity a name means.
+
+use std::collections::BTreeMap;
+
+use proto::error::{Code, ErrorView};
+use proto::shape::Freshness;
+use proto::tool::core::{EntityLookup, EntityReply};
+use rusqlite::OptionalExtension;
+
+use super::entity::{aliases, entity_view, home};
+use super::name_of;
+use crate::address;
+use crate::error::invalid;
+use crate::{AskError, QueryContext};
+use extract::link::features::{popularity, string_similarity};
+use model::terms::{EntityType, norm_of};
+
+/// Least likeness of a misspelt name that is still offered.
+const MIN_LIKENESS: f32 = 0.6;
+
+/// Finds entities by exact, partial or misspelt name.
+pub fn entity_lookup(
+    ctx: &QueryContext<'_>,
+    request: &EntityLookup,
+) -> Result<EntityReply, ErrorView> {
+    let limit = request.limit.unwrap_or(10);
+    if !(1..=100).contains(&limit) {
+        return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 100"));
+    }
+    let wanted_type = match &request.entity_type {
+        None => None,
+        Some(text) => Some(EntityType::parse(text).ok_or_else(|| {
+            let all = EntityType::ALL.map(EntityType::as_str).join(", ");
+            invalid(format!("no entity type `{text}`"), &format!("use one of {all}"))
+        })?),
+    };
+    let norm = norm_of(&request.q);
+    if norm.is_empty() {
+        return Err(invalid(
+            format!("`q` is `{}`", request.q),
+            "give a name with at least one letter or digit",
+        ));
+    }
+    let found = names_like(ctx, &norm, wanted_type, limit as usize)?;
+    // A path means its note first.
+    let at_path = note_at(ctx, &request.q)?.map(|entity| (entity, 1.0));
+    let rest = found.into_iter().filter(|(entity, _)| at_path.is_none_or(|it| it.0 != *entity));
+    let mut entities = Vec::new();
+    for (entity, score) in at_path.into_iter().chain(rest).take(limit as usize) {
+        if let Some(mut view) = entity_view(ctx, entity, Some(score))? {
+            let is_wanted = |wanted: EntityType| view.entity_type == wanted.as_str();
+            if !wanted_type.is_none_or(is_wanted) {
+                continue;
+            }
+            view.aliases = aliases(ctx, entity, &view.name)?;
+            view.path = home(ctx, entity)?;
+            entities.push(view);
+        }
+    }
+    Ok(EntityReply { entities, freshness: Freshness::default() })
+}
+
+/// Returns entities whose names contain `norm` or are similar to it: 1 for an exact name, by share of length for a prefix
+/// or a part, else by likeness.
+fn names_like(
+    ctx: &QueryContext<'_>,
+    norm: &str,
+    wanted: Option<EntityType>,
+    limit: usize,
+) -> Result<Vec<(i64, f32)>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT n.norm, n.entity_id, n.n_docs, e.type FROM names n JOIN entities e ON e.id = n.entity_id",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut best: BTreeMap<i64, f32> = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let name = row.get_ref(0)?.as_str().unwrap_or_default();
+        if wanted.is_some_and(|t| row.get::<_, i64>(3).ok() != Some(t.code())) {
+            continue;
+        }
+        let likeness = likeness(norm, name);
+        if likeness < MIN_LIKENESS * 0.5 {
+            continue;
+        }
+        // Known names first among equals, by at most a hundredth.
+        let score = likeness * 0.99 + popularity(row.get(2)?) * 0.01;
+        let entry = best.entry(row.get(1)?).or_insert(0.0);
+        *entry = entry.max(score);
+    }
+    // A name that several notes share denotes none of them, so they are added here.
+    for (entity, entity_type) in bearing_notes(ctx, norm)? {
+        if wanted.is_none_or(|t| entity_type == t.code()) {
+            let entry = best.entry(entity).or_insert(0.0);
+            *entry = entry.max(0.99);
+        }
+    }
+    let mut found: Vec<(i64, f32)> = best.into_iter().collect();
+    found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    found.truncate(limit);
+    Ok(found)
+}
+
+fn likeness(asked: &str, name: &str) -> f32 {
+    if asked == name {
+        return 1.0;
+    }
+    let share = asked.len() as f32 / name.len().max(1) as f32;
+    if asked.len() >= 2 && name.starts_with(asked) {
+        return 0.6 + 0.35 * share;
+    }
+    if asked.len() >= 3 && name.contains(asked) {
+        return 0.5 + 0.35 * share;
+    }
+    if asked.len().abs_diff(name.len()) > 2 || asked.len() < 4 {
+        return 0.0;
+    }
+    let similarity = string_similarity(asked, name);
+    if similarity >= MIN_LIKENESS { similarity * 0.9 } else { 0.0 }
+}
+
+/// The entity that an id or a name means; exactly one of them must be given.
+pub(crate) fn find_one(
+    ctx: &QueryContext<'_>,
+    entity_id: Option<i64>,
+    name: Option<&str>,
+) -> Result<i64, ErrorView> {
+    match (entity_id, name) {
+        (Some(id), None) => Ok(id),
+        (None, Some(name)) => by_name(ctx, name),
+        _ => Err(invalid(
+            "both or neither of `entity_id` and `name` were given".into(),
+            "give exactly one of them",
+        )),
+    }
+}
+
+/// Returns whether a name is the path of a note.
+pub(crate) fn is_path(name: &str) -> bool {
+    let name = name.trim();
+    name.contains('/') || name.ends_with(".md") || name.ends_with(".markdown")
+}
+
+/// The entity of the note at a path, with or without its extension, or with that permalink.
+fn note_at(ctx: &QueryContext<'_>, name: &str) -> Result<Option<i64>, AskError> {
+    if !is_path(name) {
+        return Ok(None);
+    }
+    let Ok(doc) = address::document(ctx.snapshot, name) else { return Ok(None) };
+    let mut statement = ctx.snapshot.prepare_cached("SELECT id FROM entities WHERE doc_id = ?1")?;
+    Ok(statement.query_row([doc], |row| row.get(0)).optional()?)
+}
+
+/// The notes with a name, with the codes of their types.
+fn bearing_notes(ctx: &QueryContext<'_>, norm: &str) -> Result<Vec<(i64, i64)>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT id, type FROM entities WHERE norm = ?1 AND doc_id IS NOT NULL ORDER BY id",
+    )?;
+    let rows = statement.query_map([norm], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Every entity that a name denotes in some document, and the notes with that name.
+pub(crate) fn bearers(ctx: &QueryContext<'_>, norm: &str) -> Result<Vec<i64>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT entity_id FROM names WHERE norm = ?1 AND entity_id IS NOT NULL
+         UNION SELECT id FROM entities WHERE norm = ?1 AND doc_id IS NOT NULL ORDER BY 1",
+    )?;
+    let rows = statement.query_map([norm], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn by_name(ctx: &QueryContext<'_>, name: &str) -> Result<i64, ErrorView> {
+    if let Some(entity) = note_at(ctx, name)? {
+        return Ok(entity);
+    }
+    let norm = norm_of(name);
+    let exact: Option<(i64, Option<i64>)> = ctx
+        .snapshot
+        .prepare_cached("SELECT id, entity_id FROM names WHERE norm = ?1 AND sense = 0")
+        .and_then(|mut s| s.query_row([&norm], |row| Ok((row.get(0)?, row.get(1)?))).optional())
+        .map_err(AskError::from)?;
+    if let Some((_, Some(entity))) = exact {
+        return Ok(entity);
+    }
+    if exact.is_some() {
+        return Err(ambiguous(ctx, name, &norm)?);
+    }
+    if let Some(entity) = written_so(ctx, name)? {
+        return Ok(entity);
+    }
+    let near = names_like(ctx, &norm, None, 5)?;
+    // A clear winner is taken, so that a plural or a typing error needs no second call.
+    if let [(entity, score), rest @ ..] = near.as_slice() {
+        let runner_up = rest.first().map_or(0.0, |r| r.1);
+        if *score >= 0.85 && score - runner_up >= 0.05 {
+            return Ok(*entity);
+        }
+    }
+    let mut names = Vec::new();
+    for (entity, _) in near {
+        names.extend(name_of(ctx, entity)?);
+    }
+    Err(not_found(name, &names))
+}
+
+/// The entity of all mentions with this spelling, such as `Babbage` after `Charles Babbage`; `None` where they differ.
+fn written_so(ctx: &QueryContext<'_>, surface: &str) -> Result<Option<i64>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT DISTINCT n.entity_id FROM mentions m JOIN names n ON n.id = m.name_id
+         WHERE m.surface = ?1 AND n.entity_id IS NOT NULL LIMIT 2",
+    )?;
+    let found = statement.query_map([surface.trim()], |row| row.get(0))?;
+    let found: Vec<i64> = found.collect::<Result<_, _>>()?;
+    Ok(<[i64; 1]>::try_from(found).ok().map(|[entity]| entity))
+}
+
+/// Lists what a name may denote: notes with that name, its senses, the candidates where it is unsure.
+fn ambiguous(ctx: &QueryContext<'_>, name: &str, norm: &str) -> Result<ErrorView, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "WITH meant(id) AS (
+           SELECT entity_id FROM names WHERE norm = ?1
+           UNION SELECT id FROM entities WHERE norm = ?1 AND doc_id IS NOT NULL
+           UNION SELECT c.entity_id FROM names n JOIN proposals p ON p.name_id = n.id
+             JOIN names c ON c.id = p.candidate WHERE n.norm = ?1 AND n.sense = 0)
+         SELECT e.id, coalesce(d.path, e.name), e.type, d.id IS NULL,
+           (SELECT min(f.path) FROM names n JOIN mentions m ON m.name_id = n.id JOIN docs f ON f.id = m.doc_id
+            WHERE n.entity_id = e.id) FROM meant JOIN entities e ON e.id = meant.id
+         LEFT JOIN docs d ON d.id = e.doc_id ORDER BY 2, 1",
+    )?;
+    let rows = statement.query_map([norm], |row| {
+        let (id, place, is_no_note): (i64, String, bool) = (row.get(0)?, row.get(1)?, row.get(3)?);
+        let entity_type = EntityType::from_code(row.get(2)?).as_str();
+        let first: Option<String> = row.get(4)?;
+        let first = first.map(|path| format!(" in {path}")).unwrap_or_default();
+        let kind = if is_no_note { format!(", {entity_type}{first}") } else { String::new() };
+        Ok((format!("{id} ({place}{kind})"), is_no_note))
+    })?;
+    let found: Vec<(String, bool)> = rows.collect::<Result<_, _>>()?;
+    let things = if found.iter().any(|it| it.1) { "things" } else { "notes" };
+    let ids: Vec<String> = found.into_iter().map(|it| it.0).collect();
+    Ok(ErrorView {
+        code: Code::Ambiguous,
+        message: format!("`{name}` names {} {things}: {}", ids.len(), ids.join(", ")),
+        hint: Some("call again with one of these as `entity_id`".into()),
+        conflict: None,
+    })
+}
+
+pub(crate) fn not_found(name: &str, near: &[String]) -> ErrorView {
+    let hint = match near {
+        [] => "find it with entity_lookup or hybrid_query".to_string(),
+        names => format!("nearest: {}", names.join(", ")),
+    };
+    ErrorView {
+        code: Code::NotFound,
+        message: format!("no entity is called `{name}`"),
+        hint: Some(hint),
+        conflict: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_then_prefix_then_part_then_misspelt() {
+        let scores = [
+            likeness("signingservice", "signingservice"),
+            likeness("signing", "signingservice"),
+            likeness("service", "signingservice"),
+        ];
+        assert!(scores.is_sorted_by(|a, b| a > b), "{scores:?}");
+        assert!(likeness("signnigservice", "signingservice") > MIN_LIKENESS);
+        assert_eq!(likeness("billing", "signingservice"), 0.0);
+    }
+}

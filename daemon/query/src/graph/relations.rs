@@ -1,0 +1,62 @@
+//! Relations that may be asked for: ours, and those that a user added and some document states.
+
+use crate::error::invalid;
+use crate::{AskError, QueryContext};
+use proto::error::ErrorView;
+
+/// S4 §8's relations, and two that kgd adds.
+const VOCABULARY: [&str; 12] = [
+    "defines",
+    "refers_to",
+    "part_of",
+    "uses",
+    "depends_on",
+    "precedes",
+    "owned_by",
+    "located_in",
+    "cites",
+    "same_as",
+    "related_to",
+    "links_to",
+];
+
+/// Refuses unknown relations: a typing error would silently find nothing.
+pub(crate) fn check(ctx: &QueryContext<'_>, rels: &[String]) -> Result<(), ErrorView> {
+    match unknown_relations(ctx, rels)?.first() {
+        Some(rel) => {
+            let hint = format!("use some of {}", known_relations(ctx)?.join(", "));
+            Err(invalid(format!("no relation `{rel}`"), &hint))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the relations that no rule gives and no document states.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn unknown_relations<'r>(
+    ctx: &QueryContext<'_>,
+    rels: &'r [String],
+) -> Result<Vec<&'r str>, AskError> {
+    let mut stated = ctx
+        .snapshot
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM evidence WHERE predicate = ?1)")?;
+    let mut unknown = Vec::new();
+    for rel in rels.iter().filter(|rel| !VOCABULARY.contains(&rel.as_str())) {
+        if !stated.query_row([rel], |row| row.get::<_, bool>(0))? {
+            unknown.push(rel.as_str());
+        }
+    }
+    Ok(unknown)
+}
+
+fn known_relations(ctx: &QueryContext<'_>) -> Result<Vec<String>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT DISTINCT predicate FROM evidence WHERE predicate NOT LIKE 'not %' ORDER BY predicate",
+    )?;
+    let stated = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let stated: Vec<String> = stated.collect::<Result<_, _>>()?;
+    let own = stated.into_iter().filter(|it| !VOCABULARY.contains(&it.as_str()));
+    Ok(VOCABULARY.iter().map(|it| (*it).to_string()).chain(own).collect())
+}

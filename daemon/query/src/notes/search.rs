@@ -1,0 +1,495 @@
+//! Search: notes and their statements, by words, by meaning or by both, with S0's filters (S0 §5).
+//!
+//! In: a query and filters. Out: one page of notes, each with its best passage, and of single observations and relations.
+//! `fts` demands all words, the last one as a beginning (S0 §5.2), and falls back to any of them where no note has all;
+//! `vector` keeps what is similar enough; `hybrid` is S0 §14.5's formula (`rank`). A question without a vector is
+//! searched by words, and the answer says so. Without a query, the filters select notes, the newest first.
+//! Invariants: pages of one index do not overlap; a filter holds for every result, for a statement through its note.
+//! Not here: the formula of `hybrid_query`, which uses names and the graph; corrections of its best hits.
+
+use config::settings::Formula;
+use notes::resolve::{fold, name_key};
+use proto::error::ErrorView;
+use proto::tool::core::HybridQuery;
+use proto::tool::notes::{ItemType, NoteView, ResultView, SearchNotes, SearchReply, SearchType};
+use rustc_hash::FxHashSet;
+
+use super::eligible::{fitting, is_of_statements, stating};
+use super::metadata::Conditions;
+use super::{browse, stated};
+use crate::error::invalid;
+use crate::expand::expand;
+use crate::plan::question::Question;
+use crate::plan::{Filter, MAX_RECALL, OfNotes, Plan};
+use crate::present::best_words;
+use crate::rank::question_words::QuestionWords;
+use crate::rank::{S0_HALF, ScoredChunk, rank};
+use crate::recall::nearness::has_better_model;
+use crate::recall::{Recalled, recall};
+use crate::{AskError, QueryContext};
+use embed::cosine;
+use index::words::Indexer;
+
+/// Results of a page by default, and at most.
+const PAGE: u32 = 10;
+const MAX_PAGE: u32 = 100;
+
+/// Best notes whose statements are compared by meaning.
+const MAX_STATING: usize = 200;
+
+/// Searches notes. `after`: only notes modified later than this, milliseconds since 1970.
+///
+/// # Errors
+/// `invalid_params` for an invalid request; when the index cannot be read.
+pub fn search_notes(
+    ctx: &QueryContext<'_>,
+    request: &SearchNotes,
+    after: Option<i64>,
+) -> Result<SearchReply, ErrorView> {
+    let (skip, size) = page(request)?;
+    let is_listing = request.query.trim().is_empty();
+    if skip + size > MAX_RECALL && !(is_listing && is_of_statements(request)) {
+        let hint = "narrow the search by filters; `list_notes` lists all";
+        return Err(invalid(format!("only the first {MAX_RECALL} results are ranked"), hint));
+    }
+    let wanted = request.search_type.unwrap_or_default();
+    if let Some(least) = request.min_similarity.filter(|it| !(0.0..=1.0).contains(it)) {
+        return Err(invalid(format!("`min_similarity` is {least}"), "give a number from 0 to 1"));
+    }
+    let of_notes = filters(ctx, request, after)?;
+    if is_listing
+        && of_notes == OfNotes::default()
+        && no_tags(request)
+        && request.search_item_types.as_ref().is_none_or(Vec::is_empty)
+    {
+        let hint = "give words to search for, or a filter such as `tags` or `note_types`";
+        return Err(invalid("`query` is empty, and there is no filter".into(), hint));
+    }
+    let mut of_notes = of_notes;
+    if is_of_statements(request) {
+        // Otherwise notes without statements would use up the depth of the search.
+        of_notes.docs = Some(stating(ctx, request, of_notes.docs.take())?);
+    }
+    let mut search = Search::plan(ctx, request, wanted, of_notes, size)?;
+    let mut found = search.run(ctx)?;
+    let mut used = wanted;
+    if wanted != SearchType::Fts && found.recalled.question.is_none() && !search.is_listing {
+        // S0 §5: without vectors, words.
+        used = SearchType::Fts;
+        search = Search { plan: Plan { formula: Formula::Text, ..search.plan }, ..search };
+        found = search.run(ctx)?;
+        search.hints.push("the question has no vector: searched by words alone".into());
+    }
+    search.hints.extend(found.recalled.readings.iter().cloned());
+    if found.recalled.is_relaxed && !found.hits.is_empty() {
+        search.hints.push("no note has all the words: these have some of them".into());
+    }
+    let candidates = search.candidates(ctx, request, &found, skip + size)?;
+    let has_more = candidates.len() > skip + size;
+    let page = candidates.into_iter().skip(skip).take(size);
+    let results = page.map(|it| search.view(ctx, it)).collect::<Result<Vec<_>, _>>()?;
+    if results.is_empty() && search.hints.is_empty() {
+        search.hints.push(nothing(skip, used).into());
+    }
+    Ok(SearchReply {
+        results,
+        page: (skip / size) as u32 + 1,
+        page_size: size as u32,
+        has_more,
+        search_type: used,
+        hint: (!search.hints.is_empty()).then(|| search.hints.join("; ")),
+        ..SearchReply::default()
+    })
+}
+
+fn nothing(skip: usize, used: SearchType) -> &'static str {
+    match (skip, used) {
+        (1.., _) => "there are no further results",
+        (_, SearchType::Fts) => "no note has these words: try fewer, other ones, or `hybrid`",
+        (_, SearchType::Vector) => {
+            "nothing is near enough in meaning: try other words, a lower `min_similarity`, or `hybrid`"
+        }
+        (_, SearchType::Hybrid) => "nothing found: try fewer or other words, or fewer filters",
+    }
+}
+
+/// Returns the results to skip, and the results of a page.
+fn page(request: &SearchNotes) -> Result<(usize, usize), ErrorView> {
+    let size = request.page_size.unwrap_or(PAGE);
+    if !(1..=MAX_PAGE).contains(&size) {
+        let hint = format!("give a number from 1 to {MAX_PAGE}");
+        return Err(invalid(format!("`page_size` is {size}"), &hint));
+    }
+    let page = request.page.unwrap_or(1);
+    if page == 0 {
+        return Err(invalid("`page` is 0".into(), "pages are counted from 1"));
+    }
+    let skip = match request.offset {
+        Some(_) if request.page.is_some() => {
+            return Err(invalid("both `page` and `offset` are given".into(), "give one of them"));
+        }
+        Some(offset) => offset as usize,
+        None => (page as usize - 1) * size as usize,
+    };
+    Ok((skip, size as usize))
+}
+
+fn no_tags(request: &SearchNotes) -> bool {
+    request.tags.as_ref().is_none_or(Vec::is_empty)
+}
+
+/// S0 §5.5's filters.
+fn filters(
+    ctx: &QueryContext<'_>,
+    request: &SearchNotes,
+    after: Option<i64>,
+) -> Result<OfNotes, ErrorView> {
+    let said = |text: &Option<String>| {
+        text.as_deref().map(str::trim).filter(|it| !it.is_empty()).map(fold)
+    };
+    let bare =
+        |text: String| text.trim_start_matches(notes::uri::SCHEME).trim_matches('/').to_string();
+    let mut of_notes = OfNotes {
+        types: request.note_types.iter().flatten().map(|it| it.trim().to_lowercase()).collect(),
+        modified_after: after,
+        title: said(&request.title).map(|title| name_key(&title)),
+        permalink: said(&request.permalink).map(bare),
+        permalink_match: said(&request.permalink_match).map(bare),
+        docs: None,
+    };
+    if let Some(filters) = request.metadata_filters.as_ref().filter(|it| !it.is_empty()) {
+        let conditions = Conditions::parse(filters)?;
+        of_notes.docs = Some(fitting(ctx, &conditions)?);
+    }
+    Ok(of_notes)
+}
+
+/// Prepares a query as S0 §5.2 says: words with signs in quotation marks, the last word as a beginning, operators
+/// unchanged. Words side by side mean `AND`.
+pub(crate) fn prepared(query: &str) -> String {
+    let tokens: Vec<&str> = query.split_whitespace().collect();
+    if tokens.len() > 1 && tokens.iter().any(|it| matches!(*it, "AND" | "OR" | "NOT"))
+        || query.contains(['"', '*', '('])
+    {
+        return query.trim().to_string();
+    }
+    let n = tokens.len();
+    let token = |(at, token): (usize, &str)| {
+        let is_plain = token.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let is_field = token.split_once(':').is_some_and(|(field, rest)| {
+            !rest.is_empty() && matches!(field, "tag" | "path" | "title")
+        });
+        match (is_plain, is_field, at + 1 == n) {
+            (_, true, _) => token.to_string(),
+            (true, _, true) => format!("{token}*"),
+            (true, ..) => token.to_string(),
+            (false, ..) => format!("\"{token}\""),
+        }
+    };
+    tokens.iter().copied().enumerate().map(token).collect::<Vec<_>>().join(" ")
+}
+
+/// One search.
+struct Search {
+    plan: Plan,
+    wanted: SearchType,
+    /// Whether there is no query, only filters.
+    is_listing: bool,
+    hints: Vec<String>,
+}
+
+/// What a search found.
+struct FoundNotes {
+    recalled: Recalled,
+    hits: Vec<ScoredChunk>,
+}
+
+impl Search {
+    fn plan(
+        ctx: &QueryContext<'_>,
+        request: &SearchNotes,
+        wanted: SearchType,
+        of_notes: OfNotes,
+        size: usize,
+    ) -> Result<Search, ErrorView> {
+        let is_listing = request.query.trim().is_empty();
+        let max_listed = if is_of_statements(request) { usize::MAX } else { MAX_RECALL };
+        let (q, formula) = match wanted {
+            // A draft needs a question; it is replaced below.
+            _ if is_listing => ("*".to_string(), Formula::Text),
+            SearchType::Fts => (prepared(&request.query), Formula::Text),
+            SearchType::Vector => (request.query.clone(), Formula::Vector),
+            SearchType::Hybrid => (request.query.clone(), Formula::S0),
+        };
+        let question = HybridQuery { q, tags: request.tags.clone(), ..HybridQuery::default() };
+        let draft = Plan::draft(&question, &ctx.settings.retrieval)?;
+        let least_by_vector = || {
+            let is_better = ctx.snapshot.layer().is_some() && has_better_model(ctx);
+            if is_better { draft.floor.better_similar } else { draft.floor.similar }
+        };
+        let min_similarity = match formula {
+            Formula::Vector => Some(request.min_similarity.unwrap_or_else(least_by_vector)),
+            _ => request.min_similarity,
+        };
+        let question = if is_listing { Question::of_documents() } else { draft.question };
+        let filter = Filter { of_notes, ..draft.filter };
+        let (k, depth, max_chars) = (size, MAX_RECALL, 100_000);
+        let plan = Plan {
+            question,
+            filter,
+            formula,
+            k,
+            depth,
+            max_chars,
+            max_listed,
+            min_similarity,
+            ..draft
+        };
+        let plan = plan.resolve(ctx)?;
+        Ok(Search { hints: plan.hints.clone(), plan, wanted, is_listing })
+    }
+
+    /// The first four steps of the read path; a note is presented as a whole, not by its passages.
+    fn run(&self, ctx: &QueryContext<'_>) -> Result<FoundNotes, ErrorView> {
+        let recalled = recall(ctx, &self.plan, self.plan.depth)?;
+        let expanded = expand(ctx, &self.plan, &recalled)?;
+        let hits = rank(ctx, &self.plan, &recalled, &expanded)?.hits;
+        Ok(FoundNotes { recalled, hits })
+    }
+
+    /// Returns everything that was found, best first; of a list, just enough to know whether it exceeds `enough`.
+    fn candidates(
+        &mut self,
+        ctx: &QueryContext<'_>,
+        request: &SearchNotes,
+        found: &FoundNotes,
+        enough: usize,
+    ) -> Result<Vec<NoteHit>, ErrorView> {
+        let wanted = request.search_item_types.clone().unwrap_or_default();
+        let wants =
+            |item| wanted.contains(&item) || (wanted.is_empty() && item == ItemType::Entity);
+        let by_doc = best_of_documents(ctx, &found.hits)?;
+        let mut candidates = Vec::new();
+        let mut n_stating = 0;
+        if wants(ItemType::Observation) || wants(ItemType::Relation) {
+            n_stating = by_doc.len();
+            let mut judge = Judge::new(self, &found.recalled, request);
+            for (at, (doc, _)) in by_doc.iter().enumerate() {
+                if self.is_listing && candidates.len() > enough {
+                    break;
+                }
+                judge.may_embed = at < MAX_STATING;
+                let note = browse::brief(ctx.snapshot, *doc)?;
+                if wants(ItemType::Observation) {
+                    candidates.extend(judge.observations(ctx, *doc, &note)?);
+                }
+                if wants(ItemType::Relation) {
+                    candidates.extend(judge.relations(ctx, *doc, &note)?);
+                }
+            }
+        }
+        if self.wanted != SearchType::Fts && !self.is_listing && n_stating > MAX_STATING {
+            self.hints.push(format!(
+                "of {n_stating} notes only the statements of the best {MAX_STATING} were compared by meaning"
+            ));
+        }
+        let mut candidates: Vec<NoteHit> =
+            candidates.into_iter().map(|it| NoteHit::Stated(Box::new(it))).collect();
+        if wants(ItemType::Entity) {
+            let notes = by_doc.into_iter().map(|(doc, ranked)| NoteHit::Note(doc, ranked));
+            candidates.splice(0..0, notes);
+        }
+        // A list keeps the order of its notes.
+        if !self.is_listing {
+            candidates.sort_by(|a, b| b.score().total_cmp(&a.score()));
+        }
+        Ok(candidates)
+    }
+
+    /// Converts a result; a note gets its best passage.
+    fn view(&self, ctx: &QueryContext<'_>, candidate: NoteHit) -> Result<ResultView, AskError> {
+        let (doc, ranked) = match candidate {
+            NoteHit::Stated(view) => return Ok(*view),
+            NoteHit::Note(doc, ranked) => (doc, ranked),
+        };
+        let halved = if self.plan.formula == Formula::S0 { S0_HALF } else { 1.0 };
+        let of = |name: &str| ranked.components.get(name).map(|part| rounded(part / halved));
+        let best = best_words(ctx, &self.plan, ranked.chunk)?;
+        let (line, snippet) = best.unwrap_or_default();
+        Ok(ResultView {
+            note: browse::brief(ctx.snapshot, doc)?,
+            score: rounded(ranked.score),
+            text: of("text"),
+            similarity: of("vector"),
+            line,
+            snippet,
+            ..ResultView::default()
+        })
+    }
+}
+
+/// A possible result.
+enum NoteHit {
+    /// A document with its best passage.
+    Note(i64, ScoredChunk),
+    /// A statement of a note.
+    Stated(Box<ResultView>),
+}
+
+impl NoteHit {
+    fn score(&self) -> f32 {
+        match self {
+            NoteHit::Note(_, ranked) => ranked.score,
+            NoteHit::Stated(view) => view.score,
+        }
+    }
+}
+
+/// Returns the best passage of each document, best first.
+fn best_of_documents(
+    ctx: &QueryContext<'_>,
+    ranked: &[ScoredChunk],
+) -> Result<Vec<(i64, ScoredChunk)>, AskError> {
+    let mut doc_of = ctx.snapshot.prepare_cached("SELECT doc_id FROM chunks WHERE id = ?1")?;
+    let mut seen = FxHashSet::default();
+    let mut best = Vec::new();
+    for candidate in ranked {
+        let doc: i64 = doc_of.query_row([candidate.chunk], |row| row.get(0))?;
+        if seen.insert(doc) {
+            best.push((doc, candidate.clone()));
+        }
+    }
+    Ok(best)
+}
+
+/// Scores single statements of notes.
+struct Judge<'a> {
+    search: &'a Search,
+    asked: QuestionWords,
+    vector: Option<model::parcel::UnitVector>,
+    least: f32,
+    /// Whether statements are also compared by meaning, which costs more.
+    may_embed: bool,
+    indexer: Indexer,
+}
+
+impl<'a> Judge<'a> {
+    fn new(search: &'a Search, recalled: &Recalled, request: &SearchNotes) -> Judge<'a> {
+        let asked = QuestionWords::of(&search.plan, recalled);
+        let vector = recalled.question.as_ref().and_then(|it| it.plain().cloned());
+        let least = request.min_similarity.unwrap_or(search.plan.floor.similar);
+        Judge { search, asked, vector, least, may_embed: true, indexer: Indexer::new() }
+    }
+
+    /// Returns text, cosine and score of a statement; `None` when it does not answer.
+    fn score(
+        &mut self,
+        ctx: &QueryContext<'_>,
+        statement: &str,
+    ) -> Option<(Option<f32>, Option<f32>, f32)> {
+        if self.search.is_listing {
+            return Some((None, None, 0.0));
+        }
+        let mut words = String::new();
+        self.indexer.index(statement, true, &mut words);
+        let text = self.asked.share(&words);
+        let near = || {
+            let vector = self.may_embed.then(|| ctx.embedder.embed(&[statement]).pop())??;
+            Some(cosine(&vector, self.vector.as_ref()?)).filter(|it| *it >= self.least)
+        };
+        let (text, near) = match self.search.wanted {
+            SearchType::Fts => (Some(text).filter(|it| *it > 0.0), None),
+            SearchType::Vector if self.vector.is_some() => (None, near()),
+            SearchType::Vector | SearchType::Hybrid => (Some(text).filter(|it| *it > 0.0), near()),
+        };
+        let score = match self.search.wanted {
+            SearchType::Hybrid => S0_HALF * (text.unwrap_or(0.0) + near.unwrap_or(0.0)),
+            _ => text.or(near).unwrap_or(0.0),
+        };
+        (text.is_some() || near.is_some())
+            .then(|| (text.map(rounded), near.map(rounded), rounded(score)))
+    }
+
+    fn observations(
+        &mut self,
+        ctx: &QueryContext<'_>,
+        doc: i64,
+        note: &NoteView,
+    ) -> Result<Vec<ResultView>, AskError> {
+        let mut found = Vec::new();
+        for it in stated::accepted(ctx, doc)? {
+            let context = it.context.as_deref().unwrap_or_default();
+            let said = format!("{} {} {} {context}", it.category, it.content, it.tags.join(" "));
+            let Some((text, similarity, score)) = self.score(ctx, &said) else { continue };
+            found.push(ResultView {
+                item: ItemType::Observation,
+                note: note.clone(),
+                line: it.line,
+                snippet: it.content,
+                score,
+                text,
+                similarity,
+                category: Some(it.category),
+                ..ResultView::default()
+            });
+        }
+        Ok(found)
+    }
+
+    fn relations(
+        &mut self,
+        ctx: &QueryContext<'_>,
+        doc: i64,
+        note: &NoteView,
+    ) -> Result<Vec<ResultView>, AskError> {
+        let mut found = Vec::new();
+        for it in stated::relations(ctx, doc)? {
+            let relation = it.relation.unwrap_or_else(|| super::EMBEDS.into());
+            let said = format!("{relation} {} {}", it.target, it.said);
+            let Some((text, similarity, score)) = self.score(ctx, &said) else { continue };
+            found.push(ResultView {
+                item: ItemType::Relation,
+                note: note.clone(),
+                line: it.line,
+                snippet: it.said,
+                score,
+                text,
+                similarity,
+                relation: Some(relation),
+                target: Some(it.to_path.unwrap_or(it.target)),
+                ..ResultView::default()
+            });
+        }
+        Ok(found)
+    }
+}
+
+/// Three digits are enough to compare.
+fn rounded(value: f32) -> f32 {
+    (value * 1000.0).round() / 1000.0 + 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prepared;
+
+    #[test]
+    fn fts_query_preparation_quotes_signs_and_ends_with_a_beginning() {
+        let rows = [
+            // S0 §14.3, §5.2.
+            ("machine-learning basics", "\"machine-learning\" basics*"),
+            ("node-js", "\"node-js\""),
+            ("a.b c:d e", "\"a.b\" \"c:d\" e*"),
+            ("project planning ideas", "project planning ideas*"),
+            ("cats AND dogs", "cats AND dogs"),
+            ("cats NOT dogs", "cats NOT dogs"),
+            ("AND", "AND*"),
+            ("\"a phrase\" more", "\"a phrase\" more"),
+            ("begin* of", "begin* of"),
+            ("tag:ops key", "tag:ops key*"),
+        ];
+        for (query, expected) in rows {
+            assert_eq!(prepared(query), expected, "{query}");
+        }
+    }
+}

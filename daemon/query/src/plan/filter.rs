@@ -1,0 +1,137 @@
+//! Filter: which documents may answer, as conditions on their rows.
+//!
+//! In: what a request and its question ask of documents. Out: SQL with parameters.
+//! Not here: what a path or a tag means (`condition.rs`), reading the documents (`within.rs`).
+
+use std::borrow::Cow;
+
+use index::store::links::BY_PATH_SLUG;
+use notes::resolve::By;
+
+use super::condition::{Under, has_tag};
+
+/// Which documents may answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Filter {
+    pub paths: Vec<Under>,
+    pub tags: Vec<String>,
+    pub doc_type: Option<String>,
+    pub language: Option<String>,
+    /// Only documents that mention this entity; for the passages that do see `Within::mentioning`.
+    pub entity: Option<i64>,
+    pub after: Option<String>,
+    pub before: Option<String>,
+    /// Conditions of searches of notes.
+    pub of_notes: OfNotes,
+}
+
+/// Conditions that only searches of notes have (S0 §5.5).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct OfNotes {
+    /// Any of these types or formats, in lower case.
+    pub types: Vec<String>,
+    /// Modified later than this, milliseconds since 1970.
+    pub modified_after: Option<i64>,
+    /// Words in the title, folded.
+    pub title: Option<String>,
+    pub permalink: Option<String>,
+    /// The beginning of a permalink, or a pattern with `*`.
+    pub permalink_match: Option<String>,
+    /// The only documents that may answer, as ascending rows.
+    pub docs: Option<Vec<i64>>,
+}
+
+impl OfNotes {
+    /// Returns whether `docs` lets a document through.
+    pub(crate) fn means(&self, doc: i64) -> bool {
+        self.docs.as_ref().is_none_or(|docs| docs.binary_search(&doc).is_ok())
+    }
+
+    fn add(&self, clauses: &mut Vec<Cow<'_, str>>, values: &mut Vec<String>) {
+        if !self.types.is_empty() {
+            let types = serde_json::to_string(&self.types).unwrap_or_default();
+            let any = "(SELECT value FROM json_each(?))";
+            clauses
+                .push(format!("(lower(d.doc_type) IN {any} OR lower(d.format) IN {any})").into());
+            values.extend([types.clone(), types]);
+        }
+        if let Some(ms) = self.modified_after {
+            clauses.push("d.mtime_ms > CAST(? AS INTEGER)".into());
+            values.push(ms.to_string());
+        }
+        if let Some(title) = &self.title {
+            let titled = "EXISTS (SELECT 1 FROM doc_names n WHERE n.doc_id = d.id AND n.kind = CAST(? AS INTEGER) \
+                          AND instr(n.key, ?) > 0)";
+            clauses.push(titled.into());
+            values.extend([(By::Title as i64).to_string(), title.clone()]);
+        }
+        if let Some(permalink) = &self.permalink {
+            clauses.push(
+                "EXISTS (SELECT 1 FROM notes n WHERE n.doc_id = d.id AND n.permalink = ?)".into(),
+            );
+            values.push(permalink.clone());
+        }
+        if let Some(pattern) = &self.permalink_match {
+            let (fits, given) = match pattern.contains('*') {
+                true => ("GLOB ?", pattern.replace('[', "[[]").replace('?', "[?]")),
+                false => ("GLOB ? || '*'", pattern.replace('[', "[[]").replace('?', "[?]")),
+            };
+            clauses.push(
+                format!(
+                    "EXISTS (SELECT 1 FROM notes n LEFT JOIN doc_names m ON m.doc_id = n.doc_id \
+                     AND m.kind = CAST(? AS INTEGER) WHERE n.doc_id = d.id AND (n.permalink {fits} OR m.key {fits}))"
+                )
+                .into(),
+            );
+            values.extend([BY_PATH_SLUG.to_string(), given.clone(), given]);
+        }
+    }
+}
+
+impl Filter {
+    /// Returns the condition on `docs d` as SQL with its parameters; `None` when every document may answer.
+    pub(crate) fn sql(&self) -> Option<(String, Vec<String>)> {
+        let Some(docs) = &self.of_notes.docs else { return self.sql_beside_docs() };
+        let rows = "d.id IN (SELECT value FROM json_each(?))";
+        let (beside, mut values) = self.sql_beside_docs().unwrap_or_else(|| ("1".into(), vec![]));
+        values.push(serde_json::to_string(docs).unwrap_or_default());
+        Some((format!("{beside} AND {rows}"), values))
+    }
+
+    /// As [`Filter::sql`], without [`OfNotes::docs`], for which SQLite would scan a list for each row.
+    pub(crate) fn sql_beside_docs(&self) -> Option<(String, Vec<String>)> {
+        let (mut clauses, mut values): (Vec<Cow<'_, str>>, Vec<String>) = Default::default();
+        if let Some(entity) = self.entity {
+            clauses.push(
+                "(d.entity_id = CAST(? AS INTEGER) OR EXISTS (SELECT 1 FROM names n JOIN mentions m ON m.name_id = n.id
+                  WHERE n.entity_id = CAST(? AS INTEGER) AND m.doc_id = d.id))"
+                    .into(),
+            );
+            values.extend([entity.to_string(), entity.to_string()]);
+        }
+        for path in &self.paths {
+            clauses.push(path.sql(&mut values).into());
+        }
+        for tag in &self.tags {
+            clauses.push(has_tag(tag, &mut values).into());
+        }
+        if let Some(doc_type) = &self.doc_type {
+            clauses.push("(d.doc_type = ? COLLATE NOCASE OR d.format = ? COLLATE NOCASE)".into());
+            values.extend([doc_type.clone(), doc_type.clone()]);
+        }
+        if let Some(language) = &self.language {
+            clauses.push("d.language = ? COLLATE NOCASE".into());
+            values.push(language.clone());
+        }
+        if let Some(day) = &self.after {
+            clauses.push("d.day >= ?".into());
+            values.push(day.clone());
+        }
+        if let Some(day) = &self.before {
+            clauses.push("d.day < ?".into());
+            values.push(day.clone());
+        }
+        self.of_notes.add(&mut clauses, &mut values);
+        (!clauses.is_empty()).then(|| (clauses.join(" AND "), values))
+    }
+}

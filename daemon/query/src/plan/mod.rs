@@ -1,0 +1,258 @@
+//! Plan, the first step: what a request asks for.
+//!
+//! In: a request, the settings, a snapshot. Out: a [`Plan`], which the later steps only read.
+//! Files in the order in which a question passes them: `question.rs` (its words), `expression.rs` (operators),
+//! `demand.rs` (what must be true of a chunk), `condition.rs` (paths and tags), `filter.rs`, `within.rs` (the documents
+//! that may answer), `unmet.rs` (which condition excludes everything), `cursor.rs` (the next page).
+//! Invariant: a plan is built here and nowhere else; what later steps learn is in their own output.
+//! Not here: looking for anything (`recall`).
+
+pub(crate) mod condition;
+pub(crate) mod cursor;
+pub(crate) mod demand;
+pub(crate) mod expression;
+mod filter;
+pub(crate) mod question;
+pub(crate) mod unmet;
+pub(crate) mod within;
+
+use std::collections::BTreeMap;
+
+use config::settings::{Floor, Formula, Retrieval, Weights};
+use proto::error::ErrorView;
+use proto::tool::core::{self, HybridQuery};
+
+use self::condition::Under;
+use self::cursor::Cursor;
+pub(crate) use self::filter::{Filter, OfNotes};
+use self::question::Question;
+use self::within::Within;
+use crate::error::invalid;
+use crate::graph::entity::entity_view;
+use crate::graph::{lookup, relations};
+use crate::{AskError, QueryContext};
+
+/// Longest question, characters.
+const MAX_QUESTION_CHARS: usize = 1_000;
+
+/// Most candidates of one signal, and so the number of hits that a cursor can reach.
+pub(crate) const MAX_RECALL: usize = 400;
+
+/// A checked request.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub question: Question,
+    pub filter: Filter,
+    /// The documents and passages that the filter lets through.
+    pub within: Within,
+    /// Hits of one page.
+    pub k: usize,
+    /// Candidates of one signal. From the settings alone, since another depth gives another order.
+    pub depth: usize,
+    pub hops: u32,
+    pub rels: Vec<String>,
+    pub max_chars: usize,
+    /// The hits of earlier pages.
+    pub cursor: Cursor,
+    pub formula: Formula,
+    /// As the settings have them; for how much text and vectors count for this question see `recall::Trust`.
+    pub weights: Weights,
+    pub floor: Floor,
+    pub other_names: bool,
+    pub relation_weights: BTreeMap<String, f32>,
+    /// Least cosine of a hit by meaning, for the formulas `s0` and `vector`; `None` where the request gives none.
+    pub min_similarity: Option<f32>,
+    /// Most documents that are listed for a question without words.
+    pub max_listed: usize,
+    /// What the caller should know about how the conditions were read.
+    pub hints: Vec<String>,
+}
+
+/// Checks a request of `hybrid_query` and looks up what it names.
+pub(crate) fn plan(ctx: &QueryContext<'_>, request: &HybridQuery) -> Result<Plan, ErrorView> {
+    let draft = Plan::draft(request, &ctx.settings.retrieval)?;
+    if draft.question.is_empty() {
+        return Ok(draft);
+    }
+    let entity = entity_of(ctx, request)?;
+    // A wrong relation in the settings is reported by `status`: it must not fail every question.
+    relations::check(ctx, request.rels.as_deref().unwrap_or_default())?;
+    let filter = Filter { entity, ..draft.filter };
+    Ok(Plan { filter, ..draft }.resolve(ctx)?)
+}
+
+impl Plan {
+    /// Checks a request and fills in what it omits. The index is not read yet: [`Plan::resolve`] does that.
+    pub(crate) fn draft(request: &HybridQuery, defaults: &Retrieval) -> Result<Plan, ErrorView> {
+        let n_chars = request.q.chars().count();
+        if request.q.trim().is_empty() || n_chars > MAX_QUESTION_CHARS {
+            return Err(invalid(
+                format!("`q` has {n_chars} characters"),
+                "give a question or keywords of 1 to 1,000 characters",
+            ));
+        }
+        let k = in_range("k", request.k.unwrap_or(defaults.k), 1, 100)? as usize;
+        let formula = match &request.formula {
+            None => defaults.formula,
+            Some(name) => serde_json::from_value(serde_json::Value::String(name.to_lowercase()))
+                .map_err(|_| {
+                    invalid(
+                        format!("no formula `{name}`"),
+                        "use hybrid, rrf, minmax, s0, s4, text or vector",
+                    )
+                })?,
+        };
+        // A cursor is valid whether the formula is spelled out on one page and omitted on another.
+        let asked = HybridQuery { formula: Some(format!("{formula:?}")), ..request.clone() };
+        let cursor = match &request.cursor {
+            Some(text) => Cursor::parse(text, &asked)?,
+            None => Cursor::first(&asked),
+        };
+        let question = Question::new(&request.q);
+        Ok(Plan {
+            filter: filter(request, &question)?,
+            within: Within::default(),
+            question,
+            k,
+            depth: (defaults.recall_k as usize).min(MAX_RECALL),
+            cursor,
+            hops: in_range("hops", request.hops.unwrap_or(defaults.hops), 0, 4)?,
+            rels: request.rels.clone().unwrap_or_else(|| defaults.rels.clone()),
+            max_chars: budget(request, defaults)?,
+            formula,
+            weights: defaults.weights,
+            floor: defaults.floor,
+            other_names: defaults.other_names,
+            relation_weights: defaults.relation_weights.clone(),
+            min_similarity: None,
+            max_listed: MAX_RECALL,
+            hints: Vec::new(),
+        })
+    }
+
+    /// Looks up paths and tags in the index, and the documents that the filter lets through.
+    pub(crate) fn resolve(mut self, ctx: &QueryContext<'_>) -> Result<Plan, AskError> {
+        self.hints = condition::resolve(ctx, &mut self.filter, self.question.demand.as_mut())?;
+        self.within = Within::read(ctx, &self.filter)?;
+        Ok(self)
+    }
+
+    /// Weight of a relation in the score, in [0, 1].
+    pub(crate) fn relation_weight(&self, relation: &str) -> f32 {
+        let default = self.relation_weights.get("default").copied().unwrap_or(0.5);
+        self.relation_weights.get(relation).copied().unwrap_or(default)
+    }
+
+    /// Returns whether text, vectors and the graph are added up to one score.
+    pub(crate) fn is_fused(&self) -> bool {
+        matches!(self.formula, Formula::Hybrid | Formula::Rrf | Formula::MinMax)
+    }
+}
+
+/// The entity that hits must mention, by name or id.
+fn entity_of(ctx: &QueryContext<'_>, request: &HybridQuery) -> Result<Option<i64>, ErrorView> {
+    let Some(given) = &request.entity else { return Ok(None) };
+    match given.trim().parse::<i64>() {
+        Ok(id) if entity_view(ctx, id, None)?.is_some() => Ok(Some(id)),
+        _ => lookup::find_one(ctx, None, Some(given)).map(Some).map_err(|error| ErrorView {
+            hint: error.hint.map(|hint| hint.replace("`entity_id`", "`entity`")),
+            ..error
+        }),
+    }
+}
+
+fn budget(request: &HybridQuery, defaults: &Retrieval) -> Result<usize, ErrorView> {
+    in_range("max_chars", request.max_chars.unwrap_or(200), 200, 100_000)?;
+    in_range("max_tokens", request.max_tokens.unwrap_or(70), 70, 33_000)?;
+    Ok(core::budget(request.max_chars, request.max_tokens, defaults.max_chars).max(200) as usize)
+}
+
+fn in_range(name: &str, value: u32, low: u32, high: u32) -> Result<u32, ErrorView> {
+    if (low..=high).contains(&value) {
+        return Ok(value);
+    }
+    Err(invalid(format!("`{name}` is {value}"), &format!("give a number from {low} to {high}")))
+}
+
+fn filter(request: &HybridQuery, question: &Question) -> Result<Filter, ErrorView> {
+    let path = request.path.iter().map(|path| Under::from(path.as_str()));
+    let demand = question.demand.as_ref();
+    let (paths, tags) = demand.map(|it| (it.paths.clone(), it.tags.clone())).unwrap_or_default();
+    Ok(Filter {
+        paths: path.filter(|it| !it.is_everywhere()).chain(paths).collect(),
+        tags: request.tags.iter().flatten().cloned().chain(tags).collect(),
+        doc_type: request.doc_type.clone(),
+        language: request.language.clone(),
+        entity: None,
+        after: day("after", request.after.as_deref())?,
+        before: day("before", request.before.as_deref())?,
+        of_notes: OfNotes::default(),
+    })
+}
+
+fn day(name: &str, value: Option<&str>) -> Result<Option<String>, ErrorView> {
+    let Some(text) = value else { return Ok(None) };
+    match text.parse::<jiff::civil::Date>() {
+        Ok(date) => Ok(Some(date.to_string())),
+        Err(_) => Err(invalid(format!("`{name}` is `{text}`"), "give a day as YYYY-MM-DD")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(q: &str) -> HybridQuery {
+        HybridQuery { q: q.into(), ..HybridQuery::default() }
+    }
+
+    #[test]
+    fn bad_parameters_name_themselves() {
+        let rows = [
+            (request("  "), "`q` has 2 characters"),
+            (HybridQuery { k: Some(0), ..request("a") }, "`k` is 0"),
+            (HybridQuery { hops: Some(9), ..request("a") }, "`hops` is 9"),
+            (HybridQuery { formula: Some("magic".into()), ..request("a") }, "no formula `magic`"),
+            (HybridQuery { after: Some("soon".into()), ..request("a") }, "`after` is `soon`"),
+        ];
+        for (bad, message) in rows {
+            let error = Plan::draft(&bad, &Retrieval::default()).expect_err("refused");
+            assert_eq!(error.message, message);
+            assert!(error.hint.is_some());
+        }
+    }
+
+    #[test]
+    fn a_formula_may_be_spelled_out_on_one_page_and_omitted_on_another() {
+        let next = |cursor: Option<String>, formula: Option<&str>| {
+            let formula = formula.map(String::from);
+            let request = HybridQuery { cursor, formula, ..request("a") };
+            let planned = Plan::draft(&request, &Retrieval::default());
+            planned.map(|plan| plan.cursor.after(&[7]).expect("a cursor"))
+        };
+        let first = next(None, None).expect("planned");
+        assert!(next(Some(first.clone()), Some("Hybrid")).is_ok());
+        let error = next(Some(first), Some("text")).expect_err("another order");
+        assert_eq!(error.message, "`cursor` belongs to another question or other conditions");
+    }
+
+    #[test]
+    fn filters_become_conditions() {
+        let full = HybridQuery {
+            path: Some("/docs/".into()),
+            tags: Some(vec!["#Ops".into()]),
+            doc_type: Some("runbook".into()),
+            language: Some("de".into()),
+            after: Some("2024-01-01".into()),
+            ..request("a")
+        };
+        let filter = Plan::draft(&full, &Retrieval::default()).expect("planned").filter;
+        let (sql, values) = filter.sql().expect("a condition");
+        assert_eq!(sql.matches('?').count(), values.len());
+        assert_eq!(
+            values,
+            ["docs/", "docs/", "ops", "ops/", "ops0", "runbook", "runbook", "de", "2024-01-01"]
+        );
+        assert_eq!(Filter::default().sql(), None);
+    }
+}

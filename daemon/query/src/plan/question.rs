@@ -1,0 +1,256 @@
+//! Question: its words, its terms in the text index, and which runs of words may be names.
+//!
+//! In: a question as typed. Out: [`Question`].
+//! Not here: operators (`expression.rs`).
+
+use super::expression::{Expression, expression};
+use formats::language;
+use index::words::{Term, quoted_phrase, terms_of};
+use model::terms::is_word_char;
+
+/// Longest run of words tried as a name.
+const MAX_NAME_WORDS: usize = 6;
+
+/// Most terms of a question that are searched; the rest of a long paste adds cost, not meaning.
+const MAX_TERMS: usize = 64;
+
+/// English words that say nothing about the topic. A question of nothing else keeps them, and so does one that is surely
+/// in another language.
+const STOP_WORDS: &[&str] = &[
+    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
+    "because", "been", "before", "being", "between", "both", "but", "by", "can", "could", "did",
+    "do", "does", "doing", "done", "during", "each", "for", "from", "had", "has", "have", "having",
+    "he", "her", "here", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its",
+    "just", "may", "me", "might", "more", "most", "must", "my", "no", "nor", "not", "of", "on",
+    "one", "only", "or", "other", "our", "out", "over", "own", "same", "shall", "she", "should",
+    "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they",
+    "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "was", "we",
+    "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will",
+    "with", "would", "you", "your",
+];
+
+/// A question, taken apart once.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Question {
+    /// As asked, trimmed, without operators.
+    pub text: String,
+    /// Its content words, folded, in order; a snippet should show them.
+    pub words: Vec<String>,
+    /// The text search as FTS5 expressions, any of which may match; empty when there is no word.
+    pub terms: Vec<String>,
+    /// True when its language is surely not English.
+    pub is_foreign: bool,
+    /// The demands of its operators.
+    pub demand: Option<Expression>,
+    /// In a question of common words alone: the index in `terms` of all of them side by side, as typed.
+    pub typed: Option<usize>,
+}
+
+impl Question {
+    pub(crate) fn new(text: &str) -> Self {
+        let demand = expression(text);
+        let text = demand.as_ref().map_or(text, |demand| demand.plain.as_str()).trim();
+        let is_foreign = language::is_foreign(text);
+        let says_something = |word: &&str| is_foreign || !is_stop_word(&word.to_lowercase());
+        let mut terms = terms(runs(text).flat_map(parts).filter(says_something));
+        let mut as_typed = None;
+        if terms.is_empty() {
+            terms = self::terms(runs(text).flat_map(parts));
+            as_typed = quoted_phrase(text).filter(|_| !terms.is_empty());
+        }
+        let beginnings = demand.iter().flat_map(|demand| &demand.beginnings);
+        for (start, fts) in beginnings {
+            terms.iter_mut().filter(|it| it.shown == *start).for_each(|it| it.fts = fts.clone());
+        }
+        let (mut terms, words): (Vec<String>, _) =
+            terms.into_iter().map(|term| (term.fts, term.shown)).unzip();
+        for phrase in demand.iter().flat_map(|demand| &demand.phrases).chain(&as_typed) {
+            if !terms.contains(phrase) {
+                terms.push(phrase.clone());
+            }
+        }
+        let typed = as_typed.and_then(|phrase| terms.iter().position(|it| *it == phrase));
+        let question = Question { text: text.into(), words, terms, is_foreign, demand, typed };
+        // `the tag:ops` asks for no word.
+        let is_of_documents = |demand: &Expression| {
+            let asks_no_phrase = demand.phrases.is_empty() && demand.beginnings.is_empty();
+            asks_no_phrase && !(demand.tags.is_empty() && demand.paths.is_empty())
+        };
+        match typed.and(question.demand.as_ref()).is_some_and(is_of_documents) {
+            true => Question { demand: question.demand, ..Question::of_documents() },
+            false => question,
+        }
+    }
+
+    /// A question that asks for documents by their conditions alone.
+    pub(crate) fn of_documents() -> Self {
+        Question {
+            text: String::new(),
+            words: vec![],
+            terms: vec![],
+            is_foreign: false,
+            demand: Some(Expression::default()),
+            typed: None,
+        }
+    }
+
+    /// Returns whether it asks for documents by their conditions, and for no word.
+    pub(crate) fn is_of_documents(&self) -> bool {
+        self.text.is_empty() && self.demand.is_some()
+    }
+
+    /// Returns whether it has no word that a document could contain.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.terms.is_empty() && !self.is_of_documents()
+    }
+
+    /// All terms as one FTS5 expression; empty when there is no word at all.
+    pub(crate) fn fts(&self) -> String {
+        self.terms.join(" OR ")
+    }
+
+    /// Returns every run of words that may be a name, as written, the longest first for each start.
+    pub(crate) fn name_runs(&self) -> Vec<(usize, usize, &str)> {
+        let places: Vec<(usize, usize)> = run_places(&self.text).collect();
+        let mut out = Vec::new();
+        for (i, (start, _)) in places.iter().enumerate() {
+            for (j, (_, end)) in places.iter().enumerate().skip(i).take(MAX_NAME_WORDS).rev() {
+                if let Some(surface) = self.text.get(*start..*end) {
+                    out.push((i, j + 1, surface));
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Returns whether a word says nothing about the topic.
+pub fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.binary_search(&word).is_ok()
+}
+
+/// The terms of some words, each once.
+fn terms<'t>(words: impl Iterator<Item = &'t str>) -> Vec<Term> {
+    let mut terms: Vec<Term> = Vec::new();
+    for word in words {
+        for term in terms_of(word) {
+            if terms.len() < MAX_TERMS && !terms.iter().any(|known| known.fts == term.fts) {
+                terms.push(term);
+            }
+        }
+    }
+    terms
+}
+
+/// Returns a question as an FTS5 expression; empty when there is no word.
+pub fn text_query(question: &str) -> String {
+    Question::new(question).fts()
+}
+
+/// Splits a compound (`dose-dependent`, `src/store`, `error:upstream`) into its parts, any of which may match; keeps
+/// numbers such as `2024-01-31` and paths such as `std::fs` whole.
+fn parts(run: &str) -> impl Iterator<Item = &str> {
+    let is_compound = run.contains(char::is_alphabetic);
+    let has_single_colons = is_compound && !run.contains("::");
+    run.split(move |c: char| match c {
+        '-' | '/' => is_compound,
+        ':' => has_single_colons,
+        _ => false,
+    })
+}
+
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    run_places(text).filter_map(|(start, end)| text.get(start..end))
+}
+
+/// Returns the places of words: runs of letters and digits, joined by inner signs as in `rotate_keys`, `v1.2.3` or `a::b`,
+/// with the signs around them that make a name (`C++`, `.NET`).
+fn run_places(text: &str) -> impl Iterator<Item = (usize, usize)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(at..)?;
+        let first = at + rest.find(is_word_char)?;
+        let mut end = first;
+        while let Some(c) = text.get(end..).and_then(|rest| rest.chars().next()) {
+            let n_joining = n_joining(text.get(end..).unwrap_or(""));
+            if !(is_word_char(c) || n_joining > 0 || matches!(c, '+' | '#')) {
+                break;
+            }
+            end += n_joining.max(c.len_utf8());
+        }
+        let before = text.get(at..first).unwrap_or("");
+        let has_dot =
+            before.ends_with('.') && before.trim_end_matches('.').len() + 1 == before.len();
+        let stands_alone =
+            before.len() == 1 || before.trim_end_matches('.').ends_with(char::is_whitespace);
+        at = end;
+        Some((first - usize::from(has_dot && stands_alone), end))
+    })
+}
+
+/// Returns the length of the sign at the beginning that joins the words around it; 0 when there is none.
+fn n_joining(text: &str) -> usize {
+    let Some(sign) = text.chars().next() else { return 0 };
+    let length = match sign {
+        '_' | '.' | '-' | '/' | '+' | '#' | '@' => 1,
+        ':' if text.starts_with("::") => 2,
+        ':' => 1,
+        _ => return 0,
+    };
+    let after = text.get(length..).and_then(|rest| rest.chars().next());
+    if after.is_some_and(is_word_char) { length } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stop_words_are_sorted() {
+        assert!(STOP_WORDS.is_sorted());
+    }
+
+    #[test]
+    fn questions_become_searches() {
+        let rows = [
+            (
+                "How do we rotate the signing keys?",
+                r#"("rotat" OR "rotate") OR ("sign" OR "signing") OR ("key" OR "keys")"#,
+            ),
+            ("who is who", r#""who" OR "is" OR "who is who""#),
+            ("error:upstream host:80", r#""error" OR "upstream" OR "host" OR "80""#),
+            ("at 12:30", r#""12 30""#),
+            ("builders vaul*", r#"("builder" OR "builders") OR "vaul"*"#),
+            ("rotate_keys v1.2.3", r#"("rotat key" OR "rotate keys") OR "v1 2 3""#),
+            (r#""quoted" AND NOT xy*"#, r#"("quot" OR "quoted")"#),
+            // No expression: its words.
+            (r#""quoted AND x*"#, r#"("quot" OR "quoted") OR "x""#),
+            ("???", ""),
+            ("C++ or C#", r#""c++" OR "c#""#),
+            (".NET 8... net", r#"".net" OR "8" OR "net""#),
+            ("std::fs", r#""std fs""#),
+            ("署名鍵 x", r#""署名" OR "名鍵" OR "x""#),
+            (
+                "dose-dependent since 2024-01-31",
+                r#""dose" OR ("depend" OR "dependent") OR ("sinc" OR "since") OR "2024 01 31""#,
+            ),
+            (
+                "Wie oft wird der Schlüssel für die Unterschriften in der Zentrale ausgetauscht?",
+                r#""wie" OR "oft" OR "wird" OR "der" OR "schlussel" OR "fur" OR "die" OR"#,
+            ),
+        ];
+        for (question, fts) in rows {
+            let found = Question::new(question).fts();
+            let is_it = if fts.ends_with(" OR") { found.starts_with(fts) } else { found == fts };
+            assert!(is_it, "{question}: {found}");
+        }
+    }
+
+    #[test]
+    fn runs_of_words_are_tried_longest_first() {
+        let question = Question::new("who owns Key Store");
+        let runs: Vec<&str> = question.name_runs().into_iter().map(|(_, _, run)| run).collect();
+        assert_eq!(runs[0], "who owns Key Store");
+        assert!(runs.contains(&"Key Store") && runs.contains(&"Store"));
+    }
+}

@@ -1,0 +1,178 @@
+//! Unmet: which condition excludes every document.
+//!
+//! In: a filter. Out: in words, the condition that no document meets, with existing values; else the two that no
+//! document meets together.
+//! Not here: the nearest tags and paths (`condition.rs`).
+
+use extract::recognize::words;
+
+use super::condition::{Under, exists};
+use super::filter::{Filter, OfNotes};
+use crate::graph::name_of;
+use crate::{AskError, QueryContext};
+
+/// Most existing types or languages that a hint names.
+const MAX_NAMED: usize = 8;
+
+/// A condition in words, as they follow `no document`, and as a filter of its own.
+type Condition = (String, Filter);
+
+/// Returns a hint for each type, language and day that no document has, with existing ones.
+pub(crate) fn alone(ctx: &QueryContext<'_>, filter: &Filter) -> Result<Vec<String>, AskError> {
+    let mut hints = Vec::new();
+    for (what, alone) in beside_places(filter) {
+        if exists(ctx, &alone)? {
+            continue;
+        }
+        let there = if alone.language.is_some() {
+            listed(ctx, "SELECT language FROM docs WHERE language <> '' GROUP BY 1")?
+        } else if alone.after.is_some() {
+            listed(ctx, "SELECT max(day) FROM docs")?.map(|day| format!("the newest is of {day}"))
+        } else if alone.before.is_some() {
+            listed(ctx, "SELECT min(day) FROM docs")?.map(|day| format!("the oldest is of {day}"))
+        } else {
+            let types = "SELECT format AS type FROM docs UNION SELECT doc_type FROM docs WHERE doc_type <> ''";
+            listed(ctx, types)?
+        };
+        let there = there.map(|there| format!("; {there}")).unwrap_or_default();
+        hints.push(format!("no document {what}{there}"));
+    }
+    Ok(hints)
+}
+
+/// Returns why conditions that some documents meet exclude everything together.
+pub(crate) fn together(
+    ctx: &QueryContext<'_>,
+    filter: &Filter,
+) -> Result<Option<String>, AskError> {
+    if filter.sql().is_none() {
+        return Ok(None);
+    }
+    if exists(ctx, filter)? {
+        return Ok(Some(none_answers(ctx, filter)?));
+    }
+    let all = conditions(ctx, filter)?;
+    for (at, (one, first)) in all.iter().enumerate() {
+        for (other, second) in all.iter().skip(at + 1) {
+            if !exists(ctx, &joined(first, second))? {
+                return Ok(Some(format!("no document {one} and {other}")));
+            }
+        }
+    }
+    Ok(Some("no document meets all of the conditions".into()))
+}
+
+/// Returns a hint where the entity is a note named like an ordinary word, which hardly any document mentions.
+pub(crate) fn common_name(
+    ctx: &QueryContext<'_>,
+    filter: &Filter,
+) -> Result<Option<String>, AskError> {
+    let Some(entity) = filter.entity else { return Ok(None) };
+    let Some(name) = name_of(ctx, entity)?.filter(|name| words::all_ordinary(name)) else {
+        return Ok(None);
+    };
+    let is_note = "SELECT 1 FROM docs WHERE entity_id = ?1";
+    let elsewhere =
+        "SELECT 1 FROM names n JOIN mentions m ON m.name_id = n.id JOIN docs d ON d.id = m.doc_id
+        WHERE n.entity_id = ?1 AND d.entity_id IS NOT ?1";
+    let is_so = |sql: &str| ctx.snapshot.prepare_cached(sql)?.exists([entity]);
+    Ok((is_so(is_note)? && !is_so(elsewhere)?).then(|| {
+        format!(
+            "`{name}` is a common word: other documents count as mentioning the note only where they link to it \
+             (`[[{name}]]`); ask without `entity` to search for the word"
+        )
+    }))
+}
+
+fn none_answers(ctx: &QueryContext<'_>, filter: &Filter) -> Result<String, AskError> {
+    let (condition, values) = filter.sql().unwrap_or_else(|| ("1".into(), Vec::new()));
+    let sql = format!("SELECT count(*) FROM docs d WHERE {condition}");
+    let mut statement = ctx.snapshot.prepare_cached(&sql)?;
+    let n: i64 = statement.query_row(rusqlite::params_from_iter(values), |row| row.get(0))?;
+    Ok(match n {
+        1 => "one document meets the conditions, and it does not answer this".into(),
+        n => format!("{n} documents meet the conditions, and none of them answers this"),
+    })
+}
+
+/// Returns `there are a, b, …`, or a single day; `None` where there is nothing.
+fn listed(ctx: &QueryContext<'_>, sql: &str) -> Result<Option<String>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(sql)?;
+    let rows = statement.query_map([], |row| row.get::<_, Option<String>>(0))?;
+    let found: Vec<String> = rows.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+    let is_day = sql.contains("(day)");
+    if found.is_empty() || is_day {
+        return Ok(found.into_iter().next());
+    }
+    let more = if found.len() > MAX_NAMED { ", …" } else { "" };
+    let named: Vec<String> = found.iter().take(MAX_NAMED).map(|it| format!("`{it}`")).collect();
+    Ok(Some(format!("there are {}{more}", named.join(", "))))
+}
+
+fn conditions(ctx: &QueryContext<'_>, filter: &Filter) -> Result<Vec<Condition>, AskError> {
+    let mut all: Vec<Condition> = Vec::new();
+    for path in &filter.paths {
+        let what = match path {
+            Under::Begins(paths) => format!("is in `{}`", paths.join("` or `")),
+            Under::Fits { .. } => "matches the path's pattern".into(),
+        };
+        all.push((what, Filter { paths: vec![path.clone()], ..Filter::default() }));
+    }
+    for tag in &filter.tags {
+        let alone = Filter { tags: vec![tag.clone()], ..Filter::default() };
+        all.push((format!("has the tag `{tag}`"), alone));
+    }
+    all.extend(beside_places(filter));
+    if let Some(entity) = filter.entity {
+        let name = name_of(ctx, entity)?.unwrap_or_default();
+        let alone = Filter { entity: filter.entity, ..Filter::default() };
+        all.push((format!("mentions `{name}`"), alone));
+    }
+    Ok(all)
+}
+
+/// The conditions other than tags, paths and entities.
+fn beside_places(filter: &Filter) -> Vec<Condition> {
+    let mut all: Vec<Condition> = Vec::new();
+    if let Some(doc_type) = &filter.doc_type {
+        let alone = Filter { doc_type: filter.doc_type.clone(), ..Filter::default() };
+        all.push((format!("has type `{doc_type}`"), alone));
+    }
+    if !filter.of_notes.types.is_empty() {
+        let types = filter.of_notes.types.clone();
+        let what = format!("has type `{}`", types.join("` or `"));
+        let of_notes = OfNotes { types, ..OfNotes::default() };
+        all.push((what, Filter { of_notes, ..Filter::default() }));
+    }
+    if let Some(language) = &filter.language {
+        let alone = Filter { language: filter.language.clone(), ..Filter::default() };
+        all.push((format!("is mainly in language `{language}`"), alone));
+    }
+    if let Some(day) = &filter.after {
+        let alone = Filter { after: filter.after.clone(), ..Filter::default() };
+        all.push((format!("is dated {day} or later"), alone));
+    }
+    if let Some(day) = &filter.before {
+        let alone = Filter { before: filter.before.clone(), ..Filter::default() };
+        all.push((format!("is dated before {day}"), alone));
+    }
+    all
+}
+
+/// Joins two conditions, each of which has one part.
+fn joined(first: &Filter, second: &Filter) -> Filter {
+    let of_notes = match first.of_notes.types.is_empty() {
+        true => second.of_notes.clone(),
+        false => first.of_notes.clone(),
+    };
+    Filter {
+        paths: [&first.paths[..], &second.paths].concat(),
+        tags: [&first.tags[..], &second.tags].concat(),
+        doc_type: first.doc_type.clone().or(second.doc_type.clone()),
+        language: first.language.clone().or(second.language.clone()),
+        entity: first.entity.or(second.entity),
+        after: first.after.clone().or(second.after.clone()),
+        before: first.before.clone().or(second.before.clone()),
+        of_notes,
+    }
+}

@@ -1,0 +1,125 @@
+//! Fit: an answer within the caller's budget, in both of its forms.
+//!
+//! In: a complete answer, the budget. Out: the answer without its least important parts.
+//! Invariants: one hit stays where there was one, its snippet cut if necessary; both forms have the same hits, so that a
+//! cursor never skips one that only one form showed; the structured form has at most twice the budget, or
+//! [`SMALLEST_CHARS`], plus what a cursor takes beyond half of that, as it does after a hundred hits.
+//! Not here: the text form (`render`), the length of a snippet where there is room (`mod.rs`).
+
+use proto::tool::core::{HitView, HybridReply};
+
+use super::LEADING;
+use super::reasons::AS_IN;
+
+/// Room in the structured form for what is added later: project, tick, `building`, `truncated`.
+const ADDED_LATER_CHARS: usize = 200;
+
+/// Least size of the structured form: one hit with a short snippet.
+const SMALLEST_CHARS: usize = 800;
+
+/// Shortest snippet that a hit is cut to, characters; and shortest one of the first hits, before later ones are dropped.
+/// The cursor leads to those, and a few words of every hit would not show why it is one.
+const MIN_SNIPPET_CHARS: usize = 60;
+pub(super) const MIN_LEADING_CHARS: usize = 150;
+
+/// Drops the least important parts until the answer fits: edges, entities, files in the reasons, signals in the reasons,
+/// then the last hits. `cursor` is as long as the one that will be returned, if there will be one.
+pub(super) fn fit(reply: &mut HybridReply, max_chars: usize, cursor: Option<String>) {
+    let n_hits = reply.chunks.len();
+    let whole = (max_chars * 2).max(SMALLEST_CHARS);
+    let n_cursor_chars = cursor.as_ref().map_or(0, String::len);
+    let room = whole + n_cursor_chars.saturating_sub(whole / 2) - ADDED_LATER_CHARS;
+    reply.next_cursor = cursor;
+    while size(reply) > room && drop_one(reply) {}
+    let mut least = MIN_LEADING_CHARS;
+    let mut n_shown = render::n_hits_shown(reply, max_chars);
+    while n_shown < reply.chunks.len() {
+        if !cut_longest(reply, least) {
+            if n_shown > 0 || least == MIN_SNIPPET_CHARS {
+                break;
+            }
+            least = MIN_SNIPPET_CHARS;
+        }
+        n_shown = render::n_hits_shown(reply, max_chars);
+    }
+    let n_shown = n_shown.max(1);
+    reply.chunks.truncate(n_shown);
+    reply.explanations.truncate(n_shown);
+    if reply.chunks.len() < n_hits {
+        reply.truncated = Some(format!(
+            "{} of {n_hits} hits fit; raise `max_chars` for more",
+            reply.chunks.len()
+        ));
+    }
+}
+
+fn size(reply: &HybridReply) -> usize {
+    serde_json::to_string(reply).map_or(0, |text| text.chars().count())
+}
+
+fn size_of_reasons(reply: &HybridReply) -> usize {
+    reply.explanations.iter().map(String::len).sum()
+}
+
+/// Returns whether a reason is a signal: `text`, `vector`, `vector by all-MiniLM-L6-v2`, `semantic`.
+fn is_signal(part: &str) -> bool {
+    matches!(part.split(' ').next(), Some("text" | "vector" | "semantic"))
+}
+
+/// Drops one part; returns false when no part is left that may be dropped.
+fn drop_one(reply: &mut HybridReply) -> bool {
+    if reply.edges.pop().is_some() || (reply.entities.len() > 1 && reply.entities.pop().is_some()) {
+        return true;
+    }
+    if reply.explanations.iter().any(|it| it.contains(AS_IN)) {
+        for reasons in &mut reply.explanations {
+            let end = reasons.find(AS_IN).unwrap_or(reasons.len());
+            reasons.truncate(end);
+        }
+        return true;
+    }
+    // Components also name the signals of a hit, and other hits the model of a vector.
+    let n_before = size_of_reasons(reply);
+    for reasons in &mut reply.explanations {
+        let kept: Vec<&str> = reasons.split(" + ").filter(|part| !is_signal(part)).collect();
+        *reasons = if kept.is_empty() {
+            reasons.split(" by ").next().unwrap_or("").into()
+        } else {
+            kept.join(" + ")
+        };
+    }
+    if size_of_reasons(reply) < n_before {
+        return true;
+    }
+    if reply.chunks.len() > 1 {
+        reply.chunks.pop();
+        reply.explanations.pop();
+        return true;
+    }
+    let Some(hit) = reply.chunks.first_mut() else { return false };
+    if hit.also_in.take().is_some()
+        || !std::mem::take(&mut hit.section).is_empty()
+        || reply.entities.pop().is_some()
+    {
+        return true;
+    }
+    cut_longest(reply, MIN_SNIPPET_CHARS)
+}
+
+/// Cuts an eighth off the snippet that has most to spare above its shortest length, which is `least` for the first hits.
+/// Returns false when all are as short as they may be.
+fn cut_longest(reply: &mut HybridReply, least: usize) -> bool {
+    let n_chars = |hit: &HitView| hit.snippet.chars().count();
+    let least_of = |at: usize| if at < LEADING { least } else { MIN_SNIPPET_CHARS };
+    let most_spare = |(at, hit): &(usize, &mut HitView)| n_chars(hit).saturating_sub(least_of(*at));
+    let Some((at, hit)) = reply.chunks.iter_mut().enumerate().max_by_key(most_spare) else {
+        return false;
+    };
+    let (n_chars, least) = (n_chars(hit), least_of(at));
+    if n_chars <= least {
+        return false;
+    }
+    let n_kept = (n_chars - n_chars.div_ceil(8)).max(least) - 1;
+    hit.snippet = hit.snippet.chars().take(n_kept).chain(['…']).collect();
+    true
+}

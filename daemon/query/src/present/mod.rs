@@ -1,0 +1,239 @@
+//! Present, the last step: the best hits as cited passages with reasons, within the caller's budget.
+//!
+//! In: a plan, what the earlier steps found. Out: the reply of `hybrid_query`.
+//! `floor.rs` flags weak hits, `reasons.rs` says why each was chosen, `hint.rs` how the question was read, `fit.rs` fits
+//! both forms of the reply into the budget.
+//! Invariant: neither the hits nor their order change here; only the last ones may be left to the next page.
+
+mod fit;
+mod floor;
+mod hint;
+mod reasons;
+
+use std::collections::BTreeMap;
+
+use proto::shape::EdgeView;
+use proto::tool::core::{HitView, HybridReply};
+use rusqlite::OptionalExtension;
+
+use self::floor::WeakFloor;
+pub(crate) use self::hint::nothing_asked;
+use crate::expand::Expanded;
+use crate::graph::entity::{entity_view, rounded};
+use crate::passage::handle;
+use crate::plan::cursor::mark;
+use crate::plan::{MAX_RECALL, Plan};
+use crate::quote::snippet::{choose, render, shorten};
+use crate::rank::{Ranked, ScoredChunk};
+use crate::recall::{Recalled, copies};
+use crate::{AskError, QueryContext};
+use index::store::lines::{HeadingMap, LineMap, PageMap};
+
+/// Characters of a hit beside its snippet in the text form: number, path, lines, section, score.
+const HIT_OVERHEAD: usize = 130;
+
+/// Shortest and longest snippet, characters.
+const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
+
+/// The first hits are read and get longer snippets than the rest, which are only looked over: how many, how much longer.
+pub(crate) const LEADING: usize = 5;
+const LEAD: f32 = 2.5;
+
+/// Length of a snippet that represents a whole note, characters.
+const NOTE_SNIPPET_CHARS: usize = 240;
+
+/// Entities and relations shown beside the hits.
+const MAX_ENTITIES: usize = 5;
+const MAX_EDGES: usize = 6;
+
+/// Builds the reply.
+pub(crate) fn present(
+    ctx: &QueryContext<'_>,
+    plan: &Plan,
+    recalled: &Recalled,
+    expanded: &Expanded,
+    ranked: Ranked,
+) -> Result<HybridReply, AskError> {
+    let mut reply = hint::reply(ctx, plan, recalled, !ranked.hits.is_empty())?;
+    let (mut marks, mut strengths, mut has_more) = (Vec::new(), Vec::new(), false);
+    let floor = WeakFloor::of(plan, recalled);
+    for candidate in &ranked.hits {
+        let Some(passage) = ChunkText::load(ctx, candidate.chunk)? else { continue };
+        let own_mark = mark(&passage.uid, passage.words());
+        // A repeated text is marked without its document, since another of its places may be shown on the next page.
+        let page_mark = match copies::is_held_once(ctx, passage.doc_id, passage.start)? {
+            true => mark("", passage.words()),
+            false => own_mark,
+        };
+        if plan.cursor.has_seen(page_mark) {
+            continue;
+        }
+        if marks.len() == plan.k {
+            has_more = true;
+            break;
+        }
+        let texts = [passage.path.as_str(), passage.section.as_str(), passage.words()];
+        strengths.push(floor.strength(candidate, texts));
+        let n_chars = snippet_chars(plan, marks.len());
+        let handle = handle(&passage.uid, own_mark);
+        reply.chunks.push(hit_view(ctx, plan, candidate, passage, handle, n_chars)?);
+        reply.explanations.push(reasons::reasons(ctx, recalled, expanded, candidate)?);
+        marks.push(page_mark);
+    }
+    add_neighborhood(ctx, expanded, &mut reply)?;
+    floor::flag(&mut reply, &strengths);
+    let hint = reply.hint.clone();
+    let is_last = plan.cursor.after(&marks).is_none();
+    if is_last && (has_more || ranked.is_ended) && !marks.is_empty() {
+        let end =
+            format!("only the first {MAX_RECALL} hits are ranked: narrow the question for others");
+        reply.hint = Some(hint.iter().cloned().chain([end]).collect::<Vec<_>>().join("; "));
+    }
+    // Room is kept for the longest cursor: that of fewer hits, where none leads behind all of them.
+    let next = (1..=marks.len()).rev().find_map(|n| plan.cursor.after(marks.get(..n)?));
+    fit::fit(&mut reply, plan.max_chars, next);
+    has_more |= reply.chunks.len() < marks.len();
+    if marks.len() > reply.chunks.len() {
+        // Hits were cut, so there is a next page after all.
+        reply.hint = hint;
+    }
+    marks.truncate(reply.chunks.len());
+    reply.next_cursor = plan.cursor.after(&marks).filter(|_| has_more && !marks.is_empty());
+    // After fitting: how the question was read must not cost a hit.
+    if let Some(first) = reply.explanations.first_mut().filter(|_| !recalled.readings.is_empty()) {
+        *first = format!("{}: {first}", recalled.readings.join("; "));
+    }
+    Ok(reply)
+}
+
+/// Adds the first entities that were reached, and the relations that led to them.
+fn add_neighborhood(
+    ctx: &QueryContext<'_>,
+    expanded: &Expanded,
+    reply: &mut HybridReply,
+) -> Result<(), AskError> {
+    for entity in expanded.order.iter().take(MAX_ENTITIES) {
+        let confidence = expanded.reached.get(entity).map(|it| it.confidence);
+        reply.entities.extend(entity_view(ctx, *entity, confidence)?);
+    }
+    let ways = expanded.order.iter().filter_map(|it| expanded.reached.get(it)?.by.as_ref());
+    reply.edges.extend(ways.take(MAX_EDGES).map(|by| EdgeView {
+        src: by.subject,
+        dst: by.object,
+        rel: by.predicate.clone(),
+    }));
+    Ok(())
+}
+
+/// Returns how long the snippet of the hit at a place may be: its share of the budget beside what every hit takes.
+fn snippet_chars(plan: &Plan, at: usize) -> usize {
+    let n_leading = plan.k.min(LEADING);
+    let n_shares = n_leading as f32 * LEAD + (plan.k - n_leading) as f32;
+    let share = plan.max_chars.saturating_sub(plan.k * HIT_OVERHEAD) as f32 / n_shares.max(1.0);
+    let (own, least) = match at < n_leading {
+        true => (share * LEAD, fit::MIN_LEADING_CHARS),
+        false => (share, SNIPPET_CHARS.0),
+    };
+    (own as usize).clamp(least, SNIPPET_CHARS.1)
+}
+
+/// A chunk with its document.
+struct ChunkText {
+    doc_id: i64,
+    uid: String,
+    path: String,
+    section: String,
+    text: String,
+    lines: Vec<u8>,
+    pages: Option<Vec<u8>>,
+    headings: Option<Vec<u8>>,
+    start: usize,
+    end: usize,
+}
+
+impl ChunkText {
+    /// `None` when it is gone.
+    fn load(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<ChunkText>, AskError> {
+        let mut statement = ctx.snapshot.prepare_cached(
+            "SELECT d.id, d.uid, d.path, c.section, d.text, d.lines, d.pages, d.headings, c.start, c.end
+             FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
+        )?;
+        let passage = statement.query_row([chunk], |row| {
+            Ok(ChunkText {
+                doc_id: row.get(0)?,
+                uid: row.get(1)?,
+                path: row.get(2)?,
+                section: row.get(3)?,
+                text: row.get(4)?,
+                lines: row.get(5)?,
+                pages: row.get(6)?,
+                headings: row.get(7)?,
+                start: row.get::<_, i64>(8)? as usize,
+                end: row.get::<_, i64>(9)? as usize,
+            })
+        });
+        Ok(passage.optional()?)
+    }
+
+    fn words(&self) -> &str {
+        self.text.get(self.start..self.end).unwrap_or("")
+    }
+}
+
+/// The words of a chunk that answer best, and the line on which they begin; `None` when it is gone.
+pub(crate) fn best_words(
+    ctx: &QueryContext<'_>,
+    plan: &Plan,
+    chunk: i64,
+) -> Result<Option<(u32, String)>, AskError> {
+    let Some(passage) = ChunkText::load(ctx, chunk)? else { return Ok(None) };
+    let body = passage.words();
+    let range = choose(body, &plan.question.words, 0, NOTE_SNIPPET_CHARS);
+    let line = LineMap::decode(&passage.lines).line_at(passage.start + range.start);
+    Ok(Some((line, render(body, range))))
+}
+
+fn hit_view(
+    ctx: &QueryContext<'_>,
+    plan: &Plan,
+    candidate: &ScoredChunk,
+    passage: ChunkText,
+    handle: String,
+    snippet_chars: usize,
+) -> Result<HitView, AskError> {
+    let body = passage.words();
+    let range = choose(body, &plan.question.words, 0, snippet_chars);
+    let lines = LineMap::decode(&passage.lines);
+    let pages = PageMap::decode(passage.pages.as_deref());
+    let (text, start, end) = (&passage.text, passage.start, passage.end);
+    let shown = start + range.start..start + range.end;
+    let span = (start as i64, end as i64);
+    let also_in = copies::also_in(ctx, plan, passage.doc_id, span, text, shown)?;
+    let (start, end) = (start + range.start, (start + range.end).saturating_sub(1));
+    // A chunk may hold several short sections: the heading above the words that are shown says more.
+    let section = match HeadingMap::decode(passage.headings.as_deref()) {
+        Some(headings) => headings.path_at(text, start),
+        None => passage.section.clone(),
+    };
+    let (first, last) = (lines.line_at(start), lines.line_at(end.max(start)));
+    let pages = pages.page_at(start).zip(pages.page_at(end.max(start)));
+    let components = candidate.components.iter();
+    let components: BTreeMap<String, f32> =
+        components.map(|(name, value)| (name.to_string(), rounded(*value))).collect();
+    Ok(HitView {
+        handle,
+        id: candidate.chunk,
+        doc_id: passage.doc_id,
+        snippet: render(body, range),
+        lines: [first, last.max(first)],
+        pages: pages.map(|(first, last)| [first, last]),
+        section: shorten(&section, 60),
+        // The sum of the rounded components, so that a reader who adds them up gets this very number; + 0 because the
+        // sum of nothing is -0.
+        score: rounded(components.values().sum()) + 0.0,
+        components,
+        weak: false,
+        also_in,
+        path: passage.path,
+    })
+}

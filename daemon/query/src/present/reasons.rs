@@ -1,0 +1,80 @@
+//! Reasons: why a hit was chosen, for a person.
+//!
+//! In: a hit, what was recalled and expanded. Out: `text + vector + 1 hop by depends_on to Key Store + Ada Moreno as in
+//! teams.md`.
+//! Where the project has a better model, `vector` names the one that gave the nearness, also while the better one does
+//! not answer yet, as just after a start.
+
+use rusqlite::OptionalExtension;
+
+use crate::expand::Expanded;
+use crate::graph::name_of;
+use crate::quote::snippet::shorten;
+use crate::rank::ScoredChunk;
+use crate::rank::signals::SIGNALS;
+use crate::recall::Recalled;
+use crate::recall::nearness::{QuestionVectors, has_better_model};
+use crate::{AskError, QueryContext};
+
+/// Between a name and the file whose passage led on by it.
+pub(super) const AS_IN: &str = " as in ";
+
+/// Joins the reasons of a hit.
+pub(super) fn reasons(
+    ctx: &QueryContext<'_>,
+    recalled: &Recalled,
+    expanded: &Expanded,
+    hit: &ScoredChunk,
+) -> Result<String, AskError> {
+    let named = hit.components.keys().filter(|name| is_reason(name));
+    let named = named.map(|name| match *name {
+        "vector" | "semantic" => by_model(ctx, recalled, hit, name),
+        name => name.to_string(),
+    });
+    let mut parts: Vec<String> = named.collect();
+    let reached = hit.relation.entity.and_then(|e| Some((e, expanded.reached.get(&e)?)));
+    if let Some((entity, reached)) = reached {
+        let name = short_name(ctx, entity)?;
+        parts.push(match &reached.by {
+            None => format!("names {name}"),
+            Some(by) => format!("{} hop by {} to {name}", reached.hop, by.predicate),
+        });
+    }
+    let is_named_above =
+        reached.is_some_and(|(entity, it)| it.hop == 0 && hit.named.entity == Some(entity));
+    if let Some(entity) = hit.named.entity.filter(|_| !is_named_above) {
+        parts.push(format!("names {}", short_name(ctx, entity)?));
+    }
+    if let (Some(entity), Some(from)) = (hit.bridge.entity, hit.bridge.from) {
+        let name = short_name(ctx, entity)?;
+        let mut path = ctx.snapshot.prepare_cached(
+            "SELECT d.path FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
+        )?;
+        let path: Option<String> = path.query_row([from], |row| row.get(0)).optional()?;
+        let path = path.unwrap_or_default();
+        let file = shorten(path.rsplit('/').next().unwrap_or_default(), 30);
+        parts.push(format!("{name}{AS_IN}{file}"));
+    }
+    Ok(parts.join(" + "))
+}
+
+/// Returns whether the name of a component is a reason by itself.
+fn is_reason(name: &str) -> bool {
+    let is_silent = matches!(name, "hop" | "relation" | "same_document" | "own_words");
+    SIGNALS.iter().find(|it| it.name == name).map_or(!is_silent, |it| it.is_reason)
+}
+
+fn by_model(ctx: &QueryContext<'_>, recalled: &Recalled, hit: &ScoredChunk, name: &str) -> String {
+    if recalled.question.is_none() || !has_better_model(ctx) {
+        return name.to_string();
+    }
+    let plain = ctx.embedder.space();
+    let better = recalled.question.as_ref().and_then(QuestionVectors::better_space);
+    let is_better = hit.near.is_some_and(|(_, is_better)| is_better);
+    let space = if is_better { better.unwrap_or(plain) } else { plain };
+    format!("{name} by {}", space.split('@').next().unwrap_or(space))
+}
+
+fn short_name(ctx: &QueryContext<'_>, entity: i64) -> Result<String, AskError> {
+    Ok(shorten(&name_of(ctx, entity)?.unwrap_or_default(), 40))
+}

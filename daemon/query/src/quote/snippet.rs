@@ -1,0 +1,139 @@
+//! Snippet: the few words of a text that answer best.
+
+use super::matched::word_hits;
+
+/// Returns where in `text` to cut a snippet of at most `max_chars`: the stretch with most different question words, else
+/// from `otherwise` on. The byte range begins at a word.
+pub(crate) fn choose(
+    text: &str,
+    words: &[String],
+    otherwise: usize,
+    max_chars: usize,
+) -> std::ops::Range<usize> {
+    let hits = word_hits(text, words);
+    let start = match best_stretch(&hits, max_chars) {
+        // A little before the first hit, so that the sentence can be understood.
+        Some(first) => back_to_sentence(text, first, max_chars / 3),
+        None => otherwise.min(text.len()),
+    };
+    let start = next_boundary(text, start);
+    let end = text
+        .get(start..)
+        .unwrap_or("")
+        .char_indices()
+        .nth(max_chars)
+        .map_or(text.len(), |(at, _)| word_end_before(text, start, start + at));
+    start..end
+}
+
+/// The snippet on one line, with marks where it was cut.
+pub(crate) fn render(text: &str, range: std::ops::Range<usize>) -> String {
+    let words: Vec<&str> = text.get(range.clone()).unwrap_or("").split_whitespace().collect();
+    let (before, after) = (range.start > 0, range.end < text.trim_end().len());
+    let mut out = String::new();
+    if before {
+        out.push('…');
+    }
+    out.push_str(&words.join(" "));
+    if after {
+        out.push('…');
+    }
+    out
+}
+
+/// Start of the stretch of `max_chars` bytes with most different words; the earliest on a tie.
+fn best_stretch(hits: &[(usize, usize)], max_chars: usize) -> Option<usize> {
+    let mut best: Option<(usize, usize)> = None;
+    for (i, (from, _)) in hits.iter().enumerate() {
+        let mut seen: Vec<usize> = hits
+            .iter()
+            .skip(i)
+            .take_while(|(at, _)| at - from < max_chars * 2 / 3)
+            .map(|h| h.1)
+            .collect();
+        seen.sort_unstable();
+        seen.dedup();
+        if best.is_none_or(|(n, _)| seen.len() > n) {
+            best = Some((seen.len(), *from));
+        }
+    }
+    best.map(|(_, from)| from)
+}
+
+/// The start of the sentence that holds `at`, if it is at most `max_back` bytes before; else `at` itself.
+fn back_to_sentence(text: &str, at: usize, max_back: usize) -> usize {
+    let low = next_boundary(text, at.saturating_sub(max_back));
+    let before = text.get(low..at).unwrap_or("");
+    match before.rfind(['\n', '.', '?', '!']) {
+        Some(stop) => low + stop + 1,
+        None if low == 0 => 0,
+        None => before.find(' ').map_or(at, |space| low + space + 1),
+    }
+}
+
+fn next_boundary(text: &str, mut at: usize) -> usize {
+    while at < text.len() && !text.is_char_boundary(at) {
+        at += 1;
+    }
+    let rest = text.get(at..).unwrap_or("");
+    at + (rest.len() - rest.trim_start().len())
+}
+
+fn word_end_before(text: &str, start: usize, end: usize) -> usize {
+    match text.get(start..end).and_then(|cut| cut.rfind(char::is_whitespace)) {
+        Some(space) if space > (end - start) / 2 => start + space,
+        _ => end,
+    }
+}
+
+/// Cuts a text to `max_chars`, with a mark where it was cut.
+pub(crate) fn shorten(text: &str, max_chars: usize) -> String {
+    if text.chars().count() <= max_chars {
+        return text.into();
+    }
+    let mut out: String = text.chars().take(max_chars - 1).collect();
+    out.push('…');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_snippet_holds_the_reason() {
+        let text = "Some history first, which nobody asked about at all and which is long. The signing keys \
+            are rotated every ninety days by a job. More words follow after that.";
+        let words = ["rotate", "signing", "keys"].map(String::from);
+        let range = choose(text, &words, 0, 60);
+        assert_eq!(
+            render(text, range),
+            "…The signing keys are rotated every ninety days by a job.…"
+        );
+    }
+
+    #[test]
+    fn a_number_is_shown_where_it_is_whole() {
+        let text =
+            "Since 2010 and 1 July 2011 there were 12 others, too. The version 1.2.3 is out.";
+        let range = choose(text, &["1 2 3".to_string()], 0, 40);
+        assert!(render(text, range).contains("1.2.3"));
+    }
+
+    #[test]
+    fn without_a_word_it_starts_where_the_meaning_is() {
+        let range = choose("alpha beta gamma delta", &[], 6, 10);
+        assert_eq!(render("alpha beta gamma delta", range), "…beta gamma…");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gives_a_valid_range(text in "\\PC{0,200}", words in proptest::collection::vec("\\PC{0,8}", 0..4),
+                                        otherwise in 0usize..300, max in 1usize..120) {
+            let range = choose(&text, &words, otherwise, max);
+            prop_assert!(text.get(range.clone()).is_some());
+            prop_assert!(text[range].chars().count() <= max);
+        }
+    }
+}

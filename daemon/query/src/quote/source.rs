@@ -1,0 +1,89 @@
+//! Source: a place in a document as a reader finds it: line, page or heading, whatever the format has.
+//!
+//! In: a document and a place of its normalized text. Out: [`SourceView`].
+//! Not here: which words are quoted (`snippet.rs`, `entities/`).
+
+use proto::shape::{PlaceView, SourceView};
+use rusqlite::OptionalExtension;
+
+use super::snippet;
+use crate::{AskError, QueryContext};
+use index::store::lines::{HeadingMap, LineMap, PageMap};
+
+/// Longest quotation, characters.
+const MAX_QUOTE_CHARS: usize = 240;
+
+/// A document to quote from.
+pub(crate) struct Source {
+    path: String,
+    /// The normalized text.
+    pub(crate) text: String,
+    lines: LineMap,
+    pages: PageMap,
+    headings: Option<HeadingMap>,
+}
+
+impl Source {
+    /// Reads a document; `None` when it is gone.
+    pub(crate) fn load(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<Self>, AskError> {
+        let mut statement = ctx
+            .snapshot
+            .prepare_cached("SELECT path, text, lines, pages, headings FROM docs WHERE id = ?1")?;
+        let source = statement.query_row([doc], |row| {
+            Ok(Source {
+                path: row.get(0)?,
+                text: row.get(1)?,
+                lines: LineMap::decode(&row.get::<_, Vec<u8>>(2)?),
+                pages: PageMap::decode(row.get::<_, Option<Vec<u8>>>(3)?.as_deref()),
+                headings: HeadingMap::decode(row.get::<_, Option<Vec<u8>>>(4)?.as_deref()),
+            })
+        });
+        Ok(source.optional()?)
+    }
+
+    /// The place at a byte of the text, quoted by these words.
+    pub(crate) fn view(&self, at: usize, text: String) -> SourceView {
+        let section = self.headings.as_ref().map(|it| it.path_at(&self.text, at));
+        SourceView {
+            path: self.path.clone(),
+            line: self.lines.line_at(at),
+            page: self.pages.page_at(at),
+            section: section.unwrap_or_default(),
+            text,
+        }
+    }
+
+    /// The words at a span of the text, on one line, with their place.
+    pub(crate) fn quote(&self, (start, end): (usize, usize)) -> SourceView {
+        let words = self.text.get(start..end).unwrap_or("");
+        let range = snippet::choose(words, &[], 0, MAX_QUOTE_CHARS);
+        self.view(start, snippet::render(words, range))
+    }
+}
+
+/// The words at a span of a document; `None` when it is gone.
+pub(crate) fn quote(
+    ctx: &QueryContext<'_>,
+    doc: i64,
+    span: (usize, usize),
+) -> Result<Option<SourceView>, AskError> {
+    Ok(Source::load(ctx, doc)?.map(|source| source.quote(span)))
+}
+
+/// Where a document first mentions an entity; `None` when it does not.
+pub(crate) fn first_place(
+    ctx: &QueryContext<'_>,
+    entity: i64,
+    doc: i64,
+) -> Result<Option<PlaceView>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT d.path, m.line, m.at, d.pages FROM names n JOIN mentions m ON m.name_id = n.id AND m.doc_id = ?2
+         JOIN docs d ON d.id = m.doc_id WHERE n.entity_id = ?1 ORDER BY m.at LIMIT 1",
+    )?;
+    let place = statement.query_row([entity, doc], |row| {
+        let pages = PageMap::decode(row.get::<_, Option<Vec<u8>>>(3)?.as_deref());
+        let page = pages.page_at(row.get::<_, i64>(2)? as usize);
+        Ok(PlaceView { path: row.get(0)?, line: row.get::<_, i64>(1)? as u32, page })
+    });
+    Ok(place.optional()?)
+}

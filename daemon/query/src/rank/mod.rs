@@ -1,0 +1,341 @@
+//! Rank, the fourth step: one score for each candidate, the sum of weighted components that are all kept.
+//!
+//! In: a plan, what was recalled and expanded. Out: [`Ranked`], best first.
+//! `hybrid`, `rrf`, `minmax`: text, vectors and the signals of `signals.rs`; less for a further hit of the same document.
+//! `s0`: S0 §14.5's 0.5 · text, stretched, + 0.5 · cosine; below the least similarity only the text counts.
+//! `s4`: S4 §14's 0.7 · semantic + 0.2 · hop + 0.1 · relation. `text`, `vector`: one signal alone.
+//! [`adjust`] then corrects the order of the best: `thin.rs` (a short passage gives way to a fuller one), `rerank.rs` (a
+//! cross-encoder), `cited.rs` (the file that the question names). `listing.rs` replaces all of this where a question
+//! has no words.
+//! Invariant: the components of a hit sum to its score.
+
+mod cited;
+mod listing;
+pub(crate) mod question_words;
+mod rerank;
+pub(crate) mod signals;
+mod thin;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use config::settings::Formula;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub(crate) use self::cited::COMPONENT as CITED;
+use self::signals::{SIGNALS, SignalInput};
+use crate::expand::bridge::Reach;
+use crate::expand::{Expanded, RelationSignal};
+use crate::plan::{MAX_RECALL, Plan};
+use crate::recall::Recalled;
+use crate::recall::fuse::{Values, text_and_vector};
+use crate::{AskError, QueryContext};
+
+/// What text and vectors count each in S0's formula.
+pub(crate) const S0_HALF: f32 = 0.5;
+
+/// A chunk with its score.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ScoredChunk {
+    pub chunk: i64,
+    pub score: f32,
+    /// Weighted; they sum to the score.
+    pub components: BTreeMap<&'static str, f32>,
+    /// The cosine of its best window, and whether the better model gave it.
+    pub near: Option<(f32, bool)>,
+    /// How a relation leads to it.
+    pub relation: RelationSignal,
+    /// How a name of the question leads to it.
+    pub named: Reach,
+    /// How a name in a best candidate leads to it.
+    pub bridge: Reach,
+}
+
+/// The hits, best first.
+#[derive(Debug, Default)]
+pub(crate) struct Ranked {
+    pub hits: Vec<ScoredChunk>,
+    /// True when a deeper search may find more.
+    pub is_cut: bool,
+    /// True when there may be more than the deepest search finds.
+    pub is_ended: bool,
+}
+
+impl Ranked {
+    /// Puts the hits of a deeper search behind these.
+    pub(crate) fn append(&mut self, deeper: Ranked) {
+        let known: FxHashSet<i64> = self.hits.iter().map(|it| it.chunk).collect();
+        self.hits.extend(deeper.hits.into_iter().filter(|it| !known.contains(&it.chunk)));
+        self.is_ended = deeper.is_ended;
+    }
+}
+
+/// Scores every candidate; for a question without words, lists its documents.
+pub(crate) fn rank(
+    ctx: &QueryContext<'_>,
+    plan: &Plan,
+    recalled: &Recalled,
+    expanded: &Expanded,
+) -> Result<Ranked, AskError> {
+    let is_ended = recalled.is_ended;
+    if plan.question.is_of_documents() {
+        let hits = listing::listed(ctx, plan, recalled)?;
+        return Ok(Ranked { hits, is_cut: false, is_ended });
+    }
+    let mut hits = scored(ctx, plan, recalled, expanded)?;
+    by_place_where_equal(&mut hits, |chunk| place_of(ctx, chunk))?;
+    if !expanded.docs.is_empty() {
+        hits = spread(hits, &expanded.docs, plan.weights.same_document);
+    }
+    let is_cut = recalled.depth < MAX_RECALL && expanded.candidates.longest() >= recalled.depth;
+    Ok(Ranked { hits, is_cut, is_ended })
+}
+
+/// Corrects the order of the best hits.
+pub(crate) fn adjust(
+    ctx: &QueryContext<'_>,
+    plan: &Plan,
+    recalled: &Recalled,
+    ranked: Ranked,
+) -> Result<Ranked, AskError> {
+    if plan.question.is_of_documents() {
+        return Ok(ranked);
+    }
+    let hits = stage!("thin", thin::exchange(ctx, plan, recalled, ranked.hits))?;
+    let hits = stage!("rerank", rerank::rerank(ctx, plan, hits))?;
+    let hits = cited::put_first(ctx, plan, hits)?;
+    Ok(Ranked { hits, ..ranked })
+}
+
+/// Every candidate with its components, by score; equal ones by row.
+fn scored(
+    ctx: &QueryContext<'_>,
+    plan: &Plan,
+    recalled: &Recalled,
+    expanded: &Expanded,
+) -> Result<Vec<ScoredChunk>, AskError> {
+    let (text, vector) = text_and_vector(plan, &expanded.candidates);
+    let mut chunks: BTreeSet<i64> = text.keys().chain(vector.keys()).copied().collect();
+    chunks.extend(expanded.chunks());
+    // Before `spread`: a chunk that is no hit must not cost the others of its document anything.
+    chunks.retain(|chunk| recalled.allows(*chunk));
+    let near: Values = expanded.candidates.vector.iter().copied().collect();
+    let is_better = |chunk| expanded.candidates.better.contains(&chunk);
+    // S0 keeps the last match by words, whose stretched score is 0. A question about an entity also keeps passages that
+    // only mention it.
+    let keeps_all = plan.formula == Formula::S0 || plan.filter.entity.is_some();
+    let input = SignalInput { plan, recalled, expanded };
+    let mut hits = Vec::new();
+    for chunk in chunks {
+        let of = |values: &Values| values.get(&chunk).copied().unwrap_or(0.0);
+        let all = components(ctx, &input, chunk, of(&text), of(&vector))?;
+        let components: BTreeMap<&'static str, f32> =
+            all.into_iter().filter(|(_, value)| *value > 0.0).collect();
+        let hit = ScoredChunk {
+            chunk,
+            score: components.values().sum(),
+            components,
+            near: near.get(&chunk).map(|cosine| (*cosine, is_better(chunk))),
+            relation: expanded.relations.get(&chunk).cloned().unwrap_or_default(),
+            named: expanded.names.get(&chunk).cloned().unwrap_or_default(),
+            bridge: expanded.bridges.get(&chunk).cloned().unwrap_or_default(),
+        };
+        hits.extend(Some(hit).filter(|it| it.score > 0.0 || keeps_all));
+    }
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+    Ok(hits)
+}
+
+/// The weighted components of a chunk by the formula, whose values of text and vector are given.
+fn components(
+    ctx: &QueryContext<'_>,
+    input: &SignalInput<'_>,
+    chunk: i64,
+    text: f32,
+    vector: f32,
+) -> Result<Vec<(&'static str, f32)>, AskError> {
+    let (weights, trust) = (&input.plan.weights, &input.recalled.trust);
+    Ok(match input.plan.formula {
+        Formula::Text => vec![("text", text)],
+        Formula::Vector => vec![("vector", vector)],
+        Formula::S0 => vec![("text", S0_HALF * text), ("vector", S0_HALF * vector)],
+        Formula::S4 => {
+            let relation = input.expanded.relations.get(&chunk).cloned().unwrap_or_default();
+            vec![
+                ("semantic", weights.semantic * vector),
+                ("hop", weights.hop * relation.hop),
+                ("relation", weights.relation * relation.relation),
+            ]
+        }
+        Formula::Hybrid | Formula::Rrf | Formula::MinMax => {
+            let mut all = vec![("text", trust.text * text), ("vector", trust.vector * vector)];
+            for signal in &SIGNALS {
+                let kept = if signal.is_by_words { trust.words } else { 1.0 };
+                let weight = (signal.weight)(weights) * kept;
+                if weight > 0.0 {
+                    all.push((signal.name, weight * (signal.value)(ctx, input, chunk)?));
+                }
+            }
+            all
+        }
+    })
+}
+
+/// Where a chunk is, for the order of equal ones: path and place. Row ids depend on the run of indexing.
+type PlaceOfChunk = (String, i64);
+
+fn place_of(ctx: &QueryContext<'_>, chunk: i64) -> Result<PlaceOfChunk, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT d.path, c.idx FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
+    )?;
+    Ok(statement.query_row([chunk], |row| Ok((row.get(0)?, row.get(1)?)))?)
+}
+
+/// Puts hits of equal scores, which are adjacent, in the order of their places. Only those places are read.
+fn by_place_where_equal(
+    hits: &mut [ScoredChunk],
+    mut place: impl FnMut(i64) -> Result<PlaceOfChunk, AskError>,
+) -> Result<(), AskError> {
+    for equal in hits.chunk_by_mut(|a, b| a.score == b.score).filter(|equal| equal.len() > 1) {
+        let mut places = FxHashMap::default();
+        for one in equal.iter() {
+            places.insert(one.chunk, place(one.chunk)?);
+        }
+        equal.sort_by(|a, b| places.get(&a.chunk).cmp(&places.get(&b.chunk)));
+    }
+    Ok(())
+}
+
+/// Moves further hits of a document back: each loses `weight` for each better one, as a component of its own.
+fn spread(hits: Vec<ScoredChunk>, docs: &FxHashMap<i64, i64>, weight: f32) -> Vec<ScoredChunk> {
+    let mut waiting: Vec<Option<ScoredChunk>> = hits.into_iter().map(Some).collect();
+    let mut n_taken: FxHashMap<i64, f32> = FxHashMap::default();
+    let doc = |chunk: i64| docs.get(&chunk).copied().unwrap_or(-chunk);
+    let mut out = Vec::with_capacity(waiting.len());
+    loop {
+        let score = |one: &ScoredChunk| {
+            one.score - weight * n_taken.get(&doc(one.chunk)).copied().unwrap_or(0.0)
+        };
+        let mut best: Option<(usize, f32)> = None;
+        for (at, one) in waiting.iter().enumerate() {
+            let Some(one) = one else { continue };
+            let score = score(one);
+            if best.is_none_or(|(_, most)| score > most) {
+                best = Some((at, score));
+            }
+        }
+        let Some(mut next) = best.and_then(|(at, _)| waiting.get_mut(at)?.take()) else {
+            return out;
+        };
+        let n = n_taken.entry(doc(next.chunk)).or_default();
+        if *n > 0.0 {
+            next.components.insert("same_document", -weight * *n);
+            next.score -= weight * *n;
+        }
+        *n += 1.0;
+        out.push(next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::settings::Retrieval;
+    use embed::{StaticModel, WordPiece};
+    use index::store::Decisions;
+    use index::store::testing::Bench;
+    use proto::tool::core::HybridQuery;
+
+    use super::*;
+    use crate::recall::Candidates;
+
+    fn candidates() -> Candidates {
+        Candidates {
+            text: vec![(1, 8.0), (2, 4.0)],
+            vector: vec![(2, 0.6), (3, 0.3)],
+            ..Candidates::default()
+        }
+    }
+
+    fn expanded(candidates: Candidates) -> Expanded {
+        let mut expanded = Expanded { candidates, ..Expanded::default() };
+        let signal = RelationSignal { hop: 0.7, relation: 0.8, stated: 0.7, entity: Some(9) };
+        expanded.relations.insert(3, signal);
+        expanded
+    }
+
+    fn ranked(formula: &str, recalled: &Recalled, expanded: &Expanded) -> Vec<ScoredChunk> {
+        let request =
+            HybridQuery { q: "x".into(), formula: Some(formula.into()), ..HybridQuery::default() };
+        let plan = Plan::draft(&request, &Retrieval::default()).expect("planned");
+        let bench = Bench::new();
+        let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
+        let (settings, decisions) = (config::Settings::default(), Decisions::default());
+        let ctx = QueryContext {
+            snapshot: &snapshot,
+            settings: &settings,
+            embedder: &StaticModel::builtin(WordPiece::builtin()),
+            reranker: None,
+            one_way: &[],
+            decisions: decisions.at(snapshot.tick()),
+        };
+        rank(&ctx, &plan, recalled, expanded).expect("ranked").hits
+    }
+
+    #[test]
+    fn s4_is_as_written_there() {
+        let expanded = expanded(Candidates { text: vec![], ..candidates() });
+        let ranked = ranked("s4", &Recalled::default(), &expanded);
+        let third = ranked.iter().find(|r| r.chunk == 3).expect("ranked");
+        assert!((third.score - (0.7 * 0.3 + 0.2 * 0.7 + 0.1 * 0.8)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_chunk_that_both_signals_find_comes_first_and_components_sum_to_the_score() {
+        let ranked = ranked("hybrid", &Recalled::default(), &expanded(candidates()));
+        assert_eq!(ranked[0].chunk, 2);
+        for r in &ranked {
+            assert!((r.components.values().sum::<f32>() - r.score).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn a_single_hit_by_words_keeps_its_signal() {
+        let candidates = Candidates { text: vec![(1, 8.0)], ..candidates() };
+        let expanded = Expanded { candidates, ..Expanded::default() };
+        let ranked = ranked("minmax", &Recalled::default(), &expanded);
+        let first = ranked.iter().find(|it| it.chunk == 1).expect("found by words");
+        assert!(first.components.contains_key("text"));
+    }
+
+    #[test]
+    fn one_signal_alone_keeps_its_order() {
+        let expanded = Expanded { candidates: candidates(), ..Expanded::default() };
+        let order = |formula| -> Vec<i64> {
+            ranked(formula, &Recalled::default(), &expanded).iter().map(|r| r.chunk).collect()
+        };
+        assert_eq!(order("text"), [1, 2]);
+        assert_eq!(order("vector"), [2, 3]);
+    }
+
+    #[test]
+    fn a_chunk_that_does_not_meet_a_demand_costs_its_document_nothing() {
+        let docs = [(1, 7), (2, 7), (3, 7)].into_iter().collect();
+        let expanded = Expanded { docs, ..expanded(candidates()) };
+        let all = ranked("hybrid", &Recalled::default(), &expanded);
+        assert!(all.iter().any(|it| it.components.contains_key("same_document")));
+        let matching = Some([3].into_iter().collect());
+        let ranked = ranked("hybrid", &Recalled { matching, ..Recalled::default() }, &expanded);
+        assert_eq!(ranked.iter().map(|it| it.chunk).collect::<Vec<_>>(), [3]);
+        assert!(!ranked[0].components.contains_key("same_document"), "{ranked:?}");
+    }
+
+    #[test]
+    fn equal_scores_are_in_the_order_of_their_places() {
+        let scores = [(5, 8.0), (1, 4.0), (2, 4.0), (3, 4.0), (4, 2.0)];
+        let hit = |(chunk, score)| ScoredChunk { chunk, score, ..ScoredChunk::default() };
+        let mut hits: Vec<ScoredChunk> = scores.into_iter().map(hit).collect();
+        // Later rows stand in earlier files.
+        let place = |chunk: i64| Ok((format!("{}.md", 9 - chunk), 0));
+        by_place_where_equal(&mut hits, place).expect("ordered");
+        assert_eq!(hits.iter().map(|it| it.chunk).collect::<Vec<_>>(), [5, 3, 2, 1, 4]);
+    }
+}

@@ -1,0 +1,110 @@
+//! Thin: a few words under a title that matches the question, such as a list of links under "See also".
+//!
+//! The title of its document finds every passage, too, and the fewer words a passage has of its own, the nearer it is to
+//! the title: by BM25, which divides by length, and by meaning. So the best passage of a runbook would be its list of
+//! links.
+//! In: hits, best first. Out: the same; where one is thin, and another hit of its document shortly behind it holds more
+//! of the question itself, the two exchange their scores, as a component of both.
+//! Invariants: documents keep their order; components sum to the score; only the first few hits are considered, and only
+//! thin ones and their possible replacements are read.
+
+use rusqlite::OptionalExtension;
+use rustc_hash::FxHashSet;
+
+use super::ScoredChunk;
+use super::question_words::QuestionWords;
+use crate::plan::Plan;
+use crate::recall::Recalled;
+use crate::{AskError, QueryContext};
+use index::words::Indexer;
+
+/// The component.
+const COMPONENT: &str = "own_words";
+
+/// Hits that are considered.
+const DEPTH: usize = 20;
+
+/// Longest passage that is thin, bytes of text.
+const THIN: usize = 160;
+
+/// Least share of the thin hit's score that its replacement must have.
+const NEAR: f32 = 0.5;
+
+/// Exchanges thin passages for fuller ones.
+pub(super) fn exchange(
+    ctx: &QueryContext<'_>,
+    plan: &Plan,
+    recalled: &Recalled,
+    mut hits: Vec<ScoredChunk>,
+) -> Result<Vec<ScoredChunk>, AskError> {
+    let asked = QuestionWords::of(plan, recalled);
+    if !plan.is_fused() || asked.is_empty() {
+        return Ok(hits);
+    }
+    let mut sized = Vec::new();
+    for hit in hits.iter().take(DEPTH) {
+        sized.extend(with_size(ctx, hit)?);
+    }
+    let mut indexer = Indexer::new();
+    let mut share = |chunk| -> Result<f32, AskError> {
+        let (text, is_english) = own_text(ctx, chunk)?.unwrap_or_default();
+        let mut words = String::new();
+        indexer.index(&text, is_english, &mut words);
+        Ok(asked.share(&words))
+    };
+    let mut exchanged = FxHashSet::default();
+    for thin in sized.iter().filter(|it| it.n_bytes <= THIN) {
+        let own = share(thin.chunk)?;
+        let others = sized.iter().filter(|it| it.doc == thin.doc && it.n_bytes > THIN);
+        for other in others.filter(|it| (NEAR * thin.score..thin.score).contains(&it.score)) {
+            if !exchanged.contains(&other.chunk) && share(other.chunk)? > own {
+                swap(&mut hits, thin, other);
+                exchanged.insert(other.chunk);
+                break;
+            }
+        }
+    }
+    Ok(hits)
+}
+
+/// Exchanges two hits: their places and their scores.
+fn swap(hits: &mut [ScoredChunk], thin: &SizedHit, other: &SizedHit) {
+    let more = thin.score - other.score;
+    let at = |place: &SizedHit| hits.iter().position(|it| it.chunk == place.chunk);
+    let (Some(first), Some(second)) = (at(thin), at(other)) else { return };
+    hits.swap(first, second);
+    for (at, more) in [(first, more), (second, -more)] {
+        let Some(candidate) = hits.get_mut(at) else { continue };
+        candidate.components.insert(COMPONENT, more);
+        candidate.score += more;
+    }
+}
+
+/// A hit with what is known about it without reading its text.
+struct SizedHit {
+    chunk: i64,
+    doc: i64,
+    n_bytes: usize,
+    score: f32,
+}
+
+fn with_size(ctx: &QueryContext<'_>, hit: &ScoredChunk) -> Result<Option<SizedHit>, AskError> {
+    let (chunk, score) = (hit.chunk, hit.score);
+    let mut statement =
+        ctx.snapshot.prepare_cached("SELECT doc_id, end - start FROM chunks WHERE id = ?1")?;
+    let read = statement.query_row([chunk], |row| {
+        Ok(SizedHit { chunk, doc: row.get(0)?, n_bytes: row.get::<_, i64>(1)? as usize, score })
+    });
+    Ok(read.optional()?)
+}
+
+/// The words of a chunk without its document's title, and whether they are English.
+fn own_text(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<(String, bool)>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT), c.language
+         FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
+    )?;
+    let read =
+        statement.query_row([chunk], |row| Ok((row.get(0)?, row.get::<_, String>(1)? == "en")));
+    Ok(read.optional()?)
+}

@@ -1,0 +1,247 @@
+//! Naming: which known entities a question names, as written or nearly so, and how else they are called.
+//!
+//! In: a question. Out: entities with the confidence of the link; further terms to search for: the right spelling of a
+//! misspelt name, other names of the entity.
+//! Invariants: a known name is linked as a whole, by its norm, never by a part of it; the longest run of words wins its
+//! place. Only a run with a word that no document has is compared with misspelt names, through the index of name keys
+//! (`extract/link/blocking.rs`), so other questions cost nothing more.
+//! Not here: linking names in documents (`extract/link/`).
+
+use std::collections::BTreeSet;
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::plan::Plan;
+use crate::plan::question::{Question, is_stop_word};
+use crate::quote::matched::matched;
+use crate::{AskError, QueryContext};
+use extract::link::blocking::{MIN_EDIT_CHARS, keys_of};
+use extract::link::features::digits_agree;
+use index::words::phrase_of;
+use model::terms::norm_of;
+
+/// Most entities a question is taken to name.
+const MAX_SEEDS: usize = 8;
+
+/// Shortest single-word surface that may name an entity of a question by accident of spelling.
+const MIN_NAME_CHARS: usize = 2;
+
+/// Longest run of words tried as a misspelt name, and most runs of one question.
+const MAX_MISSPELT_WORDS: usize = 4;
+const MAX_MISSPELT_RUNS: usize = 12;
+
+/// Norms of so many characters may differ in two places.
+const LONG_NORM_CHARS: usize = 12;
+
+/// Confidence of a link by a misspelt name.
+const MISSPELT: f32 = 0.8;
+
+/// Names compared with one misspelt run at most.
+const MAX_COMPARED: usize = 200;
+
+/// Other names searched for, of one entity and of all.
+const MAX_OTHER_NAMES: usize = 2;
+const MAX_OTHER_TERMS: usize = 8;
+
+/// An entity that the question names.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Seed {
+    pub entity: i64,
+    pub link: f32,
+    /// The question's words that name it, one bit each, as [`matched`] numbers them.
+    pub words: u64,
+}
+
+/// The names in a question.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    pub seeds: Vec<Seed>,
+    /// Terms that the question does not contain but means.
+    pub more_terms: Vec<OtherName>,
+}
+
+/// Another name of an entity in the question.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct OtherName {
+    /// As an FTS5 expression.
+    pub fts: String,
+    /// The words of the question that it replaces, one bit each.
+    pub words: u64,
+}
+
+/// A run of the question's words: first, one past the last, as written.
+type Run<'q> = (usize, usize, &'q str);
+
+/// Links the question's words to entities. The longest run of words that is a known name wins its place.
+pub(crate) fn named(ctx: &QueryContext<'_>, plan: &Plan) -> Result<Named, AskError> {
+    let mut named = Named::default();
+    let mut taken: Vec<Run<'_>> = Vec::new();
+    let mut runs = plan.question.name_runs();
+    runs.sort_by_key(|(start, end, _)| (std::cmp::Reverse(end - start), *start));
+    for run in &runs {
+        if named.seeds.len() == MAX_SEEDS {
+            return Ok(named);
+        }
+        if may_name(*run) && is_free(&taken, *run) {
+            let Some((entity, link)) = known(ctx, &norm_of(run.2))? else { continue };
+            taken.push(*run);
+            let words = matched(run.2, &plan.question.words);
+            add(&mut named, Seed { entity, link, words });
+        }
+    }
+    misspelt(ctx, &runs, &plan.question.words, &mut taken, &mut named)?;
+    if plan.other_names {
+        for seed in named.seeds.clone() {
+            let names = other_names(ctx, seed.entity)?;
+            // A name that shares a word with the question would count that word twice: cranfield loses .01 nDCG@10.
+            let is_new = |name: &&String| matched(name, &plan.question.words) == 0;
+            let new = names.iter().filter(is_new).take(MAX_OTHER_NAMES);
+            let new =
+                new.filter_map(|name| Some(OtherName { fts: phrase_of(name)?, words: seed.words }));
+            named.more_terms.extend(new);
+        }
+    }
+    named.more_terms.dedup_by(|one, other| one.fts == other.fts);
+    named.more_terms.truncate(MAX_OTHER_TERMS);
+    Ok(named)
+}
+
+fn may_name(run: Run<'_>) -> bool {
+    let (start, end, surface) = run;
+    let is_short = || norm_of(surface).chars().count() < MIN_NAME_CHARS;
+    end - start > 1 || !(is_stop_word(&surface.to_lowercase()) || is_short())
+}
+
+fn is_free(taken: &[Run<'_>], run: Run<'_>) -> bool {
+    !taken.iter().any(|(from, to, _)| run.0 < *to && *from < run.1)
+}
+
+fn add(named: &mut Named, seed: Seed) {
+    if !named.seeds.iter().any(|known| known.entity == seed.entity) {
+        named.seeds.push(seed);
+    }
+}
+
+/// The entity that a norm or its singular denotes.
+fn known(ctx: &QueryContext<'_>, norm: &str) -> Result<Option<(i64, f32)>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT entity_id, link FROM names WHERE norm = ?1 AND sense = 0 AND entity_id IS NOT NULL",
+    )?;
+    for norm in [Some(norm), norm.strip_suffix('s')].into_iter().flatten() {
+        let row = statement.query_row(params![norm], |row| Ok((row.get(0)?, row.get(1)?)));
+        if let Some(found) = row.optional()? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// Links runs with a word that no document has to the known name with nearly the same spelling.
+fn misspelt<'q>(
+    ctx: &QueryContext<'_>,
+    runs: &[Run<'q>],
+    words: &[String],
+    taken: &mut Vec<Run<'q>>,
+    named: &mut Named,
+) -> Result<(), AskError> {
+    let mut unknown: BTreeSet<usize> = BTreeSet::new();
+    for (start, _, word) in runs.iter().filter(|(start, end, _)| end - start == 1) {
+        if !is_stop_word(&word.to_lowercase()) && !is_written(ctx, word)? {
+            unknown.insert(*start);
+        }
+    }
+    let mut n_tried = 0;
+    for run in runs.iter().filter(|run| run.1 - run.0 <= MAX_MISSPELT_WORDS) {
+        let is_due = unknown.range(run.0..run.1).next().is_some() && is_free(taken, *run);
+        if !is_due || norm_of(run.2).chars().count() < MIN_EDIT_CHARS {
+            continue;
+        }
+        n_tried += 1;
+        if n_tried > MAX_MISSPELT_RUNS || named.seeds.len() == MAX_SEEDS {
+            break;
+        }
+        if let Some((entity, link, surface)) = nearly(ctx, run.2)? {
+            taken.push(*run);
+            let words = matched(run.2, words);
+            add(named, Seed { entity, link: link * MISSPELT, words });
+            named.more_terms.extend(phrase_of(&surface).map(|fts| OtherName { fts, words }));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether any chunk has a word.
+fn is_written(ctx: &QueryContext<'_>, word: &str) -> Result<bool, AskError> {
+    let mut statement =
+        ctx.snapshot.prepare_cached("SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ?1 LIMIT 1")?;
+    for term in Question::new(word).terms {
+        if statement.exists([term])? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Of the known names with nearly this spelling, the one in most documents.
+fn nearly(ctx: &QueryContext<'_>, surface: &str) -> Result<Option<(i64, f32, String)>, AskError> {
+    let norm = norm_of(surface);
+    let mut keyed = ctx.snapshot.prepare_cached(
+        "SELECT n.norm, n.entity_id, n.link, n.surface, n.n_docs FROM name_keys k JOIN names n ON n.id = k.name_id
+         WHERE k.key = ?1 AND n.sense = 0 AND n.entity_id IS NOT NULL LIMIT ?2",
+    )?;
+    let mut best: Option<(i64, (i64, f32, String))> = None;
+    for key in keys_of(surface, &norm, None) {
+        let mut rows = keyed.query(params![key as i64, MAX_COMPARED as i64])?;
+        while let Some(row) = rows.next()? {
+            let other = row.get_ref(0)?.as_str().unwrap_or_default();
+            let n_docs: i64 = row.get(4)?;
+            if is_nearly(&norm, other) && best.as_ref().is_none_or(|(most, _)| n_docs > *most) {
+                best = Some((n_docs, (row.get(1)?, row.get(2)?, row.get(3)?)));
+            }
+        }
+    }
+    Ok(best.map(|(_, found)| found))
+}
+
+/// Returns whether one or two typing errors separate two norms: a letter added, missing, replaced, or two swapped.
+fn is_nearly(asked: &str, name: &str) -> bool {
+    let n = asked.chars().count().min(name.chars().count());
+    let most = if n >= LONG_NORM_CHARS { 2 } else { 1 };
+    n >= MIN_EDIT_CHARS && digits_agree(asked, name) && strsim::osa_distance(asked, name) <= most
+}
+
+/// Other names of an entity: those that authors gave it, or that most documents have.
+fn other_names(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<String>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT surface FROM names WHERE entity_id = ?1 AND sense = 0 AND surface <> '' AND link >= 1.0
+         ORDER BY n_docs DESC, norm LIMIT ?2",
+    )?;
+    let rows =
+        statement.query_map(params![entity, MAX_OTHER_NAMES as i64 + 1], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_slip_is_another_spelling_and_another_word_is_another_name() {
+        for (asked, name) in [
+            ("signnigservice", "signingservice"),
+            ("lindqar", "lindqvar"),
+            ("lindqvaar", "lindqvar"),
+            ("keymanagmentservce", "keymanagementservice"),
+        ] {
+            assert!(is_nearly(asked, name), "{asked} {name}");
+        }
+        for (asked, name) in [
+            ("alpha1", "alpha2"),
+            ("store", "stone"),
+            ("lindberg", "lindqvar"),
+            ("porto", "portos"),
+        ] {
+            assert!(!is_nearly(asked, name), "{asked} {name}");
+        }
+    }
+}

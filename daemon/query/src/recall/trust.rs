@@ -1,0 +1,134 @@
+//! Trust: how much full text and vectors count for one question.
+//!
+//! A question in other words than its answer still has a best hit by words, and that one, divided by itself, looks as
+//! good as any. Two numbers separate such a question from one that its words answer: which share of it the best hit
+//! holds, rare words counting more, and how far the best hit stands out from the twentieth behind it (how scores fall
+//! predicts the quality of a ranking: Shtok, Kurland, Carmel, Raiber and Markovits 2012, "Predicting query performance
+//! by query-drift estimation"). A hit that holds the whole question, such as a single word or a title, is right however
+//! many other hits hold it, too.
+//! In: the weights of the settings, what full text and vectors found. Out: [`Trust`].
+//! Invariants: the weights of text and vectors have the same sum as before; a demand is trusted; without a vector of the
+//! question nothing changes.
+//! Measured: `tests/benches/retrieval.rs`, with 30 questions that avoid the words of their answers.
+
+use config::settings::{Formula, Weights};
+
+use super::{Recalled, share_of_worth};
+use crate::plan::Plan;
+
+/// The hit that the best one is compared with.
+const BEHIND: usize = 20;
+
+/// Held share times distance at which words say nothing about the answer, and from which on they say everything.
+const NOTHING: f32 = 0.15;
+const EVERYTHING: f32 = 0.35;
+
+/// Held share from which on words are trusted however many passages hold it, and at which they are trusted fully.
+const MUCH: f32 = 0.7;
+const NEARLY_WHOLE: f32 = 0.9;
+
+/// How much the signals count for one question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Trust {
+    /// Weight of full text.
+    pub text: f32,
+    /// Weight of vectors; they get what full text loses.
+    pub vector: f32,
+    /// The share of their weight that all signals keep which are read from the question's words, 0 to 1.
+    pub words: f32,
+}
+
+impl Default for Trust {
+    fn default() -> Self {
+        Trust::new(&Weights::default(), 0.0, None)
+    }
+}
+
+impl Trust {
+    /// `better`: the share of candidates, 0 to 1, with vectors of the better model, whose cosines deserve more weight.
+    /// `evidence`: how much the words say about the answer, 0 to 1; `None` trusts them fully.
+    fn new(weights: &Weights, better: f32, evidence: Option<f32>) -> Trust {
+        let text = weights.text + better * (weights.better_text - weights.text);
+        let vector = weights.vector + better * (weights.better_vector - weights.vector);
+        let words = evidence.map_or(1.0, |it| weights.unsure + (1.0 - weights.unsure) * it);
+        Trust { text: text * words, vector: vector + (1.0 - words) * text, words }
+    }
+}
+
+/// Returns how much the signals count, by what text and vectors found.
+pub(super) fn of(plan: &Plan, recalled: &Recalled) -> Trust {
+    let better = recalled.candidates.better_share();
+    Trust::new(&plan.weights, better, evidence_of_words(plan, recalled))
+}
+
+fn evidence_of_words(plan: &Plan, recalled: &Recalled) -> Option<f32> {
+    let is_due = plan.formula == Formula::Hybrid
+        && plan.question.demand.is_none()
+        && recalled.question.is_some();
+    let text = &recalled.candidates.text;
+    let (best, _) = text.first().filter(|_| is_due)?;
+    let held = share_of_worth(&recalled.worth, recalled.scorer.as_ref()?.held(*best));
+    Some(evidence(held, stands_out(text, recalled.depth)))
+}
+
+fn evidence(held: f32, stands_out: f32) -> f32 {
+    let between = |value: f32, low: f32, high: f32| ((value - low) / (high - low)).clamp(0.0, 1.0);
+    between(held * stands_out, NOTHING, EVERYTHING).max(between(held, MUCH, NEARLY_WHOLE))
+}
+
+/// Returns how far the best hit stands out, as the share of its score that the twentieth behind it lacks, 0 to 1.
+fn stands_out(hits: &[(i64, f32)], depth: usize) -> f32 {
+    let best = hits.first().map_or(0.0, |(_, score)| *score);
+    let behind = hits.get(BEHIND.min(depth.saturating_sub(1))).map_or(0.0, |(_, score)| *score);
+    if best > 0.0 { 1.0 - behind / best } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_weigh_more_the_more_of_them_come_from_the_better_model() {
+        let usual = Weights::default();
+        let of = |better: f32| Trust::new(&usual, better, None);
+        assert_eq!((of(0.0).text, of(0.0).vector), (usual.text, usual.vector));
+        assert!((of(1.0).text - usual.better_text).abs() < 1e-6);
+        assert!((of(1.0).vector - usual.better_vector).abs() < 1e-6);
+        assert!(of(1.0).text < of(0.5).text && of(0.5).text < usual.text);
+    }
+
+    #[test]
+    fn vectors_get_what_words_that_say_little_lose() {
+        let usual = Weights::default();
+        let of = |evidence: f32| Trust::new(&usual, 0.0, Some(evidence));
+        assert_eq!(of(1.0), Trust { text: usual.text, vector: usual.vector, words: 1.0 });
+        let unsure = of(0.0);
+        assert_eq!(unsure.words, usual.unsure);
+        assert!((unsure.text - usual.unsure * usual.text).abs() < 1e-6);
+        assert!((unsure.text + unsure.vector - usual.text - usual.vector).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_few_hits_stand_out_and_many_alike_do_not() {
+        let alike: Vec<(i64, f32)> = (0..40).map(|at| (at, 9.0 - at as f32 * 0.1)).collect();
+        assert!((stands_out(&alike, 40) - 2.0 / 9.0).abs() < 1e-6);
+        assert!((stands_out(&alike[..5], 40) - 1.0).abs() < 1e-6, "no hit is behind it");
+        assert!((stands_out(&alike, 5) - 0.4 / 9.0).abs() < 1e-6, "as far as was asked for");
+        assert_eq!(stands_out(&[], 40), 0.0);
+    }
+
+    #[test]
+    fn words_are_trusted_where_the_best_hit_holds_them_and_stands_out() {
+        for (held, stands_out, expected) in [
+            (1.0, 1.0, 1.0),
+            (0.5, 0.8, 1.0),
+            (0.5, 0.5, 0.5),
+            (0.4, 0.25, 0.0),
+            (1.0, 0.0, 1.0),
+            (0.8, 0.0, 0.5),
+        ] {
+            let found = evidence(held, stands_out);
+            assert!((found - expected).abs() < 1e-5, "{held} {stands_out}: {found}");
+        }
+    }
+}
