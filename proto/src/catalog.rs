@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use crate::tool::{Effect, Tool, ToolSet, admin, core, kb, memory, notes};
 
-/// A tool as the catalog describes it.
+/// A tool's description, whatever its type.
 #[derive(Debug, Clone)]
 pub struct Entry {
     /// Its name on the wire.
     pub name: &'static str,
-    /// For an agent that must choose.
+    /// For an agent that must choose among tools.
     pub summary: &'static str,
     /// What calling it may do.
     pub effect: Effect,
@@ -23,91 +23,94 @@ pub struct Entry {
     pub output: fn() -> Map<String, Value>,
 }
 
-const fn entry<T: Tool>() -> Entry {
-    Entry {
-        name: T::NAME,
-        summary: T::SUMMARY,
-        effect: T::EFFECT,
-        set: T::SET,
-        input: schema_of::<T>,
-        output: schema_of::<T::Reply>,
+impl Entry {
+    /// Describes a tool.
+    pub const fn of<T: Tool>() -> Self {
+        Entry {
+            name: T::NAME,
+            summary: T::SUMMARY,
+            effect: T::EFFECT,
+            set: T::SET,
+            input: schema_of::<T>,
+            output: schema_of::<T::Reply>,
+        }
     }
 }
 
 /// Every tool, in teaching order.
 pub const CATALOG: &[Entry] = &[
-    entry::<core::HybridQuery>(),
-    entry::<core::ReadPassage>(),
-    entry::<core::EntityLookup>(),
-    entry::<core::ExplainEntity>(),
-    entry::<core::IngestDocs>(),
-    entry::<core::ExtractAndLink>(),
-    entry::<core::ReviewLinks>(),
-    entry::<core::Status>(),
-    entry::<notes::Search>(),
-    entry::<notes::SearchNotes>(),
-    entry::<notes::ReadNote>(),
-    entry::<notes::WriteNote>(),
-    entry::<notes::EditNote>(),
-    entry::<notes::MoveNote>(),
-    entry::<notes::DeleteNote>(),
-    entry::<notes::BuildContext>(),
-    entry::<notes::Backlinks>(),
-    entry::<notes::ListDirectory>(),
-    entry::<notes::ListNotes>(),
-    entry::<notes::RecentActivity>(),
-    entry::<notes::ListMemoryProjects>(),
-    entry::<notes::CreateMemoryProject>(),
-    entry::<notes::GetMcpInstructions>(),
-    entry::<memory::CreateEntities>(),
-    entry::<memory::DeleteEntities>(),
-    entry::<memory::OpenNodes>(),
-    entry::<memory::GetNodesByType>(),
-    entry::<memory::GetRecentlyModified>(),
-    entry::<memory::SetSummary>(),
-    entry::<memory::SetTags>(),
-    entry::<memory::AddObservations>(),
-    entry::<memory::ReplaceObservation>(),
-    entry::<memory::DeleteObservations>(),
-    entry::<memory::QueryObservations>(),
-    entry::<memory::CreateRelations>(),
-    entry::<memory::DeleteRelations>(),
-    entry::<memory::UpdateRelationType>(),
-    entry::<memory::GetRelationsBetween>(),
-    entry::<memory::GetNeighborhood>(),
-    entry::<memory::GetPath>(),
-    entry::<memory::GetOrphans>(),
-    entry::<memory::GetRelationGaps>(),
-    entry::<memory::FindSimilarNodes>(),
-    entry::<memory::SearchNodes>(),
-    entry::<memory::GetConsolidationReport>(),
-    entry::<memory::GetPendingConsolidation>(),
-    entry::<memory::GetStats>(),
-    entry::<memory::ReadGraph>(),
-    entry::<kb::KbStore>(),
-    entry::<kb::KbStoreBatch>(),
-    entry::<kb::KbSearch>(),
-    entry::<kb::KbGet>(),
-    entry::<kb::KbAsk>(),
-    entry::<kb::KbSummarize>(),
-    entry::<kb::KbIngest>(),
-    entry::<kb::KbMaintain>(),
-    entry::<admin::Graph>(),
-    entry::<admin::Dump>(),
-    entry::<admin::BrokenLinks>(),
-    entry::<admin::MemoryReport>(),
-    entry::<admin::Wait>(),
-    entry::<admin::Verify>(),
-    entry::<admin::Rescan>(),
-    entry::<admin::Retry>(),
-    entry::<admin::DeepPass>(),
-    entry::<admin::Checkup>(),
-    entry::<admin::Backup>(),
-    entry::<admin::Forget>(),
-    entry::<admin::Shutdown>(),
+    Entry::of::<core::HybridQuery>(),
+    Entry::of::<core::ReadPassage>(),
+    Entry::of::<core::EntityLookup>(),
+    Entry::of::<core::ExplainEntity>(),
+    Entry::of::<core::IngestDocs>(),
+    Entry::of::<core::ExtractAndLink>(),
+    Entry::of::<core::ReviewLinks>(),
+    Entry::of::<core::Status>(),
+    Entry::of::<notes::Search>(),
+    Entry::of::<notes::SearchNotes>(),
+    Entry::of::<notes::ReadNote>(),
+    Entry::of::<notes::WriteNote>(),
+    Entry::of::<notes::EditNote>(),
+    Entry::of::<notes::MoveNote>(),
+    Entry::of::<notes::DeleteNote>(),
+    Entry::of::<notes::BuildContext>(),
+    Entry::of::<notes::Backlinks>(),
+    Entry::of::<notes::ListDirectory>(),
+    Entry::of::<notes::ListNotes>(),
+    Entry::of::<notes::RecentActivity>(),
+    Entry::of::<notes::ListMemoryProjects>(),
+    Entry::of::<notes::CreateMemoryProject>(),
+    Entry::of::<notes::GetMcpInstructions>(),
+    Entry::of::<memory::CreateEntities>(),
+    Entry::of::<memory::DeleteEntities>(),
+    Entry::of::<memory::OpenNodes>(),
+    Entry::of::<memory::GetNodesByType>(),
+    Entry::of::<memory::GetRecentlyModified>(),
+    Entry::of::<memory::SetSummary>(),
+    Entry::of::<memory::SetTags>(),
+    Entry::of::<memory::AddObservations>(),
+    Entry::of::<memory::ReplaceObservation>(),
+    Entry::of::<memory::DeleteObservations>(),
+    Entry::of::<memory::QueryObservations>(),
+    Entry::of::<memory::CreateRelations>(),
+    Entry::of::<memory::DeleteRelations>(),
+    Entry::of::<memory::UpdateRelationType>(),
+    Entry::of::<memory::GetRelationsBetween>(),
+    Entry::of::<memory::GetNeighborhood>(),
+    Entry::of::<memory::GetPath>(),
+    Entry::of::<memory::GetOrphans>(),
+    Entry::of::<memory::GetRelationGaps>(),
+    Entry::of::<memory::FindSimilarNodes>(),
+    Entry::of::<memory::SearchNodes>(),
+    Entry::of::<memory::GetConsolidationReport>(),
+    Entry::of::<memory::GetPendingConsolidation>(),
+    Entry::of::<memory::GetStats>(),
+    Entry::of::<memory::ReadGraph>(),
+    Entry::of::<kb::KbStore>(),
+    Entry::of::<kb::KbStoreBatch>(),
+    Entry::of::<kb::KbSearch>(),
+    Entry::of::<kb::KbGet>(),
+    Entry::of::<kb::KbAsk>(),
+    Entry::of::<kb::KbSummarize>(),
+    Entry::of::<kb::KbIngest>(),
+    Entry::of::<kb::KbMaintain>(),
+    Entry::of::<admin::Graph>(),
+    Entry::of::<admin::Dump>(),
+    Entry::of::<admin::BrokenLinks>(),
+    Entry::of::<admin::MemoryReport>(),
+    Entry::of::<admin::Wait>(),
+    Entry::of::<admin::Verify>(),
+    Entry::of::<admin::Rescan>(),
+    Entry::of::<admin::Retry>(),
+    Entry::of::<admin::DeepPass>(),
+    Entry::of::<admin::Checkup>(),
+    Entry::of::<admin::Backup>(),
+    Entry::of::<admin::Forget>(),
+    Entry::of::<admin::Shutdown>(),
 ];
 
-/// The schema of one type, without what an agent does not need (`$schema`, titles, integer formats).
+/// Returns the schema of one type without what an agent does not need (`$schema`, titles, integer formats).
 fn schema_of<T: JsonSchema>() -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().with(|s| {
         s.inline_subschemas = true;
@@ -122,7 +125,7 @@ fn schema_of<T: JsonSchema>() -> Map<String, Value> {
     }
 }
 
-/// Removes `title` and `format`, and unfolds `["string", "null"]`: a parameter is left out, never null.
+/// Removes `title` and `format`, and turns `["string", "null"]` into `"string"`: a parameter is left out, never null.
 fn strip(value: &mut Value, is_schema: bool) {
     match value {
         Value::Object(map) => {

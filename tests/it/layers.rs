@@ -19,7 +19,7 @@ const LAYERS: [(&str, usize); 13] = [
     ("index", 0),
     ("query", 0),
     ("engine", 0),
-    ("server", 1),
+    ("server", 0),
     ("daemon", 0),
 ];
 

@@ -1,19 +1,30 @@
-//! Clean: makes words from documents fit the lines of an answer.
+//! Clean: makes any text safe to stand in an answer.
 //!
-//! In: any text. Out: the same words on one line, or indented; what hides is written out (`proto::visible`).
+//! In: any text. Out: the same words on one line, or indented, with hidden characters written out (`proto::visible`).
+//! Invariants: `one_line` also removes secrets. The other functions are for stored text alone: it was cleaned when its
+//! document was read, and secrets that the user allowed there (`privacy.allow_paths`) stay readable.
 
 use std::borrow::Cow;
 
 use proto::visible::show;
+use redact::clean;
 
-/// `text` as one line: line ends and tabs become spaces.
+/// Returns `text` on one line without secrets: for paths, reasons, and everything that may repeat a request.
 pub(super) fn one_line(text: &str) -> Cow<'_, str> {
+    match clean(text) {
+        Cow::Borrowed(text) => stored_line(text),
+        Cow::Owned(text) => Cow::Owned(stored_line(&text).into_owned()),
+    }
+}
+
+/// Returns stored text on one line: line ends and tabs become spaces.
+pub(super) fn stored_line(text: &str) -> Cow<'_, str> {
     let shown = show(text);
     let breaks = ['\n', '\r', '\t'];
     if shown.contains(breaks) { Cow::Owned(shown.replace(breaks, " ")) } else { shown }
 }
 
-/// `text` as lines, each after `indent`; empty lines are left out.
+/// Returns stored text as lines, each after `indent`; empty lines are left out.
 pub(super) fn indented(text: &str, indent: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for line in text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()) {
@@ -21,12 +32,12 @@ pub(super) fn indented(text: &str, indent: &str) -> String {
             out.push('\n');
         }
         out.push_str(indent);
-        out.push_str(&one_line(line));
+        out.push_str(&stored_line(line));
     }
     out
 }
 
-/// `text` line by line as it is written, blank lines and blanks included, so that a part of it can be found again.
+/// Returns stored text as it is written, blank lines included, so that a client can quote a part of it in an edit.
 pub(super) fn as_written(text: &str) -> String {
     show(text).replace('\r', "")
 }
@@ -36,7 +47,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_commands_a_terminal() {
+    fn one_line_removes_secrets_and_stored_text_keeps_them() {
+        let token = format!("gh{}", "p_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+        assert_eq!(one_line(&format!("{token}\n.md")), "[redacted:github-token] .md");
+        assert_eq!(stored_line(&token), token);
+    }
+
+    #[test]
+    fn control_characters_are_written_out() {
         assert_eq!(one_line("plain — ünï"), "plain — ünï");
         assert_eq!(one_line("a\u{1b}[2Jb\nc\u{202e}d\u{85}e"), r"a\u{1b}[2Jb c\u{202e}d\u{85}e");
         assert_eq!(as_written("a\r\n\n\tb \u{1b}[2J"), "a\n\n\tb \\u{1b}[2J");

@@ -1,11 +1,11 @@
-//! Entries as text: brief first, details on demand.
+//! The text form of entries: brief first, details on demand.
 
 use proto::tool::kb::{
     EntryView, KbAnswer, KbBatchReply, KbGetReply, KbIngestReply, KbMaintainReply, KbSearchReply,
     KbStored, KbSummary,
 };
 
-use super::clean::one_line;
+use super::clean::{one_line, stored_line};
 use super::count;
 use super::memory::failed;
 use super::sheet::Sheet;
@@ -18,7 +18,7 @@ fn brief(it: &EntryView) -> String {
         it.entry_type.as_str(),
         one_line(&it.short_title),
         it.confidence * 100.0,
-        if it.inactive { ", does not count any more" } else { "" }
+        if it.inactive { ", inactive" } else { "" }
     );
     if let Some(long) = &it.long_title {
         text += &format!("\n   {}", one_line(long));
@@ -47,7 +47,8 @@ fn hint(hint: Option<&String>, sheet: &mut Sheet) {
     }
 }
 
-pub(super) fn stored(reply: &KbStored, sheet: &mut Sheet) {
+pub fn stored(reply: &KbStored, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let entry = &reply.entry;
     sheet.line(&format!(
         "{} {} (version {}, {})",
@@ -61,21 +62,27 @@ pub(super) fn stored(reply: &KbStored, sheet: &mut Sheet) {
     if !reply.edges.is_empty() {
         sheet.line(&one_line(&reply.edges.join(", ")));
     }
+    sheet.finish()
 }
 
-pub(super) fn batch(reply: &KbBatchReply, sheet: &mut Sheet) {
+pub fn batch(reply: &KbBatchReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     failed(&reply.failed, sheet);
     sheet.items(reply.entries.iter().map(|it| format!("created {}", brief(it))));
+    sheet.finish()
 }
 
-pub(super) fn found(reply: &KbSearchReply, sheet: &mut Sheet) {
+pub fn found(reply: &KbSearchReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     sheet.line(&count(reply.results.len() as u64, "entry").replace("entrys", "entries"));
     hint(reply.hint.as_ref(), sheet);
     sheet.items(reply.results.iter().map(|it| brief(&it.entry)));
     lines(&reply.hints, sheet);
+    sheet.finish()
 }
 
-pub(super) fn opened(reply: &KbGetReply, sheet: &mut Sheet) {
+pub fn opened(reply: &KbGetReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     sheet.items(reply.not_found.iter().map(|id| format!("[{}] not found", one_line(id))));
     failed(&reply.failed, sheet);
     sheet.items(reply.listed.iter().map(brief));
@@ -92,12 +99,14 @@ pub(super) fn opened(reply: &KbGetReply, sheet: &mut Sheet) {
         }
         sheet.line(&text);
         for line in it.knowledge_details.lines() {
-            sheet.line(&one_line(line));
+            sheet.line(&stored_line(line));
         }
     }
+    sheet.finish()
 }
 
-pub(super) fn answered(reply: &KbAnswer, sheet: &mut Sheet) {
+pub fn answered(reply: &KbAnswer, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let ends: Vec<&str> = reply.scope.iter().chain(&reply.target).map(String::as_str).collect();
     let ends =
         if ends.is_empty() { String::new() } else { format!(" {}", one_line(&ends.join(" → "))) };
@@ -114,12 +123,14 @@ pub(super) fn answered(reply: &KbAnswer, sheet: &mut Sheet) {
             "{}\n   ↳ {}\n   {}",
             brief(&it.entry),
             one_line(&it.context),
-            one_line(&it.excerpt)
+            stored_line(&it.excerpt)
         )
     }));
+    sheet.finish()
 }
 
-pub(super) fn summed_up(reply: &KbSummary, sheet: &mut Sheet) {
+pub fn summed_up(reply: &KbSummary, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     if reply.method != "extractive" {
         hint(Some(&reply.method), sheet);
     }
@@ -127,24 +138,26 @@ pub(super) fn summed_up(reply: &KbSummary, sheet: &mut Sheet) {
     hint(reply.hint.as_ref(), sheet);
     sheet.items(reply.answer.lines().map(|it| one_line(it).into_owned()));
     if !reply.conflicts.is_empty() {
-        sheet.line("these do not agree:");
+        sheet.line("these disagree:");
         sheet.items(reply.conflicts.iter().map(|it| {
             format!(
                 "  {} [{}]\n  {} [{}]\n  ({})",
-                one_line(&it.one.text),
+                stored_line(&it.one.text),
                 it.one.cited.join(", "),
-                one_line(&it.other.text),
+                stored_line(&it.other.text),
                 it.other.cited.join(", "),
                 one_line(&it.why)
             )
         }));
     }
+    sheet.finish()
 }
 
-pub(super) fn ingested(reply: &KbIngestReply, sheet: &mut Sheet) {
+pub fn ingested(reply: &KbIngestReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     sheet.line(&format!(
         "{}{} files: {} ingested, {} unchanged, {} skipped, {} flagged, {} errors; {} entries",
-        if reply.dry_run { "nothing was done; of " } else { "" },
+        if reply.dry_run { "dry run: of " } else { "" },
         reply.total,
         reply.ingested,
         reply.unchanged,
@@ -170,13 +183,15 @@ pub(super) fn ingested(reply: &KbIngestReply, sheet: &mut Sheet) {
             text += &format!("\n   too short for an entry: {}", one_line(&it.left_out.join(", ")));
         }
         if !it.replaced.is_empty() {
-            text += &format!("\n   in the place of {}", it.replaced.join(", "));
+            text += &format!("\n   replaces {}", it.replaced.join(", "));
         }
         text
     }));
+    sheet.finish()
 }
 
-pub(super) fn maintained(reply: &KbMaintainReply, sheet: &mut Sheet) {
+pub fn maintained(reply: &KbMaintainReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     sheet.line(&one_line(&reply.message));
     if let Some(entry) = &reply.entry {
         sheet.line(&brief(entry));
@@ -191,7 +206,7 @@ pub(super) fn maintained(reply: &KbMaintainReply, sheet: &mut Sheet) {
             one_line(&it.client)
         ));
         for line in it.text.iter().flat_map(|text| text.lines()) {
-            sheet.line(&format!("   {}", one_line(line)));
+            sheet.line(&format!("   {}", stored_line(line)));
         }
     }
     if let Some(stats) = &reply.stats {
@@ -216,7 +231,7 @@ pub(super) fn maintained(reply: &KbMaintainReply, sheet: &mut Sheet) {
         }
         if let Some(it) = &stats.enrichment {
             sheet.line(&format!(
-                "read by a model: {} entries, {} relations; {} wait, {} gave nothing that could be read",
+                "read by a model: {} entries, {} relations; {} waiting, {} unreadable answers",
                 it.read, it.relations, it.waiting, it.unreadable
             ));
         }
@@ -227,4 +242,5 @@ pub(super) fn maintained(reply: &KbMaintainReply, sheet: &mut Sheet) {
     if !reply.purged.is_empty() {
         sheet.line(&reply.purged.join(", "));
     }
+    sheet.finish()
 }

@@ -1,4 +1,4 @@
-//! Memory as text.
+//! The text form of memory: entities, observations, relations.
 
 use proto::tool::memory::{
     AddedReply, ConsolidationReply, CreatedEntitiesReply, CreatedRelationsReply,
@@ -8,7 +8,7 @@ use proto::tool::memory::{
     ReplacedReply, SimilarReply, StatsReply, SummaryReply, TagsReply, UpdatedRelationReply,
 };
 
-use super::clean::one_line;
+use super::clean::{one_line, stored_line};
 use super::sheet::Sheet;
 use super::{count, score};
 
@@ -17,7 +17,7 @@ pub(super) fn failed(failed: &[ItemError], sheet: &mut Sheet) {
         let hint = it.hint.as_ref().map(|it| format!(" (hint: {})", one_line(it)));
         format!(
             "failed {}: {}{}",
-            one_line(&it.name),
+            stored_line(&it.name),
             one_line(&it.message),
             hint.unwrap_or_default()
         )
@@ -32,7 +32,7 @@ fn names(what: &str, names: &[String], sheet: &mut Sheet) {
 }
 
 fn fact(it: &FactView) -> String {
-    format!("  ^o{} {}", it.ordinal, one_line(&it.content))
+    format!("  ^o{} {}", it.ordinal, stored_line(&it.content))
 }
 
 fn relation(it: &MemoryRelation) -> String {
@@ -40,8 +40,12 @@ fn relation(it: &MemoryRelation) -> String {
 }
 
 fn node(it: &MemoryNode) -> String {
-    let mut text =
-        format!("{} ({}, {})", one_line(&it.name), one_line(&it.entity_type), one_line(&it.path));
+    let mut text = format!(
+        "{} ({}, {})",
+        stored_line(&it.name),
+        one_line(&it.entity_type),
+        one_line(&it.path)
+    );
     it.tags.iter().for_each(|tag| text += &format!(" #{}", one_line(tag)));
     if let Some(summary) = &it.summary {
         text += &format!("\n   {}", one_line(summary));
@@ -61,32 +65,37 @@ fn nothing(is_empty: bool, sheet: &mut Sheet) {
     }
 }
 
-pub(super) fn created(reply: &CreatedEntitiesReply, sheet: &mut Sheet) {
+pub fn created(reply: &CreatedEntitiesReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     failed(&reply.failed, sheet);
     sheet.items(reply.entities.iter().map(|it| {
-        let (name, kind) = (one_line(&it.name), one_line(&it.entity_type));
-        let how = if it.was_note { "made an entity of the note" } else { "created" };
+        let (name, kind) = (stored_line(&it.name), one_line(&it.entity_type));
+        let how = if it.was_note { "turned the note into an entity" } else { "created" };
         format!("{how} {name} ({kind}, {})", one_line(&it.path))
     }));
     sheet.items(
         reply
             .existing
             .iter()
-            .map(|it| format!("there already: {} ({})", one_line(&it.name), one_line(&it.path))),
+            .map(|it| format!("already there: {} ({})", stored_line(&it.name), one_line(&it.path))),
     );
+    sheet.finish()
 }
 
-pub(super) fn deleted(reply: &DeletedEntitiesReply, sheet: &mut Sheet) {
+pub fn deleted(reply: &DeletedEntitiesReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     failed(&reply.failed, sheet);
     names("deleted", &reply.deleted, sheet);
     names("not found", &reply.not_found, sheet);
     if !reply.removed_relations.is_empty() {
-        sheet.line("relations that went with them:");
+        sheet.line("relations deleted with them:");
         sheet.items(reply.removed_relations.iter().map(relation));
     }
+    sheet.finish()
 }
 
-pub(super) fn graph(reply: &MemoryGraphReply, sheet: &mut Sheet) {
+pub fn graph(reply: &MemoryGraphReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     failed(&reply.failed, sheet);
     names("not found", &reply.not_found, sheet);
     if let Some(truncated) = &reply.truncated {
@@ -110,25 +119,33 @@ pub(super) fn graph(reply: &MemoryGraphReply, sheet: &mut Sheet) {
         sheet.line("relations:");
         sheet.items(reply.relations.iter().map(relation));
     }
+    sheet.finish()
 }
 
-pub(super) fn nodes(reply: &MemoryNodesReply, sheet: &mut Sheet) {
+pub fn nodes(reply: &MemoryNodesReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     next(reply.next_page, sheet);
     nothing(reply.nodes.is_empty(), sheet);
     sheet.items(reply.nodes.iter().map(node));
+    sheet.finish()
 }
 
-pub(super) fn summary(reply: &SummaryReply, sheet: &mut Sheet) {
-    sheet.line(&format!("{}: {}", one_line(&reply.name), one_line(&reply.summary)));
+pub fn summary(reply: &SummaryReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    sheet.line(&format!("{}: {}", stored_line(&reply.name), one_line(&reply.summary)));
+    sheet.finish()
 }
 
-pub(super) fn tags(reply: &TagsReply, sheet: &mut Sheet) {
+pub fn tags(reply: &TagsReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let tags: String = reply.tags.iter().map(|tag| format!(" #{}", one_line(tag))).collect();
     let tags = if tags.is_empty() { " no tags".to_string() } else { tags };
-    sheet.line(&format!("{}:{tags}", one_line(&reply.name)));
+    sheet.line(&format!("{}:{tags}", stored_line(&reply.name)));
+    sheet.finish()
 }
 
-pub(super) fn added(reply: &AddedReply, sheet: &mut Sheet) {
+pub fn added(reply: &AddedReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     for it in &reply.results {
         let name = one_line(&it.entity_name);
         if let Some(error) = &it.error {
@@ -136,18 +153,22 @@ pub(super) fn added(reply: &AddedReply, sheet: &mut Sheet) {
             continue;
         }
         let n = count(it.added.len() as u64, "observation");
-        sheet.line(&format!("{name}: {n} added, {} there already", it.existing.len()));
+        sheet.line(&format!("{name}: {n} added, {} already there", it.existing.len()));
         sheet.items(it.added.iter().map(fact));
     }
+    sheet.finish()
 }
 
-pub(super) fn replaced(reply: &ReplacedReply, sheet: &mut Sheet) {
+pub fn replaced(reply: &ReplacedReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     sheet.line(&format!("{} ^o{}", one_line(&reply.entity_name), reply.ordinal));
     sheet.line(&format!("- {}", one_line(&reply.old_content)));
     sheet.line(&format!("+ {}", one_line(&reply.new_content)));
+    sheet.finish()
 }
 
-pub(super) fn forgotten(reply: &DeletedObservationsReply, sheet: &mut Sheet) {
+pub fn forgotten(reply: &DeletedObservationsReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     for it in &reply.results {
         if let Some(error) = &it.error {
             failed(std::slice::from_ref(error), sheet);
@@ -162,52 +183,64 @@ pub(super) fn forgotten(reply: &DeletedObservationsReply, sheet: &mut Sheet) {
         }
         if !it.deleted_below.is_empty() {
             let below: Vec<_> = it.deleted_below.iter().map(|it| one_line(it)).collect();
-            text += &format!(", with what stood below: {}", below.join(", "));
+            text += &format!(", with everything below: {}", below.join(", "));
         }
         if !it.not_found_ordinals.is_empty() {
             text += &format!("; not found {}", list(&it.not_found_ordinals));
         }
         if !it.not_found_observations.is_empty() {
             let said: Vec<_> = it.not_found_observations.iter().map(|it| one_line(it)).collect();
-            text += &format!("; nothing says {}", said.join(", "));
+            text += &format!("; no observation says {}", said.join(", "));
         }
         sheet.line(&text);
     }
+    sheet.finish()
 }
 
-pub(super) fn observations(reply: &ObservationsReply, sheet: &mut Sheet) {
+pub fn observations(reply: &ObservationsReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     nothing(reply.results.is_empty(), sheet);
     sheet.items(reply.results.iter().map(|it| {
-        format!("^o{} {} (score {})", it.ordinal, one_line(&it.content), score(it.score))
+        format!("^o{} {} (score {})", it.ordinal, stored_line(&it.content), score(it.score))
     }));
+    sheet.finish()
 }
 
-pub(super) fn related(reply: &CreatedRelationsReply, sheet: &mut Sheet) {
+pub fn related(reply: &CreatedRelationsReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     failed(&reply.failed, sheet);
     names("not found", &reply.not_found, sheet);
     let n = count(reply.created.len() as u64, "relation");
-    sheet.line(&format!("{n} created, {} there already", reply.already_existed.len()));
+    sheet.line(&format!("{n} created, {} already there", reply.already_existed.len()));
     sheet.items(reply.created.iter().map(relation));
+    sheet.finish()
 }
 
-pub(super) fn unrelated(reply: &DeletedRelationsReply, sheet: &mut Sheet) {
+pub fn unrelated(reply: &DeletedRelationsReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     failed(&reply.failed, sheet);
     let n = count(reply.deleted, "relation");
     sheet.line(&format!("{n} deleted, {} not found", reply.not_found));
+    sheet.finish()
 }
 
-pub(super) fn retyped(reply: &UpdatedRelationReply, sheet: &mut Sheet) {
+pub fn retyped(reply: &UpdatedRelationReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let (from, to) = (one_line(&reply.from_entity), one_line(&reply.to_entity));
     let (old, new) = (one_line(&reply.old_type), one_line(&reply.new_type));
     sheet.line(&format!("{from} → {new} → {to} (was {old})"));
+    sheet.finish()
 }
 
-pub(super) fn relations(reply: &RelationsReply, sheet: &mut Sheet) {
+pub fn relations(reply: &RelationsReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     nothing(reply.relations.is_empty(), sheet);
     sheet.items(reply.relations.iter().map(relation));
+    sheet.finish()
 }
 
-pub(super) fn neighborhood(reply: &NeighborhoodReply, sheet: &mut Sheet) {
+pub fn neighborhood(reply: &NeighborhoodReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     if let Some(truncated) = &reply.truncated {
         sheet.line(&format!("({})", one_line(truncated)));
     }
@@ -216,18 +249,22 @@ pub(super) fn neighborhood(reply: &NeighborhoodReply, sheet: &mut Sheet) {
         sheet.line("relations:");
         sheet.items(reply.relations.iter().map(relation));
     }
+    sheet.finish()
 }
 
-pub(super) fn path(reply: &PathReply, sheet: &mut Sheet) {
+pub fn path(reply: &PathReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     if !reply.found {
         sheet.line("no path");
-        return;
+        return sheet.finish();
     }
     names("path", &reply.path, sheet);
     sheet.items(reply.relations.iter().map(relation));
+    sheet.finish()
 }
 
-pub(super) fn gaps(reply: &GapsReply, sheet: &mut Sheet) {
+pub fn gaps(reply: &GapsReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     next(reply.next_page, sheet);
     nothing(reply.gaps.is_empty(), sheet);
     sheet.items(reply.gaps.iter().map(|it| {
@@ -236,30 +273,34 @@ pub(super) fn gaps(reply: &GapsReply, sheet: &mut Sheet) {
         } else {
             format!("{} times", it.reference_count)
         };
-        format!("{} speaks of {} {times}", one_line(&it.node), one_line(&it.referenced_name))
+        format!("{} mentions {} {times}", one_line(&it.node), one_line(&it.referenced_name))
     }));
+    sheet.finish()
 }
 
-pub(super) fn similar(reply: &SimilarReply, sheet: &mut Sheet) {
+pub fn similar(reply: &SimilarReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     nothing(reply.pairs.is_empty(), sheet);
     sheet.items(reply.pairs.iter().map(|it| {
         let (one, other) = (one_line(&it.node_a), one_line(&it.node_b));
         let (kind, other_kind) = (one_line(&it.node_a_type), one_line(&it.node_b_type));
         format!("{one} ({kind}) ~ {other} ({other_kind}) {}", score(it.similarity))
     }));
+    sheet.finish()
 }
 
-pub(super) fn found(reply: &FoundNodesReply, sheet: &mut Sheet) {
+pub fn found(reply: &FoundNodesReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     if reply.results.is_empty() {
         sheet.line("nothing found");
     }
     if reply.nothing_relevant {
-        sheet.line("nothing relevant: what follows has little to do with the question");
+        sheet.line("nothing relevant; the nearest entities:");
     }
     sheet.items(reply.results.iter().enumerate().map(|(idx, it)| {
         let weak = if it.weak { ", weak" } else { "" };
         let by = it.matched_perspective.as_ref().map(|it| format!(", {}", one_line(it)));
-        let (name, kind) = (one_line(&it.name), one_line(&it.entity_type));
+        let (name, kind) = (stored_line(&it.name), one_line(&it.entity_type));
         let mut text = format!(
             "{}. {name} ({kind}, {}; score {}{}{weak})",
             idx + 1,
@@ -272,9 +313,11 @@ pub(super) fn found(reply: &FoundNodesReply, sheet: &mut Sheet) {
         }
         text
     }));
+    sheet.finish()
 }
 
-pub(super) fn report(reply: &ConsolidationReply, sheet: &mut Sheet) {
+pub fn report(reply: &ConsolidationReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let it = &reply.event_summary;
     let since = one_line(&it.since);
     sheet.line(&format!(
@@ -294,7 +337,7 @@ pub(super) fn report(reply: &ConsolidationReply, sheet: &mut Sheet) {
             let by = it.draft_by.as_ref().filter(|by| by.starts_with("llm:"));
             let by = by.map(|by| format!(" ({})", one_line(by))).unwrap_or_default();
             let draft = it.draft_summary.as_ref().map(|it| format!("\n     {}{by}", one_line(it)));
-            format!("  {} ({n}){}", one_line(&it.name), draft.unwrap_or_default())
+            format!("  {} ({n}){}", stored_line(&it.name), draft.unwrap_or_default())
         }));
     }
     if !reply.relation_candidates.is_empty() {
@@ -314,21 +357,25 @@ pub(super) fn report(reply: &ConsolidationReply, sheet: &mut Sheet) {
     }
     if !reply.orphaned_nodes.is_empty() {
         sheet.line("without relations:");
-        sheet.items(reply.orphaned_nodes.iter().map(|it| format!("  {}", one_line(&it.name))));
+        sheet.items(reply.orphaned_nodes.iter().map(|it| format!("  {}", stored_line(&it.name))));
     }
+    sheet.finish()
 }
 
-pub(super) fn pending(reply: &PendingReply, sheet: &mut Sheet) {
+pub fn pending(reply: &PendingReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     next(reply.next_page, sheet);
     nothing(reply.nodes.is_empty(), sheet);
     sheet.items(reply.nodes.iter().map(|it| {
         let n = count(it.observation_count, "observation");
         let last = one_line(&it.last_observation_at);
-        format!("{} ({}, {n}, last {last})", one_line(&it.name), one_line(&it.entity_type))
+        format!("{} ({}, {n}, last {last})", stored_line(&it.name), one_line(&it.entity_type))
     }));
+    sheet.finish()
 }
 
-pub(super) fn stats(reply: &StatsReply, sheet: &mut Sheet) {
+pub fn stats(reply: &StatsReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let entities = if reply.node_count == 1 {
         "1 entity".into()
     } else {
@@ -340,4 +387,5 @@ pub(super) fn stats(reply: &StatsReply, sheet: &mut Sheet) {
         count(reply.relation_count, "relation"),
         (reply.embedding_coverage * 100.0).round()
     ));
+    sheet.finish()
 }

@@ -1,13 +1,12 @@
-//! Notes as text.
+//! The text form of notes.
 
-use proto::tool::admin::BrokenLinksReply;
 use proto::tool::notes::{
     BacklinkView, BacklinksReply, ChangedLines, ContextReply, CreatedProjectReply, DirectoryReply,
     FoundReply, InstructionsReply, ItemType, LinkView, MovedReply, NoteView, NotesReply,
     ObservationView, ProjectsReply, ReadNoteReply, ResultView, SearchReply, WrittenReply, by_place,
 };
 
-use super::clean::{as_written, indented, one_line};
+use super::clean::{as_written, indented, one_line, stored_line};
 use super::sheet::Sheet;
 use super::{count, score};
 
@@ -20,7 +19,7 @@ fn name(note: &NoteView) -> String {
     text + ")"
 }
 
-fn place(path: &str, line: u32) -> String {
+pub(super) fn place(path: &str, line: u32) -> String {
     let path = one_line(path);
     if line > 0 { format!("{path}:{line}") } else { path.into_owned() }
 }
@@ -33,7 +32,7 @@ fn tags(tags: &[String]) -> String {
 fn observation(it: &ObservationView) -> String {
     let context = it.context.as_ref().map(|it| format!(" ({})", one_line(it))).unwrap_or_default();
     let block = it.block.as_ref().map(|it| format!(" ^{}", one_line(it))).unwrap_or_default();
-    let (category, content) = (one_line(&it.category), one_line(&it.content));
+    let (category, content) = (one_line(&it.category), stored_line(&it.content));
     format!("  - [{category}] {content}{}{context}{block}", tags(&it.tags))
 }
 
@@ -41,7 +40,7 @@ fn observation(it: &ObservationView) -> String {
 fn link(it: &LinkView) -> String {
     let leads = match &it.to_path {
         Some(path) => format!(" ({})", one_line(path)),
-        None => " (not there yet)".to_string(),
+        None => " (missing)".to_string(),
     };
     let context = it.context.as_ref().map(|it| format!(" ({})", one_line(it))).unwrap_or_default();
     format!("  - {} → {}{leads}{context}", one_line(&it.relation), one_line(&it.target))
@@ -73,7 +72,8 @@ fn warnings(warnings: &[String], sheet: &mut Sheet) {
     }
 }
 
-pub(super) fn found(reply: &FoundReply, sheet: &mut Sheet) {
+pub fn found(reply: &FoundReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     if reply.notes.is_empty() {
         sheet.line("nothing found");
     }
@@ -83,7 +83,7 @@ pub(super) fn found(reply: &FoundReply, sheet: &mut Sheet) {
     if reply.nothing_relevant && !reply.notes.is_empty() {
         sheet.line("nothing here has much to do with the question; the nearest notes:");
     }
-    // Said first: nothing may follow a list that was cut.
+    // First, because nothing may follow a list that was cut.
     if let Some(more) = &reply.more {
         sheet.line(&format!("({})", one_line(more)));
     }
@@ -101,9 +101,11 @@ pub(super) fn found(reply: &FoundReply, sheet: &mut Sheet) {
         text += "\n";
         text + indented(it.content.trim_end(), "   ").trim_end()
     }));
+    sheet.finish()
 }
 
-pub(super) fn results(reply: &SearchReply, sheet: &mut Sheet) {
+pub fn results(reply: &SearchReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     if reply.results.is_empty() {
         sheet.line("nothing found");
     }
@@ -118,6 +120,7 @@ pub(super) fn results(reply: &SearchReply, sheet: &mut Sheet) {
         let rank = first + idx + 1;
         format!("{rank}. {}", result(it))
     }));
+    sheet.finish()
 }
 
 fn result(it: &ResultView) -> String {
@@ -130,7 +133,7 @@ fn result(it: &ResultView) -> String {
     if !parts.is_empty() {
         why += &format!(": {}", parts.join(" "));
     }
-    let said = one_line(&it.snippet);
+    let said = stored_line(&it.snippet);
     let title = one_line(&it.note.title);
     match it.item {
         ItemType::Entity => {
@@ -149,18 +152,19 @@ fn result(it: &ResultView) -> String {
     }
 }
 
-pub(super) fn note(reply: &ReadNoteReply, sheet: &mut Sheet) {
+pub fn note(reply: &ReadNoteReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let mut head = name(&reply.note);
     head += &tags(&reply.tags);
     sheet.line(&head);
     warnings(&reply.warnings, sheet);
-    // In little room the text itself comes first.
+    // The text itself matters more than these lines if room is short.
     let first = as_written(&reply.content)
         .trim_start_matches('\n')
         .lines()
         .next()
         .map_or(0, |it| it.chars().count());
-    let needed = first + MAX_GO_ON_CHARS + 2;
+    let needed = first + MAX_CONTINUE_CHARS + 2;
     let mut add = |line: &str| {
         if line.chars().count() + needed < sheet.room() {
             sheet.line(line);
@@ -186,18 +190,19 @@ pub(super) fn note(reply: &ReadNoteReply, sheet: &mut Sheet) {
     }
     content(reply, sheet);
     if !reply.backlinks.is_empty() {
-        sheet.line("led to by:");
+        sheet.line("linked from:");
         sheet.items(by_place(&reply.backlinks).iter().map(backlink));
     }
     if let Some(truncated) = &reply.truncated {
         sheet.line(&format!("({})", one_line(truncated)));
     }
+    sheet.finish()
 }
 
-/// Longest line that says where a note goes on.
-const MAX_GO_ON_CHARS: usize = 64;
+/// Longest line that says where a note continues.
+const MAX_CONTINUE_CHARS: usize = 64;
 
-/// As many whole lines of a note as there is room for, and where to go on: the structured form has more room.
+/// Adds as many whole lines of a note as fit, and where it continues. The structured form may hold more.
 fn content(reply: &ReadNoteReply, sheet: &mut Sheet) {
     let text = as_written(&reply.content);
     let body = text.trim_start_matches('\n');
@@ -207,9 +212,10 @@ fn content(reply: &ReadNoteReply, sheet: &mut Sheet) {
         sheet.line(body);
         return;
     }
-    let on = |last: u32, next: u32| format!("(lines {first}-{last}; go on with from_line {next})");
-    let mut room = sheet.room().saturating_sub(MAX_GO_ON_CHARS + 1);
-    let mut told = String::new();
+    let on =
+        |last: u32, next: u32| format!("(lines {first}-{last}; continue with from_line {next})");
+    let mut room = sheet.room().saturating_sub(MAX_CONTINUE_CHARS + 1);
+    let mut shown = String::new();
     let mut next = first;
     for line in body.split('\n') {
         let n_chars = line.chars().count() + 1;
@@ -217,8 +223,8 @@ fn content(reply: &ReadNoteReply, sheet: &mut Sheet) {
             break;
         }
         room -= n_chars;
-        told += line;
-        told.push('\n');
+        shown += line;
+        shown.push('\n');
         next += 1;
     }
     let is_all = next - first == body.split('\n').count() as u32;
@@ -228,19 +234,20 @@ fn content(reply: &ReadNoteReply, sheet: &mut Sheet) {
             sheet.line(&on(reply.lines[1], next));
         }
         (false, _) => {
-            // Of a line that is longer than the budget, its beginning.
+            // Even a line longer than the budget is shown in part, so the next page starts behind it.
             next = next.max(first + 1);
             sheet.line(&on(next - 1, next));
         }
     }
-    if told.is_empty() {
+    if shown.is_empty() {
         sheet.cut(body.split('\n').next().unwrap_or(""));
     } else {
-        sheet.line(told.trim_end_matches('\n'));
+        sheet.line(shown.trim_end_matches('\n'));
     }
 }
 
-pub(super) fn written(reply: &WrittenReply, sheet: &mut Sheet) {
+pub fn written(reply: &WrittenReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     sheet.line(&format!(
         "{} {} ({})",
         one_line(&reply.action),
@@ -258,9 +265,10 @@ pub(super) fn written(reply: &WrittenReply, sheet: &mut Sheet) {
     warnings(&reply.warnings, sheet);
     if !reply.unresolved.is_empty() {
         let targets: Vec<_> = reply.unresolved.iter().map(|it| one_line(it).into_owned()).collect();
-        sheet.line(&format!("not there yet: {}", targets.join(", ")));
+        sheet.line(&format!("links to missing notes: {}", targets.join(", ")));
     }
     sheet.items(reply.changed.iter().map(changed));
+    sheet.finish()
 }
 
 /// The lines as `diff` shows them.
@@ -275,7 +283,8 @@ fn changed(it: &ChangedLines) -> String {
     format!("line {}:{}{}", it.line, marked("-", &it.before), marked("+", &it.after))
 }
 
-pub(super) fn moved(reply: &MovedReply, sheet: &mut Sheet) {
+pub fn moved(reply: &MovedReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let verb = if reply.dry_run { "would move" } else { "moved" };
     sheet.line(&format!("{verb} {} to {}", one_line(&reply.from), one_line(&reply.to)));
     if let Some(permalink) = &reply.permalink {
@@ -295,9 +304,11 @@ pub(super) fn moved(reply: &MovedReply, sheet: &mut Sheet) {
             ),
         }
     }));
+    sheet.finish()
 }
 
-pub(super) fn context(reply: &ContextReply, sheet: &mut Sheet) {
+pub fn context(reply: &ContextReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     if reply.n_notes > 1 {
         let next = reply.next_page.map(|it| format!("; more on page {it}")).unwrap_or_default();
         sheet.line(&format!("{}{next}", count(reply.n_notes, "note")));
@@ -312,7 +323,7 @@ pub(super) fn context(reply: &ContextReply, sheet: &mut Sheet) {
         sheet.cut(&indented(it.content.trim_end(), "  "));
         statements(&it.observations, &it.relations, sheet);
         if !it.stated_elsewhere.is_empty() {
-            sheet.line("said elsewhere:");
+            sheet.line("stated elsewhere:");
             sheet.items(it.stated_elsewhere.iter().map(|it| {
                 let at =
                     it.evidence.first().map(|it| format!(" ({})", one_line(&it.source.place())));
@@ -339,35 +350,25 @@ pub(super) fn context(reply: &ContextReply, sheet: &mut Sheet) {
             format!("  {} {}{from}{summary}", one_line(&it.by), name(&it.note))
         }));
     }
+    sheet.finish()
 }
 
-pub(super) fn backlinks(reply: &BacklinksReply, sheet: &mut Sheet) {
+pub fn backlinks(reply: &BacklinksReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let path = one_line(&reply.path);
     match reply.backlinks.is_empty() {
-        true => sheet.line(&format!("no other note leads to {path}")),
-        false => sheet.line(&format!("notes that lead to {path}:")),
+        true => sheet.line(&format!("no other note links to {path}")),
+        false => sheet.line(&format!("notes that link to {path}:")),
     };
     if let Some(next) = reply.next_page {
         sheet.line(&format!("(more on page {next})"));
     }
     sheet.items(by_place(&reply.backlinks).iter().map(backlink));
+    sheet.finish()
 }
 
-pub(super) fn broken(reply: &BrokenLinksReply, sheet: &mut Sheet) {
-    let more = if reply.has_more { " and more" } else { "" };
-    sheet.line(&format!("{}{more} that lead nowhere", count(reply.links.len() as u64, "link")));
-    sheet.items(reply.links.iter().map(|it| {
-        let of = it.to_path.as_ref().map(|path| format!(" in {}", one_line(path)));
-        let (target, missing) = (one_line(&it.target), one_line(&it.missing));
-        format!(
-            "  {}  {target}  (no such {missing}{})",
-            place(&it.path, it.line),
-            of.unwrap_or_default()
-        )
-    }));
-}
-
-pub(super) fn directory(reply: &DirectoryReply, sheet: &mut Sheet) {
+pub fn directory(reply: &DirectoryReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let path =
         if reply.path.is_empty() { "/".to_string() } else { one_line(&reply.path).into_owned() };
     let next = reply.next_page.map(|it| format!("; more on page {it}")).unwrap_or_default();
@@ -387,9 +388,11 @@ pub(super) fn directory(reply: &DirectoryReply, sheet: &mut Sheet) {
             format!("  {}  {}  {day}", one_line(&it.path), one_line(title))
         }
     }));
+    sheet.finish()
 }
 
-pub(super) fn list(reply: &NotesReply, sheet: &mut Sheet) {
+pub fn list(reply: &NotesReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let since = reply
         .since
         .as_ref()
@@ -403,9 +406,11 @@ pub(super) fn list(reply: &NotesReply, sheet: &mut Sheet) {
         let modified = modified.map(|it| format!("  {}", one_line(it))).unwrap_or_default();
         format!("  {}{modified}", name(it))
     }));
+    sheet.finish()
 }
 
-pub(super) fn projects(reply: &ProjectsReply, sheet: &mut Sheet) {
+pub fn projects(reply: &ProjectsReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     sheet.items(reply.projects.iter().map(|it| {
         let mut marks = Vec::new();
         if it.is_current {
@@ -430,19 +435,24 @@ pub(super) fn projects(reply: &ProjectsReply, sheet: &mut Sheet) {
         }
         let marks =
             if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
-        format!("{}  {}{marks}", one_line(&it.name), one_line(&it.path))
+        format!("{}  {}{marks}", stored_line(&it.name), one_line(&it.path))
     }));
+    sheet.finish()
 }
 
-pub(super) fn created_project(reply: &CreatedProjectReply, sheet: &mut Sheet) {
+pub fn created_project(reply: &CreatedProjectReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let verb = if reply.is_new { "registered" } else { "registered already:" };
-    sheet.line(&format!("{verb} {}  {}", one_line(&reply.name), one_line(&reply.path)));
+    sheet.line(&format!("{verb} {}  {}", stored_line(&reply.name), one_line(&reply.path)));
     sheet.line(&one_line(&reply.hint));
+    sheet.finish()
 }
 
-pub(super) fn instructions(reply: &InstructionsReply, sheet: &mut Sheet) {
+pub fn instructions(reply: &InstructionsReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     sheet.cut(&as_written(reply.text.trim_end()));
     sheet.items(
         reply.settings.iter().map(|(key, value)| format!("{}: {}", one_line(key), one_line(value))),
     );
+    sheet.finish()
 }

@@ -1,8 +1,12 @@
 //! Sheet: text within a budget.
 //!
 //! In: blocks of text, best first. Out: those that fit, a count of the others, and the footer.
-//! Invariants: what `finish` gives has at most the budget's characters, and what a reserved line has beyond half of
-//! them; it always has the footer and the reserved line.
+//! Invariants: the text has at most as many characters as the budget, plus a reserved line's characters beyond half of
+//! the budget; it always has the footer and the reserved line.
+
+use proto::shape::Freshness;
+
+use super::clean::one_line;
 
 /// Characters kept free for `… 9,999 more`.
 const COUNT_CHARS: usize = 16;
@@ -10,7 +14,7 @@ const COUNT_CHARS: usize = 16;
 /// Smallest budget; less cannot hold the footer.
 const MIN_CHARS: usize = 200;
 
-/// Lines before a list whose first block is cut rather than left out: what is told of the whole answer.
+/// Most lines before a list whose first block is cut rather than left out.
 const MAX_LINES_BEFORE: usize = 3;
 
 /// A text under construction.
@@ -23,8 +27,15 @@ pub(super) struct Sheet {
 }
 
 impl Sheet {
-    /// Room for `max_chars` characters, footer included.
-    pub(super) fn new(max_chars: usize, footer: String) -> Self {
+    /// Returns an empty sheet of `max_chars` characters, of which the footer takes some.
+    pub(super) fn new(max_chars: usize, freshness: &Freshness) -> Self {
+        let project = one_line(&freshness.project);
+        let building = freshness.building.as_ref().map(|it| format!("; {}", one_line(it)));
+        let building = building.unwrap_or_default();
+        Self::with_footer(max_chars, format!("({project}, tick {}{building})", freshness.tick))
+    }
+
+    pub(super) fn with_footer(max_chars: usize, footer: String) -> Self {
         let footer: String = footer.chars().take(MIN_CHARS / 2).collect();
         let around = footer.chars().count() + COUNT_CHARS;
         let max_chars = max_chars.max(MIN_CHARS);
@@ -32,7 +43,7 @@ impl Sheet {
         Sheet { text: String::new(), n_chars_left, max_chars, n_left_out: 0, footer }
     }
 
-    /// Keeps room for a line that [`Sheet::reserved`] will add: half of all at most.
+    /// Keeps room for a line that [`Sheet::reserved`] will add: half of the sheet at most.
     pub(super) fn reserve(&mut self, line: &str) {
         let n_chars = (line.chars().count() + 1).min(self.max_chars / 2);
         self.n_chars_left = self.n_chars_left.saturating_sub(n_chars);
@@ -46,8 +57,7 @@ impl Sheet {
 
     /// Adds a line, if it fits.
     pub(super) fn line(&mut self, line: &str) -> bool {
-        // One more for the line end. Whatever follows a block that did not fit must not stand
-        // before it.
+        // One more for the line end.
         let n_chars = line.chars().count() + 1;
         if n_chars > self.n_chars_left {
             return false;
@@ -58,12 +68,12 @@ impl Sheet {
         true
     }
 
-    /// Characters that a line and its end may have.
+    /// Returns how many characters a line and its end may have.
     pub(super) fn room(&self) -> usize {
         self.n_chars_left
     }
 
-    /// True where [`Sheet::line`] would add it.
+    /// Returns true if [`Sheet::line`] would add it.
     pub(super) fn has_room(&self, line: &str) -> bool {
         line.chars().count() < self.n_chars_left
     }
@@ -76,42 +86,46 @@ impl Sheet {
         }
     }
 
-    /// Adds blocks until one does not fit, and counts the rest; returns how many are shown. The first is cut rather
-    /// than left out where only a few lines stand before it.
-    pub(super) fn items(&mut self, items: impl IntoIterator<Item = String>) -> usize {
-        let (mut is_full, mut n_shown) = (false, 0);
+    /// Adds blocks until one does not fit, and counts the rest. The first is cut rather than left out if only a few
+    /// lines stand before it.
+    pub(super) fn items(&mut self, items: impl IntoIterator<Item = String>) {
+        let mut is_full = false;
         for (idx, item) in items.into_iter().enumerate() {
-            if !is_full
-                && idx == 0
-                && self.text.lines().count() <= MAX_LINES_BEFORE
-                && self.n_chars_left > 2
-            {
+            if idx == 0 && self.cuts_first() {
                 self.cut(&item);
-                n_shown = 1;
                 continue;
             }
             is_full = is_full || !self.line(&item);
-            n_shown += usize::from(!is_full);
             self.n_left_out += usize::from(is_full);
         }
-        self.end_list();
-        n_shown
-    }
-
-    /// Says how many were left out so far.
-    fn end_list(&mut self) {
         if self.n_left_out > 0 {
             self.text.push_str(&format!("… {} more\n", self.n_left_out));
-            // Nothing may follow: it would read as if it had been more important.
+            // Nothing may follow: it would look more important than what was left out.
             self.n_chars_left = 0;
             self.n_left_out = 0;
         }
     }
 
-    /// The text.
-    pub(super) fn finish(mut self) -> String {
-        self.text.push_str(&self.footer);
-        self.text.truncate(self.text.trim_end().len());
-        self.text
+    fn cuts_first(&self) -> bool {
+        self.text.lines().count() <= MAX_LINES_BEFORE && self.n_chars_left > 2
+    }
+
+    /// Returns how many blocks of these lengths [`Sheet::items`] would show.
+    pub(super) fn n_that_fit(&self, n_chars: &[usize]) -> usize {
+        let mut n_chars_left = self.n_chars_left;
+        let fits = |(idx, n_chars): &(usize, &usize)| {
+            let fits = **n_chars < n_chars_left || (*idx == 0 && self.cuts_first());
+            n_chars_left = n_chars_left.saturating_sub(**n_chars + 1);
+            fits
+        };
+        n_chars.iter().enumerate().take_while(fits).count()
+    }
+
+    /// Returns the text with its footer.
+    pub(super) fn finish(&mut self) -> String {
+        let mut text = std::mem::take(&mut self.text);
+        text.push_str(&self.footer);
+        text.truncate(text.trim_end().len());
+        text
     }
 }

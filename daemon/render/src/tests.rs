@@ -1,19 +1,15 @@
 use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
-use proto::shape::{EvidenceView, RelationView, SourceView};
+use proto::shape::{EvidenceView, Freshness, RelationView, SourceView};
+use proto::tool::admin;
 use proto::tool::core::*;
-use serde::Serialize;
 use serde_json::json;
 
 use super::*;
 
-fn check<T: Tool>(reply: &T::Reply, max_chars: usize, expected: Expect)
-where
-    T::Reply: Serialize,
-{
-    let reply = serde_json::to_value(reply).expect("JSON");
-    let text = render(T::NAME, &reply, max_chars);
+fn check<R>(render: fn(&R, usize) -> String, reply: &R, max_chars: usize, expected: Expect) {
+    let text = render(reply, max_chars);
     assert!(text.chars().count() <= max_chars, "{} characters", text.chars().count());
     expected.assert_eq(&format!("{text}\n"));
 }
@@ -70,7 +66,8 @@ fn places_are_lines_pages_or_headings() {
     let bare = HitView { path: "letter.docx".into(), lines: [0, 0], ..hit(2, "…") };
     let mut reply = hybrid(vec![paged, bare]);
     reply.entities.clear();
-    check::<HybridQuery>(
+    check(
+        super::core::hybrid,
         &reply,
         2000,
         expect![[r#"
@@ -98,7 +95,8 @@ fn hits_one_line_and_a_snippet_each() {
     let mut first = hit(1, "Roll back first.\n\n  Then ask.");
     first.components.insert("same_document".into(), -0.05);
     first.score = 0.78;
-    check::<HybridQuery>(
+    check(
+        super::core::hybrid,
         &hybrid(vec![first, second]),
         2000,
         expect![[r#"
@@ -114,7 +112,8 @@ fn hits_one_line_and_a_snippet_each() {
     let mut nothing = hybrid(vec![]);
     nothing.entities.clear();
     nothing.freshness.building = Some("indexed 3,120 of 9,800".into());
-    check::<HybridQuery>(
+    check(
+        super::core::hybrid,
         &nothing,
         2000,
         expect![[r#"
@@ -129,14 +128,15 @@ fn ten_hits_fit_two_thousand_characters() {
     let snippet =
         "The key store keeps every secret of the gateway, sealed by the master key of its region.";
     let reply = hybrid((1..=10).map(|n| hit(n, snippet)).collect());
-    let text = render("hybrid_query", &serde_json::to_value(&reply).expect("JSON"), 2000);
+    let text = super::core::hybrid(&reply, 2000);
     assert!(text.chars().count() <= 2000 && text.contains("10. runbooks"), "{text}");
 }
 
 #[test]
 fn what_does_not_fit_is_counted() {
     let reply = hybrid((1..=9).map(|n| hit(n, "Some words of this hit.")).collect());
-    check::<HybridQuery>(
+    check(
+        super::core::hybrid,
         &reply,
         300,
         expect![[r#"
@@ -148,7 +148,8 @@ fn what_does_not_fit_is_counted() {
         (notes, tick 41)
     "#]],
     );
-    check::<HybridQuery>(
+    check(
+        super::core::hybrid,
         &hybrid(vec![hit(1, &"ä".repeat(5000))]),
         200,
         expect![[r#"
@@ -166,7 +167,8 @@ fn entities_one_a_line() {
     let mut ring = named(13, "Key\nring");
     ring.path = Some("b/ring.md".into());
     let reply = EntityReply { entities: vec![found, ring], freshness: fresh() };
-    check::<EntityLookup>(
+    check(
+        super::core::entities,
         &reply,
         2000,
         expect![[r#"
@@ -236,7 +238,8 @@ fn an_explanation() {
         why: vec![why],
         freshness: fresh(),
     };
-    check::<ExplainEntity>(
+    check(
+        super::core::explain,
         &reply,
         2000,
         expect![[r#"
@@ -267,7 +270,8 @@ fn upkeep_is_compact() {
     };
     let reply =
         IngestReply { ingested: 3, skipped: 1, errors: vec![error("a.bin")], freshness: fresh() };
-    check::<IngestDocs>(
+    check(
+        super::core::ingest,
         &reply,
         2000,
         expect![[r#"
@@ -277,7 +281,8 @@ fn upkeep_is_compact() {
     "#]],
     );
     let reply = ExtractReply { mentions: 4, entities_new: 0, relations: -2, freshness: fresh() };
-    check::<ExtractAndLink>(
+    check(
+        super::core::extract,
         &reply,
         2000,
         expect![[r#"
@@ -293,7 +298,8 @@ fn upkeep_is_compact() {
         evidence: relation("", "", "").evidence.pop(),
         features: BTreeMap::new(),
     };
-    check::<ReviewLinks>(
+    check(
+        super::core::review,
         &ReviewReply { items: vec![item], decided: 1, freshness: fresh() },
         2000,
         expect![[r#"
@@ -303,7 +309,8 @@ fn upkeep_is_compact() {
     "#]],
     );
     let wait = admin::WaitReply { reached: false, freshness: fresh() };
-    check::<admin::Wait>(
+    check(
+        super::admin::wait,
         &wait,
         2000,
         expect![[r#"
@@ -313,7 +320,8 @@ fn upkeep_is_compact() {
     );
     let dump =
         admin::DumpReply { rows: vec![json!({})], cursor: Some("d:9".into()), freshness: fresh() };
-    check::<admin::Dump>(
+    check(
+        super::admin::dump,
         &dump,
         2000,
         expect![[r#"
@@ -321,7 +329,8 @@ fn upkeep_is_compact() {
         (notes, tick 41)
     "#]],
     );
-    check::<admin::Shutdown>(
+    check(
+        super::admin::shutdown,
         &admin::ShutdownReply { draining: 2, freshness: fresh() },
         2000,
         expect![[r#"
@@ -344,7 +353,8 @@ fn what_looks_after_index_and_ledger() {
         side: "rebuilt".into(),
         row: "a.md\n[0,9]".into(),
     };
-    check::<admin::Verify>(
+    check(
+        super::admin::verify,
         &admin::VerifyReply {
             n_rows: 8,
             parts: vec![part("doc", 0), part("chunk", 1)],
@@ -362,13 +372,14 @@ fn what_looks_after_index_and_ledger() {
         "#]],
     );
     let reply = admin::RescanReply { files: 1, commits: 2, seconds: 0.04, freshness: fresh() };
-    check::<admin::Rescan>(
+    check(
+        super::admin::rescan,
         &reply,
         2000,
         expect![[r#"
-        1 file compared in 0.0 s, 2 commits followed
-        (notes, tick 41)
-    "#]],
+            1 file compared in 0.0 s, 2 commits made
+            (notes, tick 41)
+        "#]],
     );
     let retried = admin::Retried {
         path: "a.md".into(),
@@ -377,7 +388,8 @@ fn what_looks_after_index_and_ledger() {
         reason: Some("too deep".into()),
     };
     let reply = admin::RetryReply { files: vec![retried], embedding: None, freshness: fresh() };
-    check::<admin::Retry>(
+    check(
+        super::admin::retry,
         &reply,
         2000,
         expect![[r#"
@@ -402,7 +414,8 @@ fn what_looks_after_index_and_ledger() {
         n_failed: 1,
         freshness: fresh(),
     };
-    check::<admin::Checkup>(
+    check(
+        super::admin::checkup,
         &reply,
         2000,
         expect![[r#"
@@ -420,7 +433,8 @@ fn what_looks_after_index_and_ledger() {
         rows,
         freshness: fresh(),
     };
-    check::<admin::Backup>(
+    check(
+        super::admin::backup,
         &reply,
         2000,
         expect![[r#"
@@ -456,7 +470,8 @@ fn a_status() {
         freshness: fresh(),
         ..StatusReply::default()
     };
-    check::<Status>(
+    check(
+        super::core::status,
         &reply,
         2000,
         expect![[r#"
@@ -472,10 +487,4 @@ fn a_status() {
             (notes, tick 41)
         "#]],
     );
-}
-
-#[test]
-fn an_unknown_reply_is_shown_as_it_is() {
-    assert_eq!(render("future_tool", &json!({"a": 1}), 2000), r#"{"a":1}"#);
-    assert_eq!(render("status", &json!({"a": 1}), 2000), r#"{"a":1}"#);
 }

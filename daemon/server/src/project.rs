@@ -3,11 +3,13 @@
 //! Not here: how an index is kept current (`build.rs`), replacing it (`project/upkeep.rs`), proving it
 //! (`project/verify.rs`), the socket (`serve/`), the process (`process.rs`).
 
+pub mod activity;
 mod enrichment;
 pub mod forget;
 pub mod indexing;
 mod naming;
 pub mod scrub;
+pub(crate) mod tallies;
 #[cfg(test)]
 mod tests;
 mod upkeep;
@@ -26,10 +28,11 @@ use proto::shape::Freshness;
 use proto::tool::core::SettledView;
 use tokio::sync::{Notify, oneshot};
 
+use self::activity::Activity;
 pub use self::naming::Reserved;
+use self::tallies::Tallies;
 use crate::llm::Llms;
 use crate::notes::Notes;
-use crate::serve::{Activity, Tallies};
 use embed::reranker::Reranker;
 use embed::{Embedder, StaticModel, Unrounded, WordPiece};
 use engine::belt::Gauge;
@@ -200,7 +203,6 @@ impl Project {
         scrub::begin(&project);
         enrichment::begin(&project);
         forget::begin(&project);
-        crate::serve::begin_reports(&project);
         Ok(project)
     }
 

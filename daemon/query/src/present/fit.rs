@@ -6,7 +6,11 @@
 //! [`SMALLEST_CHARS`], plus what a cursor takes beyond half of that, as it does after a hundred hits.
 //! Not here: the text form (`render`), the length of a snippet where there is room (`mod.rs`).
 
+use std::io;
+
 use proto::tool::core::{HitView, HybridReply};
+use render::core::HitsThatFit;
+use serde::Serialize;
 
 use super::LEADING;
 use super::reasons::AS_IN;
@@ -30,18 +34,22 @@ pub(super) fn fit(reply: &mut HybridReply, max_chars: usize, cursor: Option<Stri
     let n_cursor_chars = cursor.as_ref().map_or(0, String::len);
     let room = whole + n_cursor_chars.saturating_sub(whole / 2) - ADDED_LATER_CHARS;
     reply.next_cursor = cursor;
-    while size(reply) > room && drop_one(reply) {}
+    let mut n_chars = json_chars(reply);
+    while n_chars > room && drop_one(reply, &mut n_chars) {}
     let mut least = MIN_LEADING_CHARS;
-    let mut n_shown = render::n_hits_shown(reply, max_chars);
-    while n_shown < reply.chunks.len() {
-        if !cut_longest(reply, least) {
-            if n_shown > 0 || least == MIN_SNIPPET_CHARS {
-                break;
+    let mut as_text = HitsThatFit::new(reply, max_chars);
+    while as_text.count() < reply.chunks.len() {
+        match cut_longest(reply, least) {
+            Some(at) => {
+                if let Some(hit) = reply.chunks.get(at) {
+                    as_text.update(at, hit);
+                }
             }
-            least = MIN_SNIPPET_CHARS;
+            None if as_text.count() > 0 || least == MIN_SNIPPET_CHARS => break,
+            None => least = MIN_SNIPPET_CHARS,
         }
-        n_shown = render::n_hits_shown(reply, max_chars);
     }
+    let n_shown = as_text.count();
     let n_shown = n_shown.max(1);
     reply.chunks.truncate(n_shown);
     reply.explanations.truncate(n_shown);
@@ -53,8 +61,29 @@ pub(super) fn fit(reply: &mut HybridReply, max_chars: usize, cursor: Option<Stri
     }
 }
 
-fn size(reply: &HybridReply) -> usize {
-    serde_json::to_string(reply).map_or(0, |text| text.chars().count())
+/// Returns the characters of a value as JSON, without making the text.
+fn json_chars(value: &impl Serialize) -> usize {
+    struct Counter(usize);
+    impl io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            // Bytes of the form 10xxxxxx continue a character.
+            self.0 += bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    serde_json::to_writer(&mut counter, value).map_or(0, |()| counter.0)
+}
+
+/// Removes the last item, and its characters from the reply's; false if there was none.
+fn pop<T: Serialize>(items: &mut Vec<T>, n_chars: &mut usize) -> bool {
+    let Some(item) = items.pop() else { return false };
+    // The comma before it, too.
+    *n_chars -= json_chars(&item) + usize::from(!items.is_empty());
+    true
 }
 
 fn size_of_reasons(reply: &HybridReply) -> usize {
@@ -66,9 +95,12 @@ fn is_signal(part: &str) -> bool {
     matches!(part.split(' ').next(), Some("text" | "vector" | "semantic"))
 }
 
-/// Drops one part; returns false when no part is left that may be dropped.
-fn drop_one(reply: &mut HybridReply) -> bool {
-    if reply.edges.pop().is_some() || (reply.entities.len() > 1 && reply.entities.pop().is_some()) {
+/// Drops one part and keeps `n_chars` of the reply's JSON up to date; returns false when no part is left that may be
+/// dropped.
+fn drop_one(reply: &mut HybridReply, n_chars: &mut usize) -> bool {
+    if pop(&mut reply.edges, n_chars)
+        || (reply.entities.len() > 1 && pop(&mut reply.entities, n_chars))
+    {
         return true;
     }
     if reply.explanations.iter().any(|it| it.contains(AS_IN)) {
@@ -76,6 +108,7 @@ fn drop_one(reply: &mut HybridReply) -> bool {
             let end = reasons.find(AS_IN).unwrap_or(reasons.len());
             reasons.truncate(end);
         }
+        *n_chars = json_chars(reply);
         return true;
     }
     // Components also name the signals of a hit, and other hits the model of a vector.
@@ -89,37 +122,35 @@ fn drop_one(reply: &mut HybridReply) -> bool {
         };
     }
     if size_of_reasons(reply) < n_before {
+        *n_chars = json_chars(reply);
         return true;
     }
     if reply.chunks.len() > 1 {
-        reply.chunks.pop();
-        reply.explanations.pop();
-        return true;
+        pop(&mut reply.explanations, n_chars);
+        return pop(&mut reply.chunks, n_chars);
     }
+    // Only one hit is left, so measuring all of the reply is measuring what changed.
     let Some(hit) = reply.chunks.first_mut() else { return false };
-    if hit.also_in.take().is_some()
+    let is_dropped = hit.also_in.take().is_some()
         || !std::mem::take(&mut hit.section).is_empty()
         || reply.entities.pop().is_some()
-    {
-        return true;
-    }
-    cut_longest(reply, MIN_SNIPPET_CHARS)
+        || cut_longest(reply, MIN_SNIPPET_CHARS).is_some();
+    *n_chars = json_chars(reply);
+    is_dropped
 }
 
 /// Cuts an eighth off the snippet that has most to spare above its shortest length, which is `least` for the first hits.
-/// Returns false when all are as short as they may be.
-fn cut_longest(reply: &mut HybridReply, least: usize) -> bool {
+/// Returns its position, or `None` when all are as short as they may be.
+fn cut_longest(reply: &mut HybridReply, least: usize) -> Option<usize> {
     let n_chars = |hit: &HitView| hit.snippet.chars().count();
     let least_of = |at: usize| if at < LEADING { least } else { MIN_SNIPPET_CHARS };
     let most_spare = |(at, hit): &(usize, &mut HitView)| n_chars(hit).saturating_sub(least_of(*at));
-    let Some((at, hit)) = reply.chunks.iter_mut().enumerate().max_by_key(most_spare) else {
-        return false;
-    };
+    let (at, hit) = reply.chunks.iter_mut().enumerate().max_by_key(most_spare)?;
     let (n_chars, least) = (n_chars(hit), least_of(at));
     if n_chars <= least {
-        return false;
+        return None;
     }
     let n_kept = (n_chars - n_chars.div_ceil(8)).max(least) - 1;
     hit.snippet = hit.snippet.chars().take(n_kept).chain(['…']).collect();
-    true
+    Some(at)
 }

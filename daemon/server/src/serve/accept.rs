@@ -22,7 +22,6 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::activity::Visit;
 use super::ear::{Ear, Gone};
 use super::limits::TimedWriter;
 use super::lines::Lines;
@@ -30,8 +29,10 @@ use super::listen::Door;
 use super::preamble::{self, Preamble};
 use super::routes::Routes;
 use super::session::Session;
+use super::tool::memory::begin_reports;
 use super::wire::{Wire, refusal_line};
 use crate::project::Project;
+use crate::project::activity::Visit;
 use sys::fail;
 
 /// How often it is made sure that the socket is there.
@@ -71,6 +72,7 @@ pub async fn serve(
     routes: Arc<Routes>,
     stop: impl Future<Output = ()>,
 ) -> Sessions {
+    begin_reports(&project);
     let mut sessions = Sessions { tasks: JoinSet::new(), hang_up: watch::Sender::new(false) };
     // A pool each, so that neither door can fill the other's.
     let (of_socket, of_http) = (Seats::default(), Seats::default());

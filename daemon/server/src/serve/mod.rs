@@ -1,16 +1,14 @@
-//! Serve: the daemon's door. It speaks MCP over one Unix socket, one session a connection.
+//! Serve: speaks MCP over one Unix socket, one session a connection.
 //!
-//! In: connections, and the project they ask about. Out: replies. In reading order: `listen` (the
-//! socket), `accept` (one task a connection), `ear`, `lines` and `preamble` (what comes in first),
-//! `wire` (JSON-RPC, one message a line), `turns` (whose read is next), `session` (what MCP asks
-//! for), `routes` (one line a tool), `tool/` (what each tool does), `text` (the form a model reads). Sessions over HTTP
-//! (`http`) come in by the same loop.
-//! Invariants: a client can only hurt its own connection; whatever it sends or fails to read,
-//! memory stays bounded and the others are answered; only the owner of the daemon gets in.
+//! In: connections, and the project they ask about. Out: replies. In reading order: `listen` (the socket), `accept` (one
+//! task a connection), `ear`, `lines` and `preamble` (the first line), `wire` (JSON-RPC, one message a line), `turns`
+//! (whose read is next), `session` (the requests of MCP), `routes` (one line a tool), `tool/` (what each tool does),
+//! `leaving` (no secrets in replies). Sessions over HTTP (`http`) come in by the same loop.
+//! Invariants: a client can only hurt its own connection: whatever it sends or fails to read, memory stays bounded and
+//! the others are answered; only the daemon's own user may connect.
 //! Not here: how a question is answered (`query/`), or when the daemon ends (`process.rs`).
 
 pub mod accept;
-pub mod activity;
 mod ear;
 pub mod http;
 mod leaving;
@@ -30,7 +28,4 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use activity::Activity;
 pub use progress::Progress;
-pub use tool::Tallies;
-pub(crate) use tool::memory::begin_reports;

@@ -5,13 +5,11 @@
 //! Not here: MCP's own types (`session/offers.rs`).
 
 use proto::error::{Code, ErrorView};
-use proto::tool::Tool;
 use proto::tool::core::{HybridQuery, PASSAGE_CHARS};
 use proto::tool::notes::{ListNotes, RecentActivity};
-use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{leaving, tool};
+use super::tool;
 use crate::project::Project;
 use index::store::Snapshot;
 
@@ -157,7 +155,7 @@ fn asked(project: &Project, snapshot: &Snapshot, q: &str) -> Result<String, Erro
         ..HybridQuery::default()
     };
     let reply = tool::hybrid_query(project, snapshot, request)?;
-    Ok(told::<HybridQuery>(&reply))
+    Ok(render::core::hybrid(&reply, PASSAGE_CHARS as usize))
 }
 
 fn recent(project: &Project, snapshot: &Snapshot, timeframe: String) -> Result<String, ErrorView> {
@@ -167,26 +165,20 @@ fn recent(project: &Project, snapshot: &Snapshot, timeframe: String) -> Result<S
         ..RecentActivity::default()
     };
     let reply = tool::recent_activity(project, snapshot, request)?;
-    Ok(told::<RecentActivity>(&reply))
+    Ok(render::notes::list(&reply, PASSAGE_CHARS as usize))
 }
 
 fn guide(project: &Project, snapshot: &Snapshot) -> Result<String, ErrorView> {
     let instructions = tool::get_mcp_instructions(project, snapshot, Default::default())?;
     let notes = ListNotes { page_size: Some(MAX_NOTES), ..ListNotes::default() };
-    let notes = told::<ListNotes>(&tool::list_notes(project, snapshot, notes)?);
+    let notes = tool::list_notes(project, snapshot, notes)?;
+    let notes = render::notes::list(&notes, PASSAGE_CHARS as usize);
     Ok(format!(
         "These notes are your memory of this project: look there before you answer, and write down what will be needed \
          again.\n\n{}\n\n# Some of the notes of `{}`\n\n{notes}\n\n{DATA}",
         instructions.text.trim_end(),
         project.name
     ))
-}
-
-/// A reply as text, without secrets.
-fn told<T: Tool>(reply: &impl Serialize) -> String {
-    let mut reply = serde_json::to_value(reply).unwrap_or_default();
-    leaving::clean_reply(&mut reply);
-    render::render(T::NAME, &reply, PASSAGE_CHARS as usize)
 }
 
 fn invalid(message: String, hint: String) -> ErrorView {

@@ -1,10 +1,10 @@
-//! Routes: from a tool's name to its handler, in the order of `proto::catalog::CATALOG`.
+//! Routes: from a tool's name to its handler and the text form of its reply, in the order of `proto::catalog::CATALOG`.
 //!
-//! In: a name, arguments, a deadline. Out: the reply as JSON, or an error with code and hint.
-//! Invariants: a handler's signature fixes what it may do: one that reads gets a snapshot and
-//! nothing to write with; every call ends by its deadline or when it is cancelled, and with it the
-//! queries it runs; a panic in a handler is that call's error.
-//! Not here: what a tool does (`tool/`), or how MCP wraps it (`session.rs`).
+//! In: a name, arguments, a deadline. Out: the reply as JSON and as text, or an error with code and hint.
+//! Invariants: a handler's signature fixes what it may do: one that reads gets a snapshot and nothing to write with; a
+//! typed reply is rendered before it becomes JSON; every call ends by its deadline or when it is cancelled, and its
+//! queries end with it; a panic in a handler is that call's error.
+//! Not here: what a tool does (`tool/`), how its reply reads (`render`), or how MCP wraps it (`session.rs`).
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use config::Settings;
 use config::limits::max_readers;
+use proto::catalog::Entry;
 use proto::error::{Code, ErrorView};
-use proto::tool::{Effect, Tool};
+use proto::tool::{Effect, Tool, ToolSet};
 use rmcp::model::RequestId;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
@@ -39,99 +40,129 @@ const LONGEST_WAIT: Duration = Duration::from_secs(610);
 /// Longest a call may take that builds an index: 100,000 files take minutes.
 const LONGEST_BUILD: Duration = Duration::from_secs(6 * 3600);
 
-/// How long a call may still take once its session is hung up on because the daemon ends.
+/// How long a call may still take after the daemon has begun to stop.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// Where entities lie.
+/// The folder of entities.
 const MEMORY: fn(&Settings) -> &str = |settings| &settings.memory.folder;
 
-/// Where entries lie.
+/// The folder of entries.
 const ENTRIES: fn(&Settings) -> &str = |settings| &settings.kb.folder;
 
 /// Every tool, in the order of the catalog.
 pub fn routes() -> Routes {
     Routes::new(vec![
-        reads(tool::hybrid_query),
-        reads(tool::read_passage),
-        reads(tool::entity_lookup),
-        reads(tool::explain_entity),
-        waits(tool::ingest_docs).recording(),
-        waits(tool::extract_and_link),
-        writes(tool::review_links).recording(),
-        reads(tool::status),
-        reads(tool::search),
-        reads(tool::search_notes),
-        waits(tool::read_note).of_notes_at_rest(),
-        remembers(tool::write_note).recording(),
-        remembers(tool::edit_note).recording().of_notes_at_rest(),
-        remembers(tool::move_note).recording(),
-        remembers(tool::delete_note).recording().of_notes_at_rest(),
-        reads(tool::build_context).of_notes_at_rest(),
-        reads(tool::backlinks).of_notes_at_rest(),
-        reads(tool::list_directory),
-        reads(tool::list_notes),
-        reads(tool::recent_activity),
-        reads(tool::list_memory_projects),
-        writes(tool::create_memory_project),
-        reads(tool::get_mcp_instructions),
-        remembers(tool::memory::create_entities).recording().looking_at(MEMORY),
-        remembers(tool::memory::delete_entities).recording().looking_at(MEMORY),
-        reads(tool::memory::open_nodes).looking_at(MEMORY),
-        reads(tool::memory::get_nodes_by_type).looking_at(MEMORY),
-        reads(tool::memory::get_recently_modified).looking_at(MEMORY),
-        remembers(tool::memory::set_summary).recording().looking_at(MEMORY),
-        remembers(tool::memory::set_tags).recording().looking_at(MEMORY),
-        remembers(tool::memory::add_observations).recording().looking_at(MEMORY),
-        remembers(tool::memory::replace_observation).recording().looking_at(MEMORY),
-        remembers(tool::memory::delete_observations).recording().looking_at(MEMORY),
-        reads(tool::memory::query_observations).looking_at(MEMORY),
-        remembers(tool::memory::create_relations).recording().looking_at(MEMORY),
-        remembers(tool::memory::delete_relations).recording().looking_at(MEMORY),
-        remembers(tool::memory::update_relation_type).recording().looking_at(MEMORY),
-        reads(tool::memory::get_relations_between).looking_at(MEMORY),
-        reads(tool::memory::get_neighborhood).looking_at(MEMORY),
-        reads(tool::memory::get_path).looking_at(MEMORY),
-        reads(tool::memory::get_orphans).looking_at(MEMORY),
-        reads(tool::memory::get_relation_gaps).looking_at(MEMORY),
-        reads(tool::memory::find_similar_nodes).looking_at(MEMORY),
-        reads(tool::memory::search_nodes).looking_at(MEMORY),
-        reads_and_asks(tool::memory::get_consolidation_report, tool::memory::with_drafts)
+        reads(tool::hybrid_query, render::core::hybrid),
+        reads(tool::read_passage, render::core::passage).at_length(),
+        reads(tool::entity_lookup, render::core::entities),
+        reads(tool::explain_entity, render::core::explain),
+        waits(tool::ingest_docs, render::core::ingest).recording(),
+        waits(tool::extract_and_link, render::core::extract),
+        writes(tool::review_links, render::core::review).recording(),
+        reads(tool::status, render::core::status),
+        reads(tool::search, render::notes::found).of_a_vault(),
+        reads(tool::search_notes, render::notes::results),
+        waits(tool::read_note, render::notes::note).of_notes_at_rest(),
+        remembers(tool::write_note, render::notes::written).recording(),
+        remembers(tool::edit_note, render::notes::written).recording().of_notes_at_rest(),
+        remembers(tool::move_note, render::notes::moved).recording(),
+        remembers(tool::delete_note, render::notes::written).recording().of_notes_at_rest(),
+        reads(tool::build_context, render::notes::context).of_notes_at_rest(),
+        reads(tool::backlinks, render::notes::backlinks).of_notes_at_rest().of_a_vault(),
+        reads(tool::list_directory, render::notes::directory),
+        reads(tool::list_notes, render::notes::list).of_a_vault(),
+        reads(tool::recent_activity, render::notes::list),
+        reads(tool::list_memory_projects, render::notes::projects),
+        writes(tool::create_memory_project, render::notes::created_project),
+        reads(tool::get_mcp_instructions, render::notes::instructions),
+        remembers(tool::memory::create_entities, render::memory::created)
+            .recording()
             .looking_at(MEMORY),
-        reads(tool::memory::get_pending_consolidation).looking_at(MEMORY),
-        reads(tool::memory::get_stats).looking_at(MEMORY),
-        reads(tool::memory::read_graph).looking_at(MEMORY),
-        remembers(tool::kb::kb_store).recording(),
-        remembers(tool::kb::kb_store_batch).recording(),
-        reads(tool::kb::kb_search).looking_at(ENTRIES),
-        waits(tool::kb::kb_get),
-        asks_and_reads(tool::kb::to_plan, tool::kb::plan_by_model, tool::kb::kb_ask)
+        remembers(tool::memory::delete_entities, render::memory::deleted)
+            .recording()
+            .looking_at(MEMORY),
+        reads(tool::memory::open_nodes, render::memory::graph).looking_at(MEMORY),
+        reads(tool::memory::get_nodes_by_type, render::memory::nodes).looking_at(MEMORY),
+        reads(tool::memory::get_recently_modified, render::memory::nodes).looking_at(MEMORY),
+        remembers(tool::memory::set_summary, render::memory::summary)
+            .recording()
+            .looking_at(MEMORY),
+        remembers(tool::memory::set_tags, render::memory::tags).recording().looking_at(MEMORY),
+        remembers(tool::memory::add_observations, render::memory::added)
+            .recording()
+            .looking_at(MEMORY),
+        remembers(tool::memory::replace_observation, render::memory::replaced)
+            .recording()
+            .looking_at(MEMORY),
+        remembers(tool::memory::delete_observations, render::memory::forgotten)
+            .recording()
+            .looking_at(MEMORY),
+        reads(tool::memory::query_observations, render::memory::observations).looking_at(MEMORY),
+        remembers(tool::memory::create_relations, render::memory::related)
+            .recording()
+            .looking_at(MEMORY),
+        remembers(tool::memory::delete_relations, render::memory::unrelated)
+            .recording()
+            .looking_at(MEMORY),
+        remembers(tool::memory::update_relation_type, render::memory::retyped)
+            .recording()
+            .looking_at(MEMORY),
+        reads(tool::memory::get_relations_between, render::memory::relations).looking_at(MEMORY),
+        reads(tool::memory::get_neighborhood, render::memory::neighborhood).looking_at(MEMORY),
+        reads(tool::memory::get_path, render::memory::path).looking_at(MEMORY),
+        reads(tool::memory::get_orphans, render::memory::nodes).looking_at(MEMORY),
+        reads(tool::memory::get_relation_gaps, render::memory::gaps).looking_at(MEMORY),
+        reads(tool::memory::find_similar_nodes, render::memory::similar).looking_at(MEMORY),
+        reads(tool::memory::search_nodes, render::memory::found).looking_at(MEMORY),
+        reads_and_asks(
+            tool::memory::get_consolidation_report,
+            tool::memory::with_drafts,
+            render::memory::report,
+        )
+        .looking_at(MEMORY),
+        reads(tool::memory::get_pending_consolidation, render::memory::pending).looking_at(MEMORY),
+        reads(tool::memory::get_stats, render::memory::stats).looking_at(MEMORY),
+        reads(tool::memory::read_graph, render::memory::graph).looking_at(MEMORY),
+        remembers(tool::kb::kb_store, render::kb::stored).recording(),
+        remembers(tool::kb::kb_store_batch, render::kb::batch).recording(),
+        reads(tool::kb::kb_search, render::kb::found).looking_at(ENTRIES),
+        waits(tool::kb::kb_get, render::kb::opened),
+        asks_and_reads(
+            tool::kb::to_plan,
+            tool::kb::plan_by_model,
+            tool::kb::kb_ask,
+            render::kb::answered,
+        )
+        .looking_at(ENTRIES),
+        reads_and_asks(tool::kb::kb_summarize, tool::kb::with_answer, render::kb::summed_up)
             .looking_at(ENTRIES),
-        reads_and_asks(tool::kb::kb_summarize, tool::kb::with_answer).looking_at(ENTRIES),
-        remembers(tool::kb::kb_ingest).recording(),
-        remembers(tool::kb::kb_maintain),
-        reads(tool::graph),
-        reads(tool::dump),
-        reads(tool::broken_links),
-        remembers(tool::memory::memory_report).recording(),
-        waits(tool::wait),
-        waits(tool::verify).for_hours(),
-        waits(tool::rescan),
-        waits(tool::retry),
-        waits(tool::deep_pass),
-        waits(tool::checkup),
-        waits(tool::backup),
-        waits(tool::forget).for_hours(),
-        writes(tool::shutdown),
+        remembers(tool::kb::kb_ingest, render::kb::ingested).recording(),
+        remembers(tool::kb::kb_maintain, render::kb::maintained),
+        reads(tool::graph, render::admin::graph),
+        reads(tool::dump, render::admin::dump).replying_verbatim(),
+        reads(tool::broken_links, render::admin::broken),
+        remembers(tool::memory::memory_report, render::admin::memory_report).recording(),
+        waits(tool::wait, render::admin::wait),
+        waits(tool::verify, render::admin::verify).for_hours(),
+        waits(tool::rescan, render::admin::rescan),
+        waits(tool::retry, render::admin::retry),
+        waits(tool::deep_pass, render::admin::deep),
+        waits(tool::checkup, render::admin::checkup),
+        waits(tool::backup, render::admin::backup),
+        waits(tool::forget, render::admin::forget).for_hours().asked_verbatim(),
+        writes(tool::shutdown, render::admin::shutdown),
     ])
 }
 
-/// What a handler is called with.
+/// One call of a tool.
 pub struct Call {
-    /// The project that is asked.
+    /// The project that answers.
     pub project: Arc<Project>,
-    /// As they came.
+    /// Arguments as the client sent them.
     pub arguments: Map<String, Value>,
-    /// Where a long call tells how far it is.
+    /// Most characters of the reply's text form; `None` for a client that wants JSON as text, too.
+    pub max_chars: Option<usize>,
+    /// Where a long call reports its progress.
     pub progress: Progress,
     /// Who asks.
     pub(crate) caller: Caller,
@@ -139,13 +170,13 @@ pub struct Call {
 
 /// One request of one client.
 pub(crate) struct Caller {
-    /// What this client has under way.
+    /// This client's unanswered requests.
     pub(crate) in_flight: InFlight,
     /// This request's id.
     pub request: RequestId,
     /// What the client calls itself.
     pub client: String,
-    /// The client's own model, where it offers that.
+    /// The client's own model, if it offers one.
     pub model: Option<Arc<dyn Provider>>,
 }
 
@@ -154,19 +185,38 @@ impl Caller {
         self.in_flight.turn().await
     }
 
-    /// The answer is made, but not queued yet: until then it takes up this client's turn.
+    /// Holds this client's turn until the finished answer is queued.
     fn keep(&self, turn: Option<Turn>) {
         self.in_flight.keep(&self.request, turn);
     }
 }
 
-type Answer = Result<Value, ErrorView>;
+/// A reply in both of its forms, not yet cleaned (`leaving.rs`).
+pub struct Replied {
+    /// The whole reply.
+    pub structured: Value,
+    /// Its text form, within the budget; `None` where the client asked for JSON.
+    pub text: Option<String>,
+}
+
+/// Renders a tool's reply in at most so many characters.
+type Render<T> = fn(&<T as Tool>::Reply, usize) -> String;
+
+type Answer = Result<Replied, ErrorView>;
 type Running = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// One tool's handler.
 pub struct Route {
-    /// What clients call it by.
-    pub name: &'static str,
+    /// The tool's declaration.
+    pub tool: Entry,
+    /// True if the reply's hidden characters are not written out: `kgctl` does that where it prints them.
+    pub replies_verbatim: bool,
+    /// True if secrets in the arguments must reach the handler.
+    pub is_asked_verbatim: bool,
+    /// True if the reply is text of notes or documents rather than a list of hits, so its usual budget is larger.
+    pub is_long: bool,
+    /// True if the client may name the project `vault`.
+    pub has_vault: bool,
     patience: Patience,
     run: Box<dyn Fn(Call, Arc<Semaphore>) -> Running + Send + Sync>,
 }
@@ -174,21 +224,37 @@ pub struct Route {
 /// How long a call may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Patience {
-    /// As long as a request may take by the settings.
+    /// `serve.request_deadline_ms`.
     Request,
-    /// As long as indexing may take.
+    /// Long enough for indexing.
     Indexing,
-    /// As long as building an index may take.
+    /// Long enough to build an index.
     Build,
 }
 
 impl Route {
-    fn for_hours(mut self) -> Self {
-        self.patience = Patience::Build;
-        self
+    fn for_hours(self) -> Self {
+        Route { patience: Patience::Build, ..self }
     }
 
-    /// No note is on its way meanwhile: the index would have it at the old path, and the disk at the new one.
+    fn replying_verbatim(self) -> Self {
+        Route { replies_verbatim: true, ..self }
+    }
+
+    fn asked_verbatim(self) -> Self {
+        Route { is_asked_verbatim: true, ..self }
+    }
+
+    fn at_length(self) -> Self {
+        Route { is_long: true, ..self }
+    }
+
+    /// The tool comes from a server of vaults (S3), where a project is called so.
+    fn of_a_vault(self) -> Self {
+        Route { has_vault: true, ..self }
+    }
+
+    /// Keeps notes from being moved meanwhile: the index would have the old path and the disk the new one.
     fn of_notes_at_rest(mut self) -> Self {
         let run = Arc::new(self.run);
         self.run = Box::new(move |call, readers| {
@@ -201,7 +267,7 @@ impl Route {
         self
     }
 
-    /// The notes of a folder are looked at first: what a person has just changed there counts.
+    /// Indexes changes in a folder first, so that a person's latest edits count.
     fn looking_at(mut self, folder: fn(&Settings) -> &str) -> Self {
         let run = Arc::new(self.run);
         self.run = Box::new(move |call, readers| {
@@ -215,21 +281,21 @@ impl Route {
     }
 }
 
-/// The table.
+/// All routes, and the limit of how many calls read at once.
 pub struct Routes {
     routes: Vec<Route>,
     readers: Arc<Semaphore>,
 }
 
 impl Routes {
-    /// A table of these tools.
+    /// Returns a table of these routes.
     pub fn new(routes: Vec<Route>) -> Self {
         Routes { routes, readers: Arc::new(Semaphore::new(max_readers())) }
     }
 
-    /// The route of that name.
+    /// Returns the route of a tool.
     pub fn find(&self, name: &str) -> Option<&Route> {
-        self.routes.iter().find(|route| route.name == name)
+        self.routes.iter().find(|route| route.tool.name == name)
     }
 
     /// Runs a tool until it answers, its deadline is over, or `cancelled` returns.
@@ -256,17 +322,17 @@ impl Routes {
         let mut running = (route.run)(call, Arc::clone(&self.readers));
         tokio::select! {
             answer = &mut running => answer,
-            () = tokio::time::sleep(limit) => Err(too_slow(route.name, limit)),
+            () = tokio::time::sleep(limit) => Err(too_slow(route.tool.name, limit)),
             () = cancelled => match activity.is_stopping() {
-                // What is all but done, such as the reply of `shutdown` itself, is still told.
+                // A call that is almost done, such as `shutdown` itself, may still answer.
                 true => tokio::time::timeout(LAST_WORDS, running).await.unwrap_or_else(|_| Err(stopping())),
-                false => Err(called_off(route.name)),
+                false => Err(called_off(route.tool.name)),
             },
         }
     }
 
     #[cfg(test)]
-    /// Every tool, in the order of the catalog.
+    /// Returns every route, in the order of the catalog.
     pub fn iter(&self) -> impl Iterator<Item = &Route> {
         self.routes.iter()
     }
@@ -275,6 +341,7 @@ impl Routes {
 /// A tool that answers from a snapshot, off the async threads.
 pub(crate) fn reads<T: Tool>(
     handler: fn(&Project, &Snapshot, T) -> Result<T::Reply, ErrorView>,
+    render: Render<T>,
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
     route::<T>(Patience::Request, move |call, readers| {
@@ -282,7 +349,7 @@ pub(crate) fn reads<T: Tool>(
             let parameters = parameters::parse::<T>(call.arguments)?;
             let own_turn = call.caller.turn().await;
             let work = move |project: &Project, snapshot: &Snapshot| {
-                answer::<T>(handler(project, snapshot, parameters))
+                answer::<T>(handler(project, snapshot, parameters), render, call.max_chars)
             };
             let (answer, own_turn) = in_turn::<T, _>(call.project, readers, own_turn, work).await?;
             call.caller.keep(own_turn);
@@ -291,7 +358,7 @@ pub(crate) fn reads<T: Tool>(
     })
 }
 
-/// Reads off the async threads, with a turn among all readers and one among this client's own, which is given back.
+/// Reads off the async threads, with a turn among all readers and one among this client's requests, which it returns.
 async fn in_turn<T: Tool, R: Send + 'static>(
     project: Arc<Project>,
     readers: Arc<Semaphore>,
@@ -302,8 +369,8 @@ async fn in_turn<T: Tool, R: Send + 'static>(
     let caller = EndsReading::default();
     let call_off = caller.0.clone();
     let reading = tokio::task::spawn_blocking(move || {
-        // Held until the work is done, also when its caller has gone: that is what bounds
-        // it. The caller's own turn lasts longer.
+        // Held until the work is done even if its caller has gone: this turn is what bounds the readers. The
+        // caller's own turn lasts longer.
         let _turn = turn;
         let reply = read(&project, call_off, |snapshot| work(&project, snapshot));
         (reply, own_turn)
@@ -311,7 +378,7 @@ async fn in_turn<T: Tool, R: Send + 'static>(
     reading.await.map_err(|error| crashed(T::NAME, &error))
 }
 
-/// Calls a read off when nobody waits for it any more.
+/// Calls a read off when nobody waits for it.
 #[derive(Default)]
 struct EndsReading(CallOff);
 
@@ -334,7 +401,7 @@ fn read<R>(
     let mut snapshot = project.snapshot().map_err(|error| suspicious(project, &error))?;
     snapshot.heed(call_off.clone()).map_err(|error| unreadable(&error))?;
     let reply = work(&snapshot);
-    // What cannot be read may be damaged.
+    // An index that cannot be read may be damaged.
     if !call_off.is_called_off() && reply.as_ref().is_err_and(|error| error.code == Code::Internal)
     {
         project.suspect();
@@ -347,8 +414,8 @@ fn suspicious(project: &Project, error: &index::store::StoreError) -> ErrorView 
     unreadable(error)
 }
 
-/// A tool that changes something, soon.
-pub(crate) fn writes<T, F, Fut>(handler: F) -> Route
+/// A tool that makes a short change.
+pub(crate) fn writes<T, F, Fut>(handler: F, render: Render<T>) -> Route
 where
     T: Tool,
     F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,
@@ -360,11 +427,11 @@ where
             "a tool that only reads must be a `reads` route"
         )
     };
-    route::<T>(Patience::Request, spawning::<T, F, Fut>(handler, true))
+    route::<T>(Patience::Request, spawning::<T, F, Fut>(handler, render, true))
 }
 
-/// A tool that remembers who called it; it waits for indexing, too.
-pub(crate) fn remembers<T, F, Fut>(handler: F) -> Route
+/// A tool that records who called it; it waits for indexing, too.
+pub(crate) fn remembers<T, F, Fut>(handler: F, render: Render<T>) -> Route
 where
     T: Tool,
     F: Fn(Arc<Project>, T, Who) -> Fut + Send + Sync + 'static,
@@ -384,9 +451,10 @@ where
             let until = asking::until(&call.project);
             let asker = Asker { client: call.caller.model, until };
             let who = Who { client: call.caller.client, tool: T::NAME, asker };
-            let mut task = EndsWithCaller(tokio::spawn(handler(call.project, parameters, who)));
-            let reply = (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?;
-            answer::<T>(reply)
+            let started = handler(call.project, parameters, who);
+            let work = async move { answer::<T>(started.await, render, call.max_chars) };
+            let mut task = EndsWithCaller(tokio::spawn(work));
+            (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?
         })
     })
 }
@@ -398,33 +466,41 @@ pub struct Who {
     pub client: String,
     /// The tool.
     pub tool: &'static str,
-    /// Whom a language model is asked for.
+    /// For whom a language model is asked.
     pub asker: Asker,
 }
 
-/// A tool that waits for indexing; it has minutes.
-pub(crate) fn waits<T, F, Fut>(handler: F) -> Route
+/// A tool that waits for indexing; it may take minutes.
+pub(crate) fn waits<T, F, Fut>(handler: F, render: Render<T>) -> Route
 where
     T: Tool,
     F: Fn(Arc<Project>, T, Progress) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<T::Reply, ErrorView>> + Send + 'static,
 {
-    // Waiting is cheap, and must not keep a client from asking meanwhile.
-    route::<T>(Patience::Indexing, spawning::<T, F, Fut>(handler, false))
+    // Waiting is cheap, so it takes no turn: the client may ask meanwhile.
+    route::<T>(Patience::Indexing, spawning::<T, F, Fut>(handler, render, false))
 }
 
 fn route<T: Tool>(
     patience: Patience,
     run: impl Fn(Call, Arc<Semaphore>) -> Running + Send + Sync + 'static,
 ) -> Route {
-    Route { name: T::NAME, patience, run: Box::new(run) }
+    Route {
+        tool: Entry::of::<T>(),
+        replies_verbatim: false,
+        is_asked_verbatim: false,
+        is_long: matches!(T::SET, ToolSet::Notes | ToolSet::Memory | ToolSet::Kb),
+        has_vault: false,
+        patience,
+        run: Box::new(run),
+    }
 }
 
-/// Runs an async handler as a task of its own, so that its panic stays its own; a caller that goes
-/// ends it at its next await, which is between transactions and never inside one: the writer
-/// commits on a thread of its own.
+/// Runs an async handler as a task of its own, so that a panic ends only this call. If the caller leaves, the task
+/// ends at its next await, which is never inside a transaction: the writer commits on its own thread.
 fn spawning<T, F, Fut>(
     handler: F,
+    render: Render<T>,
     takes_turn: bool,
 ) -> impl Fn(Call, Arc<Semaphore>) -> Running + Send + Sync + 'static
 where
@@ -439,15 +515,16 @@ where
             let parameters = parameters::parse::<T>(call.arguments)?;
             let own_turn = if takes_turn { call.caller.turn().await } else { None };
             let started = handler(call.project, parameters, call.progress);
-            let mut task = EndsWithCaller(tokio::spawn(started));
-            let reply = (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?;
+            let work = async move { answer::<T>(started.await, render, call.max_chars) };
+            let mut task = EndsWithCaller(tokio::spawn(work));
+            let answer = (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?;
             call.caller.keep(own_turn);
-            answer::<T>(reply)
+            answer
         })
     }
 }
 
-/// Aborts its task when the caller is no longer interested.
+/// Aborts its task when the caller leaves.
 struct EndsWithCaller<T>(JoinHandle<T>);
 
 impl<T> Drop for EndsWithCaller<T> {
@@ -456,12 +533,18 @@ impl<T> Drop for EndsWithCaller<T> {
     }
 }
 
-fn answer<T: Tool>(reply: Result<T::Reply, ErrorView>) -> Answer {
-    // By way of text: `to_value` would widen the `f32` 0.1 to 0.10000000149011612, which costs every reader.
-    let text = serde_json::to_string(&reply?);
-    text.and_then(|text| serde_json::from_str(&text)).map_err(|error| {
+fn answer<T: Tool>(
+    reply: Result<T::Reply, ErrorView>,
+    render: Render<T>,
+    max_chars: Option<usize>,
+) -> Answer {
+    let reply = reply?;
+    // Through a string: `to_value` would widen the `f32` 0.1 to 0.10000000149011612, which costs a model tokens.
+    let json = serde_json::to_string(&reply);
+    let structured = json.and_then(|json| serde_json::from_str(&json)).map_err(|error| {
         error_view(Code::Internal, format!("the reply of `{}` is not JSON: {error}", T::NAME), None)
-    })
+    })?;
+    Ok(Replied { structured, text: max_chars.map(|max_chars| render(&reply, max_chars)) })
 }
 
 fn error_view(code: Code, message: String, hint: Option<&str>) -> ErrorView {
@@ -469,7 +552,7 @@ fn error_view(code: Code, message: String, hint: Option<&str>) -> ErrorView {
 }
 
 fn unreadable(error: &index::store::StoreError) -> ErrorView {
-    let hint = "see the daemon's log; `kgctl doctor` says more";
+    let hint = "see the daemon's log, or run `kgctl doctor`";
     error_view(Code::Unavailable, format!("the index cannot be read: {error}"), Some(hint))
 }
 
@@ -492,8 +575,8 @@ fn crashed(tool: &str, error: &JoinError) -> ErrorView {
     if !error.is_panic() {
         return stopping();
     }
-    // The panic's own text may hold words of a document; it went to the log, not to the caller.
+    // The panic's message may quote a document, so it goes to the log only.
     tracing::error!(tool, "a handler panicked");
     let hint = "this is a bug in kgd; the daemon's log says where";
-    error_view(Code::Internal, format!("`{tool}` failed inside"), Some(hint))
+    error_view(Code::Internal, format!("`{tool}` crashed"), Some(hint))
 }

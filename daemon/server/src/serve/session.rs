@@ -15,8 +15,7 @@ use std::time::Duration;
 use notes::slug::slug;
 use proto::catalog::{CATALOG, Entry};
 use proto::error::{Code, ErrorView};
-use proto::tool::admin::{Dump, Forget};
-use proto::tool::notes::{Backlinks, CreateMemoryProject, ListNotes, Search};
+use proto::tool::notes::CreateMemoryProject;
 use proto::tool::{Effect, Tool as _, ToolSet, core};
 use rmcp::ErrorData;
 use rmcp::RoleServer;
@@ -41,7 +40,7 @@ use self::sampling::ClientModel;
 use super::leaving;
 use super::preamble::Preamble;
 use super::progress::{Progress, Step};
-use super::routes::{Call, Caller, Route, Routes};
+use super::routes::{Call, Caller, Replied, Route, Routes};
 use super::turns::InFlight;
 use crate::notes::NoteError;
 use crate::project::Project;
@@ -58,9 +57,8 @@ const INSTRUCTIONS: &str = "A knowledge graph of this project's documents, kept 
 /// Shortest time between two progress notifications of a call. A person reads no faster.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Every tool as MCP describes it, with its set.
-static TOOLS: LazyLock<Vec<(ToolSet, Tool)>> =
-    LazyLock::new(|| CATALOG.iter().map(|entry| (entry.set, describe(entry))).collect());
+/// Every tool as MCP describes it, in the order of the catalog.
+static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| CATALOG.iter().map(describe).collect());
 
 /// One client's conversation.
 #[derive(Clone)]
@@ -88,30 +86,32 @@ impl Session {
     }
 
     fn find(&self, name: &str) -> Option<&Route> {
-        let is_ours = |entry: &&Entry| entry.name == name && self.sets.contains(&entry.set);
-        CATALOG.iter().find(is_ours).and_then(|entry| self.routes.find(entry.name))
+        self.routes.find(name).filter(|route| self.sets.contains(&route.tool.set))
     }
 
     async fn run(
         &self,
         route: &Route,
         arguments: Map<String, Value>,
-        (model, context): (&Option<ClientModel>, RequestContext<RoleServer>),
-    ) -> Result<Value, ErrorView> {
+        max_chars: Option<usize>,
+        model: Option<&ClientModel>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<Replied, ErrorView> {
         let project = Arc::clone(&self.project);
         let client = self.client_of(&context);
         let caller = Caller {
             in_flight: self.in_flight.clone(),
             request: context.id.clone(),
             client,
-            model: model.as_ref().map(ClientModel::provider),
+            model: model.map(ClientModel::provider),
         };
         let Some(token) = context.meta.get_progress_token() else {
-            let call = Call { project, arguments, progress: Progress::silent(), caller };
+            let progress = Progress::silent();
+            let call = Call { project, arguments, max_chars, progress, caller };
             return self.routes.call(route, call, context.ct.cancelled()).await;
         };
         let (progress, mut reports) = Progress::channel();
-        let call = Call { project, arguments, progress, caller };
+        let call = Call { project, arguments, max_chars, progress, caller };
         let mut answer = pin!(self.routes.call(route, call, context.ct.cancelled()));
         let mut next_at = Instant::now();
         loop {
@@ -130,20 +130,7 @@ impl Session {
     }
 }
 
-fn effect_of(tool: &str) -> Effect {
-    CATALOG.iter().find(|entry| entry.name == tool).map_or(Effect::Writes, |entry| entry.effect)
-}
-
-fn set_of(tool: &str) -> Option<ToolSet> {
-    CATALOG.iter().find(|entry| entry.name == tool).map(|entry| entry.set)
-}
-
-/// S3 calls projects vaults.
-fn takes_vault(tool: &str) -> bool {
-    [Search::NAME, Backlinks::NAME, ListNotes::NAME].contains(&tool)
-}
-
-/// Tells the client how far a call is; a client that cannot be told has gone.
+/// Sends the client a progress notification; an error means that it has gone.
 async fn notify(peer: &Peer<RoleServer>, token: &ProgressToken, step: Step) {
     let mut progress = ProgressNotificationParam::new(token.clone(), step.done as f64);
     progress.total = step.total.map(|total| total as f64);
@@ -174,25 +161,17 @@ fn outcome(mut reply: Map<String, Value>) -> Map<String, Value> {
     reply
 }
 
-/// A reply in both forms; `max_chars` is that of the text, which is the structured one again where there is none.
-fn to_result(
-    answer: Result<Value, ErrorView>,
-    tool: &str,
-    max_chars: Option<usize>,
-) -> CallToolResult {
+/// Returns a reply in both forms, cleaned.
+fn to_result(answer: Result<Replied, ErrorView>, is_verbatim: bool) -> CallToolResult {
     match answer {
-        Ok(mut reply) => {
-            leaving::clean_reply(&mut reply);
-            // Its rows are the graph as it is, for `kgctl`, which makes them visible where it prints them.
-            if tool != Dump::NAME {
-                leaving::show_reply(&mut reply);
+        Ok(Replied { mut structured, text }) => {
+            leaving::clean_reply(&mut structured);
+            if !is_verbatim {
+                leaving::show_reply(&mut structured);
             }
-            let text = match max_chars {
-                Some(max_chars) => render::render(tool, &reply, max_chars),
-                None => reply.to_string(),
-            };
+            let text = text.unwrap_or_else(|| structured.to_string());
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-            result.structured_content = Some(reply);
+            result.structured_content = Some(structured);
             result
         }
         Err(error) => {
@@ -233,9 +212,8 @@ impl ServerHandler for Session {
                 None,
             ));
         }
-        let ours = TOOLS.iter().filter(|(set, _)| self.sets.contains(set));
-        let usable = ours.filter(|(_, tool)| self.is_offered(&tool.name));
-        Ok(ListToolsResult::with_all_items(usable.map(|(_, tool)| tool.clone()).collect()))
+        let offered = CATALOG.iter().zip(TOOLS.iter()).filter(|(entry, _)| self.offers(entry));
+        Ok(ListToolsResult::with_all_items(offered.map(|(_, tool)| tool.clone()).collect()))
     }
 
     async fn call_tool(
@@ -247,31 +225,29 @@ impl ServerHandler for Session {
             return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
         };
         let mut arguments = request.arguments.unwrap_or_default();
-        // What is to be forgotten is mostly a secret, and is looked for as it is; no reply repeats it.
-        if route.name != Forget::NAME {
+        if !route.is_asked_verbatim {
             arguments = leaving::clean_request(arguments);
         }
         let given = |name| {
             arguments.get(name).and_then(Value::as_u64).map(|n| n.min(u32::MAX.into()) as u32)
         };
-        let usual = match (route.name, set_of(route.name)) {
-            (core::ReadPassage::NAME, _)
-            | (_, Some(ToolSet::Notes | ToolSet::Memory | ToolSet::Kb)) => core::PASSAGE_CHARS,
-            _ => self.project.settings.retrieval.max_chars,
+        let usual = match route.is_long {
+            true => core::PASSAGE_CHARS,
+            false => self.project.settings.retrieval.max_chars,
         };
         let max_chars = core::budget(given("max_chars"), given("max_tokens"), usual) as usize;
         let is_json = arguments.get("output_format").and_then(Value::as_str) == Some("json");
         let rounds = (request.input_responses, request.request_state);
-        let model = sampling::model_of(&context, effect_of(route.name), rounds);
-        let answer = match self.refusal(route.name, &mut arguments) {
+        let model = sampling::model_of(&context, route.tool.effect, rounds);
+        let max_chars = (!is_json).then_some(max_chars);
+        let answer = match self.refusal(route, &mut arguments) {
             Some(refusal) => Err(refusal),
-            None => self.run(route, arguments, (&model, context)).await,
+            None => self.run(route, arguments, max_chars, model.as_ref(), context).await,
         };
         if let (Ok(_), Some(needed)) = (&answer, model.and_then(|model| model.needed())) {
             return Ok(needed.into());
         }
-        let max_chars = (!is_json).then_some(max_chars);
-        Ok(to_result(answer, route.name, max_chars).into())
+        Ok(to_result(answer, route.replies_verbatim).into())
     }
 
     async fn list_resources(
@@ -382,31 +358,28 @@ impl Session {
         }
     }
 
-    /// Whether a tool would write notes where none may be written: it is not offered then, and refused.
-    fn is_forbidden(&self, tool: &str) -> bool {
-        let writes_notes = |entry: &&Entry| {
-            entry.name == tool
-                && matches!(entry.set, ToolSet::Notes | ToolSet::Memory | ToolSet::Kb)
-                && entry.effect == Effect::Writes
-        };
-        !self.project.settings.write && CATALOG.iter().any(|entry| writes_notes(&entry))
+    /// Returns true for a tool that writes notes in a project whose notes are read-only: it is hidden and refused.
+    fn is_forbidden(&self, tool: &Entry) -> bool {
+        !self.project.settings.write
+            && tool.effect == Effect::Writes
+            && matches!(tool.set, ToolSet::Notes | ToolSet::Memory | ToolSet::Kb)
     }
 
-    /// Whether a tool is listed. Without a folder below which agents may make projects, the one that makes them answers
-    /// only with what a person could do instead.
-    fn is_offered(&self, tool: &str) -> bool {
-        let makes_none =
-            tool == CreateMemoryProject::NAME && self.project.settings.projects.roots.is_empty();
-        !self.is_forbidden(tool) && !makes_none
+    /// Returns true if a tool is listed. Where agents may make no projects, the tool for that is hidden; a call still
+    /// answers what a person can do instead.
+    fn offers(&self, tool: &Entry) -> bool {
+        let makes_none = tool.name == CreateMemoryProject::NAME
+            && self.project.settings.projects.roots.is_empty();
+        self.sets.contains(&tool.set) && !self.is_forbidden(tool) && !makes_none
     }
 
-    /// Why a call is not even begun. Takes out `project`: a session is about one.
-    fn refusal(&self, tool: &str, arguments: &mut Map<String, Value>) -> Option<ErrorView> {
-        if self.is_forbidden(tool) {
+    /// Returns why a call is refused before it begins. Removes `project` from the arguments: a session is about one.
+    fn refusal(&self, route: &Route, arguments: &mut Map<String, Value>) -> Option<ErrorView> {
+        if self.is_forbidden(&route.tool) {
             return Some(NoteError::ReadOnly.view());
         }
         let keys =
-            ["project", "vault"].into_iter().filter(|key| *key == "project" || takes_vault(tool));
+            ["project", "vault"].into_iter().filter(|key| *key == "project" || route.has_vault);
         let named = keys.filter_map(|key| arguments.shift_remove(key)).last()?;
         let ours = &self.project.name;
         let is_ours = |name: &str| {
@@ -440,10 +413,9 @@ impl Session {
     }
 
     fn unknown_tool(&self, name: &str) -> String {
-        // Cut short, a token would not be known as one.
+        // Cleaned before it is cut: half of a token is not recognized as one.
         let name: String = clean(name).chars().filter(|c| !c.is_control()).take(60).collect();
-        let ours = CATALOG.iter().filter(|entry| self.sets.contains(&entry.set));
-        let known = ours.filter(|entry| self.is_offered(entry.name));
+        let known = CATALOG.iter().filter(|entry| self.offers(entry));
         let known: Vec<_> = known.map(|entry| format!("`{}`", entry.name)).collect();
         format!("no tool is called `{name}`\nhint: this session has {}", known.join(", "))
     }
@@ -462,14 +434,14 @@ mod tests {
     #[test]
     fn every_route_stands_where_the_catalog_has_it() {
         let routes = super::super::routes::routes();
-        let routed: Vec<_> = routes.iter().map(|route| route.name).collect();
+        let routed: Vec<_> = routes.iter().map(|route| route.tool.name).collect();
         let declared: Vec<_> = CATALOG.iter().map(|entry| entry.name).collect();
         assert_eq!(routed, declared);
     }
 
     #[test]
     fn schemas_are_objects() {
-        for (_, tool) in TOOLS.iter() {
+        for tool in TOOLS.iter() {
             let output = tool.output_schema.as_ref().expect("declared");
             for schema in [&tool.input_schema, output] {
                 assert_eq!(schema.get("type"), Some(&Value::from("object")), "{}", tool.name);

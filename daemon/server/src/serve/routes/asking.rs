@@ -1,8 +1,8 @@
 //! Asking: tools that read, and may ask a language model.
 //!
 //! In: handlers of both parts. Out: routes.
-//! Invariants: while a model is waited for, neither a snapshot nor anybody's turn is held; it has most of the time that
-//! a request may take, and what it has not said by then is done without.
+//! Invariants: no snapshot and no turn is held while a model answers; it gets most of the time that a request may take,
+//! and the call does without it after that.
 //! Not here: models (`llm/`), what they are asked (`tool/`).
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use proto::error::ErrorView;
 use proto::tool::{Effect, Tool};
 
-use super::{Patience, Route, answer, crashed, in_turn, parameters, route};
+use super::{Patience, Render, Route, answer, crashed, in_turn, parameters, route};
 use crate::llm::Asker;
 use crate::project::Project;
 use index::store::Snapshot;
@@ -25,16 +25,17 @@ pub(super) fn until(project: &Project) -> Instant {
     Instant::now() + limit.mul_f64(ASKING_SHARE)
 }
 
-/// Answers from a snapshot, with what a model said where one was asked.
+/// Answers from a snapshot, with a model's answer if one was asked.
 type Answering<T, N> =
     fn(&Project, &Snapshot, T, Option<N>) -> Result<<T as Tool>::Reply, ErrorView>;
 
-/// A tool that lets a language model look at a question before it answers from a snapshot; `before` gives what is
-/// asked, if anything is.
+/// A tool that lets a language model look at a question before it answers from a snapshot; `before` returns what to
+/// ask, if anything.
 pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
     before: fn(&Project, &Snapshot, &T) -> Result<Option<M>, ErrorView>,
     ask: fn(&Project, M, &Asker) -> N,
     handler: Answering<T, N>,
+    render: Render<T>,
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
     route::<T>(Patience::Request, move |call, readers| {
@@ -61,7 +62,7 @@ pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
                 }
             };
             let work = move |project: &Project, snapshot: &Snapshot| {
-                answer::<T>(handler(project, snapshot, parameters, said))
+                answer::<T>(handler(project, snapshot, parameters, said), render, call.max_chars)
             };
             let (answer, own_turn) = in_turn::<T, _>(project, readers, own_turn, work).await?;
             call.caller.keep(own_turn);
@@ -74,6 +75,7 @@ pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
 pub(crate) fn reads_and_asks<T: Tool, M: Send + 'static>(
     handler: fn(&Project, &Snapshot, T) -> Result<M, ErrorView>,
     finish: fn(&Project, M, &Asker) -> Result<T::Reply, ErrorView>,
+    render: Render<T>,
 ) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
     route::<T>(Patience::Request, move |call, readers| {
@@ -89,8 +91,9 @@ pub(crate) fn reads_and_asks<T: Tool, M: Send + 'static>(
                 in_turn::<T, _>(Arc::clone(&project), readers, own_turn, work).await?;
             drop(own_turn);
             let (read, asker) = (read?, Asker { client: call.caller.model, until });
-            let asking =
-                tokio::task::spawn_blocking(move || answer::<T>(finish(&project, read, &asker)));
+            let asking = tokio::task::spawn_blocking(move || {
+                answer::<T>(finish(&project, read, &asker), render, call.max_chars)
+            });
             asking.await.map_err(|error| crashed(T::NAME, &error))?
         })
     })

@@ -173,16 +173,16 @@ async fn a_failed_call_is_a_result_with_code_and_hint() {
     check(
         &client.call(3, "hybrid_query", json!({"q": "panic"})).await,
         expect![[r#"
-        ! internal: `hybrid_query` failed inside
-        hint: this is a bug in kgd; the daemon's log says where
-    "#]],
+            ! internal: `hybrid_query` crashed
+            hint: this is a bug in kgd; the daemon's log says where
+        "#]],
     );
     check(
         &client.call(4, "ingest_docs", json!({"paths": ["panic"]})).await,
         expect![[r#"
-        ! internal: `ingest_docs` failed inside
-        hint: this is a bug in kgd; the daemon's log says where
-    "#]],
+            ! internal: `ingest_docs` crashed
+            hint: this is a bug in kgd; the daemon's log says where
+        "#]],
     );
     check(
         &client.call(5, "hybrid_query", json!({"q": "still here"})).await,

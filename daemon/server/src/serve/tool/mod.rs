@@ -37,7 +37,7 @@ pub use notes::{
     get_mcp_instructions, list_directory, list_memory_projects, list_notes, move_note, read_note,
     recent_activity, search, search_notes, write_note,
 };
-pub use status::{Tallies, status};
+pub use status::status;
 
 use super::Progress;
 use crate::notes::MARK;

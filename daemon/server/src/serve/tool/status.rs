@@ -1,7 +1,5 @@
 //! `status`: what the watcher, the belt, the writer and the index say of themselves.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use config::settings::Background;
@@ -18,10 +16,10 @@ use super::unreadable;
 use engine::health::Mended;
 
 use crate::project::Project;
+use crate::project::tallies::{WINDOWS, count};
 use engine::backfill::{Again, Trouble};
 use engine::watch::{FileEvent, WatchMode, WatchView};
 use index::store::{Breakers, SCHEMA_VERSION, Snapshot};
-use model::terms::Tick;
 
 /// Rows of each list of trouble.
 const MAX_LISTED: i64 = 50;
@@ -29,37 +27,6 @@ const MAX_LISTED: i64 = 50;
 /// What is said of a better model that gives no vectors.
 const NO_BETTER: &str =
     "`embed.model` gives no vectors, so questions are answered by those there are: ";
-
-/// Tables whose rows are counted, by the name they are told under.
-const COUNTS: [(&str, &str); 12] = [
-    ("documents", "SELECT count(*) FROM docs"),
-    ("chunks", "SELECT count(*) FROM chunks"),
-    ("vectors", "SELECT count(*) FROM chunk_vec_map"),
-    ("names", "SELECT count(*) FROM names"),
-    ("entities", "SELECT count(*) FROM entities"),
-    ("mentions", "SELECT count(*) FROM mentions"),
-    ("evidence", "SELECT count(*) FROM evidence"),
-    ("relations", "SELECT count(*) FROM relations"),
-    ("gazetteer", "SELECT count(*) FROM gazetteer"),
-    ("quarantine", "SELECT count(*) FROM quarantine"),
-    (
-        "repeated paragraphs",
-        "SELECT count(DISTINCT c.text) FROM copies c JOIN prints p
-           ON p.doc_id = c.doc_id AND p.kind = 1 AND p.start = c.start AND p.text = c.text",
-    ),
-    (
-        "paragraphs told elsewhere",
-        "SELECT count(*) - count(DISTINCT c.text) + (SELECT count(*) FROM alike) FROM copies c JOIN prints p
-           ON p.doc_id = c.doc_id AND p.kind = 1 AND p.start = c.start AND p.text = c.text",
-    ),
-];
-
-/// Windows that are searched.
-const WINDOWS: &str = "SELECT count(*) FROM chunk_vec_map WHERE aside IS NULL";
-
-/// An entity must have a home or a name that is mentioned or stated.
-const ORPHANS: &str = "SELECT count(*) FROM entities e WHERE e.doc_id IS NULL
-    AND NOT EXISTS (SELECT 1 FROM names n WHERE n.entity_id = e.id)";
 
 /// Tells how the daemon is.
 pub fn status(
@@ -214,70 +181,6 @@ fn told_trouble(trouble: Trouble) -> String {
     };
     let joint = if trouble.why.contains("\nhint: ") { "; then " } else { "\nhint: " };
     trouble.why + joint + again
-}
-
-/// What counting all rows of one commit gave.
-#[derive(Debug, Default)]
-struct Tally {
-    counts: BTreeMap<String, u64>,
-    formats: BTreeMap<String, u64>,
-    redacted: BTreeMap<String, u64>,
-    flagged: BTreeMap<String, u64>,
-    n_orphans: u64,
-    /// Windows that are searched.
-    n_windows: u64,
-}
-
-/// The last count, so that many who ask about one commit count it once: it takes a second of work on a large index.
-#[derive(Debug, Default)]
-pub struct Tallies(Mutex<Option<(Tick, Arc<Tally>)>>);
-
-impl Tallies {
-    fn at(&self, snapshot: &Snapshot) -> rusqlite::Result<Arc<Tally>> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((tick, tally)) = last
-            && tick == snapshot.tick()
-        {
-            return Ok(tally);
-        }
-        // Not under the lock: whoever waited for it would hold a reader's turn meanwhile.
-        let tally = Arc::new(Tally {
-            counts: counts(snapshot)?,
-            formats: formats(snapshot)?,
-            redacted: findings(snapshot, "$.redacted")?,
-            flagged: findings(snapshot, "$.flagged")?,
-            n_orphans: count(snapshot, ORPHANS)?,
-            n_windows: count(snapshot, WINDOWS)?,
-        });
-        let counted = Some((snapshot.tick(), tally.clone()));
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = counted;
-        Ok(tally)
-    }
-}
-
-fn count(db: &Connection, sql: &str) -> rusqlite::Result<u64> {
-    db.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0)).map(|n| n as u64)
-}
-
-fn counts(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
-    COUNTS.iter().map(|(name, sql)| Ok((name.to_string(), count(db, sql)?))).collect()
-}
-
-fn formats(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
-    let mut statement = db.prepare_cached("SELECT format, count(*) FROM docs GROUP BY format")?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
-    rows.collect()
-}
-
-/// What was found in all documents, by kind.
-fn findings(db: &Connection, which: &str) -> rusqlite::Result<BTreeMap<String, u64>> {
-    let mut statement = db.prepare_cached(
-        "SELECT j.key, sum(j.value) FROM docs d, json_each(d.redactions, ?1) j
-         WHERE d.redactions IS NOT NULL GROUP BY j.key",
-    )?;
-    let rows =
-        statement.query_map([which], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
-    rows.collect()
 }
 
 fn queues(project: &Project) -> Vec<QueueView> {

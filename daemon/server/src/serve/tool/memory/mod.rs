@@ -31,7 +31,8 @@ pub use graph::{
     get_relations_between, open_nodes, read_graph,
 };
 pub use relate::{create_relations, delete_relations, update_relation_type};
-pub use report::{begin as begin_reports, memory_report};
+pub(crate) use report::begin as begin_reports;
+pub use report::memory_report;
 pub use search::{query_observations, search_nodes};
 pub use write::{
     add_observations, create_entities, delete_observations, replace_observation, set_summary,

@@ -78,7 +78,7 @@ async fn history(
 }
 
 /// Writes reports by itself where that is set; ends with the project.
-pub fn begin(project: &Arc<Project>) {
+pub(crate) fn begin(project: &Arc<Project>) {
     if project.settings.memory.report == WeeklyReport::Weekly && project.settings.write {
         tokio::spawn(follow(Arc::downgrade(project)));
     }

@@ -1,0 +1,340 @@
+//! The text form of the core tools' replies: hits, passages, entities, explanations, status.
+
+use proto::shape::{AlsoIn, EntityView, Id, RelationView};
+use proto::tool::core::{
+    EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply, PassageReply,
+    ReviewReply, StatusReply, TimelineView,
+};
+
+use super::clean::{indented, one_line, stored_line};
+use super::sheet::Sheet;
+use super::{count, entity, score};
+
+/// Entities named under the hits of a question.
+const MAX_ENTITIES: usize = 8;
+
+/// `(a project of twenty letters, tick 12345)`.
+const USUAL_FOOTER_CHARS: usize = 36;
+
+/// Months or years shown of a timeline, the latest.
+const MAX_PERIODS: usize = 6;
+
+/// The hits, best first, with the entities of the question and where to go on.
+pub fn hybrid(reply: &HybridReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    let next = before_hits(reply, sheet);
+    sheet.items(reply.chunks.iter().enumerate().map(|(idx, chunk)| hit(idx + 1, chunk)));
+    if let Some(entities) = entity_names(reply) {
+        sheet.line(&entities);
+    }
+    if let Some(next) = &next {
+        sheet.reserved(next);
+    }
+    if let Some(truncated) = &reply.truncated {
+        sheet.line(&format!("({})", one_line(truncated)));
+    }
+    sheet.finish()
+}
+
+/// Adds the lines above the hits; returns the line with the cursor, for which room is kept.
+fn before_hits(reply: &HybridReply, sheet: &mut Sheet) -> Option<String> {
+    if reply.chunks.is_empty() {
+        sheet.line("nothing found");
+    }
+    for remark in [&reply.relaxed, &reply.hint].into_iter().flatten() {
+        sheet.line(&format!("({})", one_line(remark)));
+    }
+    if reply.nothing_relevant && !reply.chunks.is_empty() {
+        sheet.line("nothing here has much to do with the question; the nearest passages:");
+    }
+    let next = reply.next_cursor.as_ref();
+    let next = next.map(|it| format!("more: the same question with cursor {}", one_line(it)));
+    if let Some(next) = &next {
+        sheet.reserve(next);
+    }
+    next
+}
+
+/// How many hits the text form shows, for a caller that shortens them until enough fit.
+pub struct HitsThatFit {
+    sheet: Sheet,
+    /// Characters of each hit as text.
+    n_chars: Vec<usize>,
+}
+
+impl HitsThatFit {
+    /// Measures each hit once.
+    pub fn new(reply: &HybridReply, max_chars: usize) -> Self {
+        // Project and tick are not known yet.
+        let mut sheet = Sheet::with_footer(max_chars, " ".repeat(USUAL_FOOTER_CHARS));
+        before_hits(reply, &mut sheet);
+        let hits = reply.chunks.iter().enumerate();
+        let n_chars = hits.map(|(idx, chunk)| hit(idx + 1, chunk).chars().count()).collect();
+        HitsThatFit { sheet, n_chars }
+    }
+
+    /// Measures one hit again, after it was shortened.
+    pub fn update(&mut self, idx: usize, chunk: &HitView) {
+        if let Some(n_chars) = self.n_chars.get_mut(idx) {
+            *n_chars = hit(idx + 1, chunk).chars().count();
+        }
+    }
+
+    /// How many hits are shown.
+    pub fn count(&self) -> usize {
+        self.sheet.n_that_fit(&self.n_chars)
+    }
+}
+
+/// `1. path:12-18 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)` and the snippet
+/// under it.
+fn hit(rank: usize, hit: &HitView) -> String {
+    let mut text = format!("{rank}. {}", one_line(&hit.place()));
+    if !hit.section.is_empty() {
+        text += &format!(" § {}", stored_line(&hit.section));
+    }
+    // Negative components, too: together they sum to the score.
+    let mut parts: Vec<_> = hit.components.iter().filter(|(_, part)| **part != 0.0).collect();
+    parts.sort_by(|left, right| right.1.total_cmp(left.1));
+    let parts: Vec<_> =
+        parts.iter().map(|(name, part)| format!("{name} {}", score(**part))).collect();
+    text += &format!(" (score {}", score(hit.score));
+    if !parts.is_empty() {
+        text += &format!(": {}", parts.join(" "));
+    }
+    text += if hit.weak { "; weak)\n" } else { ")\n" };
+    text += &indented(&hit.snippet, "   ");
+    text.truncate(text.trim_end().len());
+    if let Some(also) = &hit.also_in {
+        text += &format!("\n   also in {}", further(also));
+    }
+    text
+}
+
+/// The place, the text, and the passages before and after.
+pub fn passage(reply: &PassageReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    let mut head = one_line(&reply.place()).into_owned();
+    if !reply.section.is_empty() {
+        head += &format!(" § {}", stored_line(&reply.section));
+    }
+    let [first, last] = reply.passages;
+    let which = if first == last { format!("{first}") } else { format!("{first}-{last}") };
+    sheet.line(&format!("{head} (passage {which} of {})", reply.n_passages));
+    sheet.cut(&indented(&reply.text, ""));
+    if let Some(truncated) = &reply.truncated {
+        sheet.line(&format!("({})", one_line(truncated)));
+    }
+    let on = [("before", &reply.before), ("after", &reply.after)];
+    let on: Vec<_> = on
+        .into_iter()
+        .filter_map(|(side, handle)| Some(format!("{side}: {}", one_line(handle.as_ref()?))))
+        .collect();
+    if !on.is_empty() {
+        sheet.line(&on.join("  "));
+    }
+    sheet.finish()
+}
+
+/// `a.md:12, b.md:3 and 48 more`.
+fn further(also: &AlsoIn) -> String {
+    let places: Vec<_> = also.places.iter().map(|it| one_line(&it.place()).into_owned()).collect();
+    let rest = also.n.saturating_sub(also.places.len() as u64);
+    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    places.join(", ") + &rest
+}
+
+fn entity_names(reply: &HybridReply) -> Option<String> {
+    let shown = reply.entities.iter().take(MAX_ENTITIES);
+    let names: Vec<_> = shown
+        .map(|it| format!("{} ({})", stored_line(&it.name), one_line(&it.entity_type)))
+        .collect();
+    let rest = reply.entities.len().saturating_sub(MAX_ENTITIES);
+    let rest = if rest > 0 { format!(", … {rest} more") } else { String::new() };
+    (!names.is_empty()).then(|| format!("entities: {}{rest}", names.join(", ")))
+}
+
+pub fn entities(reply: &EntityReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    if reply.entities.is_empty() {
+        sheet.line("nothing goes by that name");
+    }
+    sheet.items(reply.entities.iter().enumerate().map(|(idx, found)| {
+        let score = found.score.map(|it| format!("  {}", score(it))).unwrap_or_default();
+        format!("{}. {}{score}", idx + 1, entity(found))
+    }));
+    sheet.finish()
+}
+
+pub fn explain(reply: &ExplainReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    sheet.line(&entity(&reply.entity));
+    if let Some(found) = &reply.definition {
+        let (words, place) = (stored_line(&found.source.text), found.source.place());
+        sheet.cut(&format!("  “{words}” ({})", one_line(&place)));
+    }
+    if !reply.same_name.is_empty() {
+        let others: Vec<_> = reply.same_name.iter().map(entity).collect();
+        sheet.line(&format!("  others of this name: {}", others.join("; ")));
+    }
+    if let Some(home) = &reply.home {
+        sheet.line(&format!("  home: {}", one_line(home)));
+    }
+    if !reply.relations.is_empty() {
+        sheet.line("relations:");
+        sheet.items(reply.relations.iter().map(|it| relation(it, &reply.entity)));
+    }
+    if !reply.sources.is_empty() {
+        let documents = count(reply.n_documents, "document");
+        sheet.line(&format!("sources ({} in {documents}):", count(reply.n_mentions, "mention")));
+        sheet.items(reply.sources.iter().map(|it| {
+            let place = it.source.place();
+            let (place, words) = (one_line(&place), stored_line(&it.source.text));
+            format!("  {place}  {words}  ({} × {})", it.n_mentions, score(it.confidence))
+        }));
+    }
+    if let Some(found) = &reply.timeline {
+        sheet.line(&timeline(found));
+    }
+    if !reply.why.is_empty() {
+        sheet.line("why:");
+        sheet.items(reply.why.iter().map(|it| {
+            let features =
+                it.features.iter().map(|(name, value)| format!("{name} {}", score(*value)));
+            let features: Vec<_> = features.collect();
+            let (surface, decision) = (one_line(&it.surface), one_line(&it.decision));
+            format!("  {surface}: {decision}, score {} ({})", score(it.score), features.join(" "))
+        }));
+    }
+    sheet.finish()
+}
+
+/// `mentioned 2024-03-01 to 2025-02-11: … 2024-12 × 3, 2025-02 × 1`.
+fn timeline(timeline: &TimelineView) -> String {
+    let skipped = timeline.counts.len().saturating_sub(MAX_PERIODS);
+    let counts = timeline.counts.iter().skip(skipped);
+    let counts: Vec<_> =
+        counts.map(|it| format!("{} × {}", one_line(&it.period), it.n_mentions)).collect();
+    let cut = if skipped > 0 || timeline.n_earlier > 0 { "… " } else { "" };
+    let (first, last) = (one_line(&timeline.first.day), one_line(&timeline.last.day));
+    format!("mentioned {first} to {last}: {cut}{}", counts.join(", "))
+}
+
+/// `→ depends_on Key Store  (.81, runbooks/x.md:12)`; both ends are named when it is not the
+/// entity's own.
+fn relation(relation: &RelationView, about: &EntityView) -> String {
+    let [subject, object] = relation.ends();
+    let (subject, object) = (one_line(&subject), one_line(&object));
+    let predicate = one_line(&relation.predicate);
+    // Daemons before version 0.2 sent no ids.
+    let is_about = |id: Option<Id>, name: &str| match id {
+        Some(id) => id == about.id,
+        None => name == about.name,
+    };
+    let stated = if is_about(relation.subject_id, &relation.subject) {
+        format!("→ {predicate} {object}")
+    } else if is_about(relation.object_id, &relation.object) {
+        format!("← {predicate} {subject}")
+    } else {
+        format!("{subject} → {predicate} {object}")
+    };
+    let place = relation.evidence.first().map(|it| &it.source);
+    let place = place.map(|it| format!(", {}", one_line(&it.place()))).unwrap_or_default();
+    let denial = relation.evidence.iter().find(|it| it.pattern.starts_with("against "));
+    let denial = denial.map(|it| format!(", contradicted by {}", one_line(&it.source.place())));
+    format!("  {stated}  ({}{place}{})", score(relation.confidence), denial.unwrap_or_default())
+}
+
+pub fn ingest(reply: &IngestReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    let failed = reply.errors.len();
+    sheet.line(&format!("ingested {}, skipped {}, failed {failed}", reply.ingested, reply.skipped));
+    sheet.items(reply.errors.iter().map(|it| {
+        format!("  {}: {} ({})", one_line(&it.path), one_line(&it.reason), one_line(&it.stage))
+    }));
+    sheet.finish()
+}
+
+pub fn extract(reply: &ExtractReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    let (mentions, entities) = (reply.mentions, reply.entities_new);
+    sheet.line(&format!(
+        "mentions {mentions:+}, entities {entities:+}, relations {:+}",
+        reply.relations
+    ));
+    sheet.finish()
+}
+
+pub fn review(reply: &ReviewReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    if reply.decided > 0 {
+        sheet.line(&format!("{} written", count(reply.decided, "decision")));
+    }
+    if reply.items.is_empty() {
+        sheet.line("nothing doubtful");
+    }
+    sheet.items(reply.items.iter().map(|it| {
+        let place = it.evidence.as_ref().map(|it| &it.source);
+        let place = place.map(|at| format!(" ({})", one_line(&at.place()))).unwrap_or_default();
+        let (key, kind, claim) = (one_line(&it.key), one_line(&it.kind), one_line(&it.claim));
+        format!("{key}  {kind} {}  {claim}{place}", score(it.confidence))
+    }));
+    sheet.finish()
+}
+
+pub fn status(reply: &StatusReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    let (known, indexed) = (reply.progress.known, reply.progress.indexed);
+    let settled = if reply.settled { "settled" } else { "not settled" };
+    sheet.line(&format!("{settled}: indexed {indexed} of {known}, {} clients", reply.clients));
+    sheet.line(&format!("{} (kgd {}, pid {})", one_line(&reply.root), reply.version, reply.pid));
+    let errors = count(reply.n_errors, "error");
+    sheet.line(&format!("since {}, {errors}", one_line(&reply.started_at)));
+    let counts: Vec<_> = reply.counts.iter().map(|(table, n)| format!("{table} {n}")).collect();
+    if !counts.is_empty() {
+        sheet.line(&format!("counts: {}", counts.join(", ")));
+    }
+    let busy = reply.queues.iter().filter(|it| it.interactive + it.bulk > 0);
+    let busy: Vec<_> =
+        busy.map(|it| format!("{} {}+{}", it.stage, it.interactive, it.bulk)).collect();
+    if !busy.is_empty() {
+        sheet.line(&format!("queues (interactive+bulk): {}", busy.join(", ")));
+    }
+    let skipped: Vec<_> =
+        reply.skipped.iter().map(|(why, n)| format!("{} {n}", one_line(why))).collect();
+    if !skipped.is_empty() {
+        sheet.line(&format!("skipped: {}", skipped.join(", ")));
+    }
+    sheet.line(&format!("watcher: {}", one_line(&reply.watcher)));
+    if let Some(refused) = &reply.writes_refused {
+        sheet.line(&format!(
+            "writes refused: {}; {}",
+            one_line(&refused.why),
+            one_line(&refused.hint)
+        ));
+    }
+    sheet.items(
+        reply.mended.iter().map(|it| format!("{} {}: {}", it.at, it.part, one_line(&it.what))),
+    );
+    if let Some(scrub) = &reply.scrub {
+        sheet.line(&format!("scrub: {}", scrub.told()));
+    }
+    if let Some(error) = &reply.last_error {
+        sheet.line(&format!("last error: {}", one_line(error)));
+    }
+    let failed = reply.quarantine.iter().map(|it| {
+        format!(
+            "failed: {}: {} ({})",
+            one_line(&it.path),
+            one_line(&it.reason),
+            one_line(&it.stage)
+        )
+    });
+    let odd = reply.warnings.iter();
+    let odd = odd.map(|it| format!("warning: {}: {}", one_line(&it.path), one_line(&it.warning)));
+    let events = reply.recent_events.iter();
+    let events =
+        events.map(|it| format!("{} {} {}", one_line(&it.at), it.kind, one_line(&it.path)));
+    sheet.items(failed.chain(odd).chain(events));
+    sheet.finish()
+}
