@@ -247,8 +247,9 @@ impl Normalizer {
         source: &[u8],
     ) -> Result<Parsed, DocFault> {
         let limits = self.limits_of(reader);
+        let is_confined = config::formats::of(extension).is_some_and(|it| it.is_confined);
         match &self.parsing {
-            Parsing::InWorkers(workers) if reader.is_confined() => workers.read(&Request {
+            Parsing::InWorkers(workers) if is_confined => workers.read(&Request {
                 stage: Self::NAME,
                 lane: self.lane,
                 extension,

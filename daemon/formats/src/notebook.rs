@@ -22,10 +22,6 @@ const MAX_OUTPUT_BYTES: usize = 2_000;
 pub(crate) struct Notebook;
 
 impl Format<str> for Notebook {
-    fn extensions(&self) -> &'static [&'static str] {
-        &["ipynb"]
-    }
-
     fn takes_title_from_heading(&self) -> bool {
         true
     }

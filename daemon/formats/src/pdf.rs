@@ -60,10 +60,6 @@ const MAX_UNKNOWN_PERCENT: usize = 5;
 pub(crate) struct Pdf;
 
 impl Format<[u8]> for Pdf {
-    fn extensions(&self) -> &'static [&'static str] {
-        &["pdf"]
-    }
-
     fn takes_title_from_heading(&self) -> bool {
         true
     }

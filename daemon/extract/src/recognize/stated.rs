@@ -16,9 +16,6 @@ use model::parcel::{
 };
 use model::terms::{Confidence, EntityType, Norm, RelPath, Span, norm_of};
 
-/// Extensions of files that are documents; a link to any other file names nothing here.
-const DOCUMENT_EXTENSIONS: [&str; 8] = ["", "md", "markdown", "txt", "html", "htm", "pdf", "docx"];
-
 /// Finds the links to documents.
 pub struct StatedRecognizer;
 
@@ -70,7 +67,9 @@ fn target_name(link: &Link) -> Option<&str> {
                 Some(dot) if dot > 0 => (name.get(..dot)?, name.get(dot + 1..)?),
                 _ => (name, ""),
             };
-            let is_document = DOCUMENT_EXTENSIONS.iter().any(|e| e.eq_ignore_ascii_case(extension));
+            // A link to any other file names nothing here.
+            let mut documents = std::iter::once("").chain(config::formats::default_extensions());
+            let is_document = documents.any(|it| it.eq_ignore_ascii_case(extension));
             let is_step_up = stem.chars().all(|c| c == '.');
             (is_document && !is_step_up).then_some(stem)
         }

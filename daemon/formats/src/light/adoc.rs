@@ -5,11 +5,8 @@ use super::{Found, Light, Lines, State};
 use crate::target::Target;
 use model::parcel::InlineKind;
 
-pub(crate) static ADOC: Light = Light {
-    extensions: &["adoc", "asciidoc"],
-    classify,
-    inlines: Inlines { starts: b"`*hlxm<", find: inside },
-};
+pub(crate) static ADOC: Light =
+    Light { classify, inlines: Inlines { starts: b"`*hlxm<", find: inside } };
 
 fn classify(lines: &Lines<'_>, at: usize, state: &mut State) -> Found {
     let line = lines.get(at);
