@@ -132,7 +132,8 @@ fn through(
         for _ in 0..n_threads {
             scope.spawn(|| {
                 let mut stage = Normalizer::with(
-                    (&settings.watch, &settings.privacy),
+                    &settings.watch,
+                    &settings.privacy,
                     parsing.clone(),
                     Lane::Bulk,
                 );
