@@ -5,6 +5,8 @@
 //! Not here: what follows from it: files that are never read (the daemon's deny list), folders that are no projects
 //! (`boundary.rs`).
 
+use crate::formats;
+
 /// Whole names, lowercase.
 const NAMES: [&str; 45] = [
     "token.json",
@@ -117,13 +119,6 @@ const WORDS: [&str; 8] = [
     "api_keys",
 ];
 
-/// Extensions of documents that people write for people, lowercase: `secrets.md` may explain how secrets are kept, and
-/// what it should not hold is removed from it.
-const FOR_READERS: [&str; 12] = [
-    "md", "markdown", "mdx", "rst", "adoc", "asciidoc", "org", "html", "htm", "pdf", "docx",
-    "ipynb",
-];
-
 /// Endings of copies.
 const COPIES: [&str; 9] =
     ["~", ".bak", ".backup", ".old", ".orig", ".save", ".copy", ".disabled", ".swp"];
@@ -168,7 +163,7 @@ fn is_denied(name: &str) -> bool {
         Some((stem, ending)) if !stem.is_empty() => (stem, ending),
         _ => (name, ""),
     };
-    let is_for_readers = FOR_READERS.contains(&ending);
+    let is_for_readers = ending == "mdx" || formats::of(ending).is_some_and(|it| it.is_for_readers);
     let has_word = |word: &&str| {
         let rest = stem.strip_prefix(*word).or_else(|| stem.strip_suffix(*word));
         rest.is_some_and(|rest| {

@@ -1,15 +1,10 @@
 //! Kinds: which files count as what, by their names.
 //!
 //! In: the extensions that a user lists, names of files. Out: extensions, with the names of groups spelled out.
-//! Not here: how a kind is read (the daemon's formats).
-
-/// What is read unless the user says otherwise: what people call documents. Code and configuration files are left
-/// out: in a folder that holds them they outnumber what was written to be read, cost the first index most of its
-/// time, and answer with identifiers where people asked for words. They are one word away: `code`, `config`.
-pub const DOCUMENTS: &[&str] = &[
-    "md", "markdown", "txt", "html", "htm", "pdf", "docx", "rst", "org", "adoc", "asciidoc",
-    "ipynb", "eml",
-];
+//! Code and configuration are not read by default: in a folder that holds them they outnumber what was written to be
+//! read, take most of the time of the first index, and answer with identifiers where people asked for words. They are
+//! one word away: `code`, `config`.
+//! Not here: formats of documents (`formats.rs`), how code is read (`code.rs` of the crate `formats`).
 
 /// What the name `code` in `watch.extensions` stands for.
 pub const CODE: &[&str] = &[
@@ -144,6 +139,7 @@ pub fn extensions_in(listed: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::{FORMATS, Format};
 
     #[test]
     fn names_and_groups_lead_to_extensions() {
@@ -167,10 +163,14 @@ mod tests {
 
     #[test]
     fn no_extension_is_of_two_kinds() {
-        let mut all: Vec<&str> = [DOCUMENTS, CODE, CONFIG].concat();
+        let documents = FORMATS.iter().flat_map(Format::all_extensions);
+        let mut all: Vec<&str> = documents.chain([CODE, CONFIG].concat()).collect();
         all.sort_unstable();
         let n_all = all.len();
         all.dedup();
         assert_eq!(all.len(), n_all);
+        assert!(
+            all.iter().all(|it| it.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()))
+        );
     }
 }

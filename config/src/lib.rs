@@ -4,6 +4,7 @@
 
 pub mod boundary;
 pub mod fingerprint;
+pub mod formats;
 pub mod keys;
 pub mod kinds;
 pub mod limits;

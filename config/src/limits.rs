@@ -70,10 +70,7 @@ pub const DRAIN_SECONDS: u64 = 10;
 /// the patience of `kgctl stop`, exceed the sum of both.
 pub const FAREWELL_SECONDS: u64 = 3;
 
-/// Extensions of files whose bytes are not text, lowercase: `watch.max_document_bytes` holds for them.
-pub const DOCUMENT_EXTENSIONS: &[&str] = &["pdf", "docx", "docm", "dotx", "dotm", "doc", "eml"];
-
-/// Longest text kept of such a file, in bytes: some 3,000 pages. What lies beyond is cut with a warning.
+/// Longest text kept of a file whose bytes are not text, in bytes: some 3,000 pages. The rest is cut with a warning.
 pub const MAX_DOCUMENT_TEXT_BYTES: usize = 10_000_000;
 
 /// Longest surface kept as a name, in bytes. Longer ones are sentences.

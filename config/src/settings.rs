@@ -3,7 +3,7 @@
 //! Keys marked *user only* count from the user's own configuration, environment and flags; in a folder's
 //! `kg.yaml` they are an error, because a folder may come from a stranger.
 
-use crate::limits::DOCUMENT_EXTENSIONS;
+use crate::formats::{self, Source};
 use serde::{Deserialize, Serialize};
 
 mod embed;
@@ -136,7 +136,7 @@ impl Default for Watch {
             max_document_bytes: 50_000_000,
             hidden: false,
             ignore: Vec::new(),
-            extensions: crate::kinds::DOCUMENTS.iter().copied().map(String::from).collect(),
+            extensions: formats::default_extensions().map(String::from).collect(),
         }
     }
 }
@@ -144,9 +144,9 @@ impl Default for Watch {
 impl Watch {
     /// Largest file of an extension (lowercase, without dot) that is read, bytes.
     pub fn max_bytes_of(&self, extension: &str) -> u64 {
-        match DOCUMENT_EXTENSIONS.contains(&extension) {
-            true => self.max_document_bytes,
-            false => self.max_file_bytes,
+        match formats::of(extension).map(|format| format.source) {
+            Some(Source::Bytes) => self.max_document_bytes,
+            _ => self.max_file_bytes,
         }
     }
 }

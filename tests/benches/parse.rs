@@ -26,9 +26,6 @@ use model::parcel::SourceDoc;
 use model::terms::{ContentHash, Lane, RelPath};
 use support::{Scratch, median};
 
-/// Extensions that are parsed in workers.
-const CONFINED: [&str; 5] = ["docx", "htm", "html", "pdf", "xhtml"];
-
 /// Runs of each way of a first index; the median counts.
 const INDEX_RUNS: usize = 5;
 
@@ -55,8 +52,9 @@ fn bench() -> Result<()> {
     let mut by_format: BTreeMap<&str, Vec<SourceDoc>> = BTreeMap::new();
     for (path, _) in support::files_below(Path::new(folder))? {
         let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-        if let Some(format) = CONFINED.iter().find(|it| **it == extension) {
-            by_format.entry(format).or_default().push(source(&path)?);
+        let format = config::formats::of(&extension).filter(|format| format.is_confined);
+        if let Some(format) = format {
+            by_format.entry(format.name).or_default().push(source(&path)?);
         }
     }
     by_format.insert("html, small", (0..200).map(small_page).collect());
@@ -134,7 +132,8 @@ fn through(
         for _ in 0..n_threads {
             scope.spawn(|| {
                 let mut stage = Normalizer::with(
-                    (&settings.watch, &settings.privacy),
+                    &settings.watch,
+                    &settings.privacy,
                     parsing.clone(),
                     Lane::Bulk,
                 );

@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use config::formats::{FORMATS, Format};
 use serde_json::json;
 use tests::{TestProject, hostile};
 
-/// Extensions that are read; other files there are seeds for parts of documents.
-const READ: &str = "md,txt,html,htm,xhtml,pdf,docx";
-
-/// Files of `corpus/hostile/`, whatever lies there, and those made here; names within one folder.
+/// Files of `corpus/hostile/` that have a format (others are seeds for parts of documents), and those made here; names
+/// within one folder.
 fn documents() -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<(String, Vec<u8>)> =
         hostile::documents().into_iter().map(|(name, bytes)| (name.to_string(), bytes)).collect();
@@ -20,7 +19,7 @@ fn documents() -> Vec<(String, Vec<u8>)> {
             let path = entry.path();
             if path.is_dir() {
                 open.push(path);
-            } else if path.extension().is_some_and(|it| READ.split(',').any(|read| it == read)) {
+            } else if path.extension().and_then(|it| config::formats::of(it.to_str()?)).is_some() {
                 let name = format!("corpus-{}-{}", all.len(), entry.file_name().to_string_lossy());
                 all.push((name, fs::read(path).expect("a file of the corpus")));
             }
@@ -32,7 +31,8 @@ fn documents() -> Vec<(String, Vec<u8>)> {
 #[test]
 fn each_hostile_document_costs_at_most_itself() {
     let mut project = TestProject::empty();
-    project.set(&format!("watch.extensions={READ}"));
+    let extensions: Vec<&str> = FORMATS.iter().flat_map(Format::all_extensions).collect();
+    project.set(&format!("watch.extensions={}", extensions.join(",")));
     for setting in
         ["worker.max_seconds=3000", "worker.max_cpu_seconds=1", "worker.max_memory_bytes=256000000"]
     {

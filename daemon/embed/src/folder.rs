@@ -66,7 +66,7 @@ impl FolderModel {
             return Err(wrong(format!("its file `{}` is not as it was", file.path), again));
         }
         let all = manifest.dimensions;
-        let model = Self::new((folder, settings), (name, &manifest.digest()), all)?;
+        let model = Self::new(folder, settings, name, &manifest.digest(), all)?;
         Ok(FolderModel { manifest: Some(manifest), ..model })
     }
 
@@ -87,12 +87,14 @@ impl FolderModel {
             wrong("`config.json` does not say how many numbers a vector has".to_string())
         })?;
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Self::new((folder, settings), (&name, &digest), all)
+        Self::new(folder, settings, &name, &digest, all)
     }
 
     fn new(
-        (folder, settings): (PathBuf, &Embed),
-        (name, digest): (&str, &str),
+        folder: PathBuf,
+        settings: &Embed,
+        name: &str,
+        digest: &str,
         n_all: usize,
     ) -> Result<Self, BetterError> {
         let dimensions = Some(settings.dimensions as usize).filter(|&n| n > 0);

@@ -136,7 +136,7 @@ impl RemoteModel {
         let asked = self.ask_once(web, texts);
         match &asked {
             Err(EmbedError::Later { why, after }) => {
-                let after = self.pause().failed(Instant::now(), (*after, why));
+                let after = self.pause().failed(Instant::now(), *after, why);
                 Err(EmbedError::Later { why: why.clone(), after: Some(after) })
             }
             Err(EmbedError::Text { why }) if texts.len() == 1 && texts != [PROBE.to_string()] => {
@@ -172,7 +172,7 @@ impl RemoteModel {
                 *self.authorization() = now;
                 return self.ask_once(web, texts);
             }
-            return Err(refusal(&self.url, status, (after, &said)));
+            return Err(refusal(&self.url, status, after, &said));
         }
         let vectors = reply::vectors(self.settings.api, &bytes, texts.len()).map_err(|why| {
             let why = format!("`{}` answered something else than vectors: {why}", self.url);
@@ -321,7 +321,7 @@ fn trouble(error: &WebError) -> EmbedError {
 }
 
 /// What a status other than 200 means.
-fn refusal(url: &str, status: u16, (after, said): (Option<Duration>, &str)) -> EmbedError {
+fn refusal(url: &str, status: u16, after: Option<Duration>, said: &str) -> EmbedError {
     let why = format!("`{url}` answered {status}{}{said}", if said.is_empty() { "" } else { ": " });
     match status {
         400 | 413 | 422 => EmbedError::Text { why },

@@ -152,8 +152,8 @@ impl Stations {
                 crew: crew::parsing(),
                 n_at_once: t1.parsing.n_at_once(),
                 recipe: Arc::new(move |lane| {
-                    let settings = (&t1.settings.watch, &t1.settings.privacy);
-                    formats::Normalizer::with(settings, t1.parsing.clone(), lane)
+                    let (watch, privacy) = (&t1.settings.watch, &t1.settings.privacy);
+                    formats::Normalizer::with(watch, privacy, t1.parsing.clone(), lane)
                         .with_given(t1.given.clone())
                 }),
                 inlet: queues.source.inlet.clone(),

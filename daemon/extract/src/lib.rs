@@ -1,8 +1,8 @@
 //! Extract: what one document says. Four stages, in the order a document meets them: `chunk`, `recognize`, `link`,
 //! `relate`.
 //!
-//! It lies on `language`, `embed` (which counts tokens) and `model`; the engine runs its stages, the index asks it how
-//! names are grouped.
+//! It depends on `language`, `embed` (which counts tokens) and `model`; the engine runs its stages, and the index
+//! groups names with it.
 //! Invariants: every stage is a function of its document and of what was given at its construction; no stage sees a
 //! database, a file or a clock.
 //! Not here: what many documents say together (`index`).

@@ -219,7 +219,7 @@ impl<'a> TextBuilder<'a> {
     fn write_replaced(&mut self, text: &str, range: Range<usize>) {
         if !text.is_empty() && self.make_room(text.len()) {
             self.start_visible();
-            self.map.push_replaced((self.text.len(), text.len()), range);
+            self.map.push_replaced(self.text.len(), text.len(), range);
             self.text.push_str(text);
         }
     }

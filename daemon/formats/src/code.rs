@@ -19,7 +19,7 @@ const MIN_LETTERS_PERCENT: usize = 75;
 /// One language, and how its comments are written.
 pub(crate) struct Code {
     name: &'static str,
-    extensions: &'static [&'static str],
+    pub(crate) extensions: &'static [&'static str],
     /// What begins a comment that ends with its line.
     line: &'static [&'static str],
     /// What begins and ends a comment of several lines.
@@ -90,10 +90,6 @@ pub(crate) static LANGUAGES: &[Code] = &[
 ];
 
 impl Format<str> for Code {
-    fn extensions(&self) -> &'static [&'static str] {
-        self.extensions
-    }
-
     fn read(&self, text: &str, limits: &FormatLimits) -> Result<Parsed, String> {
         let mut walk = Walk { language: self, source: text, out: TextBuilder::new(text, limits) };
         let (mut at, mut code, mut after_blank) = (0, 0, false);

@@ -243,7 +243,7 @@ impl Writer {
     }
 
     fn replaced(&mut self, text: &str, from: usize, n_bytes: usize) {
-        self.map.push_replaced((self.text.len(), text.len()), from..from + n_bytes);
+        self.map.push_replaced(self.text.len(), text.len(), from..from + n_bytes);
         self.text.push_str(text);
     }
 

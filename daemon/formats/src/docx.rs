@@ -53,11 +53,6 @@ const TEXT_BYTES_PER_NODE: usize = 4;
 pub(crate) struct Docx;
 
 impl Format<[u8]> for Docx {
-    /// `doc` is claimed so that who lists it is told what to do.
-    fn extensions(&self) -> &'static [&'static str] {
-        &["docx", "docm", "dotx", "dotm", "doc"]
-    }
-
     fn takes_title_from_heading(&self) -> bool {
         true
     }

@@ -27,10 +27,6 @@ const MAX_NAME_CHARS: usize = 200;
 pub(crate) struct Email;
 
 impl Format<[u8]> for Email {
-    fn extensions(&self) -> &'static [&'static str] {
-        &["eml"]
-    }
-
     fn read(&self, source: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
         let message = MessageParser::default()
             .parse(source)

@@ -41,14 +41,6 @@ use model::parcel::Parsed;
 pub(crate) struct Html;
 
 impl Format<str> for Html {
-    fn extensions(&self) -> &'static [&'static str] {
-        &["html", "htm", "xhtml"]
-    }
-
-    fn is_confined(&self) -> bool {
-        true
-    }
-
     fn takes_title_from_heading(&self) -> bool {
         true
     }

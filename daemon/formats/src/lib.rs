@@ -87,11 +87,11 @@ impl Parsing {
 impl Normalizer {
     /// A stage for files up to the size that the settings allow, that removes what they say and parses in this process.
     pub fn new(watch: &Watch, privacy: &Privacy) -> Self {
-        Normalizer::with((watch, privacy), Parsing::InProcess, Lane::Bulk)
+        Normalizer::with(watch, privacy, Parsing::InProcess, Lane::Bulk)
     }
 
     /// The same for one lane, with the place to parse in.
-    pub fn with((watch, privacy): (&Watch, &Privacy), parsing: Parsing, lane: Lane) -> Self {
+    pub fn with(watch: &Watch, privacy: &Privacy, parsing: Parsing, lane: Lane) -> Self {
         let max_file_bytes = usize::try_from(watch.max_file_bytes).unwrap_or(usize::MAX);
         // Separators of cells and blocks can make a text longer than its file, but never by this much.
         let max_output_bytes = max_file_bytes.saturating_mul(2).min(u32::MAX as usize);
@@ -116,8 +116,8 @@ impl Stage for Normalizer {
         let reader = reader_for(&extension);
         let redactor = self.redactor.for_path(source.path.as_str());
         let read = match reader {
-            Reader::Text(_) => self.read_text((reader, &extension), &source.bytes, redactor),
-            Reader::Bytes(_) => self.read_bytes((reader, &extension), &source.bytes, redactor),
+            Reader::Text(_) => self.read_text(reader, &extension, &source.bytes, redactor),
+            Reader::Bytes(_) => self.read_bytes(reader, &extension, &source.bytes, redactor),
         };
         let Read { mut parsed, line_starts, findings, note } = read.map_err(|mut fault| {
             // A reason may quote the file.
@@ -129,7 +129,7 @@ impl Stage for Normalizer {
         resolve_links(&mut parsed, source.path.folder());
         let stated = stated_language(&parsed.meta);
         let languages = language::languages_of(&parsed.text, &parsed.blocks, stated);
-        let given = self.given_in((&source, reader), &mut parsed);
+        let given = self.given_in(&source, reader, &mut parsed);
         Ok(NormalDoc {
             head: DocHead {
                 path: source.path,
@@ -168,7 +168,8 @@ struct Read {
 impl Normalizer {
     fn read_text(
         &self,
-        by: (Reader, &str),
+        reader: Reader,
+        extension: &str,
         bytes: &[u8],
         redactor: Option<&Redactor>,
     ) -> Result<Read, DocFault> {
@@ -179,10 +180,10 @@ impl Normalizer {
             Some(redactor) => redactor.redact(text),
             None => unchanged(text),
         };
-        let mut parsed = self.parse(by, text.as_bytes())?;
+        let mut parsed = self.parse(reader, extension, text.as_bytes())?;
         warnings.append(&mut parsed.warnings);
         parsed.warnings = warnings;
-        let mut note = note::is_note(by.1).then(|| note::read(&text));
+        let mut note = note::is_note(extension).then(|| note::read(&text));
         if let Some(redactor) = redactor {
             let found = redactor.redact_parsed(&mut parsed, &allowed);
             if let Some(note) = &mut note {
@@ -192,7 +193,7 @@ impl Normalizer {
         }
         if let Some(note) = &mut note {
             parsed.warnings.extend(note::limit(note));
-            note::place(note, (to_decoded.as_ref(), &to_file), &line_starts);
+            note::place(note, to_decoded.as_ref(), &to_file, &line_starts);
         }
         let to_redacted = match &to_decoded {
             Some(map) => parsed.map.then(map),
@@ -207,11 +208,12 @@ impl Normalizer {
 
     fn read_bytes(
         &self,
-        by: (Reader, &str),
+        reader: Reader,
+        extension: &str,
         bytes: &[u8],
         redactor: Option<&Redactor>,
     ) -> Result<Read, DocFault> {
-        let mut parsed = self.parse(by, bytes)?;
+        let mut parsed = self.parse(reader, extension, bytes)?;
         let findings = redactor.map(|redactor| redactor.redact_parsed(&mut parsed, &[]));
         // Lines of what was extracted lead nobody anywhere: places are pages and headings.
         let findings = findings.unwrap_or_default();
@@ -221,7 +223,8 @@ impl Normalizer {
     /// Where the names stand that the user states for the document; one that stands nowhere is warned of.
     fn given_in(
         &self,
-        (source, reader): (&SourceDoc, Reader),
+        source: &SourceDoc,
+        reader: Reader,
         parsed: &mut Parsed,
     ) -> Option<Vec<GivenName>> {
         let file = matches!(reader, Reader::Text(_)).then_some(&*source.bytes);
@@ -241,14 +244,11 @@ impl Normalizer {
     }
 
     /// Lets the format read, in this process or in a worker.
-    fn parse(
-        &self,
-        (reader, extension): (Reader, &str),
-        source: &[u8],
-    ) -> Result<Parsed, DocFault> {
+    fn parse(&self, reader: Reader, extension: &str, source: &[u8]) -> Result<Parsed, DocFault> {
         let limits = self.limits_of(reader);
+        let is_confined = config::formats::of(extension).is_some_and(|it| it.is_confined);
         match &self.parsing {
-            Parsing::InWorkers(workers) if reader.is_confined() => workers.read(&Request {
+            Parsing::InWorkers(workers) if is_confined => workers.read(&Request {
                 stage: Self::NAME,
                 lane: self.lane,
                 extension,

@@ -29,7 +29,6 @@ const MAX_LISTS: usize = 20;
 
 /// One of the syntaxes.
 pub(crate) struct Light {
-    extensions: &'static [&'static str],
     classify: fn(&Lines<'_>, usize, &mut State) -> Found,
     inlines: Inlines,
 }
@@ -149,10 +148,6 @@ impl<'a> Lines<'a> {
 }
 
 impl Format<str> for Light {
-    fn extensions(&self) -> &'static [&'static str] {
-        self.extensions
-    }
-
     fn takes_title_from_heading(&self) -> bool {
         true
     }

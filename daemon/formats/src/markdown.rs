@@ -28,10 +28,6 @@ use raw_html::RawHtml;
 pub(crate) struct Markdown;
 
 impl Format<str> for Markdown {
-    fn extensions(&self) -> &'static [&'static str] {
-        &["md", "markdown"]
-    }
-
     fn read(&self, text: &str, limits: &FormatLimits) -> Result<Parsed, String> {
         if nests_deeper_than(text, limits.max_nesting) {
             // Markdown's rules make each line cost as much as it is deep: such text is not worth the time.

@@ -60,7 +60,8 @@ pub(super) fn limit(stated: &mut StatedNote) -> Option<String> {
 /// Makes all places those of the file: through the text before redaction to the bytes on disk.
 pub(super) fn place(
     stated: &mut StatedNote,
-    (to_decoded, to_file): (Option<&SpanMap>, &SpanMap),
+    to_decoded: Option<&SpanMap>,
+    to_file: &SpanMap,
     line_starts: &[u32],
 ) {
     let in_file = |span: &Range<usize>| {

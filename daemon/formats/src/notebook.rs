@@ -22,10 +22,6 @@ const MAX_OUTPUT_BYTES: usize = 2_000;
 pub(crate) struct Notebook;
 
 impl Format<str> for Notebook {
-    fn extensions(&self) -> &'static [&'static str] {
-        &["ipynb"]
-    }
-
     fn takes_title_from_heading(&self) -> bool {
         true
     }
@@ -125,9 +121,7 @@ fn written(source: &str, cells: &[Cell], language: &str) -> (String, SpanMap) {
             fenced(source, &cell.source, language, (&mut out, &mut map));
             fenced(source, &bounded(source, &cell.output), "text", (&mut out, &mut map));
         } else if cell.kind == "markdown" {
-            cell.source
-                .iter()
-                .for_each(|piece| decode(source, piece.clone(), (&mut out, &mut map)));
+            cell.source.iter().for_each(|piece| decode(source, piece.clone(), &mut out, &mut map));
         }
         out.push_str("\n\n");
     }
@@ -155,7 +149,7 @@ fn fenced(source: &str, pieces: &[Range<usize>], language: &str, to: (&mut Strin
     let n_ticks = pieces.iter().map(|piece| longest_ticks(text(piece))).max().unwrap_or(0);
     let fence = "`".repeat(n_ticks.max(2) + 1);
     out.push_str(&format!("{fence}{language}\n"));
-    pieces.iter().for_each(|piece| decode(source, piece.clone(), (&mut *out, &mut *map)));
+    pieces.iter().for_each(|piece| decode(source, piece.clone(), &mut *out, &mut *map));
     out.push_str(&format!("\n{fence}\n\n"));
 }
 
@@ -169,7 +163,7 @@ fn longest_ticks(text: &str) -> usize {
 }
 
 /// Writes a JSON string without its escapes.
-fn decode(source: &str, range: Range<usize>, (out, map): (&mut String, &mut SpanMap)) {
+fn decode(source: &str, range: Range<usize>, out: &mut String, map: &mut SpanMap) {
     let Some(text) = source.get(range.clone()) else { return };
     let mut at = 0;
     while at < text.len() {
@@ -181,7 +175,7 @@ fn decode(source: &str, range: Range<usize>, (out, map): (&mut String, &mut Span
         let Some((character, n_bytes)) = escape(rest.get(plain..).unwrap_or("")) else { break };
         let mut buffer = [0; 4];
         let shown = character.encode_utf8(&mut buffer);
-        map.push_replaced((out.len(), shown.len()), range.start + at..range.start + at + n_bytes);
+        map.push_replaced(out.len(), shown.len(), range.start + at..range.start + at + n_bytes);
         out.push_str(shown);
         at += n_bytes;
     }

@@ -60,10 +60,6 @@ const MAX_UNKNOWN_PERCENT: usize = 5;
 pub(crate) struct Pdf;
 
 impl Format<[u8]> for Pdf {
-    fn extensions(&self) -> &'static [&'static str] {
-        &["pdf"]
-    }
-
     fn takes_title_from_heading(&self) -> bool {
         true
     }
@@ -140,7 +136,8 @@ fn read_pages(pdf: &hayro_syntax::Pdf, limits: &FormatLimits, tally: &mut Tally)
         tally.n_glyphs += shown.glyphs.len();
         tally.n_unknown += shown.n_unknown;
         tally.n_pictures += usize::from(shown.glyphs.is_empty() && shown.n_images > 0);
-        pages.push(page::page_lines(shown, page.render_dimensions(), links::links_of(page)));
+        let (width, height) = page.render_dimensions();
+        pages.push(page::page_lines(shown, width, height, links::links_of(page)));
     }
     pages
 }

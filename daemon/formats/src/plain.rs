@@ -24,10 +24,6 @@ const TAB_COLUMNS: usize = 4;
 pub(crate) struct Plain;
 
 impl Format<str> for Plain {
-    fn extensions(&self) -> &'static [&'static str] {
-        &["txt", "text"]
-    }
-
     fn takes_title_from_heading(&self) -> bool {
         true
     }

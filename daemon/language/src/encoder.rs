@@ -110,7 +110,7 @@ impl Encoder {
         for layer in &self.convolutions {
             // Three neighbors lie side by side, so a window is 288 numbers from its first row on: no copy is made.
             let n_rows = (rows.len() / WIDTH).saturating_sub(2);
-            layer.matrix.times(rows, (n_rows, WIDTH), products);
+            layer.matrix.times(rows, n_rows, WIDTH, products);
             let mut normal = [0.0; WIDTH];
             for (i, product) in products.chunks_exact(WIDTH * PIECES).enumerate() {
                 layer.finish(product, &mut normal);
@@ -159,8 +159,8 @@ impl Encoder {
                 }
             }
         }
-        let shape = (n_new, self.mixer.matrix.n_in);
-        self.mixer.matrix.times(&bench.embedded, shape, &mut bench.products);
+        let stride = self.mixer.matrix.n_in;
+        self.mixer.matrix.times(&bench.embedded, n_new, stride, &mut bench.products);
         for product in bench.products.chunks_exact(WIDTH * PIECES) {
             let mut row = [0.0; WIDTH];
             self.mixer.finish(product, &mut row);

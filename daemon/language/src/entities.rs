@@ -165,13 +165,13 @@ impl Run<'_> {
         let is_at_end =
             i + 1 >= self.tokens.len() || self.starts.get(i + 1).is_some_and(|start| *start);
         match self.open.take() {
-            Some(open) => self.go_on(open, (i, is_at_end), parts),
-            None => self.begin(i, (is_at_end, parts), scores),
+            Some(open) => self.go_on(open, i, is_at_end, parts),
+            None => self.begin(i, is_at_end, parts, scores),
         }
         self.before = parts[2];
     }
 
-    fn begin(&mut self, i: usize, (is_at_end, parts): (bool, &[Part; N_PARTS]), scores: &[f32]) {
+    fn begin(&mut self, i: usize, is_at_end: bool, parts: &[Part; N_PARTS], scores: &[f32]) {
         let is_space = self.tokens.get(i).is_some_and(|token| token.lexeme.is_space);
         let is_possible = |action| match action {
             Action::Begin => !is_at_end && !is_space,
@@ -205,7 +205,7 @@ impl Run<'_> {
     }
 
     /// Inside a name only two things can happen: it goes on, or it ends with this token.
-    fn go_on(&mut self, mut open: Open, (i, is_at_end): (usize, bool), parts: &[Part; N_PARTS]) {
+    fn go_on(&mut self, mut open: Open, i: usize, is_at_end: bool, parts: &[Part; N_PARTS]) {
         open.entity.end = i as u32 + 1;
         if is_at_end || self.ends_here(&open, &parts[0]) {
             self.found.push(open.entity);

@@ -29,19 +29,14 @@ impl Matrix {
     }
 
     /// Fills `out` with the products of `n_rows` rows that begin every `stride` numbers of `values`; no bias added.
-    pub(super) fn times(
-        &self,
-        values: &[f32],
-        (n_rows, stride): (usize, usize),
-        out: &mut Vec<f32>,
-    ) {
+    pub(super) fn times(&self, values: &[f32], n_rows: usize, stride: usize, out: &mut Vec<f32>) {
         out.resize(n_rows * self.n_out(), 0.0);
         product(&Rows { values, n_rows, width: self.n_in, stride }, &self.weights, out);
     }
 
     /// As [`Matrix::times`] for rows that lie end to end, bias added.
     pub(super) fn apply(&self, values: &[f32], out: &mut Vec<f32>) {
-        self.times(values, (values.len() / self.n_in, self.n_in), out);
+        self.times(values, values.len() / self.n_in, self.n_in, out);
         for row in out.chunks_exact_mut(self.n_out()) {
             add(row, &self.bias);
         }

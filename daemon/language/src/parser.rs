@@ -208,7 +208,7 @@ impl<'a> Feed<'a> {
             self.tags.push(best.map_or(SPACE_TAG, |(_, tag)| tag));
         }
         if let Some(parts) = self.parts.get_mut(self.n_tiles % 2) {
-            self.model.lower.times(&projected, (projected.len() / HIDDEN, HIDDEN), parts);
+            self.model.lower.times(&projected, projected.len() / HIDDEN, HIDDEN, parts);
         }
         self.projected.extend_from_slice(projected.as_chunks::<HIDDEN>().0);
         self.n_tiles += 1;

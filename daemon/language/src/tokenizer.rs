@@ -124,7 +124,7 @@ impl Tokenizer {
             }
             if !chunk.is_empty() && u32::try_from(start + chunk.len()).is_ok() {
                 let has_blank_after = !is_blank && after.starts_with(' ');
-                self.push_chunk((chunk, start as u32), cache, &mut tokens);
+                self.push_chunk(chunk, start as u32, cache, &mut tokens);
                 tokens
                     .last_mut()
                     .into_iter()
@@ -135,12 +135,7 @@ impl Tokenizer {
         self.join(text, tokens)
     }
 
-    fn push_chunk(
-        &self,
-        (chunk, start): (&str, u32),
-        cache: &mut ChunkCache,
-        tokens: &mut Vec<Token>,
-    ) {
+    fn push_chunk(&self, chunk: &str, start: u32, cache: &mut ChunkCache, tokens: &mut Vec<Token>) {
         if let Some(pieces) = self.exception(chunk) {
             return push(pieces, start, tokens);
         }

@@ -2,13 +2,13 @@
 //!
 //! In: a folder with `config.json` and `model.safetensors`. Out: an ONNX file whose output `last_hidden_state` has a
 //! vector for each token.
-//! Invariants: the same weights give the same bytes; weights stay as they are (32-bit floats), unless 8-bit ones are
-//! asked for: then only those of matrix products are rounded, a scale for each column.
+//! Invariants: the same weights give the same bytes. Weights stay 32-bit floats unless 8 bits are requested; then only
+//! weights of matrix products are rounded, with a scale for each column.
 //! Not here: pooling and what follows (`recipe.rs`), tokenizers.
 
 mod encoder;
-mod family;
 mod linear;
+mod shape;
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -21,10 +21,13 @@ use crate::weights::Weights;
 
 pub use linear::Precision;
 
-use family::Family;
+use shape::Shape;
 
-/// Largest file that a protocol buffer may be, with room for what is beside the weights.
+/// Largest size of all weights, bytes: a protocol buffer ends at 2 GiB, and the nodes need some room.
 const MAX_BYTES: usize = 2_147_483_647 - 10_000_000;
+
+/// What models put before the names of all weights.
+const PREFIXES: &[&str] = &["", "bert.", "roberta.", "model."];
 
 const TOO_LARGE: &str =
     "export it with `optimum-cli export onnx`, which puts weights into a file of their own";
@@ -32,22 +35,21 @@ const TOO_LARGE: &str =
 /// Writes the ONNX file of a folder's weights.
 ///
 /// # Errors
-/// When a file is missing, of a family that is not known, or cannot be written; what was written is then of no use.
+/// When a file is missing, of an unknown family, or cannot be written. `out` may then hold a part of a model.
 pub fn convert(folder: &Path, out: &Path, precision: Precision) -> Result<(), ModelError> {
     let folder = Folder(folder);
-    let config = family::read_config(&folder)?;
     let (path, bytes) = folder.weights()?;
-    let family = Family::of(&config, &folder.0.join("config.json"))?;
+    let shape = Shape::read(&folder)?;
     let mut weights = Weights::read(&path, &bytes)?;
-    weights.set_prefix("embeddings.word_embeddings.weight", family.names.prefixes);
+    weights.set_prefix("embeddings.word_embeddings.weight", PREFIXES);
     let mut graph = Graph::default();
-    let result = encoder::build(&mut graph, &weights, (&family, precision))?;
+    let result = encoder::build(&mut graph, &weights, &shape, precision)?;
     if graph.n_bytes() > MAX_BYTES {
         return Err(ModelError::new(&path, "is too large for one ONNX file", TOO_LARGE));
     }
     let written = File::create(out).and_then(|file| {
         let mut file = BufWriter::new(file);
-        graph.write(&mut file, (&result, "last_hidden_state"))?;
+        graph.write(&mut file, &result, "last_hidden_state")?;
         file.into_inner()?.sync_all()
     });
     written.map_err(|error| {

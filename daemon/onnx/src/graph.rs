@@ -1,15 +1,15 @@
 //! Graph: an ONNX file, written node by node.
 //!
 //! In: nodes and tensors. Out: the few messages of ONNX's protocol buffer that a transformer or a small graph needs.
-//! Invariants: the same calls give the same bytes; weights are held once, and written one after the other.
-//! Not here: checks; the graph is as sound as its maker.
+//! Invariants: the same calls give the same bytes; weights are held in memory once.
+//! Not here: checks of the graph; the runtime makes them at load.
 
 use std::io::{self, Write};
 
-/// Version of the operators' definitions that [`Graph`] asks for.
+/// Version of the operator set that [`Graph`] requires.
 const OPSET: u64 = 17;
 
-/// A graph under construction. Names of inputs and outputs are given; those between are numbered.
+/// A graph under construction. Inputs and outputs have names, everything between has a number.
 #[derive(Debug, Default)]
 pub struct Graph {
     nodes: Vec<Vec<u8>>,
@@ -30,7 +30,7 @@ pub enum Attribute<'a> {
 }
 
 impl Graph {
-    /// Adds a constant of 32-bit floats and returns its name. No sizes: a single number.
+    /// Adds a constant of 32-bit floats and returns its name. Without sizes it is a scalar.
     pub fn floats(&mut self, sizes: &[i64], numbers: &[f32]) -> String {
         self.tensor(Kind::Float, sizes, numbers.iter().flat_map(|number| number.to_le_bytes()))
     }
@@ -40,13 +40,13 @@ impl Graph {
         self.tensor(Kind::Int8, sizes, numbers.iter().flat_map(|number| number.to_le_bytes()))
     }
 
-    /// Adds a constant of 64-bit integers in one row and returns its name.
+    /// Adds a vector of 64-bit integers and returns its name.
     pub fn ints(&mut self, numbers: &[i64]) -> String {
         let size = i64::try_from(numbers.len()).unwrap_or_default();
         self.tensor(Kind::Int64, &[size], numbers.iter().flat_map(|number| number.to_le_bytes()))
     }
 
-    /// Adds the input that tells which of two texts a token is of, and returns its name.
+    /// Adds the input that says to which of two texts a token belongs, and returns its name.
     pub fn kinds(&mut self) -> &'static str {
         self.has_kinds = true;
         "token_type_ids"
@@ -71,29 +71,29 @@ impl Graph {
         attributes: &[Attribute<'_>],
     ) -> [String; N] {
         let names = std::array::from_fn(|_| self.name());
-        self.node_named(operator, inputs, (&names.each_ref().map(String::as_str), attributes));
+        self.node_named(operator, inputs, &names.each_ref().map(String::as_str), attributes);
         names
     }
 
-    /// Bytes of the constants so far, which are nearly all of a model.
+    /// Returns the size of all constants so far, bytes: nearly all of a model.
     pub fn n_bytes(&self) -> usize {
         self.tensors.iter().map(Vec::len).sum()
     }
 
-    /// The file: inputs `input_ids` and `attention_mask`, and the output `result` under a name of its own.
+    /// Returns the file, with inputs `input_ids` and `attention_mask`, and `result` as the output named `output`.
     pub fn finish(self, result: &str, output: &str) -> Vec<u8> {
         let mut model = Vec::with_capacity(self.n_bytes());
-        // Memory takes all that it is given.
-        let _ = self.write(&mut model, (result, output));
+        // Writing to memory cannot fail.
+        let _ = self.write(&mut model, result, output);
         model
     }
 
-    /// As [`Graph::finish`], into a file; `result` and the name of the output are given together.
+    /// Writes the same as [`Graph::finish`] to a file.
     ///
     /// # Errors
-    /// When the file takes no more.
-    pub fn write(mut self, out: &mut impl Write, (result, output): (&str, &str)) -> io::Result<()> {
-        self.node_named("Identity", &[result], (&[output], &[]));
+    /// When the file cannot be written.
+    pub fn write(mut self, out: &mut impl Write, result: &str, output: &str) -> io::Result<()> {
+        self.node_named("Identity", &[result], &[output], &[]);
         let mut head = Vec::new();
         self.nodes.iter().for_each(|node| bytes(&mut head, 1, node));
         bytes(&mut head, 2, b"kgd");
@@ -130,7 +130,8 @@ impl Graph {
         &mut self,
         operator: &str,
         inputs: &[&str],
-        (outputs, attributes): (&[&str], &[Attribute<'_>]),
+        outputs: &[&str],
+        attributes: &[Attribute<'_>],
     ) {
         let mut node = Vec::new();
         inputs.iter().for_each(|input| bytes(&mut node, 1, input.as_bytes()));
@@ -146,7 +147,7 @@ impl Graph {
         sizes.iter().for_each(|&size| number(&mut tensor, 1, size as u64));
         number(&mut tensor, 2, kind as u64);
         bytes(&mut tensor, 8, name.as_bytes());
-        // Not by the sizes: a test makes files that lie about them.
+        // The length comes from the numbers, not from `sizes`: a test writes files whose sizes are wrong.
         let raw: Vec<u8> = raw.collect();
         bytes(&mut tensor, 9, &raw);
         self.tensors.push(tensor);
@@ -159,7 +160,7 @@ impl Graph {
     }
 }
 
-/// Types of numbers, as ONNX counts them.
+/// Types of numbers, by their value in ONNX's enum.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Float = 1,
@@ -190,7 +191,7 @@ fn attribute(attribute: &Attribute<'_>) -> Vec<u8> {
     out
 }
 
-/// Name and type of an input or output; each size has a name of its own, or none is told.
+/// Returns the message of an input or output: its name, type and named sizes. Without sizes the shape is left open.
 fn value(name: &str, kind: Kind, sizes: &[&str]) -> Vec<u8> {
     let mut shape = Vec::new();
     for size in sizes {
@@ -219,7 +220,7 @@ fn bytes(out: &mut Vec<u8>, field: u64, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// What stands before `n` bytes of a field.
+/// Writes the tag and length that precede `n` bytes of a field.
 fn opening(out: &mut Vec<u8>, field: u64, n: usize) {
     varint(out, field << 3 | 2);
     varint(out, n as u64);

@@ -41,7 +41,7 @@ impl Model {
         outputs: &[&str],
         wanted: Option<Runtime>,
     ) -> Result<Self, ModelError> {
-        Self::load_from((path, outputs), (Place::File(path), wanted))
+        Self::load_from(path, outputs, Place::File(path), wanted)
     }
 
     /// Takes a file that is in memory; errors call it `path`.
@@ -50,12 +50,14 @@ impl Model {
         outputs: &[&str],
         bytes: &'static [u8],
     ) -> Result<Self, ModelError> {
-        Self::load_from((path, outputs), (Place::Memory(bytes), None))
+        Self::load_from(path, outputs, Place::Memory(bytes), None)
     }
 
     fn load_from(
-        (path, outputs): (&Path, &[&str]),
-        (place, wanted): (Place<'_>, Option<Runtime>),
+        path: &Path,
+        outputs: &[&str],
+        place: Place<'_>,
+        wanted: Option<Runtime>,
     ) -> Result<Self, ModelError> {
         let wrong = |why: String| ModelError::new(path, why, UNSUITED);
         let engine = caught(|| runtime::load(place, wanted))

@@ -46,7 +46,7 @@ impl PairModel {
     /// # Errors
     /// When the model fails on it.
     pub fn score(&self, question: &str, passage: &str) -> Result<f32, ModelError> {
-        let (ids, kinds) = self.tokens.pair((question, passage), self.max_tokens)?;
+        let (ids, kinds) = self.tokens.pair(question, passage, self.max_tokens)?;
         let output = self.model.run_of_kinds(&ids, &kinds)?;
         let logit = match (output.shape.as_slice(), output.numbers.as_slice()) {
             ([1] | [1, 1], [logit]) => *logit,
@@ -92,13 +92,13 @@ mod tests {
             (model.score("a", &long).expect("scored") - 0.5).abs() < 1e-5,
             "the end is not read"
         );
-        let (ids, kinds) = model.tokens.pair((&long, &long), max).expect("joined");
+        let (ids, kinds) = model.tokens.pair(&long, &long, max).expect("joined");
         assert_eq!((ids.len(), kinds.len()), (max, max));
         assert!(
             kinds.iter().filter(|kind| **kind == 1).count() > max / 3,
             "the passage has its share"
         );
-        let (ids, _) = model.tokens.pair(("a", "b"), max).expect("joined");
+        let (ids, _) = model.tokens.pair("a", "b", max).expect("joined");
         assert_eq!(ids.len(), 5, "[CLS] a [SEP] b [SEP]");
     }
 

@@ -92,7 +92,7 @@ impl Recipe {
         match folder.optional::<Vec<Module>>("modules.json")? {
             Some((path, modules)) => {
                 for module in &modules {
-                    recipe.add(folder, (&path, module))?;
+                    recipe.add(folder, &path, module)?;
                 }
             }
             None => recipe.pooling = pooling(folder, "1_Pooling")?,
@@ -103,7 +103,8 @@ impl Recipe {
     fn add(
         &mut self,
         folder: &Folder<'_>,
-        (listed_in, module): (&Path, &Module),
+        listed_in: &Path,
+        module: &Module,
     ) -> Result<(), ModelError> {
         let kind = module.kind.rsplit('.').next().unwrap_or_default();
         match kind {

@@ -104,20 +104,21 @@ impl Tokens {
     /// cut where both take more than `max_tokens`; the first is never given more than half of them.
     pub(crate) fn pair(
         &self,
-        (first, second): (&str, &str),
+        first: &str,
+        second: &str,
         max_tokens: usize,
     ) -> Result<(Vec<u32>, Vec<u32>), ModelError> {
         let first = self.beginning(first, max_tokens / 2)?;
-        let (ids, kinds) = self.joined((first, second))?;
+        let (ids, kinds) = self.joined(first, second)?;
         if ids.len() <= max_tokens {
             return Ok((ids, kinds));
         }
         let n_second = self.pieces(second)?.len();
         let n_kept = n_second.saturating_sub(ids.len() - max_tokens);
-        self.joined((first, self.beginning(second, n_kept)?))
+        self.joined(first, self.beginning(second, n_kept)?)
     }
 
-    fn joined(&self, (first, second): (&str, &str)) -> Result<(Vec<u32>, Vec<u32>), ModelError> {
+    fn joined(&self, first: &str, second: &str) -> Result<(Vec<u32>, Vec<u32>), ModelError> {
         let encode =
             || self.tokenizer.encode_fast((first, second), true).map_err(|error| error.to_string());
         let encoding = caught(encode).map_err(|why| {

@@ -44,7 +44,7 @@ pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Option
     if is_in_mark(bytes, place.start) {
         return None;
     }
-    let (start, op) = operator(text, (place.start, place.end))?;
+    let (start, op) = operator(text, place.start, place.end)?;
     if label.promise == Promise::Phrase {
         return phrase::announced(text, start);
     }
@@ -98,7 +98,7 @@ pub(super) fn named(
     if is_public(text, &(place.start..place.end + n)) {
         return None;
     }
-    let (start, op) = operator(text, (place.start, place.end + n))?;
+    let (start, op) = operator(text, place.start, place.end + n)?;
     if !matches!(op, Op::Sets | Op::Quote | Op::Element | Op::Flag) {
         return None;
     }

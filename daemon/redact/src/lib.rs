@@ -250,7 +250,7 @@ fn replace(text: String, found: &[Found]) -> (String, Option<SpanMap>) {
         map.push(out.len(), before.len(), last, before.len());
         out.push_str(before);
         let mark = format!("[redacted:{kind}]");
-        map.push_replaced((out.len(), mark.len()), range.clone());
+        map.push_replaced(out.len(), mark.len(), range.clone());
         out.push_str(&mark);
         last = range.end;
     }

@@ -40,7 +40,7 @@ pub(super) enum Op {
 }
 
 /// Where the value begins, and what leads there.
-pub(super) fn operator(text: &str, (name_start, name_end): (usize, usize)) -> Option<(usize, Op)> {
+pub(super) fn operator(text: &str, name_start: usize, name_end: usize) -> Option<(usize, Op)> {
     let bytes = text.as_bytes();
     let at = |i: usize| bytes.get(i).copied().unwrap_or(b'\n');
     let mut i = skip_suffix(text, name_end)?;
@@ -53,7 +53,7 @@ pub(super) fn operator(text: &str, (name_start, name_end): (usize, usize)) -> Op
     i += usize::from(at(i) == b']');
     i = skip_emphasis(bytes, i);
     if is_tag {
-        return Some((i + 1, Op::Element)).map(|it| after_spaces(text, it));
+        return Some(after_spaces(text, i + 1, Op::Element));
     }
     let spaces = spaces_at(bytes, i);
     let mut next = i + spaces;
@@ -78,11 +78,11 @@ pub(super) fn operator(text: &str, (name_start, name_end): (usize, usize)) -> Op
         (b'\n', _) if follows_login(bytes, name_start) => (next + 1, Op::Flag),
         _ => return None,
     };
-    Some(after_spaces(text, found))
+    Some(after_spaces(text, found.0, found.1))
 }
 
 /// Passes white space and marks of emphasis; over the end of a line, where nothing else follows on it.
-fn after_spaces(text: &str, (start, op): (usize, Op)) -> (usize, Op) {
+fn after_spaces(text: &str, start: usize, op: Op) -> (usize, Op) {
     let bytes = text.as_bytes();
     let mut i = skip_emphasis(bytes, start);
     i += spaces_at(bytes, i);

@@ -186,7 +186,7 @@ impl Shape {
             return None;
         }
         let range = part.start.unwrap_or(start)..part.end.unwrap_or(end);
-        self.checks.hold(text, (start, place.len()), &range).then_some(range)
+        self.checks.hold(text, start, place.len(), &range).then_some(range)
     }
 
     /// True when a whole value has this shape.
@@ -203,7 +203,7 @@ struct Part {
 }
 
 impl Checks {
-    fn hold(&self, text: &str, (start, n_literal): (usize, usize), range: &Range<usize>) -> bool {
+    fn hold(&self, text: &str, start: usize, n_literal: usize, range: &Range<usize>) -> bool {
         let token = text.get(range.clone()).unwrap_or("");
         let before = start.checked_sub(1).and_then(|i| text.as_bytes().get(i));
         let is_apart = !before.is_some_and(|byte| b"-./".contains(byte));

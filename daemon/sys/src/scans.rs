@@ -60,38 +60,38 @@ fn float_dots_anywhere(query: &[f32], rows: &[f32], out: &mut [f32]) {
 /// For each of `rows`, `n_words` words of bits each, the sum of the question's numbers where the row has a bit.
 /// `planes` holds these numbers bit by bit, [`N_PLANES`] times `n_words` words, in two's complement.
 /// Rows beyond the end of either are left out.
-pub fn sign_sums((planes, n_words): (&[u64], usize), rows: &[u64], out: &mut [i32]) {
+pub fn sign_sums(planes: &[u64], n_words: usize, rows: &[u64], out: &mut [i32]) {
     #[cfg(target_arch = "x86_64")]
     {
         if std::arch::is_x86_feature_detected!("avx512vpopcntdq")
             && std::arch::is_x86_feature_detected!("avx512vl")
         {
             // SAFETY: the machine has just said that it knows these instructions.
-            return unsafe { sign_sums_avx512((planes, n_words), rows, out) };
+            return unsafe { sign_sums_avx512(planes, n_words, rows, out) };
         }
         if std::arch::is_x86_feature_detected!("popcnt") {
             // SAFETY: the machine has just said that it knows this instruction.
-            return unsafe { sign_sums_popcnt((planes, n_words), rows, out) };
+            return unsafe { sign_sums_popcnt(planes, n_words, rows, out) };
         }
     }
-    sign_sums_anywhere((planes, n_words), rows, out);
+    sign_sums_anywhere(planes, n_words, rows, out);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512vpopcntdq,popcnt")]
-fn sign_sums_avx512((planes, n_words): (&[u64], usize), rows: &[u64], out: &mut [i32]) {
-    sign_sums_anywhere((planes, n_words), rows, out);
+fn sign_sums_avx512(planes: &[u64], n_words: usize, rows: &[u64], out: &mut [i32]) {
+    sign_sums_anywhere(planes, n_words, rows, out);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt")]
-fn sign_sums_popcnt((planes, n_words): (&[u64], usize), rows: &[u64], out: &mut [i32]) {
-    sign_sums_anywhere((planes, n_words), rows, out);
+fn sign_sums_popcnt(planes: &[u64], n_words: usize, rows: &[u64], out: &mut [i32]) {
+    sign_sums_anywhere(planes, n_words, rows, out);
 }
 
 /// Loops of a known length become straight lines: the lengths that models have are known here.
 #[inline(always)]
-fn sign_sums_anywhere((planes, n_words): (&[u64], usize), rows: &[u64], out: &mut [i32]) {
+fn sign_sums_anywhere(planes: &[u64], n_words: usize, rows: &[u64], out: &mut [i32]) {
     match n_words {
         0 => out.fill(0),
         2 => sign_sums_of::<2>(planes, rows, out),
@@ -160,8 +160,8 @@ mod tests {
                 .map(|row| (0..numbers.len()).filter(|i| has_bit(row, *i)).map(|i| numbers[i]).sum())
                 .collect();
             let (mut widest, mut portable) = ([7; 5], [7; 5]);
-            sign_sums((&planes, n_words), &rows, &mut widest);
-            sign_sums_anywhere((&planes, n_words), &rows, &mut portable);
+            sign_sums(&planes, n_words, &rows, &mut widest);
+            sign_sums_anywhere(&planes, n_words, &rows, &mut portable);
             prop_assert_eq!(&widest[..], &plain[..]);
             prop_assert_eq!(&portable[..], &plain[..]);
         }

@@ -35,11 +35,7 @@ impl Pause {
     }
 
     /// Notes a failure; returns how long to wait. What a server says counts where it is longer than what it has by now.
-    pub(super) fn failed(
-        &mut self,
-        now: Instant,
-        (told, why): (Option<Duration>, &str),
-    ) -> Duration {
+    pub(super) fn failed(&mut self, now: Instant, told: Option<Duration>, why: &str) -> Duration {
         self.why = why.to_string();
         let doubled = FIRST.saturating_mul(2u32.saturating_pow(self.n_failures)).min(LONGEST);
         let wait = told.map_or(doubled, |told| told.min(LONGEST_TOLD).max(doubled));
@@ -65,13 +61,13 @@ mod tests {
     fn pauses_double_and_end() {
         let (mut pause, now) = (Pause::default(), Instant::now());
         assert_eq!(pause.left(now), None);
-        let waits: Vec<u64> = (0..11).map(|_| pause.failed(now, (None, "500")).as_secs()).collect();
+        let waits: Vec<u64> = (0..11).map(|_| pause.failed(now, None, "500").as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
         assert_eq!(pause.left(now), Some(LONGEST));
         assert_eq!(pause.left(now + LONGEST), None);
         pause.went_well();
         assert_eq!(pause.why(), "");
-        assert_eq!(pause.failed(now, (None, "503")), FIRST);
+        assert_eq!(pause.failed(now, None, "503"), FIRST);
         assert_eq!(pause.why(), "503");
     }
 
@@ -80,11 +76,11 @@ mod tests {
         let at: Timestamp = "2026-10-21T07:26:30Z".parse().expect("a moment");
         let (mut pause, now) = (Pause::default(), Instant::now());
         let told = |text| told_pause(Some(text), at);
-        assert_eq!(pause.failed(now, (told("7"), "429")).as_secs(), 7);
-        assert_eq!(pause.failed(now, (told("999999999"), "429")), LONGEST_TOLD);
+        assert_eq!(pause.failed(now, told("7"), "429").as_secs(), 7);
+        assert_eq!(pause.failed(now, told("999999999"), "429"), LONGEST_TOLD);
         pause.went_well();
         for (at, text) in ["0", "Wed, 21 Oct 2015 07:28:00 GMT", "1", "x"].into_iter().enumerate() {
-            assert_eq!(pause.failed(now, (told(text), "429")).as_secs(), 1 << at, "{text}");
+            assert_eq!(pause.failed(now, told(text), "429").as_secs(), 1 << at, "{text}");
         }
     }
 }

@@ -5,6 +5,7 @@
 //! of the user's own configuration lifts it.
 //! Not here: which names those are (`config::keys`), secrets inside of files that are read (`normalize/redact.rs`).
 
+use config::formats;
 use config::keys::{is_key_file, is_key_folder};
 
 use super::rules::SkipReason;
@@ -122,7 +123,7 @@ pub(super) fn reason(path: &str) -> Option<SkipReason> {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     if holds_secret(path) {
         Some(SkipReason::SecretName)
-    } else if extension.is_some_and(|it| BINARY.contains(&it.as_str())) {
+    } else if extension.is_some_and(|it| BINARY.contains(&&*it) && formats::of(&it).is_none()) {
         Some(SkipReason::Binary)
     } else {
         None

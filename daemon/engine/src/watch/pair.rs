@@ -132,8 +132,8 @@ fn pair_alike(
         .take(MOST_COMPARED)
         .filter_map(|old| Some((&old.path, Sketch::of(&intake.known.text_of(&old.path)?))))
         .collect();
-    let settings = (&intake.settings, &intake.privacy);
-    let mut normalizer = Normalizer::with(settings, intake.parsing.clone(), Lane::Bulk);
+    let parsing = intake.parsing.clone();
+    let mut normalizer = Normalizer::with(&intake.settings, &intake.privacy, parsing, Lane::Bulk);
     let new: Vec<(&RelPath, Sketch)> = new
         .iter()
         .filter(|new| vanished.iter().any(|old| could_be(&new.stat, old.n_bytes)))

@@ -11,14 +11,14 @@ use embed::wordpiece::{CachedWordPiece, Word};
 use model::parcel::{Block, BlockKind, NormalDoc, Profile};
 use model::terms::{Norm, Span};
 
-/// A piece of a block that a chunk takes whole.
+/// A piece of a block that a chunk takes whole or not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Atom {
     /// First byte in the normalized text.
     pub(super) start: usize,
     /// One past its last byte.
     pub(super) end: usize,
-    /// Its tokens.
+    /// Number of tokens.
     pub(super) n_tokens: usize,
     /// Index of its block.
     pub(super) block: usize,
@@ -30,12 +30,12 @@ pub(super) struct Atom {
 #[derive(Debug, Default)]
 pub(super) struct TokenIndex {
     words: Vec<Word>,
-    /// For each word, the tokens before it; one entry more for all tokens.
+    /// For each word, the number of tokens before it; one more entry for all tokens.
     before: Vec<usize>,
 }
 
 impl TokenIndex {
-    /// Replaces what it held by the words of `text`.
+    /// Replaces the words by those of `text`.
     pub(super) fn read(&mut self, tokenizer: &mut CachedWordPiece, text: &str) {
         self.words.clear();
         self.before.clear();
@@ -48,13 +48,13 @@ impl TokenIndex {
         }));
     }
 
-    /// Tokens of the words that begin in `[start, end)`.
+    /// Returns the number of tokens of the words that begin in `[start, end)`.
     pub(super) fn count(&self, start: usize, end: usize) -> usize {
         let at = |word: usize| self.before.get(word).copied().unwrap_or(0);
         at(self.first_word(end)).saturating_sub(at(self.first_word(start)))
     }
 
-    /// Cuts `[start, end)` between words into pieces of at most `max` tokens; a larger word is a piece alone.
+    /// Cuts `[start, end)` between words into pieces of at most `max` tokens. A larger word becomes a piece of its own.
     pub(super) fn cut(&self, start: usize, end: usize, max: usize) -> Vec<(usize, usize)> {
         let mut cuts = vec![start];
         let words =
@@ -76,8 +76,8 @@ impl TokenIndex {
     }
 }
 
-/// Sentences of paragraphs, list items and quotes, and headings whole, in order of place; rows and code have
-/// none.
+/// Returns the sentences of paragraphs, list items and quotes, and whole headings, in order of place. Rows and code
+/// have none.
 pub fn sentences_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
     let mut spans = Vec::new();
     for block in doc.blocks.iter().filter(|block| is_running_text(block)) {
@@ -86,11 +86,12 @@ pub fn sentences_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
     spans
 }
 
-/// The atoms of a document.
+/// Returns the atoms of a document.
 pub(super) fn atoms_of(
     doc: &NormalDoc,
     index: &TokenIndex,
-    (profiles, budgets): (&[Profile], &Budgets),
+    profiles: &[Profile],
+    budgets: &Budgets,
 ) -> Vec<Atom> {
     let mut atoms = Vec::new();
     for (block_idx, block) in doc.blocks.iter().enumerate() {
@@ -120,7 +121,7 @@ pub(super) fn atoms_of(
     atoms
 }
 
-/// A list item as one atom: a step is not cut.
+/// Makes a whole list item one atom, because a step is not cut.
 fn whole_item(doc: &NormalDoc, index: &TokenIndex, block: &Block) -> Option<Atom> {
     let text = block.span.of(&doc.text);
     let start = block.span.start() + (text.len() - text.trim_start().len());
@@ -139,7 +140,7 @@ fn is_running_text(block: &Block) -> bool {
     !matches!(block.kind, BlockKind::Code { .. } | BlockKind::TableRow { .. })
 }
 
-/// Calls `visit` with the start and end of each sentence, line or row of a block; blank lines are none.
+/// Calls `visit` with the start and end of each sentence, line or row of a block; skips blank lines.
 fn each_piece(block: &Block, text: &str, mut visit: impl FnMut(usize, usize)) {
     let (first, body) = (block.span.start(), block.span.of(text));
     match block.kind {

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::Budget;
 use super::outline::{Outline, Unit};
 
-/// The chunks of a group, as ranges of atoms.
+/// Returns the chunks of a group, as ranges of atoms.
 pub(super) fn fill(units: Vec<Unit>, outline: &Outline<'_>, budget: &Budget) -> Vec<Range<usize>> {
     let start = units.first().map_or(0, |unit| unit.atoms.start);
     let open = OpenChunk { start, fresh: start, end: start, n_tokens: 0, has_body: false };
@@ -40,8 +40,8 @@ struct Filling<'a> {
 }
 
 impl Filling<'_> {
-    /// Places a unit whole where it fits, else in a chunk of its own, else atom by atom. A heading never
-    /// stays behind alone: what follows it is rather cut.
+    /// Puts a unit into the open chunk if it fits, else into a chunk of its own, else atom by atom. A heading never
+    /// ends a chunk: the text below it is cut instead.
     fn place(&mut self, unit: &Unit) {
         let n_together = self.open.n_tokens + unit.n_tokens;
         let fits =
@@ -72,7 +72,7 @@ impl Filling<'_> {
         self.open.n_tokens += n_tokens;
     }
 
-    /// Ends the open chunk, if it holds anything new, and opens an empty one behind it.
+    /// Closes the open chunk, if it holds anything new, and opens an empty one.
     fn close(&mut self) {
         let end = self.open.end;
         if self.open.fresh < end {
@@ -81,8 +81,8 @@ impl Filling<'_> {
         self.open = OpenChunk { start: end, fresh: end, end, n_tokens: 0, has_body: false };
     }
 
-    /// Extends the empty open chunk backwards over whole sentences of the chunk before, as far as the setting
-    /// and the `n_coming` tokens that must fit after them allow; never over all of that chunk.
+    /// Extends the empty open chunk backwards over whole sentences of the previous chunk, as far as the setting and the
+    /// next `n_coming` tokens allow, but never over all of it.
     fn overlap(&mut self, n_coming: usize) {
         let Some(last) = self.chunks.last().cloned() else { return };
         let room = self.budget.overlap.min(self.budget.max.saturating_sub(n_coming));

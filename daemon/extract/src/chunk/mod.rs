@@ -48,31 +48,30 @@ pub struct Chunker {
 /// Sizes in tokens, each at least 1.
 #[derive(Debug, Clone, Copy)]
 struct Budget {
-    /// Most of a chunk.
+    /// Largest chunk.
     max: usize,
-    /// Sections below are joined with what follows.
+    /// Smaller sections are joined with the next one.
     min: usize,
-    /// Most that is repeated from the chunk before.
+    /// Largest overlap with the previous chunk.
     overlap: usize,
-    /// Most of a window.
+    /// Largest window.
     window: usize,
 }
 
 impl Budget {
-    /// Most of a chunk that is one ordered list: steps read badly apart (S4 §5 allows procedures twice as
-    /// much).
+    /// Largest chunk that is one ordered list: steps read badly apart (S4 §5 allows procedures twice as much).
     fn max_procedure(&self) -> usize {
         self.max.saturating_mul(2)
     }
 
-    /// A line or row above this is cut, because nothing can be done with it as it is.
+    /// A larger line or row is cut: it is of no use as it is.
     fn max_line(&self) -> usize {
         self.max.saturating_mul(4)
     }
 }
 
 impl Chunker {
-    /// A chunker of the given sizes, counting tokens with `wordpiece`.
+    /// Makes a chunker of the given sizes that counts tokens with `wordpiece`.
     pub fn new(
         chunk: &settings::Chunk,
         embed: &settings::Embed,
@@ -86,25 +85,26 @@ impl Chunker {
     fn chunks(&mut self, doc: &NormalDoc) -> Vec<Chunk> {
         self.index.read(&mut self.tokenizer, &doc.text);
         let profiles = profile::profiles_of(doc, &self.index);
-        let atoms = atom::atoms_of(doc, &self.index, (&profiles, &self.budgets));
-        let outline = Outline::of((&doc.blocks, &profiles), &atoms);
+        let atoms = atom::atoms_of(doc, &self.index, &profiles, &self.budgets);
+        let outline = Outline::of(&doc.blocks, &profiles, &atoms);
         let mut chunks = Vec::new();
         for group in outline.groups(&self.budgets) {
             let budget = *self.budgets.of(group.profile);
             for range in fill::fill(outline.units(&group.atoms, &budget), &outline, &budget) {
                 let headings = outline.headings(doc, range.clone());
-                let of_atoms = |atoms: &[Atom]| self.chunk(doc, (headings, group.profile), atoms);
+                let of_atoms = |atoms: &[Atom]| self.chunk(doc, headings, group.profile, atoms);
                 chunks.extend(atoms.get(range).and_then(of_atoms));
             }
         }
         chunks
     }
 
-    /// The chunk of some atoms; `None` when there are none.
+    /// Makes the chunk of some atoms; `None` when there are none.
     fn chunk(
         &mut self,
         doc: &NormalDoc,
-        (headings, profile): (Vec<String>, Profile),
+        headings: Vec<String>,
+        profile: Profile,
         atoms: &[Atom],
     ) -> Option<Chunk> {
         let span: Span<Norm> = Span::new(atoms.first()?.start, atoms.last()?.end);
@@ -116,7 +116,7 @@ impl Chunker {
         Some(Chunk { span, headings, n_tokens, profile, language, windows, hash })
     }
 
-    /// Each part goes in with its length, so that text cannot pass for a heading.
+    /// Hashes each part with its length, so that text cannot pass for a heading.
     fn hash(&mut self, of_doc: [&str; 2], headings: &[String], text: &str) -> ContentHash {
         self.hashed.clear();
         let parts = of_doc.into_iter().chain(headings.iter().map(String::as_str));
@@ -128,7 +128,7 @@ impl Chunker {
     }
 }
 
-/// The language that most of a span is written in.
+/// Returns the language of most of a span.
 fn language_of(doc: &NormalDoc, span: Span<Norm>) -> &str {
     let mut by_language: BTreeMap<&str, usize> = BTreeMap::new();
     let first = doc.other_languages.partition_point(|(other, _)| other.end() <= span.start());

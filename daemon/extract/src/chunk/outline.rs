@@ -15,10 +15,10 @@ use super::atom::Atom;
 use super::profile::Budgets;
 use model::parcel::{Block, BlockKind, NormalDoc, Profile};
 
-/// Headings have six levels; a longer chain of parents is a mistake and is cut.
+/// Headings have six levels; a longer chain of parents is an error in the outline and is cut.
 const MAX_DEPTH: usize = 6;
 
-/// A heading with the blocks up to the next heading, or the blocks before the first.
+/// A heading with the blocks up to the next heading, or the blocks before the first heading.
 #[derive(Debug)]
 struct Section {
     /// The block of its heading.
@@ -67,7 +67,7 @@ pub(super) struct Outline<'a> {
 
 impl<'a> Outline<'a> {
     /// Reads the structure of blocks; each atom names its block.
-    pub(super) fn of((blocks, profiles): (&'a [Block], &[Profile]), atoms: &'a [Atom]) -> Self {
+    pub(super) fn of(blocks: &'a [Block], profiles: &[Profile], atoms: &'a [Atom]) -> Self {
         let mut sections: Vec<Section> = Vec::new();
         let mut list_ends = FxHashMap::default();
         let mut before = vec![0];
@@ -96,8 +96,8 @@ impl<'a> Outline<'a> {
         Outline { blocks, atoms, before, sections, list_ends }
     }
 
-    /// Which sections are filled together: a small one is joined by those of its profile that follow it under its
-    /// parent as long as all of them fit one chunk.
+    /// Returns the sections that are filled together: a small section is joined by the next ones of the same profile
+    /// under the same parent while all of them fit one chunk.
     pub(super) fn groups(&self, budgets: &Budgets) -> Vec<Group> {
         let mut groups = Vec::new();
         let mut sections = self.sections.iter().peekable();
@@ -131,13 +131,13 @@ impl<'a> Outline<'a> {
         })
     }
 
-    /// The heading above a heading. Parents stand before their children, whatever the block claims.
+    /// Returns the heading above a heading. Parents precede their children, whatever the block claims.
     fn parent(&self, heading: usize) -> Option<usize> {
         let parent = self.blocks.get(heading)?.section? as usize;
         (parent < heading).then_some(parent)
     }
 
-    /// A heading and those above it, outermost first.
+    /// Returns a heading and those above it, outermost first.
     fn path(&self, heading: usize) -> Vec<usize> {
         let chain = std::iter::successors(Some(heading), |&heading| self.parent(heading));
         let mut path: Vec<usize> = chain.take(MAX_DEPTH).collect();
@@ -145,7 +145,7 @@ impl<'a> Outline<'a> {
         path
     }
 
-    /// The units of a group of sections, in order.
+    /// Returns the units of a group of sections, in order.
     pub(super) fn units(&self, group: &Range<usize>, budget: &Budget) -> Vec<Unit> {
         let (mut units, mut tried) = (Vec::new(), FxHashSet::default());
         let mut at = group.start;
@@ -163,7 +163,7 @@ impl<'a> Outline<'a> {
         units
     }
 
-    /// The atoms from `place.start` on that belong to blocks before `past_block`, and at least one.
+    /// Takes the atoms from `place.start` on that belong to blocks before `past_block`, at least one.
     fn unit(&self, place: &Range<usize>, past_block: usize, limit: usize) -> Unit {
         let rest = self.atoms.get(place.clone()).unwrap_or_default();
         let n_atoms = rest.partition_point(|atom| atom.block < past_block).max(1);
@@ -178,8 +178,8 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// The whole of an ordered list whose first item stands at `place.start`, with what stands between its
-    /// items; `None` when it is too large or a heading interrupts it.
+    /// Takes a whole ordered list whose first item begins at `place.start`, with everything between its items; `None`
+    /// when it is too large or a heading interrupts it.
     fn procedure(&self, list: u32, place: &Range<usize>, budget: &Budget) -> Option<Unit> {
         let past_block = self.after_nested(*self.list_ends.get(&list)?);
         let whole = self.unit(place, past_block, budget.max_procedure());
@@ -236,8 +236,8 @@ impl<'a> Outline<'a> {
         self.sections.partition_point(|section| section.atoms.end <= atom)
     }
 
-    /// The headings that all text of these atoms stands under, outermost first, as text. Headings without
-    /// text of their own do not count, unless there is nothing else. The title is not repeated.
+    /// Returns the headings above all text of these atoms, outermost first. A heading without text of its own counts
+    /// only if there is nothing else. The title is not repeated.
     pub(super) fn headings(&self, doc: &NormalDoc, atoms: Range<usize>) -> Vec<String> {
         let (first, last) =
             (self.section_of(atoms.start), self.section_of(atoms.end.saturating_sub(1)));

@@ -148,8 +148,8 @@ fn period_ends(text: &str, start: usize, at: usize, rest: &str) -> bool {
 /// Longer words are not looked up, bytes.
 const MAX_ABBREVIATION_BYTES: usize = 12;
 
-/// Where the letters, digits and dots before the stop at `at` begin; `None` when there are none, or too many
-/// or others to make an abbreviation.
+/// Returns where the word before the stop at `at` begins (letters, digits, dots); `None` when there is none, or when it
+/// is too long or has other characters, so that it is no abbreviation.
 fn word_before(bytes: &[u8], start: usize, at: usize) -> Option<usize> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.';
     let floor = at.saturating_sub(MAX_ABBREVIATION_BYTES + 1).max(start);
@@ -167,7 +167,7 @@ fn is_dotted(word: &str) -> bool {
         })
 }
 
-/// Abbreviations that something always follows, lowercase, without their last stop.
+/// Abbreviations that never end a sentence, lowercase, without their last stop.
 const NEVER_LAST: [&str; 36] = [
     "e.g", "eg", "i.e", "ie", "cf", "vs", "viz", "ca", "approx", "resp", "incl", "excl", "esp",
     "dr", "mr", "mrs", "ms", "prof", "rev", "hon", "gen", "col", "capt", "lt", "sgt", "gov", "sen",

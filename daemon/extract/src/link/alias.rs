@@ -1,13 +1,12 @@
 //! Alias: which names a document uses for other names of it.
 //!
-//! In: its mentions with their norms. Out: one [`AliasUse`] a pair, ordered: the visible text of a link stands for the
-//! name it leads to; initials stand for the name they are defined for, or for the only name before them that has them;
-//! a part of a person's name, or a company's name without `Inc.`, for the only whole name before it.
-//! Invariants: of the document alone; a target is a name of the same document; but for link texts a target has more
-//! words than what stands for it, so aliases of aliases end; where two names could be meant there is no alias. What
-//! a document calls itself (`kms.md`) keeps its name, and the longer one stands for it: who states a name follows no
-//! other.
-//! Time: linear in the mentions, but for names that share a first or last word, or their initials.
+//! In: its mentions with their norms. Out: one [`AliasUse`] for each pair, ordered: the visible text of a link is an
+//! alias of the link's target; initials of the name they are defined for, or of the only earlier name that has them; a
+//! part of a person's name, or a company's name without `Inc.`, of the only whole name before it.
+//! Invariants: a function of the document alone; a target is a name of the same document; except for link texts, a
+//! target has more words than its alias, so chains of aliases end; where two names could be meant there is no alias.
+//! The name that a document states for itself (`kms.md`) is never an alias: the longer name becomes an alias of it.
+//! Time: linear in the mentions, except for names that share a first or last word, or their initials.
 //! Not here: what follows for other documents (`resolve.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,10 +20,10 @@ use model::terms::{EntityType, tokens_of};
 /// Longest visible text of a link that is learned as a name, words; longer ones are sentences.
 const MAX_LINK_WORDS: usize = 6;
 
-/// Initials have this many letters.
+/// Number of letters that initials may have.
 const INITIALS: std::ops::RangeInclusive<usize> = 2..=6;
 
-/// What may be left out at the end of an organization's name.
+/// Words that may be left out at the end of an organization's name.
 const LEGAL_FORMS: [&str; 16] = [
     "inc",
     "incorporated",
@@ -49,12 +48,12 @@ struct Form<'a> {
     norm: &'a str,
     surface: &'a str,
     words: Vec<String>,
-    /// Every type its mentions here have, but those that say little.
+    /// Every type its mentions have here, except types that say little.
     types: BTreeSet<EntityType>,
     at: usize,
 }
 
-/// The names that the document uses for others.
+/// Returns the names that the document uses for other names.
 pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse> {
     let mut out: BTreeSet<(String, String, AliasSource)> = BTreeSet::new();
     let mentions = doc.mentions.iter().zip(mention_norms);
@@ -86,7 +85,7 @@ pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse>
     aliases
 }
 
-/// The norm of a link's visible text, where that can be a name.
+/// Returns the norm of a link's visible text, if that can be a name.
 fn link_text(doc: &MentionedDoc, mention: &Mention) -> Option<String> {
     let is_sure = mention.recognizer == RecognizerKind::Stated && !mention.place.is_entity_given;
     if !is_sure || is_of_place(&doc.doc, mention) {
@@ -124,7 +123,8 @@ fn defined(
     }
 }
 
-/// True when `short` is all capitals and these are the initials of `long`, articles and prepositions left out or not.
+/// True when `short` is all capitals and consists of the initials of `long`, with or without its articles and
+/// prepositions.
 fn are_initials(short: &str, long: &str) -> bool {
     let letters: String = short.chars().filter(|c| *c != '.').collect();
     let is_short =
@@ -170,7 +170,7 @@ fn words_of(surface: &str) -> Vec<String> {
         .collect()
 }
 
-/// Parts of names, and initials, that follow the only whole name they can stand for.
+/// Adds parts of names, and initials, that can belong to only one whole name before them.
 fn shortened(forms: &[Form<'_>], out: &mut BTreeSet<(String, String, AliasSource)>) {
     let mut by_word: BTreeMap<&str, Vec<&Form<'_>>> = BTreeMap::new();
     let mut by_initial: BTreeMap<char, Vec<&Form<'_>>> = BTreeMap::new();
@@ -209,12 +209,12 @@ fn shortened(forms: &[Form<'_>], out: &mut BTreeSet<(String, String, AliasSource
     }
 }
 
-/// Types that are alike, or one of them unknown.
+/// True when the types are equal, or one of them is unknown.
 fn agree(short: &Form<'_>, long: &Form<'_>) -> bool {
     short.types.is_empty() || long.types.is_empty() || !short.types.is_disjoint(&long.types)
 }
 
-/// True when `short` may be a way to call `long`.
+/// True when `short` may be a shorter form of `long`.
 fn is_part(short: &Form<'_>, long: &Form<'_>) -> bool {
     if short.words.is_empty() || short.words.len() >= long.words.len() || !agree(short, long) {
         return false;
@@ -225,7 +225,7 @@ fn is_part(short: &Form<'_>, long: &Form<'_>) -> bool {
     let rest = long.words.get(short.words.len()..).unwrap_or_default();
     match () {
         () if is_person => {
-            // `Elizabeth` in a text on Elizabeth II is as often another one.
+            // `Elizabeth` in a text about Elizabeth II is as often somebody else.
             let is_regnal = rest.iter().all(|word| word.bytes().all(|b| b"ivx".contains(&b)));
             is_capitalized(short.surface)
                 && (long.words.ends_with(&short.words) || (begins && !is_regnal))

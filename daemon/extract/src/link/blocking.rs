@@ -1,11 +1,12 @@
 //! Blocking: keys that two names must share before they are compared (S4 §7).
 //!
-//! Keys are pure functions of one name, so which pairs meet cannot depend on order. They promise: of names with the
-//! same digits, every pair of norms within edit distance 1 meets; every pair of token sets with Jaccard ≥ 0.6 of
-//! which none holds the other meets (up to five words; longer ones by prefix filtering); pairs of vectors with cosine
-//! ≥ τ₁ = 0.9 meet with a probability of about 0.75 (locality-sensitive sign bits). Names with other digits are other
-//! things, so the digits are part of every key: 20,000 numbered names share nothing; but for model numbers, which are a
-//! key by themselves. Names that differ in inflection only always meet.
+//! Keys are pure functions of one name, so the order of arrival cannot decide which pairs are compared. They guarantee,
+//! for names with the same digits: every pair of norms within edit distance 1 shares a key; every pair of token sets
+//! with Jaccard ≥ 0.6, neither of which contains the other, shares one (up to five words; longer ones by prefix
+//! filtering); pairs of vectors with cosine ≥ τ₁ = 0.9 share one with a probability of about 0.75 (locality-sensitive
+//! sign bits). Names with different digits are different things, so the digits are part of every key and 20,000
+//! numbered names share nothing; model numbers are an exception with keys of their own. Names that differ only in
+//! inflection always share a key.
 //! Not here: whether the pair is one entity (`resolve.rs`).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -14,16 +15,16 @@ use super::features::{lemmas_of, model_numbers_of, words_of};
 use model::parcel::UnitVector;
 use model::terms::tokens_of;
 
-/// Shortest norm, in characters, for which one typing error is tolerated; in shorter ones it makes another name.
+/// Shortest norm, in characters, for which one typing error is tolerated; in a shorter norm it makes another name.
 pub const MIN_EDIT_CHARS: usize = 6;
 
-/// Longest norm, in characters, that is keyed by its deletions.
+/// Longest norm, in characters, that gets keys by deletion.
 const MAX_DELETION_CHARS: usize = 40;
 
-/// Two token sets below this Jaccard index are never compared (S4 §7).
+/// Token sets with a smaller Jaccard index are never compared (S4 §7).
 pub const MIN_JACCARD: f32 = 0.6;
 
-/// Bits of a key below those that say the digits.
+/// Bits of a key below those for the digits.
 const DIGIT_SHIFT: u32 = 44;
 
 /// Sign-bit bands a vector gives, and bits of each. At cosine 0.9 two bits agree with probability 0.86, so one
@@ -31,7 +32,7 @@ const DIGIT_SHIFT: u32 = 44;
 const BANDS: usize = 8;
 const BAND_BITS: usize = 12;
 
-/// Every key of one name.
+/// Returns every key of one name.
 pub fn keys_of(surface: &str, norm: &str, vector: Option<&UnitVector>) -> Vec<u64> {
     let mut keys = Vec::with_capacity(32);
     edit_keys(norm, &mut keys);
@@ -42,17 +43,17 @@ pub fn keys_of(surface: &str, norm: &str, vector: Option<&UnitVector>) -> Vec<u6
     }
     let digits: String = norm.chars().filter(char::is_ascii_digit).collect();
     let digits = xxh3_64_with_seed(digits.as_bytes(), 0);
-    // In front, so that the keys of one numbered name lie together in the index's tree: else each of its twenty keys
-    // would touch a page of its own.
+    // Digits come first, so that the keys of one numbered name are neighbors in the index's tree; otherwise each of its
+    // twenty keys would touch a page of its own.
     keys.iter_mut().for_each(|key| *key = digits << DIGIT_SHIFT | *key >> (64 - DIGIT_SHIFT));
-    // What else is said of a product may hold any digits.
+    // The other words about a product may hold any digits.
     keys.extend(model_numbers_of(surface).iter().map(|it| xxh3_64_with_seed(it.as_bytes(), 6)));
     keys.sort_unstable();
     keys.dedup();
     keys
 }
 
-/// Keys by which a given name or a surname meets the whole names of people that begin or end with it.
+/// Returns the keys by which a given name or a surname finds whole names of people that begin or end with it.
 pub fn person_keys(surface: &str) -> Vec<u64> {
     let words = tokens_of(surface);
     let ends = [words.first(), words.last()].into_iter().flatten();
@@ -61,7 +62,7 @@ pub fn person_keys(surface: &str) -> Vec<u64> {
     keys
 }
 
-/// Names of the same words in other inflections are equal by their lemmas.
+/// Adds the key of the lemmas: names of the same words in other inflections share it.
 fn lemma_key(surface: &str, keys: &mut Vec<u64>) {
     let lemmas: Vec<String> = lemmas_of(surface).into_iter().collect();
     if !lemmas.is_empty() {
@@ -69,8 +70,9 @@ fn lemma_key(surface: &str, keys: &mut Vec<u64>) {
     }
 }
 
-/// Two norms within one edit are equal after at most one deletion in each (symmetric deletion): exact keys, which
-/// no common beginning (`service…`) can crowd. In long norms one edit leaves one half as it was.
+/// Two norms within one edit are equal after at most one deletion in each (symmetric deletion). These keys are exact,
+/// and a common beginning (`service…`) does not crowd them. In long norms one edit leaves one half unchanged, so the
+/// halves are keys.
 fn edit_keys(norm: &str, keys: &mut Vec<u64>) {
     let chars: Vec<char> = norm.chars().collect();
     if chars.len() < MIN_EDIT_CHARS {
@@ -96,10 +98,10 @@ fn edit_keys(norm: &str, keys: &mut Vec<u64>) {
     }
 }
 
-/// Token sets of which none holds the other (see `features::one_specifies_the_other`) reach 0.6 only when they are
-/// equal or, from four words on, differ in one word each: the set and its subsets less one word are keys. Longer sets
-/// use prefix filtering: of sets ordered in one global way, two with Jaccard ≥ t share one of their first
-/// `n − ⌈t·n⌉ + 1` elements.
+/// Token sets of which neither contains the other (see `features::one_specifies_the_other`) reach 0.6 only when they
+/// are equal or, from four words on, differ in one word each: the set and its subsets without one word are keys. Longer
+/// sets use prefix filtering: of sets in one global order, two with Jaccard ≥ t share one of their first `n − ⌈t·n⌉ +
+/// 1` elements.
 fn jaccard_keys(surface: &str, keys: &mut Vec<u64>) {
     let mut tokens: Vec<u64> =
         words_of(surface).iter().map(|token| xxh3_64_with_seed(token.as_bytes(), 3)).collect();

@@ -9,20 +9,20 @@ use model::terms::{EntityType, tokens_of};
 /// The features of one candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Features {
-    /// Cosine of the name's vector and the candidate's.
+    /// Cosine of the two names' vectors.
     pub cosine: f32,
-    /// Likeness of the letters.
+    /// Similarity of the letters.
     pub string: f32,
     /// Agreement of types.
     pub entity_type: f32,
-    /// Share of headings, titles and tags in common.
+    /// Share of common headings, titles and tags.
     pub context: f32,
     /// How widely the candidate is known.
     pub popularity: f32,
 }
 
 impl Features {
-    /// S4 §7's score: each feature by its weight, summed.
+    /// Returns S4 §7's score: the weighted sum of the features.
     pub fn score(&self, weights: &Link) -> f32 {
         weights.cosine * self.cosine
             + weights.string * self.string
@@ -31,7 +31,7 @@ impl Features {
             + weights.popularity * self.popularity
     }
 
-    /// The features by name, for people.
+    /// Returns the features with their names, for people.
     pub fn named(&self) -> [(&'static str, f32); 5] {
         [
             ("cosine", self.cosine),
@@ -43,12 +43,12 @@ impl Features {
     }
 }
 
-/// Likeness of two norms: 1 − edit distance / longer length.
+/// Returns the similarity of two norms: 1 − edit distance / longer length.
 pub fn string_similarity(a: &str, b: &str) -> f32 {
     strsim::normalized_levenshtein(a, b) as f32
 }
 
-/// Jaccard index of two surfaces' words, articles left out.
+/// Returns the Jaccard index of two surfaces' words without articles.
 pub fn jaccard(a: &str, b: &str) -> f32 {
     let (a, b) = (words_of(a), words_of(b));
     let union = a.union(&b).count();
@@ -62,7 +62,7 @@ pub fn one_specifies_the_other(a: &str, b: &str) -> bool {
     a != b && (a.is_subset(&b) || b.is_subset(&a))
 }
 
-/// The words of a surface without articles and possessives, which specify nothing.
+/// Returns the words of a surface without articles and possessives, which specify nothing.
 pub fn words_of(surface: &str) -> BTreeSet<String> {
     const EMPTY_WORDS: [&str; 6] = ["a", "an", "the", "our", "your", "this"];
     tokens_of(surface).into_iter().filter(|word| !EMPTY_WORDS.contains(&word.as_str())).collect()
@@ -73,7 +73,7 @@ pub fn edit_distance_is_one(a: &str, b: &str) -> bool {
     a.chars().count().abs_diff(b.chars().count()) <= 1 && strsim::levenshtein(a, b) == 1
 }
 
-/// What tells the members of a series apart as digits do: `World War II`, `Second Division`, `North Korea`.
+/// Words that distinguish members of a series as digits do: `World War II`, `Second Division`, `North Korea`.
 const SERIES: [&str; 36] = [
     "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "first", "second",
     "third", "fourth", "fifth", "sixth", "seventh", "north", "south", "east", "west", "northern",
@@ -89,14 +89,14 @@ pub fn series_agree(a: &str, b: &str) -> bool {
     places(a) == places(b)
 }
 
-/// The words of a surface as the dictionary has them, near enough to compare: `Custom Filters` and `custom filtering`,
-/// `Priority` and `Priorities`. Only endings of English inflection are taken off, and none of derivation.
+/// Returns approximate dictionary forms of a surface's words, good enough to compare: `Custom Filters` and `custom
+/// filtering`, `Priority` and `Priorities`. Removes only endings of English inflection, never of derivation.
 pub fn lemmas_of(surface: &str) -> BTreeSet<String> {
     words_of(surface).iter().map(|word| lemma(word)).collect()
 }
 
 fn lemma(word: &str) -> String {
-    /// The shortest stem that an ending is taken off.
+    /// Shortest stem that may lose an ending.
     const MIN_STEM: usize = 4;
     let stem = |ending: &str| word.strip_suffix(ending).filter(|stem| stem.len() >= MIN_STEM);
     let stem = match () {
@@ -121,10 +121,11 @@ pub fn are_inflections(a: &str, b: &str) -> bool {
     !lemmas.is_empty() && lemmas == lemmas_of(b)
 }
 
-/// Shortest model number, and least digits of one: shorter ones (`1080p`, `Oracle8`) name a family.
+/// Shortest model number, and its fewest digits: shorter ones (`1080p`, `Oracle8`) name a family.
 const MODEL_NUMBER: (usize, usize) = (6, 2);
 
-/// Words of letters and digits that name one product of a maker (`PS-LX350H`), reduced to these.
+/// Returns the words of letters and digits that name one product of a maker (`PS-LX350H`), reduced to letters and
+/// digits.
 pub fn model_numbers_of(surface: &str) -> BTreeSet<String> {
     let words = surface.split(|c: char| c.is_whitespace() || c == '/');
     let reduced = words.map(|word| {
@@ -147,7 +148,7 @@ pub fn share_a_model_number(a: &str, b: &str) -> bool {
     !model_numbers_of(a).is_disjoint(&model_numbers_of(b))
 }
 
-/// 1 when the types agree, 0.5 when one of them says little, 0 when they conflict.
+/// Returns 1 when the types agree, 0.5 when one of them says little, 0 when they conflict.
 pub fn type_agreement(a: EntityType, b: EntityType) -> f32 {
     let says_little = |t| matches!(t, EntityType::Concept | EntityType::Document);
     match () {
@@ -157,13 +158,13 @@ pub fn type_agreement(a: EntityType, b: EntityType) -> f32 {
     }
 }
 
-/// Shared context words over the smaller set.
+/// Returns the share of the smaller set's words that both have.
 pub fn context_overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f32 {
     let smaller = a.len().min(b.len());
     if smaller == 0 { 0.0 } else { a.intersection(b).count() as f32 / smaller as f32 }
 }
 
-/// Grows with the logarithm of the documents that contain the norm; 1 from 100 documents on. Not relative to
+/// Grows with the logarithm of the number of documents that contain the norm; 1 from 100 documents on. Independent of
 /// the size of the folder, so that one new file does not move every score.
 pub fn popularity(n_docs: u32) -> f32 {
     ((1.0 + n_docs as f32).ln() / 101f32.ln()).min(1.0)
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn inflections_are_told_from_other_words() {
+    fn inflections_differ_from_other_words() {
         let rows = [
             ("custom filtering", "Custom Filters", true),
             ("Priorities", "Priority", true),
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_a_series_are_told_apart() {
+    fn members_of_a_series_are_kept_apart() {
         assert!(!series_agree("World War I", "World War II"));
         assert!(!series_agree("First Division", "Second Division"));
         assert!(series_agree("the Third Man", "Third Man"));

@@ -1,7 +1,8 @@
-//! Link, first step: the names a document uses, of that document alone.
+//! Link, first step: the names that one document uses.
 //!
-//! In: mentions and stated names. Out: their norms, each once, and which the document uses for others. The second step,
-//! [`resolve`], decides what the names of all documents denote; the writer runs it over the names a commit made dirty.
+//! In: mentions and stated names. Out: their norms, each once, and which names the document uses for others. The second
+//! step, [`resolve`], decides what the names of all documents denote; the writer runs it for the names whose facts a
+//! commit changed.
 //! Not here: reading or storing anything.
 
 pub mod alias;
@@ -27,10 +28,10 @@ impl Stage for LinkStage {
     type Out = LinkedDoc;
 
     fn run(&mut self, mut doc: MentionedDoc) -> Result<LinkedDoc, DocFault> {
-        // A mention whose name has no letter or digit names nothing.
+        // A name without a letter or digit names nothing.
         doc.mentions.retain(|mention| mention.name.chars().any(char::is_alphanumeric));
         doc.stated.retain(|stated| stated.surface.chars().any(char::is_alphanumeric));
-        // Only a note is the home of an entity; a page that has a title is not also known by its file name.
+        // Only a note is the home of an entity; a page with a title is not also known by its file name.
         if !matches!(doc.doc.head.path.extension().as_str(), "md" | "markdown") {
             doc.stated.retain(|s| matches!(s.source, StatedSource::Title | StatedSource::Alias));
         }
@@ -58,7 +59,7 @@ impl Stage for LinkStage {
     }
 }
 
-/// Versions, dates, identifiers and steps name one exact thing; a near miss is another thing.
+/// False for versions, dates, identifiers and steps: they name one exact thing, and a near miss is another thing.
 fn may_link_inexactly(mention: &Mention) -> bool {
     let is_exact_kind = matches!(
         mention.entity_type,

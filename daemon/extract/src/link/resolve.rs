@@ -1,9 +1,9 @@
 //! Resolve: decides which entity a name denotes, given the facts of its block.
 //!
-//! In: a name's facts and those of the names that share a blocking key with it. Out: one [`Decision`].
-//! Invariants: the same facts give the same decision, in whatever order they came; a name is only ever linked to
-//! one of higher authority, or of more words, so chains end; what an author stated as a note's title or alias is never
-//! merged away; unsure is a state, not a guess: where two candidates are as good, the name denotes nothing.
+//! In: the facts of a name and of the names that share a blocking key with it. Out: one [`Decision`].
+//! Invariants: the same facts give the same decision, in whatever order they came; a name is only ever linked to one of
+//! higher authority, or of more words, so chains end; a note's title or alias is never merged away; unsure is a state,
+//! not a guess: where two candidates are equally good, the name denotes nothing.
 //! Not here: gathering facts or storing decisions (`store/names.rs`).
 
 use std::rc::Rc;
@@ -19,10 +19,10 @@ use super::features::{
 use model::parcel::StatedSource;
 use model::terms::{EntityType, tokens_of};
 
-/// What is known of one name over all documents.
+/// The facts about one name, over all documents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NameFacts {
-    /// Row of the name; only a handle, never compared.
+    /// Row of the name; a handle, never compared.
     pub id: i64,
     /// The norm.
     pub norm: String,
@@ -32,28 +32,28 @@ pub struct NameFacts {
     pub entity_type: EntityType,
     /// Documents that mention it.
     pub n_docs: u32,
-    /// Notes that state it as their own name, by the strongest kind of statement any of them makes.
+    /// Notes that state it as their own name, in the strongest kind of statement that any of them makes.
     pub homes: Vec<i64>,
-    /// That kind of statement; without homes, it is a page's (HTML, text) that is not a note.
+    /// That kind of statement; without homes, the statement of a page (HTML, text) that is not a note.
     pub home_source: Option<StatedSource>,
     /// False for names that may only be linked exactly.
     pub is_fuzzy: bool,
-    /// True when documents mean different things by it (`split.rs`).
+    /// True when documents use it for different things (`split.rs`).
     pub is_split: bool,
 }
 
-/// What documents use a name for, when it is not their own.
+/// The names that documents use a name for, where they use it for another one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage {
-    /// The one name that it stands for in every document.
+    /// The one name that it is an alias of in every document.
     pub everywhere: Option<i64>,
-    /// The names that it stands for in documents that do not say which; empty when it stands for itself there.
+    /// The names that it is an alias of in documents that do not say which; empty when it means itself there.
     pub elsewhere: Vec<i64>,
-    /// Document and name, where a document says it; ordered by document.
+    /// Document and name, where a document says so; ordered by document.
     pub by_doc: Vec<(i64, i64)>,
 }
 
-/// A name that another one might denote the same as.
+/// A name that may denote the same entity as another one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
     /// Its row.
@@ -62,19 +62,19 @@ pub struct Candidate {
     pub score: f32,
 }
 
-/// What was decided about a name, and what might have been.
+/// The decision about a name, and the runners-up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decided {
     /// The decision.
     pub decision: Decision,
-    /// The best candidates that it did not follow, best first: of an unsure name those that it could denote, of one
-    /// that is its own those between the thresholds.
+    /// The best candidates that were not chosen, best first: for an unsure name those that it could denote, for a name
+    /// of its own those between the thresholds.
     pub proposals: Vec<Candidate>,
 }
 
 impl NameFacts {
-    /// Higher authority first: stated names before mined ones, widely used before rare, then by norm.
-    /// The norm decides ties, never a row id: a rebuild must choose the same.
+    /// Orders names by authority: stated names before mined ones, widely used before rare, then by norm. The norm
+    /// decides ties, never a row id: a rebuild must choose the same.
     pub fn authority(&self) -> (u8, u32, &str) {
         let stated = match self.home_source {
             Some(source) if self.homes.len() == 1 => source as u8,
@@ -93,37 +93,37 @@ impl NameFacts {
 pub enum Decision {
     /// The note that states it.
     Home(i64),
-    /// Several notes state it: each mention must be decided by its own place.
+    /// Several notes state it: each mention is decided by its own place.
     Ambiguous(Vec<i64>),
-    /// Whatever another name denotes, by score.
+    /// Whatever another name denotes, chosen by score.
     Via {
         /// That name's row.
         name: i64,
         /// The weighted sum of the features.
         score: f32,
     },
-    /// Any of several things: it denotes nothing until somebody says which.
+    /// One of several things: it denotes nothing until somebody decides.
     Unsure,
     /// An entity of its own.
     Own,
 }
 
-/// What Resolve asks of its surroundings.
+/// The facts that Resolve looks up on demand.
 pub trait Surroundings {
     /// Cosine of two names' vectors.
     fn cosine(&self, a: &NameFacts, b: &NameFacts) -> f32;
     /// Overlap of the titles and tags of the documents that mention the two.
     fn context(&self, a: &NameFacts, b: &NameFacts) -> f32;
-    /// What documents use the name for.
+    /// Returns what documents use the name for.
     fn usage(&self, name: &NameFacts) -> Rc<Usage>;
-    /// What a person decided about `a` and `b` being one, if anything: true accepts, false rejects.
+    /// Returns what a person decided about `a` and `b` being one: true accepts, false rejects.
     fn verdict(&self, a: &NameFacts, b: &NameFacts) -> Option<bool>;
 }
 
-/// Most candidates that are kept for a person to look at.
+/// Most candidates that are kept for review.
 const MAX_PROPOSALS: usize = 3;
 
-/// How sure a name is that stands for another one, as documents show it.
+/// Score of a name that documents show to be an alias of another one.
 pub const USED_SCORE: f32 = 0.95;
 
 /// Decides one name. `candidates` are the names that share a key with it, in any order.
@@ -139,7 +139,7 @@ pub fn decide(
         [home] => return plain(Decision::Home(*home)),
         homes => return plain(Decision::Ambiguous(homes.to_vec())),
     }
-    // What a page without a home states as its title is stated all the same.
+    // The title that a page without a home states counts as stated, too.
     if name.home_source.is_some() {
         return plain(Decision::Own);
     }
@@ -164,8 +164,8 @@ pub fn decide(
     by_score(name, candidates, weights, around)
 }
 
-/// Decides a given name or a surname that no document says more of, where people of that name are known: of one it is
-/// proposed, of several it may be any.
+/// Decides a given name or a surname that no document explains, where people of that name are known: if there is one,
+/// he is proposed; if there are several, the name is unsure.
 fn by_whole_names(
     name: &NameFacts,
     candidates: &[NameFacts],
@@ -198,8 +198,7 @@ fn by_whole_names(
     Some(Decided { decision, proposals: proposed.take(MAX_PROPOSALS).collect() })
 }
 
-/// Decides by the score of the candidates: the best one from τ₂ on, unless another one that is not the same thing comes
-/// as near.
+/// Decides by score: the best candidate from τ₂ on, unless another candidate, which is not the same thing, comes close.
 fn by_score(
     name: &NameFacts,
     candidates: &[NameFacts],
@@ -208,7 +207,7 @@ fn by_score(
 ) -> Decided {
     let mut scored: Vec<(f32, &NameFacts)> = candidates
         .iter()
-        // What stands for another name, or for several things, is no name to link to.
+        // An alias of another name, or a name of several things, is not a target for links.
         .filter(|c| c.is_fuzzy && (!c.is_split || c.homes.len() == 1) && c.outranks(name))
         .filter(|c| around.usage(c).stands_for_itself())
         .filter_map(|candidate| Some((score_of(name, candidate, weights, around)?, candidate)))
@@ -234,8 +233,8 @@ fn by_score(
     Decided { decision, proposals: Vec::new() }
 }
 
-/// True when of two candidates the lesser would itself be linked to the other. Asks only what is known of the two, so
-/// that it changes with them alone.
+/// True when the weaker of two candidates would itself be linked to the stronger. Uses only facts about the two, so
+/// that the result changes with them alone.
 fn are_one(a: &NameFacts, b: &NameFacts, weights: &Link, around: &dyn Surroundings) -> bool {
     let (higher, lower) = if a.outranks(b) { (a, b) } else { (b, a) };
     let is_movable = lower.homes.is_empty() && lower.home_source.is_none();
@@ -250,7 +249,7 @@ impl Usage {
     }
 }
 
-/// The score of one candidate; `None` when the two are not compared at all. A person's verdict counts as 1 or as
+/// Returns the score of a candidate; `None` when the two are not compared at all. A person's verdict counts as 1 or as
 /// never.
 fn score_of(
     name: &NameFacts,
@@ -263,7 +262,7 @@ fn score_of(
         Some(false) => return None,
         None => {}
     }
-    if candidate.homes.len() > 1 || are_told_apart(name, candidate) {
+    if candidate.homes.len() > 1 || are_different(name, candidate) {
         return None;
     }
     let is_near = edit_is_tolerated(&name.norm, &candidate.norm)
@@ -274,15 +273,15 @@ fn score_of(
         return None;
     }
     let without_context = features(name, candidate, around, 0.0).score(weights);
-    // The context costs a look at the documents: only where it can decide.
+    // The context costs a look at the documents, so it is computed only where it can decide.
     if without_context >= weights.tau2 || without_context + weights.context < weights.propose {
         return Some(without_context);
     }
     Some(features(name, candidate, around, around.context(name, candidate)).score(weights))
 }
 
-/// True when something in the names says that they are different things, however alike they are.
-fn are_told_apart(name: &NameFacts, candidate: &NameFacts) -> bool {
+/// True when something in the names shows that they are different things, however similar they are.
+fn are_different(name: &NameFacts, candidate: &NameFacts) -> bool {
     let (a, b) = (&name.surface, &candidate.surface);
     if are_one_model(name, candidate) {
         return false;
@@ -298,13 +297,13 @@ fn are_told_apart(name: &NameFacts, candidate: &NameFacts) -> bool {
         || is_derived
 }
 
-/// True when both are products of one model number: what else is said of them may differ.
+/// True when both are products of one model number: the other words about them may differ.
 fn are_one_model(name: &NameFacts, candidate: &NameFacts) -> bool {
     [name, candidate].map(|it| it.entity_type) == [EntityType::Product; 2]
         && share_a_model_number(&name.surface, &candidate.surface)
 }
 
-/// Likeness of the letters; names that differ in inflection only, or have their model number in common, are as good as
+/// Returns the similarity of the letters; names that differ only in inflection, or share a model number, are as good as
 /// equal.
 fn string_feature(name: &NameFacts, candidate: &NameFacts) -> f32 {
     if are_one_model(name, candidate) || are_inflections(&name.surface, &candidate.surface) {
@@ -313,7 +312,7 @@ fn string_feature(name: &NameFacts, candidate: &NameFacts) -> f32 {
     string_similarity(&name.norm, &candidate.norm)
 }
 
-/// All five features of a candidate, with the context already known.
+/// Returns all five features of a candidate, given its context.
 pub fn features(
     name: &NameFacts,
     candidate: &NameFacts,

@@ -1,11 +1,11 @@
-//! Split: whether one norm names several things, by how each document uses it.
+//! Split: decides whether one norm names several things, by how each document uses it.
 //!
-//! In: a reading for each document: what kind of thing it says the name is, how it writes it, and a vector of the words
-//! around it. Out: groups of documents that mean the same, when there are at least two.
-//! Invariants: the same readings give the same groups, in whatever order they came; there are only groups when
-//! documents of different kind disagree *and* what they speak of has nothing in common: either alone is as often an
-//! error of a recognizer, or a thing that is known in two fields; a statistical model's guesses disagree with nothing
-//! but ordinary words.
+//! In: a reading for each document: the kind of thing that it says the name is, how it writes it, and a vector of the
+//! words around it. Out: groups of documents that mean the same, when there are at least two.
+//! Invariants: the same readings give the same groups, in whatever order they came; there are groups only when
+//! documents disagree about the kind *and* have nothing in common in their subjects: each alone is as often an error of
+//! a recognizer, or a thing that is known in two fields; guesses of a statistical model conflict with nothing but
+//! ordinary words.
 //! Not here: reading the rows (`store/readings.rs`), or what becomes of a group (`store/names.rs`).
 
 use std::collections::BTreeSet;
@@ -14,35 +14,35 @@ use embed::cosine;
 use model::parcel::UnitVector;
 use model::terms::Kind;
 
-/// From this cosine on two documents speak of the same field.
+/// From this cosine on, two documents are about the same field.
 pub const SAME_FIELD: f32 = 0.30;
 
-/// Below this cosine two nouns do not define one thing: `baker` and `engineer`, `planet` and `metal`; of what one thing
-/// is called, `fruit` and `tree`, `baker` and `chef`, lie above it.
+/// Below this cosine two nouns do not define one thing: `baker` and `engineer`, `planet` and `metal`. Nouns for one
+/// thing, such as `fruit` and `tree`, or `baker` and `chef`, lie above it.
 const SAME_DEFINITION: f32 = 0.20;
 
-/// A document joins the group it is nearest to by at least this much more than to any other, else none.
+/// A document joins the nearest group only if it is nearer by this much than to any other.
 const CLEARLY_NEARER: f32 = 0.08;
 
-/// More documents than these are not compared; such a name is a common one.
+/// A name with more documents is a common one and is not split.
 pub const MAX_READINGS: usize = 64;
 
 /// How one document uses the name.
 #[derive(Debug, Clone)]
 pub struct Reading {
-    /// The document; only a handle.
+    /// The document; a handle.
     pub doc: i64,
-    /// Its path, which orders readings; its first folder is its neighborhood.
+    /// Its path, which orders readings. The first folder is its neighborhood.
     pub path: String,
-    /// What it says the name is, if it says so.
+    /// What it says the name is, if it does.
     pub kind: Option<Kind>,
     /// True when only a statistical model says so.
     pub is_guess: bool,
     /// The vector of the noun that defines it, where a sentence does: `baker`, `fruit`.
     pub definition: Option<UnitVector>,
-    /// True when it is written large where an ordinary word would not be.
+    /// True when it is capitalized where an ordinary word would not be.
     pub is_proper: bool,
-    /// The words around it, and the document's title.
+    /// Vector of the words around it and of the document's title.
     pub context: UnitVector,
 }
 
@@ -55,9 +55,9 @@ pub struct Group {
     pub docs: Vec<i64>,
 }
 
-/// Groups of documents by what they mean, ordered by their first path; and documents that could mean any. Fewer than
-/// two groups: the name is one thing, and both are empty. `is_given_name`: the norm is one word, so that two
-/// documents that call a person so need not mean the same one.
+/// Returns groups of documents by what they mean, ordered by their first path, and documents that could mean any. Both
+/// are empty when the name is one thing. `is_given_name`: the norm is one word, so two documents that use it for a
+/// person need not mean the same person.
 pub fn groups_of(readings: &[Reading], is_given_name: bool) -> (Vec<Group>, Vec<i64>) {
     let nothing = (Vec::new(), Vec::new());
     if readings.len() > MAX_READINGS {
@@ -90,21 +90,22 @@ pub fn groups_of(readings: &[Reading], is_given_name: bool) -> (Vec<Group>, Vec<
     (groups.into_iter().filter_map(whole).collect(), unsure)
 }
 
-/// Guesses contradict nothing but ordinary words: one that nobody tells counts as no kind where anybody tells another,
-/// else as what is guessed most. Where one document defines a fruit and another tells a company, no guess says which.
+/// Drops guesses that conflict only with other readings: a guess that no document confirms counts as no kind where any
+/// document states one, else as the most frequent guess. Where one document defines a fruit and another states a
+/// company, no guess decides.
 fn without_stray_guesses(readings: &[Reading]) -> Vec<Reading> {
-    let told: BTreeSet<Kind> =
+    let stated: BTreeSet<Kind> =
         readings.iter().filter(|it| !it.is_guess).filter_map(|it| it.kind).collect();
-    let is_open = told.contains(&Kind::Nature) && told.iter().any(|kind| !kind.is_word());
-    let is_told = |kind: &Kind| told.contains(kind) && !is_open;
+    let is_open = stated.contains(&Kind::Nature) && stated.iter().any(|kind| !kind.is_word());
+    let is_stated = |kind: &Kind| stated.contains(kind) && !is_open;
     let guesses: Vec<&Reading> = readings.iter().filter(|it| it.is_guess).collect();
-    let usual = match told.iter().any(|kind| !kind.is_word()) {
+    let usual = match stated.iter().any(|kind| !kind.is_word()) {
         true => None,
         false => most_frequent(&guesses),
     };
     let heard = |reading: &Reading| match reading.is_guess {
         true => Reading {
-            kind: reading.kind.filter(is_told).or(reading.kind.and(usual)),
+            kind: reading.kind.filter(is_stated).or(reading.kind.and(usual)),
             ..reading.clone()
         },
         false => reading.clone(),
@@ -112,7 +113,7 @@ fn without_stray_guesses(readings: &[Reading]) -> Vec<Reading> {
     readings.iter().map(heard).collect()
 }
 
-/// Where definitions tell things of one kind apart, what does not define its own could be any of them.
+/// Where definitions separate things of one kind, a document without a definition could mean any of them.
 fn without_undefined(mut readings: Vec<Reading>, is_given_name: bool) -> Vec<Reading> {
     for kind in [Kind::Person, Kind::Nature] {
         let defined: Vec<&Reading> =
@@ -148,16 +149,16 @@ fn mean_the_same(one: &Reading, other: &Reading, is_given_name: bool) -> bool {
                 .all(|it| matches!(it.kind, Some(Kind::Organization | Kind::Thing)));
             is_one_field && (are_maker_and_product || !are_defined_apart(one, other))
         }
-        // What a definition calls a fruit is no company, in whatever field.
+        // The thing that a definition calls a fruit is not a company, in whatever field.
         _ => {
             let is_defined = [one, other].iter().any(|it| it.kind == Some(Kind::Nature));
-            let is_told = !one.is_guess && !other.is_guess;
-            is_one_field && !(is_defined && is_told)
+            let is_stated = !one.is_guess && !other.is_guess;
+            is_one_field && !(is_defined && is_stated)
         }
     }
 }
 
-/// True when both are defined, and by nouns that have nothing in common.
+/// True when both are defined, by nouns that have nothing in common.
 fn are_defined_apart(one: &Reading, other: &Reading) -> bool {
     matches!((&one.definition, &other.definition), (Some(a), Some(b)) if cosine(a, b) < SAME_DEFINITION)
 }
@@ -168,8 +169,8 @@ impl Reading {
     }
 }
 
-/// Puts each document that says no kind into the group it clearly speaks like, or into the only one whose name it can
-/// be; returns the others, by path.
+/// Puts each document without a kind into the group whose subject it clearly shares, or into the only group whose name
+/// it can be; returns the others, by path.
 fn place_others<'a>(readings: &'a [Reading], groups: &mut [Vec<&'a Reading>]) -> Vec<i64> {
     let mut others: Vec<&Reading> = readings.iter().filter(|it| it.kind.is_none()).collect();
     others.sort_by(|a, b| a.path.cmp(&b.path));
@@ -179,7 +180,7 @@ fn place_others<'a>(readings: &'a [Reading], groups: &mut [Vec<&'a Reading>]) ->
         let near = |group: &Vec<&Reading>| {
             group.iter().map(|it| cosine(&reading.context, &it.context)).fold(-1.0f32, f32::max)
         };
-        // What is written large within a sentence is no ordinary word.
+        // A word that is capitalized within a sentence is not an ordinary word.
         let may_be = |group: &&mut Vec<&Reading>| !reading.is_proper || is_proper(group);
         let mut scores: Vec<(f32, usize)> = groups
             .iter_mut()
@@ -204,7 +205,7 @@ fn place_others<'a>(readings: &'a [Reading], groups: &mut [Vec<&'a Reading>]) ->
     unsure
 }
 
-/// True for a group that means a name, or a word that is written like one, as planets are.
+/// True for a group that means a name, or a word that is written like one, such as planets.
 fn is_proper(group: &[&Reading]) -> bool {
     group.iter().any(|it| it.is_proper || !it.kind.is_some_and(|kind| kind.is_word()))
 }
@@ -245,8 +246,8 @@ mod tests {
             |doc, kind, degrees| Reading { is_guess: true, ..reading(doc, Some(kind), degrees) };
         let two = [guess(1, Kind::Location, 0.0), guess(2, Kind::Organization, 90.0)];
         assert_eq!(groups_of(&two, false), (vec![], vec![]));
-        let against_told = [reading(1, Some(Kind::Person), 0.0), guess(2, Kind::Thing, 90.0)];
-        assert_eq!(groups_of(&against_told, false), (vec![], vec![]));
+        let against_stated = [reading(1, Some(Kind::Person), 0.0), guess(2, Kind::Thing, 90.0)];
+        assert_eq!(groups_of(&against_stated, false), (vec![], vec![]));
         let against_word = [
             guess(1, Kind::Organization, 0.0),
             guess(2, Kind::Organization, 10.0),
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn two_people_of_one_given_name_are_told_apart_by_folder_and_field() {
+    fn two_people_of_one_given_name_are_kept_apart_by_folder_and_field() {
         let mut readings =
             [reading(1, Some(Kind::Person), 0.0), reading(2, Some(Kind::Person), 90.0)];
         assert_eq!(groups_of(&readings, true).0.len(), 0, "one folder");

@@ -1,29 +1,29 @@
-//! Vote: the type of a name, from the types that its mentions were given all over the folder.
+//! Vote: the type of a name, from the types that its mentions have all over the folder.
 //!
 //! In: how often each type was given, and by whom. Out: one type.
 //! Invariants: pure, whatever the order of the votes; a type that says little (`Concept`, `Document`) counts only when
-//! there is no other; what forms, cues and authors tell outweighs a statistical model, which calls software a person
-//! as soon as it has never read of it.
-//! Not here: what one mention is called (`recognize/`), what a note states for itself (the store).
+//! there is no other; types from forms, cues and authors outweigh a statistical model, which takes unknown software for
+//! a person.
+//! Not here: the type of one mention (`recognize/`), the type that a note states for itself (the store).
 
 use std::collections::BTreeMap;
 
 use model::terms::EntityType;
 
-/// What one type by form, cue or author weighs against one that a model guessed.
-const TOLD: u32 = 3;
+/// Weight of a type from form, cue or author, relative to one that a model guessed.
+const STATED: u32 = 3;
 
-/// The types that the mentions of one name were given.
+/// The types of all mentions of one name.
 #[derive(Debug, Clone, Default)]
 pub struct Votes(BTreeMap<EntityType, u32>);
 
 impl Votes {
     /// Counts one mention. `is_guess`: a statistical model gave the type.
     pub fn add(&mut self, entity_type: EntityType, is_guess: bool) {
-        *self.0.entry(entity_type).or_default() += if is_guess { 1 } else { TOLD };
+        *self.0.entry(entity_type).or_default() += if is_guess { 1 } else { STATED };
     }
 
-    /// The type with most weight, ties to the one declared first; `Document` without a vote.
+    /// Returns the type with most weight; ties go to the one declared first; `Document` without a vote.
     pub fn winner(&self) -> EntityType {
         self.0
             .iter()
@@ -38,7 +38,7 @@ mod tests {
     use EntityType::{Concept, Document, Organization, Person, Technology};
 
     #[test]
-    fn told_types_outweigh_guessed_ones() {
+    fn stated_types_outweigh_guessed_ones() {
         type Row<'a> = (&'a [(EntityType, bool, u32)], EntityType);
         let rows: [Row<'_>; 6] = [
             (&[], Document),

@@ -2,9 +2,9 @@
 //! `Dr Moreno`, `written in Oberon`, `Zephyr 2.1`.
 //!
 //! In: a document's mentions. Out: the same, some with another type.
-//! Invariants: only a type that says little, or that a model guessed, is changed, but for definitions (`is a fruit`),
-//! which nothing that knows only the name can contradict; what the words tell is told, no guess, and so outweighs
-//! guesses elsewhere in the folder; a bounded look at each side.
+//! Invariants: changes only types that say little or were guessed by a model, except after a definition (`is a fruit`),
+//! which nothing that knows only the name can contradict; a type from these words is no guess, so it outweighs guesses
+//! elsewhere in the folder; looks at a bounded number of bytes on each side.
 //! Not here: the words of the name itself (`lexicon.rs`), votes over documents (`link/vote.rs`).
 
 use super::lexicon;
@@ -13,7 +13,7 @@ use model::terms::{EntityType, Kind};
 
 /// Bytes looked at on each side.
 const REACH: usize = 80;
-/// Most words between `is a` and the noun that tells.
+/// Most words between `is a` and the noun that follows.
 const MAX_MODIFIERS: usize = 4;
 
 /// Words before a person's name.
@@ -32,7 +32,7 @@ const USING: &str =
 const BUILT: &str =
     " |written in|built with|built on|powered by|runs on|implemented in|ported to|based on|";
 
-/// What one person may be called in one place and not in another: no word for who somebody is.
+/// Nouns for roles, which one person may have in one place and not in another: they do not define who somebody is.
 const ROLES: [&str; 20] = [
     "member",
     "lead",
@@ -56,7 +56,7 @@ const ROLES: [&str; 20] = [
     "lot",
 ];
 
-/// What stands between a name and what defines it.
+/// Words between a name and its definition.
 const DEFINING: [&str; 22] = [
     " is a ",
     " is an ",
@@ -95,12 +95,12 @@ pub(super) fn correct(doc: &NormalDoc, mentions: &mut [Mention]) {
         let before = tail(doc.text.get(..start).unwrap_or(""), REACH);
         let next = mentions.get(idx + 1).filter(|m| m.span.start() == end + 1);
         let has_version = next.is_some_and(|m| m.entity_type == EntityType::Version);
-        let told = by_noun_after(after)
+        let found = by_noun_after(after)
             .or_else(|| by_words_before(before))
             .or_else(|| has_version.then_some(EntityType::Technology))
             .or_else(|| is_listed(SPEAKING, first_word(after)).then_some(EntityType::Person));
-        if let (Some(told), Some(mention)) = (told, mentions.get_mut(idx)) {
-            mention.entity_type = told;
+        if let (Some(found), Some(mention)) = (found, mentions.get_mut(idx)) {
+            mention.entity_type = found;
             mention.place.is_type_guessed = false;
         }
     }
@@ -112,29 +112,29 @@ fn define(mention: &mut Mention, after: &str) {
         || mention.place.in_code
         || mention.place.is_entity_given;
     let Some(noun) = defined_as(after).filter(|_| !is_fixed) else { return };
-    let told = match lexicon::type_of_noun(noun) {
-        // Nothing that is made is a fruit, whatever the name alone suggests.
+    let found = match lexicon::type_of_noun(noun) {
+        // Nothing manufactured is a fruit, whatever the name alone suggests.
         None if lexicon::is_nature(noun) => Some(EntityType::Concept),
-        // What a sentence says of its subject says more than what such a name mostly is, or that a page is called so;
-        // but of a technology that it is a system says less.
-        told => told.filter(|told| {
-            let (known, told) = (Kind::of(mention.entity_type), Kind::of(*told));
+        // A sentence about its subject says more than the usual meaning of such a name, or than a page's title; but
+        // that a technology is a system says less.
+        found => found.filter(|found| {
+            let (known, found) = (Kind::of(mention.entity_type), Kind::of(*found));
             is_open(mention)
                 || mention.entity_type == EntityType::Document
-                || told.is_some()
+                || found.is_some()
                     && known.is_some()
-                    && told != known
-                    && !may_share_a_name(told, known)
+                    && found != known
+                    && !may_share_a_name(found, known)
         }),
     };
     let is_role = mention.entity_type != EntityType::Person || ROLES.contains(&noun);
-    mention.place.is_defined = match told {
-        Some(told) => {
-            mention.entity_type = told;
+    mention.place.is_defined = match found {
+        Some(found) => {
+            mention.entity_type = found;
             mention.place.is_type_guessed = false;
             true
         }
-        // Known already; or a person of some calling, of which there are too many to list.
+        // Known already; or a person of some profession, of which there are too many to list.
         None => lexicon::type_of_noun(noun) == Some(mention.entity_type) || !is_role,
     };
 }
@@ -145,7 +145,7 @@ fn may_share_a_name(one: Option<Kind>, other: Option<Kind>) -> bool {
     is_either(one) && is_either(other)
 }
 
-/// True where the words may say more than is known.
+/// True where the words may add to what is known.
 fn is_open(mention: &Mention) -> bool {
     let is_exact = matches!(mention.entity_type, EntityType::Step | EntityType::Identifier);
     !is_exact
@@ -153,7 +153,7 @@ fn is_open(mention: &Mention) -> bool {
         && (mention.entity_type == EntityType::Concept || mention.place.is_type_guessed)
 }
 
-/// The head noun of what follows a name, when that defines it: `broker` of ` is a fast message broker`, `editor` of
+/// Returns the head noun after a name, when the phrase defines it: `broker` of ` is a fast message broker`, `editor` of
 /// `, an open-source editor for …`.
 pub fn defined_as(after: &str) -> Option<&str> {
     let rest = DEFINING.iter().find_map(|lead| after.strip_prefix(lead))?;
@@ -179,7 +179,7 @@ fn is_boundary(word: &str) -> bool {
     )
 }
 
-/// ` browser`, ` library`: only nouns for software, places and groups that are named so.
+/// Returns a type for ` browser`, ` library`: only nouns that follow names of software, places and groups.
 fn by_noun_after(after: &str) -> Option<EntityType> {
     let word = first_word(after.strip_prefix(' ')?);
     let is_telling = is_listed(
@@ -219,13 +219,13 @@ fn is_listed(list: &str, word: &str) -> bool {
     !word.is_empty() && list.split(' ').any(|listed| listed == word)
 }
 
-/// At most `n` bytes from the start, whole characters.
+/// Returns at most `n` bytes from the start, at a character boundary.
 fn head(text: &str, n: usize) -> &str {
     let end = (0..=n.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     text.get(..end).unwrap_or("")
 }
 
-/// At most `n` bytes from the end, whole characters.
+/// Returns at most `n` bytes from the end, at a character boundary.
 fn tail(text: &str, n: usize) -> &str {
     let from = text.len().saturating_sub(n);
     let start = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
@@ -278,8 +278,8 @@ mod tests {
             ("Zephyr is a database of editors.", Organization, false, Organization),
             ("We met Zephyr.", Organization, true, Organization),
         ];
-        for (text, entity_type, is_guess, told) in rows {
-            assert_eq!(typed(text, "Zephyr", entity_type, is_guess), told, "{text}");
+        for (text, entity_type, is_guess, found) in rows {
+            assert_eq!(typed(text, "Zephyr", entity_type, is_guess), found, "{text}");
         }
     }
 

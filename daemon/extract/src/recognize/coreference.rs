@@ -1,10 +1,11 @@
 //! Coreference, the simple cases: what a pronoun, `the service` or a shortened name refers to.
 //!
 //! In: a document with its mentions. Out: shortened names become mentions of the full name (`Babbage` after `Charles
-//! Babbage`); pronouns and definite descriptions become [`Anaphor`]s, which are no mentions: they count where something
-//! is said of them.
-//! Invariants: a reference goes back, never forward, and never leaves its scope: a shortened name its document, an
-//! anaphor its section and [`MAX_SENTENCES`] sentences; where two bearers fit equally, nothing is guessed. Linear.
+//! Babbage`); pronouns and definite descriptions become [`Anaphor`]s, which are not mentions and count only in
+//! relations.
+//! Invariants: a reference goes back, never forward, and never leaves its scope: for a shortened name the document, for
+//! an anaphor the section and [`MAX_SENTENCES`] sentences; where two candidates fit equally, nothing is guessed.
+//! Linear.
 //! Not here: acronyms beside their definition (`relate/`: they are two names of one thing everywhere).
 
 mod anaphor;

@@ -108,13 +108,13 @@ impl Gazetteer {
     /// The version of the gazetteer before the first mining of a project.
     pub const UNMINED: u64 = 0;
 
-    /// Builds from rows in any order. Rows with an empty norm are left out; of rows with one norm the
-    /// smallest counts.
+    /// Builds it from rows in any order. Rows with an empty norm are skipped; of rows with one norm the smallest
+    /// counts.
     pub fn build(version: u64, rows: impl Iterator<Item = GazetteerTerm>) -> Self {
         Gazetteer::build_by(version, rows, habit_of)
     }
 
-    /// The same, with another judgment of how sure a match is by the word alone.
+    /// Does the same with another rule for how sure a match is by the word alone.
     pub(super) fn build_by(
         version: u64,
         rows: impl Iterator<Item = GazetteerTerm>,
@@ -137,12 +137,12 @@ impl Gazetteer {
         gazetteer
     }
 
-    /// The number that tells one content of the gazetteer from another.
+    /// Identifies the content of the gazetteer.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Known names.
+    /// Returns the number of known names.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -175,7 +175,7 @@ impl Gazetteer {
         self.entries.push(Packed { start, middle, end, entity_type, habit });
     }
 
-    /// Notes that a run may begin with a word of this hash.
+    /// Records that a run may begin with a word of this hash.
     fn open(&mut self, hash: u64) {
         let bit = hash::fold(hash, FILTER_BITS);
         if let Some(word) = self.first_words.get_mut(bit / 64) {

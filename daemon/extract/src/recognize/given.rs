@@ -1,12 +1,12 @@
 //! Given: names that a user states in a table (`recognize.given`) instead of having them recognized.
 //!
-//! In: what the normalizer found of the table in the file, and what the recognizers found. Out: the mentions of a
-//! document that the table names: the given ones, and the steps of its lists, which are no names.
-//! Invariants: words and types are the table's; where a recognizer found the very same words, the mention goes by the
-//! name that it read there (a link's target, a date's ISO form), since that is a matter of linking; an entity that the
-//! table states is the name, and stays so: no short form, likeness or context makes it another one's. What a note
-//! states as its own name is that note, also when the table says it.
-//! Not here: the table and its places in a file (`normalize/given.rs`).
+//! In: the places of the table's names in the file, and what the recognizers found. Out: the mentions of a document
+//! that the table names: the given ones, and the steps of its lists, which are not names.
+//! Invariants: words and types are the table's; where a recognizer found the very same words, the mention keeps the
+//! name that was read there (a link's target, a date's ISO form), since that is a matter of linking; an entity that the
+//! table states is final: no short form, similarity or context changes it. A note's own name stays the note's, also
+//! when the table has it.
+//! Not here: the table and its places in a file (`given.rs` of the crate `formats`).
 
 #[cfg(test)]
 mod tests;
@@ -17,8 +17,8 @@ use super::overlap;
 use model::parcel::{GivenName, Mention, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Norm, Span};
 
-/// The given names as mentions, with the steps that were found, in order of place. Of given names that overlap the
-/// longest stays.
+/// Returns the given names as mentions, with the steps that were found, in order of place. Of given names that overlap,
+/// the longest stays.
 pub(super) fn replace(text: &str, given: &[GivenName], found: Vec<Mention>) -> Vec<Mention> {
     let is_step = |mention: &Mention| mention.entity_type == EntityType::Step;
     let (mut mentions, others): (Vec<Mention>, Vec<Mention>) = found.into_iter().partition(is_step);
@@ -46,7 +46,7 @@ fn mention_of(text: &str, given: &GivenName) -> Mention {
     }
 }
 
-/// Who is trusted most of those that found the very same words; the order in which they were found does not matter.
+/// Returns for each place the mention of the most trusted recognizer, in whatever order they were found.
 fn most_trusted(found: Vec<Mention>) -> FxHashMap<Span<Norm>, Mention> {
     let mut best: FxHashMap<Span<Norm>, Mention> = FxHashMap::default();
     for mention in found {

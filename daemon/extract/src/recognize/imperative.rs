@@ -2,7 +2,7 @@
 //!
 //! In: a document's mentions. Out: the same; where a sentence, line or item begins with the verb of a request, the name
 //! begins after it.
-//! Invariants: only what a form or a model found is cut, never what an author stated or the folder knows; a name of
+//! Invariants: cuts only what a form or a model found, never what an author stated or the folder knows; a name of
 //! ordinary words (`Call Center`, `Open Source`) stays whole, since it may be one. Linear.
 //! Not here: names in the middle of a sentence, where a capital is part of the name.
 
@@ -10,11 +10,11 @@ use super::{lexicon, words};
 use model::parcel::{Mention, NormalDoc, RecognizerKind};
 use model::terms::{EntityType, Span};
 
-/// What one does to people.
+/// Verbs of requests that take a person.
 const TO_PEOPLE: &str = " call tell email mail ask invite ping thank remind phone message meet contact notify greet \
     pay text brief congratulate ";
 
-/// What one does to anything.
+/// Verbs of requests that take anything.
 const TO_THINGS: &str = " use try install open start stop restart run deploy upgrade update add remove replace buy \
     get check see visit read join watch move send give show bring let make fix review configure enable disable \
     book order ";

@@ -1,10 +1,9 @@
 //! Known: names that most readers of technical text know (`config/known_names.tsv`): languages, programs, formats,
 //! methods, places, organizations.
 //!
-//! In: a document. Out: mentions with their types, by the trust of a pattern: what a folder says for itself goes
-//! before.
-//! Invariants: every row of the table is a name of a type (a test holds it); linear.
-//! Not here: names that a folder defines or repeats (`gazetteer.rs`), kinds told by the words of a name (`lexicon.rs`).
+//! In: a document. Out: mentions with their types, trusted like a pattern: the folder's own statements go first.
+//! Invariants: every row of the table is a name of a type (checked by a test); linear.
+//! Not here: names that a folder defines or repeats (`gazetteer.rs`), kinds from the words of a name (`lexicon.rs`).
 
 use std::sync::LazyLock;
 
@@ -19,7 +18,7 @@ use model::terms::{Confidence, EntityType, Norm, Span, norm_of};
 const TABLE: &str = include_str!("../../../../config/known_names.tsv");
 const SCORE: f32 = 0.75;
 
-/// Names that differ from others by signs that a norm drops.
+/// Names that differ only in signs that a norm drops.
 const SIGNED: [&str; 7] = ["C++", "C#", "F#", ".NET", "c++", "c#", ".net"];
 
 static KNOWN: LazyLock<Gazetteer> = LazyLock::new(build);

@@ -1,17 +1,17 @@
 //! Lexicon: what kind of thing a surface names, from its words alone.
 //!
-//! In: a surface. Out: an `EntityType`, `Concept` when nothing tells. Reads, in order: the whole surface
-//! among well-known technologies, the first word (`Project Lantern`), the last word (`Signing Service`).
+//! In: a surface. Out: an `EntityType`, `Concept` when nothing is known. Reads, in order: the whole surface among
+//! well-known technologies, the first word (`Project Lantern`), the last word (`Signing Service`).
 //! Invariants: the answer depends on the surface only; lookups ignore case.
-//! Not here: whether the surface is a name at all (`pattern/`, `words.rs`). A wrong type costs little:
-//! types are voted over mentions and never part of an entity's key.
+//! Not here: whether the surface is a name at all (`pattern/`, `words.rs`). A wrong type costs little: types are voted
+//! over mentions and never part of an entity's key.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::LazyLock;
 
 use model::terms::{EntityType, tokens_of};
 
-/// Last words that tell the type of what they end.
+/// Last words that decide the type of a name.
 const SUFFIXES: &[(EntityType, &str)] = &[
     (
         EntityType::Organization,
@@ -50,7 +50,7 @@ const SUFFIXES: &[(EntityType, &str)] = &[
     (EntityType::Concept, "policy pattern principle method process model window budget test"),
 ];
 
-/// First words that tell the type of what they begin.
+/// First words that decide the type of a name.
 const PREFIXES: &[(EntityType, &str)] = &[
     (EntityType::Project, "project operation"),
     (EntityType::Event, "incident"),
@@ -115,8 +115,8 @@ const NOUNS: &[(EntityType, &str)] = &[
     ),
 ];
 
-/// Common nouns for what nobody founds, makes or runs: nature, food, myth, art. A company or a program that bears the
-/// name of such a thing is another thing.
+/// Common nouns for what nobody founds, makes or runs: nature, food, myth, art. A company or a program with the name of
+/// such a thing is another thing.
 const NATURE: &str = "
 fruit vegetable berry nut grain herb spice plant tree shrub flower grass moss fungus mushroom bacterium virus
 algae animal mammal bird fish insect reptile amphibian snake lizard spider beetle bee ant butterfly moth
@@ -142,7 +142,7 @@ fn index(rows: &[(EntityType, &'static str)]) -> FxHashMap<&'static str, EntityT
     rows.iter().flat_map(|(t, words)| words.split_whitespace().map(|word| (word, *t))).collect()
 }
 
-/// The type of a name of one or more words.
+/// Returns the type of a name of one or more words.
 pub fn type_of(surface: &str) -> EntityType {
     let words: Vec<String> = surface.split_whitespace().map(str::to_lowercase).collect();
     let (Some(first), Some(last)) = (words.first(), words.last()) else {
@@ -158,7 +158,7 @@ pub fn type_of(surface: &str) -> EntityType {
         .unwrap_or(EntityType::Concept)
 }
 
-/// The type of what a common noun such as `service`, `team`, `library` denotes; `None` for other words.
+/// Returns the type of what a common noun such as `service`, `team`, `library` denotes; `None` for other words.
 pub(crate) fn type_of_noun(noun: &str) -> Option<EntityType> {
     BY_SUFFIX.get(noun).copied().or_else(|| BY_NOUN.get(noun).copied())
 }

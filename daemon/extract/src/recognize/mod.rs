@@ -1,13 +1,12 @@
 //! Recognize: finds the places of a document that name something.
 //!
-//! In: a `ChunkedDoc`. Out: a `MentionedDoc`: sentences, the names the document states for itself, mentions
-//! in order of place, and its candidate gazetteer terms.
-//! Invariants: of the document and the gazetteer alone; mentions are sorted, never overlap, name at most
-//! `MAX_SURFACE_BYTES` bytes and number at most `MAX_MENTIONS`; where two recognizers disagree the most
-//! trusted wins, then the longest, then the earliest; a document whose names the user states (`given.rs`) has these
-//! instead. Time is linear in the text but for sorting the
-//! mentions.
-//! Not here: which entity a mention denotes (`link`), what is said of it (`relate`).
+//! In: a `ChunkedDoc`. Out: a `MentionedDoc`: sentences, the names the document states for itself, mentions in order of
+//! place, and its candidate gazetteer terms.
+//! Invariants: a function of the document and the gazetteer alone; mentions are sorted, never overlap, name at most
+//! `MAX_SURFACE_BYTES` bytes and number at most `MAX_MENTIONS`; where two recognizers disagree the most trusted wins,
+//! then the longest, then the earliest; a document whose names the user states (`given.rs`) has these instead. Time is
+//! linear in the text, except for sorting the mentions.
+//! Not here: which entity a mention denotes (`link`), relations (`relate`).
 
 pub mod gazetteer;
 pub mod given;
@@ -55,8 +54,8 @@ pub trait Recognizer: Send + Sync {
     /// How far it is trusted where recognizers disagree.
     fn kind(&self) -> RecognizerKind;
 
-    /// Adds the mentions it finds, in any order; [`Mention::place`] is filled later. A step's surface may
-    /// overlap other mentions: it is cut to the first words that nobody else claims.
+    /// Adds the mentions it finds, in any order; [`Mention::place`] is filled later. A step may overlap other mentions:
+    /// it is cut to the first words that no other mention claims.
     fn recognize(&self, doc: &NormalDoc, sentences: &[Span<Norm>], out: &mut Vec<Mention>);
 }
 
@@ -69,7 +68,7 @@ pub struct RecognizeStage {
 }
 
 impl RecognizeStage {
-    /// A stage that reads the gazetteer anew for each document, so that a swap counts from the next one on.
+    /// Makes a stage that reads the gazetteer anew for each document, so that a swap counts from the next document on.
     pub fn new(settings: &config::settings::Recognize, gazetteer: Arc<ArcSwap<Gazetteer>>) -> Self {
         let max_words = settings.gazetteer.max_words;
         let others: Vec<Box<dyn Recognizer>> = vec![
@@ -81,7 +80,7 @@ impl RecognizeStage {
         RecognizeStage { max_words, gazetteer, others, model: None }
     }
 
-    /// With the model that the user chose, if there is one.
+    /// Adds the model that the user chose, if there is one.
     pub fn with_model(mut self, model: Option<Arc<TaggerRecognizer>>) -> Self {
         self.model = model;
         self
@@ -98,7 +97,7 @@ impl Stage for RecognizeStage {
         let gazetteer = self.gazetteer.load_full();
         let sentences = sentences_of(&doc);
         let mut found = Vec::new();
-        // Before anything was mined, a document is read for its terms only; it comes by again for its mentions.
+        // Before anything was mined, a document is read for its terms only and comes back for its mentions.
         let is_mined = gazetteer.version() != Gazetteer::UNMINED;
         if is_mined {
             gazetteer.recognize(&doc, &sentences, &mut found);
@@ -130,7 +129,7 @@ impl Stage for RecognizeStage {
     }
 }
 
-/// What the recognizers found, agreed on and read in its place.
+/// Resolves what the recognizers found into mentions.
 fn mentions_of(doc: &NormalDoc, mut found: Vec<Mention>) -> Vec<Mention> {
     drop_types(doc, &mut found);
     let mut mentions = overlap::resolve(&doc.text, found);
@@ -141,7 +140,7 @@ fn mentions_of(doc: &NormalDoc, mut found: Vec<Mention>) -> Vec<Mention> {
     mentions
 }
 
-/// Drops what is only the type of a relation: `depends_on` in `- depends_on [[Vault]]` is no identifier of some code.
+/// Drops mentions that are only the type of a relation: `depends_on` in `- depends_on [[Vault]]` is not an identifier.
 fn drop_types(doc: &NormalDoc, found: &mut Vec<Mention>) {
     let Some(stated) = &doc.note else { return };
     let typed = stated.note.relations.iter().filter(|it| it.kind == RelationKind::Typed);
@@ -151,7 +150,7 @@ fn drop_types(doc: &NormalDoc, found: &mut Vec<Mention>) {
             Some((it.place.span.start, link.place.span.start))
         })
         .collect();
-    // A relation with several targets is one for each of them, and what is only its type ends at the first.
+    // A relation with several targets appears once for each of them; only what precedes the first target is its type.
     types.sort_unstable();
     types.dedup_by_key(|(start, _)| *start);
     if types.is_empty() {
@@ -165,14 +164,14 @@ fn drop_types(doc: &NormalDoc, found: &mut Vec<Mention>) {
     });
 }
 
-/// What the user states instead: its types stand, and no place is added.
+/// Returns the mentions that the user states instead: their types are final, and no place is added.
 fn given_mentions(doc: &NormalDoc, given: &[GivenName], found: Vec<Mention>) -> Vec<Mention> {
     let mut mentions = given::replace(&doc.text, given, found);
     place::fill(doc, &mut mentions);
     coreference::lengthen(doc, &mut mentions);
     mentions.retain(|mention| mention.recognizer != RecognizerKind::Coreference);
     for mention in &mut mentions {
-        // Who is meant may be told by another name, but not what kind of thing it is.
+        // Another name may decide who is meant, but not what kind of thing it is.
         let name = given.binary_search_by_key(&mention.span, |name| name.span);
         if let Some(name) = name.ok().and_then(|at| given.get(at)) {
             mention.entity_type = name.entity_type;

@@ -1,11 +1,11 @@
 //! Overlap: which mentions stay where several recognizers claim the same characters.
 //!
 //! In: mentions in any order. Out: mentions in order of place; names never overlap names, nor steps steps.
-//! Invariants: the most trusted wins, then the longest, then the earliest; ties beyond that go by name and
-//! type, so the order of the recognizers does not matter. A step is a clause, so it may hold names, and each
-//! stays what it is; where one name is the whole step, the name stands for it. A name whose recognizer cannot tell its
-//! type takes that of the next trusted one that found the very same words.
-//! Not here: where mentions stand (`place.rs`).
+//! Invariants: the most trusted wins, then the longest, then the earliest; further ties go by name and type, so the
+//! order of the recognizers does not matter. A step is a clause, so it may hold names, and both stay; where one name is
+//! the whole step, only the name stays. A name of unknown type takes the type of the next trusted recognizer that found
+//! the very same words.
+//! Not here: the surroundings of a mention (`place.rs`).
 
 use super::words;
 use config::limits::{MAX_MENTIONS, MAX_SURFACE_BYTES};
@@ -28,7 +28,7 @@ pub(super) fn resolve(text: &str, mut found: Vec<Mention>) -> Vec<Mention> {
     let mut claimed = Claimed::new(text.len());
     let mut steps = Claimed::new(text.len());
     let mut kept: Vec<Mention> = Vec::with_capacity(found.len());
-    // Names of no telling type, by place.
+    // Names of unknown type, by place.
     let mut untyped: FxHashMap<Span<Norm>, usize> = FxHashMap::default();
     for mention in found {
         if kept.len() >= MAX_MENTIONS {
@@ -57,9 +57,9 @@ pub(super) fn resolve(text: &str, mut found: Vec<Mention>) -> Vec<Mention> {
     kept
 }
 
-/// Drops what is only a part of a longer name: `Computational Linguistics` in `Association for Computational
-/// Linguistics`, `Philip K` in `Philip K. Dick`. Only a name of no telling type, or of the longer one's, and only to a
-/// person, organization, place or event whose every word is written as a name's.
+/// Drops parts of a longer name: `Computational Linguistics` in `Association for Computational Linguistics`, `Philip K`
+/// in `Philip K. Dick`. A part gives way only if its type is unknown or the same, and only to a person, organization,
+/// place or event whose every word is written like a name's.
 fn yield_to_longer(text: &str, found: &mut Vec<Mention>) {
     let mut longer: Vec<(Span<Norm>, EntityType)> = found
         .iter()
@@ -80,7 +80,7 @@ fn yield_to_longer(text: &str, found: &mut Vec<Mention>) {
     });
 }
 
-/// True for a name of a kind that a model knows best, each word of it capitalized or one that joins words.
+/// True for a name of a kind that a model knows best, each word of it capitalized or a joining word.
 fn is_proper(mention: &Mention, text: &str) -> bool {
     let is_kind = matches!(
         mention.entity_type,
@@ -129,7 +129,7 @@ impl Claimed {
     }
 }
 
-/// The 64-bit words that hold the bits `start..end`, with the bits asked for in each.
+/// Returns the 64-bit words that hold the bits `start..end`, with the mask of those bits in each.
 fn words(start: usize, end: usize) -> impl Iterator<Item = (usize, u64)> {
     let last = end.saturating_sub(1).max(start);
     (start / 64..=last / 64).map(move |word| {

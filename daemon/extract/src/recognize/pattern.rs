@@ -71,12 +71,12 @@ struct Hit {
     entity_type: EntityType,
     score: f32,
     proof: Proof,
-    /// The name, where it is not the surface.
+    /// The name, where it differs from the surface.
     name: Option<String>,
 }
 
 impl Hit {
-    /// A hit that needs no further proof and goes by its surface.
+    /// Makes a hit that needs no further proof and whose name is its surface.
     fn firm(from: usize, to: usize, entity_type: EntityType, score: f32) -> Self {
         Hit { from, to, entity_type, score, proof: Proof::Firm, name: None }
     }

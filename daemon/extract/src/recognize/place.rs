@@ -19,7 +19,7 @@ pub(super) fn fill(doc: &NormalDoc, mentions: &mut [Mention]) {
         mention.place.in_bold = bold.holds(mention.span);
         mention.place.in_link = link.holds(mention.span);
         mention.place.in_heading = heading.holds(mention.span);
-        // Both are asked, so that both walks move on.
+        // Both are asked, so that both walks advance.
         let (in_span, in_block) = (code.holds(mention.span), fenced.holds(mention.span));
         mention.place.in_code = in_span || in_block;
     }

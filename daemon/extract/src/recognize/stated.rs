@@ -16,9 +16,6 @@ use model::parcel::{
 };
 use model::terms::{Confidence, EntityType, Norm, RelPath, Span, norm_of};
 
-/// Extensions of files that are documents; a link to any other file names nothing here.
-const DOCUMENT_EXTENSIONS: [&str; 8] = ["", "md", "markdown", "txt", "html", "htm", "pdf", "docx"];
-
 /// Finds the links to documents.
 pub struct StatedRecognizer;
 
@@ -46,8 +43,8 @@ fn mention_of(doc: &NormalDoc, link: &Link) -> Option<Mention> {
     })
 }
 
-/// True for a mention that a link to a place inside a document made: `[histogram](spec.md#histogram)` names what stands
-/// there, not the document. Where the link's words are the document's name, they name it.
+/// True for a mention from a link to a place inside a document: `[histogram](spec.md#histogram)` names what is at that
+/// place, not the document. Where the link's words are the document's name, they name the document.
 pub(crate) fn is_of_place(doc: &NormalDoc, mention: &Mention) -> bool {
     if mention.recognizer != RecognizerKind::Stated {
         return false;
@@ -59,7 +56,7 @@ pub(crate) fn is_of_place(doc: &NormalDoc, mention: &Mention) -> bool {
         && norm_of(mention.span.of(&doc.text)) != norm_of(&mention.name)
 }
 
-/// The name of the document a link leads to; `None` for other files, the same page, and URLs.
+/// Returns the name of the document a link leads to; `None` for other files, the same page, and URLs.
 fn target_name(link: &Link) -> Option<&str> {
     let target = link.target.trim_end_matches('/');
     let name = target.rsplit('/').next().unwrap_or(target).trim();
@@ -70,7 +67,9 @@ fn target_name(link: &Link) -> Option<&str> {
                 Some(dot) if dot > 0 => (name.get(..dot)?, name.get(dot + 1..)?),
                 _ => (name, ""),
             };
-            let is_document = DOCUMENT_EXTENSIONS.iter().any(|e| e.eq_ignore_ascii_case(extension));
+            // A link to any other file names nothing here.
+            let mut documents = std::iter::once("").chain(config::formats::default_extensions());
+            let is_document = documents.any(|it| it.eq_ignore_ascii_case(extension));
             let is_step_up = stem.chars().all(|c| c == '.');
             (is_document && !is_step_up).then_some(stem)
         }
@@ -78,7 +77,7 @@ fn target_name(link: &Link) -> Option<&str> {
     }
 }
 
-/// The names a document states for its own entity, most trusted first.
+/// Returns the names a document states for its own entity, most trusted first.
 pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
     let mut out = Vec::with_capacity(3);
     let mut norms = FxHashSet::default();
@@ -105,7 +104,7 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
     out
 }
 
-/// A long link text cut after its last whole word that fits.
+/// Cuts a long link text after its last whole word that fits.
 fn shortened(text: &str, span: Span<Norm>) -> Span<Norm> {
     let kept = cut(span.of(text), MAX_SURFACE_BYTES);
     Span::new(span.start(), span.start() + kept.len())

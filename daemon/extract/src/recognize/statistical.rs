@@ -1,7 +1,7 @@
 //! Statistical: names that the English model finds in running text.
 //!
-//! In: a document that is read deeply. Out: mentions of the least trusted kind.
-//! Invariants: reads English sentences only, never code, tables or headings that a model of running text gets wrong;
+//! In: a document in the deep pass. Out: mentions of the least trusted kind.
+//! Invariants: reads English sentences only, never code, tables or headings, which a model of running text gets wrong;
 //! a mention lies within one line and begins and ends with a letter or digit. Linear.
 //! Not here: which type a name has over all documents (`link/vote.rs`), dependencies (`relate/`).
 
@@ -21,7 +21,7 @@ const UNSURE: f32 = 0.45;
 const REQUIREMENTS: [&str; 8] =
     ["MUST", "SHALL", "SHOULD", "MAY", "NOT", "REQUIRED", "RECOMMENDED", "OPTIONAL"];
 
-/// Finds names with the pipeline that is in the binary.
+/// Finds names with the pipeline that is built in.
 #[derive(Debug, Default)]
 pub struct StatisticalRecognizer;
 
@@ -57,7 +57,7 @@ fn runs_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
     runs
 }
 
-/// True where sentences stand. Headings are titles: every word may have a capital there.
+/// True for blocks of sentences. Headings are titles: every word may have a capital there.
 fn is_running_text(block: &Block) -> bool {
     matches!(block.kind, BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote)
 }
@@ -69,7 +69,7 @@ fn read(pipeline: &Arc<Pipeline>, doc: &NormalDoc, run: Span<Norm>, out: &mut Ve
         let Some((entity_type, score)) = type_of(entity.label) else { continue };
         let ends = (tokens.get(entity.start as usize), tokens.get(entity.end as usize - 1));
         let (Some(first), Some(last)) = ends else { continue };
-        let found = trimmed(text, (first.start as usize, last.end as usize));
+        let found = trimmed(text, first.start as usize, last.end as usize);
         let Some((start, end)) = found else { continue };
         let surface = text.get(start..end).unwrap_or_default();
         if !is_name(surface) {
@@ -86,8 +86,8 @@ fn read(pipeline: &Arc<Pipeline>, doc: &NormalDoc, run: Span<Norm>, out: &mut Ve
     }
 }
 
-/// OntoNotes' label as our type. Numbers, amounts and times of day name nothing, nor do peoples and languages; dates
-/// are told by their form.
+/// Maps OntoNotes' label to our type. Numbers, amounts and times of day name nothing, nor do peoples and languages;
+/// dates are found by their form.
 fn type_of(label: &str) -> Option<(EntityType, f32)> {
     Some(match label {
         "PERSON" => (EntityType::Person, SURE),
@@ -102,7 +102,7 @@ fn type_of(label: &str) -> Option<(EntityType, f32)> {
 }
 
 /// The span without article, possessive and signs at its ends, within its first line.
-fn trimmed(text: &str, (start, end): (usize, usize)) -> Option<(usize, usize)> {
+fn trimmed(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let surface = text.get(start..end)?;
     let surface = surface.split('\n').find(|line| !line.trim().is_empty())?;
     let is_part = |c: char| c.is_alphanumeric();
@@ -118,7 +118,7 @@ fn trimmed(text: &str, (start, end): (usize, usize)) -> Option<(usize, usize)> {
     for ending in ["'s", "’s"] {
         kept = kept.strip_suffix(ending).unwrap_or(kept);
     }
-    // `Senders SHOULD`: the words of requirements are written in capitals, and are no part of a name.
+    // `Senders SHOULD`: the words of requirements are written in capitals, and are not part of a name.
     while let Some((name, word)) = kept.rsplit_once(' ')
         && REQUIREMENTS.contains(&word)
     {
@@ -128,8 +128,8 @@ fn trimmed(text: &str, (start, end): (usize, usize)) -> Option<(usize, usize)> {
     (!kept.is_empty()).then_some((from, from + kept.len()))
 }
 
-/// True for what is written as a name: with a capital or a digit among letters, and not all of ordinary words that
-/// owe their capital to the sentence.
+/// True for what is written like a name: with a capital or a digit among letters, and not only ordinary words with the
+/// capital of a sentence's beginning.
 fn is_name(surface: &str) -> bool {
     let has_capital = surface.chars().any(char::is_uppercase);
     let n_words = surface.split_whitespace().count();

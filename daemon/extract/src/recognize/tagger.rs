@@ -1,9 +1,10 @@
-//! Tagger: names that a token-classification model of the user finds (`recognize.model`).
+//! Tagger: names that the user's token-classification model finds (`recognize.model`).
 //!
-//! In: the folder of an ONNX model; a document that is read deeply, and its sentences. Out: its mentions.
-//! Invariants: of the document and the folder alone; a model that cannot be used is an error at the start, one that
-//! fails on a text costs that text's statistical names, not the document; memory does not grow with the document.
-//! Not here: computing (the crate `onnx`); which language a text is in, which is the choice of whoever chose the model.
+//! In: the folder of an ONNX model; a document in the deep pass, and its sentences. Out: its mentions.
+//! Invariants: a function of the document and the folder alone; a model that cannot be used is an error at the start, a
+//! model that fails on a text costs that text's statistical names, not the document; memory does not grow with the
+//! document.
+//! Not here: computing (the crate `onnx`); the language of a text, which is up to whoever chose the model.
 
 pub mod trial;
 
@@ -21,7 +22,7 @@ use super::Recognizer;
 use model::parcel::{Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Norm, Span};
 
-/// Longest text given to the model at once, bytes: its tokens take a hundred times that for a moment. What is longer
+/// Longest text given to the model at once, bytes: its tokens need a hundred times that for a moment. Longer text
 /// without a sentence's end is data.
 const MAX_RUN_BYTES: usize = 20_000;
 
@@ -49,7 +50,7 @@ impl TextTagger for Tagger {
 /// A model that finds names.
 pub struct TaggerRecognizer {
     tagger: Box<dyn TextTagger>,
-    /// For each class of the model, what it is here; `None` for what is no name.
+    /// For each class of the model, our type; `None` for classes that are not names.
     types: Vec<Option<EntityType>>,
     digest: String,
     has_failed: AtomicBool,
@@ -73,7 +74,7 @@ pub enum TaggerError {
         /// What the system said.
         source: io::Error,
     },
-    /// What a process said that tried it first.
+    /// The message of the process that tried it first.
     #[error("`recognize.model` cannot be used: {why}")]
     Trial {
         /// The folder.
@@ -84,7 +85,8 @@ pub enum TaggerError {
 }
 
 impl TaggerRecognizer {
-    /// As [`TaggerRecognizer::open`], after another process has tried the model: for the start of the daemon.
+    /// Opens it as [`TaggerRecognizer::open`] does, after another process has tried the model: for the start of the
+    /// daemon.
     ///
     /// # Errors
     /// When the folder or the model in it cannot be used.
@@ -111,18 +113,20 @@ impl TaggerRecognizer {
         Ok(Some(Arc::new(TaggerRecognizer::new(Box::new(tagger), digest))))
     }
 
-    /// Over any model; `digest` is another one whenever the model is.
+    /// Wraps any model; `digest` must change whenever the model does.
     pub fn new(tagger: Box<dyn TextTagger>, digest: String) -> Self {
         let types = tagger.classes().iter().map(|class| type_of(class)).collect();
         TaggerRecognizer { tagger, types, digest, has_failed: AtomicBool::default() }
     }
 
-    /// Hash of the model's files: a part of the index's fingerprint, so that another model means another index.
+    /// Returns the hash of the model's files: a part of the index's fingerprint, so that another model means another
+    /// index.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// Adds the model's mentions; what the built-in model says of the same words goes, since the user chose this one.
+    /// Adds the model's mentions and drops those of the built-in model at the same words, since the user chose this
+    /// one.
     pub(super) fn overrule(
         &self,
         doc: &NormalDoc,
@@ -143,7 +147,7 @@ impl TaggerRecognizer {
     fn tag(&self, doc: &NormalDoc, run: Range<usize>, out: &mut Vec<Mention>) {
         let text = doc.text.get(run.clone()).unwrap_or_default();
         let names = self.tagger.tag(text).unwrap_or_else(|error| {
-            // Once: what fails on one text may fail on thousands.
+            // Logged once: a model that fails on one text may fail on thousands.
             if !self.has_failed.swap(true, Ordering::Relaxed) {
                 tracing::warn!(%error, "the model of `recognize.model` failed on a text, whose names are missing");
             }
@@ -176,8 +180,8 @@ impl Recognizer for TaggerRecognizer {
     }
 }
 
-/// Sentences that follow each other with nothing but white space between, joined: a model reads a name better in its
-/// surroundings. Each run has at most `MAX_RUN_BYTES`; longer sentences are left out.
+/// Joins sentences that follow each other with only white space between: a model reads a name better in its context.
+/// Each run has at most `MAX_RUN_BYTES`; longer sentences are skipped.
 fn runs_of(text: &str, sentences: &[Span<Norm>]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for sentence in sentences.iter().filter(|sentence| sentence.len() <= MAX_RUN_BYTES) {
@@ -194,8 +198,9 @@ fn runs_of(text: &str, sentences: &[Span<Norm>]) -> Vec<Range<usize>> {
     runs
 }
 
-/// What a model's class is here, in the names of the usual training sets (CoNLL-2003, OntoNotes 5, WNUT-17, Few-NERD,
-/// SoMeSci, StackOverflow NER). Times, amounts and the like are no names: `None`. What is not listed is a concept.
+/// Maps a model's class to our type, by the names of the usual training sets (CoNLL-2003, OntoNotes 5, WNUT-17,
+/// Few-NERD, SoMeSci, StackOverflow NER). Times, amounts and the like are not names: `None`. Unlisted classes are
+/// concepts.
 fn type_of(class: &str) -> Option<EntityType> {
     let class: String =
         class.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_uppercase).collect();
@@ -235,9 +240,12 @@ fn type_of(class: &str) -> Option<EntityType> {
     })
 }
 
-/// Hash of the names and contents of the files in a folder.
+/// Returns the hash of the names and contents of the files in a folder.
+
 ///
+
 /// # Errors
+
 /// Which of them could not be read.
 pub fn digest_of(folder: &Path) -> Result<String, TaggerError> {
     let of = |path: &Path| {

@@ -1,7 +1,7 @@
-//! Words: the English words that carry no name by themselves.
+//! Words: the English words that name nothing by themselves.
 //!
-//! In: one word, in any case. Out: whether it is a function word (an n-gram may not start or end with it)
-//! or an ordinary word (alone it is never a name). Every function word is ordinary.
+//! In: one word, in any case. Out: whether it is a function word (an n-gram may not start or end with it) or an
+//! ordinary word (alone it is never a name). Every function word is ordinary.
 //! Invariants: the lists hold lowercase ASCII; lookups allocate nothing.
 //! Not here: names and what they name (`lexicon.rs`).
 

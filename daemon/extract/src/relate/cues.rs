@@ -1,7 +1,7 @@
 //! Cues: the words that state a relation, by where they count.
 //!
-//! In: the rows of the vocabulary. Out: the cues by kind, and an automaton over those that stand between names.
-//! Invariants: a cue of one kind stands once; cues are lowercase words parted by single spaces.
+//! In: the rows of the vocabulary. Out: the cues by kind, and an automaton over those that count between names.
+//! Invariants: a cue occurs once in each kind; cues are lowercase words parted by single spaces.
 //! Not here: reading rows (`vocabulary/file.rs`), how cues are applied (`gap.rs`, `section.rs`, `fields.rs`,
 //! `define.rs`, `title.rs`), cues as the parser sees them (`depend/frames.rs`).
 
@@ -33,7 +33,7 @@ pub(super) enum Form {
     Finite,
     /// `use`: only after several subjects, a plural, or a modal.
     Base,
-    /// `owned by`, `part of`, `before`: leans on the name before it.
+    /// `owned by`, `part of`, `before`: belongs to the name before it.
     Leaning,
 }
 
@@ -42,7 +42,7 @@ pub(super) enum Form {
 pub(super) struct Cue {
     pub(super) predicate: &'static str,
     pub(super) words: &'static str,
-    /// True when what stands after the cue is the subject.
+    /// True when the words after the cue are the subject.
     pub(super) is_backward: bool,
     pub(super) kind: CueKind,
     pub(super) form: Form,
@@ -50,7 +50,7 @@ pub(super) struct Cue {
     pub(super) weight: f32,
     /// Such as `sentence:depends on`.
     pub(super) pattern: &'static str,
-    /// Types that these words allow as subject and object, beyond what the relation does; empty for any.
+    /// Types that these words allow as subject and object, beyond what the relation allows; empty for any.
     pub(super) types: Types,
 }
 
@@ -58,10 +58,12 @@ pub(super) struct Cue {
 pub(super) type Types = (Vec<EntityType>, Vec<EntityType>);
 
 impl Cue {
-    /// A row: predicate and words, where it counts and whether backward, weight.
+    /// Makes a row. `is_backward`: the object comes first.
     pub(super) fn new(
-        (predicate, words): (&'static str, &'static str),
-        (kind, is_backward): (CueKind, bool),
+        predicate: &'static str,
+        words: &'static str,
+        kind: CueKind,
+        is_backward: bool,
         weight: f32,
     ) -> Self {
         let shown = match kind {
@@ -117,7 +119,7 @@ impl Cues {
         Cues { all, by_words, finder, found }
     }
 
-    /// The cue of this kind with exactly these words.
+    /// Returns the cue of this kind with exactly these words.
     pub(super) fn get(&self, kind: CueKind, words: &str) -> Option<&Cue> {
         // The map's keys are 'static; `words` only has to be compared.
         self.by_words.get(&(kind, words) as &(CueKind, &str)).and_then(|i| self.all.get(*i))
@@ -128,7 +130,7 @@ impl Cues {
         self.all.iter().filter(move |cue| cue.kind == kind)
     }
 
-    /// The last cue in a gap (lowercase words, each between single spaces), and its place without the spaces.
+    /// Returns the last cue in a gap (lowercase words, each between single spaces), and its place without the spaces.
     pub(super) fn last_in(&self, gap: &str) -> Option<(&Cue, std::ops::Range<usize>)> {
         let last = self.finder.find_iter(gap).last()?;
         let cue = self.found.get(last.pattern().as_usize()).and_then(|i| self.all.get(*i))?;

@@ -1,8 +1,8 @@
-//! Define: a document defines what its sentences, glossaries and tables say the meaning of.
+//! Define: what a document defines in sentences, glossaries and tables.
 //!
 //! In: sentences and the outline. Out: `defines`, subject the document, object the defined name.
-//! Invariants: a sentence defines the name it begins with (article aside), once; `is the only`, `is the
-//! same` and questions define nothing; people, dates, versions and steps are not defined. Linear.
+//! Invariants: a sentence defines the name it begins with (article aside), once; `is the only`, `is the same` and
+//! questions define nothing; people, dates, versions and steps are not defined. Linear.
 //! Not here: which words of a glossary are names (`recognize/pattern/definition.rs`).
 
 use super::cues::{Cue, CueKind, Cues};
@@ -13,7 +13,7 @@ use crate::recognize::words;
 use model::parcel::{BlockKind, Party};
 use model::terms::{EntityType, Norm, Span};
 
-/// A page that says what its own name means.
+/// Confidence that a page defines its own name.
 const OWN_CONFIDENCE: f32 = 0.9;
 const LIST_CONFIDENCE: f32 = 0.8;
 const GLOSSARY_CONFIDENCE: f32 = 0.9;
@@ -58,7 +58,7 @@ const REMARKS: [&str; 35] = [
     "module",
 ];
 
-/// Adds what is defined.
+/// Adds the definitions.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     sentences(page, out);
     outline(page, out);

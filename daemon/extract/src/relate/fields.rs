@@ -1,9 +1,8 @@
 //! Fields: `Owner: Trust Team`, `- **Depends on**: Kafka, Redis`, and tables with such columns or rows.
 //!
-//! In: the outline. Out: statements about whom the section is about (lines), or about the row's first name
-//! (columns).
-//! Invariants: a key is at most three words before a colon, at the start of a line; values count as far as
-//! they are one row of names; linear in the text.
+//! In: the outline. Out: statements about the subject of the section (lines), or about the row's first name (columns).
+//! Invariants: a key is at most three words before a colon, at the start of a line; values count while they are one row
+//! of names; linear in the text.
 //! Not here: headings over lists (`section.rs`).
 
 use super::cues::{Cue, CueKind, Cues};
@@ -17,7 +16,7 @@ use model::terms::{Norm, Span};
 const MAX_KEY_BYTES: usize = 30;
 /// Words that may stand between the colon and the first name.
 const MAX_WORDS_BEFORE: usize = 2;
-/// Parts the cells of a row.
+/// Separates the cells of a row.
 const CELL_BORDER: &str = " | ";
 
 /// The columns of a table that state something.
@@ -34,7 +33,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
         match block.kind {
             BlockKind::TableRow { table, is_header: true } => {
                 let cells = block.span.of(page.text).split(CELL_BORDER);
-                // What a column of components or parts belongs to is seldom the row's first name.
+                // The owner of a column of components or parts is seldom the row's first name.
                 let cue = |cell| {
                     cue_of(page.cues(), cell)
                         .filter(|cue| cue.predicate != "part_of" || !cue.is_backward)
@@ -110,7 +109,7 @@ impl<'p> Fields<'p, '_> {
         place: (Span<Norm>, Span<Norm>),
     ) {
         let (value, span) = place;
-        // `Dependencies: No VS Code APIs` names what it does not have.
+        // `Dependencies: No VS Code APIs` denies its values.
         let first_word = value.of(self.page.text).split_whitespace().next().unwrap_or("");
         if NEGATING.iter().any(|word| word.eq_ignore_ascii_case(first_word)) {
             return;
@@ -143,7 +142,7 @@ impl<'p> Fields<'p, '_> {
     }
 }
 
-/// The cue that a key or a column's name is.
+/// Returns the cue of a key or a column's name.
 fn cue_of<'v>(cues: &'v Cues, key: &str) -> Option<&'v Cue> {
     if key.len() > MAX_KEY_BYTES {
         return None;

@@ -1,9 +1,8 @@
 //! Gap: what the words between two neighboring names say.
 //!
 //! In: the text between two names. Out: a cue with its lead and distance, a mere `and`, or nothing.
-//! Invariants: a negation says nothing; at most eight words besides the cue; no word after which another
-//! phrase begins (`to`, `for`, `which`) between a cue and either name, but for the lead. Linear, one buffer
-//! reused.
+//! Invariants: a negation says nothing; at most eight words besides the cue; no word that begins another phrase (`to`,
+//! `for`, `which`) between a cue and either name, except in the lead. Linear, with one reused buffer.
 //! Not here: which names are subject and object (`sentence.rs`).
 
 use std::sync::LazyLock;
@@ -12,14 +11,14 @@ use rustc_hash::FxHashMap;
 
 use super::cues::{Cue, Cues};
 
-/// What a gap says.
+/// The meaning of a gap.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Gap<'v> {
-    /// Nothing we know.
+    /// Unknown.
     Other,
-    /// `and`, `,`, `or`: the names stand side by side.
+    /// `and`, `,`, `or`: the names are joined.
     Joined {
-        /// False for a mere comma, which parts as often as it joins.
+        /// False for a mere comma, which separates as often as it joins.
         has_and: bool,
     },
     /// A cue.
@@ -39,14 +38,14 @@ pub(super) struct Said<'v> {
     pub(super) has_modal: bool,
 }
 
-/// How a cue is led up to.
+/// The words before a cue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lead {
     /// `X uses Y`.
     Direct,
     /// `X, which uses Y`.
     Relative,
-    /// `…, and uses Y`, `…, and it uses Y`: the subject stands further back.
+    /// `…, and uses Y`, `…, and it uses Y`: the subject is further back.
     And,
     /// `X, owned by Y` or `…, uses Y`.
     Comma,
@@ -63,13 +62,13 @@ const ADVERBS: &str = "also now currently mainly mostly directly often usually t
      primarily internally heavily partly always only still already simply just both either generally \
      normally solely chiefly strongly closely loosely entirely fully today itself";
 const ARTICLES: &str = "the a an its their our your this these those";
-/// After these, what follows belongs to another phrase or clause.
+/// Words that begin another phrase or clause.
 const BREAKERS: &str = "to from with for by when if because while and or but as of in on at \
      into via through than that which who whose where whether until unless since so then about \
      between under over like using being ; ,";
 const MODALS: &str = "may might could would should can will";
 
-/// The lists a word stands in, one bit each.
+/// The lists that contain a word, one bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Class(u8);
 
@@ -85,7 +84,7 @@ impl Class {
     }
 }
 
-/// One look-up a word, whatever the lists: a gap is read for every pair of neighboring names.
+/// One look-up for each word, whatever the lists: a gap is read for every pair of neighboring names.
 static CLASSES: LazyLock<FxHashMap<&'static str, Class>> = LazyLock::new(|| {
     let mut classes: FxHashMap<&'static str, Class> = FxHashMap::default();
     let lists = [
@@ -216,8 +215,7 @@ impl<'v> GapReader<'v> {
                 return None;
             }
         }
-        // A weak cue such as `before` counts only where the two names touch it,
-        // and so do two names of one thing.
+        // A weak cue such as `before` counts only where the two names touch it, and so do two names of one thing.
         let is_loose = (n_before + n_words > 0 && cue.weight <= 0.5)
             || (n_words > 0 && cue.predicate == "same_as");
         (!is_loose).then_some(Said {
@@ -237,7 +235,7 @@ fn word_len(text: &str) -> usize {
     text.get(..len).map_or(len, |word| word.trim_end_matches('.').len())
 }
 
-/// Takes the lead off the words before a cue.
+/// Separates the lead from the words before a cue.
 fn lead_of(before: &str) -> (Lead, &str) {
     let before = before.trim();
     let (has_comma, rest) = match before.strip_prefix(',') {

@@ -1,10 +1,11 @@
-//! Links: a document links to what its wikilinks and path links name, by the relation that its author gives.
+//! Links: a document's wikilinks and path links, with the relation that the author gives them.
 //!
-//! In: links and the mentions they made; what a note states. Out: the relation of a typed one (`- implements [[X]]`,
-//! `implements:: [[X]]`) as a predicate, else `links_to`; both as sure as an author can be.
-//! Invariants: a link that a section already counts as cited is not counted twice; a typed one is what its author says,
-//! whatever types its parties are of; one merge walk.
-//! Not here: links to URLs, which name no document of the project; links in front matter, which stand in no text.
+//! In: links and their mentions; what a note states. Out: the type of a typed link (`- implements [[X]]`, `implements::
+//! [[X]]`) as the predicate, else `links_to`; both with an author's confidence.
+//! Invariants: a link that a section already cites is not counted twice; the author's type holds, whatever the types of
+//! its parties; one merge walk.
+//! Not here: links to URLs, which name no document of the project; links in front matter, which have no place in the
+//! text.
 
 use std::collections::HashSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -23,15 +24,15 @@ pub(super) const TYPED: &str = "link:typed";
 /// Longest type of a relation that becomes a predicate, bytes.
 const MAX_TYPE_BYTES: usize = 60;
 
-/// Most types of relations that authors may give in one daemon: predicates are never forgotten. Beyond them a link is a
-/// plain one.
+/// Most types of relations that authors may introduce in one daemon: predicates are interned and never freed. Beyond
+/// them a link is a plain one.
 const MAX_TYPES: usize = 10_000;
 
 /// Adds the links.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let cited = out.of_document("cites");
     let types = types_of(&page.doc.doc);
-    // One that shows nothing, as an embed does, may begin where the next one does.
+    // A link that shows nothing, as an embed does, may begin where the next one does.
     let mut links = page.doc.doc.links.iter().filter(|it| it.names_a_document()).peekable();
     for (idx, mention) in page.doc.mentions.iter().enumerate() {
         if mention.recognizer != RecognizerKind::Stated {
@@ -50,7 +51,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
         let object = Party::Mention(idx as u32);
         let (subject, confidence) = (Party::Document, 1.0);
         let place = page.doc.doc.map.to_raw(link.span);
-        if let Some(predicate) = type_at(&types, (place.start(), place.end())) {
+        if let Some(predicate) = type_at(&types, place.start(), place.end()) {
             let statement = Statement { subject, predicate, object, pattern: TYPED, confidence };
             out.add(mention.span, statement);
         } else if cited.binary_search(&object).is_err() {
@@ -74,19 +75,19 @@ fn types_of(doc: &NormalDoc) -> Types {
     typed.collect()
 }
 
-/// The type of the link in which these bytes stand: what is shown of a link begins behind its brackets.
-fn type_at(types: &Types, (start, end): (usize, usize)) -> Option<&'static str> {
+/// Returns the type of the link that holds these bytes: the shown part of a link begins behind its brackets.
+fn type_at(types: &Types, start: usize, end: usize) -> Option<&'static str> {
     if types.is_empty() {
         return None;
     }
-    /// Longest way from a link's beginning to the words that are shown: `[[folder/Target#Heading|`.
+    /// Longest distance from a link's beginning to the words that are shown: `[[folder/Target#Heading|`.
     const MAX_BEFORE: usize = 600;
     let around = (start.saturating_sub(MAX_BEFORE)..=start).rev();
     let mut found = around.filter_map(|from| types.get(&from));
     found.next().filter(|(to, _)| end <= *to).map(|(_, predicate)| *predicate)
 }
 
-/// A type as predicates are written: `Part of` is `part_of`. None where it is none, or there are too many.
+/// Returns a type as a predicate: `Part of` is `part_of`. `None` where it is not one, or there are too many.
 fn predicate_of(relation_type: &str) -> Option<&'static str> {
     static KNOWN: LazyLock<Mutex<HashSet<&'static str>>> = LazyLock::new(Mutex::default);
     let words = relation_type.to_lowercase();

@@ -1,13 +1,13 @@
-//! Relate: finds what a document says about how its names hang together.
+//! Relate: finds the relations that a document states.
 //!
 //! In: a `LinkedDoc`. Out: a `RelatedDoc` with one `Evidence` for each statement, in order of place.
-//! Sources, each a file: words between names (`sentence.rs`), the grammar of sentences (`depend/`, in documents that
-//! are read deeply), sections of lists (`section.rs`), `Key: value` lines and tables (`fields.rs`), ordered steps
-//! (`steps.rs`), definitions (`define.rs`), titles (`title.rs`), links (`links.rs`). What states which relation is
-//! data: `vocabulary.rs`.
-//! Invariants: of the document alone; every statement names its words and its pattern; no two of the same
+//! Sources, each a file: words between names (`sentence.rs`), the grammar of sentences (`depend/`, in the deep pass),
+//! sections of lists (`section.rs`), `Key: value` lines and tables (`fields.rs`), ordered steps (`steps.rs`),
+//! definitions (`define.rs`), titles (`title.rs`), links (`links.rs`). The words for each relation are data:
+//! `vocabulary.rs`.
+//! Invariants: a function of the document alone; every statement holds its words and its pattern; no two of the same
 //! kind of source have the same subject, predicate, object and span; a statement that something is *not* so has a
-//! predicate that begins `not ` and is never a relation; linear in text and mentions, but for sorting.
+//! predicate that begins `not ` and is never a relation; linear in text and mentions, except for sorting.
 //! Not here: which entities the mentions denote, and how statements add up to relations (the store).
 
 mod cues;
@@ -39,7 +39,7 @@ pub struct RelateStage {
 }
 
 impl RelateStage {
-    /// A stage that finds the relations of this vocabulary.
+    /// Makes a stage that finds the relations of this vocabulary.
     pub fn new(vocabulary: Arc<Vocabulary>) -> Self {
         RelateStage { vocabulary }
     }
@@ -62,10 +62,11 @@ impl Stage for RelateStage {
     }
 }
 
-/// What a link into a document states of the document, too; else its words name what stands at that place.
+/// Relations that a link to a place in a document also states of the document; for others its words name what is at
+/// that place.
 const OF_DOCUMENTS: [&str; 3] = ["links_to", "cites", "refers_to"];
 
-/// What is said of a thing that a page is about, not of the page.
+/// Relations of the thing that a page is about, not of the page.
 const OF_THINGS: [&str; 5] = ["uses", "depends_on", "part_of", "owned_by", "located_in"];
 
 /// Everything a document states, in order of place.
@@ -95,14 +96,14 @@ struct Statement {
     confidence: f32,
 }
 
-/// What has been found so far.
+/// The statements so far.
 #[derive(Default)]
 struct Statements {
     all: Vec<Evidence>,
 }
 
 impl Statements {
-    /// Adds a statement made by the words at `span`. Nothing relates to itself.
+    /// Adds a statement made by the words at `span`, unless it relates something to itself.
     fn add(&mut self, span: Span<Norm>, statement: Statement) {
         let Statement { subject, predicate, object, pattern, confidence } = statement;
         if subject != object {
@@ -111,7 +112,7 @@ impl Statements {
         }
     }
 
-    /// The objects that some statement already gives the document under this predicate, sorted.
+    /// Returns the objects that some statement already gives the document under this predicate, sorted.
     fn of_document(&self, predicate: &str) -> Vec<Party> {
         let is_it = |e: &&Evidence| e.subject == Party::Document && e.predicate == predicate;
         let mut objects: Vec<Party> = self.all.iter().filter(is_it).map(|e| e.object).collect();
@@ -119,8 +120,8 @@ impl Statements {
         objects
     }
 
-    /// The statements whose parties are of types that may relate so, in order of place; of equal ones from sources of
-    /// one kind the surest.
+    /// Returns the statements whose parties have permitted types, in order of place; of equal ones from sources of one
+    /// kind the surest.
     fn finish(mut self, page: &Page<'_>) -> Vec<Evidence> {
         let type_of = |party| match party {
             Party::Mention(idx) => page.mention(idx).map(|m| m.entity_type),
@@ -148,7 +149,7 @@ impl Statements {
         self.all.retain(|e| {
             let name = e.predicate.strip_prefix(DENIED).unwrap_or(e.predicate);
             e.pattern == links::TYPED
-                || page.vocabulary.allows((name, e.pattern), type_of(e.subject), type_of(e.object))
+                || page.vocabulary.allows(name, e.pattern, type_of(e.subject), type_of(e.object))
         });
         self.all.sort_by(|a, b| {
             let key = |e: &Evidence| (e.span, e.subject, e.object, e.predicate, is_parsed(e));
@@ -165,7 +166,7 @@ impl Statements {
     }
 }
 
-/// Grammar is a source of its own: what it finds at a place stands beside what the words say there.
+/// Grammar is a source of its own: its statement at a place does not replace that of the words there.
 fn is_parsed(evidence: &Evidence) -> bool {
     evidence.pattern.starts_with("depend:")
 }

@@ -1,10 +1,8 @@
-//! Section: lists under a heading that says what they are: `Dependencies`, `See also`, `Owners`,
-//! `Components`.
+//! Section: lists under a heading that names a relation: `Dependencies`, `See also`, `Owners`, `Components`.
 //!
-//! In: the outline. Out: for each item its first name, related to whom the section is about.
-//! Invariants: the subject is the document, unless the document has several such sections, each within a
-//! section about a thing of its own; an item counts only if its name stands at its beginning; one pass over
-//! the blocks.
+//! In: the outline. Out: for each item its first name, related to the subject of the section.
+//! Invariants: the subject is the document, unless the document has several such sections, each within a section about
+//! a thing of its own; an item counts only if its name is at its beginning; one pass over the blocks.
 //! Not here: keys before a colon (`fields.rs`); sentences in those sections (`sentence.rs`).
 
 use rustc_hash::FxHashMap;
@@ -18,7 +16,7 @@ use model::parcel::{BlockKind, Party, RecognizerKind};
 const MAX_HEADING_BYTES: usize = 40;
 /// Words that may stand before an item's name.
 const MAX_WORDS_BEFORE: usize = 3;
-/// Longest paragraph that is an item, in bytes: plain text lists its references a line each.
+/// Longest paragraph that is an item, in bytes: plain text lists its references on lines of their own.
 const MAX_LINE_BYTES: usize = 80;
 
 /// Adds what the sections state.
@@ -65,7 +63,7 @@ fn is_link(page: &Page<'_>, idx: u32) -> bool {
     page.mention(idx).is_some_and(|m| m.recognizer == RecognizerKind::Stated)
 }
 
-/// The cue a heading is.
+/// Returns the cue of a heading.
 fn cue_of<'v>(page: &Page<'v>, block_idx: usize) -> Option<&'v Cue> {
     let block = page.blocks().get(block_idx)?;
     let is_short_heading =

@@ -19,7 +19,7 @@ const MAX_SUBJECTS: usize = 8;
 /// A subject taken from further back, and each further object of a row, are a little less sure.
 const CARRIED: f32 = 0.9;
 const SHARED: f32 = 0.95;
-/// What a sentence says after `If` may not be so.
+/// Factor for what a sentence says after `If`.
 const CONDITIONAL: f32 = 0.7;
 /// Cues of this weight or less say nothing in a conditional sentence: `if A, then B`.
 const WEAK: f32 = 0.5;
@@ -30,7 +30,7 @@ const PREPOSITIONS: [&str; 12] =
 const ABBREVIATION: &str = "sentence:abbreviation";
 const ABBREVIATION_CONFIDENCE: f32 = 0.95;
 
-/// Adds what the sentences state.
+/// Adds the statements of the sentences.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let mut reader = GapReader::new(page.cues());
     page.for_each_sentence(|sentence, parties, block_idx| {
@@ -39,7 +39,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     });
 }
 
-/// What a cue has stated last: who, and up to which name it reaches.
+/// The last statement of a cue: its subjects, and the last name it reaches.
 struct Last<'v> {
     subjects: Vec<Party>,
     said: Said<'v>,
@@ -118,7 +118,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
             text.starts_with(char::is_uppercase)
                 && said.cue.words.split(' ').next() == Some(first_word.as_str())
         });
-        // `Based on Kafka, we decided …` speaks of someone else.
+        // `Based on Kafka, we decided …` is about someone else.
         let after =
             first.and_then(|m| self.page.text.get(m.span.end()..self.sentence.end())).unwrap_or("");
         let is_adjunct = said.cue.form == Form::Leaning
@@ -227,7 +227,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         self.group_start = object_pos + 1;
     }
 
-    /// True for a name and itself.
+    /// True when subject and object are the same name.
     fn is_same_name(&self, subject: Party, object: Party) -> bool {
         let name_of = |party: Party| match party {
             Party::Mention(idx) => self.page.name_of(idx),
@@ -255,7 +255,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         words.next().is_some_and(|word| is_one_of(&PREPOSITIONS, word))
     }
 
-    /// True when at most an article and one more word stand before name `i` in its sentence.
+    /// True when at most an article and one more word precede name `i` in its sentence.
     fn is_head(&self, i: usize) -> bool {
         self.words_before(i).take(3).count() <= 2
     }

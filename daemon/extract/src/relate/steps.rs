@@ -1,9 +1,9 @@
 //! Steps: each step of an ordered list precedes the next; `Step 1` precedes `Step 2`.
 //!
 //! In: the outline and its `Step` mentions. Out: `precedes` between neighbors.
-//! Invariants: the items of a list are in order of time only where most of them begin as instructions do, fewer where
-//! the words above say so, none where they announce a choice; a list that starts over (its number does not grow) is
-//! another sequence; one pass over the blocks.
+//! Invariants: the items of a list are in order of time only where most of them begin like instructions, fewer where
+//! the words above announce an order, none where they announce a choice; a list that starts over (its number does not
+//! grow) is another sequence; one pass over the blocks.
 //! Not here: which lists are procedures (`recognize/pattern/step.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -92,8 +92,8 @@ const MAX_LEAD_BYTES: usize = 200;
 /// What is known of a list.
 struct Count {
     n_items: u32,
-    /// Instructions among them.
-    n_told: u32,
+    /// Number of instructions among them.
+    n_instructions: u32,
     /// The words above announce an order.
     is_said: bool,
     /// They announce a choice.
@@ -121,14 +121,19 @@ fn ordered_lists(page: &Page<'_>) -> FxHashSet<(u32, u8)> {
                 .unwrap_or("");
             let heading = heading.get(..heading.floor_char_boundary(MAX_LEAD_BYTES)).unwrap_or("");
             let is_said = has_word(ORDERS, heading) || has_word(ORDERS, last);
-            Count { n_items: 0, n_told: 0, is_said, is_choice: has_word(CHOICES, last) && !is_said }
+            Count {
+                n_items: 0,
+                n_instructions: 0,
+                is_said,
+                is_choice: has_word(CHOICES, last) && !is_said,
+            }
         });
         count.n_items += 1;
-        count.n_told += u32::from(is_instruction(text));
+        count.n_instructions += u32::from(is_instruction(text));
     }
     let is_ordered = |(_, it): &(_, Count)| {
         let n_needed = if it.is_said { it.n_items.div_ceil(3) } else { it.n_items / 2 + 1 };
-        !it.is_choice && it.n_told >= n_needed
+        !it.is_choice && it.n_instructions >= n_needed
     };
     counts.into_iter().filter(is_ordered).map(|(key, _)| key).collect()
 }
@@ -158,7 +163,7 @@ fn has_word(list: &str, text: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric()).any(|word| !word.is_empty() && listed(word))
 }
 
-/// The step of a block: its `Step` mention or, where a name is the whole of it, that name.
+/// Returns the step of a block: its `Step` mention or, where a name is all of it, that name.
 fn step_of(page: &Page<'_>, block_idx: usize) -> Option<u32> {
     let mentions = page.mentions_of(block_idx);
     let is_step = |idx: &u32| page.mention(*idx).is_some_and(|m| m.entity_type == EntityType::Step);

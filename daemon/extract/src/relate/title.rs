@@ -11,7 +11,7 @@ use super::{Statement, Statements};
 use model::parcel::Party;
 use model::terms::norm_of;
 
-/// Titles that begin so name whom one met, not what one used.
+/// Titles with these beginnings name somebody who was met, not something that was used.
 const MEETINGS: [&str; 8] =
     ["interview", "meeting", "call", "conversation", "comparison", "talk", "chat", "sync"];
 /// Cues below this weight count only when the name is all that follows them.

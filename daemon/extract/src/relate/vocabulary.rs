@@ -1,10 +1,10 @@
-//! Vocabulary: the relations that are known, and the words that state them.
+//! Vocabulary: the known relations, and the words that state them.
 //!
 //! In: `config/predicates.toml`, embedded, and the files of the same form that the settings name. Out: predicates with
 //! their types and inverses, cues by kind, and frames (cues as the parser sees them).
-//! Invariants: a cue stands once for each kind, the last file's row counts; names and words are interned, so that
-//! evidence carries them as static text (what is kept is bounded: files are small and read when a project opens);
-//! the same files give the same fingerprint.
+//! Invariants: each kind has a cue once, the last file's row counts; names and words are interned, so that evidence
+//! carries them as static text (the memory is bounded: files are small and read when a project opens); the same files
+//! give the same fingerprint.
 //! Not here: how cues are applied (`gap.rs`, `section.rs`, `fields.rs`, `define.rs`, `title.rs`, `depend/`).
 
 mod file;
@@ -26,16 +26,16 @@ pub use file::VocabularyError;
 const BUILTIN: &str = include_str!("../../../../config/predicates.toml");
 /// Largest file of relations, in bytes: twice ours.
 pub(super) const MAX_FILE_BYTES: u64 = 64 << 10;
-/// Weight of the keys that a relation's name and inverse are.
+/// Weight of a relation's name and inverse as keys.
 const NAME_WEIGHT: f32 = 0.85;
-/// What a statement that something is not so carries before its predicate's name.
+/// Precedes the predicate's name in a statement that something is not so.
 pub const DENIED: &str = "not ";
 
 /// One relation.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Predicate {
     pub(super) name: &'static str,
-    /// `not NAME`, under which evidence against it is kept.
+    /// `not NAME`, the predicate of evidence against it.
     pub(super) denied: &'static str,
     pub(super) inverse: Option<&'static str>,
     /// Stated both ways, it contradicts itself.
@@ -64,7 +64,7 @@ pub struct Vocabulary {
     predicates: FxHashMap<&'static str, Predicate>,
     pub(super) cues: Cues,
     pub(super) frames: Frames,
-    /// What a cue's own words allow, by relation and pattern.
+    /// Types that a cue's own words allow, by relation and pattern.
     types: FxHashMap<(&'static str, &'static str), Types>,
     fingerprint: String,
 }
@@ -76,7 +76,7 @@ impl std::fmt::Debug for Vocabulary {
 }
 
 impl Vocabulary {
-    /// The relations that kgd knows by itself.
+    /// Returns the built-in relations.
     pub fn builtin() -> Arc<Self> {
         static BUILTIN_VOCABULARY: LazyLock<Arc<Vocabulary>> = LazyLock::new(|| {
             Arc::new(Vocabulary::read(&[]).expect("the embedded file is tested to be read"))
@@ -84,7 +84,7 @@ impl Vocabulary {
         Arc::clone(&BUILTIN_VOCABULARY)
     }
 
-    /// What kgd knows, and what the files that the settings name add to it; relative ones lie in `root`.
+    /// Returns the built-in relations and those of the files that the settings name; relative paths are below `root`.
     ///
     /// # Errors
     /// [`VocabularyError`] for a file that cannot be read, leads out of the folder, is too large, or has a wrong line.
@@ -102,7 +102,7 @@ impl Vocabulary {
         Ok(Arc::new(Vocabulary::read(&texts)?))
     }
 
-    /// What kgd knows, and what these texts add; the paths are for errors.
+    /// Returns the built-in relations and those of these texts; the paths are for errors.
     ///
     /// # Errors
     /// [`VocabularyError`], for the first wrong line.
@@ -132,7 +132,7 @@ impl Vocabulary {
         })
     }
 
-    /// Differs when other relations would be found.
+    /// Changes when other relations would be found.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -144,7 +144,7 @@ impl Vocabulary {
         names
     }
 
-    /// The relations that contradict themselves when stated both ways, sorted.
+    /// Returns the relations that contradict themselves when stated both ways, sorted.
     pub fn one_way(&self) -> Vec<&'static str> {
         let one_way = self.predicates.values().filter(|predicate| predicate.is_one_way);
         let mut names: Vec<_> = one_way.map(|predicate| predicate.name).collect();
@@ -157,11 +157,12 @@ impl Vocabulary {
         self.predicates.get(name)
     }
 
-    /// True when things of these types (`None`: the document itself) may stand on the two sides of a relation that
-    /// a pattern states.
+    /// True when things of these types (`None`: the document itself) may be the two sides of a relation that a pattern
+    /// states.
     pub(super) fn allows(
         &self,
-        (predicate, pattern): (&'static str, &'static str),
+        predicate: &'static str,
+        pattern: &'static str,
         subject: Option<EntityType>,
         object: Option<EntityType>,
     ) -> bool {
@@ -177,7 +178,7 @@ impl Vocabulary {
     }
 }
 
-/// What the cues' own words allow, under their patterns as words and as grammar.
+/// Returns the types that the cues' own words allow, by their patterns as words and as grammar.
 fn types_of(cues: &[Cue]) -> FxHashMap<(&'static str, &'static str), Types> {
     let typed = cues.iter().filter(|cue| cue.types != Types::default());
     let patterns = typed.flat_map(|cue| {
@@ -187,7 +188,7 @@ fn types_of(cues: &[Cue]) -> FxHashMap<(&'static str, &'static str), Types> {
     patterns.collect()
 }
 
-/// `depends_on` and `dependency_of` are keys by themselves, where no row says otherwise.
+/// Adds `depends_on` and `dependency_of` as keys, unless a row has them.
 fn name_keys(predicates: &BTreeMap<&'static str, Predicate>, cues: &mut Vec<Cue>) {
     let mut known: FxHashSet<&str> = cues
         .iter()
@@ -199,14 +200,14 @@ fn name_keys(predicates: &BTreeMap<&'static str, Predicate>, cues: &mut Vec<Cue>
         for (name, is_backward) in [(predicate.name, false)].into_iter().chain(inverse) {
             let words = intern(&name.replace('_', " "));
             if known.insert(words) {
-                let place = (CueKind::List, is_backward);
-                cues.push(Cue::new((predicate.name, words), place, NAME_WEIGHT));
+                let name = predicate.name;
+                cues.push(Cue::new(name, words, CueKind::List, is_backward, NAME_WEIGHT));
             }
         }
     }
 }
 
-/// One static copy of a text, however often it is asked for.
+/// Returns one static copy of a text, however often it is requested.
 pub(super) fn intern(text: &str) -> &'static str {
     static KNOWN: LazyLock<Mutex<FxHashSet<&'static str>>> = LazyLock::new(Mutex::default);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

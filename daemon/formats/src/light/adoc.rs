@@ -5,11 +5,8 @@ use super::{Found, Light, Lines, State};
 use crate::target::Target;
 use model::parcel::InlineKind;
 
-pub(crate) static ADOC: Light = Light {
-    extensions: &["adoc", "asciidoc"],
-    classify,
-    inlines: Inlines { starts: b"`*hlxm<", find: inside },
-};
+pub(crate) static ADOC: Light =
+    Light { classify, inlines: Inlines { starts: b"`*hlxm<", find: inside } };
 
 fn classify(lines: &Lines<'_>, at: usize, state: &mut State) -> Found {
     let line = lines.get(at);
@@ -35,7 +32,7 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut State) -> Found {
         return Found::Drop(at + 1);
     }
     if let Some(fence) = fence(text) {
-        return fenced(lines, at, (fence, state));
+        return fenced(lines, at, fence, state);
     }
     if let Some((key, value)) = attribute(text) {
         return Found::Meta { key: key.to_lowercase(), value: value.to_string() };
@@ -91,7 +88,7 @@ fn fence(text: &str) -> Option<&str> {
     (is_code || is_open || is_ticks).then_some(text)
 }
 
-fn fenced(lines: &Lines<'_>, at: usize, (fence, state): (&str, &mut State)) -> Found {
+fn fenced(lines: &Lines<'_>, at: usize, fence: &str, state: &mut State) -> Found {
     let language = std::mem::take(&mut state.language);
     if !fence.starts_with(['-', '.', '/', '+', '`']) || fence == "--" {
         // What stands in examples, sidebars and quotations is text.

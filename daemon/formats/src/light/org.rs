@@ -6,7 +6,7 @@ use crate::target::Target;
 use model::parcel::InlineKind;
 
 pub(crate) static ORG: Light =
-    Light { extensions: &["org"], classify, inlines: Inlines { starts: b"[=~*", find: inside } };
+    Light { classify, inlines: Inlines { starts: b"[=~*", find: inside } };
 
 /// Words that may stand before a heading's text.
 const STATES: &[&str] = &["TODO ", "DONE ", "NEXT ", "WAITING ", "CANCELLED ", "CANCELED "];

@@ -6,7 +6,7 @@ use crate::target::Target;
 use model::parcel::InlineKind;
 
 pub(crate) static RST: Light =
-    Light { extensions: &["rst"], classify, inlines: Inlines { starts: b"`*:|", find: inside } };
+    Light { classify, inlines: Inlines { starts: b"`*:|", find: inside } };
 
 /// Directives whose content is code.
 const CODE: &[&str] =

@@ -236,7 +236,7 @@ impl<'a> Writer<'a> {
                     style if style.has(Style::BOLD) => Some(InlineKind::Bold),
                     _ => None,
                 };
-                self.script.mark((word.link, inline), self.links);
+                self.script.mark(word.link, inline, self.links);
             }
             self.script.flow(&word.text, is_joined);
             is_joined = false;

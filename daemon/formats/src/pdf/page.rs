@@ -23,11 +23,7 @@ pub(super) struct PageLines {
 }
 
 /// Reads a page of `width` and `height`.
-pub(super) fn page_lines(
-    shown: Shown,
-    (width, height): (f32, f32),
-    links: Vec<PageLink>,
-) -> PageLines {
+pub(super) fn page_lines(shown: Shown, width: f32, height: f32, links: Vec<PageLink>) -> PageLines {
     let mut by_turn: BTreeMap<u16, Vec<Glyph>> = BTreeMap::new();
     for glyph in shown.glyphs {
         if !glyph.style.has(Style::FURNITURE) && is_on_page(&glyph, width, height) {

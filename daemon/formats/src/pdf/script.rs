@@ -109,7 +109,7 @@ impl Script {
     }
 
     /// Opens and closes marks, so that what follows is in `link` (from 1; 0 for none) and marked as `inline`.
-    pub(super) fn mark(&mut self, (link, inline): (u16, Option<InlineKind>), links: &[PageLink]) {
+    pub(super) fn mark(&mut self, link: u16, inline: Option<InlineKind>, links: &[PageLink]) {
         if (link, inline) == (self.open_link, self.open_inline) {
             return;
         }

@@ -102,17 +102,17 @@ impl State<'_> {
 
     /// Moves the pen by a number among pieces of text: thousandths of the size, back.
     pub(super) fn adjust(&mut self, by: f64) {
-        self.move_pen((-by / 1000.0 * self.size * self.stretch, 0.0));
+        self.move_pen(-by / 1000.0 * self.size * self.stretch, 0.0);
     }
 
     /// Moves the pen past a code.
     pub(super) fn advance(&mut self, code: &Code, is_space: bool) {
         let spacing = self.char_spacing + if is_space { self.word_spacing } else { 0.0 };
         let (x, y) = (f64::from(code.advance.0) * self.size, f64::from(code.advance.1) * self.size);
-        self.move_pen(match code.advance.1 == 0.0 {
-            true => ((x + spacing) * self.stretch, 0.0),
-            false => (0.0, y + spacing),
-        });
+        match code.advance.1 == 0.0 {
+            true => self.move_pen((x + spacing) * self.stretch, 0.0),
+            false => self.move_pen(0.0, y + spacing),
+        }
     }
 
     /// The place of a code at the pen: a glyph without its character.
@@ -145,7 +145,7 @@ impl State<'_> {
         })
     }
 
-    fn move_pen(&mut self, (x, y): (f64, f64)) {
+    fn move_pen(&mut self, x: f64, y: f64) {
         self.text *= Affine::translate(Vec2::new(x, y));
     }
 }

@@ -101,9 +101,9 @@ const DEADLY_HERE: &[c_long] = &[];
 
 /// Restricts this thread, the only one, for good. The error says why there is no filter.
 pub(super) fn restrict() -> Result<(), String> {
-    let deadly = filter(deadly(), (SeccompAction::Allow, SeccompAction::KillProcess));
+    let deadly = filter(deadly(), SeccompAction::Allow, SeccompAction::KillProcess);
     let refused = SeccompAction::Errno(sys::EPERM as u32);
-    let allowed = allowed().and_then(|rules| filter(rules, (refused, SeccompAction::Allow)));
+    let allowed = allowed().and_then(|rules| filter(rules, refused, SeccompAction::Allow));
     // The one that allows little comes last: after it, no filter can be added.
     for program in [deadly, allowed] {
         let program = program.map_err(|error| error.to_string())?;
@@ -116,7 +116,8 @@ type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
 
 fn filter(
     rules: Rules,
-    (otherwise, matched): (SeccompAction, SeccompAction),
+    otherwise: SeccompAction,
+    matched: SeccompAction,
 ) -> Result<BpfProgram, BackendError> {
     let arch = std::env::consts::ARCH.try_into()?;
     SeccompFilter::new(rules, otherwise, matched, arch)?.try_into()

@@ -40,7 +40,7 @@ pub(super) fn sound(wire: WireParsed, bounds: Bounds) -> Result<Parsed, Unsound>
     Ok(Parsed {
         title: title.map(short).transpose()?,
         meta: sound_meta(meta)?,
-        map: sound_map(&map, (text.len(), source_bytes))?,
+        map: sound_map(&map, text.len(), source_bytes)?,
         blocks: sound_blocks(blocks, &text)?,
         inlines: sound_inlines(inlines, &text)?,
         links: sound_links(links, &text)?,
@@ -73,14 +73,15 @@ fn sound_meta(meta: WireMeta) -> Result<DocMeta, Unsound> {
 }
 
 /// A place in the text, between characters.
-fn place(text: &str, (start, end): (u32, u32)) -> Result<Span<Norm>, Unsound> {
-    match text.get(start as usize..end as usize) {
-        Some(_) => Ok(Span::new(start as usize, end as usize)),
+fn place(text: &str, span: (u32, u32)) -> Result<Span<Norm>, Unsound> {
+    let (start, end) = (span.0 as usize, span.1 as usize);
+    match text.get(start..end) {
+        Some(_) => Ok(Span::new(start, end)),
         None => Err("a place is not in its text"),
     }
 }
 
-fn sound_map(map: &[[u32; 4]], (to_bytes, from_bytes): (usize, usize)) -> Result<SpanMap, Unsound> {
+fn sound_map(map: &[[u32; 4]], to_bytes: usize, from_bytes: usize) -> Result<SpanMap, Unsound> {
     let mut sound = SpanMap::default();
     let mut done = 0;
     for segment in map {

@@ -178,8 +178,7 @@ impl Workers {
             let max_memory_bytes = self.shared.settings.max_memory_bytes;
             let asked = self.worker(&mut turn).map_err(|error| error.to_string());
             let asked = asked.map_err(Failure::Outside);
-            let asked =
-                asked.and_then(|it| it.ask(&job, request.source, (budget, max_memory_bytes)));
+            let asked = asked.and_then(|it| it.ask(&job, request.source, budget, max_memory_bytes));
             match asked {
                 Ok(reply) => {
                     let judged = judge(&reply, request);

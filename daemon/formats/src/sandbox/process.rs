@@ -107,7 +107,7 @@ impl Process {
         self.send(&message, None)?;
         let budget = Budget { cpu: START_WITHIN, wall: START_WITHIN };
         let reply = self.receive(MAX_SMALL_BYTES, budget).map_err(|silence| {
-            io::Error::other(match self.verdict(silence, (MAX_SMALL_BYTES, budget), 0) {
+            io::Error::other(match self.verdict(silence, MAX_SMALL_BYTES, budget, 0) {
                 Failure::Document(why) | Failure::Slow(why) | Failure::Outside(why) => why,
             })
         })?;
@@ -134,7 +134,8 @@ impl Process {
         &mut self,
         job: &Job,
         source: &[u8],
-        (budget, max_memory_bytes): (Budget, u64),
+        budget: Budget,
+        max_memory_bytes: u64,
     ) -> Result<Vec<u8>, Failure> {
         self.n_documents += 1;
         let outside = |error: io::Error| Failure::Outside(error.to_string());
@@ -146,7 +147,7 @@ impl Process {
         drop(document);
         let reply = sent.and_then(|()| self.receive(max_bytes, budget));
         self.idle_since = Instant::now();
-        reply.map_err(|silence| self.verdict(silence, (max_bytes, budget), max_memory_bytes))
+        reply.map_err(|silence| self.verdict(silence, max_bytes, budget, max_memory_bytes))
     }
 
     fn send(&self, message: &[u8], descriptor: Option<&OwnedFd>) -> io::Result<()> {
@@ -218,7 +219,8 @@ impl Process {
     fn verdict(
         &mut self,
         silence: Silence,
-        (max_bytes, budget): (usize, Budget),
+        max_bytes: usize,
+        budget: Budget,
         max_memory_bytes: u64,
     ) -> Failure {
         let seconds = |limit: Duration| limit.as_secs_f32();

@@ -4,12 +4,10 @@
 //! beside the text. It is a list of (place in the text, line in the file) where the line changes, delta-coded. A format
 //! whose bytes are no text (PDF, DOCX) has no lines: the map is empty. Pages are kept the same way: where each begins.
 
+use config::formats::Place;
 use model::parcel::{Block, BlockKind};
 use model::terms::SpanMap;
 pub use model::terms::line_of;
-
-/// Formats whose lines mean nothing to a reader, or are not shown to him: their places are told by headings, too.
-const SHOWN_BY_HEADING: [&str; 8] = ["pdf", "docx", "docm", "dotx", "dotm", "html", "htm", "xhtml"];
 
 /// Headings told of a place, the innermost ones.
 const TOLD_HEADINGS: usize = 2;
@@ -70,7 +68,8 @@ impl LineMap {
 /// Encodes where headings stand, how long they are and how deep, for a format that is shown by them.
 pub fn encode_headings(format: &str, blocks: &[Block]) -> Option<Vec<u8>> {
     let (mut out, mut last) = (Vec::new(), 0);
-    if !SHOWN_BY_HEADING.contains(&format) {
+    let place = config::formats::of(format).map(|format| format.place);
+    if !matches!(place, Some(Place::Page | Place::Headings | Place::LineAndHeadings)) {
         return None;
     }
     for block in blocks {

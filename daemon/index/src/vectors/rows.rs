@@ -164,7 +164,7 @@ impl Rows {
             }
             (Rows::Bit(signs), Question::Bit(asked)) => {
                 sums.resize(n_rows, 0);
-                sys::sign_sums((&asked.planes, asked.n_words), &signs.words, sums);
+                sys::sign_sums(&asked.planes, asked.n_words, &signs.words, sums);
                 values.extend(sums.iter().map(|sum| asked.value(*sum)));
             }
             // Of another form there is none.

@@ -181,7 +181,7 @@ impl SpanMap {
 
     /// Maps `to_len` bytes at `to` to the whole of `from`. Where both are equally long the piece is cut in two,
     /// since it would be taken for verbatim text.
-    pub fn push_replaced(&mut self, (to, to_len): (usize, usize), from: Range<usize>) {
+    pub fn push_replaced(&mut self, to: usize, to_len: usize, from: Range<usize>) {
         if to_len == from.len() && to_len > 1 {
             self.push(to, to_len - 1, from.start, from.len());
             self.push(to + to_len - 1, 1, from.start, from.len());

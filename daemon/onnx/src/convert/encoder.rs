@@ -1,208 +1,143 @@
 //! Encoder: the graph of a BERT-like encoder.
 //!
-//! In: the graph, the weights, the family. Out: the name of the vectors of the tokens.
+//! In: the graph, the weights, the shape. Out: the name of the tokens' vectors.
 //! Invariants: tokens that the mask hides change nothing; a text may be as long as there are positions.
-//! Not here: matrix products (`linear.rs`), names (`family.rs`).
+//! Not here: matrix products (`linear.rs`), sizes (`shape.rs`).
 
 use crate::ModelError;
 use crate::graph::{Attribute, Graph};
 use crate::weights::Weights;
 
-use super::family::{Activation, Family};
-use super::linear::{Precision, linear};
+use super::linear::{Linear, Precision};
+use super::shape::Shape;
 
 /// ONNX's number for 32-bit floats.
 const FLOAT: i64 = 1;
 
-/// What is added to the attention to a hidden token: next to nothing is left of it.
+/// Added to the attention scores of a hidden token, so that the softmax leaves next to nothing of it.
 const HIDDEN: f32 = -10_000.0;
-
-/// Most positions for which distances are written down: their table has the square.
-const MAX_DISTANCES: usize = 512;
-
-/// Distance from which on all count the same (MPNet).
-const MAX_DISTANCE: f32 = 128.0;
 
 /// What every layer needs.
 struct Builder<'a, 'w> {
     graph: &'a mut Graph,
     weights: &'a Weights<'w>,
-    family: &'a Family,
+    shape: &'a Shape,
     precision: Precision,
-    /// Added to the scores of attention: what the mask hides, and what distances count.
-    bias: String,
+    /// Added to the attention scores: 0, or [`HIDDEN`] where the mask hides a token.
+    mask: String,
 }
 
 /// Builds the graph.
 pub(super) fn build(
     graph: &mut Graph,
     weights: &Weights<'_>,
-    (family, precision): (&Family, Precision),
+    shape: &Shape,
+    precision: Precision,
 ) -> Result<String, ModelError> {
-    let length = graph.node(
-        "Shape",
-        &["input_ids"],
-        &[Attribute::Int("start", 1), Attribute::Int("end", 2)],
-    );
-    let bias = bias(graph, weights, (family, &length))?;
-    let mut builder = Builder { graph, weights, family, precision, bias };
-    let mut state = builder.embeddings(&length)?;
-    for layer in 0..family.n_layers {
+    let mask = mask(graph);
+    let mut builder = Builder { graph, weights, shape, precision, mask };
+    let mut state = builder.embeddings()?;
+    for layer in 0..shape.n_layers {
         state = builder.layer(layer, &state)?;
     }
     Ok(state)
 }
 
-/// What is added to the scores of attention, for `[batch, heads, tokens, tokens]`.
-fn bias(
-    graph: &mut Graph,
-    weights: &Weights<'_>,
-    (family, length): (&Family, &str),
-) -> Result<String, ModelError> {
+/// Returns what is added to attention scores of `[batch, heads, tokens, tokens]`.
+fn mask(graph: &mut Graph) -> String {
     let mask = graph.node("Cast", &["attention_mask"], &[Attribute::Int("to", FLOAT)]);
     let axes = graph.ints(&[1, 2]);
     let mask = graph.node("Unsqueeze", &[&mask, &axes], &[]);
     let (one, hidden) = (graph.floats(&[], &[1.0]), graph.floats(&[], &[HIDDEN]));
     let mask = graph.node("Sub", &[&one, &mask], &[]);
-    let mask = graph.node("Mul", &[&mask, &hidden], &[]);
-    let Some(name) = family.names.distances else { return Ok(mask) };
-    let n = family.n_positions.min(MAX_DISTANCES);
-    let rows = weights.tensor(&format!("{name}.weight"), &[family.n_buckets, family.n_heads])?;
-    let table: Vec<f32> = (0..family.n_heads * n * n)
-        .map(|at| {
-            let (head, from, to) = (at / (n * n), at / n % n, at % n);
-            let row = bucket(from, to, family.n_buckets);
-            rows.get(row * family.n_heads + head).copied().unwrap_or_default()
-        })
-        .collect();
-    let table = graph.floats(&[1, family.n_heads as i64, n as i64, n as i64], &table);
-    let (zeros, axes) = (graph.ints(&[0, 0]), graph.ints(&[2, 3]));
-    let ends = graph.node("Concat", &[length, length], &[Attribute::Int("axis", 0)]);
-    let table = graph.node("Slice", &[&table, &zeros, &ends, &axes], &[]);
-    Ok(graph.node("Add", &[&mask, &table], &[]))
-}
-
-/// MPNet's row for the distance between two tokens: exact while near, by its logarithm further on, and one half of the
-/// rows for each direction.
-fn bucket(from: usize, to: usize, n_buckets: usize) -> usize {
-    let half = n_buckets / 2;
-    let direction = if to > from { half } else { 0 };
-    let distance = from.abs_diff(to);
-    let n_exact = half / 2;
-    if distance < n_exact {
-        return direction + distance;
-    }
-    let share = (distance as f32 / n_exact as f32).ln() / (MAX_DISTANCE / n_exact as f32).ln();
-    direction + (n_exact + (share * (half - n_exact) as f32) as usize).min(half - 1)
+    graph.node("Mul", &[&mask, &hidden], &[])
 }
 
 impl Builder<'_, '_> {
-    /// Words, positions and kinds, added and normalized.
-    fn embeddings(&mut self, length: &str) -> Result<String, ModelError> {
-        let (weights, family) = (self.weights, self.family);
-        let shape = weights.shape("embeddings.word_embeddings.weight")?;
-        let n_words = shape.first().copied().unwrap_or_default();
-        let words =
-            weights.tensor("embeddings.word_embeddings.weight", &[n_words, family.width])?;
-        let words = self.graph.floats(&[n_words as i64, family.width as i64], &words);
+    /// Adds word, position and text-kind embeddings, and normalizes the sum.
+    fn embeddings(&mut self) -> Result<String, ModelError> {
+        let width = self.shape.width;
+        let (words, n_words) = self.table("embeddings.word_embeddings.weight")?;
+        let words = self.graph.floats(&[n_words as i64, width as i64], &words);
         let words = self.graph.node("Gather", &[&words, "input_ids"], &[]);
-        let rows = [family.first_position + family.n_positions, family.width];
-        let mut positions = weights.tensor("embeddings.position_embeddings.weight", &rows)?;
-        positions.drain(..family.first_position * family.width);
-        if family.names.has_kinds {
-            let kinds = weights.shape("embeddings.token_type_embeddings.weight")?;
-            let n_kinds = kinds.first().copied().unwrap_or_default();
-            let kinds = weights
-                .tensor("embeddings.token_type_embeddings.weight", &[n_kinds, family.width])?;
-            // Every token is of the first text, so its row is the same for all positions.
-            for row in positions.chunks_exact_mut(family.width) {
-                row.iter_mut().zip(&kinds).for_each(|(number, kind)| *number += kind);
-            }
+        let (first, n_positions) = (self.shape.first_position, self.shape.n_positions);
+        let name = "embeddings.position_embeddings.weight";
+        let mut positions = self.weights.tensor(name, &[first + n_positions, width])?;
+        positions.drain(..first * width);
+        let (kinds, _) = self.table("embeddings.token_type_embeddings.weight")?;
+        // Every token belongs to the first text, so the same row is added at all positions.
+        for row in positions.chunks_exact_mut(width) {
+            row.iter_mut().zip(&kinds).for_each(|(number, kind)| *number += kind);
         }
-        let positions =
-            self.graph.floats(&[family.n_positions as i64, family.width as i64], &positions);
+        let positions = self.graph.floats(&[n_positions as i64, width as i64], &positions);
+        let ends = [Attribute::Int("start", 1), Attribute::Int("end", 2)];
+        let length = self.graph.node("Shape", &["input_ids"], &ends);
         let zero = self.graph.ints(&[0]);
-        let positions = self.graph.node("Slice", &[&positions, &zero, length, &zero], &[]);
+        let positions = self.graph.node("Slice", &[&positions, &zero, &length, &zero], &[]);
         let sum = self.graph.node("Add", &[&words, &positions], &[]);
         self.norm("embeddings.LayerNorm", &sum)
     }
 
-    fn layer(&mut self, layer: usize, state: &str) -> Result<String, ModelError> {
-        let names = self.family.names;
-        let name = |name: &str| self.family.of_layer(layer, name);
-        let (joined_norm, outer_norm) = (name(names.joined_norm), name(names.outer_norm));
-        let (width, inner_width) = (self.family.width, self.family.inner_width);
-        let (inner, outer) = (name(names.inner), name(names.outer));
-        let joined = self.attention(layer, state)?;
-        let sum = self.graph.node("Add", &[&joined, state], &[]);
-        let state = self.norm(&joined_norm, &sum)?;
-        let wide = self.linear((&inner, &state), (width, inner_width))?;
-        let wide = self.activation(&wide);
-        let narrow = self.linear((&outer, &wide), (inner_width, width))?;
-        let sum = self.graph.node("Add", &[&narrow, &state], &[]);
-        self.norm(&outer_norm, &sum)
+    /// Returns a table of any number of rows, and that number.
+    fn table(&self, name: &str) -> Result<(Vec<f32>, usize), ModelError> {
+        let n_rows = self.weights.shape(name)?.first().copied().unwrap_or_default();
+        Ok((self.weights.tensor(name, &[n_rows, self.shape.width])?, n_rows))
     }
 
-    fn attention(&mut self, layer: usize, state: &str) -> Result<String, ModelError> {
-        let (family, names) = (self.family, self.family.names);
-        let width = family.width;
-        let by_head = [0, 0, family.n_heads as i64, (width / family.n_heads) as i64];
-        let mut heads = |name: &str, order: &[i64]| -> Result<String, ModelError> {
-            let flat = self.linear((&family.of_layer(layer, name), state), (width, width))?;
+    fn layer(&mut self, layer: usize, state: &str) -> Result<String, ModelError> {
+        let name = |name: &str| format!("encoder.layer.{layer}.{name}");
+        let (width, inner_width) = (self.shape.width, self.shape.inner_width);
+        let mixed = self.attention(&name("attention.self"), state)?;
+        let joined = self.linear(&name("attention.output.dense"), &mixed, width, width)?;
+        let sum = self.graph.node("Add", &[&joined, state], &[]);
+        let state = self.norm(&name("attention.output.LayerNorm"), &sum)?;
+        let wide = self.linear(&name("intermediate.dense"), &state, width, inner_width)?;
+        let wide = self.gelu(&wide);
+        let narrow = self.linear(&name("output.dense"), &wide, inner_width, width)?;
+        let sum = self.graph.node("Add", &[&narrow, &state], &[]);
+        self.norm(&name("output.LayerNorm"), &sum)
+    }
+
+    fn attention(&mut self, name: &str, state: &str) -> Result<String, ModelError> {
+        let (width, n_heads) = (self.shape.width, self.shape.n_heads);
+        let by_head = [0, 0, n_heads as i64, (width / n_heads) as i64];
+        let mut heads = |part: &str, order: &[i64]| -> Result<String, ModelError> {
+            let flat = self.linear(&format!("{name}.{part}"), state, width, width)?;
             let shape = self.graph.ints(&by_head);
             let split = self.graph.node("Reshape", &[&flat, &shape], &[]);
             Ok(self.graph.node("Transpose", &[&split], &[Attribute::Ints("perm", order)]))
         };
-        let query = heads(names.query, &[0, 2, 1, 3])?;
-        let key = heads(names.key, &[0, 2, 3, 1])?;
-        let value = heads(names.value, &[0, 2, 1, 3])?;
+        let query = heads("query", &[0, 2, 1, 3])?;
+        let key = heads("key", &[0, 2, 3, 1])?;
+        let value = heads("value", &[0, 2, 1, 3])?;
         let graph = &mut self.graph;
         let scores = graph.node("MatMul", &[&query, &key], &[]);
-        let scale = graph.floats(&[], &[1.0 / ((width / family.n_heads) as f32).sqrt()]);
+        let scale = graph.floats(&[], &[1.0 / ((width / n_heads) as f32).sqrt()]);
         let scores = graph.node("Mul", &[&scores, &scale], &[]);
-        let scores = graph.node("Add", &[&scores, &self.bias], &[]);
+        let scores = graph.node("Add", &[&scores, &self.mask], &[]);
         let shares = graph.node("Softmax", &[&scores], &[Attribute::Int("axis", -1)]);
         let mixed = graph.node("MatMul", &[&shares, &value], &[]);
         let mixed = graph.node("Transpose", &[&mixed], &[Attribute::Ints("perm", &[0, 2, 1, 3])]);
         let shape = graph.ints(&[0, 0, width as i64]);
-        let mixed = graph.node("Reshape", &[&mixed, &shape], &[]);
-        self.linear((&family.of_layer(layer, names.joined), &mixed), (width, width))
+        Ok(graph.node("Reshape", &[&mixed, &shape], &[]))
     }
 
-    fn activation(&mut self, input: &str) -> String {
+    /// `x × (erf(x / √2) + 1) / 2`: this version of the operators has no GELU of its own.
+    fn gelu(&mut self, input: &str) -> String {
         let graph = &mut self.graph;
-        let gated = |graph: &mut Graph, gate: &str| {
-            let (one, half) = (graph.floats(&[], &[1.0]), graph.floats(&[], &[0.5]));
-            let gate = graph.node("Add", &[gate, &one], &[]);
-            let whole = graph.node("Mul", &[input, &gate], &[]);
-            graph.node("Mul", &[&whole, &half], &[])
-        };
-        match self.family.activation {
-            Activation::Relu => graph.node("Relu", &[input], &[]),
-            Activation::Gelu => {
-                let root = graph.floats(&[], &[std::f32::consts::SQRT_2]);
-                let scaled = graph.node("Div", &[input, &root], &[]);
-                let gate = graph.node("Erf", &[&scaled], &[]);
-                gated(graph, &gate)
-            }
-            Activation::GeluTanh => {
-                let cubic = graph.floats(&[], &[0.044_715]);
-                let root = graph.floats(&[], &[(2.0 / std::f32::consts::PI).sqrt()]);
-                let square = graph.node("Mul", &[input, input], &[]);
-                let cube = graph.node("Mul", &[&square, input], &[]);
-                let cube = graph.node("Mul", &[&cube, &cubic], &[]);
-                let sum = graph.node("Add", &[input, &cube], &[]);
-                let scaled = graph.node("Mul", &[&sum, &root], &[]);
-                let gate = graph.node("Tanh", &[&scaled], &[]);
-                gated(graph, &gate)
-            }
-        }
+        let root = graph.floats(&[], &[std::f32::consts::SQRT_2]);
+        let scaled = graph.node("Div", &[input, &root], &[]);
+        let gate = graph.node("Erf", &[&scaled], &[]);
+        let (one, half) = (graph.floats(&[], &[1.0]), graph.floats(&[], &[0.5]));
+        let gate = graph.node("Add", &[&gate, &one], &[]);
+        let whole = graph.node("Mul", &[input, &gate], &[]);
+        graph.node("Mul", &[&whole, &half], &[])
     }
 
     fn norm(&mut self, name: &str, input: &str) -> Result<String, ModelError> {
-        let width = self.family.width;
+        let width = self.shape.width;
         let mut tensor = |names: [&str; 2]| -> Result<String, ModelError> {
-            // Models converted from TensorFlow have other names.
+            // Models converted from TensorFlow use the second name.
             let [new, old] = names.map(|it| format!("{name}.{it}"));
             let name = if self.weights.has(&new) { new } else { old };
             let numbers = self.weights.tensor(&name, &[width])?;
@@ -210,15 +145,19 @@ impl Builder<'_, '_> {
         };
         let (scale, shift) = (tensor(["weight", "gamma"])?, tensor(["bias", "beta"])?);
         let attributes =
-            [Attribute::Float("epsilon", self.family.epsilon), Attribute::Int("axis", -1)];
+            [Attribute::Float("epsilon", self.shape.epsilon), Attribute::Int("axis", -1)];
         Ok(self.graph.node("LayerNormalization", &[input, &scale, &shift], &attributes))
     }
 
     fn linear(
         &mut self,
-        (name, input): (&str, &str),
-        sizes: (usize, usize),
+        name: &str,
+        input: &str,
+        n_in: usize,
+        n_out: usize,
     ) -> Result<String, ModelError> {
-        linear(self.graph, (self.weights, self.precision), (name, input), sizes)
+        let weight = self.weights.tensor(&format!("{name}.weight"), &[n_out, n_in])?;
+        let bias = self.weights.tensor(&format!("{name}.bias"), &[n_out])?;
+        Ok(Linear { weight, bias }.add_to(self.graph, self.precision, input))
     }
 }

@@ -1,9 +1,9 @@
-//! Anaphors: `it`, `its`, `she`, `they`, `the service`, each with the mention before it that it stands for.
+//! Anaphors: `it`, `its`, `she`, `they`, `the service`, each with the earlier mention that it refers to.
 //!
 //! In: a document, its sentences and mentions. Out: [`Anaphor`]s in order of place.
-//! Invariants: an antecedent stands before, in the same section, at most [`MAX_SENTENCES`] sentences back; `it` that
-//! announces a clause (`it is clear that`) stands for nothing. Few are resolved, and those mostly rightly: a thing is
-//! picked up where it was the subject and the pronoun begins the next sentence; objects are left alone.
+//! Invariants: an antecedent precedes its anaphor, in the same section, at most [`MAX_SENTENCES`] sentences back; `it`
+//! that announces a clause (`it is clear that`) refers to nothing. Precision goes before recall: a thing is picked up
+//! only where it was the subject and the pronoun begins the next sentence; objects are left alone.
 
 use crate::recognize::lexicon;
 use model::parcel::{Anaphor, BlockKind, Mention, NormalDoc, Party};
@@ -13,10 +13,10 @@ use model::terms::{Confidence, EntityType, Norm, Span};
 const MAX_SENTENCES: usize = 4;
 const PRONOUN_SCORE: f32 = 0.7;
 const DESCRIPTION_SCORE: f32 = 0.8;
-/// A document's own name for `it` before anything was mentioned.
+/// Score of the document's own name as the antecedent of `it` before anything was mentioned.
 const OWN_SCORE: f32 = 0.6;
 
-/// What one step further costs.
+/// Factor for one more step back.
 const CARRIED: f32 = 0.9;
 
 /// Words after `it is` that announce a clause.
@@ -27,7 +27,7 @@ const ANNOUNCING: &str = " important possible impossible necessary clear likely 
 const IMPERSONAL: &str =
     " seems appears turns takes took follows happens rains depends makes helps means matters ";
 
-/// What kind of thing a word may stand for.
+/// The kind of thing that a word may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wants {
     Person,
@@ -45,7 +45,7 @@ struct Found<'a> {
     is_first: bool,
 }
 
-/// Finds them.
+/// Finds the anaphors.
 pub(in crate::recognize) fn find(
     doc: &NormalDoc,
     sentences: &[Span<Norm>],
@@ -71,7 +71,7 @@ pub(in crate::recognize) fn find(
                 continue;
             }
             let scope = Scope { doc, sentences, mentions, block, sentence: idx };
-            let carried = || carried(&found, (idx, sentences), &out, mentions);
+            let carried = || carried(&found, idx, sentences, &out, mentions);
             if let Some((antecedent, score)) = scope.antecedent(&found).or_else(carried) {
                 out.push(Anaphor { span: found.span, antecedent, score: Confidence::new(score) });
             }
@@ -80,10 +80,12 @@ pub(in crate::recognize) fn find(
     out
 }
 
-/// What the subject of the sentence before, itself an anaphor, stands for: `It signs. It also verifies.`
+/// Returns the antecedent of the previous sentence's subject, if that is itself an anaphor: `It signs. It also
+/// verifies.`
 fn carried(
     found: &Found<'_>,
-    (idx, sentences): (usize, &[Span<Norm>]),
+    idx: usize,
+    sentences: &[Span<Norm>],
     earlier: &[Anaphor],
     mentions: &[Mention],
 ) -> Option<(Party, f32)> {
@@ -98,7 +100,7 @@ fn carried(
     fits.then_some((last.antecedent, last.score.get() * CARRIED))
 }
 
-/// Where an antecedent is looked for.
+/// Where an antecedent is searched.
 struct Scope<'a> {
     doc: &'a NormalDoc,
     sentences: &'a [Span<Norm>],
@@ -123,11 +125,11 @@ impl Scope<'_> {
             if !self.is_in_section(*sentence, section) {
                 break;
             }
-            // What begins a sentence refers out of it.
+            // The first word of a sentence refers to another sentence.
             if back == 0 && found.is_first {
                 continue;
             }
-            // Things are picked up from one sentence to the next, people from further on.
+            // Things are picked up from the previous sentence, people from further back.
             let is_near = back <= usize::from(found.is_first);
             if !is_near && !matches!(found.wants, Wants::Person | Wants::Type(_)) {
                 break;
@@ -154,8 +156,8 @@ impl Scope<'_> {
         block.is_some_and(|b| matches!(b.kind, BlockKind::Heading(1)))
     }
 
-    /// The mention of a sentence that an anaphor stands for: for a description the nearest whose name ends in the noun,
-    /// else the first that fits, which is most often the subject. Nothing where several people fit.
+    /// Returns the mention of a sentence that an anaphor refers to: for a description the nearest whose name ends in
+    /// the noun, else the first that fits, which is most often the subject. `None` where several people fit.
     fn best_of(&self, sentence: Span<Norm>, found: &Found<'_>) -> Option<u32> {
         let from = self.mentions.partition_point(|m| m.span.start() < sentence.start());
         let until = sentence.end().min(found.span.start());
@@ -179,19 +181,19 @@ impl Scope<'_> {
     }
 }
 
-/// The kinds of which a text seldom speaks but of one: `the team`, `the city`.
+/// False for kinds of which a text seldom has more than one: `the team`, `the city`.
 fn is_countable(entity_type: EntityType) -> bool {
     use EntityType::{Location, Organization, Project, Service};
     matches!(entity_type, Organization | Service | Project | Location)
 }
 
-/// The one name among several mentions.
+/// Returns the one name among several mentions.
 fn only<'a, 'm>(fitting: &'a [(usize, &'m Mention)]) -> Option<&'a (usize, &'m Mention)> {
     let last = fitting.last()?;
     fitting.iter().all(|(_, m)| m.name == last.1.name).then_some(last)
 }
 
-/// True for a name with which its sentence begins, an article aside.
+/// True for a name at the beginning of its sentence, an article aside.
 fn is_subject(doc: &NormalDoc, sentence: Span<Norm>, mention: &Mention) -> bool {
     let before = doc.text.get(sentence.start()..mention.span.start()).unwrap_or("");
     let mut words = before.split_whitespace();
@@ -260,13 +262,13 @@ fn words_of<'a>(doc: &'a NormalDoc, sentence: Span<Norm>) -> Vec<Found<'a>> {
     out
 }
 
-/// A word in small letters if it may be a pronoun, else nothing: most words need no copy.
+/// Returns a word in small letters if it may be a pronoun, else nothing: most words need no copy.
 fn lower_of(word: &str) -> String {
     let begins_so = word.starts_with(['i', 'I', 'h', 'H', 't', 'T', 's', 'S']);
     if word.len() <= 5 && begins_so { word.to_lowercase() } else { String::new() }
 }
 
-/// True when what follows the noun does not go on naming: `the service mesh` is no service.
+/// True when the phrase ends with the noun: `the service mesh` is not a service.
 fn ends_phrase(rest: &str) -> bool {
     let Some(rest) = rest.strip_prefix(' ') else { return !rest.starts_with(['-', '_', '/']) };
     let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("").to_lowercase();

@@ -1,9 +1,9 @@
 //! Shortened names: `Babbage` or `Charles` after `Charles Babbage`, `Quillgate` after `Quillgate Systems GmbH`.
 //!
-//! In: a document's mentions. Out: mentions of a part of an earlier, longer name go by that name; places that nobody
-//! claimed become mentions.
-//! Invariants: only people and organizations have short names; a part that two bearers of the document share is
-//! nobody's; what an author linked or a note states keeps its own name.
+//! In: a document's mentions. Out: a mention that is a part of an earlier, longer name gets that name; such parts that
+//! no recognizer found become mentions.
+//! Invariants: only people and organizations have short names; a part of two different names in the document is used
+//! for neither; what an author linked or a note states keeps its own name.
 
 use rustc_hash::FxHashMap;
 
@@ -12,20 +12,20 @@ use model::parcel::{BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind
 use model::terms::{Confidence, EntityType, Span};
 
 const SCORE: f32 = 0.55;
-/// Shortest part of a name that stands for it, in bytes.
+/// Shortest part of a name that may replace it, in bytes.
 const MIN_PART_BYTES: usize = 3;
 
-/// Who bears a part of a name, from where on.
+/// The owner of a part of a name, and from where on.
 struct Bearer {
     name: String,
     entity_type: EntityType,
-    /// Where the full name stands first.
+    /// Where the full name occurs first.
     from: usize,
     /// True when another name has this part, too.
     is_shared: bool,
 }
 
-/// Gives shortened names their full ones. Mentions stay in order of place.
+/// Replaces shortened names by the full ones. Mentions stay in order of place.
 pub(in crate::recognize) fn lengthen(doc: &NormalDoc, mentions: &mut Vec<Mention>) {
     let bearers = bearers_of(mentions);
     if bearers.is_empty() {
@@ -60,7 +60,7 @@ fn may_be_short(mention: &Mention) -> bool {
         && !mention.place.is_entity_given
 }
 
-/// The parts that people go by, and what an organization is called without its kind.
+/// Returns the parts by which people are called, and organizations' names without their kind.
 fn bearers_of(mentions: &[Mention]) -> FxHashMap<String, Bearer> {
     let mut bearers: FxHashMap<String, Bearer> = FxHashMap::default();
     for mention in mentions {
@@ -103,7 +103,7 @@ fn is_part(part: &str) -> bool {
         && !words::is_ordinary(part)
 }
 
-/// Capitalized words that are such a part, stand after the full name, and belong to no mention.
+/// Returns capitalized words that are such a part, follow the full name, and belong to no mention.
 fn unclaimed(
     doc: &NormalDoc,
     mentions: &[Mention],
@@ -117,7 +117,7 @@ fn unclaimed(
             while mentions.get(next).is_some_and(|m| m.span.end() <= start) {
                 next += 1;
             }
-            // Steps may hold names, so only what overlaps and is no step claims the place.
+            // Steps may hold names, so only mentions that are not steps claim the place.
             let around = mentions.get(next..).unwrap_or(&[]).iter().take(4);
             let is_claimed = around
                 .filter(|m| m.entity_type != EntityType::Step)

@@ -1,8 +1,7 @@
 //! Accept: whether a run with an entry's norm is a mention of it, by how and where it is written.
 //!
 //! In: an entry and the place of a run. Out: yes or no.
-//! Invariants: runs only looked up, so it may search (by bisection); cost is logarithmic in the document's
-//! marks.
+//! Invariants: it runs for few words, so it may search (by bisection); the cost is logarithmic in the document's marks.
 //! Not here: finding runs (`scan.rs`).
 
 use std::ops::Range;
@@ -11,7 +10,7 @@ use super::{Entry, Habit};
 use model::parcel::{InlineKind, NormalDoc};
 use model::terms::{Norm, Span};
 
-/// What a run is judged by beside its words.
+/// What a run is judged by, apart from its words.
 pub(super) struct Surroundings<'d> {
     pub(super) doc: &'d NormalDoc,
     pub(super) sentences: &'d [Span<Norm>],
@@ -38,15 +37,14 @@ impl Surroundings<'_> {
         }
     }
 
-    /// True when a word is written as its entry, capital and all, where a capital is not owed to the
-    /// sentence.
+    /// True when a word is written like its entry, capitals included, where the sentence does not require a capital.
     fn is_written_like(&self, entry: Entry<'_>, singular: &str, start: usize) -> bool {
         let has_capital = singular.bytes().any(|b| b.is_ascii_uppercase());
         let is_telling = singular.bytes().skip(1).any(|b| !b.is_ascii_lowercase());
         singular == entry.surface && has_capital && (is_telling || !self.begins_sentence(start))
     }
 
-    /// True when nothing but signs stands between the start of the sentence (or cell) and `start`.
+    /// True when only signs precede `start` in its sentence or cell.
     fn begins_sentence(&self, start: usize) -> bool {
         let after = self.sentences.partition_point(|s| s.start() <= start);
         let sentence = after.checked_sub(1).and_then(|i| self.sentences.get(i));
@@ -76,7 +74,7 @@ impl Surroundings<'_> {
         links.take_while(|l| l.span.start() == place.start).any(|l| is_same(l.span))
     }
 
-    /// The code span that the run lies in.
+    /// Returns the code span around the run.
     fn code_around(&self, place: &Range<usize>) -> Option<Span<Norm>> {
         let after = self.doc.inlines.partition_point(|i| i.span.start() <= place.start);
         let before = self.doc.inlines.get(..after)?.iter().rev().take(NESTED_MARKS);
@@ -124,7 +122,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// Marks looked back over for the code span around a run: bold around code is as deep as marks nest.
+/// Marks searched backwards for the code span around a run: marks nest no deeper than bold around code.
 const NESTED_MARKS: usize = 3;
 
 /// Bytes looked at on each side for the rest of a path.

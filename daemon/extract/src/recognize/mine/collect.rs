@@ -1,4 +1,4 @@
-//! Collect: gathers the surfaces of one document by norm, and keeps out what is no term.
+//! Collect: gathers the surfaces of one document by norm, and drops those that are not terms.
 //!
 //! In: surfaces with the weight of their place. Out: `MinedTerm`s ordered by norm.
 //! Invariants: a term's surface is its most frequent one, ties to the smaller; its weight is its largest.
@@ -38,7 +38,7 @@ impl<'a> Terms<'a> {
         Terms { max_words, by_norm: FxHashMap::default() }
     }
 
-    /// Adds a whole title or bold text, if it is short enough and no running text.
+    /// Adds a whole title or bold text, if it is short and not running text.
     pub(super) fn add_phrase(&mut self, text: &'a str, weight: u8) {
         let phrase = text.trim().trim_end_matches([':', '.', '!', '?', ',']).trim_end();
         let is_plain = |c: char| {
@@ -94,14 +94,16 @@ impl<'a> Terms<'a> {
         }
     }
 
-    /// Notes a run that begins a sentence. Two of several words make a term, one word needs another place.
+    /// Records a run at the beginning of a sentence. Two such runs of several words make a term; one word needs another
+    /// place.
     pub(super) fn note(&mut self, surface: &'a str) {
         self.add(surface, NOTED);
     }
 
     /// The terms, ordered by norm.
     pub(super) fn finish(self) -> Vec<MinedTerm> {
-        let mut out: Vec<MinedTerm> = self.by_norm.into_iter().filter_map(term).collect();
+        let mut out: Vec<MinedTerm> =
+            self.by_norm.into_iter().filter_map(|(norm, uses)| term(norm, uses)).collect();
         out.sort_unstable_by(|a, b| a.norm.cmp(&b.norm));
         out
     }
@@ -121,7 +123,7 @@ impl<'a> Terms<'a> {
     }
 }
 
-/// True for an ordinary word, and for what grammar makes of one (`Rendering`, `sorted`, `locally`).
+/// True for an ordinary word, and for its inflected and derived forms (`Rendering`, `sorted`, `locally`).
 fn is_plain_word(word: &str) -> bool {
     let is_inflected = word.len() > 5
         && ["ing", "ed", "ly"].iter().any(|ending| word.ends_with(ending))
@@ -140,7 +142,7 @@ fn is_number(norm: &str) -> bool {
     n_letters == 0 || n_digits > n_letters || first.is_some_and(|b| b.is_ascii_digit())
 }
 
-fn term((norm, uses): (NormKey, Uses<'_>)) -> Option<MinedTerm> {
+fn term(norm: NormKey, uses: Uses<'_>) -> Option<MinedTerm> {
     let surface = uses.surfaces.iter().max_by_key(|(surface, n)| (*n, Reverse(*surface)))?.0;
     let repeats = uses.n_noted > 1 && surface.contains(' ');
     let weight = if uses.weight == NOTED && repeats { super::PLAIN_WEIGHT } else { uses.weight };

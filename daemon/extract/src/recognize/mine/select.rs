@@ -1,16 +1,16 @@
 //! Select: which terms enter the gazetteer.
 //!
 //! In: for each norm its counts over all documents. Out: the terms, best first by C-value.
-//! Invariants: pure; a term passes or fails by its own counts, but that a plural gives way to its singular, and a part
-//! that is only ever seen inside a longer term to that; the cap follows a total order, so neither the order of the
-//! input nor the presence of weaker terms changes what enters.
+//! Invariants: pure; a term passes or fails by its own counts, except that a plural gives way to its singular, and a
+//! part that only occurs inside a longer term gives way to that; the cap follows a total order, so neither the order of
+//! the input nor weaker terms change the result.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::recognize::{GazetteerTerm, lexicon};
 use model::terms::{EntityType, NormKey, norm_of};
 
-/// What all documents say of one term.
+/// The counts of one term over all documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TermCount {
     /// Its norm.
@@ -54,7 +54,7 @@ pub fn select(
     entering.into_iter().map(term).collect()
 }
 
-/// The longer terms that a term is part of.
+/// The longer terms that contain a term.
 #[derive(Debug, Default)]
 struct Nest {
     n: u64,
@@ -62,7 +62,7 @@ struct Nest {
     most_documents: u32,
 }
 
-/// For each norm that is part of a longer entering term: what is known of those.
+/// For each norm inside a longer entering term, the sums over those longer terms.
 fn nests_of(entering: &[TermCount]) -> FxHashMap<NormKey, Nest> {
     let mut nests: FxHashMap<NormKey, Nest> = FxHashMap::default();
     for longer in entering {

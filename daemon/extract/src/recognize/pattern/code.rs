@@ -42,7 +42,7 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
     }
 }
 
-/// The name a code span is, as the beginning of the span, and its type.
+/// Returns the name at the beginning of a code span, and its type.
 fn name_of(code: &str) -> Option<(&str, EntityType)> {
     if METHODS.iter().any(|m| code.strip_prefix(m).is_some_and(|path| path.starts_with('/'))) {
         return (code.matches(' ').count() == 1).then_some((code, EntityType::Api));

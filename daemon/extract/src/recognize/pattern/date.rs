@@ -32,7 +32,7 @@ fn iso(view: View<'_>, i: usize) -> Option<Hit> {
     let day = view.word(i + 2).get(..2)?;
     let rest = view.word(i + 2).get(2..)?;
     let day: u32 = day.parse().ok().filter(|d| (1..=31).contains(d))?;
-    (rest.is_empty() || rest.starts_with('T')).then(|| full(i, i + 2, (year, month, day)))
+    (rest.is_empty() || rest.starts_with('T')).then(|| full(i, i + 2, year, month, day))
 }
 
 fn day_first(view: View<'_>, i: usize) -> Option<Hit> {
@@ -43,7 +43,7 @@ fn day_first(view: View<'_>, i: usize) -> Option<Hit> {
     let month = month(view, i + 1)?;
     let is_parted = matches!(view.gap(i + 1), Some(" " | ", "));
     let year = if is_parted { year(view, i + 2)? } else { return None };
-    Some(full(i, i + 2, (year, month, day)))
+    Some(full(i, i + 2, year, month, day))
 }
 
 fn month_first(view: View<'_>, i: usize) -> Option<Hit> {
@@ -60,7 +60,7 @@ fn month_first(view: View<'_>, i: usize) -> Option<Hit> {
     let day = day(view, i + 1)?;
     let is_parted = matches!(view.gap(i + 1), Some(" " | ", "));
     let year = if is_parted { year(view, i + 2)? } else { return None };
-    Some(full(i, i + 2, (year, month, day)))
+    Some(full(i, i + 2, year, month, day))
 }
 
 fn quarter(view: View<'_>, i: usize) -> Option<Hit> {
@@ -69,7 +69,7 @@ fn quarter(view: View<'_>, i: usize) -> Option<Hit> {
     Some(named(i, i + 1, format!("{year:04}-{}", view.word(i))))
 }
 
-fn full(from: usize, to: usize, (year, month, day): (u32, u32, u32)) -> Hit {
+fn full(from: usize, to: usize, year: u32, month: u32, day: u32) -> Hit {
     named(from, to, format!("{year:04}-{month:02}-{day:02}"))
 }
 

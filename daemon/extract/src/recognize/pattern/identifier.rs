@@ -1,8 +1,8 @@
 //! Identifier: `rotate_keys`, `MAX_BYTES`, `KeyRotationJob` in running text.
 //!
 //! In: a word. Out: an identifier or CamelCase name at that word.
-//! Invariants: placeholders (`my_file`, `foo_bar`) and pieces of paths, hosts or wildcards are none; a
-//! CamelCase word seen in headings only is none.
+//! Invariants: placeholders (`my_file`, `foo_bar`) and pieces of paths, hosts or wildcards are skipped, and so is a
+//! CamelCase word that occurs in headings only.
 //! Not here: identifiers in code spans (`code.rs`).
 
 use super::{Hit, Proof};
@@ -41,7 +41,7 @@ pub(super) fn is_snake(word: &str) -> bool {
     n_parts >= 2 && core.len() >= 4 && !is_placeholder(core.split('_'))
 }
 
-/// The type of a CamelCase word; `None` when it is none, or a placeholder.
+/// Returns the type of a CamelCase word; `None` for other words and placeholders.
 pub(super) fn camel_type(word: &str) -> Option<EntityType> {
     let humps = tokens_of(word);
     let is_short = word.len() < 4 || humps.len() < 2;

@@ -1,12 +1,11 @@
-//! Name: capitalised names in running text (`Signing Service`, `Ada Moreno`, `Redwood`), people after a cue
-//! (`Owner: Ada Moreno`, `by Ada Moreno`) and `@handle`s.
+//! Name: capitalised names in running text (`Signing Service`, `Ada Moreno`, `Redwood`), people after a cue (`Owner:
+//! Ada Moreno`, `by Ada Moreno`) and `@handle`s.
 //!
 //! In: a capitalised word. Out: the name that begins at or just after it.
-//! Invariants: two to four words, not all of them ordinary unless the last tells the kind (`Support Desk`);
-//! a capital that the sentence owes is no proof; a heading, where every word may have a capital, is read
-//! only as a whole; each run is read once.
-//! Not here: first names and surnames. Without a cue a person's name is a `Concept` until a model says
-//! more.
+//! Invariants: two to four words, not all of them ordinary unless the last decides the kind (`Support Desk`); a capital
+//! that the sentence requires is no proof; a heading, where every word may have a capital, is read only as a whole;
+//! each run is read once.
+//! Not here: first names and surnames. Without a cue a person's name is a `Concept` until a model says more.
 
 use super::{Finds, Hit, Proof, standard};
 use crate::recognize::runs;
@@ -62,7 +61,7 @@ impl Names {
         }
     }
 
-    /// A person, or whoever else stands where a person is asked for (`Owner: Trust Team`).
+    /// Reads a person, or anything else where a person is expected (`Owner: Trust Team`).
     fn cued(&self, view: View<'_>, run: Run) -> Option<Hit> {
         let before = run.from.checked_sub(1)?;
         let word = view.word(before);

@@ -1,8 +1,7 @@
-//! Proof: keeps what patterns found until the whole document is read, then lets stay what the document
-//! bears out.
+//! Proof: collects hits until the whole document is read, then keeps those that the document confirms.
 //!
 //! In: hits, in order of place. Out: mentions.
-//! Invariants: surfaces are compared by hash of their letters, plural `s` of an acronym left off; linear.
+//! Invariants: surfaces are compared by hash of their letters, without the plural `s` of an acronym; linear.
 //! Not here: overlaps (`overlap.rs`).
 
 use std::hash::{Hash, Hasher};
@@ -14,10 +13,10 @@ use crate::recognize::token::{View, Words};
 use model::parcel::{Mention, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Span};
 
-/// What a hit needs to count.
+/// The proof that a hit needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proof {
-    /// Nothing more.
+    /// None.
     Firm,
     /// The same surface outside headings.
     OutsideHeading,
@@ -47,7 +46,7 @@ struct Seen {
     in_small_letters: bool,
 }
 
-/// Everything found in one document.
+/// All hits of one document.
 pub(super) struct Finds<'a> {
     text: &'a str,
     /// True while a heading is read.
@@ -92,12 +91,12 @@ impl<'a> Finds<'a> {
         self.finds.push(Find { mention, proof: hit.proof, key });
     }
 
-    /// Notes that the document says what an acronym stands for.
+    /// Records that the document explains an acronym.
     pub(super) fn define(&mut self, acronym: &str) {
         self.seen.entry(hash_of(acronym)).or_default().is_defined = true;
     }
 
-    /// Adds what is borne out.
+    /// Adds the hits that were confirmed.
     pub(super) fn settle(mut self, words: &Words<'_>, out: &mut Vec<Mention>) {
         if !self.small.is_empty() {
             for word in words.all().iter().filter(|word| word.shape.is_quiet()) {

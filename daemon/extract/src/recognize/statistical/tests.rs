@@ -49,10 +49,10 @@ fn a_name_loses_article_possessive_and_signs() {
         ("The Client MUST", "Client"),
     ];
     for (text, kept) in rows {
-        let (start, end) = trimmed(text, (0, text.len())).expect("something is left");
+        let (start, end) = trimmed(text, 0, text.len()).expect("something is left");
         assert_eq!(&text[start..end], kept);
     }
-    assert_eq!(trimmed("--", (0, 2)), None);
+    assert_eq!(trimmed("--", 0, 2), None);
 }
 
 proptest! {

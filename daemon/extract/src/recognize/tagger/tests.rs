@@ -140,7 +140,7 @@ fn no_model_is_loaded_when_none_is_named() {
 }
 
 #[test]
-fn a_folder_that_is_no_model_is_told_with_a_hint() {
+fn a_folder_that_is_no_model_is_refused_with_a_hint() {
     let folder = tempfile::tempdir().expect("a folder");
     let error =
         TaggerRecognizer::open(&settings_of(folder.path())).err().expect("a refusal").to_string();

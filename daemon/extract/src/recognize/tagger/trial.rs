@@ -1,8 +1,8 @@
-//! Trial: a model is loaded and run in a process that may use only so much, before the daemon does the same.
+//! Trial: loads and runs a model in a process with limits, before the daemon does the same.
 //!
 //! In: its folder. Out: nothing, or why it cannot be used.
-//! Invariants: what a graph asks for (all memory, endless time, a stack without end) costs the trial's process, not the
-//! daemon. Nothing is taken from it but its word: the folder is the user's own, so that it lies is no concern.
+//! Invariants: a graph that asks for all memory, endless time or an endless stack costs the trial's process, not the
+//! daemon. The trial's exit status is trusted: the folder is the user's own, so a lie is no concern.
 //! Not here: the sandbox of documents, which come from strangers (`formats/sandbox/`).
 
 use std::io::Write;
@@ -33,7 +33,7 @@ pub(super) fn hold(folder: &Path) -> Result<(), TaggerError> {
     match (output.status.success(), output.status.signal()) {
         (true, _) => Ok(()),
         (false, None) => {
-            // After what panics of the library may have written, the last line but the hint is the error itself.
+            // After the library's panic messages, the last line but the hint is the error itself.
             let said = String::from_utf8_lossy(&output.stderr);
             let error = said.rfind("model file `").and_then(|at| said.get(at..)).unwrap_or(&said);
             Err(failed(error.trim_end().to_string()))
@@ -45,7 +45,7 @@ pub(super) fn hold(folder: &Path) -> Result<(), TaggerError> {
     }
 }
 
-/// The life of the trial's process: `kgd --try-model FOLDER`.
+/// Runs the trial's process: `kgd --try-model FOLDER`.
 pub fn run(folder: &Path) -> ExitCode {
     let tried = limit(folder).map_err(|error| error.to_string());
     let tried = tried.and_then(|()| {

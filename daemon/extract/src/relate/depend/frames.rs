@@ -1,8 +1,8 @@
-//! Frames: cues as the grammar of a sentence has them: a verb, participle or noun and the words that lead to its
-//! object.
+//! Frames: cues in terms of grammar: a verb, participle or noun and the words that lead to its object.
 //!
-//! In: the cues between names. Out: a table from such words, in stems, to what they state.
-//! Invariants: a frame stands once, the surest cue's; a cue that is no phrase of its own (`before`, `aka`) makes none.
+//! In: the cues between names. Out: a table from such words, in stems, to the relation they state.
+//! Invariants: of equal frames the surest cue's counts; a cue that is not a phrase of its own (`before`, `aka`) makes
+//! none.
 //! Not here: finding the words in a sentence (`mod.rs`).
 
 use rustc_hash::FxHashMap;
@@ -39,14 +39,14 @@ pub(in crate::relate) struct Frames {
     of: FxHashMap<(Voice, String), Frame>,
 }
 
-/// A passive that no row gives, made from its active, is a little less sure.
+/// Factor for a passive that no row has, derived from its active.
 const DERIVED: f32 = 0.95;
 const ARTICLES: [&str; 4] = ["a", "an", "the", "another"];
-/// Leads that are no part of the phrase.
+/// Words before a phrase that are not part of it.
 const LEADS: [&str; 4] = ["also", "formerly", "previously", "now"];
 
 impl Frames {
-    /// The frames of all cues between names.
+    /// Makes the frames of all cues between names.
     pub(in crate::relate) fn of(cues: &[Cue]) -> Self {
         let mut frames = Frames::default();
         let between = || cues.iter().filter(|cue| cue.kind == CueKind::Sentence);
@@ -144,7 +144,7 @@ mod tests {
             ("aka", None),
         ];
         for (words, expected) in table {
-            let cue = Cue::new(("uses", intern(words)), (CueKind::Sentence, false), 0.5);
+            let cue = Cue::new("uses", intern(words), CueKind::Sentence, false, 0.5);
             let found = phrase_of(&cue);
             let found = found.as_ref().map(|(voice, stems)| (*voice, stems.as_str()));
             assert_eq!(found, expected, "{words}");

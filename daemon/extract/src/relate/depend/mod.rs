@@ -1,8 +1,8 @@
 //! Depend: relations that the grammar of a sentence states: `X, a tool built on Y, does not use Z`.
 //!
-//! In: the sentences of a document in which two things stand. Out: statements; what a sentence denies as `not …`.
-//! Invariants: only these sentences are parsed, all in one call; subject and object are names (or nouns of their
-//! class) joined by the words of a frame; evidence is the words from the first of them to the last; questions,
+//! In: the sentences of a document that hold two things. Out: statements; denied ones as `not …`.
+//! Invariants: only these sentences are parsed, all in one call; subject and object are names (or nouns of their class)
+//! joined by the words of a frame; the evidence reaches from the first of these words to the last; questions,
 //! conditions, wishes and suppositions state nothing. Linear in sentences; a sentence costs its tokens and mentions.
 //! Not here: the vocabulary (`frames.rs`, from `config/predicates.toml`), names, pronouns.
 
@@ -32,7 +32,7 @@ use truth::{Truth, truth_of};
 
 /// Longest sentence read, in bytes; longer ones are lists and dumps.
 const MAX_SENTENCE_BYTES: usize = 1_500;
-/// What is less sure is not stated at all.
+/// Less sure statements are dropped.
 const LEAST: f32 = 0.4;
 /// Parts the sentences in the text that is parsed; the parser never takes it for a blank.
 const BORDER: &str = "\n\n";
@@ -65,7 +65,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let mut refuted = Refuted::of(out);
     let mut open = Statements::default();
     for line in &lines {
-        read_line(page, (&text, &tokens, &parse), line, (out, &mut refuted, &mut open));
+        read_line(page, (&text, &tokens, &parse), line, out, &mut refuted, &mut open);
     }
     refuted.apply(out);
     let open = open::without_known(open, &out.all);
@@ -76,9 +76,11 @@ fn read_line(
     page: &Page<'_>,
     parsed: (&str, &[Token], &Parse),
     line: &Line,
-    (out, refuted, open): (&mut Statements, &mut Refuted, &mut Statements),
+    out: &mut Statements,
+    refuted: &mut Refuted,
+    open: &mut Statements,
 ) {
-    let (_, tokens, _) = parsed;
+    let (text, tokens, parse) = parsed;
     let end = line.start + line.sentence.len();
     let from = tokens.partition_point(|token| (token.start as usize) < line.start);
     let to = tokens.partition_point(|token| (token.end as usize) <= end);
@@ -88,17 +90,17 @@ fn read_line(
     };
     let mentions: Vec<(Range<usize>, u32)> =
         line.things.iter().filter_map(|idx| Some((here(page.mention(*idx)?.span), *idx))).collect();
-    let Some(tree) = Tree::new(parsed, from..to, &mentions) else { return };
+    let Some(tree) = Tree::new(text, tokens, parse, from..to, &mentions) else { return };
     let reader = Reader { page, tree: &tree, line };
     let n_before = out.all.len();
     for i in (0..tree.len()).filter(|i| tree.mention(*i).is_some()) {
         let phrases = phrases_of(&tree, i);
         if !reader.name(i, &phrases, out) {
-            open::relate(&reader, (i, &phrases), open);
+            open::relate(&reader, i, &phrases, open);
         }
     }
     open::places(&reader, open);
-    refuted.judge(&reader, (&out.all, n_before));
+    refuted.judge(&reader, &out.all, n_before);
 }
 
 /// One sentence while it is read.
@@ -109,7 +111,7 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// Adds what is said of the name that token `i` is the head of; true when a phrase of the vocabulary says it.
+    /// Adds statements about the name whose head is token `i`; true when a phrase of the vocabulary makes one.
     fn name(&self, i: usize, phrases: &[Phrase], out: &mut Statements) -> bool {
         for phrase in phrases {
             let frame = self.page.vocabulary.frames.get(phrase.voice, &phrase.stems);
@@ -118,14 +120,14 @@ impl Reader<'_> {
                 continue;
             };
             for subject in subjects {
-                self.state((subject, i), frame, (phrase, truth), out);
+                self.state(subject, i, frame, phrase, truth, out);
             }
             return true;
         }
         false
     }
 
-    /// Whom the word at a phrase's end speaks of, and whether what it says is so.
+    /// Returns the subjects of the word at a phrase's end, and whether the clause is stated.
     fn clause_of(&self, phrase: &Phrase) -> (Vec<Subject>, Truth) {
         let (tree, anchor) = (self.tree, phrase.anchor);
         let is_clause =
@@ -153,9 +155,11 @@ impl Reader<'_> {
 
     fn state(
         &self,
-        (subject, object): (Subject, usize),
+        subject: Subject,
+        object: usize,
         frame: &Frame,
-        (phrase, truth): (&Phrase, Truth),
+        phrase: &Phrase,
+        truth: Truth,
         out: &mut Statements,
     ) {
         let is_narrowed = self.tree.is_narrowed(object) || self.tree.is_narrowed(subject.token);
@@ -169,10 +173,10 @@ impl Reader<'_> {
         let is_same = self.page.name_of(subject.mention) == self.page.name_of(mention);
         let predicate = self.page.vocabulary.predicate(frame.predicate);
         let (Some(predicate), false) = (predicate, is_same) else { return };
-        // What a semicolon parts is two statements, whatever the parser makes of a long row.
+        // A semicolon separates two statements, whatever the parser makes of a long row.
         let between = subject.token.min(object) + 1..subject.token.max(object);
         let is_parted = between.into_iter().any(|i| self.tree.word(i) == ";");
-        let Some(span) = self.span((subject, object), phrase).filter(|_| !is_parted) else {
+        let Some(span) = self.span(subject, object, phrase).filter(|_| !is_parted) else {
             return;
         };
         let (from, to) = (Party::Mention(subject.mention), Party::Mention(mention));
@@ -191,8 +195,8 @@ impl Reader<'_> {
         out.add(span, statement);
     }
 
-    /// The words that state it: from the first of subject, verb and object to the last, in the document.
-    fn span(&self, (subject, object): (Subject, usize), phrase: &Phrase) -> Option<Span<Norm>> {
+    /// Returns the words that state it: from the first of subject, verb and object to the last, in the document.
+    fn span(&self, subject: Subject, object: usize, phrase: &Phrase) -> Option<Span<Norm>> {
         let of_mention = |token: usize| Some(self.page.mention(self.tree.named(token)?)?.span);
         let of_token = |token: usize| {
             let span = self.tree.span(token);

@@ -1,7 +1,7 @@
-//! Object: the phrase that leads from a name up to the verb, participle or noun that says something of it.
+//! Object: the phrase that leads from a name up to the verb, participle or noun that says something about it.
 //!
 //! In: a token that names something. Out: the word it ends at and the stems on the way, as frames have them.
-//! Invariants: a name joined to another by `and` takes that one's way; a name that only modifies another noun has
+//! Invariants: a name joined to another by `and` takes the other's path; a name that only modifies another noun has
 //! none, unless that noun is its class (`the Kafka cluster`); at most `MAX_STEPS` steps.
 //! Not here: what the phrase states (`frames.rs`).
 
@@ -11,13 +11,13 @@ use super::words::{is_in, is_participle, stem_of};
 
 /// Steps from a name to its verb.
 const MAX_STEPS: usize = 12;
-/// A further name of a row, an alternative, a name in apposition, an example.
+/// Factor for a further name of a row, an alternative, a name in apposition, an example.
 const SHARED: f32 = 0.97;
 const ALTERNATIVE: f32 = 0.85;
 const APPOSED: f32 = 0.9;
 const EXAMPLE: f32 = 0.9;
 
-/// A way from a name to what says something of it.
+/// A path from a name to the word that says something about it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Phrase {
     /// The verb, participle, noun or adjective at its end.
@@ -40,7 +40,7 @@ struct Walk<'t, 'p> {
     is_denied: bool,
 }
 
-/// Every phrase that ends at a word which may say something, the shortest first.
+/// Returns every phrase that ends at a word which may say something, the shortest first.
 pub(super) fn phrases_of(tree: &Tree<'_>, name: usize) -> Vec<Phrase> {
     let mut walk = Walk { tree, at: name, stems: Vec::new(), factor: 1.0, is_denied: false };
     let mut found = Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn phrases_of(tree: &Tree<'_>, name: usize) -> Vec<Phrase> {
 }
 
 impl Walk<'_, '_> {
-    /// One step up; phrases that may end here are added.
+    /// Goes one step up and adds phrases that may end here.
     fn step(&mut self, found: &mut Vec<Phrase>) -> Option<usize> {
         let (tree, at) = (self.tree, self.at);
         let head = tree.head(at);
@@ -81,7 +81,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// `A, B and C`: the way of the first one, unless it is told apart from the others.
+    /// `A, B and C`: takes the path of the first one, unless it is denied for the others.
     fn joined(&mut self, head: usize) -> Option<usize> {
         let tree = self.tree;
         let between = || (head + 1..self.at).map(|i| tree.word(i));

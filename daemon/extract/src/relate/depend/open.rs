@@ -1,9 +1,9 @@
-//! Open: two proper names that a verb or a noun joins, where the vocabulary has no word for how.
+//! Open: two proper names that a verb or a noun joins in words that the vocabulary lacks.
 //!
-//! In: a name, the phrases that lead up from it, a sentence's grammar. Out: where the types on both sides and the
-//! preposition say it, `located_in`, `part_of`, `owned_by` or `uses`; else `related_to`. The evidence tells the words.
-//! Invariants: only what is stated, never what is denied; only proper names; two mentions that anything else relates
-//! get none; verbs and nouns that say next to nothing join nothing.
+//! In: a name, the phrases that lead up from it, a sentence's grammar. Out: `located_in`, `part_of`, `owned_by` or
+//! `uses`, where the types on both sides and the preposition decide; else `related_to`. The evidence holds the words.
+//! Invariants: only what is stated, never what is denied; only proper names; two mentions that have another relation
+//! get none here; verbs and nouns that say next to nothing join nothing.
 //! Not here: phrases that state a relation of the vocabulary (`mod.rs`).
 
 use rustc_hash::FxHashSet;
@@ -17,7 +17,7 @@ use crate::recognize::words::is_ordinary;
 use model::parcel::{Evidence, Mention, Party};
 use model::terms::{EntityType, Span};
 
-/// What a joining word states that no row of the vocabulary has, where types say no more.
+/// The relation where no row of the vocabulary matches and types decide nothing.
 const RELATED: Frame = frame("related_to", 0.5);
 const LOCATED: Frame = frame("located_in", 0.6);
 const MEMBER: Frame = frame("part_of", 0.55);
@@ -31,7 +31,7 @@ const fn frame(predicate: &'static str, weight: f32) -> Frame {
 /// Longest phrase from the joining word to the name, stems; `sends the keys of` has three.
 const MAX_STEMS: usize = 3;
 
-/// Verbs that join nothing of themselves.
+/// Verbs that join nothing by themselves.
 const LIGHT_VERBS: &str = "be have do let becom seem appear remain mean want need like think know see say get go come \
      take consid look happen tri start stop continu begin help allow";
 
@@ -40,7 +40,7 @@ const LIGHT_NOUNS: &str = "one kind type sort form number set list lot exampl ve
      copi bit half most some all many each rest amount rang pair group name part end top side use result time day \
      year month week";
 
-/// Verbs that place a person; others tell what happened there.
+/// Verbs that place a person; other verbs say what happened there.
 const STAYS: &str = "work live sit resid stay teach servi base locat";
 
 /// Verbs that put something into what they use: `keeps its rows in Postgres`.
@@ -51,7 +51,7 @@ const PARTING: &str =
     "as like unlik than without except instead versus vs despit besid regardless about";
 
 /// Adds to `out` what joins the name at token `i` to others.
-pub(super) fn relate(reader: &Reader<'_>, (i, phrases): (usize, &[Phrase]), out: &mut Statements) {
+pub(super) fn relate(reader: &Reader<'_>, i: usize, phrases: &[Phrase], out: &mut Statements) {
     if !is_proper(reader, reader.tree.mention(i)) {
         return;
     }
@@ -65,8 +65,8 @@ pub(super) fn relate(reader: &Reader<'_>, (i, phrases): (usize, &[Phrase]), out:
             for subject in subjects {
                 let mut between = subject.token.min(i) + 1..subject.token.max(i);
                 if !between.any(|at| is_in(PARTING, reader.tree.word(at))) {
-                    let frame = frame_of(reader, phrase, (subject.mention, i));
-                    reader.state((subject, i), &frame, (phrase, truth), out);
+                    let frame = frame_of(reader, phrase, subject.mention, i);
+                    reader.state(subject, i, &frame, phrase, truth, out);
                 }
             }
         }
@@ -74,7 +74,7 @@ pub(super) fn relate(reader: &Reader<'_>, (i, phrases): (usize, &[Phrase]), out:
     }
 }
 
-/// Leaves out pairs that `known` relates in more telling words.
+/// Drops pairs that `known` relates more specifically.
 pub(super) fn without_known(open: Statements, known: &[Evidence]) -> Vec<Evidence> {
     let pair = |e: &Evidence| (e.subject.min(e.object), e.subject.max(e.object));
     let is_mention = |party: Party| matches!(party, Party::Mention(_));
@@ -83,8 +83,8 @@ pub(super) fn without_known(open: Statements, known: &[Evidence]) -> Vec<Evidenc
     open.all.into_iter().filter(|e| !told.contains(&pair(e))).collect()
 }
 
-/// What a phrase states, by the types on its two sides and the word before the second name.
-fn frame_of(reader: &Reader<'_>, phrase: &Phrase, (subject, object): (u32, usize)) -> Frame {
+/// Returns the relation of a phrase, by the types on its two sides and the word before the second name.
+fn frame_of(reader: &Reader<'_>, phrase: &Phrase, subject: u32, object: usize) -> Frame {
     use EntityType::{Location, Organization, Person};
     let type_of = |idx: u32| reader.page.mention(idx).map(|m| m.entity_type);
     let object = reader.tree.mention(object).and_then(type_of);
@@ -158,7 +158,7 @@ fn may_join(reader: &Reader<'_>, phrase: &Phrase) -> bool {
     is_short && is_word && !phrase.is_denied && !is_in(light, first)
 }
 
-/// True for a name that is written as one; of a pronoun, the name it stands for.
+/// True for a name that is written like one; for a pronoun, the same of its antecedent.
 fn is_proper(reader: &Reader<'_>, mention: Option<u32>) -> bool {
     let Some((idx, found)) = mention.and_then(|idx| Some((idx, reader.page.mention(idx)?))) else {
         return false;

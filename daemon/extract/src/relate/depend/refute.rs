@@ -1,7 +1,7 @@
-//! Refute: what the words between names seem to state, and the grammar of their sentence does not.
+//! Refute: statements that the words between names seem to make, and the grammar of their sentence does not.
 //!
-//! In: the statements that templates made of a sentence, its tree, what grammar found there. Out: which of them to take
-//! back, and which to hold less sure.
+//! In: the statements that templates made of a sentence, its tree, what grammar found there. Out: which of them to
+//! drop, and which to hold less sure.
 //! Invariants: only statements of whole sentences that were parsed are judged; what grammar states, too, stays as it
 //! is.
 //! Not here: templates (`sentence.rs`).
@@ -15,17 +15,17 @@ use crate::relate::vocabulary::DENIED;
 use model::parcel::{Evidence, Party};
 use model::terms::{Confidence, Norm, Span};
 
-/// A template's statement that grammar neither has nor refutes.
+/// Factor for a template's statement that grammar neither confirms nor refutes.
 const UNCONFIRMED: f32 = 0.85;
 const TEMPLATE: &str = "sentence:";
-/// Two names of one thing, told by brackets, need no grammar.
+/// Two names of one thing, the second in brackets, need no grammar.
 const ABBREVIATION: &str = "sentence:abbreviation";
 const SUBJECTS: [&str; 4] = ["nsubj", "nsubjpass", "csubj", "csubjpass"];
 
-/// The templates' statements by sentence, and what becomes of them.
+/// The templates' statements by sentence, and the verdicts.
 pub(super) struct Refuted {
     of: FxHashMap<Span<Norm>, Vec<usize>>,
-    /// What is left of each statement's confidence; 0 for one that is taken back.
+    /// Factor left for each statement's confidence; 0 for one that is dropped.
     kept: Vec<f32>,
 }
 
@@ -43,8 +43,8 @@ impl Refuted {
         Refuted { of, kept: vec![1.0; out.all.len()] }
     }
 
-    /// Judges the statements of a sentence; those from `n_before` on are what its grammar states.
-    pub(super) fn judge(&mut self, reader: &Reader<'_>, (all, n_before): (&[Evidence], usize)) {
+    /// Judges the statements of a sentence; those from `n_before` on are from grammar.
+    pub(super) fn judge(&mut self, reader: &Reader<'_>, all: &[Evidence], n_before: usize) {
         let Some(statements) = self.of.get(&reader.line.sentence) else { return };
         let grammar = all.get(n_before..).unwrap_or(&[]);
         for i in statements {
@@ -65,7 +65,7 @@ impl Refuted {
         }
     }
 
-    /// Takes back what was refuted.
+    /// Drops what was refuted.
     pub(super) fn apply(self, out: &mut Statements) {
         for (e, kept) in out.all.iter_mut().zip(&self.kept) {
             e.confidence = Confidence::new(e.confidence.get() * kept);
@@ -75,8 +75,8 @@ impl Refuted {
     }
 }
 
-/// True when one of the names only modifies another noun, or the clause that the words are of has another subject or
-/// is not stated.
+/// True when one of the names only modifies another noun, or the clause of the words has another subject or is not
+/// stated.
 fn is_refuted(reader: &Reader<'_>, e: &Evidence) -> bool {
     let token_of = |party| match party {
         Party::Mention(idx) => {
@@ -89,7 +89,7 @@ fn is_refuted(reader: &Reader<'_>, e: &Evidence) -> bool {
         return true;
     }
     let (first, second) = (a.min(b), a.max(b));
-    clause_refutes(reader, (second, first), e.predicate)
+    clause_refutes(reader, second, first, e.predicate)
 }
 
 /// `the Kafka driver`: not Kafka.
@@ -100,9 +100,8 @@ fn is_modifier(reader: &Reader<'_>, token: usize) -> bool {
     is_inner && head != token && tree.is_noun(head) && tree.named(head) != tree.mention(token)
 }
 
-/// True when the clause around `name` that would state the relation has a subject that is not `other`, or is not
-/// stated.
-fn clause_refutes(reader: &Reader<'_>, (name, other): (usize, usize), predicate: &str) -> bool {
+/// True when the clause around `name` that would state the relation has a subject other than `other`, or is not stated.
+fn clause_refutes(reader: &Reader<'_>, name: usize, other: usize, predicate: &str) -> bool {
     let tree = reader.tree;
     for phrase in phrases_of(tree, name) {
         let frame = reader.page.vocabulary.frames.get(phrase.voice, &phrase.stems);

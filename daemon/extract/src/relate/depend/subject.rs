@@ -1,9 +1,9 @@
-//! Subject: whom a verb, participle or noun speaks of.
+//! Subject: the subjects of a verb, participle or noun.
 //!
 //! In: a token of a sentence. Out: mentions, each with how sure it is.
-//! Invariants: joint subjects count each; a relative pronoun is what it stands for; a verb without subject of its own
-//! has that of the verb it hangs on; at most `MAX_SUBJECTS`, at most `MAX_CLIMB` steps.
-//! Not here: pronouns whose name stands in another sentence.
+//! Invariants: each of several joined subjects counts; a relative pronoun is replaced by its antecedent; a verb without
+//! a subject takes that of the verb it depends on; at most `MAX_SUBJECTS`, at most `MAX_CLIMB` steps.
+//! Not here: pronouns whose antecedent is in another sentence.
 
 use super::tree::Tree;
 use super::truth::{Truth, truth_of};
@@ -13,7 +13,7 @@ use super::words::is_in;
 pub(super) const MAX_SUBJECTS: usize = 8;
 /// Steps from a verb to its subject.
 const MAX_CLIMB: usize = 6;
-/// A subject shared with another verb; one of a clause that tells how; one of a row joined by `or`.
+/// Factors: a subject shared with another verb; one of an adverbial clause; one of a row joined by `or`.
 const SHARED: f32 = 0.95;
 const ADVERBIAL: f32 = 0.85;
 const ALTERNATIVE: f32 = 0.85;
@@ -36,7 +36,7 @@ pub(super) fn subjects_of(tree: &Tree<'_>, verb: usize) -> Vec<Subject> {
     found
 }
 
-/// What a noun phrase names.
+/// Returns the mentions that a noun phrase names.
 pub(super) fn named_by(tree: &Tree<'_>, noun: usize) -> Vec<Subject> {
     let mut found = of_noun(tree, noun, MAX_CLIMB);
     found.truncate(MAX_SUBJECTS);
@@ -71,7 +71,7 @@ fn of_verb(tree: &Tree<'_>, verb: usize, left: usize) -> Vec<Subject> {
     }
 }
 
-/// Those that stand before a clause: `A, which uses B, and C` says nothing of C.
+/// Keeps those before a clause: `A, which uses B, and C` says nothing about C.
 fn before(mut subjects: Vec<Subject>, verb: usize) -> Vec<Subject> {
     subjects.retain(|subject| subject.token < verb);
     subjects

@@ -27,7 +27,9 @@ pub(super) struct Tree<'p> {
 impl<'p> Tree<'p> {
     /// The tree of the tokens in `range`; `mentions` are spans in `text`, with their indexes, in order.
     pub(super) fn new(
-        (text, tokens, parse): (&'p str, &'p [Token], &'p Parse),
+        text: &'p str,
+        tokens: &'p [Token],
+        parse: &'p Parse,
         range: Range<usize>,
         mentions: &[(Range<usize>, u32)],
     ) -> Option<Self> {
@@ -112,7 +114,8 @@ impl<'p> Tree<'p> {
         self.mentions.get(i).copied().flatten()
     }
 
-    /// The mention that a noun phrase is about: its own, or the one right before a noun that only says its class.
+    /// Returns the mention that a noun phrase is about: its own, or the one right before a noun that only adds its
+    /// class.
     pub(super) fn named(&self, i: usize) -> Option<u32> {
         self.mention(i).or_else(|| {
             let before = i.checked_sub(1)?;
@@ -122,7 +125,7 @@ impl<'p> Tree<'p> {
         })
     }
 
-    /// True for a common noun that another noun before it narrows: of `the parser crate`, `crate` names nothing alone.
+    /// True for a common noun that is narrowed by a noun before it: in `the parser crate`, `crate` alone names nothing.
     pub(super) fn is_narrowed(&self, i: usize) -> bool {
         let is_common = !self.word(i).contains(|c: char| !c.is_lowercase());
         let narrows =

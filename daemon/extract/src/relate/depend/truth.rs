@@ -1,35 +1,35 @@
-//! Truth: whether a clause is stated, denied, or neither: negation, modality, tense, conditions and what stands
-//! around it.
+//! Truth: whether a clause is stated, denied, or neither: negation, modality, tense, conditions and the clauses around
+//! it.
 //!
 //! In: a verb of a sentence. Out: a [`Truth`].
-//! Invariants: what is asked, supposed, wanted, planned or said to be over is never stated; a denial holds only where
-//! its clause is asserted. At most `MAX_CLIMB` clauses up.
+//! Invariants: what is asked, supposed, wanted, planned or over is never stated; a denial holds only where its clause
+//! is asserted. At most `MAX_CLIMB` clauses up.
 //! Not here: who does what (`mod.rs`, `subject.rs`).
 
 use super::tree::Tree;
 use super::words::is_in;
 
-/// How a clause stands.
+/// Whether a clause is stated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Truth {
-    /// It is said to be so; the factor is below 1 for what may, should or will be.
+    /// Stated; the factor is below 1 for what may, should or will be.
     Stated(f32),
-    /// It is said not to be so.
+    /// Denied.
     Denied(f32),
     /// Neither.
     Open,
 }
 
-/// Clauses looked at from the inside out.
+/// Clauses looked at, from the inside out.
 const MAX_CLIMB: usize = 8;
 
-/// A clause that tells how or when: `Using Kafka, Alpha …`.
+/// Factor for an adverbial clause: `Using Kafka, Alpha …`.
 const ADVERBIAL: f32 = 0.85;
-/// What somebody says, means or shows.
+/// Factor for what somebody says, means or shows.
 const REPORTED: f32 = 0.9;
-/// What holds only if something else does.
+/// Factor for what holds only under a condition.
 const CONDITIONAL: f32 = 0.7;
-/// What was so once, and may still be.
+/// Factor for what was once so, and may still be.
 const PAST: f32 = 0.85;
 
 const REPORTS: &str = "say state note mean show know explain report announce confirm remember recall see mention \
@@ -39,7 +39,7 @@ const CONTINUES: &str =
 const SUPPOSALS: &str = "suppose imagine assume let say consider";
 const CONDITIONS: &str = "if unless whether until lest";
 
-/// Whether the clause of a verb is stated.
+/// Returns whether the clause of a verb is stated.
 pub(super) fn truth_of(tree: &Tree<'_>, verb: usize) -> Truth {
     climb(tree, verb, MAX_CLIMB)
 }
@@ -50,7 +50,7 @@ fn climb(tree: &Tree<'_>, verb: usize, left: usize) -> Truth {
     if is_denied { Truth::Denied(factor * around) } else { Truth::Stated(factor * around) }
 }
 
-/// What the clause's own words say: whether it is denied, and how sure it is; `None` when it is not stated at all.
+/// Reads the clause's own words: whether it is denied, and how sure it is; `None` when it is not stated at all.
 fn own(tree: &Tree<'_>, verb: usize) -> Option<(bool, f32)> {
     let (mut is_denied, mut factor, mut has_past) = (false, 1.0, tree.tag(verb) == "VBD");
     for child in tree.children(verb).iter().copied() {
@@ -96,7 +96,7 @@ fn is_condition(tree: &Tree<'_>, verb: usize) -> bool {
         .any(|c| matches!(tree.label(*c), "mark" | "advmod") && is_in(CONDITIONS, tree.word(*c)))
 }
 
-/// How sure what stands around a clause leaves it; `None` when it is not stated at all.
+/// Returns how sure the surrounding clauses leave it; `None` when it is not stated at all.
 fn around(tree: &Tree<'_>, verb: usize, left: usize) -> Option<f32> {
     let left = left.checked_sub(1)?;
     if is_condition(tree, verb) {
@@ -108,7 +108,7 @@ fn around(tree: &Tree<'_>, verb: usize, left: usize) -> Option<f32> {
         "ROOT" => (!is_supposal(tree)).then_some(1.0),
         "conj" if tree.is_verb(head) => {
             let has_own = tree.child(verb, &["aux", "auxpass", "nsubj", "nsubjpass"]).is_some();
-            // `does not use A or depend on B`: what is said of the first holds for both.
+            // `does not use A or depend on B`: the negation of the first holds for both.
             if is_bare(tree.tag(verb)) && !has_own {
                 return stated(climb(tree, head, left));
             }
@@ -123,7 +123,7 @@ fn around(tree: &Tree<'_>, verb: usize, left: usize) -> Option<f32> {
                 has_to || mark.is_some_and(|mark| is_in("as-if so like", mark) && mark != "as");
             (!is_open).then_some(ADVERBIAL)
         }
-        "ccomp" => reported(tree, (verb, head), left),
+        "ccomp" => reported(tree, verb, head, left),
         "parataxis" => Some(ADVERBIAL),
         "xcomp" => {
             let is_used_to = tree.stem(head) == "use";
@@ -140,7 +140,7 @@ fn around(tree: &Tree<'_>, verb: usize, left: usize) -> Option<f32> {
 }
 
 /// `The docs say that A uses B`; and `A uses B, C uses D`, where the parser takes the first for the second's object.
-fn reported(tree: &Tree<'_>, (verb, head): (usize, usize), left: usize) -> Option<f32> {
+fn reported(tree: &Tree<'_>, verb: usize, head: usize, left: usize) -> Option<f32> {
     if !tree.is_verb(head) {
         return None;
     }

@@ -11,7 +11,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 /// Longest word that is stemmed, in bytes.
 const MAX_STEMMED_BYTES: usize = 40;
 
-/// Forms that no rule leads back to their verb.
+/// Irregular forms with their stems.
 #[rustfmt::skip]
 const IRREGULAR: &[(&str, &str)] = &[
     ("built", "build"), ("made", "make"), ("making", "make"), ("written", "write"), ("wrote", "write"),
@@ -34,7 +34,7 @@ thread_local! {
     static STEMMER: LazyCell<Stemmer> = LazyCell::new(|| Stemmer::create(Algorithm::English));
 }
 
-/// The stem of a word in any case; words of three letters and less stay as they are.
+/// Returns the stem of a word in any case; words of up to three letters stay as they are.
 pub(super) fn stem_of(word: &str) -> String {
     let lower = word.to_lowercase();
     if let Some((_, verb)) = IRREGULAR.iter().find(|(form, _)| *form == lower) {
@@ -45,7 +45,7 @@ pub(super) fn stem_of(word: &str) -> String {
     if may_have { STEMMER.with(|stemmer| stemmer.stem(&lower).into_owned()) } else { lower }
 }
 
-/// True for a participle as it stands in a cue: `owned`, `built`.
+/// True for a participle as it occurs in a cue: `owned`, `built`.
 pub(super) fn is_participle(word: &str) -> bool {
     const IRREGULAR_ONES: &str = " built made written known run led held kept sent found taken given drawn bound \
          driven grown shown seen told left chosen read fed taught sold bought understood ";

@@ -1,8 +1,8 @@
 //! File: relations and cues as a TOML file states them.
 //!
-//! In: a path, a text. Out: rows added to those of the files before; or the first wrong line, with its key.
-//! Invariants: a key that is not known is an error; a relative path never leads out of the project's folder, and no
-//! more than `MAX_FILE_BYTES` are read, because a folder may come from a stranger.
+//! In: a path, a text. Out: rows added to those of the previous files; or the first wrong line, with its key.
+//! Invariants: an unknown key is an error; a relative path never leads out of the project's folder, and no more than
+//! `MAX_FILE_BYTES` are read, because a folder may come from a stranger.
 //! Not here: which files (`vocabulary.rs`).
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ const MAX_NAME_BYTES: usize = 40;
 const MAX_CUE_BYTES: usize = 60;
 /// Most cues that all files together may have.
 const MAX_CUES: usize = 2_000;
-/// Weight of a cue that says none.
+/// Weight of a cue without one.
 const DEFAULT_WEIGHT: f64 = 0.8;
 const KINDS: [(&str, CueKind); 5] = [
     ("sentence", CueKind::Sentence),
@@ -43,7 +43,7 @@ pub enum VocabularyError {
         /// What is wrong with it.
         why: String,
     },
-    /// A line says something that is not known or not allowed.
+    /// A line has an unknown or forbidden key or value.
     #[error("`{}`, line {line}: {why}", path.display())]
     Wrong {
         /// The file.
@@ -55,7 +55,7 @@ pub enum VocabularyError {
     },
 }
 
-/// The text of a file, `None` when it is not there and need not be.
+/// Returns the text of a file; `None` when it is missing and optional.
 pub(super) fn text_of(
     root: &Path,
     path: &Path,
@@ -63,8 +63,8 @@ pub(super) fn text_of(
 ) -> Result<Option<String>, VocabularyError> {
     let whole = root.join(path);
     let fail = |why: &str| VocabularyError::Unreadable { path: whole.clone(), why: why.into() };
-    // An absolute path is of the user's own configuration, and its links lead anywhere; a folder names files in it
-    // only.
+    // An absolute path comes from the user's own configuration, and its links may lead anywhere; a folder's paths stay
+    // inside it.
     let read = match path.is_absolute() {
         true => read_anywhere(path),
         false => read_inside(root, path),
@@ -92,14 +92,14 @@ fn read_inside(root: &Path, path: &Path) -> Result<Option<Content>, Error> {
     Root::open(root)?.read(&name, MAX_FILE_BYTES)
 }
 
-/// What the files read so far state.
+/// The rows of the files read so far.
 #[derive(Default)]
 pub(super) struct Rows {
     pub(super) predicates: BTreeMap<&'static str, Predicate>,
     pub(super) cues: Vec<Cue>,
 }
 
-/// A wrong place of a text: bytes, and what is wrong.
+/// A wrong place of a text: bytes, and the reason.
 type Fault = (Range<usize>, String);
 type Value<'i> = Spanned<DeValue<'i>>;
 
@@ -116,7 +116,7 @@ impl Rows {
         };
         let table = DeTable::parse(text)
             .map_err(|error| wrong((error.span().unwrap_or(0..0), error.message().to_string())))?;
-        // In the order of the file, so that the first wrong line is told.
+        // In the order of the file, so that the first wrong line is reported.
         let mut relations: Vec<_> = table.get_ref().iter().collect();
         relations.sort_by_key(|(name, _)| name.span().start);
         relations.into_iter().try_for_each(|(name, value)| {
@@ -216,7 +216,7 @@ fn cue_of(name: &'static str, row: &Value<'_>) -> Result<Cue, Fault> {
     }
     let words =
         words.ok_or_else(|| (row.span(), format!("a row of `{name}.cues` has no `words`")))?;
-    let cue = Cue::new((name, intern(words)), (kind, is_backward), weight as f32);
+    let cue = Cue::new(name, intern(words), kind, is_backward, weight as f32);
     Ok(Cue { types: allowed, ..cue })
 }
 

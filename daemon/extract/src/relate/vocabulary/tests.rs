@@ -60,9 +60,10 @@ fn a_new_relation_needs_no_code() {
     let key = vocabulary.cues.get(CueKind::List, "monitored by").expect("the inverse is a key");
     assert!(key.is_backward && key.predicate == "monitors");
     assert!(vocabulary.one_way().contains(&"monitors"));
-    let by_name = ("monitors", "sentence:monitors");
-    assert!(!vocabulary.allows(by_name, Some(EntityType::Person), None));
-    assert!(vocabulary.allows(by_name, Some(EntityType::Service), Some(EntityType::Person)));
+    let allows =
+        |subject, object| vocabulary.allows("monitors", "sentence:monitors", Some(subject), object);
+    assert!(!allows(EntityType::Person, None));
+    assert!(allows(EntityType::Service, Some(EntityType::Person)));
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn a_row_has_types_of_its_own() {
     )
     .expect("a sound file");
     let allows = |pattern: &'static str, object| {
-        vocabulary.allows(("monitors", pattern), Some(EntityType::Service), Some(object))
+        vocabulary.allows("monitors", pattern, Some(EntityType::Service), Some(object))
     };
     for pattern in ["sentence:is guarded by", "depend:guard by"] {
         assert!(allows(pattern, EntityType::Person), "{pattern}");

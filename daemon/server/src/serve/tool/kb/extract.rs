@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use config::formats::{self, Source};
 use notes::parse::{Heading, parse};
 use proto::tool::kb::EntryType;
 
@@ -35,9 +36,6 @@ const MAX_SUMMARY: usize = 400;
 
 /// Most tags that a file hands down.
 const MAX_TAGS: usize = 10;
-
-/// Extensions of running text.
-const PROSE: [&str; 7] = ["md", "markdown", "txt", "rst", "org", "adoc", "text"];
 
 /// What a file says.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -66,7 +64,8 @@ pub(super) fn extract(path: &str, text: &str) -> Extraction {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     match extension.to_lowercase().as_str() {
         "md" | "markdown" => of_markdown(stem, text),
-        extension if PROSE.contains(&extension) || extension.is_empty() && !is_program(name) => {
+        "" if !is_program(name) => of_prose(stem, text),
+        extension if formats::of(extension).is_some_and(|it| it.source == Source::Prose) => {
             of_prose(stem, text)
         }
         _ => of_head(name, text),

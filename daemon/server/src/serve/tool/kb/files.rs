@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use config::formats::{self, Source};
+use config::kinds::{CODE, CONFIG};
 use confine::Kind;
 use globset::GlobBuilder;
 use proto::error::{Code, ErrorView};
@@ -17,14 +19,8 @@ use engine::watch::{SkipReason, Verdict};
 /// Most files of one call.
 const MAX_FILES: usize = 2_000;
 
-/// Formats of text that are read (S2), by extension.
-const EXTENSIONS: [&str; 62] = [
-    "md", "markdown", "txt", "text", "rst", "org", "adoc", "py", "js", "ts", "jsx", "tsx", "mjs",
-    "go", "rs", "java", "kt", "kts", "scala", "c", "h", "cc", "cpp", "hpp", "cs", "swift", "rb",
-    "php", "pl", "lua", "r", "jl", "ex", "exs", "erl", "hs", "ml", "clj", "dart", "vue", "svelte",
-    "sql", "graphql", "proto", "html", "css", "scss", "yaml", "yml", "toml", "json", "xml", "ini",
-    "cfg", "conf", "csv", "sh", "bash", "zsh", "fish", "ps1", "tf",
-];
+/// Formats of text that are read beside prose, code and configuration (S2), by extension.
+const OTHERS: [&str; 2] = ["html", "csv"];
 
 /// Files without an extension that are read.
 const NAMES: [&str; 10] = [
@@ -110,8 +106,13 @@ pub(super) fn objection(project: &Project, path: &str) -> Option<String> {
     }
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_read = match name.rsplit_once('.') {
-        Some((_, extension)) => EXTENSIONS.contains(&extension.to_lowercase().as_str()),
+        Some((_, extension)) => is_text(&extension.to_lowercase()),
         None => NAMES.contains(&name),
     };
     (!is_read).then(|| "not a format of text that is read".to_string())
+}
+
+fn is_text(extension: &str) -> bool {
+    let is_prose = formats::of(extension).is_some_and(|it| it.source == Source::Prose);
+    is_prose || [&OTHERS, CODE, CONFIG].iter().any(|list| list.contains(&extension))
 }

@@ -28,10 +28,6 @@ use query::{AskError, browse, notes as rows};
 /// Most links of other notes that are rewritten by one move.
 pub(super) const MAX_BACKLINKS: usize = 100_000;
 
-/// Extensions of files that are no notes, so that nobody means a title by them.
-const NO_NOTES: [&str; 10] =
-    ["txt", "html", "htm", "pdf", "docx", "rst", "org", "adoc", "ipynb", "eml"];
-
 /// Moves a note.
 pub async fn move_note(
     project: Arc<Project>,
@@ -119,7 +115,7 @@ fn destination(
     let extension = last.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
     match extension.as_deref() {
         Some("md" | "markdown") => Ok(bare.to_string()),
-        Some(other) if NO_NOTES.contains(&other) => Err(invalid(
+        Some(other) if config::formats::default_extensions().any(|it| it == other) => Err(invalid(
             format!("`destination` is `{bare}`, and a note is Markdown"),
             "give a path that ends in `.md`",
         )),
