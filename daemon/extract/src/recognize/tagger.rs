@@ -241,11 +241,8 @@ fn type_of(class: &str) -> Option<EntityType> {
 }
 
 /// Returns the hash of the names and contents of the files in a folder.
-
 ///
-
 /// # Errors
-
 /// Which of them could not be read.
 pub fn digest_of(folder: &Path) -> Result<String, TaggerError> {
     let of = |path: &Path| {
