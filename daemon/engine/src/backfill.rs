@@ -105,7 +105,8 @@ impl Backfill {
     /// When the file of spaces can neither be used nor made.
     pub fn new(
         state_dir: &Path,
-        (better, settings): (Arc<dyn Embedder>, &Embed),
+        better: Arc<dyn Embedder>,
+        settings: &Embed,
         readers: &Arc<Readers>,
     ) -> Result<Self, StoreError> {
         // With as many components as it had. (Another prompt before documents is not remembered.)

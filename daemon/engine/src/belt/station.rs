@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use super::{Inlet, Lanes};
+use super::{Inlet, Lanes, Queue};
 use model::terms::Lane;
 use model::{DocFault, Item, Stage};
-use sys::crew::{Crew, panic_message};
+use sys::crew::{self, Crew, panic_message};
 
 /// Bulk documents a station takes at once, at most: they share one trip to a worker thread.
 const BULK_BATCH: usize = 8;
@@ -43,6 +43,28 @@ pub struct StationArgs<S: Stage> {
     pub inlet: Arc<Inlet<S::In>>,
     /// Where they go.
     pub outlet: Lanes<S::Out>,
+}
+
+impl<S: Stage> StationArgs<S> {
+    /// Joins two queues by a station that works on one bulk document at a time.
+    pub fn new(
+        inlet: Arc<Inlet<S::In>>,
+        next: &Queue<S::Out>,
+        recipe: impl Fn(Lane) -> S + Send + Sync + 'static,
+    ) -> Self {
+        StationArgs {
+            recipe: Arc::new(recipe),
+            crew: crew::stages(),
+            n_at_once: 1,
+            inlet,
+            outlet: next.lanes.clone(),
+        }
+    }
+
+    /// Lets another crew do the bulk work, on `n_at_once` documents at a time.
+    pub fn on(self, crew: &'static Crew, n_at_once: usize) -> Self {
+        StationArgs { crew, n_at_once, ..self }
+    }
 }
 
 impl<S: Stage> Clone for StationArgs<S> {
@@ -230,10 +252,9 @@ fn run_one<S: Stage>(stage: &mut S, recipe: &dyn Fn() -> S, item: Item<S::In>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::belt::lanes;
+    use crate::belt::Gauge;
     use model::Ticket;
     use model::terms::{Generation, RelPath};
-    use sys::crew;
 
     struct Half;
     impl Stage for Half {
@@ -247,6 +268,15 @@ mod tests {
                 n => Ok(n / 2),
             }
         }
+    }
+
+    fn lanes<T: Send + 'static>(
+        name: &'static str,
+        interactive: usize,
+        bulk: usize,
+    ) -> (Lanes<T>, Arc<Inlet<T>>, Gauge) {
+        let Queue { lanes, inlet, gauge } = Queue::named(name, (interactive, bulk));
+        (lanes, inlet, gauge)
     }
 
     fn args<S: Stage>(

@@ -13,7 +13,8 @@ use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, Supervisio
 use super::{Station, StationArgs};
 use model::Stage;
 
-type Starting = Pin<Box<dyn Future<Output = Result<ActorId, ActorProcessingErr>> + Send>>;
+/// An actor on its way to life, linked to its supervisor.
+pub type Starting = Pin<Box<dyn Future<Output = Result<ActorId, ActorProcessingErr>> + Send>>;
 
 /// How often one station may fail before the belt is given up: a panic in a stage is not a failure of its station.
 const MAX_RESTARTS: u32 = 100;

@@ -140,7 +140,6 @@ impl Project {
             privacy: Default::default(),
             root: folder.path().join("kb"),
             settings,
-            first_generation: Generation(1),
             now_ms,
             budget: crate::belt::Budget::new(u64::MAX),
             parsing: Default::default(),

@@ -161,7 +161,7 @@ impl WriteState {
                 let (ids, paths): (Vec<i64>, Vec<RelPath>) = docs.into_iter().unzip();
                 let done = self.try_once(move |writer| writer.distrust(&ids)).await?;
                 if done.is_ok() {
-                    (self.args.requeue)(paths);
+                    self.args.watcher.requeue(paths);
                 }
                 let _ = reply.send(done);
             }
