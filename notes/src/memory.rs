@@ -146,7 +146,7 @@ fn facts(text: &str, note: &Note) -> Vec<Fact> {
         if item.depth > 0 || related.contains(&idx) || !begins_its_line(text, item) {
             continue;
         }
-        let Some(mut fact) = fact(text, note, (idx, item)) else { continue };
+        let Some(mut fact) = fact(text, note, idx, item) else { continue };
         if fact.ordinal.is_some_and(|ordinal| !taken.insert(ordinal)) {
             fact.ordinal = None;
         }
@@ -161,7 +161,7 @@ fn begins_its_line(text: &str, item: &Item) -> bool {
     line.trim_start_matches('\u{feff}').chars().all(|c| matches!(c, ' ' | '\t'))
 }
 
-fn fact(text: &str, note: &Note, (idx, item): (usize, &Item)) -> Option<Fact> {
+fn fact(text: &str, note: &Note, idx: usize, item: &Item) -> Option<Fact> {
     let from = item.place.span.start;
     let whole = text.get(from..item.content.end)?;
     let marker = whole.find(|c: char| c.is_whitespace())?;

@@ -103,7 +103,8 @@ pub fn folder_key(path: &str) -> Option<String> {
 /// The candidate that a link of this kind and target leads to, from the note at `from`.
 pub fn choose(
     from: &str,
-    (kind, target): (LinkKind, &str),
+    kind: LinkKind,
+    target: &str,
     candidates: &[Candidate<'_>],
 ) -> Option<usize> {
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -212,11 +213,11 @@ mod tests {
                 None => Candidate { path: file, by: By::FileName },
             })
             .collect();
-        let wanted = (link.kind, link.target.as_str());
-        let first = choose(from, wanted, &candidates).map(|idx| candidates[idx].path);
+        let (kind, target) = (link.kind, link.target.as_str());
+        let first = choose(from, kind, target, &candidates).map(|idx| candidates[idx].path);
         let mut turned = candidates.clone();
         turned.reverse();
-        assert_eq!(first, choose(from, wanted, &turned).map(|idx| turned[idx].path), "order");
+        assert_eq!(first, choose(from, kind, target, &turned).map(|idx| turned[idx].path), "order");
         first.unwrap_or("-").to_string()
     }
 

@@ -39,7 +39,8 @@ struct Tier {
 
 impl Tier {
     fn new(
-        (file, readers): (&Spaces, &Readers),
+        file: &Spaces,
+        readers: &Readers,
         space: Space,
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, StoreError> {
@@ -121,7 +122,7 @@ impl Backfill {
         // The built-in table may be kept unrounded without a better model.
         let own = better.space().split('@').next().unwrap_or_default().to_string();
         let model = if settings.model == "none" { &own } else { &settings.model };
-        Self::open(state_dir, (model, better), readers.clone(), reopen)
+        Self::open(state_dir, model, better, readers.clone(), reopen)
     }
 
     /// Opens the file of a project. `model` is what `embed.model` says; `reopen` makes the embedder of an earlier
@@ -131,7 +132,8 @@ impl Backfill {
     /// When the file can neither be used nor made.
     pub fn open(
         state_dir: &Path,
-        (model, embedder): (&str, Arc<dyn Embedder>),
+        model: &str,
+        embedder: Arc<dyn Embedder>,
         readers: Arc<Readers>,
         reopen: impl Fn(&Space) -> Option<Arc<dyn Embedder>>,
     ) -> Result<Self, StoreError> {
@@ -147,11 +149,11 @@ impl Backfill {
         others.sort_by_key(|(n_vectors, other)| std::cmp::Reverse((*n_vectors, other.id)));
         let before = others.into_iter().map(|(_, other)| {
             let embedder = reopen(&other).and_then(|it| in_space(it, &other.name));
-            embedder.map(|it| Tier::new((&file, &readers), other, it))
+            embedder.map(|it| Tier::new(&file, &readers, other, it))
         });
         let before = before.flatten().next().transpose()?;
         pace.answers(before.as_ref().map(|tier: &Tier| tier.space.name.clone()));
-        let wanted = Tier::new((&file, &readers), space, embedder)?;
+        let wanted = Tier::new(&file, &readers, space, embedder)?;
         let layers = before.iter().chain([&wanted]).map(|tier| tier.layer.clone()).collect();
         readers.vectors().set_layers(layers);
         let tries_refused = Arc::default();
@@ -328,7 +330,7 @@ impl Backfill {
             Made::Ended(step) => return Ok(Some(step)),
         };
         for ((hash, ids), vector) in lacking.iter().zip(&vectors) {
-            if !self.keep(tick, (*hash, ids), vector)? {
+            if !self.keep(tick, *hash, ids, vector)? {
                 return Ok(Some(Step::Moved));
             }
         }
@@ -369,7 +371,8 @@ impl Backfill {
     fn keep(
         &self,
         tick: Tick,
-        (hash, ids): (ContentHash, &[i64]),
+        hash: ContentHash,
+        ids: &[i64],
         vector: &UnitVector,
     ) -> Result<bool, StoreError> {
         let bytes = bytes_of(vector);

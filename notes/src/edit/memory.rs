@@ -311,7 +311,8 @@ fn lines_below<'t>(text: &'t str, fact: &Fact) -> impl Iterator<Item = &'t str> 
 pub fn add_relation(
     text: &str,
     scope: Scope,
-    (relation_type, target): (&str, &str),
+    relation_type: &str,
+    target: &str,
 ) -> Result<Vec<Change>, EditError> {
     let item = relation_item(relation_type, target, None)
         .ok_or_else(|| unfit("relation", &format!("{relation_type} {target}")))?;
@@ -366,7 +367,7 @@ pub fn retype_relation(
     if !is_alone {
         let removed = remove_relations(text, std::slice::from_ref(link))?;
         let now = apply(text, &removed);
-        let added = add_relation(&now, scope, (new_type, &it.target))?;
+        let added = add_relation(&now, scope, new_type, &it.target)?;
         return Ok(compose(&removed, &added));
     }
     let mut wanted = said(&node, scope);

@@ -33,7 +33,8 @@ impl Comments {
     pub(super) fn shown(
         &mut self,
         text: &str,
-        (range, block_end): (Range<usize>, usize),
+        range: Range<usize>,
+        block_end: usize,
         mut found: impl FnMut(Range<usize>),
     ) -> Vec<Range<usize>> {
         if !self.may_be {

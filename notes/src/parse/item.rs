@@ -72,9 +72,9 @@ impl Walk<'_> {
         let end = block_id.map_or(content.end, |(at, _)| *at);
         // What is numbered are steps, quotations and references more often than facts.
         let is_fact = !self.note.items[item].is_ordered
-            && self.read_observation(leaf, item, (content.start..end, block_id));
+            && self.read_observation(leaf, item, content.start..end, block_id);
         if !is_fact {
-            self.read_relation(leaf, Some(item), (content.start..end, block_id));
+            self.read_relation(leaf, Some(item), content.start..end, block_id);
         }
     }
 
@@ -100,7 +100,8 @@ impl Walk<'_> {
         &mut self,
         leaf: &Leaf,
         item: usize,
-        (span, block_id): (Range<usize>, Option<&(usize, String)>),
+        span: Range<usize>,
+        block_id: Option<&(usize, String)>,
     ) -> bool {
         let Some(line) = leaf.lines.first() else { return false };
         let text = self.at(line.start..line.end.min(span.end));
@@ -160,7 +161,8 @@ impl Walk<'_> {
         &mut self,
         leaf: &Leaf,
         item: Option<usize>,
-        (span, block_id): (Range<usize>, Option<&(usize, String)>),
+        span: Range<usize>,
+        block_id: Option<&(usize, String)>,
     ) {
         let of_leaf = &self.note.links[leaf.first_link..];
         let from = of_leaf.partition_point(|link| link.place.span.start < span.start);
@@ -216,7 +218,7 @@ impl Walk<'_> {
                 let shift = |range: Range<usize>| line.start + range.start..line.start + range.end;
                 let (span, value) = (shift(found.span), shift(found.value));
                 if !found.is_inline && leaf.item.is_none() {
-                    self.read_relation(leaf, None, (span.clone(), None));
+                    self.read_relation(leaf, None, span.clone(), None);
                 }
                 self.note.fields.push(Field {
                     key: found.key,

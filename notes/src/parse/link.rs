@@ -30,8 +30,10 @@ pub(super) struct Open {
 impl Walk<'_> {
     pub(super) fn open_link(
         &mut self,
-        (link_type, is_image): (LinkType, bool),
-        (address, label): (&str, &str),
+        link_type: LinkType,
+        is_image: bool,
+        address: &str,
+        label: &str,
         range: Range<usize>,
     ) {
         if matches!(link_type, LinkType::WikiLink { .. }) {

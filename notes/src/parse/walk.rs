@@ -240,11 +240,11 @@ impl<'a> Walk<'a> {
             }
             Tag::Link { link_type, dest_url, id, .. } => {
                 self.inline(&range).marks.push(range.start);
-                self.open_link((link_type, false), (&dest_url, &id), range);
+                self.open_link(link_type, false, &dest_url, &id, range);
             }
             Tag::Image { link_type, dest_url, id, .. } => {
                 self.inline(&range).marks.push(range.start);
-                self.open_link((link_type, true), (&dest_url, &id), range);
+                self.open_link(link_type, true, &dest_url, &id, range);
             }
             Tag::Emphasis | Tag::Strong | Tag::Strikethrough => {
                 self.inline(&range);
@@ -397,8 +397,8 @@ impl<'a> Walk<'a> {
         let text = self.text;
         let is_silent = self.links.iter().any(|link| link.is_wiki);
         let verbatim = &mut self.note.verbatim;
-        let bounds = (range.clone(), self.block_end);
-        let shown = self.comments.shown(text, bounds, |comment| add_verbatim(verbatim, comment));
+        let add = |comment| add_verbatim(verbatim, comment);
+        let shown = self.comments.shown(text, range.clone(), self.block_end, add);
         let is_whole = shown.first() == Some(&range);
         self.inline(&range).words.push_str(if is_whole { words } else { "" });
         for piece in shown {

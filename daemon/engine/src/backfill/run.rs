@@ -133,14 +133,16 @@ pub fn start(backfill: Backfill, health: Arc<Health>, gate: Gate) -> Backfilling
     let pace = backfill.pace().clone();
     let is_wanted_again = Arc::new(Notify::new());
     let (layer, refused) = (backfill.wanted.layer.clone(), backfill.tries_refused.clone());
-    let run = run(backfill, health, (gate, is_stopping.clone(), is_wanted_again.clone()));
+    let run = run(backfill, health, gate, is_stopping.clone(), is_wanted_again.clone());
     Backfilling { task: tokio::spawn(run), is_stopping, is_wanted_again, pace, layer, refused }
 }
 
 async fn run(
     mut backfill: Backfill,
     health: Arc<Health>,
-    (gate, is_stopping, is_wanted_again): (Gate, Arc<AtomicBool>, Arc<Notify>),
+    gate: Gate,
+    is_stopping: Arc<AtomicBool>,
+    is_wanted_again: Arc<Notify>,
 ) {
     // First what there is, however busy the daemon is: questions are asked already.
     let mut is_first = true;
@@ -158,7 +160,7 @@ async fn run(
         let pause = match step {
             Ok(Step::Full(tick)) => {
                 let Some(back) =
-                    until_commit(backfill, &health, (&gate, &is_wanted_again), (tick, true)).await
+                    until_commit(backfill, &health, &gate, &is_wanted_again, tick, true).await
                 else {
                     return;
                 };
@@ -167,7 +169,7 @@ async fn run(
             }
             Ok(Step::Waits(tick)) if !gate.is_on => {
                 let Some(back) =
-                    until_commit(backfill, &health, (&gate, &is_wanted_again), (tick, false)).await
+                    until_commit(backfill, &health, &gate, &is_wanted_again, tick, false).await
                 else {
                     return;
                 };
@@ -207,8 +209,10 @@ async fn run(
 async fn until_commit(
     mut backfill: Backfill,
     health: &Health,
-    (gate, is_wanted_again): (&Gate, &Notify),
-    (tick, is_full): (Tick, bool),
+    gate: &Gate,
+    is_wanted_again: &Notify,
+    tick: Tick,
+    is_full: bool,
 ) -> Option<Backfill> {
     let mut changes = health.changes();
     let mut is_tidy = !gate.is_on;

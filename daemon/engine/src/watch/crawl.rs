@@ -156,7 +156,7 @@ impl Walk<'_> {
         }
         let mut visits = Vec::new();
         for (name, kind) in &listing.entries {
-            visits.extend(self.visit(folder, (&listing, name, *kind), is_within_link));
+            visits.extend(self.visit(folder, &listing, name, *kind, is_within_link));
         }
         visits
     }
@@ -165,7 +165,9 @@ impl Walk<'_> {
     fn visit(
         &mut self,
         folder: &str,
-        (listing, name, kind): (&Listing, &OsStr, Option<Kind>),
+        listing: &Listing,
+        name: &OsStr,
+        kind: Option<Kind>,
         is_within_link: bool,
     ) -> Option<(String, Visit)> {
         let Some(text) = name.to_str() else {
@@ -174,7 +176,7 @@ impl Walk<'_> {
             return None;
         };
         let path = join(folder, text);
-        let entry = match self.entry(&path, (listing, name, kind), is_within_link) {
+        let entry = match self.entry(&path, listing, name, kind, is_within_link) {
             Ok(entry) => entry?,
             Err(reason) => {
                 self.crawl.skip(&path, reason);
@@ -183,7 +185,7 @@ impl Walk<'_> {
         };
         let reason = match self.rules.step(&path, entry.kind == Kind::Folder) {
             Verdict::Skip(reason) => reason,
-            verdict => match self.admit(&path, verdict, (listing, name, entry), is_within_link) {
+            verdict => match self.admit(&path, verdict, listing, name, entry, is_within_link) {
                 Ok(visit) => return visit,
                 Err(reason) => reason,
             },
@@ -197,7 +199,9 @@ impl Walk<'_> {
         &mut self,
         path: &str,
         verdict: Verdict,
-        (listing, name, entry): (&Listing, &OsStr, Entry),
+        listing: &Listing,
+        name: &OsStr,
+        entry: Entry,
         is_within_link: bool,
     ) -> Result<Option<(String, Visit)>, SkipReason> {
         if verdict == Verdict::Descend {
@@ -231,7 +235,9 @@ impl Walk<'_> {
     fn entry(
         &mut self,
         path: &str,
-        (listing, name, kind): (&Listing, &OsStr, Option<Kind>),
+        listing: &Listing,
+        name: &OsStr,
+        kind: Option<Kind>,
         is_within_link: bool,
     ) -> Result<Option<Entry>, SkipReason> {
         let kind = match kind.map_or_else(|| listing.meta_of(name).map(|meta| meta.kind), Ok) {

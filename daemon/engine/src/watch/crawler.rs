@@ -159,7 +159,7 @@ impl Shared {
         });
         let trouble = self.judge_root(&crawl);
         let hidden = self.hidden(&crawl);
-        self.state.crawl_listed((&crawl, &hidden), rules.warnings(), trouble.clone());
+        self.state.crawl_listed(&crawl, &hidden, rules.warnings(), trouble.clone());
         self.watch_links(&crawl);
         if let Some(listener) = &listener {
             listener.forget_gone();

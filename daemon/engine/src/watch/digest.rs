@@ -163,7 +163,8 @@ fn is_followed(intake: &Intake, rules: &Rules, folder: &str) -> bool {
 pub(super) fn walk(
     intake: &Intake,
     listener: Option<&Listener>,
-    (folder, moved_from): (&RelPath, Option<&RelPath>),
+    folder: &RelPath,
+    moved_from: Option<&RelPath>,
     missed: &mut Vec<(PathBuf, String)>,
 ) -> (Vec<Hint>, Crawl) {
     // The folder may have come with ignore files of its own.
@@ -199,7 +200,8 @@ pub(super) fn walk(
 pub(super) fn changed(
     intake: &Intake,
     folder: &str,
-    (others, named): (&[RelPath], &[RelPath]),
+    others: &[RelPath],
+    named: &[RelPath],
     most: usize,
 ) -> Vec<RelPath> {
     let mut expected = intake.expected_under(folder);

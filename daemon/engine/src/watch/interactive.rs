@@ -177,8 +177,10 @@ impl EventSide {
         self.walking = Some(spawn_blocking(move || {
             let listener = shared.listener();
             let walk_one = |(folder, moved_from): (RelPath, Option<RelPath>)| {
-                let (at, mut missed) = ((&folder, moved_from.as_ref()), Vec::new());
-                let (hints, found) = walk(&shared.intake, listener.as_deref(), at, &mut missed);
+                let (listener, mut missed) = (listener.as_deref(), Vec::new());
+                let moved_from = moved_from.as_ref();
+                let (hints, found) =
+                    walk(&shared.intake, listener, &folder, moved_from, &mut missed);
                 shared.poll_instead(&folder, missed);
                 (folder, hints, found)
             };

@@ -243,7 +243,7 @@ impl WatcherHandle {
             let mut outcomes = Vec::with_capacity(paths.len());
             for (idx, path) in paths.into_iter().enumerate() {
                 let n_behind = n_paths - idx - 1;
-                outcomes.push(submit_one(&shared, (path, n_behind), is_forced).await);
+                outcomes.push(submit_one(&shared, path, n_behind, is_forced).await);
                 shared.state.handed_on(1);
             }
             outcomes
@@ -256,11 +256,12 @@ impl WatcherHandle {
     pub fn changed(
         &self,
         folder: &str,
-        (others, named): (&[RelPath], &[RelPath]),
+        others: &[RelPath],
+        named: &[RelPath],
         most: usize,
     ) -> Vec<RelPath> {
         let intake = &self.life.shared.intake;
-        digest::changed(intake, folder, (others, named), most)
+        digest::changed(intake, folder, others, named, most)
     }
 
     /// Puts off events of paths for as long as this lives: whoever writes many files and then submits them all wants
@@ -326,7 +327,8 @@ fn again(path: RelPath) -> Ask {
 
 async fn submit_one(
     shared: &Arc<Shared>,
-    (path, n_behind): (RelPath, usize),
+    path: RelPath,
+    n_behind: usize,
     is_forced: bool,
 ) -> Submitted {
     let Some(belt) = lock(&shared.belt).clone() else { return Submitted::Stopped };

@@ -361,7 +361,8 @@ impl WatchState {
     /// A crawl has listed everything but the files it could not see. With `root_trouble` its list is not believed.
     pub(super) fn crawl_listed(
         &self,
-        (crawl, hidden): (&Crawl, &[RelPath]),
+        crawl: &Crawl,
+        hidden: &[RelPath],
         warnings: Vec<String>,
         root_trouble: Option<String>,
     ) {

@@ -112,7 +112,7 @@ impl<'db> Postings<'db> {
         let mut found: Vec<String> = Vec::new();
         for segment in &self.structure.segments {
             let mut n = 0;
-            self.visit(segment, (beginning, true), &mut |word, row| {
+            self.visit(segment, beginning, true, &mut |word, row| {
                 // Of its rows none is wanted.
                 if row.is_some() || n == most {
                     return false;
@@ -133,7 +133,7 @@ impl<'db> Postings<'db> {
         let mut found: Vec<Posting> = Vec::new();
         let mut trouble = None;
         for segment in &self.structure.segments {
-            self.visit(segment, (word, false), &mut |_, row| {
+            self.visit(segment, word, false, &mut |_, row| {
                 let Some((id, places)) = row else { return true };
                 match summed(places) {
                     Some((frequency, least)) if !segment.is_gone(id) => {
@@ -152,7 +152,7 @@ impl<'db> Postings<'db> {
     fn places(&self, word: &str, is_prefix: bool) -> Result<Places, Unread> {
         let mut found = Places::default();
         for segment in &self.structure.segments {
-            self.visit(segment, (word, is_prefix), &mut |_, row| {
+            self.visit(segment, word, is_prefix, &mut |_, row| {
                 if let Some((id, places)) = row
                     && !segment.is_gone(id)
                 {
@@ -172,7 +172,8 @@ impl<'db> Postings<'db> {
     fn visit(
         &self,
         segment: &Segment,
-        (word, is_prefix): (&str, bool),
+        word: &str,
+        is_prefix: bool,
         visit: &mut Visit<'_>,
     ) -> Result<(), Unread> {
         let mut key = vec![MAIN];
@@ -194,7 +195,7 @@ impl<'db> Postings<'db> {
             leaf.load(row.get_ref(0)?.as_blob().map_err(|_| Unread::Shape("a page"))?)?;
             Ok(true)
         };
-        leaf::walk(&mut next, (&key, is_prefix), visit)
+        leaf::walk(&mut next, &key, is_prefix, visit)
     }
 }
 

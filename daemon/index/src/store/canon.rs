@@ -206,7 +206,7 @@ pub fn compare(
 ) -> Result<Vec<PartDiff>, StoreError> {
     prepare(live)?;
     prepare(rebuilt)?;
-    PARTS.iter().map(|(part, sql)| compare_part(part, sql, (live, rebuilt), limit)).collect()
+    PARTS.iter().map(|(part, sql)| compare_part(part, sql, live, rebuilt, limit)).collect()
 }
 
 /// Documents whose uid in the index is not the one that the ledger in `state_dir` keeps for their path.
@@ -254,7 +254,8 @@ fn prepare(db: &Connection) -> Result<(), StoreError> {
 fn compare_part(
     part: &'static str,
     sql: &str,
-    (live, rebuilt): (&Connection, &Connection),
+    live: &Connection,
+    rebuilt: &Connection,
     limit: usize,
 ) -> Result<PartDiff, StoreError> {
     // Rows are counted by hash: +1 for each of the live index, -1 for each of the rebuilt one. Taken in turns, so that
@@ -406,7 +407,7 @@ mod tests {
     #[test]
     fn rows_are_compared_as_a_multiset_in_any_order() {
         let same = |a: &[(i64, &str)], b: &[(i64, &str)]| {
-            let diff = compare_part("t", SQL, (&with(a), &with(b)), 2).expect("compared");
+            let diff = compare_part("t", SQL, &with(a), &with(b), 2).expect("compared");
             (diff.n_differing, diff.only_live.join(", "), diff.only_rebuilt.join(", "))
         };
         assert_eq!(same(&[(1, "x"), (2, "y")], &[(2, "y"), (1, "x")]).0, 0);
@@ -415,7 +416,7 @@ mod tests {
         let many = [(3, "c"), (1, "a"), (2, "b\n")];
         let long = ["x".repeat(101), "x".repeat(100) + "y"];
         let [one, other] = long.each_ref().map(|text| with(&[(1, text)]));
-        let diff = compare_part("t", SQL, (&one, &other), 2).expect("compared");
+        let diff = compare_part("t", SQL, &one, &other, 2).expect("compared");
         assert_eq!(diff.only_live[0].len(), "1 | ".len() + 100 + "… #0123456789abcdef".len());
         assert_ne!(diff.only_live, diff.only_rebuilt, "the hash tells them apart");
         assert_eq!(same(&many, &[]), (3, "1 | a, 2 | b\\n".into(), String::new()));

@@ -54,13 +54,15 @@ pub(super) fn document(
     let id = match &existing {
         // Read again for its names only: whatever follows from the content alone stands already.
         Some(old) if old.is_same_content(normal) && !context_changed && !old.has_moved => {
-            refresh_doc(tx, old.id, normal, (mentions_hash, linked))?;
+            refresh_doc(tx, old.id, normal, mentions_hash, linked)?;
             old.id
         }
         _ => write_content(
             tx,
             doc,
-            (existing.as_ref(), identity, context_changed),
+            existing.as_ref(),
+            identity,
+            context_changed,
             late,
             mentions_hash,
         )?,
@@ -110,7 +112,9 @@ fn gazetteer_version(tx: &Transaction<'_>) -> Result<u64, StoreError> {
 fn write_content(
     tx: &Transaction<'_>,
     doc: &EmbeddedDoc,
-    (existing, identity, context_changed): (Option<&Existing>, &Identity, bool),
+    existing: Option<&Existing>,
+    identity: &Identity,
+    context_changed: bool,
     late: &mut Late,
     mentions_hash: i64,
 ) -> Result<i64, StoreError> {
@@ -119,11 +123,11 @@ fn write_content(
     let terms = encode_terms(linked);
     let id = upsert_doc(tx, normal, linked, (existing, identity, &terms, mentions_hash))?;
     write_tags(tx, id, normal, identity)?;
-    write_chunks(tx, (id, context_changed), doc, identity, late)?;
+    write_chunks(tx, id, context_changed, doc, identity, late)?;
     let title = (!doc.prints.is_empty()).then(|| title_print(&indexed_as(normal, identity)));
-    duplicates::write(tx, id, (&doc.prints, title), late)?;
+    duplicates::write(tx, id, &doc.prints, title, late)?;
     count_terms(tx, existing.map_or("", |old| &old.terms), &terms)?;
-    ensure_note_entity(tx, (id, &identity.uid), normal)?;
+    ensure_note_entity(tx, id, &identity.uid, normal)?;
     note::write(tx, id, normal)?;
     memory::write(tx, id, doc)?;
     Ok(id)
@@ -133,7 +137,8 @@ fn refresh_doc(
     tx: &Transaction<'_>,
     id: i64,
     normal: &NormalDoc,
-    (mentions_hash, linked): (i64, &LinkedDoc),
+    mentions_hash: i64,
+    linked: &LinkedDoc,
 ) -> Result<(), StoreError> {
     tx.prepare_cached(
         "UPDATE docs SET mentions_hash = ?2, gazetteer_version = ?3, mtime_ms = ?4, pass = ?5 WHERE id = ?1",
@@ -387,7 +392,8 @@ fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreEr
 /// Every Markdown file is a note, and the home of the entity that its title names.
 fn ensure_note_entity(
     tx: &Transaction<'_>,
-    (id, uid): (i64, &str),
+    id: i64,
+    uid: &str,
     normal: &NormalDoc,
 ) -> Result<(), StoreError> {
     if !matches!(normal.head.path.extension().as_str(), "md" | "markdown") {
@@ -398,7 +404,7 @@ fn ensure_note_entity(
     let stated = normal.meta.doc_type.as_deref().and_then(EntityType::parse);
     let type_code = stated.unwrap_or(EntityType::Document).code();
     let named = (norm_of(&normal.title), &normal.title);
-    let entity = ids::write_note(tx, (id, uid), (&named.0, named.1, type_code))?;
+    let entity = ids::write_note(tx, id, uid, &named.0, named.1, type_code)?;
     tx.prepare_cached("UPDATE docs SET entity_id = ?2 WHERE id = ?1")?.execute([id, entity])?;
     Ok(())
 }

@@ -49,7 +49,8 @@ struct Change {
 pub(super) fn write(
     tx: &Transaction<'_>,
     doc: i64,
-    (prints, title): (&[Print], Option<Print>),
+    prints: &[Print],
+    title: Option<Print>,
     late: &mut Late,
 ) -> Result<(), StoreError> {
     let new: Vec<Row> = title.iter().chain(prints).map(row_of).collect();
@@ -110,8 +111,8 @@ fn replace(
     write_rows(tx, doc, &gone, &come)?;
     let rank = place::rank_of_doc(tx, doc)?;
     for ((text, change), stood) in changes.iter().zip(stood) {
-        let stands = write_copies(tx, (doc, &rank), (*text, change), &stood)?;
-        hand_over(tx, (doc, *text), (&stood, &stands), late)?;
+        let stands = write_copies(tx, doc, &rank, *text, change, &stood)?;
+        hand_over(tx, doc, *text, &stood, &stands, late)?;
         match (&stood, &stands) {
             (Places::None, Places::None) => {}
             (Places::None, _) => alike::born(tx, *text, &change.keys)?,
@@ -153,8 +154,10 @@ fn write_rows(
 /// Brings the list of a text's places up to date; it has one only while there are several.
 fn write_copies(
     tx: &Transaction<'_>,
-    (doc, rank): (i64, &str),
-    (text, change): (i64, &Change),
+    doc: i64,
+    rank: &str,
+    text: i64,
+    change: &Change,
     stood: &Places,
 ) -> Result<Places, StoreError> {
     let n = |places: &[i64]| places.len();
@@ -197,8 +200,10 @@ fn write_copies(
 /// after itself.
 fn hand_over(
     tx: &Transaction<'_>,
-    (doc, text): (i64, i64),
-    (stood, stands): (&Places, &Places),
+    doc: i64,
+    text: i64,
+    stood: &Places,
+    stands: &Places,
     late: &mut Late,
 ) -> Result<(), StoreError> {
     let (before, after) = (stood.home(), stands.home());
@@ -285,7 +290,7 @@ impl IndexWriter {
         let change = written?;
         set_meta_number(&tx, "tick", tick.0)?;
         sys::fail::point("duplicates.before");
-        super::commit::commit(tx, &self.vectors, (tick, change))?;
+        super::commit::commit(tx, &self.vectors, tick, change)?;
         sys::fail::point("duplicates.after");
         self.tick = tick;
         Ok(true)

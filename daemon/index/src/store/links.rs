@@ -65,27 +65,28 @@ pub(super) fn mark(tx: &Connection, key: &str) -> Result<(), StoreError> {
 pub fn lead(
     db: &Connection,
     from: &str,
-    (kind, target): (LinkKind, &str),
+    kind: LinkKind,
+    target: &str,
     keys: &Keys,
 ) -> Result<Option<i64>, StoreError> {
     let mut found: Vec<(i64, String, By)> = Vec::new();
     let is_path = keys.name.is_none();
     let kinds: &[By] = if is_path { &[By::FileName, By::Folder] } else { &[By::FileName] };
     for by in kinds {
-        named(db, (&keys.file, *by), (from, target), &mut found)?;
+        named(db, &keys.file, *by, from, target, &mut found)?;
     }
     // A file's name comes first in any case.
     let is_found = |found: &[(i64, String, By)]| {
         let candidates = candidates_of(found);
-        choose(from, (kind, target), &candidates).and_then(|idx| Some(found.get(idx)?.0))
+        choose(from, kind, target, &candidates).and_then(|idx| Some(found.get(idx)?.0))
     };
     let by_file = is_found(&found);
     if by_file.is_some() {
         return Ok(by_file);
     }
     if let Some(name) = &keys.name {
-        named(db, (name, By::Title), (from, target), &mut found)?;
-        named(db, (name, By::Alias), (from, target), &mut found)?;
+        named(db, name, By::Title, from, target, &mut found)?;
+        named(db, name, By::Alias, from, target, &mut found)?;
     }
     if let Some(permalink) = &keys.permalink {
         let mut statement = db.prepare_cached(
@@ -107,8 +108,10 @@ fn candidates_of(found: &[(i64, String, By)]) -> Vec<Candidate<'_>> {
 /// Adds the documents of a name; of a name that very many bear only those at the paths that the target may mean.
 fn named(
     db: &Connection,
-    (key, by): (&str, By),
-    (from, target): (&str, &str),
+    key: &str,
+    by: By,
+    from: &str,
+    target: &str,
     found: &mut Vec<(i64, String, By)>,
 ) -> Result<(), StoreError> {
     let n: i64 = db
@@ -282,7 +285,7 @@ fn lead_one(tx: &Connection, doc: i64, seq: i64) -> Result<(), StoreError> {
     let Some((path, kind, target, old)) = found else { return Ok(()) };
     let kind = link_kind(kind);
     let Some(keys) = Keys::of(kind, &target) else { return Ok(()) };
-    let dst = lead(tx, &path, (kind, &target), &keys)?;
+    let dst = lead(tx, &path, kind, &target, &keys)?;
     if dst != old {
         tx.prepare_cached("UPDATE note_links SET dst = ?3 WHERE doc_id = ?1 AND seq = ?2")?
             .execute(params![doc, seq, dst])?;
@@ -331,7 +334,7 @@ impl IndexWriter {
         settle(&tx)?;
         set_meta_number(&tx, "tick", tick.0)?;
         sys::fail::point("links.before");
-        commit::commit(tx, &self.vectors, (tick, VectorChange::default()))?;
+        commit::commit(tx, &self.vectors, tick, VectorChange::default())?;
         sys::fail::point("links.after");
         self.tick = tick;
         Ok(true)

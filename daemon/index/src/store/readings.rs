@@ -137,7 +137,7 @@ fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreErr
         let at = row.get::<_, i64>(6)? as usize;
         let entity_type = EntityType::from_code(row.get(3)?);
         let place = row.get(5)?;
-        voices.add((surface, entity_type), (row.get(4)?, place));
+        voices.add(surface, entity_type, row.get(4)?, place);
         if place & IS_DEFINED != 0 && voices.definition.is_none() {
             voices.definition = Some(at + surface.len());
         }
@@ -149,7 +149,7 @@ fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreErr
 }
 
 impl Voices {
-    fn add(&mut self, (surface, entity_type): (&str, EntityType), (recognizer, place): (i64, i64)) {
+    fn add(&mut self, surface: &str, entity_type: EntityType, recognizer: i64, place: i64) {
         if place & IN_CODE != 0 {
             return;
         }

@@ -168,7 +168,7 @@ impl IndexWriter {
 
     fn reopen(&mut self, path: PathBuf) -> Result<(), StoreError> {
         let mut db = open::connect(&path)?;
-        heed(&mut db, (&self.interruption, &self.is_shielded))?;
+        heed(&mut db, &self.interruption, &self.is_shielded)?;
         let tick = Tick(meta_number(&db, "tick")?.max(self.tick().0) + 1);
         set_meta_number(&db, "tick", tick.0)?;
         let version = meta_number(&db, "gazetteer")?;

@@ -163,7 +163,7 @@ impl Readers {
             let copy = readers.snapshot().and_then(|snapshot| {
                 let is_in_the_way = || readers.lock().is_closed;
                 let form = readers.vectors.form();
-                Ok(vectors::load(&snapshot, (snapshot.tick(), form), is_in_the_way)?)
+                Ok(vectors::load(&snapshot, snapshot.tick(), form, is_in_the_way)?)
             });
             let copy = copy.inspect_err(
                 |error| tracing::warn!(%error, "the vectors could not be copied into memory"),
@@ -215,14 +215,14 @@ impl Snapshot {
     ) -> Result<Vec<Nearest>, StoreError> {
         match self.readers.vectors.view() {
             Some(view) if view.knows(self.tick) => {
-                return Ok(view.nearest(&question.0, (self.tick, wanted), among));
+                return Ok(view.nearest(&question.0, self.tick, wanted, among));
             }
             // It was not told of a commit; whatever the reason, another copy will be.
             Some(view) if view.newest() < self.tick => self.readers.vectors.forget(),
             _ => {}
         }
         self.readers.copy_vectors();
-        Ok(vectors::nearest_in_table(self, (&question.0, wanted), among)?)
+        Ok(vectors::nearest_in_table(self, &question.0, wanted, among)?)
     }
 
     /// The cosines of these rows with a question; from memory where it is there.
@@ -235,7 +235,7 @@ impl Snapshot {
         question: &UnitVector,
     ) -> Result<FxHashMap<i64, f32>, StoreError> {
         match self.vectors_in_memory() {
-            Some(view) => Ok(view.cosines_of(ids, (&question.0, self.tick))),
+            Some(view) => Ok(view.cosines_of(ids, &question.0, self.tick)),
             None => Ok(vectors::cosines_in_table(self, ids, question)?),
         }
     }

@@ -65,7 +65,7 @@ pub(super) fn of_sqlite(error: &rusqlite::Error) -> Trouble {
     match error {
         Error::SqliteFailure(failure, message) => {
             let words = message.clone().unwrap_or_else(|| failure.to_string());
-            of_code((failure.code, failure.extended_code), &words)
+            of_code(failure.code, failure.extended_code, &words)
         }
         // A column of another type than we write there.
         Error::FromSqlConversionFailure(..)
@@ -76,7 +76,7 @@ pub(super) fn of_sqlite(error: &rusqlite::Error) -> Trouble {
     }
 }
 
-fn of_code((code, extended): (ErrorCode, i32), words: &str) -> Trouble {
+fn of_code(code: ErrorCode, extended: i32, words: &str) -> Trouble {
     let passing =
         |what: &str, remedy| Trouble::Passing(Stall { why: format!("{what} ({words})"), remedy });
     match code {

@@ -47,7 +47,8 @@ pub(super) struct BySigns<'a> {
 impl<'a> Asked<'a> {
     /// `components` as the vectors of the space are kept.
     pub(super) fn new(
-        (components, form): (&'a [i8], &Form),
+        components: &'a [i8],
+        form: &Form,
         tick: Tick,
         among: Option<&'a FxHashSet<i64>>,
     ) -> Self {

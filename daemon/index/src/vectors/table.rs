@@ -27,7 +27,8 @@ const BLOCKS: &str = "SELECT c.size, c.validity, c.rowids, v.vectors FROM chunk_
 /// When the table cannot be read.
 pub fn load(
     db: &Connection,
-    (tick, form): (Tick, Form),
+    tick: Tick,
+    form: Form,
     is_called_off: impl Fn() -> bool,
 ) -> rusqlite::Result<Option<View>> {
     let mut view = View::empty(tick, form);
@@ -70,12 +71,13 @@ pub fn cosines_in_table(
 /// When the table cannot be read.
 pub fn nearest_in_table(
     db: &Connection,
-    (question, wanted): (&[i8], usize),
+    question: &[i8],
+    wanted: usize,
     among: Option<&FxHashSet<i64>>,
 ) -> rusqlite::Result<Vec<Nearest>> {
     let (mut best, mut bench) = (Best::new(wanted), Workbench::default());
     let now = Tick::default();
-    let asked = Asked::new((question, &Form::Int8), now, among);
+    let asked = Asked::new(question, &Form::Int8, now, among);
     let mut statement = db.prepare_cached(BLOCKS)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -85,7 +87,7 @@ pub fn nearest_in_table(
         }
         let mut segment = Segment::with_room(&Form::Int8, block.width);
         block.rows().for_each(|(id, bytes)| segment.push(id, bytes, now));
-        segment.scan(&asked, (&mut best, &mut bench), |_, id| id);
+        segment.scan(&asked, &mut best, &mut bench, |_, id| id);
     }
     Ok(best.sorted())
 }

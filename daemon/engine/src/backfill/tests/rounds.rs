@@ -71,8 +71,8 @@ trait Backfilled {
 
 impl Backfilled for Bench {
     fn backfill(&self, readers: &Arc<Readers>, letters: &Arc<Letters>) -> Backfill {
-        let wanted = ("letters", letters.clone() as Arc<dyn Embedder>);
-        Backfill::open(self.folder.path(), wanted, readers.clone(), |_| None).expect("opened")
+        let (name, wanted) = ("letters", letters.clone() as Arc<dyn Embedder>);
+        Backfill::open(self.folder.path(), name, wanted, readers.clone(), |_| None).expect("opened")
     }
 
     fn write(&mut self, notes: &[(&str, &str)]) {
@@ -94,7 +94,7 @@ fn found(readers: &Arc<Readers>, letters: &Letters, question: &str) -> Vec<i64> 
     let Some((layer, view)) = snapshot.layer() else { return Vec::new() };
     assert_eq!(layer.embedder().space(), letters.space);
     let question = letters.embed(&[question]).remove(0);
-    let near = view.nearest(&question.0, (snapshot.tick(), 10), None);
+    let near = view.nearest(&question.0, snapshot.tick(), 10, None);
     near.into_iter().map(|near| near.id).collect()
 }
 
@@ -118,7 +118,7 @@ fn a_text_is_embedded_once_and_gone_with_its_commit() {
     assert_eq!(found(&readers, &letters, "lantern oil").len(), 1, "gone with the commit");
     let (_, view) = before.layer().expect("a layer");
     let question = letters.embed(&["lantern"]).remove(0);
-    let near = view.nearest(&question.0, (before.tick(), 10), None);
+    let near = view.nearest(&question.0, before.tick(), 10, None);
     assert_eq!(near.len(), 2, "who sees the commit before finds it");
     drop(before);
 
@@ -196,8 +196,9 @@ fn a_model_answers_until_the_next_one_has_all_its_vectors() {
     let reopen = move |space: &Space| {
         (space.model == "letters").then(|| before.clone() as Arc<dyn Embedder>)
     };
-    let wanted = ("others", new.clone() as Arc<dyn Embedder>);
-    let mut backfill = Backfill::open(&folder, wanted, readers.clone(), reopen).expect("opened");
+    let (name, wanted) = ("others", new.clone() as Arc<dyn Embedder>);
+    let mut backfill =
+        Backfill::open(&folder, name, wanted, readers.clone(), reopen).expect("opened");
     backfill.round(&|| false).expect("a round");
     assert_eq!(found(&readers, &old, "lantern").len(), 2, "the old ones answer");
     assert_eq!(backfill.pace().stand().before.as_deref(), Some("letters/1"));
@@ -224,8 +225,8 @@ fn of_several_models_before_the_fullest_answers_and_none_that_has_less_than_the_
             let letters = known.iter().find(|it| it.space == space.name)?;
             Some(letters.clone() as Arc<dyn Embedder>)
         };
-        let wanted = (all[at].space, all[at].clone() as Arc<dyn Embedder>);
-        Backfill::open(&folder, wanted, readers.clone(), reopen).expect("opened")
+        let (name, wanted) = (all[at].space, all[at].clone() as Arc<dyn Embedder>);
+        Backfill::open(&folder, name, wanted, readers.clone(), reopen).expect("opened")
     };
     open(0).round(&|| true).expect("a round");
     let n_left = Mutex::new(1);
@@ -358,9 +359,9 @@ fn floats_are_made_beside_the_bytes_and_bytes_of_floats_are_not_made_again() {
     let reopened = letters.clone();
     let reopen = move |_: &Space| Some(reopened.clone() as Arc<dyn Embedder>);
     let unrounded = Arc::new(embed::Unrounded::of(letters.clone()));
-    let wanted = ("letters", unrounded.clone() as Arc<dyn Embedder>);
+    let (name, wanted) = ("letters", unrounded.clone() as Arc<dyn Embedder>);
     let mut backfill =
-        Backfill::open(&folder, wanted, readers.clone(), reopen.clone()).expect("opened");
+        Backfill::open(&folder, name, wanted, readers.clone(), reopen.clone()).expect("opened");
     backfill.round(&|| false).expect("a round");
     assert_eq!(found(&readers, &letters, "lantern").len(), 2, "the bytes answer meanwhile");
     backfill.round(&|| true).expect("a round");
@@ -370,14 +371,15 @@ fn floats_are_made_beside_the_bytes_and_bytes_of_floats_are_not_made_again() {
     let (layer, view) = snapshot.layer().expect("the floats answer");
     assert_eq!(layer.embedder().space(), "letters/f32");
     let question = unrounded.try_question("lantern").expect("a vector");
-    let by_floats = view.nearest(&question.0, (snapshot.tick(), 10), None);
+    let by_floats = view.nearest(&question.0, snapshot.tick(), 10, None);
     assert_eq!(by_floats.len(), 2);
     drop(snapshot);
     backfill.tidy(bench.writer.tick()).expect("tidied");
     letters.asked();
 
-    let wanted = ("letters", letters.clone() as Arc<dyn Embedder>);
-    let mut backfill = Backfill::open(&folder, wanted, readers.clone(), reopen).expect("opened");
+    let (name, wanted) = ("letters", letters.clone() as Arc<dyn Embedder>);
+    let mut backfill =
+        Backfill::open(&folder, name, wanted, readers.clone(), reopen).expect("opened");
     backfill.round(&|| false).expect("a round");
     backfill.retire();
     let ids: Vec<i64> = by_floats.iter().map(|near| near.id).collect();

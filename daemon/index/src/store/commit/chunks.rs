@@ -31,7 +31,8 @@ pub(super) fn chunk_ids(
 
 pub(super) fn write_chunks(
     tx: &Transaction<'_>,
-    (id, context_changed): (i64, bool),
+    id: i64,
+    context_changed: bool,
     doc: &EmbeddedDoc,
     identity: &Identity,
     late: &mut Late,
@@ -45,15 +46,15 @@ pub(super) fn write_chunks(
     }
     for (idx, chunk) in mentioned.chunks.iter().enumerate() {
         let kept = old.get_mut(chunk.hash.0.to_le_bytes().as_slice()).and_then(Vec::pop);
-        let chunk_id = write_chunk_row(tx, (kept, id, idx), chunk, &mentioned.doc)?;
+        let chunk_id = write_chunk_row(tx, kept, id, idx, chunk, &mentioned.doc)?;
         match kept {
             Some(_) => move_windows(tx, chunk_id, chunk)?,
             None => {
-                let row = indexed_text(chunk, &mentioned.doc, identity);
-                late.insert_text(chunk_id, row, may_be_english(&chunk.language));
+                let (title, headings, body) = indexed_text(chunk, &mentioned.doc, identity);
+                let is_english = may_be_english(&chunk.language);
+                late.insert_text(chunk_id, title, headings, body, is_english);
                 let vectors = doc.vectors.get(idx).map_or(&[][..], Vec::as_slice);
-                let windows = (&mentioned.doc, chunk, vectors);
-                index_vectors(tx, chunk_id, windows, late)?;
+                index_vectors(tx, chunk_id, &mentioned.doc, chunk, vectors, late)?;
             }
         }
     }
@@ -65,7 +66,9 @@ pub(super) fn write_chunks(
 
 fn write_chunk_row(
     tx: &Transaction<'_>,
-    (kept, doc_id, idx): (Option<i64>, i64, usize),
+    kept: Option<i64>,
+    doc_id: i64,
+    idx: usize,
     chunk: &Chunk,
     normal: &NormalDoc,
 ) -> Result<i64, StoreError> {
@@ -165,7 +168,9 @@ impl IndexedContext {
 fn index_vectors(
     tx: &Transaction<'_>,
     chunk_id: i64,
-    (normal, chunk, vectors): (&NormalDoc, &Chunk, &[UnitVector]),
+    normal: &NormalDoc,
+    chunk: &Chunk,
+    vectors: &[UnitVector],
     late: &mut Late,
 ) -> Result<(), StoreError> {
     let section = told_headings(chunk);

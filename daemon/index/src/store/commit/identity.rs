@@ -57,14 +57,15 @@ impl Existing {
 pub(in crate::store) fn identify(
     db: &Connection,
     ledger: &Ledger,
-    (ticket, doc): (&Ticket, &EmbeddedDoc),
+    ticket: &Ticket,
+    doc: &EmbeddedDoc,
     now_ms: i64,
 ) -> Result<Identity, StoreError> {
     let normal = &doc.doc.doc.doc.doc;
     let mut moved_from = ticket.moved_from.clone();
     if let Some(from) = &moved_from
         && !ticket.is_exchange
-        && is_save(db, ledger, (from, normal), now_ms)?
+        && is_save(db, ledger, from, normal, now_ms)?
     {
         moved_from = None;
     }
@@ -78,7 +79,8 @@ pub(in crate::store) fn identify(
 fn is_save(
     db: &Connection,
     ledger: &Ledger,
-    (from, normal): (&RelPath, &NormalDoc),
+    from: &RelPath,
+    normal: &NormalDoc,
     now_ms: i64,
 ) -> Result<bool, StoreError> {
     if ledger.first_seen_ms(&normal.head.path)?.is_none() {

@@ -70,7 +70,9 @@ impl Late {
     pub(in crate::store) fn insert_text(
         &mut self,
         chunk: i64,
-        (title, headings, body): (String, String, String),
+        title: String,
+        headings: String,
+        body: String,
         is_english: bool,
     ) {
         let row = [title, headings, body].map(|text| {
@@ -130,7 +132,8 @@ impl Late {
 pub(in crate::store) fn commit(
     tx: Transaction<'_>,
     vectors: &Vectors,
-    (tick, change): (Tick, VectorChange),
+    tick: Tick,
+    change: VectorChange,
 ) -> Result<(), StoreError> {
     vectors.publish(tick, change);
     Ok(tx.commit().inspect_err(|_| vectors.forget())?)

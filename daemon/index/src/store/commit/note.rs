@@ -35,7 +35,7 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result
     write_observations(tx, id, note)?;
     write_fields(tx, id, note)?;
     write_places(tx, id, note)?;
-    write_links(tx, (id, path), stated)
+    write_links(tx, id, path, stated)
 }
 
 /// Takes it all away.
@@ -227,7 +227,8 @@ fn write_places(tx: &Transaction<'_>, id: i64, note: &Note) -> Result<(), StoreE
 
 fn write_links(
     tx: &Transaction<'_>,
-    (id, path): (i64, &str),
+    id: i64,
+    path: &str,
     stated: &StatedNote,
 ) -> Result<(), StoreError> {
     let note = &stated.note;
@@ -241,7 +242,7 @@ fn write_links(
         let relation = relations.next_if(|it| it.link == seq);
         let keys = Keys::of(link.kind, &link.target);
         let dst = match &keys {
-            Some(keys) => links::lead(tx, path, (link.kind, &link.target), keys)?,
+            Some(keys) => links::lead(tx, path, link.kind, &link.target, keys)?,
             None => link.target.is_empty().then_some(id),
         };
         let Link { target, heading, block, display, place, target_span, .. } = link;

@@ -93,7 +93,7 @@ pub(super) fn apply(tx: &Transaction<'_>, doc: i64, late: &mut Late) -> Result<(
     for chunk in chunks_of(tx, doc)? {
         let shown = covered.shown(&chunk.span, chunk.idx == 0);
         if shown.own() != chunk.own {
-            show(tx, &chunk, (&shown, &covered.text), &context, late)?;
+            show(tx, &chunk, &shown, &covered.text, &context, late)?;
         }
         if shown != Shown::Whole || chunk.own.is_some() {
             settle_windows(tx, &chunk, &covered, late)?;
@@ -275,7 +275,8 @@ fn chunks_of(db: &Connection, doc: i64) -> Result<Vec<ChunkRow>, StoreError> {
 fn show(
     tx: &Transaction<'_>,
     chunk: &ChunkRow,
-    (shown, text): (&Shown, &str),
+    shown: &Shown,
+    text: &str,
     context: &IndexedContext,
     late: &mut Late,
 ) -> Result<(), StoreError> {
@@ -290,7 +291,8 @@ fn show(
     if let Some(body) = body {
         let headings =
             chunk.headings.clone().unwrap_or_else(|| chunk.section.replace(" › ", " / "));
-        late.insert_text(chunk.id, context.row(headings, body), chunk.is_english);
+        let (title, headings, body) = context.row(headings, body);
+        late.insert_text(chunk.id, title, headings, body, chunk.is_english);
     }
     tx.prepare_cached("UPDATE chunks SET own = ?2 WHERE id = ?1")?
         .execute(params![chunk.id, shown.own()])?;

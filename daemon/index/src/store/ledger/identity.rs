@@ -48,7 +48,7 @@ impl Ledger {
         };
         if let Some(came) = came.filter(|came| came.path != path.as_str()) {
             let uid = came.uid.clone();
-            self.exchange(path, came, here, (&hash, now_ms))?;
+            self.exchange(path, came, here, &hash, now_ms)?;
             return Ok(uid);
         }
         if let Some(here) = here {
@@ -58,7 +58,7 @@ impl Ledger {
             return Ok(here.uid);
         }
         let uid = new_uid(path, now_ms);
-        self.insert(path.as_str(), (&uid, &hash), (now_ms, None))?;
+        self.insert(path.as_str(), &uid, &hash, now_ms, None)?;
         Ok(uid)
     }
 
@@ -77,15 +77,16 @@ impl Ledger {
         path: &RelPath,
         came: Entry,
         here: Option<Entry>,
-        (hash, now_ms): (&[u8], i64),
+        hash: &[u8],
+        now_ms: i64,
     ) -> Result<(), StoreError> {
         self.db
             .prepare_cached("DELETE FROM documents WHERE path IN (?1, ?2)")?
             .execute([came.path.as_str(), path.as_str()])?;
-        self.insert(path.as_str(), (&came.uid, hash), (came.first_seen_ms, None))?;
+        self.insert(path.as_str(), &came.uid, hash, came.first_seen_ms, None)?;
         if let Some(here) = here {
-            let seen = (here.first_seen_ms, Some(now_ms));
-            self.insert(&came.path, (&here.uid, &here.hash), seen)?;
+            let Entry { uid, hash, first_seen_ms, .. } = &here;
+            self.insert(&came.path, uid, hash, *first_seen_ms, Some(now_ms))?;
         }
         Ok(())
     }
@@ -114,8 +115,10 @@ impl Ledger {
     fn insert(
         &self,
         path: &str,
-        (uid, hash): (&str, &[u8]),
-        (first_seen_ms, gone_ms): (i64, Option<i64>),
+        uid: &str,
+        hash: &[u8],
+        first_seen_ms: i64,
+        gone_ms: Option<i64>,
     ) -> Result<(), StoreError> {
         self.db
             .prepare_cached(
