@@ -303,21 +303,58 @@ fn n_mark_bytes(text: &str) -> usize {
     if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }
 
-/// Reads a note.
-pub fn parse(text: &str) -> Note {
-    let mut note = Note { body: n_mark_bytes(text), ..Note::default() };
-    if let Some(frontmatter) = frontmatter(text) {
-        note.body = frontmatter.body;
-        note.title = frontmatter.title();
-        note.note_type = frontmatter.note_type();
-        note.permalink = frontmatter.permalink();
-        note.aliases = frontmatter.aliases();
-        note.tags = frontmatter.tags();
-        note.frontmatter = Some(frontmatter);
+/// Counts parses for tests.
+#[cfg(feature = "testing")]
+pub mod testing {
+    use std::cell::Cell;
+
+    thread_local! {
+        /// Notes that this thread has parsed.
+        pub static N_PARSES: Cell<usize> = const { Cell::new(0) };
     }
-    walk::read(text, &mut note);
-    item::relate(&mut note);
-    note
+}
+
+/// Parses a note.
+pub fn parse(text: &str) -> Note {
+    Head::of(text).parse(|_, _| {})
+}
+
+/// A note of which only the front matter has been read. Whoever needs the Markdown events themselves, as the reader of
+/// the document's text does, takes them from this one parse.
+pub struct Head<'a> {
+    text: &'a str,
+    note: Note,
+}
+
+impl<'a> Head<'a> {
+    /// Reads the front matter.
+    pub fn of(text: &'a str) -> Self {
+        let mut note = Note { body: n_mark_bytes(text), ..Note::default() };
+        if let Some(frontmatter) = frontmatter(text) {
+            note.body = frontmatter.body;
+            note.title = frontmatter.title();
+            note.note_type = frontmatter.note_type();
+            note.permalink = frontmatter.permalink();
+            note.aliases = frontmatter.aliases();
+            note.tags = frontmatter.tags();
+            note.frontmatter = Some(frontmatter);
+        }
+        Head { text, note }
+    }
+
+    /// The front matter, if there is some.
+    pub fn frontmatter(&self) -> Option<&Frontmatter> {
+        self.note.frontmatter.as_ref()
+    }
+
+    /// Parses the body. `each` gets every Markdown event with its range in the text, unless the note
+    /// [nests too deep](Note::is_too_deep).
+    pub fn parse(self, mut each: impl FnMut(pulldown_cmark::Event<'a>, Range<usize>)) -> Note {
+        let Head { text, mut note } = self;
+        walk::read(text, &mut note, &mut each);
+        item::relate(&mut note);
+        note
+    }
 }
 
 impl Relation {

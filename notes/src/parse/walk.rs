@@ -14,8 +14,14 @@ use super::comment::Comments;
 use super::{Block, BlockKind, Footnote, Heading, InlineTag, Item, MAX_NESTING, Note, Place};
 use super::{frontmatter, html, link, tag};
 
-/// Reads the body.
-pub(super) fn read(text: &str, note: &mut Note) {
+/// Reads the body, and passes each event on.
+pub(super) fn read<'a>(
+    text: &'a str,
+    note: &mut Note,
+    each: &mut impl FnMut(Event<'a>, Range<usize>),
+) {
+    #[cfg(feature = "testing")]
+    super::testing::N_PARSES.with(|n| n.set(n.get() + 1));
     let body_at = note.body;
     let body = text.get(body_at..).unwrap_or("");
     note.is_too_deep = nests_deeper_than(body, MAX_NESTING);
@@ -30,7 +36,9 @@ pub(super) fn read(text: &str, note: &mut Note) {
         walk.definitions.insert(label.to_lowercase(), span);
     }
     for (event, range) in events {
-        walk.event(event, range.start + body_at..range.end + body_at);
+        let range = range.start + body_at..range.end + body_at;
+        each(event.clone(), range.clone());
+        walk.event(event, range);
     }
     walk.end_leaf();
     end_sections(&mut note.headings, text.len());
