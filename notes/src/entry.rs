@@ -171,19 +171,19 @@ pub fn of(values: &Map<String, Value>) -> Entry {
     let number = |it: &String| it.parse::<f64>().ok().filter(|it| (0.0..=1.0).contains(it));
     let confidence = stated.as_ref().and_then(number);
     let mut odd = Vec::new();
-    let mut tell = |key: &'static str, is_odd: fn(&Value) -> bool| {
+    let mut warn = |key: &'static str, is_odd: fn(&Value) -> bool| {
         if let Some(value) = found(key).filter(|it| !is_nothing(it) && is_odd(it)) {
             odd.push((key, scalar_text(value).unwrap_or_else(|| value.to_string())));
         }
     };
-    tell("entry_type", |it| scalar_text(it).is_none());
-    tell("hints", |it| !it.is_object());
-    tell("active", |it| scalar_text(it).is_none_or(|it| !is_no(&it) && !is_yes(&it)));
+    warn("entry_type", |it| scalar_text(it).is_none());
+    warn("hints", |it| !it.is_object());
+    warn("active", |it| scalar_text(it).is_none_or(|it| !is_no(&it) && !is_yes(&it)));
     for key in ["supersedes", "superseded_by"] {
-        tell(key, |it| !names_entries_only(it));
+        warn(key, |it| !names_entries_only(it));
     }
     for key in CREATED.into_iter().chain(UPDATED) {
-        tell(key, |it| scalar_text(it).is_none());
+        warn(key, |it| scalar_text(it).is_none());
     }
     odd.extend(stated.filter(|_| confidence.is_none()).map(|it| ("confidence", it)));
     Entry {
@@ -326,7 +326,7 @@ fn ops_of(edit: &EntryEdit) -> Vec<Op> {
     if let Some(hints) = &edit.hints {
         let mut hints = hints.clone();
         for key in ["supersedes", "superseded_by"] {
-            // What they do not name stays: it is told beside the hints, not with them.
+            // What they do not name stays: it is stated beside the hints, not in them.
             let Some(value) = hints.shift_remove(key) else { continue };
             let ids: Vec<Value> =
                 numbers_of(&value).into_iter().map(|it| id_text(it).into()).collect();

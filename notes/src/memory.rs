@@ -347,7 +347,7 @@ mod tests {
         let edited =
             "---\ntitle: a c\ntype: person\nexact_name: '\"a  b\"'\nexact_type: '\"\"'\n---\n";
         let edited = read(edited);
-        let told = (edited.name.as_deref(), edited.node_type.as_deref());
-        assert_eq!(told, (Some("a c"), Some("person")));
+        let found = (edited.name.as_deref(), edited.node_type.as_deref());
+        assert_eq!(found, (Some("a c"), Some("person")));
     }
 }

@@ -48,8 +48,8 @@ pub struct Keys {
     pub file: String,
     /// All of it: [`name_key`] of their title or alias. None for a Markdown link, which is a path.
     pub name: Option<String>,
-    /// What its permalink would be; none where signs would be left out of it that may be all that tells two notes
-    /// apart (`C++`).
+    /// What its permalink would be; none where signs would be left out of it that may be all that distinguishes two
+    /// notes apart (`C++`).
     pub permalink: Option<String>,
 }
 

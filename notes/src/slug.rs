@@ -5,7 +5,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// What stands for words without a letter or digit, before the number that tells them apart.
+/// What stands for words without a letter or digit, before the number that makes them unique.
 const FALLBACK: &str = "note";
 /// Characters of an observation's content that go into its permalink.
 const MAX_CONTENT_CHARS: usize = 200;

@@ -20,7 +20,7 @@ use config::settings::Embed;
 use rusqlite::{OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use self::pace::{Again, Pace, Stand, Trouble};
+pub use self::pace::{Again, BackfillProgress, Pace, Trouble};
 pub use self::run::{Backfilling, Gate, start};
 use embed::better_text;
 use embed::{EmbedError, Embedder, Unrounded, unit_vector};
@@ -171,9 +171,6 @@ impl Backfill {
     }
 
     /// Brings memory in line with the last commit, then embeds what lacks, as long as `may_embed` says so.
-    ///
-    /// # Errors
-    /// When index or file cannot be read or written.
     pub fn round(&mut self, may_embed: &dyn Fn() -> bool) -> Result<Step, StoreError> {
         let snapshot = self.readers.snapshot()?;
         let tick = snapshot.tick();
@@ -426,9 +423,6 @@ impl Backfill {
     }
 
     /// Everything is there: deletes the vectors of other spaces, and of texts that are gone.
-    ///
-    /// # Errors
-    /// When index or file cannot be read or written.
     pub fn tidy(&mut self, tick: Tick) -> Result<(), StoreError> {
         if self.swept_at == Some(tick) {
             return Ok(());
@@ -480,17 +474,17 @@ fn searched_windows(db: &rusqlite::Connection) -> rusqlite::Result<Vec<(i64, Con
     rows.collect()
 }
 
-/// Tells what the nodes of memory state, each with the hash of its text.
+/// Calls `each` with what the nodes of memory state and the hash of its text.
 fn each_fact(
     db: &rusqlite::Connection,
-    mut tell: impl FnMut(ContentHash, &str),
+    mut each: impl FnMut(ContentHash, &str),
 ) -> rusqlite::Result<()> {
     let mut statement = db.prepare_cached(
         "SELECT f.hash, f.content FROM memory_facts f JOIN memory_nodes n ON n.doc_id = f.doc_id WHERE n.is_node",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        tell(hash_of(row.get(0)?), row.get_ref(1)?.as_str()?);
+        each(hash_of(row.get(0)?), row.get_ref(1)?.as_str()?);
     }
     Ok(())
 }

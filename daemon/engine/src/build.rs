@@ -144,9 +144,6 @@ impl Build {
     }
 
     /// Makes them again in a new file.
-    ///
-    /// # Errors
-    /// When that cannot be made.
     pub fn backfill_again(&self, recipe: &Recipe) -> Result<(), StoreError> {
         drop(self.backfilling.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.held.release(Part::Vectors);
@@ -155,9 +152,9 @@ impl Build {
     }
 
     /// How far the better model's vectors are, where there is such a model.
-    pub fn backfilled(&self) -> Option<backfill::Stand> {
+    pub fn backfilled(&self) -> Option<backfill::BackfillProgress> {
         let backfilling = self.backfilling.lock().unwrap_or_else(PoisonError::into_inner);
-        backfilling.as_ref().map(Backfilling::stand)
+        backfilling.as_ref().map(Backfilling::progress)
     }
 
     /// Asks a better model again that could not be used; false where there is none that waits for that.

@@ -350,7 +350,7 @@ impl Project {
     }
 
     /// How far the better model's vectors are, where there is such a model.
-    pub fn backfilled(&self) -> Option<engine::backfill::Stand> {
+    pub fn backfilled(&self) -> Option<engine::backfill::BackfillProgress> {
         self.build.backfilled()
     }
 

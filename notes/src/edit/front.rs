@@ -21,14 +21,14 @@ pub(super) struct Front<'a> {
     pub(super) yaml: Range<usize>,
     /// What it states.
     pub(super) map: Map<String, Value>,
-    entries: Vec<Entry>,
+    entries: Vec<FrontEntry>,
     /// Spaces before its keys.
     indent: usize,
 }
 
 /// A key with its value, as lines.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct FrontEntry {
     pub(super) key: String,
     /// From the beginning of the key's line to the end of the last line of its value.
     pub(super) span: Range<usize>,
@@ -193,7 +193,7 @@ impl<'a> Front<'a> {
             }
             let (key, n) = key_of(bare).unwrap_or_default();
             let after_colon = line.span.start + depth + n;
-            self.entries.push(Entry { key, span: line.span, after_colon });
+            self.entries.push(FrontEntry { key, span: line.span, after_colon });
         }
         self.indent = indent.unwrap_or(0);
     }
@@ -209,7 +209,7 @@ impl<'a> Front<'a> {
     }
 
     /// Where a key stands; none if it does not, or comes from elsewhere (a merge).
-    pub(super) fn entry(&self, key: &str) -> Result<Option<&Entry>, EditError> {
+    pub(super) fn entry(&self, key: &str) -> Result<Option<&FrontEntry>, EditError> {
         if self.text.get(self.yaml.clone()).is_some_and(|yaml| yaml.trim_start().starts_with('{')) {
             return Err(EditError::Frontmatter("all of it stands in braces".to_string()));
         }
@@ -244,7 +244,7 @@ impl<'a> Front<'a> {
     }
 
     /// How the value of a key is written, and where.
-    pub(super) fn shape(&self, entry: &Entry) -> Shape {
+    pub(super) fn shape(&self, entry: &FrontEntry) -> Shape {
         let line = line_end(self.text, entry.span.start).min(entry.span.end);
         let rest = self.text.get(entry.after_colon..line).unwrap_or("");
         let start = entry.after_colon + (rest.len() - rest.trim_start().len());
@@ -292,7 +292,7 @@ impl<'a> Front<'a> {
     }
 
     /// Whether nothing but comments follows a value.
-    fn ends_there(&self, token: &Range<usize>, entry: &Entry) -> bool {
+    fn ends_there(&self, token: &Range<usize>, entry: &FrontEntry) -> bool {
         let after = self.text.get(token.end..entry.span.end).unwrap_or("");
         let mut lines = after.lines();
         lines.all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
@@ -305,7 +305,7 @@ impl<'a> Front<'a> {
     }
 
     /// Another value for a key that is there.
-    fn restate(&self, entry: &Entry, value: &Value) -> Vec<Change> {
+    fn restate(&self, entry: &FrontEntry, value: &Value) -> Vec<Change> {
         let eol = eol_at(self.text, entry.span.start);
         let line = line_end(self.text, entry.span.start);
         let is_block = matches!(value, Value::Array(items) if !items.is_empty())

@@ -67,8 +67,8 @@ fn path_of(written: &str) -> Range<usize> {
 /// What the links of a note must say after a file has moved. `at` is the path of the note, before and after: another
 /// than the file's where the note is not the file itself.
 ///
-/// `leads_there` tells, of a link by name, whether it leads to the file and must be led there anew: not by a title or
-/// an alias, which it keeps.
+/// `leads_there` says whether a link by name resolves to the file and must be rewritten: not by a title or an alias,
+/// which it keeps.
 pub fn retarget(
     text: &str,
     note: &Note,
@@ -110,7 +110,7 @@ pub fn retarget(
     out
 }
 
-/// What links of the note at `at` must say to lead where they do, by the whole path of that: `leads_to` tells it of
+/// What links of the note at `at` must say to lead where they do, by the whole path of that: `leads_to` says it of
 /// those that another file would take, by kind and target. Those that begin with `./`, `../` or `/` are no name that
 /// another file could take.
 pub fn by_path(

@@ -20,7 +20,7 @@ pub(super) struct Found {
     pub(super) span: Range<usize>,
 }
 
-/// The fields of a line; `is_text` tells whether a place is text, and not code.
+/// The fields of a line; `is_text` says whether a place is text, and not code.
 pub(super) fn find(line: &str, is_text: impl Fn(usize) -> bool) -> Vec<Found> {
     let mut fields: Vec<Found> = Vec::new();
     for (at, _) in line.match_indices("::") {

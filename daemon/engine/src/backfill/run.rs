@@ -11,7 +11,7 @@ use config::settings::Background;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::{Again, Backfill, Pace, Stand, Step, Trouble};
+use super::{Again, Backfill, BackfillProgress, Pace, Step, Trouble};
 use crate::health::Health;
 use embed::EmbedError;
 use index::vectors::Layer;
@@ -43,10 +43,10 @@ pub struct Backfilling {
 
 impl Backfilling {
     /// How far it is, with what questions met.
-    pub fn stand(&self) -> Stand {
-        let mut stand = self.pace.stand();
-        stand.trouble = stand.trouble.or_else(|| self.trouble_of_questions());
-        stand
+    pub fn progress(&self) -> BackfillProgress {
+        let mut progress = self.pace.progress();
+        progress.trouble = progress.trouble.or_else(|| self.trouble_of_questions());
+        progress
     }
 
     fn trouble_of_questions(&self) -> Option<Trouble> {
@@ -67,9 +67,9 @@ impl Backfilling {
     /// Asks a model now that could not be used, or is left alone for a while, or refused texts that another one, or
     /// the same one mended, may take. False where there is none such.
     pub fn try_again(&self) -> bool {
-        let (stand, embedder) = (self.pace.stand(), self.layer.embedder());
-        let refused = stand.n_refused > 0 && embedder.may_recover();
-        let waits = stand.trouble.is_some();
+        let (progress, embedder) = (self.pace.progress(), self.layer.embedder());
+        let refused = progress.n_refused > 0 && embedder.may_recover();
+        let waits = progress.trouble.is_some();
         if refused {
             self.refused.store(true, Ordering::Relaxed);
             self.pace.begin_anew();

@@ -31,7 +31,7 @@ struct Share {
     freed: Notify,
 }
 
-struct Held {
+struct ShareInUse {
     n_bytes: u64,
     share: Arc<Share>,
 }
@@ -78,7 +78,7 @@ impl Budget {
         let share = self.share(lane).clone();
         let n_bytes = n_bytes as u64;
         share.used.fetch_add(n_bytes, Ordering::SeqCst);
-        Weight::new(n_bytes, Held { n_bytes, share })
+        Weight::new(n_bytes, ShareInUse { n_bytes, share })
     }
 
     /// Bytes between reading and commit now.
@@ -90,7 +90,7 @@ impl Budget {
     }
 }
 
-impl Drop for Held {
+impl Drop for ShareInUse {
     fn drop(&mut self) {
         self.share.used.fetch_sub(self.n_bytes, Ordering::SeqCst);
         self.share.freed.notify_waiters();

@@ -87,7 +87,7 @@ pub struct StationState<S: Stage> {
     bulk: Vec<S>,
 }
 
-/// Tells a station to take its next item; it sends this to itself after each.
+/// Makes a station take its next item; it sends this to itself after each.
 pub struct Pull;
 
 /// The next station takes nothing any more.
@@ -393,7 +393,7 @@ mod tests {
         handle.await.expect("the station stops");
     }
 
-    /// Tells the nice value of the thread that runs it.
+    /// Returns the nice value of the thread that runs it.
     struct Niceness;
     impl Stage for Niceness {
         const NAME: &'static str = "niceness";

@@ -131,7 +131,7 @@ struct Walk<'a> {
 }
 
 /// What an entry is, with links followed.
-struct Entry {
+struct FolderEntry {
     kind: Kind,
     is_link: bool,
     /// None of a file that has not been looked at yet.
@@ -201,7 +201,7 @@ impl Walk<'_> {
         verdict: Verdict,
         listing: &Listing,
         name: &OsStr,
-        entry: Entry,
+        entry: FolderEntry,
         is_within_link: bool,
     ) -> Result<Option<(String, Visit)>, SkipReason> {
         if verdict == Verdict::Descend {
@@ -239,7 +239,7 @@ impl Walk<'_> {
         name: &OsStr,
         kind: Option<Kind>,
         is_within_link: bool,
-    ) -> Result<Option<Entry>, SkipReason> {
+    ) -> Result<Option<FolderEntry>, SkipReason> {
         let kind = match kind.map_or_else(|| listing.meta_of(name).map(|meta| meta.kind), Ok) {
             Ok(kind) => kind,
             Err(error) => {
@@ -248,7 +248,7 @@ impl Walk<'_> {
             }
         };
         if kind != Kind::Link {
-            return Ok(Some(Entry { kind, is_link: false, meta: None }));
+            return Ok(Some(FolderEntry { kind, is_link: false, meta: None }));
         }
         let by_name = |is_folder| self.rules.step(path, is_folder);
         let would_be_read = by_name(false) == Verdict::Read || by_name(true) == Verdict::Descend;
@@ -258,7 +258,7 @@ impl Walk<'_> {
                     follow(self.rules, &found, is_within_link)?;
                 }
                 let meta = Some(found.meta);
-                Ok(Some(Entry { kind: found.meta.kind, is_link: true, meta }))
+                Ok(Some(FolderEntry { kind: found.meta.kind, is_link: true, meta }))
             }
             // Whether it leads to a file or a folder is not looked at outside.
             Err(error) if error.leads_out() && would_be_read => Err(reason_of(&error)),

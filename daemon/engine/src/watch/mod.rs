@@ -65,7 +65,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use self::bulk::Inbox;
 use self::events::{Ear, Listener, RAW_CAPACITY};
-use self::held::Held;
+use self::held::HeldPaths;
 pub use self::held::Hold;
 use self::intake::{Ask, Intake, Look};
 use self::interactive::Inward;
@@ -151,7 +151,7 @@ struct Shared {
     listener: Mutex<Option<Arc<Listener>>>,
     polled: mpsc::UnboundedSender<Vec<SettledChange>>,
     belt: Mutex<Option<Lanes<SourceDoc>>>,
-    held: Arc<Held>,
+    held: Arc<HeldPaths>,
     state: Arc<WatchState>,
 }
 

@@ -1,4 +1,4 @@
-//! Origin: which known document a file was before, told by content.
+//! Origin: which known document a file was before, found by content.
 //!
 //! In: a path whose file has just been read. Out: the path of the document it is, if that lies elsewhere no more.
 //! Events join the halves of most renames; this finds the others: a move while nobody watched, a move from one file

@@ -71,7 +71,7 @@ pub trait KnownFiles: Send + Sync {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct SentEntry {
     state: PathState,
     at: Instant,
     is_racy: bool,
@@ -82,7 +82,7 @@ struct Entry {
 /// What was sent and is not known yet.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
-    entries: Mutex<BTreeMap<RelPath, Entry>>,
+    entries: Mutex<BTreeMap<RelPath, SentEntry>>,
     hand: Mutex<Option<RelPath>>,
 }
 
@@ -139,7 +139,7 @@ impl Sent {
     ) {
         let mut entries = lock(&self.entries);
         let is_layered = entries.contains_key(path);
-        let entry = Entry { state, at: Instant::now(), is_racy, is_layered };
+        let entry = SentEntry { state, at: Instant::now(), is_racy, is_layered };
         entries.insert(path.clone(), entry);
         drop(entries);
         self.sweep(known);
@@ -153,7 +153,7 @@ impl Sent {
     /// Paths below a folder that were sent and not removed again.
     pub(super) fn paths_under(&self, folder: &str) -> Vec<RelPath> {
         let entries = lock(&self.entries);
-        let is_left = |entry: &Entry| entry.state != PathState::Absent;
+        let is_left = |entry: &SentEntry| entry.state != PathState::Absent;
         if folder.is_empty() {
             return entries.iter().filter(|(_, e)| is_left(e)).map(|(p, _)| p.clone()).collect();
         }
@@ -194,7 +194,7 @@ impl Sent {
     }
 }
 
-fn agrees(path: &RelPath, entry: &Entry, known: &dyn KnownFiles) -> bool {
+fn agrees(path: &RelPath, entry: &SentEntry, known: &dyn KnownFiles) -> bool {
     match entry.state {
         _ if entry.is_racy || (entry.is_layered && entry.at.elapsed() < RESEND_AFTER) => false,
         PathState::Present(file) => known.get(path) == Some(file),

@@ -75,7 +75,7 @@ pub enum FileEventKind {
 }
 
 impl FileEventKind {
-    /// As `status` tells it.
+    /// The name that `status` shows.
     pub fn as_str(self) -> &'static str {
         match self {
             FileEventKind::Created => "created",
@@ -103,7 +103,7 @@ pub(super) struct Wanted {
     pub is_full: bool,
 }
 
-/// Which files should be indexed, by hashes of their paths: only their number is told, and paths would cost a hundred
+/// Which files should be indexed, by hashes of their paths: only their number is shown, and paths would cost a hundred
 /// bytes a file.
 #[derive(Debug, Default)]
 struct Roster {

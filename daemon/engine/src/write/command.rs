@@ -72,13 +72,13 @@ impl WriteState {
             return Ok(());
         }
         let Err(lost) = self.args.held.check_ledger() else { return self.run(order.command).await };
-        let told = lost.to_string();
+        let refusal = lost.to_string();
         match order.command {
-            Command::Decide(_, reply) => drop(reply.send(Err(told))),
-            Command::RecordIngest(_, _, reply) => drop(reply.send(Err(told))),
-            Command::RecordMemory(_, reply) => drop(reply.send(Err(told))),
-            Command::NextEntry(_, reply) => drop(reply.send(Err(told))),
-            Command::RecordKb(_, reply) => drop(reply.send(Err(told))),
+            Command::Decide(_, reply) => drop(reply.send(Err(refusal))),
+            Command::RecordIngest(_, _, reply) => drop(reply.send(Err(refusal))),
+            Command::RecordMemory(_, reply) => drop(reply.send(Err(refusal))),
+            Command::NextEntry(_, reply) => drop(reply.send(Err(refusal))),
+            Command::RecordKb(_, reply) => drop(reply.send(Err(refusal))),
             other => return self.run(other).await,
         }
         self.heed_ledger().await

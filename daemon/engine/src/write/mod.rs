@@ -104,7 +104,7 @@ struct Batch {
     n_yields: u32,
 }
 
-/// Tells the writer to go on; it sends this to itself.
+/// Makes the writer go on; it sends this to itself.
 pub struct GoOn;
 
 enum Work {

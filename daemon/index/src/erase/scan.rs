@@ -135,9 +135,6 @@ fn is_database(path: &str) -> bool {
 }
 
 /// Whether something stands in the bytes of a file.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn stands_in(file: impl Read, needles: &Needles) -> io::Result<bool> {
     Ok(in_bytes(file, needles, 0)?.1 > 0)
 }

@@ -15,7 +15,7 @@ pub(super) struct Leaf {
     bytes: Vec<u8>,
     /// Where what it holds ends and its list of words begins.
     end: usize,
-    /// Where in that list the next word is told.
+    /// Where that list names the next word.
     footer: usize,
     /// Where the next word stands; `end` when there is none.
     next_word: usize,

@@ -350,7 +350,7 @@ pub fn text(db: &Connection) -> Result<String, StoreError> {
 /// Longest text of one column that is shown whole, characters.
 const MAX_SHOWN: usize = 100;
 
-/// A row for a person to read: a long text by its beginning and its hash, which tells it from another.
+/// Formats a row for people: a long text as its beginning and its hash, which distinguishes it from others.
 fn shortened(row: &Row<'_>, n_columns: usize) -> Result<String, StoreError> {
     let mut cells = Vec::with_capacity(n_columns);
     for i in 0..n_columns {

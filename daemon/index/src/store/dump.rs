@@ -160,8 +160,8 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
     }))
 }
 
-// A mention whose own type says little (Concept 8, Document 14), or is a model's guess (bit 4 of `place`), is told
-// with its entity's: what all places of the folder say together.
+// A mention whose own type says little (Concept 8, Document 14), or is a model's guess (bit 4 of `place`), is shown
+// with its entity's type, which all places of the folder decide together.
 const MENTIONS: &str = "SELECT m.doc_id, d.path, m.start, m.end, m.surface,
     CASE WHEN (m.type IN (8, 14) OR m.place & 16) AND e.type NOT IN (8, 14) THEN e.type ELSE m.type END,
     n.entity_id, e.name,
@@ -232,7 +232,7 @@ fn relations(db: &Connection, offset: usize, limit: usize) -> Result<Vec<Value>,
             "object": row.get::<_, String>(4)?, "subject_id": subject, "object_id": object,
             "confidence": rounded(row.get(5)?), "evidence": places,
         });
-        // The confidence is of what states it; what denies it is told beside it.
+        // The confidence is of what states it; what denies it is shown beside it.
         if !denied.is_empty() {
             relation["denied"] = denied.into();
         }

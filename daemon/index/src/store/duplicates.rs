@@ -1,16 +1,14 @@
-//! Duplicates: which of the places where one text stands is indexed, and what the others are told by.
+//! Duplicates: which of the places of one text is indexed, and which text covers the others.
 //!
-//! In: the prints of a document that is written, moved or removed. Out: rows that say where each text stands, and
-//! chunks whose text and vectors are indexed, or are not because they stand elsewhere.
-//! A text is a paragraph's words or a chunk's bytes; its *home* is its first place, in the order of [`rank_of`]. A text
-//! may also be told by another that is nearly equal, its *root* (`alike.rs`): then only the words that the root lacks
-//! are
+//! In: the prints of a document that is written, moved or removed. Out: rows with the places of each text, and chunks
+//! whose text and vectors are indexed, or are not because another place has them.
+//! A text is a paragraph's words or a chunk's bytes; its *home* is its first place, in the order of [`rank_of`]. A
+//! nearly equal text, its *root*, may cover it as well (`alike.rs`): then only the words that the root lacks are
 //! indexed, at its home.
 //! Invariants: once settled, all of it follows from the documents and their paths alone. A text whose home goes is
 //! indexed at another place in the same transaction; one that gets an earlier home is indexed twice until the ripple
-//! comes by. So there is no commit in which a word that stands somewhere cannot be found, but for what a near copy
-//! shares
-//! with nothing but a root that has just gone; the ripple makes that good.
+//! comes by. So every commit finds every word of the folder, except those that a near copy shares only with a root that
+//! has just gone; the ripple restores these.
 //! Not here: what makes two texts equal or alike (`model/print.rs`).
 
 mod alike;
@@ -35,7 +33,7 @@ use model::terms::Tick;
 const DOCUMENTS_A_STEP: i64 = 64;
 
 /// A row of `prints` without its document: kind, start, end, text, keys.
-type Row = (i64, i64, i64, i64, Option<Vec<u8>>);
+type PrintRow = (i64, i64, i64, i64, Option<Vec<u8>>);
 
 /// What one document does to one text.
 #[derive(Default)]
@@ -53,7 +51,7 @@ pub(super) fn write(
     title: Option<Print>,
     late: &mut Late,
 ) -> Result<(), StoreError> {
-    let new: Vec<Row> = title.iter().chain(prints).map(row_of).collect();
+    let new: Vec<PrintRow> = title.iter().chain(prints).map(row_of).collect();
     replace(tx, doc, new, late)?;
     cover::apply(tx, doc, late)
 }
@@ -63,7 +61,7 @@ pub(super) fn remove(tx: &Transaction<'_>, doc: i64, late: &mut Late) -> Result<
     replace(tx, doc, Vec::new(), late)
 }
 
-fn row_of(print: &Print) -> Row {
+fn row_of(print: &Print) -> PrintRow {
     let keys: Vec<u8> = print.keys.iter().flat_map(|key| key.to_le_bytes()).collect();
     let keys = (!keys.is_empty()).then_some(keys);
     (print.kind as i64, print.span.start as i64, print.span.end as i64, print.text, keys)
@@ -77,7 +75,7 @@ fn keys_of(blob: Option<&[u8]>) -> Vec<i64> {
 fn replace(
     tx: &Transaction<'_>,
     doc: i64,
-    mut new: Vec<Row>,
+    mut new: Vec<PrintRow>,
     late: &mut Late,
 ) -> Result<(), StoreError> {
     // A hostile document may claim two blocks at one place.
@@ -87,9 +85,9 @@ fn replace(
     if old == new {
         return Ok(());
     }
-    let (before, after): (BTreeSet<&Row>, BTreeSet<&Row>) =
+    let (before, after): (BTreeSet<&PrintRow>, BTreeSet<&PrintRow>) =
         (old.iter().collect(), new.iter().collect());
-    let (gone, come): (Vec<&Row>, Vec<&Row>) = (
+    let (gone, come): (Vec<&PrintRow>, Vec<&PrintRow>) = (
         before.difference(&after).copied().collect(),
         after.difference(&before).copied().collect(),
     );
@@ -123,7 +121,7 @@ fn replace(
     Ok(())
 }
 
-fn rows_of(tx: &Transaction<'_>, doc: i64) -> Result<Vec<Row>, StoreError> {
+fn rows_of(tx: &Transaction<'_>, doc: i64) -> Result<Vec<PrintRow>, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT kind, start, end, text, keys FROM prints WHERE doc_id = ?1 ORDER BY kind, start",
     )?;
@@ -136,8 +134,8 @@ fn rows_of(tx: &Transaction<'_>, doc: i64) -> Result<Vec<Row>, StoreError> {
 fn write_rows(
     tx: &Transaction<'_>,
     doc: i64,
-    gone: &[&Row],
-    come: &[&Row],
+    gone: &[&PrintRow],
+    come: &[&PrintRow],
 ) -> Result<(), StoreError> {
     let mut delete =
         tx.prepare_cached("DELETE FROM prints WHERE doc_id = ?1 AND kind = ?2 AND start = ?3")?;

@@ -218,10 +218,10 @@ mod tests {
         held.hold(Part::Ledger, &path);
         held.check_ledger().expect("it is there");
         fs::remove_file(&path).expect("removed");
-        let told = held.check_ledger().expect_err("lost").to_string();
+        let message = held.check_ledger().expect_err("lost").to_string();
         assert!(
-            told.contains("was deleted") && told.contains("\nhint: there is no backup"),
-            "{told}"
+            message.contains("was deleted") && message.contains("\nhint: there is no backup"),
+            "{message}"
         );
         assert!(held.lose_ledger(&path, "gone"), "the first time");
         fs::write(&path, [1; 8192]).expect("written");

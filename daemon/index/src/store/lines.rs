@@ -9,7 +9,7 @@ use model::parcel::{Block, BlockKind};
 use model::terms::SpanMap;
 pub use model::terms::line_of;
 
-/// Headings told of a place, the innermost ones.
+/// Innermost headings shown with a place.
 const TOLD_HEADINGS: usize = 2;
 
 /// Encodes the map of one document.
@@ -87,7 +87,7 @@ pub fn encode_headings(format: &str, blocks: &[Block]) -> Option<Vec<u8>> {
 pub struct HeadingMap(Vec<(usize, usize, u32)>);
 
 impl HeadingMap {
-    /// Reads what [`encode_headings`] wrote; stops at the first malformed byte. `None` for a format that is told by
+    /// Reads what [`encode_headings`] wrote; stops at the first malformed byte. `None` for a format whose places are
     /// lines alone.
     pub fn decode(bytes: Option<&[u8]>) -> Option<Self> {
         let (bytes, mut headings, mut at, mut last) = (bytes?, Vec::new(), 0, 0usize);

@@ -233,7 +233,7 @@ fn settle(tx: &Connection) -> Result<bool, StoreError> {
     Ok(has_worked)
 }
 
-/// Leads some links of a key anew, those of documents after one; tells how many.
+/// Resolves some links of a key again, those of documents after `after`; returns how many.
 fn lead_anew(tx: &Connection, key: &str, after: i64, most: i64) -> Result<i64, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT doc_id, seq FROM note_links WHERE file_key = ?1 AND doc_id > ?2

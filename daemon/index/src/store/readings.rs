@@ -35,8 +35,8 @@ const IS_DEFINED: i64 = 1 << 6;
 #[derive(Default)]
 struct Voices {
     path: String,
-    /// How often a form, a cue or the author tells each kind.
-    told: BTreeMap<Kind, u32>,
+    /// How often a form, a cue or the author names each kind.
+    stated: BTreeMap<Kind, u32>,
     /// How often a statistical model guesses it.
     guessed: BTreeMap<Kind, u32>,
     /// How often it is the kind of what readers know by this name, whatever this document means.
@@ -168,7 +168,7 @@ impl Voices {
         let kinds = match place & IS_TYPE_GUESSED != 0 {
             true => &mut self.guessed,
             false if is_by_name => &mut self.by_name,
-            false => &mut self.told,
+            false => &mut self.stated,
         };
         if let Some(kind) = Kind::of(entity_type).filter(|_| is_own) {
             *kinds.entry(kind).or_default() += 1;
@@ -179,7 +179,7 @@ impl Voices {
     /// guessed.
     /// `is_of_nature`: some document defines the name as a snake or the like, so that the name alone says nothing.
     fn kind(&self, is_one_word: bool, is_of_nature: bool) -> (Option<Kind>, bool) {
-        // What a definition says outweighs what the form of a name tells.
+        // A definition outweighs the form of a name.
         match self.defined.first() {
             Some(kind) if self.defined.len() == 1 => return (Some(*kind), false),
             Some(_) => return (None, false),
@@ -188,8 +188,8 @@ impl Voices {
         if self.n_named == 0 && self.n_common > 0 {
             return (is_one_word.then_some(Kind::Common), false);
         }
-        let (kinds, is_guess) = match (self.told.is_empty(), self.by_name.is_empty()) {
-            (false, _) => (&self.told, false),
+        let (kinds, is_guess) = match (self.stated.is_empty(), self.by_name.is_empty()) {
+            (false, _) => (&self.stated, false),
             (true, false) if is_of_nature => return (None, true),
             (true, false) => (&self.by_name, false),
             (true, true) => (&self.guessed, true),

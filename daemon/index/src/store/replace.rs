@@ -95,8 +95,8 @@ impl IndexWriter {
         self.ledger().mark_scrubbed()
     }
 
-    /// Begins again with an empty index; the one before is kept as `.old`. The watcher must be told to forget what it
-    /// sent.
+    /// Begins again with an empty index; the one before is kept as `.old`. The caller must make the watcher forget what
+    /// it sent.
     pub fn begin_again(&mut self) -> Result<PathBuf, StoreError> {
         let live = self.path.clone();
         let tick = self.tick();
@@ -136,7 +136,7 @@ impl IndexWriter {
             return Ok(false);
         }
         self.ledger.stand_in(&lost, &lost.with_file_name(open::STAND_IN))?;
-        // An index that is lost, too, has nothing to tell.
+        // A lost index has no decisions to restore.
         if let Err(error) = self.ledger.reconcile(&self.db) {
             tracing::warn!(%error, "no uids could be read from the index");
         }

@@ -56,25 +56,16 @@ impl IndexWriter {
     }
 
     /// A number for a new entry, greater than `floor`.
-    ///
-    /// # Errors
-    /// When the ledger cannot be written.
     pub fn next_entry(&self, floor: u64) -> Result<u64, StoreError> {
         self.ledger.next_entry(floor)
     }
 
     /// Keeps what tools did to entries; gives the number of each version.
-    ///
-    /// # Errors
-    /// When the ledger cannot be written.
     pub fn record_kb(&self, records: &[KbRecord], now_ms: i64) -> Result<Vec<u64>, StoreError> {
         self.ledger.record_kb(records, now_ms)
     }
 
     /// Remembers what tools did to entities.
-    ///
-    /// # Errors
-    /// When the ledger cannot be written.
     pub fn record_memory(&self, events: &[MemoryEvent], now_ms: i64) -> Result<(), StoreError> {
         self.ledger.record_memory(events, now_ms)
     }

@@ -37,7 +37,7 @@ CREATE INDEX doc_tags_tag ON doc_tags(tag);
 -- Spans are bytes of `docs.text`; raw spans are bytes of the file. `own`: null when the whole chunk is in the text
 -- index, 0 when nothing of it is, because it all stands elsewhere, else a hash of the part that is. `headings`: those
 -- it
--- is indexed with, where they are more than `section` tells.
+-- is indexed with, where they are more than `section` has.
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY, doc_id INTEGER NOT NULL, idx INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line_start INTEGER NOT NULL,
@@ -62,7 +62,7 @@ CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
 -- What stands in several places (`store/duplicates.rs`). `prints`: each paragraph and chunk, with the hash of its
 -- words;
 -- `keys` is what texts that are alike share. `copies`: all places of a text that has several; `rank` orders them, the
--- first is indexed. `alike`: a text that is told by another one, all but the words that only it has.
+-- first is indexed. `alike`: a text that another one covers, except for the words that only it has.
 CREATE TABLE prints(
   doc_id INTEGER NOT NULL, kind INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, text INTEGER NOT NULL,
   keys BLOB, PRIMARY KEY(doc_id, kind, start)) WITHOUT ROWID;
@@ -181,7 +181,7 @@ CREATE TABLE observations(
   context TEXT, block TEXT, start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL,
   PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 CREATE INDEX observations_category ON observations(category);
--- Every link. `rel` is null for an embed, `is_typed` tells whether the author gave the relation. `said`: the line it
+-- Every link. `rel` is null for an embed, `is_typed` says whether the author gave the relation. `said`: the line it
 -- stands on. The keys are what its target is looked up by, null where another one is the same. `dst`: the document it
 -- leads to; null when there is none yet.
 CREATE TABLE note_links(

@@ -94,9 +94,9 @@ pub fn tables_of(path: &Path) -> Result<Vec<String>, StoreError> {
 pub fn check_table(path: &Path, table: &str) -> Result<Option<String>, StoreError> {
     let db = open::reader(path)?;
     let quoted = table.replace('\'', "''");
-    let told: String =
+    let complaint: String =
         db.query_row(&format!("PRAGMA quick_check('{quoted}')"), [], |row| row.get(0))?;
-    Ok((told != "ok").then_some(told))
+    Ok((complaint != "ok").then_some(complaint))
 }
 
 impl IndexWriter {

@@ -56,8 +56,8 @@ struct Pool {
 }
 
 impl Readers {
-    /// Readers of the index at `path`, which exists and stands still. (One that is written tells them of its commits:
-    /// [`IndexWriter::readers`].)
+    /// Readers of the index at `path`, which exists and stands still. (The readers of an index that is being written
+    /// hear of its commits: [`IndexWriter::readers`].)
     pub fn new(path: PathBuf) -> Arc<Self> {
         Self::told_by(path, Arc::default())
     }
@@ -204,9 +204,6 @@ impl Snapshot {
 
     /// The `wanted` windows nearest to a question, nearest first; with `among`, of these rows only. From memory, where
     /// the vectors of this commit are there; else from the table, and they are copied for the next one who asks.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn nearest(
         &self,
         question: &UnitVector,
@@ -217,7 +214,7 @@ impl Snapshot {
             Some(view) if view.knows(self.tick) => {
                 return Ok(view.nearest(&question.0, self.tick, wanted, among));
             }
-            // It was not told of a commit; whatever the reason, another copy will be.
+            // This copy has missed a commit, so another one is made.
             Some(view) if view.newest() < self.tick => self.readers.vectors.forget(),
             _ => {}
         }
@@ -226,9 +223,6 @@ impl Snapshot {
     }
 
     /// The cosines of these rows with a question; from memory where it is there.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn cosines_of(
         &self,
         ids: &FxHashSet<i64>,
@@ -258,9 +252,6 @@ impl Snapshot {
 
     /// From now on every query through this view fails soon after `call_off` says that nobody waits for it, also
     /// one that runs. (SQLite's own interrupt would miss a call that is between two queries.)
-    ///
-    /// # Errors
-    /// When SQLite refuses, which it does not.
     pub fn heed(&mut self, call_off: CallOff) -> Result<(), StoreError> {
         let Some(db) = &mut self.db else { return Ok(()) };
         Ok(db.progress_handler(STEPS_A_LOOK, Some(move || call_off.is_called_off()))?)

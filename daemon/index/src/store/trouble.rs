@@ -1,6 +1,6 @@
 //! Trouble: what an error of a database asks for.
 //!
-//! In: a [`StoreError`]. Out: wait, rebuild, or stop; and for waiting, what to tell a person.
+//! In: a [`StoreError`]. Out: wait, rebuild, or stop; and for waiting, a message for people.
 //! Not here: the waiting (`engine/write/stall.rs`), or the rebuild.
 
 use rusqlite::ErrorCode;
@@ -18,7 +18,7 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// What to tell a person who waits.
+    /// The message for a caller who waits.
     pub fn hint(&self) -> String {
         format!("{}; indexing then goes on by itself", self.remedy)
     }

@@ -91,9 +91,6 @@ impl Layer {
     }
 
     /// The vector of a question, to be compared with those of facts.
-    ///
-    /// # Errors
-    /// As [`Embedder::try_question`].
     pub fn question_of_facts(&self, text: &str) -> Result<UnitVector, EmbedError> {
         let vector = self.question(text)?;
         let bytes: Vec<u8> = vector.0.iter().map(|it| it.cast_unsigned()).collect();
@@ -113,9 +110,6 @@ impl Layer {
     }
 
     /// The vector of a question.
-    ///
-    /// # Errors
-    /// As [`Embedder::try_question`].
     pub fn question(&self, text: &str) -> Result<UnitVector, EmbedError> {
         let asked = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = asked().iter().find(|(known, _)| known == text) {
@@ -188,8 +182,8 @@ impl Layer {
         self.full_at.load(Ordering::Acquire) == tick.0
     }
 
-    /// The rows that are there at this commit, the one that the asker sees; none when a later one is on its way.
-    /// Whoever is told may [`Layer::add`] the others.
+    /// Returns the rows that are there at this commit, which is the one that the caller sees; `None` when a later one
+    /// is on its way. The caller may [`Layer::add`] the others.
     pub fn begin(&self, tick: Tick) -> Option<FxHashSet<i64>> {
         let _alone = self.lock();
         match self.view.load_full() {

@@ -2,8 +2,8 @@
 //!
 //! In: vectors as they are kept. Out: what a question's product with each of them is.
 //! `Int8` and `Float32` hold them as they are. `Bit` holds the sign of each component after a fixed turn (`turn.rs`),
-//! from which the product is estimated, and the vectors themselves apart (`apart.rs`), for the few that are told
-//! exactly.
+//! from which the product is estimated, and the vectors themselves apart (`apart.rs`), for the few whose product is
+//! computed exactly.
 //! Invariants: a row once in keeps its place and its components; where the file of what is apart cannot be written, it
 //! stays in memory.
 //! Not here: which rows there are when (`segment.rs`).
@@ -147,7 +147,7 @@ impl Rows {
         }
     }
 
-    /// For each row, what is told of its product with the question: the product, or about so.
+    /// Returns each row's product with the question, exact or estimated.
     pub(super) fn values(&self, question: &Question<'_>, n_rows: usize, bench: &mut Workbench) {
         let Workbench { sums, values } = bench;
         sums.clear();

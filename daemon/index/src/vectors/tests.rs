@@ -119,7 +119,7 @@ enum Step {
     Copy,
     /// Begins to copy, commits that many times meanwhile, and ends.
     CopyWhileWriting(u8),
-    /// A commit that is told of fails.
+    /// An announced commit fails.
     Fail,
 }
 

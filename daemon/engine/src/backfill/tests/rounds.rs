@@ -129,8 +129,8 @@ fn a_text_is_embedded_once_and_gone_with_its_commit() {
     let asked = letters.asked();
     assert_eq!(asked.len(), 1, "only what is new: {asked:?}");
     assert_eq!(found(&readers, &letters, "lantern oil").len(), 3);
-    let stand = backfill.pace().stand();
-    assert_eq!((stand.n_done, stand.n_windows), (3, 3));
+    let progress = backfill.pace().progress();
+    assert_eq!((progress.n_done, progress.n_windows), (3, 3));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_model_answers_until_the_next_one_has_all_its_vectors() {
         Backfill::open(&folder, name, wanted, readers.clone(), reopen).expect("opened");
     backfill.round(&|| false).expect("a round");
     assert_eq!(found(&readers, &old, "lantern").len(), 2, "the old ones answer");
-    assert_eq!(backfill.pace().stand().before.as_deref(), Some("letters/1"));
+    assert_eq!(backfill.pace().progress().before.as_deref(), Some("letters/1"));
     bench.write(&[("gamma.md", GAMMA)]);
     backfill.round(&|| true).expect("a round");
     assert_eq!(found(&readers, &old, "lantern").len(), 2, "until somebody says that all is there");
@@ -239,9 +239,13 @@ fn of_several_models_before_the_fullest_answers_and_none_that_has_less_than_the_
     second.round(&once).expect("a round");
     drop(second);
     let third = open(2);
-    assert_eq!(third.pace().stand().before.as_deref(), Some("letters/1"), "not that of one text");
+    assert_eq!(
+        third.pace().progress().before.as_deref(),
+        Some("letters/1"),
+        "not that of one text"
+    );
     drop(third);
-    assert_eq!(open(0).pace().stand().before, None, "it has all itself");
+    assert_eq!(open(0).pace().progress().before, None, "it has all itself");
 }
 
 #[test]
@@ -261,9 +265,9 @@ fn each_kind_of_failure_has_a_fate_of_its_own() {
         let mut backfill = bench.backfill(&readers, &letters);
         let step = backfill.round(&|| true).expect("a round");
         assert_eq!(step, expected.clone().unwrap_or(Step::Full(bench.writer.tick())), "{error}");
-        let stand = backfill.pace().stand();
-        assert_eq!(stand.trouble.is_some(), expected.is_some(), "{error}");
-        assert_eq!(stand.n_refused, u64::from(expected.is_none()), "{error}");
+        let progress = backfill.pace().progress();
+        assert_eq!(progress.trouble.is_some(), expected.is_some(), "{error}");
+        assert_eq!(progress.n_refused, u64::from(expected.is_none()), "{error}");
         let n_found = found(&readers, &letters, "bread").len();
         assert_eq!(n_found, if expected.is_some() { 1 } else { 2 }, "{error}: the others");
         if expected.is_none() {
@@ -311,16 +315,16 @@ fn what_memory_states_has_vectors_of_its_own_by_its_text() {
     };
     assert_eq!(backfill.round(&may_embed).expect("a round"), Step::Waits(tick));
     assert_eq!(letters.asked().len(), 2, "windows first");
-    let stand = backfill.pace().stand();
-    assert_eq!((stand.n_done, stand.n_windows, stand.n_facts_left), (2, 2, 2));
-    assert!(!stand.is_full);
+    let progress = backfill.pace().progress();
+    assert_eq!((progress.n_done, progress.n_windows, progress.n_facts_left), (2, 2, 2));
+    assert!(!progress.is_full);
     assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
     assert_eq!(
         letters.asked(),
         ["[duty] Lights the lantern", "[duty] Bakes bread"],
         "of nodes only"
     );
-    assert_eq!(backfill.pace().stand().n_facts_left, 0);
+    assert_eq!(backfill.pace().progress().n_facts_left, 0);
     let known = |backfill_of: &Arc<Readers>| {
         let layers = backfill_of.snapshot().expect("a snapshot").layers_of_facts();
         layers.first().expect("a layer").with_facts(|facts| facts.len())

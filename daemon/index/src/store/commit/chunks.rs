@@ -10,7 +10,7 @@ use embed::better_text;
 use model::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector, may_be_english};
 use model::terms::ContentHash;
 
-/// Headings that an answer tells of a chunk, the innermost ones.
+/// Innermost headings that an answer shows with a chunk.
 const TOLD_HEADINGS: usize = 2;
 
 /// Chunk rows of a document by hash; equal chunks (a repeated paragraph) keep one row each.
@@ -94,7 +94,7 @@ fn write_chunk_row(
                 line(raw.start()),
                 line(raw.end().saturating_sub(1).max(raw.start())),
                 chunk.n_tokens,
-                told_headings(chunk),
+                shown_headings(chunk),
                 chunk.hash.0.to_le_bytes(),
                 chunk.language,
                 chunk.profile.as_str(),
@@ -105,8 +105,8 @@ fn write_chunk_row(
     Ok(id)
 }
 
-/// The innermost headings, as an answer tells them.
-fn told_headings(chunk: &Chunk) -> String {
+/// The innermost headings, as an answer shows them.
+fn shown_headings(chunk: &Chunk) -> String {
     let n_outer = chunk.headings.len().saturating_sub(TOLD_HEADINGS);
     chunk.headings.get(n_outer..).unwrap_or_default().join(" › ")
 }
@@ -173,7 +173,7 @@ fn index_vectors(
     vectors: &[UnitVector],
     late: &mut Late,
 ) -> Result<(), StoreError> {
-    let section = told_headings(chunk);
+    let section = shown_headings(chunk);
     for (window, vector) in chunk.windows.iter().zip(vectors) {
         if vector.0.iter().all(|component| *component == 0) {
             continue;

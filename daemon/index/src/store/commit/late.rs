@@ -127,8 +127,7 @@ impl Late {
     }
 }
 
-/// Commits what makes `tick`. Those who search vectors in memory are told of it before: whoever sees the commit must
-/// find them current.
+/// Commits what makes `tick`. The vectors in memory hear of it first: whoever sees the commit must find them current.
 pub(in crate::store) fn commit(
     tx: Transaction<'_>,
     vectors: &Vectors,

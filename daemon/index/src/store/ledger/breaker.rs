@@ -68,7 +68,7 @@ fn version_of(key: &str) -> Option<FileVersion> {
     })
 }
 
-/// Every file that failed last, shared with the watcher and those who tell of it.
+/// Every file that failed last, shared with the watcher and the tools that list it.
 #[derive(Clone, Default)]
 pub struct Breakers(Arc<RwLock<FxHashMap<RelPath, Failing>>>);
 

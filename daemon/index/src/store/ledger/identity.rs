@@ -14,7 +14,7 @@ use model::terms::{ContentHash, RelPath};
 const UID_KEPT_MS: i64 = 30 * 24 * 3600 * 1000;
 
 /// One document as the ledger knows it.
-struct Entry {
+struct LedgerDocument {
     path: String,
     uid: String,
     hash: Vec<u8>,
@@ -35,7 +35,7 @@ impl Ledger {
     ) -> Result<String, StoreError> {
         let hash = hash.0.to_le_bytes();
         let here = self.entry_at(path.as_str())?;
-        let is_same = |entry: &Entry| entry.hash == hash;
+        let is_same = |entry: &LedgerDocument| entry.hash == hash;
         let is_settled = here.as_ref().is_some_and(|entry| !entry.is_gone && is_same(entry));
         let came = match moved_from {
             _ if is_settled => None,
@@ -75,8 +75,8 @@ impl Ledger {
     fn exchange(
         &self,
         path: &RelPath,
-        came: Entry,
-        here: Option<Entry>,
+        came: LedgerDocument,
+        here: Option<LedgerDocument>,
         hash: &[u8],
         now_ms: i64,
     ) -> Result<(), StoreError> {
@@ -85,13 +85,13 @@ impl Ledger {
             .execute([came.path.as_str(), path.as_str()])?;
         self.insert(path.as_str(), &came.uid, hash, came.first_seen_ms, None)?;
         if let Some(here) = here {
-            let Entry { uid, hash, first_seen_ms, .. } = &here;
+            let LedgerDocument { uid, hash, first_seen_ms, .. } = &here;
             self.insert(&came.path, uid, hash, *first_seen_ms, Some(now_ms))?;
         }
         Ok(())
     }
 
-    fn entry_at(&self, path: &str) -> Result<Option<Entry>, StoreError> {
+    fn entry_at(&self, path: &str) -> Result<Option<LedgerDocument>, StoreError> {
         Ok(self
             .db
             .prepare_cached(
@@ -101,7 +101,11 @@ impl Ledger {
             .optional()?)
     }
 
-    fn vanished_like(&self, hash: &[u8], now_ms: i64) -> Result<Option<Entry>, StoreError> {
+    fn vanished_like(
+        &self,
+        hash: &[u8],
+        now_ms: i64,
+    ) -> Result<Option<LedgerDocument>, StoreError> {
         Ok(self
             .db
             .prepare_cached(
@@ -144,8 +148,8 @@ impl Ledger {
     }
 }
 
-fn read_entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<Entry> {
-    Ok(Entry {
+fn read_entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<LedgerDocument> {
+    Ok(LedgerDocument {
         path: row.get(0)?,
         uid: row.get(1)?,
         hash: row.get(2)?,

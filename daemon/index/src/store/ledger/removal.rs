@@ -91,9 +91,6 @@ fn salt() -> std::io::Result<[u8; SALT_BYTES]> {
 }
 
 /// Whether this was forgotten before.
-///
-/// # Errors
-/// When the ledger cannot be read.
 pub fn was_removed(state_dir: &Path, kind: &str, named: &str) -> Result<bool, StoreError> {
     let db = open::plain_reader(&state_dir.join(open::LEDGER_FILE))?;
     let mut statement = db.prepare("SELECT salt, hash FROM removals WHERE kind = ?1")?;
@@ -118,9 +115,6 @@ pub(super) fn mark_scrubbed(db: &Connection, detectors: &str) -> rusqlite::Resul
 }
 
 /// By which detectors all that is kept was looked through last.
-///
-/// # Errors
-/// When the ledger cannot be read.
 pub fn scrubbed_by(state_dir: &Path) -> Result<Option<String>, StoreError> {
     let db = open::plain_reader(&state_dir.join(open::LEDGER_FILE))?;
     let sql = "SELECT detectors FROM scrubbed WHERE id = 1";
