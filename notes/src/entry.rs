@@ -44,23 +44,23 @@ pub struct Entry {
     pub tags: Vec<String>,
     /// Structured hints, without those that have keys of their own.
     pub hints: Map<String, Value>,
-    /// How sure it was when it was written, 0 to 1.
+    /// Confidence when it was written, 0 to 1.
     pub confidence: Option<f64>,
-    /// Numbers of the entries that it takes the place of.
+    /// Numbers of the entries that it supersedes.
     pub supersedes: Vec<u64>,
-    /// Numbers of the entries that took its place.
+    /// Numbers of the entries that superseded it.
     pub superseded_by: Vec<u64>,
     /// Where the knowledge came from, in words.
     pub source_context: Option<String>,
     /// The file that it was taken from.
     pub extracted_from: Option<String>,
-    /// Whether it counts.
+    /// False when it is inactive.
     pub is_active: bool,
     /// The day or time at which it says it was made, and changed, as it is written.
     pub created: Option<String>,
     /// See `created`.
     pub updated: Option<String>,
-    /// What is written and cannot be meant, by its key.
+    /// Warnings about values that make no sense, by key.
     pub odd: Vec<(&'static str, String)>,
 }
 
@@ -210,7 +210,7 @@ fn is_yes(text: &str) -> bool {
     ["true", "yes", "on", "1"].iter().any(|yes| text.eq_ignore_ascii_case(yes))
 }
 
-/// True for a value that says nothing.
+/// True for an empty value.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -238,7 +238,7 @@ pub fn names_entries_only(value: &Value) -> bool {
     }
 }
 
-/// What stands in a value that should name entries.
+/// Shows a value that should name entries.
 fn names_of(value: &Value) -> Vec<String> {
     let mut ids = Vec::new();
     names(value, |c| c == ',' || c.is_whitespace(), &mut ids);

@@ -57,7 +57,7 @@ pub struct Fact {
     pub ordinal: Option<u64>,
     /// What it says.
     pub content: String,
-    /// By its shape it is one in every note: it has a number or a category.
+    /// True when it is a fact in every note, because it has a number or a category.
     pub is_stated: bool,
     /// Bytes of its own text: behind the marker, before any block id.
     pub text: Range<usize>,
@@ -78,7 +78,7 @@ pub struct Fact {
 pub struct Stated {
     /// Its type.
     pub relation_type: String,
-    /// What it leads to, as written.
+    /// Its target, as written.
     pub target: String,
     /// Bytes of the link.
     pub link: Range<usize>,
@@ -88,12 +88,12 @@ pub struct Stated {
     pub line: usize,
 }
 
-/// Reads the entity that a note holds.
+/// Reads a note as an entity.
 pub fn read(text: &str) -> Node {
     of(text, &parse(text))
 }
 
-/// The same of a note that is parsed already.
+/// The same for a parsed note.
 pub fn of(text: &str, note: &Note) -> Node {
     let values = note.frontmatter.as_ref().map(|it| &it.values);
     let value = |key: &str| values.and_then(|values| values.get(key));

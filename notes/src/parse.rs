@@ -1,10 +1,11 @@
-//! Parse: what a note states, and where.
+//! Parse: the statements of a note, with their places.
 //!
 //! In: the text of one Markdown file, whole (a byte order mark and CRLF line ends may be in it). Out: [`Note`].
 //! Invariants: every span is a range of that text, on UTF-8 boundaries, inside of it; things of one kind stand in the
 //! order of their places; time and memory are linear in the text's length, whatever stands in it; nothing fails: what
 //! is not understood is text, and front matter that is not YAML is a warning.
-//! Not here: the name of the file (a note without a title is called by it: [`Note::title_or`]), what a link leads to.
+//! Not here: the name of the file (a note without a title is called by it: [`Note::title_or`]), which file a link
+//! means.
 
 mod bracket;
 mod comment;
@@ -72,7 +73,7 @@ pub struct Note {
     pub inline_tags: Vec<InlineTag>,
     /// `^id` behind a block.
     pub block_ids: Vec<BlockId>,
-    /// Names of places in raw HTML (`id`, `name`), which a link may lead to.
+    /// Anchors in raw HTML (`id`, `name`), which a link may name.
     pub anchors: Vec<String>,
     /// `[^label]: …`.
     pub footnotes: Vec<Footnote>,
@@ -189,14 +190,14 @@ pub enum LinkKind {
 pub struct Link {
     /// How it is written.
     pub kind: LinkKind,
-    /// What it leads to, without heading, block and display: a name or path; of Markdown links a path,
-    /// percent-decoded. Empty for a place of this note.
+    /// Its target, without heading, block and display: a name or path; of Markdown links a path, percent-decoded. Empty
+    /// for a place of this note.
     pub target: String,
     /// The heading in it (`A#B` for one under another), without its first `#`.
     pub heading: Option<String>,
     /// The block in it, without `^`.
     pub block: Option<String>,
-    /// What is shown instead of the target; of Markdown links the text, as written.
+    /// The text shown instead of the target; of Markdown links the text, as written.
     pub display: Option<String>,
     /// All of it, with the `!` of an embed.
     pub place: Place,
@@ -214,7 +215,7 @@ pub enum RelationKind {
     Implicit,
 }
 
-/// The type of a link that states none.
+/// The type of a link without one.
 pub const LINKS_TO: &str = "links_to";
 
 /// A relation of this note with another.
@@ -358,7 +359,7 @@ impl<'a> Head<'a> {
 }
 
 impl Relation {
-    /// What it leads to as S0 §3.4 names it: `Entity Name` as `entity-name`.
+    /// Returns its target as S0 §3.4 names it: `Entity Name` as `entity-name`.
     pub fn to_name(&self, note: &Note) -> String {
         note.links.get(self.link).map_or(String::new(), |link| path_slug(&link.target))
     }

@@ -3,10 +3,10 @@
 //! In: windows of the index, then facts of memory, that have no better vector yet. Out: vectors in the file of spaces
 //! and in memory.
 //! Nothing is written to the index, so neither commits nor ticks wait for it: a window's text is known by its hash, and
-//! what was embedded once is never embedded again, whatever becomes of the window.
+//! no text is embedded twice, whatever becomes of its window.
 //! Invariants: killed at any point, it goes on where it was; equal texts are embedded once; nothing is embedded while
 //! the gate is closed; the vectors of a space answer until those of the next one are all there.
-//! Not here: which vector a question counts (`query/recall.rs`), the models (`embed/`).
+//! Not here: which vectors a question uses (`query`), the models (`embed`).
 
 mod pace;
 mod run;
@@ -85,7 +85,7 @@ pub enum Step {
     Broken,
 }
 
-/// What asking the model came to.
+/// The outcome of a request to the model.
 enum Made {
     Vectors(Vec<UnitVector>),
     /// One of the texts cannot be embedded: which one shows when each goes alone.
@@ -334,7 +334,7 @@ impl Backfill {
         Ok(None)
     }
 
-    /// Vectors of texts, as many as there are texts; an empty one where a single text cannot be embedded.
+    /// Asks the model for the vectors of texts, one a text; an empty one for a single text that cannot be embedded.
     fn ask(&self, given: &[&str]) -> Made {
         let embedder = self.wanted.layer.embedder();
         let vectors = match self.pace.timed(given.len(), || embedder.try_embed(given)) {
@@ -414,7 +414,7 @@ impl Backfill {
         })
     }
 
-    /// Everything is there: the space before answers no more.
+    /// Stops answering from the earlier space, once everything is there.
     pub fn retire(&mut self) {
         if self.before.take().is_some() {
             self.pace.answers(None);

@@ -1,4 +1,4 @@
-//! A build: one index and all that keeps it equal to the folder: writer, belt and watcher.
+//! Build: one index and what keeps it equal to the folder: writer, belt, watcher and backfill.
 //!
 //! A project has one that lives as long as the daemon; `verify` starts a second one beside it, from nothing.
 //! Invariant: "settled" is read in the order work flows (watcher, belt, ripples), so that nothing slips by.
@@ -28,7 +28,7 @@ use index::store::{
 };
 use index::vectors::Layer;
 
-/// How long a command waits for a writer that can write nothing: what passes at once is not worth an error.
+/// How long a command waits for a writer that cannot write; shorter trouble is not worth an error.
 const STALL_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often a waiting call looks again, beside being woken by commits.
@@ -69,7 +69,7 @@ pub struct Build {
     pub budget: Arc<Budget>,
     /// Commands to the watcher.
     pub watcher: WatcherHandle,
-    /// Whether the databases' files are the ones that were opened.
+    /// Watches whether the databases' files are still the ones that were opened.
     pub held: Held,
     commands: mpsc::Sender<Order>,
     belt: Mutex<Option<JoinHandle<()>>>,
@@ -143,7 +143,7 @@ impl Build {
         Ok(())
     }
 
-    /// Makes them again in a new file.
+    /// Makes the better model's vectors again in a new file.
     pub fn backfill_again(&self, recipe: &Recipe) -> Result<(), StoreError> {
         drop(self.backfilling.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.held.release(Part::Vectors);
@@ -151,25 +151,25 @@ impl Build {
         self.backfill(recipe.better.clone(), &recipe.settings.embed, &recipe.state_dir)
     }
 
-    /// How far the better model's vectors are, where there is such a model.
+    /// Returns the progress of the better model's vectors, if there is such a model.
     pub fn backfilled(&self) -> Option<backfill::BackfillProgress> {
         let backfilling = self.backfilling.lock().unwrap_or_else(PoisonError::into_inner);
         backfilling.as_ref().map(Backfilling::progress)
     }
 
-    /// Asks a better model again that could not be used; false where there is none that waits for that.
+    /// Tries a better model again that could not be used; false when none waits for that.
     pub fn try_embedding_again(&self) -> bool {
         let backfilling = self.backfilling.lock().unwrap_or_else(PoisonError::into_inner);
         backfilling.as_ref().is_some_and(Backfilling::try_again)
     }
 
-    /// The layer of a better model that gave no vector for the last question.
+    /// Returns the layer of a better model that gave no vector for the last question.
     pub fn unanswered(&self) -> Option<Arc<Layer>> {
         let backfilling = self.backfilling.lock().unwrap_or_else(PoisonError::into_inner);
         backfilling.as_ref().and_then(Backfilling::unanswered)
     }
 
-    /// Documents in this build's index.
+    /// Counts the documents in this build's index.
     pub fn n_documents(&self) -> Result<u64, StoreError> {
         let n: i64 = self
             .readers
@@ -177,11 +177,11 @@ impl Build {
         Ok(n as u64)
     }
 
-    /// Whether everything that was noticed is searchable, resolved, and has its vectors.
+    /// Returns whether everything that was noticed is searchable and resolved and has its vectors.
     pub fn settled(&self) -> SettledView {
         // In the order work flows: what left one place is found in a later one.
         let state = self.watcher.state();
-        // What is on its way only to be read more closely is searchable and linked already.
+        // Documents on the belt only for the deep pass are searchable and linked already.
         if self.health.only_deepens(state.n_news()) {
             return SettledView { searchable: true, resolved: true, vectors: true, deep: false };
         }
@@ -234,12 +234,11 @@ impl Build {
                 }
             }
         }
-        // It is being carried out, and trouble ends that, too.
+        // The writer has begun it, and trouble ends that, too.
         answered.await
     }
 
-    /// Stops watching, lets the belt run empty, and closes. What is left when the limit is over is found again at
-    /// the next start.
+    /// Stops watching, lets the belt run empty, and closes. The next start finds what is left when the limit is over.
     pub async fn drain(&self, limit: Duration) {
         sys::fail::point("drain.begun");
         drop(self.backfilling.lock().unwrap_or_else(PoisonError::into_inner).take());

@@ -49,7 +49,7 @@ impl KnownFiles for KnownInIndex {
                 .optional()
         })
         .flatten()
-        // One that failed is known, so that its removal is noticed, but never taken for unchanged.
+        // A failed file is known, so that its removal is noticed, but it never counts as unchanged.
         .or_else(|| {
             self.breakers.get(path)?;
             Some(KnownFile { hash: ContentHash(0), mtime_ms: i64::MIN, n_bytes: 0 })

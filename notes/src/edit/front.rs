@@ -65,7 +65,7 @@ pub(super) fn split(text: &str) -> Option<(Range<usize>, usize)> {
     Some((start..fence.span.start, fence.span.end))
 }
 
-/// Where the body of a text begins.
+/// Returns the offset of the body.
 pub(super) fn body_start(text: &str) -> usize {
     let is_front = |yaml: &Range<usize>| {
         // What cannot be read is front matter all the same; plain words between two rules are not.
@@ -74,7 +74,7 @@ pub(super) fn body_start(text: &str) -> usize {
     split(text).filter(|(yaml, _)| is_front(yaml)).map_or(bom_len(text), |(_, body)| body)
 }
 
-/// Reads the front matter; none where there is none.
+/// Reads the front matter; `None` when there is none.
 pub(super) fn find(text: &str) -> Result<Option<Front<'_>>, EditError> {
     let Some((span, _)) = split(text) else { return Ok(None) };
     let yaml = text.get(span.clone()).unwrap_or("");
@@ -198,7 +198,7 @@ impl<'a> Front<'a> {
         self.indent = indent.unwrap_or(0);
     }
 
-    /// How a key is spelt here.
+    /// Returns the spelling of a key in this note.
     pub(super) fn name_of(&self, key: &str) -> String {
         let other = || self.map.keys().find(|known| known.eq_ignore_ascii_case(key));
         if self.map.contains_key(key) {
@@ -208,7 +208,7 @@ impl<'a> Front<'a> {
         }
     }
 
-    /// Where a key stands; none if it does not, or comes from elsewhere (a merge).
+    /// Finds a key; `None` if it is missing or comes from a merge.
     pub(super) fn entry(&self, key: &str) -> Result<Option<&FrontEntry>, EditError> {
         if self.text.get(self.yaml.clone()).is_some_and(|yaml| yaml.trim_start().starts_with('{')) {
             return Err(EditError::Frontmatter("all of it stands in braces".to_string()));
@@ -235,7 +235,7 @@ impl<'a> Front<'a> {
         check(self.text, changes, wanted)
     }
 
-    /// A key that is not there yet, below the others.
+    /// Adds a new key below the others.
     pub(super) fn add(&self, key: &str, value: &Value) -> Result<Change, EditError> {
         self.entry(key)?;
         let eol = eol_at(self.text, self.yaml.end);
@@ -243,7 +243,7 @@ impl<'a> Front<'a> {
         Ok(Change::insert(self.yaml.end, format!("{entry}{eol}")))
     }
 
-    /// How the value of a key is written, and where.
+    /// Returns the form and the place of a key's value.
     pub(super) fn shape(&self, entry: &FrontEntry) -> Shape {
         let line = line_end(self.text, entry.span.start).min(entry.span.end);
         let rest = self.text.get(entry.after_colon..line).unwrap_or("");
@@ -304,7 +304,7 @@ impl<'a> Front<'a> {
         self.text.get(token.end..line).is_some_and(|after| !after.trim().is_empty())
     }
 
-    /// Another value for a key that is there.
+    /// Replaces the value of a key that is there.
     fn restate(&self, entry: &FrontEntry, value: &Value) -> Vec<Change> {
         let eol = eol_at(self.text, entry.span.start);
         let line = line_end(self.text, entry.span.start);
@@ -394,7 +394,7 @@ fn key_of(line: &str) -> Option<(String, usize)> {
     (ends.is_empty() || ends.starts_with([' ', '\t'])).then_some((key, colon + 1))
 }
 
-/// Where a quoted text ends that begins at `start`.
+/// Returns the end of the quoted text that begins at `start`.
 pub(super) fn quoted_end(text: &str, start: usize, limit: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let quote = *bytes.get(start)?;
@@ -411,7 +411,7 @@ pub(super) fn quoted_end(text: &str, start: usize, limit: usize) -> Option<usize
     None
 }
 
-/// Where what stands in brackets or braces ends that begins at `start`.
+/// Returns the end of the brackets or braces that open at `start`.
 fn flow_end(text: &str, start: usize, limit: usize) -> Option<usize> {
     let mut end = None;
     walk_flow(text, start..limit, |at, depth, _| {

@@ -3,7 +3,7 @@
 //!
 //! In: a text and tags, with or without `#`. Out: changes of single tags.
 //! Invariants: other tags, their order, quotes and comments stay; tags are compared as Obsidian does, without regard to
-//! case; a tag that is there, or is not, is no change.
+//! case; adding a tag that is there or removing one that is not changes nothing.
 
 use std::ops::Range;
 

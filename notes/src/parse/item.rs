@@ -1,4 +1,4 @@
-//! What a stretch of text states: an observation, a typed relation, fields, a block id, a callout's title.
+//! Statements in a stretch of text: an observation, a typed relation, fields, a block id, a callout's title.
 //!
 //! Precision comes first: ordinary documents begin items with brackets, too, and hold lists of links. An observation's
 //! category looks like a word that files something; a typed relation is an item of nothing but type and targets.
@@ -17,7 +17,7 @@ use super::{
 use crate::target::is_block_id;
 
 impl Walk<'_> {
-    /// Reads what a stretch of text states.
+    /// Reads the statements of a stretch of text.
     pub(super) fn read_leaf(&mut self, leaf: &mut Leaf) {
         let (Some(first), Some(last)) = (leaf.lines.first(), leaf.lines.last()) else { return };
         let (start, end) = (first.start, last.end);
@@ -78,7 +78,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes `[-]` and the like, which the parser knows nothing of, off an item's text.
+    /// Removes `[-]` and the like, which the parser does not know, from an item's text.
     fn take_task_box(&mut self, leaf: &mut Leaf, item: usize) {
         let Some(line) = leaf.lines.first_mut() else { return };
         let text = self.text.get(line.clone()).unwrap_or("");
@@ -95,7 +95,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Reads `[category] content #tag (context)`; false when it is none.
+    /// Reads `[category] content #tag (context)`; false when it is not one.
     fn read_observation(
         &mut self,
         leaf: &Leaf,
@@ -258,7 +258,7 @@ fn is_separator(text: &str) -> bool {
     matches!(text, "" | "and" | "&" | "or" | "+")
 }
 
-/// Parts what stands in parentheses at the end of a text from it.
+/// Splits off the parenthesis at the end of a text.
 fn content_and_context(text: &str) -> (&str, Option<&str>) {
     let Some(at) = context_at(text) else { return (text, None) };
     let (before, inside) = (&text[..at], text[at + 1..text.len() - 1].trim());

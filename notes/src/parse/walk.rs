@@ -44,7 +44,7 @@ pub(super) fn read<'a>(
     end_sections(&mut note.headings, text.len());
 }
 
-/// What is read beside CommonMark.
+/// Returns the extensions of CommonMark that are read.
 pub fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -157,7 +157,7 @@ impl<'a> Walk<'a> {
         Place { line: self.line_starts.partition_point(|start| *start <= span.start), span }
     }
 
-    /// What stands at a range.
+    /// Returns the place of a range.
     pub(super) fn at(&self, range: Range<usize>) -> &'a str {
         self.text.get(range).unwrap_or("")
     }
@@ -438,7 +438,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Takes a stretch for what it is, and not for text.
+    /// Marks a stretch as something other than text.
     fn verbatim(&mut self, range: Range<usize>) {
         add_verbatim(&mut self.note.verbatim, range);
     }
@@ -462,7 +462,7 @@ impl<'a> Walk<'a> {
         self.take_leaf();
     }
 
-    /// The same; gives its words.
+    /// The same; returns its words.
     fn take_leaf(&mut self) -> String {
         let Some(mut leaf) = self.leaf.take() else { return String::new() };
         leaf.wikilinks.extend(leaf.brackets.end_line());
@@ -481,7 +481,7 @@ fn add_verbatim(verbatim: &mut Vec<Range<usize>>, range: Range<usize>) {
     }
 }
 
-/// Where the section of each heading ends.
+/// Sets the end of each heading's section.
 fn end_sections(headings: &mut [Heading], end: usize) {
     // Where the next heading of each level begins, of those that stand directly in the document.
     let mut next = [end; 7];

@@ -1,6 +1,6 @@
 //! Word: what may be a category of an observation or a type of a relation.
 //!
-//! In: what stands in brackets, or before a link. Out: whether that files a fact, and the type.
+//! In: the words in brackets, or before a link. Out: whether they are a category, and the type.
 //! Decisions: shape first, then short lists; what neither decides is read as stated (`review_links` may reject it).
 //! Not here: where such words stand (`item.rs`).
 
@@ -329,7 +329,7 @@ fn is_heading_of_a_line(words: &[&str]) -> bool {
     word.starts_with(char::is_uppercase) && is_head()
 }
 
-/// Single words that head a line, and relate nothing.
+/// Single words that head a line and are no relation.
 const LINE_HEADS: [&str; 24] = [
     "answer",
     "back",

@@ -27,7 +27,7 @@ pub struct BackfillProgress {
     pub is_full: bool,
     /// Seconds that a text took lately; 0 while that is not known.
     pub seconds_a_text: f64,
-    /// What the model said last, if that was an error.
+    /// The last error of the model, if it has not recovered.
     pub trouble: Option<Trouble>,
 }
 

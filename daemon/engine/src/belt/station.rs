@@ -90,7 +90,7 @@ pub struct StationState<S: Stage> {
 /// Makes a station take its next item; it sends this to itself after each.
 pub struct Pull;
 
-/// The next station takes nothing any more.
+/// The next station has stopped.
 struct Gone;
 
 impl<S: Stage> Actor for Station<S> {
@@ -132,7 +132,7 @@ impl<S: Stage> Actor for Station<S> {
 }
 
 impl<S: Stage> StationState<S> {
-    /// Takes one interactive item through the stage and sends it on.
+    /// Runs the stage on one interactive item and sends it on.
     async fn serve(&mut self, item: Item<S::In>) -> Result<(), Gone> {
         let recipe = self.args.recipe.clone();
         let recipe = move || recipe(Lane::Interactive);
@@ -160,7 +160,7 @@ impl<S: Stage> StationState<S> {
         sent
     }
 
-    /// Takes a handful of bulk items through the stage and sends them on, in order.
+    /// Runs the stage on a handful of bulk items and sends them on, in order.
     async fn haul(&mut self, first: Item<S::In>) -> Result<(), Gone> {
         let mut batch = vec![first];
         while batch.len() < BULK_BATCH
@@ -183,7 +183,7 @@ impl<S: Stage> StationState<S> {
         Ok(())
     }
 
-    /// Takes bulk items through the stage, several at once, and gives them in the order they came.
+    /// Runs the stage on bulk items, several at once, and returns them in the order they came.
     async fn run_all(&mut self, batch: Vec<Item<S::In>>) -> Result<Vec<Item<S::Out>>, Gone> {
         let n_at_once = self.args.n_at_once.clamp(1, batch.len().max(1));
         let waiting: Arc<Mutex<VecDeque<_>>> =
@@ -238,7 +238,7 @@ fn run_one<S: Stage>(stage: &mut S, recipe: &dyn Fn() -> S, item: Item<S::In>) -
         Ok(Ok(out)) => Item::Document(ticket, out),
         Ok(Err(fault)) => Item::Faulted(ticket, fault),
         Err(panic) => {
-            // Whatever the panic left half done inside the stage goes with it.
+            // The old stage may be left half done inside; drop it.
             *stage = recipe();
             // A panic may quote the document, in the first stage as it was read.
             let message = redact::clean(panic_message(&*panic));

@@ -2,9 +2,9 @@
 //!
 //! In: a crawl that is wanted, or the time for one. Out: paths to look at, in the inbox of the bulk side (or,
 //! if a poll found but a few, for the event side: a person has saved them).
-//! Invariants: a crawl always takes new rules and sets every watch again, so it makes good whatever was
-//! missed; a root that is missing, unreadable or suddenly empty, and a folder that cannot be read, purge
-//! nothing; crawls wait for nobody, so a full belt does not keep them from noticing.
+//! Invariants: a crawl always takes new rules and sets every watch again, so it makes up for whatever was missed; a
+//! root that is missing, unreadable or suddenly empty, and a folder that cannot be read, purge nothing; crawls wait for
+//! nobody, so a full belt does not keep them from noticing.
 //! Not here: the walk (`crawl.rs`), or reading files (`intake.rs`).
 
 use std::collections::BTreeMap;
@@ -218,7 +218,7 @@ impl Shared {
         });
     }
 
-    /// Says why a crawl is not to be believed, if so.
+    /// Returns why a crawl cannot be trusted, if so.
     fn judge_root(&self, crawl: &Crawl) -> Option<String> {
         let root = self.intake.ground.root.display();
         if let Some(why) = crawl.unreadable.get("") {

@@ -1,10 +1,11 @@
-//! Intake: looks at one path and says what it has become.
+//! Intake: looks at one path and makes an item of what it finds.
 //!
-//! In: a path somebody has reason to look at. Out: an item for the belt, or why there is none.
-//! Invariants: an event or a crawl is only a reason to look; what counts is what lies there when it is read.
-//! Looks at one path take turns, and a generation is given in that turn after the file was read, so a higher
-//! generation never carries an older content. Nothing is removed while the root is missing or another than
-//! before. No file is read that is not a regular one, not let through by the rules, or larger than the limit.
+//! In: a path with a reason to look at it. Out: an item for the belt, or why there is none. What follows from a finding
+//! is a table in `path_state.rs`.
+//! Invariants: an event or a crawl is only a reason to look; the file as it is when it is read decides. Looks at one
+//! path take turns, and a generation is given in that turn after the file was read, so a higher generation never
+//! carries an older content. Nothing is removed while the root is missing or another folder than before. No file is
+//! read that is not a regular one, not let through by the rules, or larger than the limit.
 //! Not here: when to look (`settle.rs`, `crawl.rs`), or putting the item on the belt (`interactive.rs`,
 //! `bulk.rs`).
 
@@ -57,7 +58,7 @@ pub(super) struct Ask {
     pub trusts_stat: bool,
 }
 
-/// What a look gave.
+/// The outcome of a look.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one is alive at a time, and most are items")]
 pub(super) enum Look {
@@ -67,7 +68,7 @@ pub(super) enum Look {
     Unchanged,
     /// Not a file to be read, and none that was.
     Skipped(SkipReason),
-    /// It is gone, but so is the root: nothing is removed.
+    /// It is gone, but so is the root, so nothing is removed.
     Held,
 }
 
@@ -134,8 +135,8 @@ impl Intake {
         self.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Puts new rules in force and gives them. A look that began under the old ones has ended or starts anew,
-    /// so whoever compares after this call sees what it gave.
+    /// Puts new rules in force and returns them. A look that began under the old ones has ended or starts anew, so a
+    /// comparison after this call sees its outcome.
     pub(super) fn renew_rules(&self) -> Arc<Rules> {
         let rules = Rules::new(&self.ground.root, &self.settings);
         let rules = Arc::new(rules.allowing(&self.privacy.allow_paths));
@@ -155,7 +156,7 @@ impl Intake {
                 return self.conclude(ask, seen);
             }
         }
-        // The rules change faster than a file can be read: the next crawl looks again.
+        // The rules change faster than a file can be read; leave it to the next crawl.
         self.state.want_crawl();
         self.conclude(ask, self.examine(ask, &self.rules()))
     }
@@ -170,7 +171,7 @@ impl Intake {
         self.sent.is_on_its_way(path, &*self.known)
     }
 
-    /// What was sent will not arrive.
+    /// Forgets what was sent, because it will not arrive.
     pub(super) fn forget_sent(&self) {
         self.sent.forget();
     }
@@ -337,7 +338,7 @@ impl Intake {
         let origin = self.origin(ask, now.hash, state);
         let mut ticket = self.ticket(ask, version_with(&now), origin);
         let kind = match state {
-            // It is read again, because somebody asked for that or its day is another.
+            // It is read again on request or because its day has changed; the file itself has not.
             PathState::Present(before) if before.hash == now.hash => None,
             PathState::Present(_) => Some(FileEventKind::Modified),
             _ if ticket.moved_from.is_some() => Some(FileEventKind::Moved),
@@ -407,8 +408,8 @@ fn absent_or_trouble(path: &str, error: &Error) -> Seen {
     }
 }
 
-/// Why a path that leads out is not read. Only the link itself is named to a person: names of what lies behind one that
-/// a person did not mean are nobody's business.
+/// Returns why a path that leads out of the root is not read. Only the link itself is reported: what lies behind it is
+/// outside of the project and stays unnamed.
 fn led_out(root: &Root, rules: &Rules, path: &str) -> SkipReason {
     match root.look(path) {
         Ok(_) => follow_all(root, rules, path).err().unwrap_or(SkipReason::OutsideLink),
@@ -416,13 +417,13 @@ fn led_out(root: &Root, rules: &Rules, path: &str) -> SkipReason {
     }
 }
 
-/// A file by its looks; its content is not known yet.
+/// The version of a file whose content is not known yet.
 fn version_of(meta: &Meta) -> FileVersion {
     let Stat { n_bytes, mtime_ms } = Stat::of(meta);
     FileVersion { hash: None, mode: meta.mode, mtime_ms, n_bytes }
 }
 
-/// A file whose content is known.
+/// The version of a file whose content is known.
 fn version_with(file: &KnownFile) -> FileVersion {
     let KnownFile { hash, mtime_ms, n_bytes } = *file;
     FileVersion { hash: Some(hash), mode: 0, mtime_ms, n_bytes }

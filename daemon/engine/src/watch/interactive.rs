@@ -269,12 +269,12 @@ impl EventSide {
         let queued = self.outbox.iter_mut().find(|queued| queued.path == change.path);
         let replaced = queued.and_then(|queued| queued.moved_from.replace(from));
         if let Some(path) = replaced {
-            // It is nobody's old name any more, and must still be looked at.
+            // No rename covers this old name any more, so it needs a look of its own.
             self.enqueue(SettledChange { path, moved_from: None });
         }
     }
 
-    /// Looks at the next path and sends what it has become.
+    /// Looks at the next path and sends its item.
     async fn send_one(&mut self, permit: mpsc::Permit<'_, Item<SourceDoc>>) {
         let Some(change) = self.outbox.pop_front() else { return };
         self.queued.remove(&change.path);
@@ -305,7 +305,7 @@ impl EventSide {
         self.recount();
     }
 
-    /// Work that cannot be finished is made good by a crawl.
+    /// Asks for a crawl to make up for work that cannot be finished.
     fn lost_track(&self, why: &str) {
         self.shared.state.report(format!("events were lost: {why}"));
         self.shared.state.want_crawl();

@@ -3,8 +3,8 @@
 //! In: a path whose file has just been read. Out: the path of the document it is, if that lies elsewhere no more.
 //! Events join the halves of most renames; this finds the others: a move while nobody watched, a move from one file
 //! system to another, two files that changed places.
-//! Invariants: a vanished document is claimed by one file only (ties by path), so that of two copies the second is a
-//! document of its own; what still lies at its own path with its own content is nobody's origin.
+//! Invariants: only one file claims a vanished document (ties by path), so the second of two copies is a document of
+//! its own; a document still at its path with its content is no origin.
 //! Not here: documents that were edited as well (`pair.rs`, within one crawl); which uid follows (the ledger).
 
 use std::sync::Mutex;

@@ -22,8 +22,8 @@ use super::state::lock;
 use model::parcel::Pass;
 use model::terms::{ContentHash, FileVersion, RelPath};
 
-/// A crawl leaves a path alone for so long after it was put on the belt and did not arrive. A full belt takes
-/// minutes at most; after that the item must have been lost or quarantined, and is sent again.
+/// How long a crawl skips a path that was put on the belt and did not arrive. A full belt takes minutes at most; after
+/// that the item must have been lost or quarantined, and is sent again.
 const RESEND_AFTER: Duration = Duration::from_secs(600);
 
 /// A crawl tries a file that could not be read again after this time, though nothing about it has changed.
@@ -176,7 +176,7 @@ impl Sent {
                 entries.range((from, Bound::Unbounded)).next().map(|(p, e)| (p.clone(), *e))
             };
             *hand = next.as_ref().map(|(path, _)| path.clone());
-            // The store is asked without the lock, so that a slow answer holds up nobody.
+            // Query the store without the lock, so that a slow answer blocks nobody.
             let Some((path, entry)) = next.filter(|(path, entry)| agrees(path, entry, known))
             else {
                 continue;

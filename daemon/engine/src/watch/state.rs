@@ -1,4 +1,4 @@
-//! State: what `status` can say about the watcher, and the count that `settled` rests on.
+//! State: the watcher's view for `status`, and the count that `settled` relies on.
 //!
 //! Invariant: a change is pending from the instant it is noticed until it is on the belt. Every step adds to
 //! the count before it takes away, and a crawl that was asked for counts as pending until it has compared
@@ -213,7 +213,7 @@ impl WatchState {
         self.asked(n);
     }
 
-    /// The same for what is no news.
+    /// The same for work that brings no news.
     pub(super) fn asked(&self, n: usize) {
         self.n_pending.fetch_add(n as u64, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! Gather: what is committed together with the first item.
+//! Gather: chooses what is committed together with the first item.
 //!
 //! In: an item, and what waits behind it. Out: items of one lane for one transaction.
 //! Invariants: nothing is waited for but files that were submitted together with the last one that was taken, and only

@@ -162,7 +162,7 @@ impl Actor for WriteStation {
             other => other,
         };
         if let Err(error) = outcome {
-            // Our ground is unsound: refuse further writes and let the process end, loudly.
+            // The store is unsound: refuse further writes and let the process end, loudly.
             state.args.health.poison(error.to_string());
             myself.stop(Some("poisoned".into()));
             return Ok(());
@@ -226,7 +226,7 @@ impl WriteState {
             }
             self.documents_since_rest += done.n_documents;
         }
-        // What they hold of the budget goes before they are counted off.
+        // Release their share of the budget before they are counted off.
         drop(items);
         self.args.inlet.done(n);
         self.commits_since_ripple += 1;
@@ -239,7 +239,7 @@ impl WriteState {
     async fn ripple(&mut self) -> Result<(), StoreError> {
         let n_news = self.args.traffic.n_news();
         if !self.args.traffic.is_quiet() {
-            // Documents are still on their way; what they bring would make this work again.
+            // Documents on their way would make this work again.
             return Ok(());
         }
         self.ripple_step(Some(n_news)).await
@@ -318,7 +318,7 @@ impl WriteState {
     async fn begin_again(&mut self, why: String) -> Result<(), StoreError> {
         self.heed_ledger().await?;
         self.with_writer(Lane::Interactive, false, |writer| writer.check_ledger()).await?;
-        // What somebody deletes again and again says nothing of the disk.
+        // A file that somebody deletes again and again says nothing about the disk.
         let is_damage = !matches!(self.args.held.look(Part::Index), Seen::Lost(_));
         if is_damage && self.began_again.is_some_and(|at| at.elapsed() < SOUND_FOR) {
             return Err(StoreError::Hopeless { why });
@@ -342,7 +342,7 @@ impl WriteState {
         self.args.health.set_ripple(true);
         self.args.watcher.read_all_again();
         self.args.health.mended("index", format!("{why}; it is built again from the files"));
-        // Last: who waits for this tick must find that there is work to do, not an empty index that looks settled.
+        // Last: a caller who waits for this tick must find work to do, not an empty index that looks settled.
         self.args.health.set_tick(tick.unwrap_or_default());
         Ok(())
     }

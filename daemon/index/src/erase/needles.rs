@@ -113,8 +113,8 @@ impl Rewrite for Needles {
     }
 }
 
-/// Whether no word or path goes on around a name. A dot or dash goes on only where a letter or digit follows: at the
-/// end of a sentence it does not.
+/// Returns whether a name stands alone, not within a longer word or path. A dot or dash goes on only where a letter or
+/// digit follows: at the end of a sentence it does not.
 fn stands_alone(bytes: &[u8], range: Range<usize>) -> bool {
     let at = |place: Option<usize>| place.and_then(|it| bytes.get(it)).copied().unwrap_or(b' ');
     let (first, last) = (at(Some(range.start)), at(range.end.checked_sub(1)));

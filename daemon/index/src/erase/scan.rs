@@ -36,7 +36,7 @@ pub struct Hit {
     pub n: u64,
 }
 
-/// What a scan saw.
+/// The outcome of a scan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scan {
     /// Files that were read.

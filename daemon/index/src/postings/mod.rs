@@ -1,4 +1,4 @@
-//! Postings: which chunks hold a word, how often and where, read from FTS5's own index, and BM25 over them.
+//! Postings: the chunks that hold a word, how often and where, read from FTS5's own index, and BM25 over them.
 //!
 //! In: one view of the index. Out: the chunks that hold a word or phrase; the best by BM25; the score of any chunk.
 //! FTS5's `bm25()` visits every chunk that holds any word of a question and, for each word, every chunk that holds it a

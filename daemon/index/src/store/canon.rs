@@ -1,7 +1,7 @@
-//! The whole index as canonical text, and the comparison of two: what `verify` and the tests rest on.
+//! Canon: the whole index as canonical text, and the comparison of two, on which `verify` and the tests rely.
 //!
-//! In: two indexes. Out: for each part how many rows differ, and the first of them as text. Row ids are shown as what
-//! they stand for, so that two indexes of the same files are equal whatever happened on the way.
+//! In: two indexes. Out: for each part how many rows differ, and the first of them as text. Row ids are replaced by
+//! what they refer to, so two indexes of the same files are equal whatever their history.
 //! Invariant: every table that answers anything is in [`PARTS`]; what is left out is bookkeeping of one run (ticks,
 //! modification times that decide nothing, which gazetteer version a document was read with).
 //! Not here: building the other index (`project/verify.rs`). Vectors are compared byte by byte; those of a transformer,
@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::StoreError;
 
-/// What is compared, a name and a query each; every query gives rows of any columns.
+/// The parts that are compared: a name and a query each, whose rows may have any columns.
 pub const PARTS: &[(&str, &str)] = &[
     ("gazetteer", "SELECT * FROM gazetteer"),
     ("term", "SELECT * FROM terms"),
@@ -209,7 +209,7 @@ pub fn compare(
     PARTS.iter().map(|(part, sql)| compare_part(part, sql, live, rebuilt, limit)).collect()
 }
 
-/// Documents whose uid in the index is not the one that the ledger in `state_dir` keeps for their path.
+/// Returns the documents whose uid in the index differs from the ledger's in `state_dir`.
 pub fn compare_with_ledger(
     live: &Connection,
     state_dir: &Path,

@@ -1,7 +1,7 @@
-//! Writes one document's rows, or takes them away, inside the writer's transaction.
+//! Commit: writes or deletes one document's rows inside the writer's transaction.
 //!
 //! Rows that did not change are left alone: a chunk of equal hash keeps its row, text index and vectors; equal
-//! mentions and evidence are not touched. Everything that other documents must learn of becomes a dirty row.
+//! mentions and evidence are not touched. Everything that concerns other documents becomes a dirty row.
 
 mod chunks;
 mod identity;
@@ -52,7 +52,7 @@ pub(super) fn document(
     let context_changed =
         existing.as_ref().is_none_or(|old| old.indexed_as != indexed_as(normal, identity));
     let id = match &existing {
-        // Read again for its names only: whatever follows from the content alone stands already.
+        // Read again for its names only: the rows that follow from the content alone are there already.
         Some(old) if old.is_same_content(normal) && !context_changed && !old.has_moved => {
             refresh_doc(tx, old.id, normal, mentions_hash, linked)?;
             old.id
@@ -153,7 +153,7 @@ fn refresh_doc(
     Ok(())
 }
 
-/// Takes a document's rows away; returns the names whose facts may have changed.
+/// Deletes a document's rows; returns the names whose facts may have changed.
 pub(super) fn remove(
     tx: &Transaction<'_>,
     path: &RelPath,
@@ -300,8 +300,8 @@ fn all_tags(normal: &NormalDoc, identity: &Identity) -> Vec<String> {
     tags
 }
 
-/// The day a document is of: what it says, when that begins with `YYYY-MM-DD`, else the first such day in the file's
-/// name, else when it was modified.
+/// Returns the day of a document: the stated date if it begins with `YYYY-MM-DD`, else the first such day in the file's
+/// name, else the day of its modification.
 fn day_of(normal: &NormalDoc) -> String {
     let stated = normal.meta.date.as_deref().and_then(|date| date.get(..10));
     if let Some(day) = stated.and_then(|day| day.parse::<jiff::civil::Date>().ok()) {
@@ -397,7 +397,7 @@ fn ensure_note_entity(
     normal: &NormalDoc,
 ) -> Result<(), StoreError> {
     if !matches!(normal.head.path.extension().as_str(), "md" | "markdown") {
-        // It may have been one under its last name.
+        // It may have been a note under its last name.
         tx.prepare_cached("DELETE FROM entities WHERE doc_id = ?1")?.execute([id])?;
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Deep: which documents the deep pass reads next.
+//! Deep: chooses the documents that the deep pass reads next.
 //!
 //! In: the rows of `docs` that were read swiftly. Out: some paths at a time, marked to be read deeply from now on.
 //! Invariants: a document once marked is read deeply whoever asks for it; few enough are handed out at once that a
@@ -15,7 +15,7 @@ use model::terms::RelPath;
 /// Documents and bytes of files that the deep pass hands out at once, but for a single larger file.
 const DEEP_AT_ONCE: (i64, u64) = (32, 256 * 1024);
 
-/// What the deep pass reads next.
+/// The next documents of the deep pass.
 #[derive(Debug, Default)]
 pub struct NextDeep {
     /// These documents, now; none while it is paused or done.

@@ -90,7 +90,7 @@ fn document(row: &Row<'_>) -> rusqlite::Result<Value> {
         "bytes": row.get::<_, i64>(6)?, "language": row.get::<_, String>(7)?, "day": row.get::<_, String>(8)?,
         "format": row.get::<_, String>(9)?, "source_url": row.get::<_, Option<String>>(10)?,
     });
-    // What only some documents say of themselves.
+    // Statements that only some documents make about themselves.
     let properties = row.get::<_, Option<String>>(16)?;
     let properties = properties.and_then(|it| serde_json::from_str::<Value>(&it).ok());
     let is_something = |it: &Value| it.as_object().is_some_and(|keys| !keys.is_empty());

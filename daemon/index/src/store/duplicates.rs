@@ -35,7 +35,7 @@ const DOCUMENTS_A_STEP: i64 = 64;
 /// A row of `prints` without its document: kind, start, end, text, keys.
 type PrintRow = (i64, i64, i64, i64, Option<Vec<u8>>);
 
-/// What one document does to one text.
+/// The change that one document makes to one text.
 #[derive(Default)]
 struct Change {
     removed: Vec<i64>,
@@ -56,7 +56,7 @@ pub(super) fn write(
     cover::apply(tx, doc, late)
 }
 
-/// Takes the prints of a document away, while its row still stands.
+/// Deletes the prints of a document, while its row is still there.
 pub(super) fn remove(tx: &Transaction<'_>, doc: i64, late: &mut Late) -> Result<(), StoreError> {
     replace(tx, doc, Vec::new(), late)
 }
@@ -194,8 +194,8 @@ fn write_copies(
     Ok(stands)
 }
 
-/// Sees to it that a text whose home has changed is indexed at the new one. The document that is being written looks
-/// after itself.
+/// Makes sure that a text whose home has changed is indexed at the new one. The document being written takes care of
+/// its own texts.
 fn hand_over(
     tx: &Transaction<'_>,
     doc: i64,
@@ -223,7 +223,7 @@ fn mark(tx: &Connection, doc: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A document lies elsewhere now: its copies have another rank.
+/// Updates the rank of a document's copies after it has moved.
 pub(super) fn moved(
     tx: &Transaction<'_>,
     doc: i64,

@@ -1,4 +1,4 @@
-//! Our ground is unsound: the writer stops, the daemon exits non-zero.
+//! Errors of the store: the writer stops and the daemon exits non-zero.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The gazetteer's rows: which mined terms and stated names are known, and which documents must hear of a change.
+//! Gazetteer: the mined terms and stated names that are known, and the documents that a change concerns.
 //!
 //! Invariant: the rows are a function of `terms` and `stated` alone, never of links, so the ripple ends.
 
@@ -31,7 +31,7 @@ struct TermRow {
     is_mined: bool,
 }
 
-/// What a refresh changed. Holds no more terms than are looked up one by one: a first index changes hundreds of
+/// The changes of a refresh. Holds no more terms than are looked up one by one: a first index changes hundreds of
 /// thousands.
 #[derive(Debug, Default)]
 pub(super) struct Changes {

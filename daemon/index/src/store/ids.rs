@@ -1,4 +1,4 @@
-//! Public ids of entities: what an entity is decides its id, so that a rebuilt index gives the same ones.
+//! Ids: public ids of entities, which follow from what an entity is, so that a rebuilt index gives the same ones.
 //!
 //! A note's id comes from its document's uid, which the ledger keeps through renames; any other entity's from its norm.
 //! 52 bits, because JSON readers lose integers above 2^53; should two entities hash alike (one chance in 9,000 among a
@@ -17,7 +17,7 @@ fn hashed(kind: &str, key: &str) -> i64 {
     (hash % (END - 1) + 1) as i64
 }
 
-/// Writes the entity of a norm; gives its id.
+/// Writes the entity of a norm; returns its id.
 pub(super) fn write_own(
     db: &Connection,
     norm: &str,
@@ -43,7 +43,7 @@ pub(super) fn write_own(
     }
 }
 
-/// Writes a note's entity; gives its id. `type_code` counts only when the entity is new.
+/// Writes a note's entity; returns its id. `type_code` counts only when the entity is new.
 pub(super) fn write_note(
     db: &Connection,
     doc: i64,

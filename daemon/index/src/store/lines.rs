@@ -1,4 +1,4 @@
-//! From places of the normalized text to lines of the file, in a few bytes a line.
+//! Lines: maps places of the normalized text to lines of the file, in a few bytes a line.
 //!
 //! The normalized text has other line breaks than the file, so a hit's line cannot be counted; this map is stored
 //! beside the text. It is a list of (place in the text, line in the file) where the line changes, delta-coded. A format

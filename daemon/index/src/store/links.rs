@@ -1,4 +1,4 @@
-//! Links: where those of notes lead, and the permalinks of notes.
+//! Links: the targets of notes' links, and the permalinks of notes.
 //!
 //! In: what documents are called (`doc_names`, `notes`), links with their keys. Out: `note_links.dst`, the parties of
 //! the relations that links state, and `notes.permalink`.
@@ -6,8 +6,8 @@
 //! first has the base, the others `base-1`, `base-2` …, but for numbers that are the base of another note. So they
 //! follow from the files alone: a note that comes before another takes its permalink, which is why a permalink that
 //! must last is stated in the file.
-//! Invariants: once no key is dirty, every link leads where [`notes::resolve`] says, and every permalink is unique,
-//! whatever the order in which documents came; a step costs the same however many links a key has.
+//! Invariants: once no key is dirty, every link has the target that [`notes::resolve`] chooses, and every permalink is
+//! unique, in whatever order documents came; a step costs the same however many links a key has.
 //! Not here: marking at a commit (`commit/note.rs`).
 
 use notes::parse::LinkKind;
@@ -29,7 +29,7 @@ pub(crate) const BY_PATH: i64 = 6;
 
 /// Documents of one name that are compared; of more, only those whose path says it all are looked at.
 const MAX_CANDIDATES: i64 = 1_000;
-/// Links that are led anew in one step.
+/// Links that are resolved again in one step.
 const LINKS_A_STEP: i64 = 500;
 /// Notes of one base whose permalinks are numbered at once; those of more wait for the ripple.
 const MAX_AT_ONCE: i64 = 50;
@@ -41,12 +41,12 @@ pub(super) fn distinct(keys: Keys) -> (Option<String>, Option<String>, Option<St
     (Some(keys.file), name, permalink)
 }
 
-/// What a heading is compared by: as Obsidian and web pages name it.
+/// Returns the form in which headings are compared, as Obsidian and web pages name them.
 pub fn place_key(heading: &str) -> String {
     slug(heading)
 }
 
-/// Marks the links of a key, if there are any: they may lead elsewhere now.
+/// Marks the links of a key, if there are any, because their target may have changed.
 pub(super) fn mark(tx: &Connection, key: &str) -> Result<(), StoreError> {
     let has_links: bool = tx
         .prepare_cached(
@@ -61,7 +61,7 @@ pub(super) fn mark(tx: &Connection, key: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The document that a link leads to.
+/// Returns the document that a link resolves to.
 pub fn lead(
     db: &Connection,
     from: &str,
@@ -294,9 +294,9 @@ fn lead_one(tx: &Connection, doc: i64, seq: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes the relations of a document's links, or of one of them, those of the documents that they lead to. A link that
-/// leads nowhere names a thing that has no note yet; but for one with a folder, or a Markdown link, which names a file,
-/// and for one that shows other words or holds another: its name stands in no text.
+/// Makes the relations of a document's links, or of one of them, those of the documents that they lead to. An
+/// unresolved link names a thing that has no note yet, except a link with a folder and a Markdown link, which name
+/// files, and a link that shows other words or contains another: no text holds its name.
 pub(super) fn relate(tx: &Connection, doc: i64, seq: Option<i64>) -> Result<(), StoreError> {
     for party in ["subject", "object"] {
         tx.prepare_cached(&format!(

@@ -1,4 +1,4 @@
-//! Applies Resolve to the names that commits made dirty, inside the writer's transaction.
+//! Names: applies Resolve to the names that commits made dirty, inside the writer's transaction.
 //!
 //! Order cannot matter: facts are counted from rows, decisions are pure, and whoever could be affected (names that
 //! share a blocking key) is decided again. Names are decided from high authority to low, so what a name is linked
@@ -30,7 +30,7 @@ const VIA: i64 = 3;
 const OWN: i64 = 4;
 const UNSURE: i64 = 6;
 
-/// What one run has read already.
+/// The rows that one run has read already.
 #[derive(Default)]
 struct Neighborhood {
     facts: FxHashMap<i64, NameFacts>,
@@ -56,7 +56,7 @@ pub(super) struct Resolver<'a> {
     pub weights: &'a Link,
 }
 
-/// What the keys of a name are made of.
+/// The facts that the keys of a name are made of.
 fn seen_by_keys(facts: &NameFacts) -> (&str, bool, bool) {
     (&facts.surface, facts.is_fuzzy, facts.entity_type == EntityType::Person)
 }

@@ -1,4 +1,4 @@
-//! Readings: how each document uses a name, as `link/split.rs` compares them.
+//! Readings: how each document uses a name, for `link/split.rs` to compare.
 //!
 //! In: a norm. Out: a reading for each document that mentions it and does not use it for another name.
 //! Invariant: a function of the documents' own rows: text, title, path, mentions, aliases.
@@ -31,7 +31,7 @@ const IS_TYPE_GUESSED: i64 = 1 << 4;
 /// `place` of a mention that the words after it define.
 const IS_DEFINED: i64 = 1 << 6;
 
-/// What the mentions of one document say.
+/// The statements of one document's mentions.
 #[derive(Default)]
 struct Voices {
     path: String,
@@ -203,7 +203,7 @@ impl Voices {
     }
 }
 
-/// What stands around the mentions of a document.
+/// The surroundings of a document's mentions.
 struct Surroundings {
     /// Its title and the words on both sides.
     words: String,

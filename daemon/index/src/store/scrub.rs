@@ -23,7 +23,7 @@ const SLICE: (usize, usize) = (1_000, 16_000_000);
 /// bytes are summed.
 pub(super) const SUMMED: &str = "title, meta, text, lines, terms, pages, headings";
 
-/// What a slice of documents showed.
+/// The outcome of one slice of documents.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Scrubbed {
     /// The row of the last document; none when there are no more.

@@ -1,4 +1,4 @@
-//! Read-only views of the index: a pool of connections, each holding one read transaction at a time.
+//! Snapshot: read-only views of the index from a pool of connections, each holding one read transaction at a time.
 //!
 //! Invariants: everything read through one snapshot is of one commit, the one its tick names; while
 //! [`Readers::alone`] runs, no connection of the pool is open, so that the file may be replaced.
@@ -23,23 +23,23 @@ const READERS_END_WITHIN: Duration = Duration::from_secs(5);
 /// Steps of SQLite's machine between two looks at a [`CallOff`]: some microseconds.
 const STEPS_A_LOOK: i32 = 1_000;
 
-/// Says that nobody waits for an answer any more. Clones share one state; it is said once and for all.
+/// Calls off a query that nobody waits for any more. Clones share one state, which is set once.
 #[derive(Debug, Clone, Default)]
 pub struct CallOff(Arc<AtomicBool>);
 
 impl CallOff {
-    /// Says it.
+    /// Calls it off.
     pub fn call_off(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was said.
+    /// Returns whether it was called off.
     pub fn is_called_off(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Where snapshots come from.
+/// The pool that snapshots come from.
 pub struct Readers {
     pool: Mutex<Pool>,
     changed: Condvar,
@@ -222,7 +222,7 @@ impl Snapshot {
         Ok(vectors::nearest_in_table(self, &question.0, wanted, among)?)
     }
 
-    /// The cosines of these rows with a question; from memory where it is there.
+    /// Returns the cosines of these rows with a question, from memory if the vectors are there.
     pub fn cosines_of(
         &self,
         ids: &FxHashSet<i64>,

@@ -101,7 +101,7 @@ impl Spaces {
         Ok(statement.query_map([], read)?.collect::<Result<_, _>>()?)
     }
 
-    /// How many texts a space knows.
+    /// Counts the texts that a space knows.
     pub fn n_vectors(&self, space: i64) -> Result<i64, StoreError> {
         let sql = "SELECT count(*) FROM vectors WHERE space = ?1";
         Ok(self.db.prepare_cached(sql)?.query_row([space], |row| row.get(0))?)
@@ -126,7 +126,7 @@ impl Spaces {
         Ok(found.optional()?)
     }
 
-    /// Keeps the vector of a text; it is there from now on.
+    /// Keeps the vector of a text durably.
     pub fn put(&self, space: i64, hash: ContentHash, vector: &[u8]) -> Result<(), StoreError> {
         self.db
             .prepare_cached("INSERT OR REPLACE INTO vectors VALUES(?1, ?2, ?3)")?

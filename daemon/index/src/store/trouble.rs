@@ -1,4 +1,4 @@
-//! Trouble: what an error of a database asks for.
+//! Trouble: decides what to do about an error of a database.
 //!
 //! In: a [`StoreError`]. Out: wait, rebuild, or stop; and for waiting, a message for people.
 //! Not here: the waiting (`engine/write/stall.rs`), or the rebuild.
@@ -36,7 +36,7 @@ pub enum Trouble {
     Passing(Stall),
     /// The file is not what was written to it.
     Corrupt,
-    /// Our ground is unsound in a way that neither waiting nor a rebuild mends.
+    /// Neither waiting nor a rebuild mends it.
     Lasting,
 }
 

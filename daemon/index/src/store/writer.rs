@@ -1,4 +1,4 @@
-//! The one writer of the index and the ledger.
+//! Writer: the only one who writes index and ledger.
 //!
 //! A batch of items commits in one transaction or not at all: rows, quarantine, dirty marks and the tick together.
 //! The ledger is written first; both writes are idempotent.
@@ -29,7 +29,7 @@ use model::{Item, Ticket};
 /// Steps of one statement between two looks at whether a write should be interrupted: some of its runs.
 const STEPS_A_LOOK: i32 = 100;
 
-/// What a commit did.
+/// The outcome of a commit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Committed {
     /// Its number.
@@ -74,7 +74,7 @@ pub struct IndexWriter {
     pub(super) is_shielded: Arc<AtomicBool>,
 }
 
-/// Where the handing out of documents to be read again stands.
+/// Progress of handing out documents that must be read again.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     /// The last document handed out in this round.
@@ -94,7 +94,7 @@ impl IndexWriter {
     ) -> Result<Self, StoreError> {
         let opened = Self::open_once(folder, fingerprint, settings, embedder.clone());
         match opened {
-            // Only now does it show: what a start reads of the tables lies in a damaged page.
+            // The damage shows only now, because the tables that a start reads lie in a damaged page.
             Err((Some(path), error)) if error.trouble() == Trouble::Corrupt => {
                 tracing::warn!(path = %path.display(), why = %error, "the index is rebuilt from the files");
                 super::open::set_aside(&path)?;

@@ -130,7 +130,7 @@ impl Layer {
     /// Puts a question to the model.
     fn ask(&self, text: &str) -> Result<UnitVector, EmbedError> {
         let asked = self.embedder.try_question(text);
-        // What a text is refused for says nothing of the next one.
+        // The refusal of one text says nothing about the next.
         let failure = asked.as_ref().err().filter(|it| !matches!(it, EmbedError::Text { .. }));
         let before = std::mem::replace(&mut *self.failure_lock(), failure.cloned());
         if let (None, Some(error)) = (before, failure) {
@@ -208,7 +208,7 @@ impl Layer {
         true
     }
 
-    /// Notes that nothing lacks at `tick`; false when that is not the last commit any more.
+    /// Records that nothing is missing at `tick`; false when that is not the last commit any more.
     pub fn note_full(&self, tick: Tick) -> bool {
         let _alone = self.lock();
         let is_last = self.view.load().as_ref().is_some_and(|view| view.newest() == tick);
@@ -218,7 +218,7 @@ impl Layer {
         is_last
     }
 
-    /// A commit is about to be made.
+    /// Announces a commit.
     pub(super) fn publish(&self, tick: Tick, change: &VectorChange) {
         let _alone = self.lock();
         let Some(view) = self.view.load_full() else { return };

@@ -13,7 +13,7 @@ use sys::N_PLANES;
 /// Largest number of [`N_PLANES`] bits in two's complement.
 const LARGEST: f32 = ((1 << (N_PLANES - 1)) - 1) as f32;
 
-/// What is asked, and by whom.
+/// A question and its asker.
 pub(super) struct Asked<'a> {
     pub question: Question<'a>,
     pub length: f32,

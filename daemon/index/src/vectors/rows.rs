@@ -242,7 +242,7 @@ fn product(asked: &[i8], components: &[i8]) -> (f32, f32) {
     (dot.iter().sum::<i32>() as f32, length(components.iter().copied()))
 }
 
-/// Length of a rounded vector; that of zeros is infinite, so that its cosine with any other is 0.
+/// Returns the length of a rounded vector; infinite for zeros, so that its cosine with any other is 0.
 pub(super) fn length(components: impl Iterator<Item = i8>) -> f32 {
     let squared: i32 = components.map(|x| i32::from(x) * i32::from(x)).sum();
     if squared == 0 { f32::INFINITY } else { (squared as f32).sqrt() }

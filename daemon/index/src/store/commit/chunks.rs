@@ -1,4 +1,4 @@
-//! A document's chunks: rows, text index, vectors. A chunk of equal hash keeps all three.
+//! Chunks: a document's rows of chunks, their text index and vectors. A chunk of equal hash keeps all three.
 
 use std::collections::HashMap;
 
@@ -198,7 +198,7 @@ pub(super) fn delete_chunk(
     for id in statement.query_map([chunk], |row| row.get(0))? {
         late.delete_vector(id?);
     }
-    // Of a chunk that stands elsewhere nothing is in the text index.
+    // The text index holds nothing of a chunk that another place covers.
     let is_indexed: Option<bool> = tx
         .prepare_cached("SELECT own IS NOT 0 FROM chunks WHERE id = ?1")?
         .query_row([chunk], |row| row.get(0))

@@ -1,4 +1,4 @@
-//! Writes to the virtual tables, kept for the end of the transaction.
+//! Late: writes to the virtual tables, kept for the end of the transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 

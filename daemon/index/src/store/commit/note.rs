@@ -1,7 +1,7 @@
-//! Note: the rows of what a document is called by links, and of what a note states.
+//! Note: the rows of the names by which links find a document, and of what a note states.
 //!
-//! In: a document whose row stands. Out: rows, its links led where they lead today, and dirty rows for links of others
-//! that may lead elsewhere now.
+//! In: a document whose row stands. Out: rows, its links with their present targets, and dirty rows for links of others
+//! whose targets may have changed.
 //! Invariant: what a document is called, and where it lies, is the same in `doc_names` and `docs`; each difference
 //! makes the links of its keys dirty.
 //! Not here: where a link leads (`store/links.rs`), what a note states (`formats/note.rs`).
@@ -38,7 +38,7 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result
     write_links(tx, id, path, stated)
 }
 
-/// Takes it all away.
+/// Deletes all of it.
 pub(super) fn remove(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
     write_names(tx, id, &BTreeSet::new())?;
     delete_rows(tx, id)?;
@@ -89,7 +89,7 @@ fn write_names(
         tx.prepare_cached("INSERT INTO doc_names VALUES(?1, ?2, ?3)")?
             .execute(params![key, kind, id])?;
     }
-    // Where it lies decides how near it is, whatever it is called.
+    // Its path decides how near it is, whatever its names.
     let has_moved = gone.iter().chain(&come).any(|(kind, _)| *kind == BY_PATH);
     let mut changed: BTreeSet<&str> =
         gone.iter().chain(&come).map(|(_, key)| key.as_str()).collect();

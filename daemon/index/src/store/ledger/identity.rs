@@ -1,4 +1,4 @@
-//! Identity: which uid a document has.
+//! Identity: decides which uid a document has.
 //!
 //! A uid follows the document that moved, then the path, then equal content; one of a vanished document waits 30 days.
 //! Where a document comes to the path of another, the two exchange places: the other waits at the old path, gone until
@@ -39,7 +39,7 @@ impl Ledger {
         let is_settled = here.as_ref().is_some_and(|entry| !entry.is_gone && is_same(entry));
         let came = match moved_from {
             _ if is_settled => None,
-            // What has been gone there with another content is not what came from there.
+            // A document that vanished there with another content is not the one that moved from there.
             Some(from) => {
                 self.entry_at(from.as_str())?.filter(|entry| !entry.is_gone || is_same(entry))
             }

@@ -35,7 +35,7 @@ pub struct NewVersion {
     pub text: String,
     /// When, where that is not now; milliseconds since 1970.
     pub at_ms: Option<i64>,
-    /// It is kept only if the newest one has another hash, or there is none.
+    /// True to keep it only if the newest version has another hash or there is none.
     pub is_by_hand: bool,
 }
 
@@ -116,7 +116,7 @@ pub struct KbFacts {
 }
 
 impl Ledger {
-    /// A number that no entry has or ever had; greater than `floor`.
+    /// Returns a number that no entry has or ever had, greater than `floor`.
     pub(in crate::store) fn next_entry(&self, floor: u64) -> Result<u64, StoreError> {
         let mut number = 0;
         self.durably(|tx| {
@@ -131,7 +131,7 @@ impl Ledger {
         Ok(number.max(0) as u64)
     }
 
-    /// Keeps what was done, all or nothing; gives the number of each version, 0 for what is none.
+    /// Records what was done, all or nothing; returns the number of each version, 0 for other records.
     pub(in crate::store) fn record_kb(
         &self,
         records: &[KbRecord],

@@ -93,7 +93,7 @@ pub struct LastWrites {
 }
 
 impl Ledger {
-    /// Keeps what was done.
+    /// Records what was done.
     pub(in crate::store) fn record_memory(
         &self,
         events: &[MemoryEvent],

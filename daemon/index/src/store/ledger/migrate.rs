@@ -126,7 +126,7 @@ pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
 }
 
-/// Takes one step and notes it, or does neither.
+/// Takes one step and records it, or does neither.
 fn take(db: &Connection, step: u32) -> Result<(), StoreError> {
     let sql = STEPS[step as usize];
     let done = db

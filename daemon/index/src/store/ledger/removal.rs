@@ -31,7 +31,7 @@ pub struct Removal {
 }
 
 impl Ledger {
-    /// Takes out what is meant and leaves nothing of it in the file; how much went, by table.
+    /// Deletes what is to be forgotten and leaves nothing of it in the file; returns how much, by table.
     pub(in crate::store) fn erase(
         &self,
         gone: &Gone,

@@ -1,4 +1,4 @@
-//! The ripple: what commits left behind, done in steps that an interactive commit interrupts.
+//! Ripple: does the work that commits left behind, in steps that an interactive commit interrupts.
 //!
 //! In: the rows that commits marked. Out: a gazetteer of the terms there are now, names resolved again, documents that
 //! must be read again.
