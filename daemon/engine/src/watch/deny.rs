@@ -28,9 +28,9 @@ pub(super) fn reason(path: &str) -> Option<SkipReason> {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     if holds_secret(path) {
         Some(SkipReason::SecretName)
-    } else if extension.is_some_and(|it| {
-        BINARY.split(' ').any(|known| known == it) && formats::of(&it).is_none()
-    }) {
+    } else if extension
+        .is_some_and(|it| BINARY.split(' ').any(|known| known == it) && formats::of(&it).is_none())
+    {
         Some(SkipReason::Binary)
     } else {
         None

@@ -10,7 +10,7 @@ use model::terms::SpanMap;
 pub use model::terms::line_of;
 
 /// Innermost headings shown with a place.
-const TOLD_HEADINGS: usize = 2;
+const MAX_HEADINGS: usize = 2;
 
 /// Encodes the map of one document.
 pub fn encode(map: &SpanMap, line_starts: &[u32]) -> Vec<u8> {
@@ -105,7 +105,7 @@ impl HeadingMap {
         let n_above = self.0.partition_point(|(start, ..)| *start <= place);
         let (mut path, mut deepest) = (Vec::new(), u32::MAX);
         for (start, end, level) in self.0.iter().take(n_above).rev() {
-            if *level < deepest && path.len() < TOLD_HEADINGS {
+            if *level < deepest && path.len() < MAX_HEADINGS {
                 path.push(text.get(*start..*end).unwrap_or("").replace('\n', " "));
                 deepest = *level;
             }

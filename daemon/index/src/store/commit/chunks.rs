@@ -11,7 +11,7 @@ use model::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector, may_be_english};
 use model::terms::ContentHash;
 
 /// Innermost headings that an answer shows with a chunk.
-const TOLD_HEADINGS: usize = 2;
+const MAX_HEADINGS: usize = 2;
 
 /// Chunk rows of a document by hash; equal chunks (a repeated paragraph) keep one row each.
 pub(super) fn chunk_ids(
@@ -98,7 +98,7 @@ fn write_chunk_row(
                 chunk.hash.0.to_le_bytes(),
                 chunk.language,
                 chunk.profile.as_str(),
-                (chunk.headings.len() > TOLD_HEADINGS).then(|| chunk.headings.join(" / "))
+                (chunk.headings.len() > MAX_HEADINGS).then(|| chunk.headings.join(" / "))
             ],
             |row| row.get(0),
         )?;
@@ -107,7 +107,7 @@ fn write_chunk_row(
 
 /// The innermost headings, as an answer shows them.
 fn shown_headings(chunk: &Chunk) -> String {
-    let n_outer = chunk.headings.len().saturating_sub(TOLD_HEADINGS);
+    let n_outer = chunk.headings.len().saturating_sub(MAX_HEADINGS);
     chunk.headings.get(n_outer..).unwrap_or_default().join(" › ")
 }
 
