@@ -148,7 +148,7 @@ fn pairs_of(notes: &BTreeMap<&str, Note>) -> Pairs {
             take(&keys.file, if is_path { &[By::FileName, By::Folder] } else { &[By::FileName] });
             keys.name.iter().for_each(|key| take(key, &[By::Title, By::Alias]));
             keys.permalink.iter().for_each(|key| take(&format!("={key}"), &[By::Permalink]));
-            if let Some(idx) = choose(path, (link.kind, &link.target), &candidates) {
+            if let Some(idx) = choose(path, link.kind, &link.target, &candidates) {
                 let to = candidates[idx].path;
                 if to != *path {
                     pairs.insert((path.to_string(), to.to_string()));

@@ -1,4 +1,4 @@
-//! Edits of a note: spans of its bytes and what stands there instead.
+//! Edits of a note: spans of its bytes, each with its replacement.
 //!
 //! In: the text of one file and what is to be different ([`Op`]). Out: [`Change`]s, or why there can be none.
 //! Invariants: bytes outside the spans stay as they are (comments, order, quoting, line ends, unknown syntax); what is

@@ -44,23 +44,23 @@ pub struct Entry {
     pub tags: Vec<String>,
     /// Structured hints, without those that have keys of their own.
     pub hints: Map<String, Value>,
-    /// How sure it was when it was written, 0 to 1.
+    /// Confidence when it was written, 0 to 1.
     pub confidence: Option<f64>,
-    /// Numbers of the entries that it takes the place of.
+    /// Numbers of the entries that it supersedes.
     pub supersedes: Vec<u64>,
-    /// Numbers of the entries that took its place.
+    /// Numbers of the entries that superseded it.
     pub superseded_by: Vec<u64>,
     /// Where the knowledge came from, in words.
     pub source_context: Option<String>,
     /// The file that it was taken from.
     pub extracted_from: Option<String>,
-    /// Whether it counts.
+    /// False when it is inactive.
     pub is_active: bool,
     /// The day or time at which it says it was made, and changed, as it is written.
     pub created: Option<String>,
     /// See `created`.
     pub updated: Option<String>,
-    /// What is written and cannot be meant, by its key.
+    /// Warnings about values that make no sense, by key.
     pub odd: Vec<(&'static str, String)>,
 }
 
@@ -171,19 +171,19 @@ pub fn of(values: &Map<String, Value>) -> Entry {
     let number = |it: &String| it.parse::<f64>().ok().filter(|it| (0.0..=1.0).contains(it));
     let confidence = stated.as_ref().and_then(number);
     let mut odd = Vec::new();
-    let mut tell = |key: &'static str, is_odd: fn(&Value) -> bool| {
+    let mut warn = |key: &'static str, is_odd: fn(&Value) -> bool| {
         if let Some(value) = found(key).filter(|it| !is_nothing(it) && is_odd(it)) {
             odd.push((key, scalar_text(value).unwrap_or_else(|| value.to_string())));
         }
     };
-    tell("entry_type", |it| scalar_text(it).is_none());
-    tell("hints", |it| !it.is_object());
-    tell("active", |it| scalar_text(it).is_none_or(|it| !is_no(&it) && !is_yes(&it)));
+    warn("entry_type", |it| scalar_text(it).is_none());
+    warn("hints", |it| !it.is_object());
+    warn("active", |it| scalar_text(it).is_none_or(|it| !is_no(&it) && !is_yes(&it)));
     for key in ["supersedes", "superseded_by"] {
-        tell(key, |it| !names_entries_only(it));
+        warn(key, |it| !names_entries_only(it));
     }
     for key in CREATED.into_iter().chain(UPDATED) {
-        tell(key, |it| scalar_text(it).is_none());
+        warn(key, |it| scalar_text(it).is_none());
     }
     odd.extend(stated.filter(|_| confidence.is_none()).map(|it| ("confidence", it)));
     Entry {
@@ -210,7 +210,7 @@ fn is_yes(text: &str) -> bool {
     ["true", "yes", "on", "1"].iter().any(|yes| text.eq_ignore_ascii_case(yes))
 }
 
-/// True for a value that says nothing.
+/// True for an empty value.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -238,7 +238,7 @@ pub fn names_entries_only(value: &Value) -> bool {
     }
 }
 
-/// What stands in a value that should name entries.
+/// Shows a value that should name entries.
 fn names_of(value: &Value) -> Vec<String> {
     let mut ids = Vec::new();
     names(value, |c| c == ',' || c.is_whitespace(), &mut ids);
@@ -326,7 +326,7 @@ fn ops_of(edit: &EntryEdit) -> Vec<Op> {
     if let Some(hints) = &edit.hints {
         let mut hints = hints.clone();
         for key in ["supersedes", "superseded_by"] {
-            // What they do not name stays: it is told beside the hints, not with them.
+            // What they do not name stays: it is stated beside the hints, not in them.
             let Some(value) = hints.shift_remove(key) else { continue };
             let ids: Vec<Value> =
                 numbers_of(&value).into_iter().map(|it| id_text(it).into()).collect();

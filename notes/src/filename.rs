@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 255;
 /// The extension of notes.
 const EXTENSION: &str = ".md";
 
-/// What a title without any usable character gives.
+/// Name for a title without any usable character.
 const UNTITLED: &str = "untitled";
 
 /// Names of devices on Windows, whatever follows them behind a dot.
@@ -65,7 +65,7 @@ pub fn is_device(stem: &str) -> bool {
             )
         })
     };
-    // A hyphen is no blank to Windows, so only the bare word is one.
+    // Windows does not treat a hyphen as a blank, so only the bare word is a device.
     first.len() == stem.split('.').next().unwrap_or(stem).len()
         && (DEVICES.contains(&first) || is_numbered("com") || is_numbered("lpt"))
 }

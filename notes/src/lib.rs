@@ -2,7 +2,7 @@
 //!
 //! In: the bytes of one file. Out: its parts with their spans ([`parse`]), or the bytes that replace others ([`edit`]).
 //! Invariants: pure functions, no input or output; spans are bytes of the file, on UTF-8 boundaries.
-//! Which of several documents a link leads to is decided here ([`resolve`]); which there are the daemon knows.
+//! [`resolve`] decides which of several documents a link means; the caller brings the candidates.
 //! Not here: reading and writing files (the daemon).
 
 pub mod edit;

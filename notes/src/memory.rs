@@ -57,7 +57,7 @@ pub struct Fact {
     pub ordinal: Option<u64>,
     /// What it says.
     pub content: String,
-    /// By its shape it is one in every note: it has a number or a category.
+    /// True when it is a fact in every note, because it has a number or a category.
     pub is_stated: bool,
     /// Bytes of its own text: behind the marker, before any block id.
     pub text: Range<usize>,
@@ -78,7 +78,7 @@ pub struct Fact {
 pub struct Stated {
     /// Its type.
     pub relation_type: String,
-    /// What it leads to, as written.
+    /// Its target, as written.
     pub target: String,
     /// Bytes of the link.
     pub link: Range<usize>,
@@ -88,12 +88,12 @@ pub struct Stated {
     pub line: usize,
 }
 
-/// Reads the entity that a note holds.
+/// Reads a note as an entity.
 pub fn read(text: &str) -> Node {
     of(text, &parse(text))
 }
 
-/// The same of a note that is parsed already.
+/// The same for a parsed note.
 pub fn of(text: &str, note: &Note) -> Node {
     let values = note.frontmatter.as_ref().map(|it| &it.values);
     let value = |key: &str| values.and_then(|values| values.get(key));
@@ -146,7 +146,7 @@ fn facts(text: &str, note: &Note) -> Vec<Fact> {
         if item.depth > 0 || related.contains(&idx) || !begins_its_line(text, item) {
             continue;
         }
-        let Some(mut fact) = fact(text, note, (idx, item)) else { continue };
+        let Some(mut fact) = fact(text, note, idx, item) else { continue };
         if fact.ordinal.is_some_and(|ordinal| !taken.insert(ordinal)) {
             fact.ordinal = None;
         }
@@ -161,7 +161,7 @@ fn begins_its_line(text: &str, item: &Item) -> bool {
     line.trim_start_matches('\u{feff}').chars().all(|c| matches!(c, ' ' | '\t'))
 }
 
-fn fact(text: &str, note: &Note, (idx, item): (usize, &Item)) -> Option<Fact> {
+fn fact(text: &str, note: &Note, idx: usize, item: &Item) -> Option<Fact> {
     let from = item.place.span.start;
     let whole = text.get(from..item.content.end)?;
     let marker = whole.find(|c: char| c.is_whitespace())?;
@@ -347,7 +347,7 @@ mod tests {
         let edited =
             "---\ntitle: a c\ntype: person\nexact_name: '\"a  b\"'\nexact_type: '\"\"'\n---\n";
         let edited = read(edited);
-        let told = (edited.name.as_deref(), edited.node_type.as_deref());
-        assert_eq!(told, (Some("a c"), Some("person")));
+        let found = (edited.name.as_deref(), edited.node_type.as_deref());
+        assert_eq!(found, (Some("a c"), Some("person")));
     }
 }

@@ -1,10 +1,11 @@
-//! Parse: what a note states, and where.
+//! Parse: the statements of a note, with their places.
 //!
 //! In: the text of one Markdown file, whole (a byte order mark and CRLF line ends may be in it). Out: [`Note`].
 //! Invariants: every span is a range of that text, on UTF-8 boundaries, inside of it; things of one kind stand in the
 //! order of their places; time and memory are linear in the text's length, whatever stands in it; nothing fails: what
 //! is not understood is text, and front matter that is not YAML is a warning.
-//! Not here: the name of the file (a note without a title is called by it: [`Note::title_or`]), what a link leads to.
+//! Not here: the name of the file (a note without a title is called by it: [`Note::title_or`]), which file a link
+//! means.
 
 mod bracket;
 mod comment;
@@ -72,7 +73,7 @@ pub struct Note {
     pub inline_tags: Vec<InlineTag>,
     /// `^id` behind a block.
     pub block_ids: Vec<BlockId>,
-    /// Names of places in raw HTML (`id`, `name`), which a link may lead to.
+    /// Anchors in raw HTML (`id`, `name`), which a link may name.
     pub anchors: Vec<String>,
     /// `[^label]: …`.
     pub footnotes: Vec<Footnote>,
@@ -189,14 +190,14 @@ pub enum LinkKind {
 pub struct Link {
     /// How it is written.
     pub kind: LinkKind,
-    /// What it leads to, without heading, block and display: a name or path; of Markdown links a path,
-    /// percent-decoded. Empty for a place of this note.
+    /// Its target, without heading, block and display: a name or path; of Markdown links a path, percent-decoded. Empty
+    /// for a place of this note.
     pub target: String,
     /// The heading in it (`A#B` for one under another), without its first `#`.
     pub heading: Option<String>,
     /// The block in it, without `^`.
     pub block: Option<String>,
-    /// What is shown instead of the target; of Markdown links the text, as written.
+    /// The text shown instead of the target; of Markdown links the text, as written.
     pub display: Option<String>,
     /// All of it, with the `!` of an embed.
     pub place: Place,
@@ -214,7 +215,7 @@ pub enum RelationKind {
     Implicit,
 }
 
-/// The type of a link that states none.
+/// The type of a link without one.
 pub const LINKS_TO: &str = "links_to";
 
 /// A relation of this note with another.
@@ -303,25 +304,62 @@ fn n_mark_bytes(text: &str) -> usize {
     if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }
 
-/// Reads a note.
-pub fn parse(text: &str) -> Note {
-    let mut note = Note { body: n_mark_bytes(text), ..Note::default() };
-    if let Some(frontmatter) = frontmatter(text) {
-        note.body = frontmatter.body;
-        note.title = frontmatter.title();
-        note.note_type = frontmatter.note_type();
-        note.permalink = frontmatter.permalink();
-        note.aliases = frontmatter.aliases();
-        note.tags = frontmatter.tags();
-        note.frontmatter = Some(frontmatter);
+/// Counts parses for tests.
+#[cfg(feature = "testing")]
+pub mod testing {
+    use std::cell::Cell;
+
+    thread_local! {
+        /// Notes that this thread has parsed.
+        pub static N_PARSES: Cell<usize> = const { Cell::new(0) };
     }
-    walk::read(text, &mut note);
-    item::relate(&mut note);
-    note
+}
+
+/// Parses a note.
+pub fn parse(text: &str) -> Note {
+    Head::of(text).parse(|_, _| {})
+}
+
+/// A note of which only the front matter has been read. Whoever needs the Markdown events themselves, as the reader of
+/// the document's text does, takes them from this one parse.
+pub struct Head<'a> {
+    text: &'a str,
+    note: Note,
+}
+
+impl<'a> Head<'a> {
+    /// Reads the front matter.
+    pub fn of(text: &'a str) -> Self {
+        let mut note = Note { body: n_mark_bytes(text), ..Note::default() };
+        if let Some(frontmatter) = frontmatter(text) {
+            note.body = frontmatter.body;
+            note.title = frontmatter.title();
+            note.note_type = frontmatter.note_type();
+            note.permalink = frontmatter.permalink();
+            note.aliases = frontmatter.aliases();
+            note.tags = frontmatter.tags();
+            note.frontmatter = Some(frontmatter);
+        }
+        Head { text, note }
+    }
+
+    /// The front matter, if there is some.
+    pub fn frontmatter(&self) -> Option<&Frontmatter> {
+        self.note.frontmatter.as_ref()
+    }
+
+    /// Parses the body. `each` gets every Markdown event with its range in the text, unless the note
+    /// [nests too deep](Note::is_too_deep).
+    pub fn parse(self, mut each: impl FnMut(pulldown_cmark::Event<'a>, Range<usize>)) -> Note {
+        let Head { text, mut note } = self;
+        walk::read(text, &mut note, &mut each);
+        item::relate(&mut note);
+        note
+    }
 }
 
 impl Relation {
-    /// What it leads to as S0 §3.4 names it: `Entity Name` as `entity-name`.
+    /// Returns its target as S0 §3.4 names it: `Entity Name` as `entity-name`.
     pub fn to_name(&self, note: &Note) -> String {
         note.links.get(self.link).map_or(String::new(), |link| path_slug(&link.target))
     }

@@ -10,7 +10,7 @@
 
 use std::fmt::Write;
 
-/// What an empty text is written as: a line must have something to be one.
+/// Form of an empty text: an empty line would not be an item.
 const NOTHING: &str = "<!-- -->";
 
 /// Longest number of a character reference, digits.

@@ -1,4 +1,4 @@
-//! Resolve: which document a link leads to, as Obsidian decides it, and by title, permalink and alias beyond that.
+//! Resolve: decides which document a link means, as Obsidian does and, beyond that, by title, permalink and alias.
 //!
 //! In: a link's target, the path of the note it stands in, and the documents that bear one of the target's [`Keys`].
 //! Out: one of them, or none.
@@ -6,8 +6,8 @@
 //! path ends so, else (of a Markdown link) the one that stands for that folder, else one of that title, permalink,
 //! alias. Of several the one written in the same case, then the one that shares the most folders with the note, then
 //! the one in the fewest folders, then the first by path.
-//! Invariant: the same documents give the same answer, in whatever order they come; case never keeps a link from
-//! leading somewhere.
+//! Invariant: the same documents give the same answer, in whatever order they come; a difference in case never keeps a
+//! link from resolving.
 //! Not here: finding the documents (the daemon, by [`Keys`]).
 
 use unicode_normalization::UnicodeNormalization;
@@ -17,7 +17,7 @@ use crate::parse::LinkKind;
 use crate::slug::{path_slug, without_extension};
 use crate::target::joined;
 
-/// What a document is called by a link.
+/// The name by which a link finds a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
     /// The name of its file.
@@ -37,19 +37,19 @@ pub enum By {
 pub struct Candidate<'a> {
     /// Where it lies.
     pub path: &'a str,
-    /// What it has in common with the target.
+    /// The name that matches the target.
     pub by: By,
 }
 
-/// What a target is looked up by.
+/// The keys by which a target is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keys {
     /// The last part of its path: [`file_key`] of the documents that may be meant.
     pub file: String,
     /// All of it: [`name_key`] of their title or alias. None for a Markdown link, which is a path.
     pub name: Option<String>,
-    /// What its permalink would be; none where signs would be left out of it that may be all that tells two notes
-    /// apart (`C++`).
+    /// What its permalink would be; none where signs would be left out of it that may be all that distinguishes two
+    /// notes (`C++`).
     pub permalink: Option<String>,
 }
 
@@ -100,10 +100,11 @@ pub fn folder_key(path: &str) -> Option<String> {
     matches!(file_key(path).as_str(), "readme" | "index" | "_index").then(|| file_key(folder))
 }
 
-/// The candidate that a link of this kind and target leads to, from the note at `from`.
+/// Returns the index of the candidate that a link in the note at `from` means.
 pub fn choose(
     from: &str,
-    (kind, target): (LinkKind, &str),
+    kind: LinkKind,
+    target: &str,
     candidates: &[Candidate<'_>],
 ) -> Option<usize> {
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -143,7 +144,7 @@ impl<'a> Wanted<'a> {
         Wanted { exact, suffix, written: without_extension(name) }
     }
 
-    /// How well a candidate fits: the lower the better.
+    /// How well a candidate fits; lower is better.
     fn level(&self, candidate: &Candidate<'_>) -> Option<usize> {
         let n_exact = self.exact.len();
         let (path, n_before) = match candidate.by {
@@ -212,11 +213,11 @@ mod tests {
                 None => Candidate { path: file, by: By::FileName },
             })
             .collect();
-        let wanted = (link.kind, link.target.as_str());
-        let first = choose(from, wanted, &candidates).map(|idx| candidates[idx].path);
+        let (kind, target) = (link.kind, link.target.as_str());
+        let first = choose(from, kind, target, &candidates).map(|idx| candidates[idx].path);
         let mut turned = candidates.clone();
         turned.reverse();
-        assert_eq!(first, choose(from, wanted, &turned).map(|idx| turned[idx].path), "order");
+        assert_eq!(first, choose(from, kind, target, &turned).map(|idx| turned[idx].path), "order");
         first.unwrap_or("-").to_string()
     }
 

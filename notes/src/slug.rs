@@ -1,11 +1,11 @@
 //! Slugs: permalinks from titles and paths (S0 §14).
 //!
-//! In: any words. Out: lowercase letters and digits of any script, parted by single hyphens.
+//! In: any words. Out: lowercase letters and digits of any script, separated by single hyphens.
 //! Invariants: never empty, no hyphen at either end; the same for every Unicode form of the same words.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// What stands for words without a letter or digit, before the number that tells them apart.
+/// Slug of words without a letter or digit, before the number that makes it unique.
 const FALLBACK: &str = "note";
 /// Characters of an observation's content that go into its permalink.
 const MAX_CONTENT_CHARS: usize = 200;

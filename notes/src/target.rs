@@ -6,7 +6,7 @@
 /// Longest target kept, bytes; longer ones are data in disguise.
 pub const MAX_TARGET_BYTES: usize = 2_000;
 
-/// What a link leads to, as written.
+/// The target of a link, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Target {
     /// A name or a path; empty for a place of the note itself.
@@ -63,7 +63,7 @@ impl Target {
     }
 }
 
-/// Parts `Heading^block`; headings may follow each other (`A#B`).
+/// Splits `Heading^block`; headings may follow each other (`A#B`).
 pub fn heading_and_block(fragment: &str) -> (Option<&str>, Option<&str>) {
     let kept = |part: &'_ str| !part.is_empty();
     match fragment.rsplit_once('^') {

@@ -1,4 +1,4 @@
-//! `memory://` addresses (S0 §7): what one names, and in which order that is looked up.
+//! `memory://` addresses (S0 §7): what one names, and the order of look-ups.
 //!
 //! In: an address, or a permalink or path without the scheme. Out: an id, or the forms under which a note may be found.
 //! Not here: looking them up (the daemon).
@@ -8,7 +8,7 @@ use crate::slug::{path_slug, without_extension};
 /// The scheme with its slashes.
 pub const SCHEME: &str = "memory://";
 
-/// What an address names.
+/// The thing that an address names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// `memory://id/123`.

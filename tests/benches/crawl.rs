@@ -15,9 +15,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use config::settings::Watch;
-use engine::Queues;
+use engine::belt::{Budget, Queue};
 use engine::watch::{KnownFile, KnownFiles, WatchOptions, Watcher, WatcherHandle};
-use model::terms::{ContentHash, Generation, RelPath};
+use model::terms::{ContentHash, RelPath};
 use rusqlite::{Connection, OptionalExtension, params};
 use support::{cpu_of_process, memory_mib, spread};
 
@@ -54,17 +54,16 @@ fn main() -> Result<()> {
 async fn measure(root: &Path, n: usize, known: Arc<Known>) -> Result<()> {
     let pid = std::process::id();
     let before = memory_mib(pid, "VmRSS")?;
-    let queues = Queues::new();
+    let source = Queue::named("source", (64, 16));
     let options = WatchOptions {
         privacy: Default::default(),
-        budget: engine::belt::Budget::new(config::Settings::default().belt.max_bytes_in_flight),
+        budget: Budget::new(config::Settings::default().belt.max_bytes_in_flight),
         root: root.to_path_buf(),
         settings: Watch { reconcile_seconds: 0, ..Watch::default() },
-        first_generation: Generation(1),
         parsing: Default::default(),
         now_ms: || i64::MAX / 2,
     };
-    let watcher = Watcher::spawn(options, known, queues.source.lanes.clone(), Arc::default());
+    let watcher = Watcher::spawn(options, known, source.lanes.clone(), Arc::default());
     ensure!(watcher.rescan().await, "the watcher has stopped");
     let (cheap, cpu) = crawls(&watcher, false).await?;
     println!("crawl by size and time, ms: {}  (CPU {cpu:.0} ms a crawl)", spread(&cheap));
@@ -74,7 +73,7 @@ async fn measure(root: &Path, n: usize, known: Arc<Known>) -> Result<()> {
     println!("crawl by content, ms: {}  (CPU {cpu:.0} ms a crawl)", spread(&full));
     let view = watcher.state().view();
     ensure!(view.n_known_files == n as u64, "{} files are known", view.n_known_files);
-    ensure!(queues.source.gauge.depth().total() == 0, "a file was sent although unchanged");
+    ensure!(source.gauge.depth().total() == 0, "a file was sent although unchanged");
     println!(
         "memory, MiB: {before:.1} before the watcher, {resting:.1} after its crawls, {peak:.1} at the peak; \
          {:.0} bytes a file at rest",

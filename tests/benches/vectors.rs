@@ -149,7 +149,7 @@ fn measure(texts: &Texts, place: (&Space, Option<&Path>), n: usize) -> Result<()
         println!("  {name}");
         let view = copied(&db, form, &exact)?;
         let in_memory = |question: &UnitVector| {
-            view.nearest(&question.0, (Tick(1), WANTED), None);
+            view.nearest(&question.0, Tick(1), WANTED, None);
             Ok(())
         };
         timed(&in_memory, asked.get(..N_SLOW).unwrap_or(asked))?;
@@ -170,7 +170,7 @@ fn copied(db: &Connection, form: Form, exact: &[Vec<f32>]) -> Result<View> {
             let all: Vec<(i64, Vec<u8>)> = all.map(|(row, id)| (id, row)).collect();
             View::of_rows(form, Tick(1), all.iter().map(|(id, row)| (*id, row.as_slice())))
         }
-        form => load(db, (Tick(1), form), || false)?.context("not called off")?,
+        form => load(db, Tick(1), form, || false)?.context("not called off")?,
     };
     let took = started.elapsed().as_secs_f64();
     let after = support::memory_mib(std::process::id(), "VmRSS")?;
@@ -222,7 +222,7 @@ fn timed(work: &dyn Fn(&UnitVector) -> Result<()>, questions: &[UnitVector]) -> 
 /// Without a copy in memory.
 fn slow_times(db: &Connection, few: &[UnitVector]) -> Result<()> {
     let in_blocks = |question: &UnitVector| {
-        nearest_in_table(db, (&question.0, WANTED), None)?;
+        nearest_in_table(db, &question.0, WANTED, None)?;
         Ok(())
     };
     println!("  from the blocks, ms      {}", support::spread(&timed(&in_blocks, few)?));
@@ -243,7 +243,7 @@ fn recall(view: &View, exact: &[Vec<f32>], (questions, rounded): (&[Vec<f32>], &
     let mut shares = Vec::new();
     for (question, rounded) in questions.iter().zip(rounded) {
         let mut cosines: Vec<f32> = exact.iter().map(|chunk| dot(chunk, question)).collect();
-        let found = view.nearest(&rounded.0, (Tick(1), WANTED), None);
+        let found = view.nearest(&rounded.0, Tick(1), WANTED, None);
         let found: Vec<f32> =
             found.iter().take(K).map(|Nearest { id, .. }| cosines[*id as usize - 1]).collect();
         let (_, last, _) = cosines.select_nth_unstable_by(K - 1, |a, b| b.total_cmp(a));

@@ -3,10 +3,10 @@
 //! In: windows of the index, then facts of memory, that have no better vector yet. Out: vectors in the file of spaces
 //! and in memory.
 //! Nothing is written to the index, so neither commits nor ticks wait for it: a window's text is known by its hash, and
-//! what was embedded once is never embedded again, whatever becomes of the window.
+//! no text is embedded twice, whatever becomes of its window.
 //! Invariants: killed at any point, it goes on where it was; equal texts are embedded once; nothing is embedded while
 //! the gate is closed; the vectors of a space answer until those of the next one are all there.
-//! Not here: which vector a question counts (`query/recall.rs`), the models (`embed/`).
+//! Not here: which vectors a question uses (`query`), the models (`embed`).
 
 mod pace;
 mod run;
@@ -20,7 +20,7 @@ use config::settings::Embed;
 use rusqlite::{OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use self::pace::{Again, Pace, Stand, Trouble};
+pub use self::pace::{Again, BackfillProgress, Pace, Trouble};
 pub use self::run::{Backfilling, Gate, start};
 use embed::better_text;
 use embed::{EmbedError, Embedder, Unrounded, unit_vector};
@@ -39,7 +39,8 @@ struct Tier {
 
 impl Tier {
     fn new(
-        (file, readers): (&Spaces, &Readers),
+        file: &Spaces,
+        readers: &Readers,
         space: Space,
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, StoreError> {
@@ -84,7 +85,7 @@ pub enum Step {
     Broken,
 }
 
-/// What asking the model came to.
+/// The outcome of a request to the model.
 enum Made {
     Vectors(Vec<UnitVector>),
     /// One of the texts cannot be embedded: which one shows when each goes alone.
@@ -105,7 +106,8 @@ impl Backfill {
     /// When the file of spaces can neither be used nor made.
     pub fn new(
         state_dir: &Path,
-        (better, settings): (Arc<dyn Embedder>, &Embed),
+        better: Arc<dyn Embedder>,
+        settings: &Embed,
         readers: &Arc<Readers>,
     ) -> Result<Self, StoreError> {
         // With as many components as it had. (Another prompt before documents is not remembered.)
@@ -120,7 +122,7 @@ impl Backfill {
         // The built-in table may be kept unrounded without a better model.
         let own = better.space().split('@').next().unwrap_or_default().to_string();
         let model = if settings.model == "none" { &own } else { &settings.model };
-        Self::open(state_dir, (model, better), readers.clone(), reopen)
+        Self::open(state_dir, model, better, readers.clone(), reopen)
     }
 
     /// Opens the file of a project. `model` is what `embed.model` says; `reopen` makes the embedder of an earlier
@@ -130,7 +132,8 @@ impl Backfill {
     /// When the file can neither be used nor made.
     pub fn open(
         state_dir: &Path,
-        (model, embedder): (&str, Arc<dyn Embedder>),
+        model: &str,
+        embedder: Arc<dyn Embedder>,
         readers: Arc<Readers>,
         reopen: impl Fn(&Space) -> Option<Arc<dyn Embedder>>,
     ) -> Result<Self, StoreError> {
@@ -146,11 +149,11 @@ impl Backfill {
         others.sort_by_key(|(n_vectors, other)| std::cmp::Reverse((*n_vectors, other.id)));
         let before = others.into_iter().map(|(_, other)| {
             let embedder = reopen(&other).and_then(|it| in_space(it, &other.name));
-            embedder.map(|it| Tier::new((&file, &readers), other, it))
+            embedder.map(|it| Tier::new(&file, &readers, other, it))
         });
         let before = before.flatten().next().transpose()?;
         pace.answers(before.as_ref().map(|tier: &Tier| tier.space.name.clone()));
-        let wanted = Tier::new((&file, &readers), space, embedder)?;
+        let wanted = Tier::new(&file, &readers, space, embedder)?;
         let layers = before.iter().chain([&wanted]).map(|tier| tier.layer.clone()).collect();
         readers.vectors().set_layers(layers);
         let tries_refused = Arc::default();
@@ -168,9 +171,6 @@ impl Backfill {
     }
 
     /// Brings memory in line with the last commit, then embeds what lacks, as long as `may_embed` says so.
-    ///
-    /// # Errors
-    /// When index or file cannot be read or written.
     pub fn round(&mut self, may_embed: &dyn Fn() -> bool) -> Result<Step, StoreError> {
         let snapshot = self.readers.snapshot()?;
         let tick = snapshot.tick();
@@ -327,14 +327,14 @@ impl Backfill {
             Made::Ended(step) => return Ok(Some(step)),
         };
         for ((hash, ids), vector) in lacking.iter().zip(&vectors) {
-            if !self.keep(tick, (*hash, ids), vector)? {
+            if !self.keep(tick, *hash, ids, vector)? {
                 return Ok(Some(Step::Moved));
             }
         }
         Ok(None)
     }
 
-    /// Vectors of texts, as many as there are texts; an empty one where a single text cannot be embedded.
+    /// Asks the model for the vectors of texts, one a text; an empty one for a single text that cannot be embedded.
     fn ask(&self, given: &[&str]) -> Made {
         let embedder = self.wanted.layer.embedder();
         let vectors = match self.pace.timed(given.len(), || embedder.try_embed(given)) {
@@ -368,7 +368,8 @@ impl Backfill {
     fn keep(
         &self,
         tick: Tick,
-        (hash, ids): (ContentHash, &[i64]),
+        hash: ContentHash,
+        ids: &[i64],
         vector: &UnitVector,
     ) -> Result<bool, StoreError> {
         let bytes = bytes_of(vector);
@@ -413,7 +414,7 @@ impl Backfill {
         })
     }
 
-    /// Everything is there: the space before answers no more.
+    /// Stops answering from the earlier space, once everything is there.
     pub fn retire(&mut self) {
         if self.before.take().is_some() {
             self.pace.answers(None);
@@ -422,9 +423,6 @@ impl Backfill {
     }
 
     /// Everything is there: deletes the vectors of other spaces, and of texts that are gone.
-    ///
-    /// # Errors
-    /// When index or file cannot be read or written.
     pub fn tidy(&mut self, tick: Tick) -> Result<(), StoreError> {
         if self.swept_at == Some(tick) {
             return Ok(());
@@ -476,17 +474,17 @@ fn searched_windows(db: &rusqlite::Connection) -> rusqlite::Result<Vec<(i64, Con
     rows.collect()
 }
 
-/// Tells what the nodes of memory state, each with the hash of its text.
+/// Calls `each` with what the nodes of memory state and the hash of its text.
 fn each_fact(
     db: &rusqlite::Connection,
-    mut tell: impl FnMut(ContentHash, &str),
+    mut each: impl FnMut(ContentHash, &str),
 ) -> rusqlite::Result<()> {
     let mut statement = db.prepare_cached(
         "SELECT f.hash, f.content FROM memory_facts f JOIN memory_nodes n ON n.doc_id = f.doc_id WHERE n.is_node",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        tell(hash_of(row.get(0)?), row.get_ref(1)?.as_str()?);
+        each(hash_of(row.get(0)?), row.get_ref(1)?.as_str()?);
     }
     Ok(())
 }

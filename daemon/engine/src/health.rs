@@ -1,4 +1,4 @@
-//! Health: the numbers that `status` tells and that waiting rests on.
+//! Health: the numbers that `status` shows and that waiting callers rely on.
 //!
 //! Invariant: `has_ripple` is set before a commit's items leave the belt, and cleared only by a ripple that found
 //! nothing left; so "belt empty, then no ripple" means that everything is resolved.
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use index::store::{Committed, Stall};
 use model::terms::{Generation, RelPath, Tick};
 
-/// The window over which the ingest rate is told.
+/// The window over which the ingest rate is averaged.
 const RATE_WINDOW: Duration = Duration::from_secs(60);
 
 /// Numbers of one daemon, kept current by the writer.
@@ -159,7 +159,7 @@ impl Health {
         self.changes.send_modify(|n| *n = n.wrapping_add(1));
     }
 
-    /// Told of every change that may have settled something.
+    /// Returns a receiver that wakes at every change that may have settled something.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }

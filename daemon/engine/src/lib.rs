@@ -1,187 +1,206 @@
-//! Engine: the layer that keeps the index current. It lies on `formats`, `extract` and `index`; `server` starts it. The
-//! read path (`query`) never sees it.
+//! Engine: the layer that keeps the index equal to the folder. It builds on `formats`, `extract`, `embed` and `index`;
+//! `server` starts it, and `query`, the read path, never sees it.
 //!
-//! The write path on one screen: the stages in the order a document meets them, with the capacity of each queue.
+//! # The life of one document
 //!
-//! watch ► normalize ► chunk ► recognize ► link ► relate ► embed ► write
+//! ```text
+//! watch ► read ► chunk ► recognize ► link ► relate ► embed ► write
+//!       64+16   64+16    64+16      64+16  64+16   64+16  64+64      interactive + bulk places in each queue
+//! ```
+//!
+//! 1. **Watch** ([`watch`]). An event of the system or a crawl names a path. The event waits until the path has been
+//!    quiet (`watch.debounce_ms`); a save then goes to the interactive lane and one change of a flood to the bulk lane.
+//! 2. **Intake** (`watch/intake.rs`). It looks at what lies at the path now and compares it with what the index will
+//!    hold (`watch/path_state.rs` has the table). A new content becomes a `SourceDoc` with a ticket, which carries the
+//!    lane, the generation and the share of the [`Budget`](belt::Budget); a file that is gone becomes a removal, one
+//!    that cannot be read a fault. All three ride the same belt.
+//! 3. **Read** (`formats`). Decodes the bytes, removes secrets, and lets the format's reader make one text with an
+//!    outline and a map back to the file: `NormalDoc`. Several bulk documents are read at once, the intricate formats
+//!    in processes of their own.
+//! 4. **Chunk** (`extract`). Cuts the text into the chunks that are indexed and the windows that are embedded.
+//! 5. **Recognize** (`extract`). Finds mentions of names: those that the document states, those in the gazetteer, and
+//!    in the deep pass statistical ones.
+//! 6. **Link** (`extract`). Adds the features by which the index later decides what each name denotes.
+//! 7. **Relate** (`extract`). Finds evidence for relations between the names.
+//! 8. **Embed** (`embed`). Makes one vector for each window.
+//! 9. **Write** ([`write`], `index::store`). Commits documents, removals and faults in order, several in one
+//!    transaction, under the next tick. From here on queries see the document.
+//!
+//! Afterwards the same writer resolves names whose facts changed (the ripple), sends documents that depend on them back
+//! to the watcher, and hands out the deep pass. The [`backfill`] makes the better model's vectors meanwhile.
+//!
+//! Each station is an actor that runs one stage ([`belt`]); a stage that panics costs only its document.
 
 pub mod backfill;
 pub mod belt;
 pub mod build;
 pub mod health;
+mod known;
+pub mod traffic;
 pub mod watch;
 pub mod write;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
+use anyhow::Context;
 use config::Settings;
+use ractor::Actor;
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinHandle;
 
-use crate::belt::{Gauge, Inlet, Lanes, StationArgs, lanes};
-use embed::{Embedder, WordPiece};
-use extract::recognize::Gazetteer;
+use crate::belt::{Budget, Plan, Queue, StationArgs, Supervisor};
+use crate::health::Health;
+use crate::known::KnownInIndex;
+use crate::traffic::Traffic;
+use crate::watch::{WatchOptions, WatchState, Watcher, WatcherHandle};
+use crate::write::{Order, WriterArgs};
+use embed::{EmbedStage, Embedder, WordPiece};
+use extract::chunk::Chunker;
+use extract::link::LinkStage;
+use extract::recognize::RecognizeStage;
 use extract::recognize::tagger::TaggerRecognizer;
-use formats::GivenNames;
-use model::Stage;
-use model::parcel::{
-    ChunkedDoc, EmbeddedDoc, LinkedDoc, MentionedDoc, NormalDoc, RelatedDoc, SourceDoc,
-};
+use extract::relate::{RelateStage, Vocabulary};
+use formats::{GivenNames, Normalizer, Parsing};
+use index::store::IndexWriter;
 use sys::crew;
 
-/// Documents that may wait in front of a stage: (interactive, bulk). Small, because a parcel may hold megabytes;
-/// enough that a stage never idles while the one before it works.
+/// Documents that may wait in front of a stage, in the interactive and in the bulk lane. Few, because a parcel may hold
+/// megabytes; enough that a stage never idles while the one before it works.
 const QUEUE: (usize, usize) = (64, 16);
 
 /// Documents that may wait in front of the writer, which takes them in batches.
 const WRITE_QUEUE: (usize, usize) = (64, 64);
 
-/// Every queue of the belt, first to last.
-pub struct Queues {
-    /// In front of normalize; the watcher sends here.
-    pub source: Queue<SourceDoc>,
-    /// In front of chunk.
-    pub normal: Queue<NormalDoc>,
-    /// In front of recognize.
-    pub chunked: Queue<ChunkedDoc>,
-    /// In front of link.
-    pub mentioned: Queue<MentionedDoc>,
-    /// In front of relate.
-    pub linked: Queue<LinkedDoc>,
-    /// In front of embed.
-    pub related: Queue<RelatedDoc>,
-    /// In front of the writer.
-    pub embedded: Queue<EmbeddedDoc>,
-}
+/// Commands that may wait for the writer.
+const COMMAND_QUEUE: usize = 32;
 
-/// One queue: where items are put, where they are taken, how many wait.
-pub struct Queue<T> {
-    /// Senders; dropped to drain.
-    pub lanes: Lanes<T>,
-    /// Receivers, lent to the station that runs now.
-    pub inlet: Arc<Inlet<T>>,
-    /// Depth.
-    pub gauge: Gauge,
-}
-
-impl<T: Send + 'static> Queue<T> {
-    fn new(stage: &'static str, (interactive, bulk): (usize, usize)) -> Self {
-        let (lanes, inlet, gauge) = lanes(stage, interactive, bulk);
-        Queue { lanes, inlet, gauge }
-    }
-}
-
-impl Queues {
-    /// Makes every queue, empty.
-    pub fn new() -> Self {
-        Queues {
-            source: Queue::new(formats::Normalizer::NAME, QUEUE),
-            normal: Queue::new(extract::chunk::Chunker::NAME, QUEUE),
-            chunked: Queue::new(extract::recognize::RecognizeStage::NAME, QUEUE),
-            mentioned: Queue::new(extract::link::LinkStage::NAME, QUEUE),
-            linked: Queue::new(extract::relate::RelateStage::NAME, QUEUE),
-            related: Queue::new(embed::EmbedStage::NAME, QUEUE),
-            embedded: Queue::new("write", WRITE_QUEUE),
-        }
-    }
-}
-
-impl Default for Queues {
-    fn default() -> Self {
-        Queues::new()
-    }
-}
-
-/// What the stages are made from.
+/// What an index is made from.
 #[derive(Clone)]
-pub struct Tools {
-    /// The project's settings.
+pub struct Recipe {
+    /// The folder that is read.
+    pub root: PathBuf,
+    /// The folder of index and ledger; exists.
+    pub state_dir: PathBuf,
+    /// The settings.
     pub settings: Settings,
-    /// The relations that are found.
-    pub vocabulary: Arc<extract::relate::Vocabulary>,
+    /// The relations to find.
+    pub vocabulary: Arc<Vocabulary>,
     /// The tokenizer that counts and cuts.
     pub tokens: Arc<WordPiece>,
-    /// The model that embeds.
+    /// The model that embeds each window before its commit.
     pub embedder: Arc<dyn Embedder>,
+    /// The better model, whose vectors are made later.
+    pub better: Option<Arc<dyn Embedder>>,
     /// The user's own model that finds names.
     pub model: Option<Arc<TaggerRecognizer>>,
     /// The names that the user states for documents.
     pub given: Option<Arc<GivenNames>>,
     /// Where documents are parsed.
-    pub parsing: formats::Parsing,
-    /// The names known now.
-    pub gazetteer: Arc<ArcSwap<Gazetteer>>,
+    pub parsing: Parsing,
 }
 
-/// How each station is started, first to last.
-pub struct Stations {
-    /// normalize
-    pub normalize: StationArgs<formats::Normalizer>,
-    /// chunk
-    pub chunk: StationArgs<extract::chunk::Chunker>,
-    /// recognize
-    pub recognize: StationArgs<extract::recognize::RecognizeStage>,
-    /// link
-    pub link: StationArgs<extract::link::LinkStage>,
-    /// relate
-    pub relate: StationArgs<extract::relate::RelateStage>,
-    /// embed
-    pub embed: StationArgs<embed::EmbedStage>,
+/// A running write path.
+struct WritePath {
+    watcher: WatcherHandle,
+    traffic: Traffic,
+    budget: Arc<Budget>,
+    commands: mpsc::Sender<Order>,
+    belt: JoinHandle<()>,
 }
 
-fn station<S: Stage>(
-    from: &Queue<S::In>,
-    to: &Queue<S::Out>,
-    recipe: impl Fn() -> S + Send + Sync + 'static,
-) -> StationArgs<S> {
-    StationArgs {
-        recipe: Arc::new(move |_| recipe()),
-        crew: crew::stages(),
-        n_at_once: 1,
-        inlet: from.inlet.clone(),
-        outlet: to.lanes.clone(),
-    }
+/// Starts the watcher and the stations, first to last, each with the queue in front of it. The opening crawl runs on by
+/// itself.
+async fn start(
+    recipe: Recipe,
+    writer: IndexWriter,
+    health: Arc<Health>,
+) -> anyhow::Result<WritePath> {
+    let source = Queue::new::<Normalizer>(QUEUE);
+    let normal = Queue::new::<Chunker>(QUEUE);
+    let chunked = Queue::new::<RecognizeStage>(QUEUE);
+    let mentioned = Queue::new::<LinkStage>(QUEUE);
+    let linked = Queue::new::<RelateStage>(QUEUE);
+    let related = Queue::new::<EmbedStage>(QUEUE);
+    let embedded = Queue::named("write", WRITE_QUEUE);
+
+    let state = Arc::new(WatchState::default());
+    let budget = Budget::new(recipe.settings.belt.max_bytes_in_flight);
+    let readers = writer.readers();
+    let breakers = writer.ledger().breakers().clone();
+    let gazetteer = writer.gazetteer();
+    let watcher = Watcher::spawn(
+        WatchOptions {
+            root: recipe.root.clone(),
+            settings: recipe.settings.watch.clone(),
+            privacy: recipe.settings.privacy.clone(),
+            now_ms,
+            budget: budget.clone(),
+            parsing: recipe.parsing.clone(),
+        },
+        Arc::new(KnownInIndex { readers: readers.clone(), breakers, now_ms }),
+        source.lanes,
+        state.clone(),
+    );
+
+    let n_parsers = recipe.parsing.n_at_once();
+    let (r1, r2, r3, r4) = (recipe.clone(), recipe.clone(), recipe.clone(), recipe.clone());
+    let read = StationArgs::new(source.inlet, &normal, move |lane| {
+        let (watch, privacy) = (&r1.settings.watch, &r1.settings.privacy);
+        Normalizer::with(watch, privacy, r1.parsing.clone(), lane).with_given(r1.given.clone())
+    });
+    let chunk = StationArgs::new(normal.inlet, &chunked, move |_| {
+        Chunker::new(&r2.settings.chunk, &r2.settings.embed, r2.tokens.clone())
+    });
+    let recognize = StationArgs::new(chunked.inlet, &mentioned, move |_| {
+        RecognizeStage::new(&r3.settings.recognize, gazetteer.clone()).with_model(r3.model.clone())
+    });
+    let link = StationArgs::new(mentioned.inlet, &linked, |_| LinkStage);
+    let relate =
+        StationArgs::new(linked.inlet, &related, move |_| RelateStage::new(r4.vocabulary.clone()));
+    let embed = StationArgs::new(related.inlet, &embedded, move |_| {
+        EmbedStage::new(recipe.embedder.clone())
+            .with_dedup(recipe.settings.dedup.clone())
+            .with_memory(recipe.settings.memory.clone())
+    });
+    let gauges = vec![
+        source.gauge,
+        normal.gauge,
+        chunked.gauge,
+        mentioned.gauge,
+        linked.gauge,
+        related.gauge,
+        embedded.gauge,
+    ];
+    let traffic = Traffic::new(state, gauges);
+    let (commands, command_receiver) = mpsc::channel(COMMAND_QUEUE);
+    let write_args = WriterArgs {
+        held: writer.held().clone(),
+        writer: Arc::new(Mutex::new(Some(writer))),
+        inlet: embedded.inlet,
+        commands: Arc::new(Mutex::new(command_receiver)),
+        health,
+        traffic: traffic.clone(),
+        watcher: watcher.clone(),
+        readers,
+        now_ms,
+    };
+
+    let plan = Plan::default()
+        .station(read.on(crew::parsing(), n_parsers))
+        .station(chunk)
+        .station(recognize)
+        .station(link)
+        .station(relate)
+        .station(embed)
+        .actor("write", move |supervisor| write::start(write_args.clone(), supervisor));
+    let (_, belt) =
+        Actor::spawn(None, Supervisor, plan).await.context("the belt does not start")?;
+    Ok(WritePath { watcher, traffic, budget, commands, belt })
 }
 
-impl Stations {
-    /// Joins the stages by the queues.
-    pub fn new(queues: &Queues, tools: &Tools) -> Self {
-        let (t1, t2, t3, t4) = (tools.clone(), tools.clone(), tools.clone(), tools.clone());
-        let vocabulary = tools.vocabulary.clone();
-        Stations {
-            normalize: StationArgs {
-                crew: crew::parsing(),
-                n_at_once: t1.parsing.n_at_once(),
-                recipe: Arc::new(move |lane| {
-                    let (watch, privacy) = (&t1.settings.watch, &t1.settings.privacy);
-                    formats::Normalizer::with(watch, privacy, t1.parsing.clone(), lane)
-                        .with_given(t1.given.clone())
-                }),
-                inlet: queues.source.inlet.clone(),
-                outlet: queues.normal.lanes.clone(),
-            },
-            chunk: station(&queues.normal, &queues.chunked, move || {
-                extract::chunk::Chunker::new(
-                    &t2.settings.chunk,
-                    &t2.settings.embed,
-                    t2.tokens.clone(),
-                )
-            }),
-            recognize: station(&queues.chunked, &queues.mentioned, move || {
-                extract::recognize::RecognizeStage::new(
-                    &t3.settings.recognize,
-                    t3.gazetteer.clone(),
-                )
-                .with_model(t3.model.clone())
-            }),
-            link: station(&queues.mentioned, &queues.linked, || extract::link::LinkStage),
-            relate: station(&queues.linked, &queues.related, move || {
-                extract::relate::RelateStage::new(vocabulary.clone())
-            }),
-            embed: station(&queues.related, &queues.embedded, move || {
-                embed::EmbedStage::new(t4.embedder.clone())
-                    .with_dedup(t4.settings.dedup.clone())
-                    .with_memory(t4.settings.memory.clone())
-            }),
-        }
-    }
+/// Returns milliseconds since 1970 by the system's clock; a test may set it wrong.
+fn now_ms() -> i64 {
+    let off = |name| sys::fail::number(name).map_or(0, |ms| ms as i64);
+    jiff::Timestamp::now().as_millisecond() + off("clock.ahead_ms") - off("clock.behind_ms")
 }

@@ -1,6 +1,6 @@
 //! Frontmatter: the YAML between two `---` lines at the head of a document.
 //!
-//! In: the whole text. Out: title, metadata, and where the body begins. YAML that cannot be read costs a
+//! In: what was parsed. Out: title, metadata, and where the body begins. YAML that cannot be read costs a
 //! warning that names the line of the file; the body is read all the same.
 //! Invariant: size, depth, nodes and alias expansion are bounded, so that hostile YAML costs milliseconds.
 //! Not here: finding it and reading YAML (`notes::parse`); writing it; `+++` (TOML), which stays text.
@@ -26,17 +26,19 @@ pub(super) struct Frontmatter {
     pub(super) warning: Option<String>,
 }
 
-/// Reads the frontmatter of a text, if it has one.
-pub(super) fn read(text: &str) -> Frontmatter {
-    let Some(read) = notes::parse::frontmatter(text) else { return Frontmatter::default() };
+/// Sorts what the front matter of a text states, if it has one.
+pub(super) fn sort(parsed: Option<&notes::parse::Frontmatter>) -> Frontmatter {
+    let Some(read) = parsed else { return Frontmatter::default() };
     let repeated = read.repeated();
     let told = repeated.iter().take(MAX_TOLD).map(|(key, line)| format!("`{key}` (line {line})"));
     let told = told.collect::<Vec<_>>().join(", ");
     let repeated = (!repeated.is_empty())
         .then(|| format!("front matter has keys twice, of which the first counts: {told}"));
-    let warning = read.warning.or(repeated);
+    let warning = read.warning.clone().or(repeated);
     let mut found = Frontmatter { body: read.body, warning, ..Frontmatter::default() };
-    read.values.into_iter().for_each(|(key, value)| take(&mut found, key, value));
+    for (key, value) in &read.values {
+        take(&mut found, key.clone(), value.clone());
+    }
     found
 }
 
@@ -83,9 +85,13 @@ fn take(found: &mut Frontmatter, key: String, value: Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::{Frontmatter, sort};
     use expect_test::{Expect, expect};
     use proptest::prelude::*;
+
+    fn read(text: &str) -> Frontmatter {
+        sort(notes::parse::frontmatter(text).as_ref())
+    }
 
     fn check(text: &str, expected: Expect) {
         let found = read(text);

@@ -180,10 +180,15 @@ impl Normalizer {
             Some(redactor) => redactor.redact(text),
             None => unchanged(text),
         };
-        let mut parsed = self.parse(reader, extension, text.as_bytes())?;
+        let (mut parsed, mut note) = if note::is_note(extension) {
+            let read = markdown::read_note(&text, &self.limits_of(reader));
+            let (parsed, note) = read.map_err(|reason| DocFault::lasting(Self::NAME, reason))?;
+            (parsed, Some(note::keep(&text, note)))
+        } else {
+            (self.parse(reader, extension, text.as_bytes())?, None)
+        };
         warnings.append(&mut parsed.warnings);
         parsed.warnings = warnings;
-        let mut note = note::is_note(extension).then(|| note::read(&text));
         if let Some(redactor) = redactor {
             let found = redactor.redact_parsed(&mut parsed, &allowed);
             if let Some(note) = &mut note {

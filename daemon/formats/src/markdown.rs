@@ -12,8 +12,8 @@ mod raw_html;
 
 use std::ops::Range;
 
-use notes::parse::{add_tag, nests_deeper_than, tag};
-use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Parser, Tag, TagEnd};
+use notes::parse::{Head, Note, add_tag, nests_deeper_than, tag};
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Tag, TagEnd};
 
 use super::builder::TextBuilder;
 use super::format::{Format, FormatLimits};
@@ -29,29 +29,32 @@ pub(crate) struct Markdown;
 
 impl Format<str> for Markdown {
     fn read(&self, text: &str, limits: &FormatLimits) -> Result<Parsed, String> {
-        if nests_deeper_than(text, limits.max_nesting) {
-            // Markdown's rules make each line cost as much as it is deep: such text is not worth the time.
-            let mut parsed = Plain.read(text, limits)?;
-            parsed.warnings.push(format!(
-                "a line nests more than {} lists or quotations; the document is read as plain text",
-                limits.max_nesting
-            ));
-            return Ok(parsed);
-        }
-        let head = frontmatter::read(text);
-        let mut walk = Walk::new(text, head.body, limits);
-        walk.tags = head.meta.tags.clone();
-        let body = text.get(head.body..).unwrap_or("");
-        for (event, range) in Parser::new_ext(body, notes::parse::options()).into_offset_iter() {
-            walk.event(event, range.start + head.body..range.end + head.body);
-        }
-        let mut parsed = walk.out.finish();
-        parsed.title = head.title;
-        parsed.meta = head.meta;
-        parsed.meta.tags = walk.tags;
-        parsed.warnings.extend(head.warning);
-        Ok(parsed)
+        read_note(text, limits).map(|(parsed, _)| parsed)
     }
+}
+
+/// Reads a document's visible text and what its author stated as a note, in one parse.
+pub(crate) fn read_note(text: &str, limits: &FormatLimits) -> Result<(Parsed, Note), String> {
+    let head = Head::of(text);
+    if nests_deeper_than(text, limits.max_nesting) {
+        // Markdown's rules make each line cost as much as it is deep: such text is not worth the time.
+        let mut parsed = Plain.read(text, limits)?;
+        parsed.warnings.push(format!(
+            "a line nests more than {} lists or quotations; the document is read as plain text",
+            limits.max_nesting
+        ));
+        return Ok((parsed, head.parse(|_, _| {})));
+    }
+    let stated = frontmatter::sort(head.frontmatter());
+    let mut walk = Walk::new(text, stated.body, limits);
+    walk.tags = stated.meta.tags.clone();
+    let note = head.parse(|event, range| walk.event(event, range));
+    let mut parsed = walk.out.finish();
+    parsed.title = stated.title;
+    parsed.meta = stated.meta;
+    parsed.meta.tags = walk.tags;
+    parsed.warnings.extend(stated.warning);
+    Ok((parsed, note))
 }
 
 /// One walk over the events of a document.

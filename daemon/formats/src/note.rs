@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use notes::parse::{Note, Place, parse};
+use notes::parse::{Note, Place};
 
 use model::parcel::{Link, LinkKind, StatedNote};
 use model::terms::{SpanMap, line_of};
@@ -23,9 +23,8 @@ pub(super) fn is_note(extension: &str) -> bool {
     matches!(extension, "md" | "markdown")
 }
 
-/// Reads a note; its places are those of the text.
-pub(super) fn read(text: &str) -> StatedNote {
-    let mut note = parse(text);
+/// Keeps what the index needs of a parsed note; places stay those of the text.
+pub(super) fn keep(text: &str, mut note: Note) -> StatedNote {
     let node = notes::memory::of(text, &note);
     note.blocks = Vec::new();
     note.items = Vec::new();

@@ -280,3 +280,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_note_is_parsed_once() {
+    let text = "---\ntitle: A\n---\n# B\n\n- [fact] It rains. #weather\n- part_of [[C]]\n";
+    let bytes: std::sync::Arc<[u8]> = text.as_bytes().into();
+    let source = SourceDoc {
+        path: RelPath::new("a.md"),
+        hash: ContentHash::of(&bytes),
+        bytes,
+        mtime_ms: 0,
+        pass: model::parcel::Pass::Swift,
+    };
+    let n_parses = || notes::parse::testing::N_PARSES.with(std::cell::Cell::get);
+    let before = n_parses();
+    let mut stage = Normalizer::new(&Default::default(), &Default::default());
+    let normal = stage.run(source).expect("read");
+    assert_eq!(n_parses() - before, 1);
+    assert_eq!(normal.note.expect("a note").note.relations.len(), 1);
+}

@@ -35,8 +35,9 @@ use crate::llm::Llms;
 use crate::notes::Notes;
 use embed::reranker::Reranker;
 use embed::{Embedder, StaticModel, Unrounded, WordPiece};
+use engine::Recipe;
 use engine::belt::Gauge;
-use engine::build::{Build, Recipe};
+use engine::build::Build;
 use engine::health::Health;
 use engine::watch::WatcherHandle;
 use engine::write::Command;
@@ -349,7 +350,7 @@ impl Project {
     }
 
     /// How far the better model's vectors are, where there is such a model.
-    pub fn backfilled(&self) -> Option<engine::backfill::Stand> {
+    pub fn backfilled(&self) -> Option<engine::backfill::BackfillProgress> {
         self.build.backfilled()
     }
 
@@ -406,7 +407,7 @@ impl Project {
 
     /// The queues, first to last.
     pub fn gauges(&self) -> &[Gauge] {
-        &self.build.gauges
+        self.build.traffic.gauges()
     }
 
     /// Bytes of source files between reading and commit.
@@ -416,7 +417,7 @@ impl Project {
 
     /// Documents on the belt.
     pub fn n_on_belt(&self) -> u64 {
-        self.build.depth().total() as u64
+        self.build.traffic.depth().total() as u64
     }
 
     /// Whether everything that was noticed is searchable, resolved, and has its vectors.

@@ -1,4 +1,4 @@
-//! Find: puts a text in the place of another.
+//! Find: replaces one text by another.
 //!
 //! In: a text, what to find, what to put there, how often it must be there. Out: a change a place.
 //! Invariants: what is found is found byte by byte, but for line ends, which are alike; places do not overlap; another
@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::lines::{eol_of_line, line_number, with_eol};
 use super::{Change, EditError};
 
-/// From this likeness on something is worth showing.
+/// Least likeness at which a candidate is worth showing.
 const NEAR: f32 = 0.4;
 
 /// Longest line shown, characters.
@@ -45,7 +45,7 @@ pub(super) fn replace(
     Ok(places.into_iter().map(change).collect())
 }
 
-/// Where a text stands, whatever its line ends.
+/// Returns the spans of a text, whatever its line ends.
 fn places_of(text: &str, find: &str) -> Vec<Range<usize>> {
     let find = find.replace("\r\n", "\n");
     if !text.contains("\r\n") || !find.contains('\n') {

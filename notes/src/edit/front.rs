@@ -21,14 +21,14 @@ pub(super) struct Front<'a> {
     pub(super) yaml: Range<usize>,
     /// What it states.
     pub(super) map: Map<String, Value>,
-    entries: Vec<Entry>,
+    entries: Vec<FrontEntry>,
     /// Spaces before its keys.
     indent: usize,
 }
 
 /// A key with its value, as lines.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct FrontEntry {
     pub(super) key: String,
     /// From the beginning of the key's line to the end of the last line of its value.
     pub(super) span: Range<usize>,
@@ -65,7 +65,7 @@ pub(super) fn split(text: &str) -> Option<(Range<usize>, usize)> {
     Some((start..fence.span.start, fence.span.end))
 }
 
-/// Where the body of a text begins.
+/// Returns the offset of the body.
 pub(super) fn body_start(text: &str) -> usize {
     let is_front = |yaml: &Range<usize>| {
         // What cannot be read is front matter all the same; plain words between two rules are not.
@@ -74,7 +74,7 @@ pub(super) fn body_start(text: &str) -> usize {
     split(text).filter(|(yaml, _)| is_front(yaml)).map_or(bom_len(text), |(_, body)| body)
 }
 
-/// Reads the front matter; none where there is none.
+/// Reads the front matter; `None` when there is none.
 pub(super) fn find(text: &str) -> Result<Option<Front<'_>>, EditError> {
     let Some((span, _)) = split(text) else { return Ok(None) };
     let yaml = text.get(span.clone()).unwrap_or("");
@@ -193,12 +193,12 @@ impl<'a> Front<'a> {
             }
             let (key, n) = key_of(bare).unwrap_or_default();
             let after_colon = line.span.start + depth + n;
-            self.entries.push(Entry { key, span: line.span, after_colon });
+            self.entries.push(FrontEntry { key, span: line.span, after_colon });
         }
         self.indent = indent.unwrap_or(0);
     }
 
-    /// How a key is spelt here.
+    /// Returns the spelling of a key in this note.
     pub(super) fn name_of(&self, key: &str) -> String {
         let other = || self.map.keys().find(|known| known.eq_ignore_ascii_case(key));
         if self.map.contains_key(key) {
@@ -208,8 +208,8 @@ impl<'a> Front<'a> {
         }
     }
 
-    /// Where a key stands; none if it does not, or comes from elsewhere (a merge).
-    pub(super) fn entry(&self, key: &str) -> Result<Option<&Entry>, EditError> {
+    /// Finds a key; `None` if it is missing or comes from a merge.
+    pub(super) fn entry(&self, key: &str) -> Result<Option<&FrontEntry>, EditError> {
         if self.text.get(self.yaml.clone()).is_some_and(|yaml| yaml.trim_start().starts_with('{')) {
             return Err(EditError::Frontmatter("all of it stands in braces".to_string()));
         }
@@ -235,7 +235,7 @@ impl<'a> Front<'a> {
         check(self.text, changes, wanted)
     }
 
-    /// A key that is not there yet, below the others.
+    /// Adds a new key below the others.
     pub(super) fn add(&self, key: &str, value: &Value) -> Result<Change, EditError> {
         self.entry(key)?;
         let eol = eol_at(self.text, self.yaml.end);
@@ -243,8 +243,8 @@ impl<'a> Front<'a> {
         Ok(Change::insert(self.yaml.end, format!("{entry}{eol}")))
     }
 
-    /// How the value of a key is written, and where.
-    pub(super) fn shape(&self, entry: &Entry) -> Shape {
+    /// Returns the form and the place of a key's value.
+    pub(super) fn shape(&self, entry: &FrontEntry) -> Shape {
         let line = line_end(self.text, entry.span.start).min(entry.span.end);
         let rest = self.text.get(entry.after_colon..line).unwrap_or("");
         let start = entry.after_colon + (rest.len() - rest.trim_start().len());
@@ -292,7 +292,7 @@ impl<'a> Front<'a> {
     }
 
     /// Whether nothing but comments follows a value.
-    fn ends_there(&self, token: &Range<usize>, entry: &Entry) -> bool {
+    fn ends_there(&self, token: &Range<usize>, entry: &FrontEntry) -> bool {
         let after = self.text.get(token.end..entry.span.end).unwrap_or("");
         let mut lines = after.lines();
         lines.all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
@@ -304,8 +304,8 @@ impl<'a> Front<'a> {
         self.text.get(token.end..line).is_some_and(|after| !after.trim().is_empty())
     }
 
-    /// Another value for a key that is there.
-    fn restate(&self, entry: &Entry, value: &Value) -> Vec<Change> {
+    /// Replaces the value of a key that is there.
+    fn restate(&self, entry: &FrontEntry, value: &Value) -> Vec<Change> {
         let eol = eol_at(self.text, entry.span.start);
         let line = line_end(self.text, entry.span.start);
         let is_block = matches!(value, Value::Array(items) if !items.is_empty())
@@ -394,7 +394,7 @@ fn key_of(line: &str) -> Option<(String, usize)> {
     (ends.is_empty() || ends.starts_with([' ', '\t'])).then_some((key, colon + 1))
 }
 
-/// Where a quoted text ends that begins at `start`.
+/// Returns the end of the quoted text that begins at `start`.
 pub(super) fn quoted_end(text: &str, start: usize, limit: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let quote = *bytes.get(start)?;
@@ -411,7 +411,7 @@ pub(super) fn quoted_end(text: &str, start: usize, limit: usize) -> Option<usize
     None
 }
 
-/// Where what stands in brackets or braces ends that begins at `start`.
+/// Returns the end of the brackets or braces that open at `start`.
 fn flow_end(text: &str, start: usize, limit: usize) -> Option<usize> {
     let mut end = None;
     walk_flow(text, start..limit, |at, depth, _| {

@@ -1,6 +1,6 @@
-//! Headings: finds the one that is meant, and what belongs to it.
+//! Headings: finds a heading by its name, and the section below it.
 //!
-//! In: a text and how somebody calls a heading. Out: its section.
+//! In: a text and the name of a heading. Out: its section.
 //! Invariants: a heading is what Markdown takes for one (underlined ones, too; none in code), and stands in no list and
 //! no quotation; two that fit alike are an error with their lines, never a guess.
 
@@ -68,7 +68,7 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
     out
 }
 
-/// The section that is called so.
+/// Finds the section of this name.
 pub(super) fn section(text: &str, name: &str) -> Result<Section, EditError> {
     let name = name.trim();
     if name.trim_matches('#').trim().is_empty() {
@@ -105,7 +105,7 @@ pub(super) fn is_heading_of(line: &str, section: &Section) -> bool {
             .any(|name| same_but_case(name, bare.trim().trim_end_matches('#').trim()))
 }
 
-/// One way to understand what a heading is called.
+/// One way to read the name of a heading.
 struct Called<'a> {
     level: Option<u8>,
     above: Vec<&'a str>,

@@ -14,7 +14,7 @@ use super::{Change, EditError};
 use crate::parse::{Item, Note, parse};
 use crate::target::is_block_id;
 
-/// How an item is called.
+/// How an item is addressed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ItemRef {
     /// By its block id, without `^`.
@@ -80,7 +80,7 @@ pub(super) fn add(
     Ok(vec![Change::insert(end, format!("{eol}{}", lines_of_item(before, &marker, &item, eol)))])
 }
 
-/// Puts a text in the place of an item's own.
+/// Replaces an item's own text.
 pub(super) fn replace(text: &str, item: &ItemRef, with: &str) -> Result<Vec<Change>, EditError> {
     let with = checked(with)?;
     let note = parse(text);
@@ -187,7 +187,7 @@ fn find<'n>(text: &str, note: &'n Note, item: &ItemRef) -> Result<&'n Item, Edit
     }
 }
 
-/// What follows the marker, if a text begins with one.
+/// Returns the text behind the marker, if it begins with one.
 fn is_marked(words: &str) -> Option<&str> {
     is_item(words)
         .then(|| words.trim_start().split_once([' ', '\t']).map_or(words, |(_, rest)| rest))
@@ -197,7 +197,7 @@ fn normal(words: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// An item's own words, without white space around them.
+/// Returns an item's own words, trimmed.
 fn content_of(text: &str, item: &Item) -> Range<usize> {
     let content = text.get(item.content.clone()).unwrap_or("");
     if content.trim().is_empty() {
@@ -208,7 +208,7 @@ fn content_of(text: &str, item: &Item) -> Range<usize> {
     start..item.content.start + content.trim_end().len()
 }
 
-/// Where the last line of an item and what is nested in it ends.
+/// Returns the end of an item's last line, nested items included.
 fn end_of(text: &str, item: &Item) -> usize {
     end_of_item(text, &item.place.span)
 }
@@ -225,7 +225,7 @@ fn marker_of<'a>(text: &'a str, item: &Item) -> &'a str {
     marker_at(text, item.place.span.start)
 }
 
-/// The marker of the item that begins at a place.
+/// Returns the marker of the item at a place.
 pub(super) fn marker_at(text: &str, at: usize) -> &str {
     let from = text.get(at..).unwrap_or("");
     from.split(|c: char| c.is_whitespace()).next().unwrap_or("-")

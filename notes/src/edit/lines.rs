@@ -1,4 +1,4 @@
-//! Lines: where they begin and end, and how.
+//! Lines: their bounds and line ends.
 //!
 //! In: a text. Out: its lines with their spans; the line end that belongs to a place.
 //! Invariant: a line ends with `\n` or `\r\n`; a lone `\r` is a character like any other, as it is to Git.
@@ -19,13 +19,13 @@ impl Line<'_> {
         self.text.trim().is_empty()
     }
 
-    /// Where its text ends and its line end begins.
+    /// End of its text, start of its line end.
     pub(super) fn text_end(&self) -> usize {
         self.span.start + self.text.len()
     }
 }
 
-/// The lines of a part of a text. Each but perhaps the last ends with a line end.
+/// Returns the lines of a part of a text. Each, except perhaps the last, has a line end.
 pub(super) fn lines_of(
     text: &str,
     part: Range<usize>,
@@ -48,23 +48,23 @@ pub(super) fn lines_of(
     all.into_iter()
 }
 
-/// Where the line begins that holds a byte; the first one behind a byte order mark.
+/// Returns the start of the line that holds a byte; the first line starts behind a byte order mark.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     let newline = text.get(..at).and_then(|before| before.rfind('\n'));
     newline.map_or(bom_len(text).min(at), |newline| newline + 1)
 }
 
-/// Where the line ends that holds a byte, its line end included.
+/// Returns the end of the line that holds a byte, its line end included.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     text.get(at..).and_then(|after| after.find('\n')).map_or(text.len(), |newline| at + newline + 1)
 }
 
-/// The number of the line that holds a byte, from 1.
+/// Returns the number of the line that holds a byte, from 1.
 pub(super) fn line_number(text: &str, at: usize) -> usize {
     text.get(..at).unwrap_or(text).matches('\n').count() + 1
 }
 
-/// The line end of a place: that of its own line, else of the line before, else of the first, else `\n`.
+/// Returns the line end to use at a place: that of its own line, else of the line before, else of the first, else `\n`.
 pub(super) fn eol_at(text: &str, at: usize) -> &'static str {
     let here = text.get(at..).and_then(|after| after.find('\n')).map(|newline| at + newline);
     let before = || text.get(..at).and_then(|before| before.rfind('\n'));

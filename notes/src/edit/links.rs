@@ -1,9 +1,9 @@
-//! Links: makes them lead elsewhere.
+//! Links: changes their targets.
 //!
 //! In: a text and new targets of its links; or a note's links and a file that has moved. Out: changes of targets alone
 //! (heading, block and what is shown stay); or the targets as they are to be written now.
 //! Invariants: a link keeps its manner (name or path, with or without extension, from the folder or from the root,
-//! percent signs or angle brackets); one that leads there as it is is left alone.
+//! percent signs or angle brackets); one that resolves to the right file already is left alone.
 //! Not here: which links lead to the file (the daemon knows).
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::{Change, EditError};
 use crate::parse::{Link, LinkKind, Note};
 use crate::target::{joined, percent_decoded};
 
-/// A link that is to lead elsewhere.
+/// A link that gets another target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retarget {
     /// Its [`Link::target_span`].
@@ -64,11 +64,11 @@ fn path_of(written: &str) -> Range<usize> {
     start..start + rest.get(..end).unwrap_or("").trim_end().len()
 }
 
-/// What the links of a note must say after a file has moved. `at` is the path of the note, before and after: another
-/// than the file's where the note is not the file itself.
+/// Returns the links of a note that must change after a file has moved, with their new targets. `at` is the path of the
+/// note, before and after: another than the file's where the note is not the file itself.
 ///
-/// `leads_there` tells, of a link by name, whether it leads to the file and must be led there anew: not by a title or
-/// an alias, which it keeps.
+/// `leads_there` says whether a link by name resolves to the file and must be rewritten: not by a title or an alias,
+/// which it keeps.
 pub fn retarget(
     text: &str,
     note: &Note,
@@ -110,9 +110,9 @@ pub fn retarget(
     out
 }
 
-/// What links of the note at `at` must say to lead where they do, by the whole path of that: `leads_to` tells it of
-/// those that another file would take, by kind and target. Those that begin with `./`, `../` or `/` are no name that
-/// another file could take.
+/// What links of the note at `at` must say to lead where they do, by the whole path of that: `leads_to` says it of
+/// those that another file would take, by kind and target. No other file can take those that begin with `./`, `../` or
+/// `/`.
 pub fn by_path(
     text: &str,
     note: &Note,

@@ -1,4 +1,4 @@
-//! Facts and relations of an entity (`crate::memory`): adds, replaces, removes them, each on its own lines.
+//! Facts and relations of an entity (`crate::memory`): adds, replaces and removes them, each on its own lines.
 //!
 //! In: a text, what is to be different, and the highest ordinal that others remember of it. Out: changes, and what
 //! they did.
@@ -201,7 +201,7 @@ pub fn add_facts(
     Err(unfit("observation", done.added.first().map_or("", |it| &it.content)))
 }
 
-/// Puts another text in the place of a fact; its number stays. Gives what it said.
+/// Replaces the text of a fact, which keeps its number. Returns the old text.
 ///
 /// # Errors
 /// [`EditError::NoItem`] for a number that is not there, and as [`add_facts`].
@@ -304,14 +304,15 @@ fn lines_below<'t>(text: &'t str, fact: &Fact) -> impl Iterator<Item = &'t str> 
     below.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
-/// States a relation of a type, to what a link is to lead to.
+/// Adds a relation of a type to a target.
 ///
 /// # Errors
 /// [`EditError`], for a text that is read as another relation.
 pub fn add_relation(
     text: &str,
     scope: Scope,
-    (relation_type, target): (&str, &str),
+    relation_type: &str,
+    target: &str,
 ) -> Result<Vec<Change>, EditError> {
     let item = relation_item(relation_type, target, None)
         .ok_or_else(|| unfit("relation", &format!("{relation_type} {target}")))?;
@@ -335,7 +336,7 @@ pub fn remove_relations(text: &str, links: &[Range<usize>]) -> Result<Vec<Change
     let mut done: Vec<Change> = Vec::new();
     let mut now = text.to_string();
     let mut starts: Vec<usize> = links.iter().map(|it| it.start).collect();
-    // From the end on, so that places before stay what they are.
+    // From the end, so that earlier places stay valid.
     starts.sort_unstable_by(|one, other| other.cmp(one));
     for start in starts {
         let node = read(&now);
@@ -366,7 +367,7 @@ pub fn retype_relation(
     if !is_alone {
         let removed = remove_relations(text, std::slice::from_ref(link))?;
         let now = apply(text, &removed);
-        let added = add_relation(&now, scope, (new_type, &it.target))?;
+        let added = add_relation(&now, scope, new_type, &it.target)?;
         return Ok(compose(&removed, &added));
     }
     let mut wanted = said(&node, scope);
@@ -390,7 +391,7 @@ pub fn retype_relation(
     Err(unfit("relation's type", new_type))
 }
 
-/// Where the words of a relation's item end: before its block id.
+/// Returns the end of the words of a relation's item, which is before its block id.
 fn own_end(text: &str, own: &Range<usize>) -> usize {
     let words = text.get(own.clone()).unwrap_or("");
     match words.rsplit_once([' ', '\t']) {
@@ -427,7 +428,7 @@ fn unfit(what: &'static str, text: &str) -> EditError {
     EditError::BadName { what, text, why: "it would be read as something else where it stands" }
 }
 
-/// What a note says, for comparison.
+/// The facts and relations of a note, for comparison.
 #[derive(Debug, PartialEq)]
 struct Said {
     facts: Vec<(Option<u64>, String)>,

@@ -56,7 +56,7 @@ pub fn render_new(new: &NewNote) -> Result<String, EditError> {
     let eol = eol_at(content, 0);
     let mut text = content.to_string();
     if stated.is_none() {
-        // One blank line parts what is stated from what is told, whatever the content begins with.
+        // One blank line separates front matter and body, whatever the content begins with.
         text = format!("---{eol}---{eol}{eol}{text}");
     }
     let mut text = apply(&text, &edit_all(&text, &ops)?);

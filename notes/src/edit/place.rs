@@ -1,9 +1,8 @@
 //! Blocks: adds them at the ends of a note, and around and below headings.
 //!
 //! In: a text, a place, a block. Out: one change.
-//! Invariants: a block is parted from its neighbors by a blank line, except where items join a list or rows a table;
-//! the blank lines below a heading and above the next one stay; the end of the file keeps or lacks its newline as
-//! before.
+//! Invariants: a blank line separates a block from its neighbors, except where items join a list or rows a table; the
+//! blank lines below a heading and above the next one stay; the end of the file keeps or lacks its newline as before.
 
 use std::ops::Range;
 
@@ -45,7 +44,7 @@ pub(super) fn replace_section(
     let change = match inner {
         None if content.is_empty() => return Ok(vec![]),
         None => insert_below(text, section.head.end, content),
-        // At the end nothing is left that blank lines would part.
+        // At the end there is nothing to separate.
         Some((_, end)) if content.is_empty() && section.end == text.len() => {
             Change::new(section.head.end..end, "")
         }
@@ -114,12 +113,12 @@ fn without_heading<'a>(content: &'a str, section: &Section) -> &'a str {
     if is_heading_of(first.trim_end(), section) { trimmed(rest) } else { content }
 }
 
-/// Where the first line with words begins.
+/// Returns the start of the first line with words.
 pub(super) fn first_text(text: &str, part: Range<usize>) -> Option<usize> {
     lines_of(text, part).find(|line| !line.is_blank()).map(|line| line.span.start)
 }
 
-/// Where the words of the last line with some end.
+/// Returns the end of the words of the last line that has some.
 pub(super) fn last_text(text: &str, part: Range<usize>) -> Option<usize> {
     lines_of(text, part).rev().find(|line| !line.is_blank()).map(|line| line.text_end())
 }
@@ -155,7 +154,7 @@ fn insert_above(text: &str, at: usize, content: &str, edge: usize) -> Change {
     Change::insert(at, format!("{start}{}{gap}", with_eol(content, eol)))
 }
 
-/// Whether two neighbors are one thing: items of a list, or rows of a table.
+/// Returns whether two neighbors belong together: items of a list, or rows of a table.
 fn joins(above: &str, below: &str) -> bool {
     let above = above.lines().next_back().unwrap_or("");
     let below = below.lines().next().unwrap_or("");

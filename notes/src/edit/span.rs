@@ -1,4 +1,4 @@
-//! Changes: spans of a text and what stands there instead.
+//! Changes: spans of a text, each with its replacement.
 //!
 //! In: a text and its changes. Out: the text afterwards; or, of changes and those of the text that they leave, all of
 //! them as spans of the first text.
@@ -6,12 +6,12 @@
 
 use std::ops::Range;
 
-/// Bytes of a text, and what stands there instead.
+/// Bytes of a text, and their replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// Bytes of the text before.
     pub span: Range<usize>,
-    /// What stands there afterwards.
+    /// The replacement.
     pub replacement: String,
 }
 
@@ -24,7 +24,7 @@ impl Change {
         Change::new(at..at, text)
     }
 
-    /// Whether it makes a difference.
+    /// Returns whether it changes anything.
     pub(super) fn is_needed(&self, text: &str) -> bool {
         text.get(self.span.clone()).is_none_or(|before| before != self.replacement)
     }
@@ -66,7 +66,7 @@ impl Piece {
     }
 }
 
-/// `first`, and then `second` on what that leaves, as changes of the text that `first` is of.
+/// Combines `first` with `second`, which applies to the result of `first`, into changes of the original text.
 pub fn compose(first: &[Change], second: &[Change]) -> Vec<Change> {
     let mut pieces = vec![];
     let mut last = 0;

@@ -2,14 +2,14 @@
 //! in brackets or one text.
 //!
 //! In: a text and tags, with or without `#`. Out: changes of single tags.
-//! Invariants: other tags, their order, quotes and comments stay; tags are told apart as Obsidian does, without regard
-//! to case; a tag that is there, or is not, is no change.
+//! Invariants: other tags, their order, quotes and comments stay; tags are compared as Obsidian does, without regard to
+//! case; adding a tag that is there or removing one that is not changes nothing.
 
 use std::ops::Range;
 
 use serde_json::{Map, Value, json};
 
-use super::front::{self, Entry, Front, Shape, walk_flow};
+use super::front::{self, Front, FrontEntry, Shape, walk_flow};
 use super::lines::{eol_at, line_end, lines_of};
 use super::yaml::{self, Quotes};
 use super::{Change, EditError};
@@ -257,7 +257,7 @@ fn flow_items(text: &str, token: &Range<usize>) -> Vec<Written> {
 }
 
 /// The items of a list in lines, with their lines.
-fn block_items(front: &Front<'_>, entry: &Entry) -> Vec<(Written, Range<usize>)> {
+fn block_items(front: &Front<'_>, entry: &FrontEntry) -> Vec<(Written, Range<usize>)> {
     let first = line_end(front.text, entry.span.start);
     let mut out = Vec::new();
     for line in lines_of(front.text, first..entry.span.end) {

@@ -44,7 +44,7 @@ pub fn render_scalar(value: &Value) -> String {
     scalar(value, Quotes::Plain, false)
 }
 
-/// A value that is no list or map. `is_flow` says that it stands within brackets.
+/// Formats a value that is neither list nor map. `is_flow`: within brackets.
 pub(super) fn scalar(value: &Value, quotes: Quotes, is_flow: bool) -> String {
     match value {
         Value::String(text) => quoted(text, quotes, is_flow),
@@ -98,7 +98,7 @@ fn is_special(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Whether a text reads back as itself without quotes.
+/// Returns whether a text can be written without quotes.
 fn is_plain(text: &str, is_flow: bool) -> bool {
     const INDICATORS: &str = "-?:,[]{}#&*!|>'\"%@`=<~.";
     let Some(first) = text.chars().next() else { return false };

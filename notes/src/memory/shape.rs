@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::parse::{Note, RelationKind, parse};
 use crate::plain;
 
-/// The category of observations that state none.
+/// The category of observations without one.
 pub const CATEGORY: &str = "note";
 
 /// The type of a relation whose own cannot be one in a note; that stands in its context then, behind [`TYPE_IS`].
@@ -23,7 +23,7 @@ pub const EXACT_NAME: &str = "exact_name";
 /// See [`EXACT_NAME`].
 pub const EXACT_TYPE: &str = "exact_type";
 
-/// Longest name that is told in a title, characters; the daemon cuts longer titles.
+/// Longest name that a title can hold, in characters; the daemon cuts longer titles.
 const MAX_TITLE_CHARS: usize = 200;
 
 /// The section of observations, where there is one.
@@ -42,7 +42,7 @@ fn exact(value: Option<&Value>) -> Option<String> {
     serde_json::from_str(value?.as_str()?).ok()
 }
 
-/// The title of an entity whose name is none.
+/// The title of an entity without a usable name.
 pub fn title_of(name: &str) -> String {
     let words: Vec<&str> = name.split_whitespace().collect();
     let title: String =
@@ -64,7 +64,7 @@ pub fn stated_node_type(value: Option<&Value>, plain: Option<&str>) -> Option<St
     exact(value).filter(|_| is_beside).or_else(|| plain.map(String::from))
 }
 
-/// What readers of a title see of it.
+/// Returns a title as its readers see it.
 fn seen(title: &str) -> String {
     let title = title.replace('\u{feff}', "");
     let words = title.split(|c: char| c.is_whitespace() || c.is_control());

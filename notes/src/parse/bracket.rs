@@ -1,4 +1,4 @@
-//! Brackets of one line: which of them are wikilinks.
+//! Brackets: which of those of one line are wikilinks.
 //!
 //! In: the places of `[` and `]` that are text, in order. Out: the spans of `[[…]]`.
 //! Invariants: brackets are matched by depth, so that `[[React [[Hooks]]]]` is one link; of `[[[x]]]` the inner two

@@ -24,7 +24,7 @@ impl Comments {
         Comments { hidden: 0..0, may_be: last.is_some(), last: last.unwrap_or(0) }
     }
 
-    /// True when the last comment that was found holds this place.
+    /// True when the last comment found contains this place.
     pub(super) fn hides(&self, at: usize) -> bool {
         self.hidden.contains(&at)
     }
@@ -33,7 +33,8 @@ impl Comments {
     pub(super) fn shown(
         &mut self,
         text: &str,
-        (range, block_end): (Range<usize>, usize),
+        range: Range<usize>,
+        block_end: usize,
         mut found: impl FnMut(Range<usize>),
     ) -> Vec<Range<usize>> {
         if !self.may_be {

@@ -20,7 +20,7 @@ pub(super) struct Found {
     pub(super) span: Range<usize>,
 }
 
-/// The fields of a line; `is_text` tells whether a place is text, and not code.
+/// The fields of a line; `is_text` says whether a place is text, and not code.
 pub(super) fn find(line: &str, is_text: impl Fn(usize) -> bool) -> Vec<Found> {
     let mut fields: Vec<Found> = Vec::new();
     for (at, _) in line.match_indices("::") {
@@ -69,7 +69,7 @@ fn inline(line: &str, at: usize) -> Option<Found> {
     Some(Found { key, value, is_inline: true, span: open..close + 1 })
 }
 
-/// A key without markup; `None` for what is none.
+/// Returns a key without markup; `None` if it is not a key.
 fn key_in(text: &str) -> Option<String> {
     let is_markup = |c: char| matches!(c, '*' | '_') || c.is_whitespace();
     let key = text.trim_matches(is_markup);

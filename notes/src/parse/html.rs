@@ -1,4 +1,4 @@
-//! Anchors in raw HTML: what a `#fragment` may lead to beside headings.
+//! Anchors in raw HTML: targets of a `#fragment` besides headings.
 
 /// Longest name of an anchor, bytes.
 const MAX_ANCHOR_BYTES: usize = 200;

@@ -1,4 +1,4 @@
-//! What a stretch of text states: an observation, a typed relation, fields, a block id, a callout's title.
+//! Statements in a stretch of text: an observation, a typed relation, fields, a block id, a callout's title.
 //!
 //! Precision comes first: ordinary documents begin items with brackets, too, and hold lists of links. An observation's
 //! category looks like a word that files something; a typed relation is an item of nothing but type and targets.
@@ -17,7 +17,7 @@ use super::{
 use crate::target::is_block_id;
 
 impl Walk<'_> {
-    /// Reads what a stretch of text states.
+    /// Reads the statements of a stretch of text.
     pub(super) fn read_leaf(&mut self, leaf: &mut Leaf) {
         let (Some(first), Some(last)) = (leaf.lines.first(), leaf.lines.last()) else { return };
         let (start, end) = (first.start, last.end);
@@ -72,13 +72,13 @@ impl Walk<'_> {
         let end = block_id.map_or(content.end, |(at, _)| *at);
         // What is numbered are steps, quotations and references more often than facts.
         let is_fact = !self.note.items[item].is_ordered
-            && self.read_observation(leaf, item, (content.start..end, block_id));
+            && self.read_observation(leaf, item, content.start..end, block_id);
         if !is_fact {
-            self.read_relation(leaf, Some(item), (content.start..end, block_id));
+            self.read_relation(leaf, Some(item), content.start..end, block_id);
         }
     }
 
-    /// Takes `[-]` and the like, which the parser knows nothing of, off an item's text.
+    /// Removes `[-]` and the like, which the parser does not know, from an item's text.
     fn take_task_box(&mut self, leaf: &mut Leaf, item: usize) {
         let Some(line) = leaf.lines.first_mut() else { return };
         let text = self.text.get(line.clone()).unwrap_or("");
@@ -95,12 +95,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Reads `[category] content #tag (context)`; false when it is none.
+    /// Reads `[category] content #tag (context)`; false when it is not one.
     fn read_observation(
         &mut self,
         leaf: &Leaf,
         item: usize,
-        (span, block_id): (Range<usize>, Option<&(usize, String)>),
+        span: Range<usize>,
+        block_id: Option<&(usize, String)>,
     ) -> bool {
         let Some(line) = leaf.lines.first() else { return false };
         let text = self.at(line.start..line.end.min(span.end));
@@ -160,7 +161,8 @@ impl Walk<'_> {
         &mut self,
         leaf: &Leaf,
         item: Option<usize>,
-        (span, block_id): (Range<usize>, Option<&(usize, String)>),
+        span: Range<usize>,
+        block_id: Option<&(usize, String)>,
     ) {
         let of_leaf = &self.note.links[leaf.first_link..];
         let from = of_leaf.partition_point(|link| link.place.span.start < span.start);
@@ -216,7 +218,7 @@ impl Walk<'_> {
                 let shift = |range: Range<usize>| line.start + range.start..line.start + range.end;
                 let (span, value) = (shift(found.span), shift(found.value));
                 if !found.is_inline && leaf.item.is_none() {
-                    self.read_relation(leaf, None, (span.clone(), None));
+                    self.read_relation(leaf, None, span.clone(), None);
                 }
                 self.note.fields.push(Field {
                     key: found.key,
@@ -256,7 +258,7 @@ fn is_separator(text: &str) -> bool {
     matches!(text, "" | "and" | "&" | "or" | "+")
 }
 
-/// Parts what stands in parentheses at the end of a text from it.
+/// Splits off the parenthesis at the end of a text.
 fn content_and_context(text: &str) -> (&str, Option<&str>) {
     let Some(at) = context_at(text) else { return (text, None) };
     let (before, inside) = (&text[..at], text[at + 1..text.len() - 1].trim());

@@ -1,6 +1,6 @@
 //! Links of a note: wikilinks, embeds, Markdown links and images, and links in values of the front matter.
 //!
-//! Invariant: where two readings are possible, `[[…]]` is a wikilink; what leads to the web is not kept.
+//! Invariant: where two readings are possible, `[[…]]` is a wikilink; links to the web are skipped.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::target::Target;
 pub(super) struct Open {
     pub(super) is_wiki: bool,
     range: Range<usize>,
-    /// Kind and target, when it leads to a note or a file.
+    /// Kind and target, when it means a note or a file.
     target: Option<(LinkKind, Target)>,
     /// Of a link by reference: where that is defined.
     definition: Option<Range<usize>>,
@@ -30,8 +30,10 @@ pub(super) struct Open {
 impl Walk<'_> {
     pub(super) fn open_link(
         &mut self,
-        (link_type, is_image): (LinkType, bool),
-        (address, label): (&str, &str),
+        link_type: LinkType,
+        is_image: bool,
+        address: &str,
+        label: &str,
         range: Range<usize>,
     ) {
         if matches!(link_type, LinkType::WikiLink { .. }) {

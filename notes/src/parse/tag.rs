@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Longest tag, bytes; longer ones are not meant as tags.
 const MAX_TAG_BYTES: usize = 100;
 
-/// Gives the place of every tag that begins in `range` to `found`, without its `#`.
+/// Calls `found` with the place of every tag that begins in `range`, without its `#`.
 pub fn find(source: &str, range: Range<usize>, mut found: impl FnMut(Range<usize>)) {
     let Some(piece) = source.get(range.clone()) else { return };
     for (at, _) in piece.match_indices('#') {

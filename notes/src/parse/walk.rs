@@ -14,8 +14,14 @@ use super::comment::Comments;
 use super::{Block, BlockKind, Footnote, Heading, InlineTag, Item, MAX_NESTING, Note, Place};
 use super::{frontmatter, html, link, tag};
 
-/// Reads the body.
-pub(super) fn read(text: &str, note: &mut Note) {
+/// Reads the body, and passes each event on.
+pub(super) fn read<'a>(
+    text: &'a str,
+    note: &mut Note,
+    each: &mut impl FnMut(Event<'a>, Range<usize>),
+) {
+    #[cfg(feature = "testing")]
+    super::testing::N_PARSES.with(|n| n.set(n.get() + 1));
     let body_at = note.body;
     let body = text.get(body_at..).unwrap_or("");
     note.is_too_deep = nests_deeper_than(body, MAX_NESTING);
@@ -30,13 +36,15 @@ pub(super) fn read(text: &str, note: &mut Note) {
         walk.definitions.insert(label.to_lowercase(), span);
     }
     for (event, range) in events {
-        walk.event(event, range.start + body_at..range.end + body_at);
+        let range = range.start + body_at..range.end + body_at;
+        each(event.clone(), range.clone());
+        walk.event(event, range);
     }
     walk.end_leaf();
     end_sections(&mut note.headings, text.len());
 }
 
-/// What is read beside CommonMark.
+/// Returns the extensions of CommonMark that are read.
 pub fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -149,7 +157,7 @@ impl<'a> Walk<'a> {
         Place { line: self.line_starts.partition_point(|start| *start <= span.start), span }
     }
 
-    /// What stands at a range.
+    /// Returns the place of a range.
     pub(super) fn at(&self, range: Range<usize>) -> &'a str {
         self.text.get(range).unwrap_or("")
     }
@@ -240,11 +248,11 @@ impl<'a> Walk<'a> {
             }
             Tag::Link { link_type, dest_url, id, .. } => {
                 self.inline(&range).marks.push(range.start);
-                self.open_link((link_type, false), (&dest_url, &id), range);
+                self.open_link(link_type, false, &dest_url, &id, range);
             }
             Tag::Image { link_type, dest_url, id, .. } => {
                 self.inline(&range).marks.push(range.start);
-                self.open_link((link_type, true), (&dest_url, &id), range);
+                self.open_link(link_type, true, &dest_url, &id, range);
             }
             Tag::Emphasis | Tag::Strong | Tag::Strikethrough => {
                 self.inline(&range);
@@ -397,8 +405,8 @@ impl<'a> Walk<'a> {
         let text = self.text;
         let is_silent = self.links.iter().any(|link| link.is_wiki);
         let verbatim = &mut self.note.verbatim;
-        let bounds = (range.clone(), self.block_end);
-        let shown = self.comments.shown(text, bounds, |comment| add_verbatim(verbatim, comment));
+        let add = |comment| add_verbatim(verbatim, comment);
+        let shown = self.comments.shown(text, range.clone(), self.block_end, add);
         let is_whole = shown.first() == Some(&range);
         self.inline(&range).words.push_str(if is_whole { words } else { "" });
         for piece in shown {
@@ -430,7 +438,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Takes a stretch for what it is, and not for text.
+    /// Marks a stretch as something other than text.
     fn verbatim(&mut self, range: Range<usize>) {
         add_verbatim(&mut self.note.verbatim, range);
     }
@@ -454,7 +462,7 @@ impl<'a> Walk<'a> {
         self.take_leaf();
     }
 
-    /// The same; gives its words.
+    /// The same; returns its words.
     fn take_leaf(&mut self) -> String {
         let Some(mut leaf) = self.leaf.take() else { return String::new() };
         leaf.wikilinks.extend(leaf.brackets.end_line());
@@ -473,7 +481,7 @@ fn add_verbatim(verbatim: &mut Vec<Range<usize>>, range: Range<usize>) {
     }
 }
 
-/// Where the section of each heading ends.
+/// Sets the end of each heading's section.
 fn end_sections(headings: &mut [Heading], end: usize) {
     // Where the next heading of each level begins, of those that stand directly in the document.
     let mut next = [end; 7];

@@ -1,7 +1,7 @@
 //! Word: what may be a category of an observation or a type of a relation.
 //!
-//! In: what stands in brackets, or before a link. Out: whether that files a fact, and the type.
-//! Decisions: shape first, then short lists; what neither tells apart is read as stated (`review_links` may reject it).
+//! In: the words in brackets, or before a link. Out: whether they are a category, and the type.
+//! Decisions: shape first, then short lists; what neither decides is read as stated (`review_links` may reject it).
 //! Not here: where such words stand (`item.rs`).
 
 /// Most words of a relation's type and of a category.
@@ -298,8 +298,8 @@ pub(super) fn relation_type(text: &str, is_step: bool) -> Option<String> {
 }
 
 /// False for words that begin a sentence or an instruction (`Create [[templates]]`, `the [[Task class]]`). What begins
-/// with a capital letter is a relation where it is written like a name of one, or is a verb that tells (`Depends on`,
-/// `Inspired by`) or a noun that relates; without a colon nothing else tells it from an instruction. So it is with a
+/// with a capital letter is a relation where it is written like a name of one, or is a verb that relates (`Depends on`,
+/// `Inspired by`) or such a noun; without a colon nothing else distinguishes it from an instruction. So it is with a
 /// step.
 fn names_a_relation(words: &[&str], is_step: bool) -> bool {
     let Some(first) = words.first() else { return false };
@@ -329,7 +329,7 @@ fn is_heading_of_a_line(words: &[&str]) -> bool {
     word.starts_with(char::is_uppercase) && is_head()
 }
 
-/// Single words that head a line, and relate nothing.
+/// Single words that head a line and are no relation.
 const LINE_HEADS: [&str; 24] = [
     "answer",
     "back",

@@ -8,7 +8,7 @@ const LAST: f64 = 0.05;
 
 /// How far it is.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Stand {
+pub struct BackfillProgress {
     /// As `embed.model` has it.
     pub model: String,
     /// As the embedder names it.
@@ -27,7 +27,7 @@ pub struct Stand {
     pub is_full: bool,
     /// Seconds that a text took lately; 0 while that is not known.
     pub seconds_a_text: f64,
-    /// What the model said last, if that was an error.
+    /// The last error of the model, if it has not recovered.
     pub trouble: Option<Trouble>,
 }
 
@@ -53,9 +53,9 @@ pub enum Again {
     AtStart,
 }
 
-impl Stand {
-    /// How long the rest of so many windows takes at this pace, if nothing else is to be done meanwhile; not told of a
-    /// model that gives no vectors.
+impl BackfillProgress {
+    /// Returns how long the rest of `n_windows` takes at this pace if nothing else is to be done; `None` when the pace
+    /// is unknown or the model gives no vectors.
     pub fn eta(&self, n_windows: u64) -> Option<Duration> {
         let n_left = n_windows.saturating_sub(self.n_done) + self.n_facts_left;
         let is_known = self.seconds_a_text > 0.0 && n_left > 0 && self.trouble.is_none();
@@ -65,35 +65,35 @@ impl Stand {
 
 /// Written by the backfill, read by `status`.
 #[derive(Debug, Default)]
-pub struct Pace(Mutex<Stand>);
+pub struct Pace(Mutex<BackfillProgress>);
 
 impl Pace {
     /// At the start.
     pub(super) fn new(model: &str, space: &str) -> Self {
         let (model, space) = (model.to_string(), space.to_string());
-        Pace(Mutex::new(Stand { model, space, ..Stand::default() }))
+        Pace(Mutex::new(BackfillProgress { model, space, ..BackfillProgress::default() }))
     }
 
     /// How far it is now.
-    pub fn stand(&self) -> Stand {
+    pub fn progress(&self) -> BackfillProgress {
         self.lock().clone()
     }
 
     pub(super) fn set(&self, n_done: usize, n_windows: usize) {
-        let mut stand = self.lock();
-        (stand.n_done, stand.n_windows) = (n_done as u64, n_windows as u64);
-        stand.is_full &= n_done == n_windows;
+        let mut progress = self.lock();
+        (progress.n_done, progress.n_windows) = (n_done as u64, n_windows as u64);
+        progress.is_full &= n_done == n_windows;
     }
 
     pub(super) fn set_facts(&self, n_left: usize) {
-        let mut stand = self.lock();
-        stand.n_facts_left = n_left as u64;
-        stand.is_full &= n_left == 0;
+        let mut progress = self.lock();
+        progress.n_facts_left = n_left as u64;
+        progress.is_full &= n_left == 0;
     }
 
     pub(super) fn add_fact(&self) {
-        let mut stand = self.lock();
-        stand.n_facts_left = stand.n_facts_left.saturating_sub(1);
+        let mut progress = self.lock();
+        progress.n_facts_left = progress.n_facts_left.saturating_sub(1);
     }
 
     pub(super) fn set_refused(&self, n_refused: usize) {
@@ -131,15 +131,15 @@ impl Pace {
         let started = Instant::now();
         let done = embed();
         let seconds = started.elapsed().as_secs_f64() / n_texts.max(1) as f64;
-        let mut stand = self.lock();
-        stand.seconds_a_text = match stand.seconds_a_text {
-            known if known > 0.0 && stand.n_done > 1 => known + LAST * (seconds - known),
+        let mut progress = self.lock();
+        progress.seconds_a_text = match progress.seconds_a_text {
+            known if known > 0.0 && progress.n_done > 1 => known + LAST * (seconds - known),
             _ => seconds,
         };
         done
     }
 
-    fn lock(&self) -> MutexGuard<'_, Stand> {
+    fn lock(&self) -> MutexGuard<'_, BackfillProgress> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -150,13 +150,22 @@ mod tests {
 
     #[test]
     fn what_is_left_times_what_a_text_takes() {
-        let stand = Stand { n_done: 10, seconds_a_text: 0.5, ..Stand::default() };
-        assert_eq!(stand.eta(110), Some(Duration::from_secs(50)));
-        assert_eq!(stand.eta(10), None, "nothing is left");
-        let remembers = Stand { n_facts_left: 4, ..stand.clone() };
+        let progress =
+            BackfillProgress { n_done: 10, seconds_a_text: 0.5, ..BackfillProgress::default() };
+        assert_eq!(progress.eta(110), Some(Duration::from_secs(50)));
+        assert_eq!(progress.eta(10), None, "nothing is left");
+        let remembers = BackfillProgress { n_facts_left: 4, ..progress.clone() };
         assert_eq!(remembers.eta(10), Some(Duration::from_secs(2)), "facts count, too");
         let trouble = Some(Trouble { why: "401".into(), again: Again::WhenWanted });
-        assert_eq!(Stand { trouble, ..stand.clone() }.eta(110), None, "nobody works on it");
-        assert_eq!(Stand { seconds_a_text: 0.0, ..stand }.eta(110), None, "nothing is known");
+        assert_eq!(
+            BackfillProgress { trouble, ..progress.clone() }.eta(110),
+            None,
+            "nobody works on it"
+        );
+        assert_eq!(
+            BackfillProgress { seconds_a_text: 0.0, ..progress }.eta(110),
+            None,
+            "nothing is known"
+        );
     }
 }

@@ -11,7 +11,7 @@ use config::settings::Background;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::{Again, Backfill, Pace, Stand, Step, Trouble};
+use super::{Again, Backfill, BackfillProgress, Pace, Step, Trouble};
 use crate::health::Health;
 use embed::EmbedError;
 use index::vectors::Layer;
@@ -43,10 +43,10 @@ pub struct Backfilling {
 
 impl Backfilling {
     /// How far it is, with what questions met.
-    pub fn stand(&self) -> Stand {
-        let mut stand = self.pace.stand();
-        stand.trouble = stand.trouble.or_else(|| self.trouble_of_questions());
-        stand
+    pub fn progress(&self) -> BackfillProgress {
+        let mut progress = self.pace.progress();
+        progress.trouble = progress.trouble.or_else(|| self.trouble_of_questions());
+        progress
     }
 
     fn trouble_of_questions(&self) -> Option<Trouble> {
@@ -67,9 +67,9 @@ impl Backfilling {
     /// Asks a model now that could not be used, or is left alone for a while, or refused texts that another one, or
     /// the same one mended, may take. False where there is none such.
     pub fn try_again(&self) -> bool {
-        let (stand, embedder) = (self.pace.stand(), self.layer.embedder());
-        let refused = stand.n_refused > 0 && embedder.may_recover();
-        let waits = stand.trouble.is_some();
+        let (progress, embedder) = (self.pace.progress(), self.layer.embedder());
+        let refused = progress.n_refused > 0 && embedder.may_recover();
+        let waits = progress.trouble.is_some();
         if refused {
             self.refused.store(true, Ordering::Relaxed);
             self.pace.begin_anew();
@@ -133,14 +133,16 @@ pub fn start(backfill: Backfill, health: Arc<Health>, gate: Gate) -> Backfilling
     let pace = backfill.pace().clone();
     let is_wanted_again = Arc::new(Notify::new());
     let (layer, refused) = (backfill.wanted.layer.clone(), backfill.tries_refused.clone());
-    let run = run(backfill, health, (gate, is_stopping.clone(), is_wanted_again.clone()));
+    let run = run(backfill, health, gate, is_stopping.clone(), is_wanted_again.clone());
     Backfilling { task: tokio::spawn(run), is_stopping, is_wanted_again, pace, layer, refused }
 }
 
 async fn run(
     mut backfill: Backfill,
     health: Arc<Health>,
-    (gate, is_stopping, is_wanted_again): (Gate, Arc<AtomicBool>, Arc<Notify>),
+    gate: Gate,
+    is_stopping: Arc<AtomicBool>,
+    is_wanted_again: Arc<Notify>,
 ) {
     // First what there is, however busy the daemon is: questions are asked already.
     let mut is_first = true;
@@ -158,7 +160,7 @@ async fn run(
         let pause = match step {
             Ok(Step::Full(tick)) => {
                 let Some(back) =
-                    until_commit(backfill, &health, (&gate, &is_wanted_again), (tick, true)).await
+                    until_commit(backfill, &health, &gate, &is_wanted_again, tick, true).await
                 else {
                     return;
                 };
@@ -167,7 +169,7 @@ async fn run(
             }
             Ok(Step::Waits(tick)) if !gate.is_on => {
                 let Some(back) =
-                    until_commit(backfill, &health, (&gate, &is_wanted_again), (tick, false)).await
+                    until_commit(backfill, &health, &gate, &is_wanted_again, tick, false).await
                 else {
                     return;
                 };
@@ -207,8 +209,10 @@ async fn run(
 async fn until_commit(
     mut backfill: Backfill,
     health: &Health,
-    (gate, is_wanted_again): (&Gate, &Notify),
-    (tick, is_full): (Tick, bool),
+    gate: &Gate,
+    is_wanted_again: &Notify,
+    tick: Tick,
+    is_full: bool,
 ) -> Option<Backfill> {
     let mut changes = health.changes();
     let mut is_tidy = !gate.is_on;

@@ -1,9 +1,9 @@
 //! Budget: how many bytes of source files may be between reading and commit.
 //!
 //! In: what was read, by lane. Out: whether more may be read now.
-//! Invariants: each lane has a share of its own, so that a save never waits behind bulk; what is held goes with the
-//! item that carries it, whatever becomes of that item. A lane reads on while its share is not used up, so it holds at
-//! most its share and one file more for each reader, and a file larger than the share still passes.
+//! Invariants: each lane has a share of its own, so that a save never waits behind bulk; the share of an item is
+//! released with the item, whatever becomes of it. A lane reads on while its share is not used up, so it holds at most
+//! its share and one file more for each reader, and a file larger than the share still passes.
 //! Not here: what a parsed document weighs (a few times its source), or the number of items (the queues' capacities).
 
 use std::sync::Arc;
@@ -31,7 +31,7 @@ struct Share {
     freed: Notify,
 }
 
-struct Held {
+struct ShareInUse {
     n_bytes: u64,
     share: Arc<Share>,
 }
@@ -78,7 +78,7 @@ impl Budget {
         let share = self.share(lane).clone();
         let n_bytes = n_bytes as u64;
         share.used.fetch_add(n_bytes, Ordering::SeqCst);
-        Weight::new(n_bytes, Held { n_bytes, share })
+        Weight::new(n_bytes, ShareInUse { n_bytes, share })
     }
 
     /// Bytes between reading and commit now.
@@ -90,7 +90,7 @@ impl Budget {
     }
 }
 
-impl Drop for Held {
+impl Drop for ShareInUse {
     fn drop(&mut self) {
         self.share.used.fetch_sub(self.n_bytes, Ordering::SeqCst);
         self.share.freed.notify_waiters();

@@ -11,8 +11,8 @@ use std::task::{Context, Poll};
 use tokio::sync::{Mutex, mpsc};
 
 use super::Lanes;
-use model::Item;
 use model::terms::Lane;
+use model::{Item, Stage};
 
 /// Where a station takes its items from. Shared, so that items outlive the station that reads them.
 pub struct Inlet<T> {
@@ -46,19 +46,33 @@ impl<T> Receivers<T> {
     }
 }
 
-/// Makes the two lanes in front of one stage, each holding at most its capacity of items.
-pub fn lanes<T: Send + 'static>(
-    stage: &'static str,
-    interactive_capacity: usize,
-    bulk_capacity: usize,
-) -> (Lanes<T>, Arc<Inlet<T>>, Gauge) {
-    let (interactive, interactive_receiver) = mpsc::channel(interactive_capacity);
-    let (bulk, bulk_receiver) = mpsc::channel(bulk_capacity);
-    let in_work = Arc::new(InWork::default());
-    let gauge = Gauge::new(stage, (interactive.downgrade(), bulk.downgrade()), in_work.clone());
-    let receivers = Receivers { interactive: interactive_receiver, bulk: bulk_receiver };
-    let inlet = Inlet { receivers: Mutex::new(receivers), in_work };
-    (Lanes { interactive, bulk }, Arc::new(inlet), gauge)
+/// The two lanes in front of one station: where items are put, where they are taken, how many wait.
+pub struct Queue<T> {
+    /// Senders; dropped to drain.
+    pub lanes: Lanes<T>,
+    /// Receivers, lent to the station that runs now.
+    pub inlet: Arc<Inlet<T>>,
+    /// Reads how many wait or are in work.
+    pub gauge: Gauge,
+}
+
+impl<T: Send + 'static> Queue<T> {
+    /// Makes the queue in front of a stage. `capacity` counts the places of the interactive and the bulk lane.
+    pub fn new<S: Stage<In = T>>(capacity: (usize, usize)) -> Self {
+        Queue::named(S::NAME, capacity)
+    }
+
+    /// Makes the queue in front of the station of this name.
+    pub fn named(station: &'static str, capacity: (usize, usize)) -> Self {
+        let (interactive, interactive_receiver) = mpsc::channel(capacity.0);
+        let (bulk, bulk_receiver) = mpsc::channel(capacity.1);
+        let lanes = Lanes { interactive, bulk };
+        let in_work = Arc::new(InWork::default());
+        let gauge = Gauge::new(station, &lanes, in_work.clone());
+        let receivers = Receivers { interactive: interactive_receiver, bulk: bulk_receiver };
+        let inlet = Inlet { receivers: Mutex::new(receivers), in_work };
+        Queue { lanes, inlet: Arc::new(inlet), gauge }
+    }
 }
 
 impl<T> Inlet<T> {
@@ -122,6 +136,15 @@ pub struct Depth {
 }
 
 impl Depth {
+    /// Adds up what several gauges read, in their order.
+    pub fn sum(gauges: &[Gauge]) -> Depth {
+        gauges.iter().map(Gauge::depth).fold(Depth::default(), |a, b| Depth {
+            interactive: a.interactive + b.interactive,
+            bulk: a.bulk + b.bulk,
+            in_work: a.in_work + b.in_work,
+        })
+    }
+
     /// All of them.
     pub fn total(self) -> usize {
         self.interactive + self.bulk + self.in_work
@@ -135,11 +158,9 @@ pub struct Gauge {
 }
 
 impl Gauge {
-    fn new<T: Send + 'static>(
-        stage: &'static str,
-        (interactive, bulk): (mpsc::WeakSender<Item<T>>, mpsc::WeakSender<Item<T>>),
-        in_work: Arc<InWork>,
-    ) -> Self {
+    fn new<T: Send + 'static>(stage: &'static str, lanes: &Lanes<T>, in_work: Arc<InWork>) -> Self {
+        // Weak, so that a gauge does not keep a drained lane open.
+        let (interactive, bulk) = (lanes.interactive.downgrade(), lanes.bulk.downgrade());
         let waiting = |lane: &mpsc::WeakSender<Item<T>>| {
             lane.upgrade().map_or(0, |sender| sender.max_capacity() - sender.capacity())
         };

@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use super::{Inlet, Lanes};
+use super::{Inlet, Lanes, Queue};
 use model::terms::Lane;
 use model::{DocFault, Item, Stage};
-use sys::crew::{Crew, panic_message};
+use sys::crew::{self, Crew, panic_message};
 
 /// Bulk documents a station takes at once, at most: they share one trip to a worker thread.
 const BULK_BATCH: usize = 8;
@@ -45,6 +45,28 @@ pub struct StationArgs<S: Stage> {
     pub outlet: Lanes<S::Out>,
 }
 
+impl<S: Stage> StationArgs<S> {
+    /// Joins two queues by a station that works on one bulk document at a time.
+    pub fn new(
+        inlet: Arc<Inlet<S::In>>,
+        next: &Queue<S::Out>,
+        recipe: impl Fn(Lane) -> S + Send + Sync + 'static,
+    ) -> Self {
+        StationArgs {
+            recipe: Arc::new(recipe),
+            crew: crew::stages(),
+            n_at_once: 1,
+            inlet,
+            outlet: next.lanes.clone(),
+        }
+    }
+
+    /// Lets another crew do the bulk work, on `n_at_once` documents at a time.
+    pub fn on(self, crew: &'static Crew, n_at_once: usize) -> Self {
+        StationArgs { crew, n_at_once, ..self }
+    }
+}
+
 impl<S: Stage> Clone for StationArgs<S> {
     fn clone(&self) -> Self {
         StationArgs {
@@ -65,10 +87,10 @@ pub struct StationState<S: Stage> {
     bulk: Vec<S>,
 }
 
-/// Tells a station to take its next item; it sends this to itself after each.
+/// Makes a station take its next item; it sends this to itself after each.
 pub struct Pull;
 
-/// The next station takes nothing any more.
+/// The next station has stopped.
 struct Gone;
 
 impl<S: Stage> Actor for Station<S> {
@@ -110,7 +132,7 @@ impl<S: Stage> Actor for Station<S> {
 }
 
 impl<S: Stage> StationState<S> {
-    /// Takes one interactive item through the stage and sends it on.
+    /// Runs the stage on one interactive item and sends it on.
     async fn serve(&mut self, item: Item<S::In>) -> Result<(), Gone> {
         let recipe = self.args.recipe.clone();
         let recipe = move || recipe(Lane::Interactive);
@@ -138,7 +160,7 @@ impl<S: Stage> StationState<S> {
         sent
     }
 
-    /// Takes a handful of bulk items through the stage and sends them on, in order.
+    /// Runs the stage on a handful of bulk items and sends them on, in order.
     async fn haul(&mut self, first: Item<S::In>) -> Result<(), Gone> {
         let mut batch = vec![first];
         while batch.len() < BULK_BATCH
@@ -161,7 +183,7 @@ impl<S: Stage> StationState<S> {
         Ok(())
     }
 
-    /// Takes bulk items through the stage, several at once, and gives them in the order they came.
+    /// Runs the stage on bulk items, several at once, and returns them in the order they came.
     async fn run_all(&mut self, batch: Vec<Item<S::In>>) -> Result<Vec<Item<S::Out>>, Gone> {
         let n_at_once = self.args.n_at_once.clamp(1, batch.len().max(1));
         let waiting: Arc<Mutex<VecDeque<_>>> =
@@ -216,7 +238,7 @@ fn run_one<S: Stage>(stage: &mut S, recipe: &dyn Fn() -> S, item: Item<S::In>) -
         Ok(Ok(out)) => Item::Document(ticket, out),
         Ok(Err(fault)) => Item::Faulted(ticket, fault),
         Err(panic) => {
-            // Whatever the panic left half done inside the stage goes with it.
+            // The old stage may be left half done inside; drop it.
             *stage = recipe();
             // A panic may quote the document, in the first stage as it was read.
             let message = redact::clean(panic_message(&*panic));
@@ -230,10 +252,9 @@ fn run_one<S: Stage>(stage: &mut S, recipe: &dyn Fn() -> S, item: Item<S::In>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::belt::lanes;
+    use crate::belt::Gauge;
     use model::Ticket;
     use model::terms::{Generation, RelPath};
-    use sys::crew;
 
     struct Half;
     impl Stage for Half {
@@ -247,6 +268,15 @@ mod tests {
                 n => Ok(n / 2),
             }
         }
+    }
+
+    fn lanes<T: Send + 'static>(
+        name: &'static str,
+        interactive: usize,
+        bulk: usize,
+    ) -> (Lanes<T>, Arc<Inlet<T>>, Gauge) {
+        let Queue { lanes, inlet, gauge } = Queue::named(name, (interactive, bulk));
+        (lanes, inlet, gauge)
     }
 
     fn args<S: Stage>(
@@ -363,7 +393,7 @@ mod tests {
         handle.await.expect("the station stops");
     }
 
-    /// Tells the nice value of the thread that runs it.
+    /// Returns the nice value of the thread that runs it.
     struct Niceness;
     impl Stage for Niceness {
         const NAME: &'static str = "niceness";

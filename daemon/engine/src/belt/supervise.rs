@@ -13,9 +13,11 @@ use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, Supervisio
 use super::{Station, StationArgs};
 use model::Stage;
 
-type Starting = Pin<Box<dyn Future<Output = Result<ActorId, ActorProcessingErr>> + Send>>;
+/// An actor on its way to life, linked to its supervisor.
+pub type Starting = Pin<Box<dyn Future<Output = Result<ActorId, ActorProcessingErr>> + Send>>;
 
-/// How often one station may fail before the belt is given up: a panic in a stage is not a failure of its station.
+/// Restarts of one station before the belt is given up. A panic in a stage does not count: it is a fault of its
+/// document.
 const MAX_RESTARTS: u32 = 100;
 
 /// The actors to run, each with the way to start it.
@@ -58,7 +60,7 @@ impl Plan {
 /// Watches over the actors of one belt; ends when all of them have ended.
 pub struct Supervisor;
 
-/// Nothing is said to a supervisor; it only hears of its children.
+/// The message type of a supervisor, which gets none; it only hears from its children.
 pub enum Nothing {}
 
 impl Actor for Supervisor {

@@ -1,4 +1,4 @@
-//! The bulk side: looks at the paths in its inbox and sends what they have become in the bulk lane.
+//! The bulk side: looks at the paths in its inbox and sends the items in the bulk lane.
 //!
 //! In: paths with a reason to look. Out: items, in order of path, going round.
 //! Invariants: the inbox holds a path once; reading ahead is bounded by [`MAX_AHEAD`] items and
@@ -69,7 +69,7 @@ impl Inbox {
             if let Some(from) = ask.moved_from
                 && let Some(path) = old.moved_from.replace(from)
             {
-                // It is nobody's old name any more, and must still be looked at.
+                // No rename covers this old name any more, so it needs a look of its own.
                 next = Some(Ask { path, moved_from: None, is_forced: false, ..*old });
             }
         }
@@ -91,7 +91,7 @@ impl Inbox {
         path.and_then(|path| waiting.asks.remove(&path))
     }
 
-    /// Takes paths and looks at them until enough has been read. Gives the items and the number of looks.
+    /// Takes paths and looks at them until enough has been read. Returns the items and the number of looks.
     fn read_ahead(&self, shared: &Shared) -> (Vec<Item<SourceDoc>>, usize) {
         let (mut items, mut n_looks, mut n_bytes) = (Vec::new(), 0, 0);
         let has_room = || shared.intake.budget.has_room(Lane::Bulk);

@@ -131,7 +131,7 @@ struct Walk<'a> {
 }
 
 /// What an entry is, with links followed.
-struct Entry {
+struct FolderEntry {
     kind: Kind,
     is_link: bool,
     /// None of a file that has not been looked at yet.
@@ -156,7 +156,7 @@ impl Walk<'_> {
         }
         let mut visits = Vec::new();
         for (name, kind) in &listing.entries {
-            visits.extend(self.visit(folder, (&listing, name, *kind), is_within_link));
+            visits.extend(self.visit(folder, &listing, name, *kind, is_within_link));
         }
         visits
     }
@@ -165,7 +165,9 @@ impl Walk<'_> {
     fn visit(
         &mut self,
         folder: &str,
-        (listing, name, kind): (&Listing, &OsStr, Option<Kind>),
+        listing: &Listing,
+        name: &OsStr,
+        kind: Option<Kind>,
         is_within_link: bool,
     ) -> Option<(String, Visit)> {
         let Some(text) = name.to_str() else {
@@ -174,7 +176,7 @@ impl Walk<'_> {
             return None;
         };
         let path = join(folder, text);
-        let entry = match self.entry(&path, (listing, name, kind), is_within_link) {
+        let entry = match self.entry(&path, listing, name, kind, is_within_link) {
             Ok(entry) => entry?,
             Err(reason) => {
                 self.crawl.skip(&path, reason);
@@ -183,7 +185,7 @@ impl Walk<'_> {
         };
         let reason = match self.rules.step(&path, entry.kind == Kind::Folder) {
             Verdict::Skip(reason) => reason,
-            verdict => match self.admit(&path, verdict, (listing, name, entry), is_within_link) {
+            verdict => match self.admit(&path, verdict, listing, name, entry, is_within_link) {
                 Ok(visit) => return visit,
                 Err(reason) => reason,
             },
@@ -197,7 +199,9 @@ impl Walk<'_> {
         &mut self,
         path: &str,
         verdict: Verdict,
-        (listing, name, entry): (&Listing, &OsStr, Entry),
+        listing: &Listing,
+        name: &OsStr,
+        entry: FolderEntry,
         is_within_link: bool,
     ) -> Result<Option<(String, Visit)>, SkipReason> {
         if verdict == Verdict::Descend {
@@ -231,9 +235,11 @@ impl Walk<'_> {
     fn entry(
         &mut self,
         path: &str,
-        (listing, name, kind): (&Listing, &OsStr, Option<Kind>),
+        listing: &Listing,
+        name: &OsStr,
+        kind: Option<Kind>,
         is_within_link: bool,
-    ) -> Result<Option<Entry>, SkipReason> {
+    ) -> Result<Option<FolderEntry>, SkipReason> {
         let kind = match kind.map_or_else(|| listing.meta_of(name).map(|meta| meta.kind), Ok) {
             Ok(kind) => kind,
             Err(error) => {
@@ -242,7 +248,7 @@ impl Walk<'_> {
             }
         };
         if kind != Kind::Link {
-            return Ok(Some(Entry { kind, is_link: false, meta: None }));
+            return Ok(Some(FolderEntry { kind, is_link: false, meta: None }));
         }
         let by_name = |is_folder| self.rules.step(path, is_folder);
         let would_be_read = by_name(false) == Verdict::Read || by_name(true) == Verdict::Descend;
@@ -252,7 +258,7 @@ impl Walk<'_> {
                     follow(self.rules, &found, is_within_link)?;
                 }
                 let meta = Some(found.meta);
-                Ok(Some(Entry { kind: found.meta.kind, is_link: true, meta }))
+                Ok(Some(FolderEntry { kind: found.meta.kind, is_link: true, meta }))
             }
             // Whether it leads to a file or a folder is not looked at outside.
             Err(error) if error.leads_out() && would_be_read => Err(reason_of(&error)),

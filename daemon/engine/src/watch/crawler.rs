@@ -2,9 +2,9 @@
 //!
 //! In: a crawl that is wanted, or the time for one. Out: paths to look at, in the inbox of the bulk side (or,
 //! if a poll found but a few, for the event side: a person has saved them).
-//! Invariants: a crawl always takes new rules and sets every watch again, so it makes good whatever was
-//! missed; a root that is missing, unreadable or suddenly empty, and a folder that cannot be read, purge
-//! nothing; crawls wait for nobody, so a full belt does not keep them from noticing.
+//! Invariants: a crawl always takes new rules and sets every watch again, so it makes up for whatever was missed; a
+//! root that is missing, unreadable or suddenly empty, and a folder that cannot be read, purge nothing; crawls wait for
+//! nobody, so a full belt does not keep them from noticing.
 //! Not here: the walk (`crawl.rs`), or reading files (`intake.rs`).
 
 use std::collections::BTreeMap;
@@ -21,10 +21,11 @@ use super::crawl::{Crawl, Found, crawl};
 use super::events::Listener;
 use super::filesystem::polled_below;
 use super::intake::Ask;
+use super::mode::ModeEvent;
 use super::pair::pair;
 use super::parts::Missed;
 use super::settle::SettledChange;
-use super::state::{WatchMode, stopped};
+use super::state::stopped;
 use config::settings::Poll;
 use model::terms::RelPath;
 
@@ -55,6 +56,17 @@ impl Rhythm {
     fn wake_at(&self) -> Option<Instant> {
         self.next.into_iter().chain(self.next_of_parts).min()
     }
+}
+
+/// How a crawl is compared with what is known.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Comparison {
+    /// True to read every file, whatever its size and time say.
+    pub is_full: bool,
+    /// True to hand everything to the bulk lane; otherwise a few changes count as saves.
+    pub is_bulk: bool,
+    /// True for the first crawl, in which no change can be a save.
+    pub is_opening: bool,
 }
 
 /// Runs until the sign to stop.
@@ -147,7 +159,7 @@ impl Shared {
         });
         let trouble = self.judge_root(&crawl);
         let hidden = self.hidden(&crawl);
-        self.state.crawl_listed((&crawl, &hidden), rules.warnings(), trouble.clone());
+        self.state.crawl_listed(&crawl, &hidden, rules.warnings(), trouble.clone());
         self.watch_links(&crawl);
         if let Some(listener) = &listener {
             listener.forget_gone();
@@ -156,7 +168,8 @@ impl Shared {
         let is_polling = deaf.is_some() || poll.is_some();
         self.set_mode(deaf.map(Some).or(poll));
         if trouble.is_none() {
-            self.compare(&crawl, ("", is_full), (is_opening || !is_polling, is_opening));
+            let is_bulk = is_opening || !is_polling;
+            self.compare(&crawl, "", Comparison { is_full, is_bulk, is_opening });
             sys::fail::point("watch.crawled");
         }
         trouble.is_some() || is_polling
@@ -195,16 +208,17 @@ impl Shared {
         Ok(())
     }
 
-    /// Tells how changes are noticed; `poll` says that all is polled, and why.
+    /// Sets how changes are noticed; `poll` says that everything is polled, and why.
     pub(super) fn set_mode(&self, poll: Option<Option<String>>) {
         let n_watched = self.listener().map_or(0, |listener| listener.n_watched());
         self.state.set_mode(match poll {
-            Some(why) => WatchMode::Poll(why),
+            Some(Some(why)) => ModeEvent::NoneWatched(why),
+            Some(None) => ModeEvent::PollWanted,
             None => self.parts.mode(n_watched),
         });
     }
 
-    /// Says why a crawl is not to be believed, if so.
+    /// Returns why a crawl cannot be trusted, if so.
     fn judge_root(&self, crawl: &Crawl) -> Option<String> {
         let root = self.intake.ground.root.display();
         if let Some(why) = crawl.unreadable.get("") {
@@ -232,13 +246,9 @@ impl Shared {
         }
     }
 
-    /// Hands on what differs from what is known below `start`; with `is_full`, reads everything to find out.
-    pub(super) fn compare(
-        &self,
-        crawl: &Crawl,
-        (start, is_full): (&str, bool),
-        (is_bulk, is_opening): (bool, bool),
-    ) {
+    /// Hands on what differs from what is known below `start`.
+    pub(super) fn compare(&self, crawl: &Crawl, start: &str, how: Comparison) {
+        let Comparison { is_full, is_bulk, is_opening } = how;
         let changed: Vec<&Found> = crawl
             .found
             .iter()

@@ -12,107 +12,12 @@ use super::rules::SkipReason;
 use redact::holds_secret;
 
 /// Extensions that are no text: images, sound, films, archives, programs, fonts, databases, models.
-const BINARY: [&str; 99] = [
-    "png",
-    "jpg",
-    "jpeg",
-    "gif",
-    "bmp",
-    "tif",
-    "tiff",
-    "webp",
-    "ico",
-    "icns",
-    "heic",
-    "heif",
-    "avif",
-    "psd",
-    "raw",
-    "cr2",
-    "mp3",
-    "wav",
-    "flac",
-    "ogg",
-    "oga",
-    "opus",
-    "m4a",
-    "aac",
-    "wma",
-    "aiff",
-    "mid",
-    "midi",
-    "mp4",
-    "m4v",
-    "mkv",
-    "avi",
-    "mov",
-    "wmv",
-    "webm",
-    "mpg",
-    "mpeg",
-    "flv",
-    "3gp",
-    "zip",
-    "tar",
-    "gz",
-    "tgz",
-    "bz2",
-    "xz",
-    "zst",
-    "7z",
-    "rar",
-    "lz4",
-    "jar",
-    "war",
-    "ear",
-    "apk",
-    "ipa",
-    "deb",
-    "rpm",
-    "dmg",
-    "iso",
-    "img",
-    "vmdk",
-    "qcow2",
-    "exe",
-    "dll",
-    "so",
-    "dylib",
-    "o",
-    "a",
-    "lib",
-    "obj",
-    "class",
-    "pyc",
-    "pyo",
-    "wasm",
-    "bin",
-    "dat",
-    "msi",
-    "ttf",
-    "otf",
-    "woff",
-    "woff2",
-    "eot",
-    "db",
-    "sqlite",
-    "sqlite3",
-    "db3",
-    "mdb",
-    "accdb",
-    "ldb",
-    "rdb",
-    "dbf",
-    "parquet",
-    "arrow",
-    "feather",
-    "npy",
-    "npz",
-    "pkl",
-    "pickle",
-    "safetensors",
-    "onnx",
-];
+const BINARY: &str = "\
+    png jpg jpeg gif bmp tif tiff webp ico icns heic heif avif psd raw cr2 mp3 wav flac ogg oga opus m4a aac \
+    wma aiff mid midi mp4 m4v mkv avi mov wmv webm mpg mpeg flv 3gp zip tar gz tgz bz2 xz zst 7z rar lz4 jar \
+    war ear apk ipa deb rpm dmg iso img vmdk qcow2 exe dll so dylib o a lib obj class pyc pyo wasm bin dat \
+    msi ttf otf woff woff2 eot db sqlite sqlite3 db3 mdb accdb ldb rdb dbf parquet arrow feather npy npz pkl \
+    pickle safetensors onnx";
 
 /// Why the file at a path is never read; `None` when nothing speaks against it.
 pub(super) fn reason(path: &str) -> Option<SkipReason> {
@@ -123,7 +28,9 @@ pub(super) fn reason(path: &str) -> Option<SkipReason> {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     if holds_secret(path) {
         Some(SkipReason::SecretName)
-    } else if extension.is_some_and(|it| BINARY.contains(&&*it) && formats::of(&it).is_none()) {
+    } else if extension
+        .is_some_and(|it| BINARY.split(' ').any(|known| known == it) && formats::of(&it).is_none())
+    {
         Some(SkipReason::Binary)
     } else {
         None

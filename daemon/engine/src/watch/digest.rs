@@ -1,4 +1,4 @@
-//! Digest: what raw events mean for the project.
+//! Digest: turns raw events into hints for the project.
 //!
 //! In: raw events, in order. Out: hints: paths to look at, renames, folders to walk.
 //! Invariants: a hint is given whenever the path is, was or holds something that is read; what it has become
@@ -112,7 +112,7 @@ fn changes_rules(intake: &Intake, path: &RelPath) -> bool {
         && (folder.is_empty() || is_read(intake, &RelPath::new(folder), true))
 }
 
-/// Something is at the path now, or was a moment ago.
+/// Judges a path at which something appeared or changed.
 fn appeared(intake: &Intake, path: RelPath, moved_from: Option<RelPath>) -> Option<Hint> {
     if changes_rules(intake, &path) {
         return Some(Hint::Changed(path));
@@ -125,7 +125,7 @@ fn appeared(intake: &Intake, path: RelPath, moved_from: Option<RelPath>) -> Opti
     let is_wanted = could_be_read(&path);
     let moved_from = moved_from.filter(could_be_read);
     match (is_wanted, is_dir, moved_from) {
-        // What was read has moved to a place that is not.
+        // A file that is read has moved to a place that is not read.
         (false, _, Some(from)) => Some(Hint::Changed(from)),
         (false, _, None) => None,
         (true, Ok(true), moved_from) => Some(Hint::Walk { folder: path, moved_from }),
@@ -163,7 +163,8 @@ fn is_followed(intake: &Intake, rules: &Rules, folder: &str) -> bool {
 pub(super) fn walk(
     intake: &Intake,
     listener: Option<&Listener>,
-    (folder, moved_from): (&RelPath, Option<&RelPath>),
+    folder: &RelPath,
+    moved_from: Option<&RelPath>,
     missed: &mut Vec<(PathBuf, String)>,
 ) -> (Vec<Hint>, Crawl) {
     // The folder may have come with ignore files of its own.
@@ -199,7 +200,8 @@ pub(super) fn walk(
 pub(super) fn changed(
     intake: &Intake,
     folder: &str,
-    (others, named): (&[RelPath], &[RelPath]),
+    others: &[RelPath],
+    named: &[RelPath],
     most: usize,
 ) -> Vec<RelPath> {
     let mut expected = intake.expected_under(folder);

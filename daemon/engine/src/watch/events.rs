@@ -95,7 +95,7 @@ impl Ear {
     }
 }
 
-/// The paths of the project that an event is about. Reading is no event.
+/// Returns the paths of the project that an event is about; reading a file causes none.
 pub(super) fn translate(root: &Path, event: &Event) -> Vec<RawEvent> {
     let make: fn(RelPath, Option<usize>) -> RawEvent = match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
@@ -153,8 +153,8 @@ impl Listener {
         Ok(Listener { watcher: Mutex::new(watcher), watched: Mutex::default() })
     }
 
-    /// Watches one folder, or one symlinked file. What is gone or may not be read is not an error here: the
-    /// walk that asks will find out by itself.
+    /// Watches one folder, or one symlinked file. A path that is gone or unreadable is not an error here: the walk that
+    /// asks finds out by itself.
     pub(super) fn watch(&self, path: &Path) -> Result<(), String> {
         let is_new = !lock(&self.watched).contains(path);
         let limit = sys::fail::number("watch.limit");

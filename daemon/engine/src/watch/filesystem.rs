@@ -1,8 +1,8 @@
 //! Filesystem: which file systems report no changes, or only those of this machine.
 //!
 //! In: the project's folder. Out: the kind's name, when it must be polled.
-//! A network file system tells this kernel nothing of what other machines write; WSL's and virtual machines' shared
-//! folders tell nothing of what the host writes.
+//! A network file system does not report to this kernel what other machines write; shared folders of WSL and virtual
+//! machines do not report what the host writes.
 //! Not here: polling (`crawler.rs`), the setting that overrules this.
 
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(super) fn polled_kind(magic: u64) -> Option<&'static str> {
     POLLED.iter().find(|(number, _)| *number == magic).map(|(_, name)| *name)
 }
 
-/// The kind of file system that a folder lies on, if it must be polled. `None` also when nobody can tell.
+/// The kind of file system that a folder lies on, if it must be polled. `None` also when that is unknown.
 pub(super) fn polled_below(root: &Path) -> Option<&'static str> {
     let simulated = sys::fail::number("watch.filesystem");
     let magic = simulated.or_else(|| {

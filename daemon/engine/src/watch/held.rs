@@ -1,4 +1,4 @@
-//! Held: paths that this daemon itself is writing, many at once, and reads when it has written them all.
+//! HeldPaths: paths that this daemon itself is writing, many at once, and reads when it has written them all.
 //!
 //! In: paths, and a guard for as long as they are held. Out: whether one is held.
 //! Invariants: a path may be held several times; an event of one is put off by one quiet time, never lost; whoever
@@ -14,18 +14,18 @@ use model::terms::RelPath;
 
 /// The held paths of one watcher.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct HeldPaths {
     by_path: Mutex<FxHashMap<RelPath, usize>>,
 }
 
 /// Holds paths until it is dropped.
 #[derive(Debug)]
 pub struct Hold {
-    held: Arc<Held>,
+    held: Arc<HeldPaths>,
     paths: Vec<RelPath>,
 }
 
-impl Held {
+impl HeldPaths {
     pub(super) fn hold(self: &Arc<Self>, paths: Vec<RelPath>) -> Hold {
         let mut by_path = lock(&self.by_path);
         for path in &paths {

@@ -1,10 +1,11 @@
-//! Intake: looks at one path and says what it has become.
+//! Intake: looks at one path and makes an item of what it finds.
 //!
-//! In: a path somebody has reason to look at. Out: an item for the belt, or why there is none.
-//! Invariants: an event or a crawl is only a reason to look; what counts is what lies there when it is read.
-//! Looks at one path take turns, and a generation is given in that turn after the file was read, so a higher
-//! generation never carries an older content. Nothing is removed while the root is missing or another than
-//! before. No file is read that is not a regular one, not let through by the rules, or larger than the limit.
+//! In: a path with a reason to look at it. Out: an item for the belt, or why there is none. What follows from a finding
+//! is a table in `path_state.rs`.
+//! Invariants: an event or a crawl is only a reason to look; the file as it is when it is read decides. Looks at one
+//! path take turns, and a generation is given in that turn after the file was read, so a higher generation never
+//! carries an older content. Nothing is removed while the root is missing or another folder than before. No file is
+//! read that is not a regular one, not let through by the rules, or larger than the limit.
 //! Not here: when to look (`settle.rs`, `crawl.rs`), or putting the item on the belt (`interactive.rs`,
 //! `bulk.rs`).
 
@@ -15,12 +16,14 @@ use std::time::Instant;
 
 use confine::{Content, Error, Kind, Meta, Root};
 
+use super::WatchOptions;
 use super::crawl::Found;
 use super::links::{Ground, follow_all, reason_of};
 use super::origin::{Claims, Origin};
+use super::path_state::{Action, Finding, PathState};
 use super::read::{Stat, read, read_regular};
 use super::rules::{Rules, SkipReason, Verdict};
-use super::sent::{KnownFile, KnownFiles, Sent, Was};
+use super::sent::{KnownFile, KnownFiles, Sent};
 use super::state::{FileEventKind, WatchState, lock};
 use super::turns::Turns;
 use crate::belt::Budget;
@@ -55,7 +58,7 @@ pub(super) struct Ask {
     pub trusts_stat: bool,
 }
 
-/// What a look gave.
+/// The outcome of a look.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one is alive at a time, and most are items")]
 pub(super) enum Look {
@@ -65,7 +68,7 @@ pub(super) enum Look {
     Unchanged,
     /// Not a file to be read, and none that was.
     Skipped(SkipReason),
-    /// It is gone, but so is the root: nothing is removed.
+    /// It is gone, but so is the root, so nothing is removed.
     Held,
 }
 
@@ -74,7 +77,7 @@ enum Seen {
     Gone(SkipReason),
     Trouble(DocFault, FileVersion),
     SameStat,
-    Content(Content),
+    Content(Content, KnownFile),
 }
 
 /// Looks at paths.
@@ -101,21 +104,21 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// Starts at generation 1 and at the beginning of 1970; see [`Intake::starting_at`].
+    /// Starts with the files that are known; nothing was sent yet.
     pub(super) fn new(
-        ground: Ground,
-        settings: Watch,
+        options: WatchOptions,
         known: Arc<dyn KnownFiles>,
         state: Arc<WatchState>,
     ) -> Self {
-        let rules = Arc::new(Rules::new(&ground.root, &settings));
+        let WatchOptions { root, settings, privacy, now_ms, budget, parsing } = options;
+        let rules = Rules::new(&root, &settings).allowing(&privacy.allow_paths);
         Intake {
-            ground,
+            ground: Ground { root },
             settings,
-            privacy: Privacy::default(),
-            budget: Budget::new(u64::MAX),
-            parsing: Parsing::InProcess,
-            rules: RwLock::new(rules),
+            privacy,
+            budget,
+            parsing,
+            rules: RwLock::new(Arc::new(rules)),
             known,
             sent: Sent::default(),
             claims: Claims::default(),
@@ -123,34 +126,8 @@ impl Intake {
             generation: AtomicU64::new(1),
             root_identity: Mutex::new(None),
             state,
-            now_ms: || 0,
+            now_ms,
         }
-    }
-
-    /// Sets the first generation and the clock (milliseconds since 1970).
-    pub(super) fn starting_at(mut self, first: Generation, now_ms: fn() -> i64) -> Self {
-        self.generation = AtomicU64::new(first.0);
-        self.now_ms = now_ms;
-        self
-    }
-
-    /// Sets where documents are parsed; without it, here.
-    pub(super) fn parsing_in(mut self, parsing: Parsing) -> Self {
-        self.parsing = parsing;
-        self
-    }
-
-    /// Sets the budget; without it, there is no bound.
-    pub(super) fn within(mut self, budget: Arc<Budget>) -> Self {
-        self.budget = budget;
-        self
-    }
-
-    /// Sets what may be read in spite of its name; without it, nothing.
-    pub(super) fn allowing(mut self, privacy: Privacy) -> Self {
-        self.privacy = privacy;
-        self.renew_rules();
-        self
     }
 
     /// The rules in force.
@@ -158,8 +135,8 @@ impl Intake {
         self.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Puts new rules in force and gives them. A look that began under the old ones has ended or starts anew,
-    /// so whoever compares after this call sees what it gave.
+    /// Puts new rules in force and returns them. A look that began under the old ones has ended or starts anew, so a
+    /// comparison after this call sees its outcome.
     pub(super) fn renew_rules(&self) -> Arc<Rules> {
         let rules = Rules::new(&self.ground.root, &self.settings);
         let rules = Arc::new(rules.allowing(&self.privacy.allow_paths));
@@ -179,7 +156,7 @@ impl Intake {
                 return self.conclude(ask, seen);
             }
         }
-        // The rules change faster than a file can be read: the next crawl looks again.
+        // The rules change faster than a file can be read; leave it to the next crawl.
         self.state.want_crawl();
         self.conclude(ask, self.examine(ask, &self.rules()))
     }
@@ -194,7 +171,7 @@ impl Intake {
         self.sent.is_on_its_way(path, &*self.known)
     }
 
-    /// What was sent will not arrive.
+    /// Forgets what was sent, because it will not arrive.
     pub(super) fn forget_sent(&self) {
         self.sent.forget();
     }
@@ -205,15 +182,20 @@ impl Intake {
         let Ok(root) = self.ground.open() else { return false };
         let read = read_regular(&root, found.path.as_str(), limit);
         let Ok(Some(file)) = read else { return false };
-        match self.sent.expected(&found.path, &*self.known) {
-            Some(Was::Present(before)) => before.hash != ContentHash::of(&file.bytes),
+        match self.path_state(&found.path) {
+            PathState::Present(before) => before.hash != ContentHash::of(&file.bytes),
             _ => false,
         }
     }
 
+    /// Returns what the index will hold of the path.
+    pub(super) fn path_state(&self, path: &RelPath) -> PathState {
+        self.sent.state_of(path, &*self.known)
+    }
+
     /// True when the path was sent or is known, and not removed again.
     pub(super) fn expects(&self, path: &RelPath) -> bool {
-        matches!(self.sent.expected(path, &*self.known), Some(Was::Present(_) | Was::Faulted(_)))
+        self.path_state(path).is_held()
     }
 
     /// Every path below a folder that was sent or is known, sorted.
@@ -282,84 +264,100 @@ impl Intake {
         sys::fail::point("watch.have");
         match content {
             Ok(Some(file)) if file.is_cut => Seen::Gone(SkipReason::TooLarge),
-            Ok(Some(file)) => Seen::Content(file),
+            Ok(Some(file)) => {
+                let hash = ContentHash::of(&file.bytes);
+                let Meta { mtime_ms, n_bytes, .. } = file.meta;
+                Seen::Content(file, KnownFile { hash, mtime_ms, n_bytes })
+            }
             Ok(None) => Seen::Gone(SkipReason::NotAFile),
             Err(error) => trouble_with(version, absent_or_trouble(path, &error)),
         }
     }
 
+    /// Does what the table in `path_state.rs` says about what was seen.
     fn conclude(&self, ask: &Ask, seen: Seen) -> Look {
-        match seen {
-            Seen::Gone(reason) => self.conclude_gone(ask, reason),
-            Seen::Trouble(fault, version) => {
-                self.state.judged(&ask.path, None);
-                let ticket = self.ticket(ask, version, None);
-                let stat = Stat { n_bytes: version.n_bytes, mtime_ms: version.mtime_ms };
-                self.sent.put(&ask.path, Was::Faulted(stat), false, &*self.known);
-                Look::Item(Item::Faulted(ticket, fault))
-            }
-            Seen::SameStat => {
-                self.state.judged(&ask.path, None);
-                Look::Unchanged
-            }
-            Seen::Content(file) => self.conclude_content(ask, file),
-        }
-    }
-
-    fn conclude_gone(&self, ask: &Ask, reason: SkipReason) -> Look {
-        let is_expected = self.expects(&ask.path);
-        if is_expected && reason == SkipReason::Missing && !self.may_remove() {
+        let state = self.path_state(&ask.path);
+        let (next, action) = state.after(self.finding(ask, &seen, state));
+        if action == Action::Hold {
             return Look::Held;
         }
-        self.state.judged(&ask.path, Some(reason));
-        if !is_expected {
-            return Look::Skipped(reason);
+        let skipped = if let Seen::Gone(reason) = &seen { Some(*reason) } else { None };
+        self.state.judged(&ask.path, skipped);
+        match (action, seen) {
+            (Action::Skip, Seen::Gone(reason)) => Look::Skipped(reason),
+            (Action::SendRemoval, _) => {
+                let ticket = self.ticket(ask, FileVersion::default(), None);
+                self.state.happened((self.now_ms)(), FileEventKind::Deleted, &ask.path);
+                self.sent.put(&ask.path, next, false, &*self.known);
+                Look::Item(Item::Removed(ticket))
+            }
+            (Action::SendFault, Seen::Trouble(fault, version)) => {
+                let ticket = self.ticket(ask, version, None);
+                self.sent.put(&ask.path, next, false, &*self.known);
+                Look::Item(Item::Faulted(ticket, fault))
+            }
+            (Action::SendDocument, Seen::Content(file, now)) => {
+                self.send_document(ask, file.bytes, state, now)
+            }
+            (Action::Renew, Seen::Content(_, now)) => {
+                let is_racy = self.is_racy(&now);
+                if state != next || is_racy || self.sent.is_racy(&ask.path) {
+                    self.sent.put(&ask.path, next, is_racy, &*self.known);
+                }
+                Look::Unchanged
+            }
+            _ => Look::Unchanged,
         }
-        let ticket = self.ticket(ask, FileVersion::default(), None);
-        self.state.happened((self.now_ms)(), FileEventKind::Deleted, &ask.path);
-        self.sent.put(&ask.path, Was::Absent, false, &*self.known);
-        Look::Item(Item::Removed(ticket))
     }
 
-    fn conclude_content(&self, ask: &Ask, file: Content) -> Look {
-        self.state.judged(&ask.path, None);
-        let hash = ContentHash::of(&file.bytes);
-        let n_bytes = file.meta.n_bytes;
-        let now = KnownFile { hash, mtime_ms: file.meta.mtime_ms, n_bytes };
-        let version = FileVersion { hash: Some(hash), mode: 0, mtime_ms: now.mtime_ms, n_bytes };
-        let is_racy = (self.now_ms)().abs_diff(now.mtime_ms) < RACY_MS;
-        let expected = self.sent.expected(&ask.path, &*self.known);
-        if let Some(Was::Present(before)) = expected
-            && before.hash == hash
-            && day_of(before.mtime_ms) == day_of(now.mtime_ms)
-            && !ask.is_forced
-        {
-            if before != now || is_racy || self.sent.is_racy(&ask.path) {
-                self.sent.put(&ask.path, Was::Present(now), is_racy, &*self.known);
+    /// Compares what was seen with what the index will hold.
+    fn finding(&self, ask: &Ask, seen: &Seen, state: PathState) -> Finding {
+        match seen {
+            Seen::Gone(SkipReason::Missing) if !self.may_remove() => Finding::OutOfSight,
+            Seen::Gone(_) => Finding::Gone,
+            Seen::Trouble(_, version) => {
+                Finding::Unreadable(Stat { n_bytes: version.n_bytes, mtime_ms: version.mtime_ms })
             }
-            return Look::Unchanged;
+            Seen::SameStat => Finding::Untouched,
+            Seen::Content(_, now) => match state {
+                PathState::Present(before)
+                    if before.hash == now.hash
+                        && day_of(before.mtime_ms) == day_of(now.mtime_ms)
+                        && !ask.is_forced =>
+                {
+                    Finding::SameContent(*now)
+                }
+                _ if self.is_given_up(ask, &version_with(now)) => Finding::Untouched,
+                _ => Finding::NewContent(*now),
+            },
         }
-        if self.is_given_up(ask, &version) {
-            return Look::Unchanged;
-        }
+    }
+
+    fn send_document(&self, ask: &Ask, bytes: Vec<u8>, state: PathState, now: KnownFile) -> Look {
         self.adopt_root();
-        let mut ticket = self.ticket(ask, version, self.origin(ask, hash, expected));
-        let kind = match expected {
-            // It is read again, because somebody asked for that or its day is another.
-            Some(Was::Present(before)) if before.hash == hash => None,
-            Some(Was::Present(_)) => Some(FileEventKind::Modified),
+        let origin = self.origin(ask, now.hash, state);
+        let mut ticket = self.ticket(ask, version_with(&now), origin);
+        let kind = match state {
+            // It is read again on request or because its day has changed; the file itself has not.
+            PathState::Present(before) if before.hash == now.hash => None,
+            PathState::Present(_) => Some(FileEventKind::Modified),
             _ if ticket.moved_from.is_some() => Some(FileEventKind::Moved),
             _ => Some(FileEventKind::Created),
         };
         if let Some(kind) = kind {
             self.state.happened((self.now_ms)(), kind, &ask.path);
         }
-        ticket.weight = self.budget.take(ask.lane, file.bytes.len());
-        self.sent.put(&ask.path, Was::Present(now), is_racy, &*self.known);
-        let bytes: Arc<[u8]> = file.bytes.into();
+        ticket.weight = self.budget.take(ask.lane, bytes.len());
+        self.sent.put(&ask.path, PathState::Present(now), self.is_racy(&now), &*self.known);
         let pass = self.known.pass_of(ticket.moved_from.as_ref().unwrap_or(&ask.path));
-        let doc = SourceDoc { path: ask.path.clone(), bytes, hash, mtime_ms: now.mtime_ms, pass };
+        let KnownFile { hash, mtime_ms, .. } = now;
+        let doc = SourceDoc { path: ask.path.clone(), bytes: bytes.into(), hash, mtime_ms, pass };
         Look::Item(Item::Document(ticket, doc))
+    }
+
+    /// True when the file may change again without changing its time.
+    fn is_racy(&self, file: &KnownFile) -> bool {
+        (self.now_ms)().abs_diff(file.mtime_ms) < RACY_MS
     }
 
     /// True when a crawl leaves a file alone that failed again and again and has not changed since.
@@ -410,8 +408,8 @@ fn absent_or_trouble(path: &str, error: &Error) -> Seen {
     }
 }
 
-/// Why a path that leads out is not read. Only the link itself is named to a person: names of what lies behind one that
-/// a person did not mean are nobody's business.
+/// Returns why a path that leads out of the root is not read. Only the link itself is reported: what lies behind it is
+/// outside of the project and stays unnamed.
 fn led_out(root: &Root, rules: &Rules, path: &str) -> SkipReason {
     match root.look(path) {
         Ok(_) => follow_all(root, rules, path).err().unwrap_or(SkipReason::OutsideLink),
@@ -419,10 +417,16 @@ fn led_out(root: &Root, rules: &Rules, path: &str) -> SkipReason {
     }
 }
 
-/// A file by its looks; its content is not known yet.
+/// The version of a file whose content is not known yet.
 fn version_of(meta: &Meta) -> FileVersion {
     let Stat { n_bytes, mtime_ms } = Stat::of(meta);
     FileVersion { hash: None, mode: meta.mode, mtime_ms, n_bytes }
+}
+
+/// The version of a file whose content is known.
+fn version_with(file: &KnownFile) -> FileVersion {
+    let KnownFile { hash, mtime_ms, n_bytes } = *file;
+    FileVersion { hash: Some(hash), mode: 0, mtime_ms, n_bytes }
 }
 
 fn trouble_with(version: FileVersion, seen: Seen) -> Seen {

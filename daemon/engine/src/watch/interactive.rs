@@ -177,8 +177,10 @@ impl EventSide {
         self.walking = Some(spawn_blocking(move || {
             let listener = shared.listener();
             let walk_one = |(folder, moved_from): (RelPath, Option<RelPath>)| {
-                let (at, mut missed) = ((&folder, moved_from.as_ref()), Vec::new());
-                let (hints, found) = walk(&shared.intake, listener.as_deref(), at, &mut missed);
+                let (listener, mut missed) = (listener.as_deref(), Vec::new());
+                let moved_from = moved_from.as_ref();
+                let (hints, found) =
+                    walk(&shared.intake, listener, &folder, moved_from, &mut missed);
                 shared.poll_instead(&folder, missed);
                 (folder, hints, found)
             };
@@ -267,12 +269,12 @@ impl EventSide {
         let queued = self.outbox.iter_mut().find(|queued| queued.path == change.path);
         let replaced = queued.and_then(|queued| queued.moved_from.replace(from));
         if let Some(path) = replaced {
-            // It is nobody's old name any more, and must still be looked at.
+            // No rename covers this old name any more, so it needs a look of its own.
             self.enqueue(SettledChange { path, moved_from: None });
         }
     }
 
-    /// Looks at the next path and sends what it has become.
+    /// Looks at the next path and sends its item.
     async fn send_one(&mut self, permit: mpsc::Permit<'_, Item<SourceDoc>>) {
         let Some(change) = self.outbox.pop_front() else { return };
         self.queued.remove(&change.path);
@@ -303,7 +305,7 @@ impl EventSide {
         self.recount();
     }
 
-    /// Work that cannot be finished is made good by a crawl.
+    /// Asks for a crawl to make up for work that cannot be finished.
     fn lost_track(&self, why: &str) {
         self.shared.state.report(format!("events were lost: {why}"));
         self.shared.state.want_crawl();

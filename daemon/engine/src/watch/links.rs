@@ -68,7 +68,7 @@ pub(super) fn follow(rules: &Rules, found: &Found, is_within_link: bool) -> Resu
     }
     match rules.verdict(&found.real, is_folder) {
         Verdict::Read | Verdict::Descend => Err(SkipReason::LinkedTwice),
-        // A link gives nobody a name under which a key may be read.
+        // A link must not open a denied file under another name.
         Verdict::Skip(reason) if reason.is_denied() => Err(reason),
         Verdict::Skip(_) => Ok(()),
     }

@@ -9,6 +9,19 @@
 //!                                        └──► inbox ─► intake ► bulk lane
 //!                      crawler ► crawl ────────┘
 //! ```
+//!
+//! A path passes through these states; whatever holds it counts it as pending, and counts it in the next place before
+//! it counts it off in the last:
+//!
+//! | state      | held by                          | until                                   | then               |
+//! |------------|----------------------------------|-----------------------------------------|--------------------|
+//! | noticed    | channel of `events.rs`           | the event side has time                 | settling, walked   |
+//! | walked     | `to_walk` of `interactive.rs`    | the new folder was walked               | settling           |
+//! | settling   | `settle.rs`                      | it was quiet; [`held`] paths start over | queued (`burst.rs`)|
+//! | queued     | outbox, or inbox of `bulk.rs`    | lane and budget have room               | looked at          |
+//! | looked at  | `intake.rs`, one look at a time  | `path_state.rs` has decided             | on the belt, done  |
+//!
+//! A crawl puts what differs straight into the queue. How changes are noticed is a state machine, too (`mode.rs`).
 //! Three tasks that wait for each other nowhere: events (`interactive.rs`), crawls (`crawler.rs`), bulk
 //! (`bulk.rs`).
 //! Invariants: events and crawls are only reasons to look, so a missed or doubled event costs time, never a
@@ -29,9 +42,11 @@ mod held;
 mod intake;
 mod interactive;
 mod links;
+mod mode;
 mod origin;
 mod pair;
 mod parts;
+mod path_state;
 mod read;
 mod rules;
 mod sent;
@@ -50,17 +65,18 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use self::bulk::Inbox;
 use self::events::{Ear, Listener, RAW_CAPACITY};
-use self::held::Held;
+use self::held::HeldPaths;
 pub use self::held::Hold;
 use self::intake::{Ask, Intake, Look};
 use self::interactive::Inward;
-use self::links::Ground;
+use self::mode::ModeEvent;
+pub use self::mode::WatchMode;
 use self::parts::Parts;
 pub use self::rules::{Rules, SkipReason, Verdict};
 pub use self::sent::{KnownFile, KnownFiles, MOST_EQUAL};
 use self::settle::SettledChange;
 use self::state::lock;
-pub use self::state::{FileEvent, FileEventKind, WatchMode, WatchState, WatchView};
+pub use self::state::{FileEvent, FileEventKind, WatchState, WatchView};
 use crate::belt::{Budget, Lanes};
 use config::settings::{Privacy, Watch};
 use formats::Parsing;
@@ -77,8 +93,6 @@ pub struct WatchOptions {
     pub settings: Watch,
     /// Which of them are read although their names are on the deny list.
     pub privacy: Privacy,
-    /// The first generation to give; above every one that was ever committed.
-    pub first_generation: Generation,
     /// The time, milliseconds since 1970.
     pub now_ms: fn() -> i64,
     /// The bytes that may be on the belt.
@@ -105,14 +119,9 @@ impl Watcher {
         let (stop, stopped) = watch::channel(false);
         let root = std::path::absolute(&options.root).unwrap_or(options.root);
         let ear = Arc::new(Ear::new(&root, raw_sender, state.clone()));
-        let ground = Ground { root };
-        let intake = Intake::new(ground, options.settings, known, state.clone())
-            .starting_at(options.first_generation, options.now_ms)
-            .within(options.budget)
-            .parsing_in(options.parsing)
-            .allowing(options.privacy);
+        let options = WatchOptions { root, ..options };
         let shared = Arc::new(Shared {
-            intake,
+            intake: Intake::new(options, known, state.clone()),
             inbox: Inbox::new(state.clone()),
             ear,
             parts: Parts::default(),
@@ -142,7 +151,7 @@ struct Shared {
     listener: Mutex<Option<Arc<Listener>>>,
     polled: mpsc::UnboundedSender<Vec<SettledChange>>,
     belt: Mutex<Option<Lanes<SourceDoc>>>,
-    held: Arc<Held>,
+    held: Arc<HeldPaths>,
     state: Arc<WatchState>,
 }
 
@@ -234,7 +243,7 @@ impl WatcherHandle {
             let mut outcomes = Vec::with_capacity(paths.len());
             for (idx, path) in paths.into_iter().enumerate() {
                 let n_behind = n_paths - idx - 1;
-                outcomes.push(submit_one(&shared, (path, n_behind), is_forced).await);
+                outcomes.push(submit_one(&shared, path, n_behind, is_forced).await);
                 shared.state.handed_on(1);
             }
             outcomes
@@ -247,11 +256,12 @@ impl WatcherHandle {
     pub fn changed(
         &self,
         folder: &str,
-        (others, named): (&[RelPath], &[RelPath]),
+        others: &[RelPath],
+        named: &[RelPath],
         most: usize,
     ) -> Vec<RelPath> {
         let intake = &self.life.shared.intake;
-        digest::changed(intake, folder, (others, named), most)
+        digest::changed(intake, folder, others, named, most)
     }
 
     /// Puts off events of paths for as long as this lives: whoever writes many files and then submits them all wants
@@ -292,7 +302,7 @@ impl WatcherHandle {
         }
         // A crawl that was under way may have opened the queue again.
         self.life.shared.set_listener(None);
-        self.life.shared.state.set_mode(WatchMode::Stopped);
+        self.life.shared.state.set_mode(ModeEvent::Stop);
     }
 }
 
@@ -317,7 +327,8 @@ fn again(path: RelPath) -> Ask {
 
 async fn submit_one(
     shared: &Arc<Shared>,
-    (path, n_behind): (RelPath, usize),
+    path: RelPath,
+    n_behind: usize,
     is_forced: bool,
 ) -> Submitted {
     let Some(belt) = lock(&shared.belt).clone() else { return Submitted::Stopped };

@@ -1,10 +1,10 @@
-//! Origin: which known document a file was before, told by content.
+//! Origin: which known document a file was before, found by content.
 //!
 //! In: a path whose file has just been read. Out: the path of the document it is, if that lies elsewhere no more.
 //! Events join the halves of most renames; this finds the others: a move while nobody watched, a move from one file
 //! system to another, two files that changed places.
-//! Invariants: a vanished document is claimed by one file only (ties by path), so that of two copies the second is a
-//! document of its own; what still lies at its own path with its own content is nobody's origin.
+//! Invariants: only one file claims a vanished document (ties by path), so the second of two copies is a document of
+//! its own; a document still at its path with its content is no origin.
 //! Not here: documents that were edited as well (`pair.rs`, within one crawl); which uid follows (the ledger).
 
 use std::sync::Mutex;
@@ -12,7 +12,8 @@ use std::sync::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::intake::{Ask, Intake};
-use super::sent::{KnownFile, KnownFiles, Was};
+use super::path_state::PathState;
+use super::sent::{KnownFile, KnownFiles};
 use super::state::lock;
 use model::terms::{ContentHash, RelPath};
 
@@ -87,16 +88,11 @@ impl Claims {
 
 impl Intake {
     /// Where the document was that now lies at the asked path with this content, and not with the expected one.
-    pub(super) fn origin(
-        &self,
-        ask: &Ask,
-        hash: ContentHash,
-        expected: Option<Was>,
-    ) -> Option<Origin> {
+    pub(super) fn origin(&self, ask: &Ask, hash: ContentHash, state: PathState) -> Option<Origin> {
         self.claims.release(&ask.path);
-        let before = match expected {
-            Some(Was::Present(before)) if before.hash == hash => return None,
-            Some(Was::Present(before)) => Some(before),
+        let before = match state {
+            PathState::Present(before) if before.hash == hash => return None,
+            PathState::Present(before) => Some(before),
             _ => None,
         };
         // An old name that is in use again has not moved away.
@@ -115,10 +111,10 @@ impl Intake {
         let equal: Vec<RelPath> =
             self.known.paths_with(hash).into_iter().filter(|from| *from != ask.path).collect();
         let is_origin = |from: &&RelPath| {
-            let was = self.sent.expected(from, &*self.known);
-            let is_unchanged = matches!(was, Some(Was::Present(file)) if file.hash == hash);
+            let was = self.path_state(from);
+            let is_unchanged = matches!(was, PathState::Present(file) if file.hash == hash);
             // A removal may be on the belt already, unless another document is to be replaced by this one.
-            let is_going = was == Some(Was::Absent) && before.is_none();
+            let is_going = was == PathState::Absent && before.is_none();
             (is_unchanged || is_going) && self.is_gone(from) && self.claims.claim(from, &ask.path)
         };
         if let Some(from) = equal.iter().find(is_origin) {
@@ -127,8 +123,8 @@ impl Intake {
         }
         let before = before?;
         let traded = |from: &&RelPath| {
-            let was = self.sent.expected(from, &*self.known);
-            matches!(was, Some(Was::Present(file)) if file.hash == hash)
+            let was = self.path_state(from);
+            matches!(was, PathState::Present(file) if file.hash == hash)
                 && self.holds(from, &before)
         };
         let from = equal.iter().find(traded)?;

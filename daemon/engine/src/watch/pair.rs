@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::crawl::Found;
 use super::intake::Intake;
+use super::path_state::PathState;
 use super::read::{Stat, read_regular};
-use super::sent::Was;
 use super::settle::SettledChange;
 use formats::Normalizer;
 use model::Stage as _;
@@ -86,8 +86,8 @@ struct Vanished {
 }
 
 fn was(intake: &Intake, path: &RelPath) -> Option<Vanished> {
-    match intake.sent.expected(path, &*intake.known) {
-        Some(Was::Present(file)) => {
+    match intake.path_state(path) {
+        PathState::Present(file) => {
             Some(Vanished { path: path.clone(), hash: file.hash, n_bytes: file.n_bytes })
         }
         _ => None,

@@ -1,4 +1,4 @@
-//! Parts: folders without a watch, which are polled while events tell of the others.
+//! Parts: folders without a watch, which are polled while events report changes in the others.
 //!
 //! In: folders whose watch could not be set, mostly because the system's limit is reached. Out: the same as a crawl
 //! gives, for these folders and what is below them; and a new try at their watches.
@@ -12,12 +12,14 @@ use std::sync::Mutex;
 
 use super::Shared;
 use super::crawl::{Crawl, crawl};
+use super::crawler::Comparison;
 use super::links::follow_all;
+use super::mode::ModeEvent;
 use super::rules::{Rules, Verdict, parent};
-use super::state::{WatchMode, is_below, lock};
+use super::state::{is_below, lock};
 use model::terms::RelPath;
 
-/// Folders that no event tells of.
+/// Folders that have no events.
 #[derive(Debug, Default)]
 pub(super) struct Parts(Mutex<Unwatched>);
 
@@ -72,12 +74,12 @@ impl Parts {
         }
     }
 
-    /// The mode that this makes of events; `n_watched` paths have their watch.
-    pub(super) fn mode(&self, n_watched: usize) -> WatchMode {
+    /// Returns what this means for the watcher's mode; `n_watched` paths have their watch.
+    pub(super) fn mode(&self, n_watched: usize) -> ModeEvent {
         let parts = lock(&self.0);
         match parts.folders.len() {
-            0 => WatchMode::Events,
-            n_polled => WatchMode::Mixed { n_watched, n_polled, why: parts.why.clone() },
+            0 => ModeEvent::AllWatched,
+            n_polled => ModeEvent::SomeUnwatched { n_watched, n_polled, why: parts.why.clone() },
         }
     }
 }
@@ -89,7 +91,7 @@ impl Shared {
             let rules = self.intake.renew_rules();
             let crawl = self.walk_part(&rules, &top);
             self.state.add_unreadable(&top, &crawl.unreadable);
-            self.compare(&crawl, (&top, false), (false, false));
+            self.compare(&crawl, &top, Comparison::default());
         }
         self.set_mode(None);
     }
@@ -160,6 +162,6 @@ mod tests {
             parts.renew(start, missed(folders));
             assert_eq!(parts.tops(), expected, "after a walk of `{start}`");
         }
-        assert_eq!(parts.mode(3), WatchMode::Events);
+        assert_eq!(parts.mode(3), ModeEvent::AllWatched);
     }
 }

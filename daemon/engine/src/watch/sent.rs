@@ -16,13 +16,14 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::crawl::Found;
+use super::path_state::PathState;
 use super::read::Stat;
 use super::state::lock;
 use model::parcel::Pass;
 use model::terms::{ContentHash, FileVersion, RelPath};
 
-/// A crawl leaves a path alone for so long after it was put on the belt and did not arrive. A full belt takes
-/// minutes at most; after that the item must have been lost or quarantined, and is sent again.
+/// How long a crawl skips a path that was put on the belt and did not arrive. A full belt takes minutes at most; after
+/// that the item must have been lost or quarantined, and is sent again.
 const RESEND_AFTER: Duration = Duration::from_secs(600);
 
 /// A crawl tries a file that could not be read again after this time, though nothing about it has changed.
@@ -69,20 +70,9 @@ pub trait KnownFiles: Send + Sync {
     }
 }
 
-/// What was last sent for a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Was {
-    /// This content.
-    Present(KnownFile),
-    /// A deletion.
-    Absent,
-    /// A fault in reading.
-    Faulted(Stat),
-}
-
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    was: Was,
+struct SentEntry {
+    state: PathState,
     at: Instant,
     is_racy: bool,
     /// True when another item of the path may still be on the belt.
@@ -92,7 +82,7 @@ struct Entry {
 /// What was sent and is not known yet.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
-    entries: Mutex<BTreeMap<RelPath, Entry>>,
+    entries: Mutex<BTreeMap<RelPath, SentEntry>>,
     hand: Mutex<Option<RelPath>>,
 }
 
@@ -102,10 +92,11 @@ impl Sent {
         lock(&self.entries).clear();
     }
 
-    /// What a fresh look at the path must be compared with.
-    pub(super) fn expected(&self, path: &RelPath, known: &dyn KnownFiles) -> Option<Was> {
+    /// Returns what a fresh look at the path must be compared with.
+    pub(super) fn state_of(&self, path: &RelPath, known: &dyn KnownFiles) -> PathState {
         let entry = lock(&self.entries).get(path).copied();
-        entry.map(|entry| entry.was).or_else(|| known.get(path).map(Was::Present))
+        let known = || known.get(path).map_or(PathState::Unknown, PathState::Present);
+        entry.map_or_else(known, |entry| entry.state)
     }
 
     /// True when a file as a crawl found it must be looked at more closely.
@@ -115,12 +106,12 @@ impl Sent {
             return known.get(&found.path).is_none_or(|file| found.stat != stat_of(&file));
         };
         let age = now.saturating_duration_since(entry.at);
-        match entry.was {
-            Was::Absent => true,
-            Was::Faulted(stat) => stat != found.stat || age >= RETRY_AFTER,
-            Was::Present(file) if entry.is_racy || stat_of(&file) != found.stat => true,
+        match entry.state {
+            PathState::Unknown | PathState::Absent => true,
+            PathState::Faulted(stat) => stat != found.stat || age >= RETRY_AFTER,
+            PathState::Present(file) if entry.is_racy || stat_of(&file) != found.stat => true,
             // The same content with another time is known by its hash, however old the entry.
-            Was::Present(file) => {
+            PathState::Present(file) => {
                 age >= RESEND_AFTER
                     && known.get(&found.path).is_none_or(|known| known.hash != file.hash)
             }
@@ -131,18 +122,24 @@ impl Sent {
     pub(super) fn is_on_its_way(&self, path: &RelPath, known: &dyn KnownFiles) -> bool {
         let entry = lock(&self.entries).get(path).copied();
         let hash = known.get(path).map(|file| file.hash);
-        match entry.map(|entry| entry.was) {
-            Some(Was::Present(file)) => hash != Some(file.hash),
-            Some(Was::Absent) => hash.is_some(),
-            Some(Was::Faulted(_)) | None => false,
+        match entry.map(|entry| entry.state) {
+            Some(PathState::Present(file)) => hash != Some(file.hash),
+            Some(PathState::Absent) => hash.is_some(),
+            Some(PathState::Faulted(_) | PathState::Unknown) | None => false,
         }
     }
 
     /// Notes what was just sent, or found unchanged but for its time.
-    pub(super) fn put(&self, path: &RelPath, was: Was, is_racy: bool, known: &dyn KnownFiles) {
+    pub(super) fn put(
+        &self,
+        path: &RelPath,
+        state: PathState,
+        is_racy: bool,
+        known: &dyn KnownFiles,
+    ) {
         let mut entries = lock(&self.entries);
         let is_layered = entries.contains_key(path);
-        let entry = Entry { was, at: Instant::now(), is_racy, is_layered };
+        let entry = SentEntry { state, at: Instant::now(), is_racy, is_layered };
         entries.insert(path.clone(), entry);
         drop(entries);
         self.sweep(known);
@@ -156,7 +153,7 @@ impl Sent {
     /// Paths below a folder that were sent and not removed again.
     pub(super) fn paths_under(&self, folder: &str) -> Vec<RelPath> {
         let entries = lock(&self.entries);
-        let is_left = |entry: &Entry| entry.was != Was::Absent;
+        let is_left = |entry: &SentEntry| entry.state != PathState::Absent;
         if folder.is_empty() {
             return entries.iter().filter(|(_, e)| is_left(e)).map(|(p, _)| p.clone()).collect();
         }
@@ -179,7 +176,7 @@ impl Sent {
                 entries.range((from, Bound::Unbounded)).next().map(|(p, e)| (p.clone(), *e))
             };
             *hand = next.as_ref().map(|(path, _)| path.clone());
-            // The store is asked without the lock, so that a slow answer holds up nobody.
+            // Query the store without the lock, so that a slow answer blocks nobody.
             let Some((path, entry)) = next.filter(|(path, entry)| agrees(path, entry, known))
             else {
                 continue;
@@ -197,13 +194,13 @@ impl Sent {
     }
 }
 
-fn agrees(path: &RelPath, entry: &Entry, known: &dyn KnownFiles) -> bool {
-    match entry.was {
+fn agrees(path: &RelPath, entry: &SentEntry, known: &dyn KnownFiles) -> bool {
+    match entry.state {
         _ if entry.is_racy || (entry.is_layered && entry.at.elapsed() < RESEND_AFTER) => false,
-        Was::Present(file) => known.get(path) == Some(file),
-        Was::Absent => known.get(path).is_none(),
+        PathState::Present(file) => known.get(path) == Some(file),
+        PathState::Absent => known.get(path).is_none(),
         // What was known before the fault has the same size and time; only reading it again ends this.
-        Was::Faulted(_) => false,
+        PathState::Faulted(_) | PathState::Unknown => false,
     }
 }
 
@@ -248,15 +245,15 @@ mod tests {
             // Sent before, racy, time found, when, differs
             (None, false, 10, soon, false),
             (None, false, 11, soon, true),
-            (Some(Was::Present(file("new", 20))), false, 20, soon, false),
-            (Some(Was::Present(file("new", 20))), false, 20, late, true), // Lost on the belt.
-            (Some(Was::Present(file("new", 20))), true, 20, soon, true),
-            (Some(Was::Present(file("new", 20))), false, 10, soon, true), // Back again.
-            (Some(Was::Present(file("old", 30))), false, 30, late, false), // Only touched.
-            (Some(Was::Absent), false, 10, soon, true),
-            (Some(Was::Faulted(Stat { n_bytes: 3, mtime_ms: 10 })), false, 10, soon, false),
-            (Some(Was::Faulted(Stat { n_bytes: 3, mtime_ms: 10 })), false, 10, late, true),
-            (Some(Was::Faulted(Stat { n_bytes: 3, mtime_ms: 10 })), false, 11, soon, true),
+            (Some(PathState::Present(file("new", 20))), false, 20, soon, false),
+            (Some(PathState::Present(file("new", 20))), false, 20, late, true), // Lost on the belt.
+            (Some(PathState::Present(file("new", 20))), true, 20, soon, true),
+            (Some(PathState::Present(file("new", 20))), false, 10, soon, true), // Back again.
+            (Some(PathState::Present(file("old", 30))), false, 30, late, false), // Only touched.
+            (Some(PathState::Absent), false, 10, soon, true),
+            (Some(PathState::Faulted(Stat { n_bytes: 3, mtime_ms: 10 })), false, 10, soon, false),
+            (Some(PathState::Faulted(Stat { n_bytes: 3, mtime_ms: 10 })), false, 10, late, true),
+            (Some(PathState::Faulted(Stat { n_bytes: 3, mtime_ms: 10 })), false, 11, soon, true),
         ];
         for (was, is_racy, mtime_ms, now, expected) in rows {
             let sent = Sent::default();
@@ -274,7 +271,7 @@ mod tests {
         let mut known = BTreeMap::new();
         for n in 0..1_000 {
             let path = RelPath::new(format!("{n}.md"));
-            sent.put(&path, Was::Present(file("x", n)), false, &known);
+            sent.put(&path, PathState::Present(file("x", n)), false, &known);
             known.insert(path, file("x", n));
         }
         assert!(sent.n_entries() < 500, "{} entries are left", sent.n_entries());
@@ -285,11 +282,11 @@ mod tests {
         let path = RelPath::new("a/b.md");
         let known = BTreeMap::from([(path.clone(), file("old", 10))]);
         let sent = Sent::default();
-        assert_eq!(sent.expected(&path, &known), Some(Was::Present(file("old", 10))));
-        sent.put(&path, Was::Absent, false, &known);
-        assert_eq!(sent.expected(&path, &known), Some(Was::Absent));
+        assert_eq!(sent.state_of(&path, &known), PathState::Present(file("old", 10)));
+        sent.put(&path, PathState::Absent, false, &known);
+        assert_eq!(sent.state_of(&path, &known), PathState::Absent);
         assert_eq!(sent.paths_under("a"), []);
-        sent.put(&path, Was::Present(file("new", 11)), false, &known);
+        sent.put(&path, PathState::Present(file("new", 11)), false, &known);
         assert_eq!(sent.paths_under("a").len(), 1);
         assert_eq!(sent.paths_under(""), [path]);
         assert_eq!(sent.paths_under("a/b"), []);

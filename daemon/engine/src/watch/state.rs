@@ -1,4 +1,4 @@
-//! State: what `status` can say about the watcher, and the count that `settled` rests on.
+//! State: the watcher's view for `status`, and the count that `settled` relies on.
 //!
 //! Invariant: a change is pending from the instant it is noticed until it is on the belt. Every step adds to
 //! the count before it takes away, and a crawl that was asked for counts as pending until it has compared
@@ -13,6 +13,7 @@ use rustc_hash::FxHashSet;
 use tokio::sync::{Notify, watch};
 
 use super::crawl::{Crawl, MAX_LISTED};
+use super::mode::{ModeEvent, WatchMode};
 use super::rules::SkipReason;
 use model::terms::RelPath;
 
@@ -31,27 +32,6 @@ pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Waits for the sign to stop, or until nobody is left who could give it.
 pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|is_stopped| *is_stopped).await;
-}
-
-/// How changes are noticed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum WatchMode {
-    /// Nothing runs.
-    #[default]
-    Stopped,
-    /// The system reports each change.
-    Events,
-    /// The system reports changes in some folders; the others are looked at now and then.
-    Mixed {
-        /// Folders that the system reports on.
-        n_watched: usize,
-        /// Folders that it does not.
-        n_polled: usize,
-        /// Why not.
-        why: String,
-    },
-    /// Everything is looked at now and then, because the setting says so (`None`) or events fail (why).
-    Poll(Option<String>),
 }
 
 /// The watcher as others see it. All numbers are as of one instant each, not of the same one.
@@ -95,7 +75,7 @@ pub enum FileEventKind {
 }
 
 impl FileEventKind {
-    /// As `status` tells it.
+    /// The name that `status` shows.
     pub fn as_str(self) -> &'static str {
         match self {
             FileEventKind::Created => "created",
@@ -123,7 +103,7 @@ pub(super) struct Wanted {
     pub is_full: bool,
 }
 
-/// Which files should be indexed, by hashes of their paths: only their number is told, and paths would cost a hundred
+/// Which files should be indexed, by hashes of their paths: only their number is shown, and paths would cost a hundred
 /// bytes a file.
 #[derive(Debug, Default)]
 struct Roster {
@@ -233,7 +213,7 @@ impl WatchState {
         self.asked(n);
     }
 
-    /// The same for what is no news.
+    /// The same for work that brings no news.
     pub(super) fn asked(&self, n: usize) {
         self.n_pending.fetch_add(n as u64, Ordering::SeqCst);
     }
@@ -293,16 +273,13 @@ impl WatchState {
         }
     }
 
-    pub(super) fn set_mode(&self, mode: WatchMode) {
-        let old = std::mem::replace(&mut lock(&self.sight).mode, mode.clone());
-        match &mode {
-            WatchMode::Poll(Some(why)) if old != mode => {
-                self.report(format!("all files are looked at now and then instead: {why}"));
-            }
-            WatchMode::Mixed { why, .. } if !matches!(old, WatchMode::Mixed { .. }) => {
-                self.report(format!("some folders are looked at now and then instead: {why}"));
-            }
-            _ => {}
+    pub(super) fn set_mode(&self, event: ModeEvent) {
+        let mut sight = lock(&self.sight);
+        let (next, message) = sight.mode.after(event);
+        sight.mode = next;
+        drop(sight);
+        if let Some(message) = message {
+            self.report(message);
         }
     }
 
@@ -384,7 +361,8 @@ impl WatchState {
     /// A crawl has listed everything but the files it could not see. With `root_trouble` its list is not believed.
     pub(super) fn crawl_listed(
         &self,
-        (crawl, hidden): (&Crawl, &[RelPath]),
+        crawl: &Crawl,
+        hidden: &[RelPath],
         warnings: Vec<String>,
         root_trouble: Option<String>,
     ) {

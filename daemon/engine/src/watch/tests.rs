@@ -140,7 +140,6 @@ impl Project {
             privacy: Default::default(),
             root: folder.path().join("kb"),
             settings,
-            first_generation: Generation(1),
             now_ms,
             budget: crate::belt::Budget::new(u64::MAX),
             parsing: Default::default(),
@@ -399,7 +398,7 @@ async fn what_changed_below_a_folder_is_told_without_waiting_for_events() {
     project.open().await;
     let others = [RelPath::new("other.md")];
     let changed = |project: &Project, most| -> Vec<String> {
-        let paths = project.handle.changed("m", (&others, &others), most);
+        let paths = project.handle.changed("m", &others, &others, most);
         paths.iter().map(ToString::to_string).collect()
     };
     assert_eq!(changed(&project, 10), [""; 0]);
@@ -415,7 +414,7 @@ async fn what_changed_below_a_folder_is_told_without_waiting_for_events() {
     fs::remove_file(project.path("m/b.markdown")).expect("removed");
     assert_eq!(changed(&project, 10), ["m/a.md", "m/b.markdown", "m/new/n.md", "other.md"]);
     assert_eq!(changed(&project, 2), ["other.md"], "too many to look at all of them");
-    assert_eq!(project.handle.changed("m/out", (&[], &[]), 10), []);
+    assert_eq!(project.handle.changed("m/out", &[], &[], 10), []);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Command: what tools and the upkeep ask of the writer.
+//! Command: requests of tools and of the upkeep to the writer.
 //!
 //! In: a command with a place for its answer. Out: the answer, once it is durable.
 //! Invariants: an order whose caller has given up is not carried out, and nobody gives up one that is; where the ledger
@@ -16,7 +16,7 @@ use index::store::{
 };
 use model::terms::{Lane, RelPath, Tick};
 
-/// What tools ask of the writer.
+/// A request to the writer.
 pub enum Command {
     /// Write or take back review decisions; answers with the tick that shows them.
     Decide(Vec<(String, Option<Verdict>)>, oneshot::Sender<Result<Tick, String>>),
@@ -54,7 +54,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// A command, and what its caller gives it up with: whoever sets it first has the say.
+    /// Makes an order and the flag with which its caller withdraws it: the first to set the flag wins.
     pub fn new(command: Command) -> (Self, Arc<AtomicBool>) {
         let is_taken = Arc::new(AtomicBool::new(false));
         (Order { command, is_taken: is_taken.clone() }, is_taken)
@@ -66,19 +66,19 @@ impl Order {
 }
 
 impl WriteState {
-    /// Does what is asked for, unless whoever asked has given up.
+    /// Carries out an order unless its caller has given up.
     pub(super) async fn obey(&mut self, order: Order) -> Result<(), StoreError> {
         if !order.take() {
             return Ok(());
         }
         let Err(lost) = self.args.held.check_ledger() else { return self.run(order.command).await };
-        let told = lost.to_string();
+        let refusal = lost.to_string();
         match order.command {
-            Command::Decide(_, reply) => drop(reply.send(Err(told))),
-            Command::RecordIngest(_, _, reply) => drop(reply.send(Err(told))),
-            Command::RecordMemory(_, reply) => drop(reply.send(Err(told))),
-            Command::NextEntry(_, reply) => drop(reply.send(Err(told))),
-            Command::RecordKb(_, reply) => drop(reply.send(Err(told))),
+            Command::Decide(_, reply) => drop(reply.send(Err(refusal))),
+            Command::RecordIngest(_, _, reply) => drop(reply.send(Err(refusal))),
+            Command::RecordMemory(_, reply) => drop(reply.send(Err(refusal))),
+            Command::NextEntry(_, reply) => drop(reply.send(Err(refusal))),
+            Command::RecordKb(_, reply) => drop(reply.send(Err(refusal))),
             other => return self.run(other).await,
         }
         self.heed_ledger().await
@@ -115,7 +115,7 @@ impl WriteState {
                 let done = done.unwrap_or_else(|| Err(StoreError::Gone));
                 if let Ok(tick) = &done {
                     self.args.health.set_tick(*tick);
-                    // The file that came may have work left.
+                    // The new file may have work left.
                     self.args.health.set_ripple(true);
                 }
                 let _ = reply.send(done.map_err(|error| error.to_string()));
@@ -161,7 +161,7 @@ impl WriteState {
                 let (ids, paths): (Vec<i64>, Vec<RelPath>) = docs.into_iter().unzip();
                 let done = self.try_once(move |writer| writer.distrust(&ids)).await?;
                 if done.is_ok() {
-                    (self.args.requeue)(paths);
+                    self.args.watcher.requeue(paths);
                 }
                 let _ = reply.send(done);
             }

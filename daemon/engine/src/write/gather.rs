@@ -1,4 +1,4 @@
-//! Gather: what is committed together with the first item.
+//! Gather: chooses what is committed together with the first item.
 //!
 //! In: an item, and what waits behind it. Out: items of one lane for one transaction.
 //! Invariants: nothing is waited for but files that were submitted together with the last one that was taken, and only
@@ -47,7 +47,7 @@ pub(super) async fn gather(first: Item<EmbeddedDoc>, args: &WriterArgs) -> Vec<I
 /// The next of several files that were submitted together.
 async fn following(args: &WriterArgs) -> Option<Item<EmbeddedDoc>> {
     let since = Instant::now();
-    while since.elapsed() < PATIENCE && (args.is_more_coming)() {
+    while since.elapsed() < PATIENCE && args.traffic.is_more_coming() {
         if let Ok(item) = tokio::time::timeout(LOOK_AGAIN, args.inlet.next_interactive()).await {
             return Some(item);
         }

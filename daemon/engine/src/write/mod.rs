@@ -18,17 +18,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use ractor::{Actor, ActorProcessingErr, ActorRef};
+use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
 use tokio::sync::{Mutex, mpsc};
 
 pub use self::command::{Command, Order, Replacement};
 
-use crate::belt::Inlet;
+use crate::belt::{Inlet, Starting};
 use crate::health::Health;
+use crate::traffic::Traffic;
+use crate::watch::WatcherHandle;
 use index::store::{Held, IndexWriter, Part, Readers, RippleStep, Seen, StoreError, Trouble};
 use model::Item;
 use model::parcel::EmbeddedDoc;
-use model::terms::{Lane, RelPath};
+use model::terms::Lane;
 use sys::crew;
 
 /// How long the writer must have had nothing to do before it spends time on ripples.
@@ -58,18 +60,10 @@ pub struct WriterArgs {
     pub commands: Arc<Mutex<mpsc::Receiver<Order>>>,
     /// Where numbers go.
     pub health: Arc<Health>,
-    /// True when no document is on its way: then ripples may run.
-    pub is_quiet: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// True while a document may still come to the writer.
-    pub is_more_coming: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// The watcher's count of news.
-    pub n_news: Arc<dyn Fn() -> u64 + Send + Sync>,
-    /// Sends documents through the belt once more, to be read deeply.
-    pub deepen: Arc<dyn Fn(Vec<RelPath>) + Send + Sync>,
-    /// Sends documents through the belt once more.
-    pub requeue: Arc<dyn Fn(Vec<RelPath>) + Send + Sync>,
-    /// Makes the watcher send every file again.
-    pub read_all: Arc<dyn Fn() + Send + Sync>,
+    /// What is on its way to the writer; ripples run only when nothing is.
+    pub traffic: Traffic,
+    /// Reads documents again for the deep pass, for ripples, and when the index begins again.
+    pub watcher: WatcherHandle,
     /// Whether the databases' files are the ones that were opened.
     pub held: Held,
     /// Those who read the index that is written.
@@ -79,7 +73,15 @@ pub struct WriterArgs {
 }
 
 /// The writing actor.
-pub struct WriteStation;
+struct WriteStation;
+
+/// Starts the writing actor under its supervisor.
+pub(crate) fn start(args: WriterArgs, supervisor: ActorCell) -> Starting {
+    Box::pin(async move {
+        let (actor, _) = Actor::spawn_linked(None, WriteStation, args, supervisor).await?;
+        Ok(actor.get_id())
+    })
+}
 
 /// The writer's state between items.
 pub struct WriteState {
@@ -102,7 +104,7 @@ struct Batch {
     n_yields: u32,
 }
 
-/// Tells the writer to go on; it sends this to itself.
+/// Makes the writer go on; it sends this to itself.
 pub struct GoOn;
 
 enum Work {
@@ -160,7 +162,7 @@ impl Actor for WriteStation {
             other => other,
         };
         if let Err(error) = outcome {
-            // Our ground is unsound: refuse further writes and let the process end, loudly.
+            // The store is unsound: refuse further writes and let the process end, loudly.
             state.args.health.poison(error.to_string());
             myself.stop(Some("poisoned".into()));
             return Ok(());
@@ -220,11 +222,11 @@ impl WriteState {
             self.args.health.committed(done, started.elapsed());
             sys::fail::point("write.told");
             if !done.look_again.is_empty() {
-                (self.args.requeue)(done.look_again.clone());
+                self.args.watcher.requeue(done.look_again.clone());
             }
             self.documents_since_rest += done.n_documents;
         }
-        // What they hold of the budget goes before they are counted off.
+        // Release their share of the budget before they are counted off.
         drop(items);
         self.args.inlet.done(n);
         self.commits_since_ripple += 1;
@@ -235,9 +237,9 @@ impl WriteState {
     }
 
     async fn ripple(&mut self) -> Result<(), StoreError> {
-        let n_news = (self.args.n_news)();
-        if !(self.args.is_quiet)() {
-            // Documents are still on their way; what they bring would make this work again.
+        let n_news = self.args.traffic.n_news();
+        if !self.args.traffic.is_quiet() {
+            // Documents on their way would make this work again.
             return Ok(());
         }
         self.ripple_step(Some(n_news)).await
@@ -261,7 +263,7 @@ impl WriteState {
         let tick = self.with_writer(Lane::Bulk, false, |writer| Ok(writer.tick())).await?;
         self.args.health.set_tick(tick.unwrap_or_default());
         match step {
-            Some(RippleStep::Requeue(paths)) => (self.args.requeue)(paths),
+            Some(RippleStep::Requeue(paths)) => self.args.watcher.requeue(paths),
             Some(RippleStep::Settled) if when_quiet => {
                 let now_ms = (self.args.now_ms)();
                 self.insist(Lane::Bulk, false, move |writer| writer.mark_vanished(now_ms)).await?;
@@ -290,7 +292,7 @@ impl WriteState {
         self.args.health.deepens(next.left, next.n_stuck, handed_out);
         if is_any {
             sys::fail::point("deep.marked");
-            (self.args.deepen)(next.paths);
+            self.args.watcher.deepen(next.paths);
         }
         Ok(is_any)
     }
@@ -316,7 +318,7 @@ impl WriteState {
     async fn begin_again(&mut self, why: String) -> Result<(), StoreError> {
         self.heed_ledger().await?;
         self.with_writer(Lane::Interactive, false, |writer| writer.check_ledger()).await?;
-        // What somebody deletes again and again says nothing of the disk.
+        // A file that somebody deletes again and again says nothing about the disk.
         let is_damage = !matches!(self.args.held.look(Part::Index), Seen::Lost(_));
         if is_damage && self.began_again.is_some_and(|at| at.elapsed() < SOUND_FOR) {
             return Err(StoreError::Hopeless { why });
@@ -338,9 +340,9 @@ impl WriteState {
         };
         let tick = self.insist(Lane::Interactive, false, begin).await?;
         self.args.health.set_ripple(true);
-        (self.args.read_all)();
+        self.args.watcher.read_all_again();
         self.args.health.mended("index", format!("{why}; it is built again from the files"));
-        // Last: who waits for this tick must find that there is work to do, not an empty index that looks settled.
+        // Last: a caller who waits for this tick must find work to do, not an empty index that looks settled.
         self.args.health.set_tick(tick.unwrap_or_default());
         Ok(())
     }

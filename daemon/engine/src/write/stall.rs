@@ -1,8 +1,8 @@
-//! Stall: trouble of the disk that passes is waited for; the work is kept and done when it has passed.
+//! Stall: waits for trouble of the disk that passes, keeps the work and does it afterwards.
 //!
 //! In: work on the writer. Out: what it gave, however long that took.
-//! Invariants: nothing is dropped; the items in work stay counted, so the belt fills and the watcher waits; whoever
-//! asks meanwhile is answered from the last commit and told why no new one comes.
+//! Invariants: nothing is dropped; the items in work stay counted, so the belt fills and the watcher waits; queries are
+//! answered from the last commit meanwhile, with the reason why no new one comes.
 //! Not here: which trouble passes (`store/trouble.rs`).
 
 use std::time::Duration;
@@ -39,7 +39,7 @@ impl WriteState {
         }
     }
 
-    /// Does the work of a caller who waits: once, and trouble is told. What it left undone is a ripple's.
+    /// Does the work of a waiting caller once and returns trouble to it. The ripple does what was left undone.
     ///
     /// # Errors
     /// Trouble that does not pass.
@@ -51,10 +51,10 @@ impl WriteState {
             Ok(done) => Ok(done.ok_or_else(|| "the writer has stopped".to_string())),
             Err(error) => {
                 let Trouble::Passing(stall) = error.trouble() else { return Err(error) };
-                let told = stall.refusal();
+                let refusal = stall.refusal();
                 self.args.health.stall(Some(stall));
                 self.args.health.set_ripple(true);
-                Ok(Err(told))
+                Ok(Err(refusal))
             }
         }
     }

@@ -69,9 +69,6 @@ fn is_page(name: &str) -> bool {
 }
 
 /// Every file of the folder, by its path there, in order. Links are not followed.
-///
-/// # Errors
-/// When a folder cannot be read.
 pub fn files_in(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), folder.to_path_buf())];
@@ -96,9 +93,6 @@ pub fn files_in(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
 }
 
 /// Rewrites the logs that hold what is to be gone; how many those were.
-///
-/// # Errors
-/// When one cannot be read or written.
 pub fn clean_logs(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<u64> {
     let mut n_changed = 0;
     for (path, file) in files_in(state_dir)? {
@@ -121,9 +115,6 @@ pub fn clean_logs(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<u64> {
 
 /// Removes what is left of indexes that were replaced, and of verifications and copies that were cut short; how many
 /// files those were. Nobody may be building or replacing an index.
-///
-/// # Errors
-/// When one cannot be removed.
 pub fn remove_leftovers(state_dir: &Path) -> io::Result<u64> {
     // A copy that this very process makes now is none.
     let own = format!(".part-{}", std::process::id());
@@ -138,9 +129,6 @@ pub fn remove_leftovers(state_dir: &Path) -> io::Result<u64> {
 }
 
 /// Removes the pages that hold it; they are drawn again when somebody wants them. How many those were.
-///
-/// # Errors
-/// When one cannot be read or removed.
 pub fn remove_pages(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<u64> {
     let mut n_removed = 0;
     for (path, file) in files_in(state_dir)? {

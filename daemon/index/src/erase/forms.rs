@@ -20,13 +20,13 @@ const MIN_BYTES: usize = 3;
 
 /// Bytes to look for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Form {
+pub(super) struct WrittenForm {
     pub(super) bytes: Vec<u8>,
     pub(super) mark: Vec<u8>,
 }
 
 /// Every form of a string, each once.
-pub(super) fn forms_of(text: &str) -> Vec<Form> {
+pub(super) fn forms_of(text: &str) -> Vec<WrittenForm> {
     let mut spellings = vec![
         text.to_string(),
         text.nfc().collect(),
@@ -45,15 +45,15 @@ pub(super) fn forms_of(text: &str) -> Vec<Form> {
             [spelling.clone(), json(spelling), json_in_page(spelling), json_ascii(spelling)];
         let further = [html(spelling, "&#39;"), html(spelling, "&#x27;"), percent(spelling)];
         let all = written.into_iter().chain(further);
-        found.extend(all.map(|it| Form { bytes: it.into_bytes(), mark: MARK.into() }));
+        found.extend(all.map(|it| WrittenForm { bytes: it.into_bytes(), mark: MARK.into() }));
     }
     let wide = |to: fn(u16) -> [u8; 2], text: &str| text.encode_utf16().flat_map(to).collect();
     for to in [u16::to_le_bytes, u16::to_be_bytes] {
-        found.push(Form { bytes: wide(to, text), mark: wide(to, MARK) });
+        found.push(WrittenForm { bytes: wide(to, text), mark: wide(to, MARK) });
     }
     let (western, _, is_lossy) = encoding_rs::WINDOWS_1252.encode(text);
     if !is_lossy {
-        found.push(Form { bytes: western.into_owned(), mark: MARK.into() });
+        found.push(WrittenForm { bytes: western.into_owned(), mark: MARK.into() });
     }
     found.retain(|it| it.bytes.len() >= MIN_BYTES);
     found.sort();

@@ -1,4 +1,4 @@
-//! Erase: what is to be gone from everything that kgd keeps, how it is found, and how it is taken out.
+//! Erase: finds and removes what is to be forgotten from everything that kgd keeps.
 //!
 //! In: strings that a person wants forgotten ([`Needles`]), or the present detectors of secrets ([`Secrets`]). Out:
 //! texts and files without them; where a string still stands.

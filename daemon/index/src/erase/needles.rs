@@ -10,7 +10,7 @@ use aho_corasick::{AhoCorasick, Input, MatchKind};
 use serde::{Deserialize, Serialize};
 
 use super::Rewrite;
-use super::forms::{Form, forms_of};
+use super::forms::{WrittenForm, forms_of};
 
 /// A string to look for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct Needle {
 #[derive(Debug)]
 pub struct Needles {
     finder: Option<AhoCorasick>,
-    forms: Vec<(Form, bool)>,
+    forms: Vec<(WrittenForm, bool)>,
     longest: usize,
 }
 
@@ -40,7 +40,7 @@ impl Needles {
         let each = needles.into_iter().flat_map(|it| {
             forms_of(&it.text).into_iter().map(|form| (form, it.is_name)).collect::<Vec<_>>()
         });
-        let mut forms: Vec<(Form, bool)> = each.collect();
+        let mut forms: Vec<(WrittenForm, bool)> = each.collect();
         // Where one string is both, any occurrence counts.
         forms.sort();
         forms.dedup_by(|later, earlier| later.0 == earlier.0);
@@ -113,8 +113,8 @@ impl Rewrite for Needles {
     }
 }
 
-/// Whether no word or path goes on around a name. A dot or dash goes on only where a letter or digit follows: at the
-/// end of a sentence it does not.
+/// Returns whether a name stands alone, not within a longer word or path. A dot or dash goes on only where a letter or
+/// digit follows: at the end of a sentence it does not.
 fn stands_alone(bytes: &[u8], range: Range<usize>) -> bool {
     let at = |place: Option<usize>| place.and_then(|it| bytes.get(it)).copied().unwrap_or(b' ');
     let (first, last) = (at(Some(range.start)), at(range.end.checked_sub(1)));

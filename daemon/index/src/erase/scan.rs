@@ -36,7 +36,7 @@ pub struct Hit {
     pub n: u64,
 }
 
-/// What a scan saw.
+/// The outcome of a scan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scan {
     /// Files that were read.
@@ -135,9 +135,6 @@ fn is_database(path: &str) -> bool {
 }
 
 /// Whether something stands in the bytes of a file.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn stands_in(file: impl Read, needles: &Needles) -> io::Result<bool> {
     Ok(in_bytes(file, needles, 0)?.1 > 0)
 }

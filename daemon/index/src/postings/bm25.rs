@@ -50,9 +50,6 @@ impl Scorer {
 
     /// Reads the lists of some phrases, any of which may match and then stands for `words`, one bit each; how many
     /// chunks hold one, those with several so often.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn add_all(
         &mut self,
         postings: &Postings<'_>,
@@ -83,9 +80,6 @@ impl Scorer {
     }
 
     /// The best chunks, best first, ties by row; of `among` only, where it is given.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn best(
         &self,
         db: &Connection,
@@ -113,9 +107,6 @@ impl Scorer {
     }
 
     /// The scores of some chunks; 0 for those that hold none of the words.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn scores(&self, db: &Connection, mut ids: Vec<i64>) -> Result<Vec<(i64, f64)>, Unread> {
         ids.sort_unstable();
         let mut lengths = db.prepare_cached("SELECT sz FROM chunk_fts_docsize WHERE id = ?1")?;

@@ -15,7 +15,7 @@ pub(super) struct Leaf {
     bytes: Vec<u8>,
     /// Where what it holds ends and its list of words begins.
     end: usize,
-    /// Where in that list the next word is told.
+    /// Where that list names the next word.
     footer: usize,
     /// Where the next word stands; `end` when there is none.
     next_word: usize,
@@ -64,7 +64,8 @@ const BAD_PAGE: Unread = Unread::Shape("a page");
 /// Shows the words that are `key`, or begin with it, and their rows. `next` brings the next page.
 pub(super) fn walk(
     next: &mut impl FnMut(&mut Leaf) -> Result<bool, Unread>,
-    (key, is_prefix): (&[u8], bool),
+    key: &[u8],
+    is_prefix: bool,
     visit: &mut Visit<'_>,
 ) -> Result<(), Unread> {
     let mut leaf = Leaf::default();
@@ -91,7 +92,7 @@ pub(super) fn walk(
             if !visit(word, None) {
                 return Ok(());
             }
-            let is_same_page = rows(next, (&mut leaf, end), (word, visit))?;
+            let is_same_page = rows(next, &mut leaf, end, word, visit)?;
             if !is_prefix {
                 return Ok(());
             }
@@ -144,8 +145,10 @@ impl Search<'_> {
 /// Shows the rows of one word, from its list's place on. False when another page is the current one afterwards.
 fn rows(
     next: &mut impl FnMut(&mut Leaf) -> Result<bool, Unread>,
-    (leaf, start): (&mut Leaf, usize),
-    (word, visit): (&[u8], &mut Visit<'_>),
+    leaf: &mut Leaf,
+    start: usize,
+    word: &[u8],
+    visit: &mut Visit<'_>,
 ) -> Result<bool, Unread> {
     let (mut at, mut id, mut in_full, mut is_same) = (start, 0i64, true, true);
     let mut split: Vec<u8> = Vec::new();

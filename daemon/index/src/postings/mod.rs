@@ -1,4 +1,4 @@
-//! Postings: which chunks hold a word, how often and where, read from FTS5's own index, and BM25 over them.
+//! Postings: the chunks that hold a word, how often and where, read from FTS5's own index, and BM25 over them.
 //!
 //! In: one view of the index. Out: the chunks that hold a word or phrase; the best by BM25; the score of any chunk.
 //! FTS5's `bm25()` visits every chunk that holds any word of a question and, for each word, every chunk that holds it a
@@ -19,7 +19,7 @@ mod tests;
 pub use bm25::Scorer;
 use leaf::Leaf;
 use rusqlite::{Connection, OptionalExtension};
-use segment::{Segment, Structure};
+use segment::{Structure, WordSegment};
 
 use crate::words::Phrase;
 
@@ -59,7 +59,7 @@ pub struct Postings<'db> {
 
 /// A word's rows with the bytes that say where in each it stands.
 #[derive(Debug, Default)]
-struct Places {
+struct PhrasePlaces {
     /// Row, and where its bytes begin and end.
     rows: Vec<(i64, usize, usize)>,
     bytes: Vec<u8>,
@@ -67,9 +67,6 @@ struct Places {
 
 impl<'db> Postings<'db> {
     /// Reads what there is to know of the whole index.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn open(db: &'db Connection) -> Result<Self, Unread> {
         Ok(Postings { db, structure: Structure::read(db)? })
     }
@@ -85,9 +82,6 @@ impl<'db> Postings<'db> {
     }
 
     /// The chunks that hold a phrase, by row.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn of(&self, phrase: &Phrase) -> Result<Vec<Posting>, Unread> {
         let Some((last, others)) = phrase.words.split_last() else { return Ok(Vec::new()) };
         if others.is_empty() && !phrase.is_prefix {
@@ -105,14 +99,11 @@ impl<'db> Postings<'db> {
     }
 
     /// The words of the index that begin with some letters, each once, in order; at most `most`.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn words_with(&self, beginning: &str, most: usize) -> Result<Vec<String>, Unread> {
         let mut found: Vec<String> = Vec::new();
         for segment in &self.structure.segments {
             let mut n = 0;
-            self.visit(segment, (beginning, true), &mut |word, row| {
+            self.visit(segment, beginning, true, &mut |word, row| {
                 // Of its rows none is wanted.
                 if row.is_some() || n == most {
                     return false;
@@ -133,7 +124,7 @@ impl<'db> Postings<'db> {
         let mut found: Vec<Posting> = Vec::new();
         let mut trouble = None;
         for segment in &self.structure.segments {
-            self.visit(segment, (word, false), &mut |_, row| {
+            self.visit(segment, word, false, &mut |_, row| {
                 let Some((id, places)) = row else { return true };
                 match summed(places) {
                     Some((frequency, least)) if !segment.is_gone(id) => {
@@ -149,10 +140,10 @@ impl<'db> Postings<'db> {
         trouble.map_or(Ok(found), Err)
     }
 
-    fn places(&self, word: &str, is_prefix: bool) -> Result<Places, Unread> {
-        let mut found = Places::default();
+    fn places(&self, word: &str, is_prefix: bool) -> Result<PhrasePlaces, Unread> {
+        let mut found = PhrasePlaces::default();
         for segment in &self.structure.segments {
-            self.visit(segment, (word, is_prefix), &mut |_, row| {
+            self.visit(segment, word, is_prefix, &mut |_, row| {
                 if let Some((id, places)) = row
                     && !segment.is_gone(id)
                 {
@@ -171,8 +162,9 @@ impl<'db> Postings<'db> {
     /// when it says false.
     fn visit(
         &self,
-        segment: &Segment,
-        (word, is_prefix): (&str, bool),
+        segment: &WordSegment,
+        word: &str,
+        is_prefix: bool,
         visit: &mut Visit<'_>,
     ) -> Result<(), Unread> {
         let mut key = vec![MAIN];
@@ -194,7 +186,7 @@ impl<'db> Postings<'db> {
             leaf.load(row.get_ref(0)?.as_blob().map_err(|_| Unread::Shape("a page"))?)?;
             Ok(true)
         };
-        leaf::walk(&mut next, (&key, is_prefix), visit)
+        leaf::walk(&mut next, &key, is_prefix, visit)
     }
 }
 
@@ -204,7 +196,7 @@ const MAIN: u8 = b'0';
 /// See [`Postings::visit`].
 type Visit<'v> = dyn FnMut(&[u8], Option<(i64, &[u8])>) -> bool + 'v;
 
-impl Places {
+impl PhrasePlaces {
     fn postings(&self) -> Result<Vec<Posting>, Unread> {
         let mut found: Vec<Posting> = Vec::with_capacity(self.rows.len());
         for (id, start, end) in &self.rows {
@@ -223,8 +215,8 @@ impl Places {
     }
 
     /// Those of these places where `distance` words later one of the others' stands.
-    fn followed_by(&self, others: &Places, distance: usize) -> Result<Places, Unread> {
-        let mut found = Places::default();
+    fn followed_by(&self, others: &PhrasePlaces, distance: usize) -> Result<PhrasePlaces, Unread> {
+        let mut found = PhrasePlaces::default();
         let (mut here, mut there) = (Vec::new(), Vec::new());
         let mut theirs = others.rows.iter().peekable();
         for (id, start, end) in &self.rows {

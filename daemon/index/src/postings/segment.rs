@@ -1,4 +1,4 @@
-//! Segment: a part of FTS5's index, with the rows that were deleted since it was written.
+//! WordSegment: a part of FTS5's index, with the rows that were deleted since it was written.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -26,12 +26,12 @@ pub(super) struct Structure {
     pub n_rows: u64,
     /// Of all rows and columns.
     pub n_words: u64,
-    pub segments: Vec<Segment>,
+    pub segments: Vec<WordSegment>,
 }
 
 /// Pages in which words stand in order.
 #[derive(Debug)]
-pub(super) struct Segment {
+pub(super) struct WordSegment {
     pub id: i64,
     /// Its first page.
     pub first: i64,
@@ -65,7 +65,7 @@ impl Structure {
                     (next()?, next()?, next()?, next()?, next()?);
                 // One that was merged into another whole has no page left.
                 if first > 0 {
-                    segments.push(Segment { id, first, last, gone: gone(db, id, n_gone)? });
+                    segments.push(WordSegment { id, first, last, gone: gone(db, id, n_gone)? });
                 }
             }
         }
@@ -83,7 +83,7 @@ fn block(db: &Connection, id: i64) -> Result<Option<Vec<u8>>, Unread> {
     Ok(statement.query_row([id], |row| row.get(0)).optional()?)
 }
 
-impl Segment {
+impl WordSegment {
     /// Where a page of it lies.
     pub(super) fn row(&self, page: i64) -> i64 {
         (self.id << PAGE_BITS) + page

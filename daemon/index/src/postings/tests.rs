@@ -184,7 +184,7 @@ proptest! {
             Some(bytes) => leaf.load(&bytes).map(|()| true),
             None => Ok(false),
         };
-        let _ = leaf::walk(&mut next, (key.as_bytes(), true), &mut |_, row| {
+        let _ = leaf::walk(&mut next,key.as_bytes(), true, &mut |_, row| {
             row.is_none_or(|(_, places)| summed(places).is_some())
         });
     }

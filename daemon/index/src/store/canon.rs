@@ -1,7 +1,7 @@
-//! The whole index as canonical text, and the comparison of two: what `verify` and the tests rest on.
+//! Canon: the whole index as canonical text, and the comparison of two, on which `verify` and the tests rely.
 //!
-//! In: two indexes. Out: for each part how many rows differ, and the first of them as text. Row ids are shown as what
-//! they stand for, so that two indexes of the same files are equal whatever happened on the way.
+//! In: two indexes. Out: for each part how many rows differ, and the first of them as text. Row ids are replaced by
+//! what they refer to, so two indexes of the same files are equal whatever their history.
 //! Invariant: every table that answers anything is in [`PARTS`]; what is left out is bookkeeping of one run (ticks,
 //! modification times that decide nothing, which gazetteer version a document was read with).
 //! Not here: building the other index (`project/verify.rs`). Vectors are compared byte by byte; those of a transformer,
@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::StoreError;
 
-/// What is compared, a name and a query each; every query gives rows of any columns.
+/// The parts that are compared: a name and a query each, whose rows may have any columns.
 pub const PARTS: &[(&str, &str)] = &[
     ("gazetteer", "SELECT * FROM gazetteer"),
     ("term", "SELECT * FROM terms"),
@@ -206,10 +206,10 @@ pub fn compare(
 ) -> Result<Vec<PartDiff>, StoreError> {
     prepare(live)?;
     prepare(rebuilt)?;
-    PARTS.iter().map(|(part, sql)| compare_part(part, sql, (live, rebuilt), limit)).collect()
+    PARTS.iter().map(|(part, sql)| compare_part(part, sql, live, rebuilt, limit)).collect()
 }
 
-/// Documents whose uid in the index is not the one that the ledger in `state_dir` keeps for their path.
+/// Returns the documents whose uid in the index differs from the ledger's in `state_dir`.
 pub fn compare_with_ledger(
     live: &Connection,
     state_dir: &Path,
@@ -254,7 +254,8 @@ fn prepare(db: &Connection) -> Result<(), StoreError> {
 fn compare_part(
     part: &'static str,
     sql: &str,
-    (live, rebuilt): (&Connection, &Connection),
+    live: &Connection,
+    rebuilt: &Connection,
     limit: usize,
 ) -> Result<PartDiff, StoreError> {
     // Rows are counted by hash: +1 for each of the live index, -1 for each of the rebuilt one. Taken in turns, so that
@@ -349,7 +350,7 @@ pub fn text(db: &Connection) -> Result<String, StoreError> {
 /// Longest text of one column that is shown whole, characters.
 const MAX_SHOWN: usize = 100;
 
-/// A row for a person to read: a long text by its beginning and its hash, which tells it from another.
+/// Formats a row for people: a long text as its beginning and its hash, which distinguishes it from others.
 fn shortened(row: &Row<'_>, n_columns: usize) -> Result<String, StoreError> {
     let mut cells = Vec::with_capacity(n_columns);
     for i in 0..n_columns {
@@ -406,7 +407,7 @@ mod tests {
     #[test]
     fn rows_are_compared_as_a_multiset_in_any_order() {
         let same = |a: &[(i64, &str)], b: &[(i64, &str)]| {
-            let diff = compare_part("t", SQL, (&with(a), &with(b)), 2).expect("compared");
+            let diff = compare_part("t", SQL, &with(a), &with(b), 2).expect("compared");
             (diff.n_differing, diff.only_live.join(", "), diff.only_rebuilt.join(", "))
         };
         assert_eq!(same(&[(1, "x"), (2, "y")], &[(2, "y"), (1, "x")]).0, 0);
@@ -415,7 +416,7 @@ mod tests {
         let many = [(3, "c"), (1, "a"), (2, "b\n")];
         let long = ["x".repeat(101), "x".repeat(100) + "y"];
         let [one, other] = long.each_ref().map(|text| with(&[(1, text)]));
-        let diff = compare_part("t", SQL, (&one, &other), 2).expect("compared");
+        let diff = compare_part("t", SQL, &one, &other, 2).expect("compared");
         assert_eq!(diff.only_live[0].len(), "1 | ".len() + 100 + "… #0123456789abcdef".len());
         assert_ne!(diff.only_live, diff.only_rebuilt, "the hash tells them apart");
         assert_eq!(same(&many, &[]), (3, "1 | a, 2 | b\\n".into(), String::new()));

@@ -1,7 +1,7 @@
-//! Writes one document's rows, or takes them away, inside the writer's transaction.
+//! Commit: writes or deletes one document's rows inside the writer's transaction.
 //!
 //! Rows that did not change are left alone: a chunk of equal hash keeps its row, text index and vectors; equal
-//! mentions and evidence are not touched. Everything that other documents must learn of becomes a dirty row.
+//! mentions and evidence are not touched. Everything that concerns other documents becomes a dirty row.
 
 mod chunks;
 mod identity;
@@ -52,15 +52,17 @@ pub(super) fn document(
     let context_changed =
         existing.as_ref().is_none_or(|old| old.indexed_as != indexed_as(normal, identity));
     let id = match &existing {
-        // Read again for its names only: whatever follows from the content alone stands already.
+        // Read again for its names only: the rows that follow from the content alone are there already.
         Some(old) if old.is_same_content(normal) && !context_changed && !old.has_moved => {
-            refresh_doc(tx, old.id, normal, (mentions_hash, linked))?;
+            refresh_doc(tx, old.id, normal, mentions_hash, linked)?;
             old.id
         }
         _ => write_content(
             tx,
             doc,
-            (existing.as_ref(), identity, context_changed),
+            existing.as_ref(),
+            identity,
+            context_changed,
             late,
             mentions_hash,
         )?,
@@ -110,7 +112,9 @@ fn gazetteer_version(tx: &Transaction<'_>) -> Result<u64, StoreError> {
 fn write_content(
     tx: &Transaction<'_>,
     doc: &EmbeddedDoc,
-    (existing, identity, context_changed): (Option<&Existing>, &Identity, bool),
+    existing: Option<&Existing>,
+    identity: &Identity,
+    context_changed: bool,
     late: &mut Late,
     mentions_hash: i64,
 ) -> Result<i64, StoreError> {
@@ -119,11 +123,11 @@ fn write_content(
     let terms = encode_terms(linked);
     let id = upsert_doc(tx, normal, linked, (existing, identity, &terms, mentions_hash))?;
     write_tags(tx, id, normal, identity)?;
-    write_chunks(tx, (id, context_changed), doc, identity, late)?;
+    write_chunks(tx, id, context_changed, doc, identity, late)?;
     let title = (!doc.prints.is_empty()).then(|| title_print(&indexed_as(normal, identity)));
-    duplicates::write(tx, id, (&doc.prints, title), late)?;
+    duplicates::write(tx, id, &doc.prints, title, late)?;
     count_terms(tx, existing.map_or("", |old| &old.terms), &terms)?;
-    ensure_note_entity(tx, (id, &identity.uid), normal)?;
+    ensure_note_entity(tx, id, &identity.uid, normal)?;
     note::write(tx, id, normal)?;
     memory::write(tx, id, doc)?;
     Ok(id)
@@ -133,7 +137,8 @@ fn refresh_doc(
     tx: &Transaction<'_>,
     id: i64,
     normal: &NormalDoc,
-    (mentions_hash, linked): (i64, &LinkedDoc),
+    mentions_hash: i64,
+    linked: &LinkedDoc,
 ) -> Result<(), StoreError> {
     tx.prepare_cached(
         "UPDATE docs SET mentions_hash = ?2, gazetteer_version = ?3, mtime_ms = ?4, pass = ?5 WHERE id = ?1",
@@ -148,7 +153,7 @@ fn refresh_doc(
     Ok(())
 }
 
-/// Takes a document's rows away; returns the names whose facts may have changed.
+/// Deletes a document's rows; returns the names whose facts may have changed.
 pub(super) fn remove(
     tx: &Transaction<'_>,
     path: &RelPath,
@@ -295,8 +300,8 @@ fn all_tags(normal: &NormalDoc, identity: &Identity) -> Vec<String> {
     tags
 }
 
-/// The day a document is of: what it says, when that begins with `YYYY-MM-DD`, else the first such day in the file's
-/// name, else when it was modified.
+/// Returns the day of a document: the stated date if it begins with `YYYY-MM-DD`, else the first such day in the file's
+/// name, else the day of its modification.
 fn day_of(normal: &NormalDoc) -> String {
     let stated = normal.meta.date.as_deref().and_then(|date| date.get(..10));
     if let Some(day) = stated.and_then(|day| day.parse::<jiff::civil::Date>().ok()) {
@@ -387,18 +392,19 @@ fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreEr
 /// Every Markdown file is a note, and the home of the entity that its title names.
 fn ensure_note_entity(
     tx: &Transaction<'_>,
-    (id, uid): (i64, &str),
+    id: i64,
+    uid: &str,
     normal: &NormalDoc,
 ) -> Result<(), StoreError> {
     if !matches!(normal.head.path.extension().as_str(), "md" | "markdown") {
-        // It may have been one under its last name.
+        // It may have been a note under its last name.
         tx.prepare_cached("DELETE FROM entities WHERE doc_id = ?1")?.execute([id])?;
         return Ok(());
     }
     let stated = normal.meta.doc_type.as_deref().and_then(EntityType::parse);
     let type_code = stated.unwrap_or(EntityType::Document).code();
     let named = (norm_of(&normal.title), &normal.title);
-    let entity = ids::write_note(tx, (id, uid), (&named.0, named.1, type_code))?;
+    let entity = ids::write_note(tx, id, uid, &named.0, named.1, type_code)?;
     tx.prepare_cached("UPDATE docs SET entity_id = ?2 WHERE id = ?1")?.execute([id, entity])?;
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! Deep: which documents the deep pass reads next.
+//! Deep: chooses the documents that the deep pass reads next.
 //!
 //! In: the rows of `docs` that were read swiftly. Out: some paths at a time, marked to be read deeply from now on.
 //! Invariants: a document once marked is read deeply whoever asks for it; few enough are handed out at once that a
-//! pause or a save need not wait long; what cannot be read is told, not asked for for ever.
+//! pause or a save need not wait long; what cannot be read is reported as stuck and not tried for ever.
 //! Not here: when (`engine/write/`), how (`recognize/`, `relate/`).
 
 use rusqlite::params;
@@ -15,7 +15,7 @@ use model::terms::RelPath;
 /// Documents and bytes of files that the deep pass hands out at once, but for a single larger file.
 const DEEP_AT_ONCE: (i64, u64) = (32, 256 * 1024);
 
-/// What the deep pass reads next.
+/// The next documents of the deep pass.
 #[derive(Debug, Default)]
 pub struct NextDeep {
     /// These documents, now; none while it is paused or done.
@@ -29,8 +29,9 @@ pub struct NextDeep {
 }
 
 impl IndexWriter {
-    /// Some documents that wait to be read deeply, marked to be so from now on; and how many wait, with the bytes of
-    /// their files. Goes round until a whole round has moved none: those cannot be read now, and are told as stuck.
+    /// Returns some documents that wait for the deep pass, marked to be read deeply from now on, and how many wait,
+    /// with the bytes of their files. Goes round until a whole round has moved none: those cannot be read now and are
+    /// reported as stuck.
     pub fn next_deep(&mut self, is_paused: bool) -> Result<NextDeep, StoreError> {
         let mut next = NextDeep::default();
         if !self.settings.recognize.deep {

@@ -90,7 +90,7 @@ fn document(row: &Row<'_>) -> rusqlite::Result<Value> {
         "bytes": row.get::<_, i64>(6)?, "language": row.get::<_, String>(7)?, "day": row.get::<_, String>(8)?,
         "format": row.get::<_, String>(9)?, "source_url": row.get::<_, Option<String>>(10)?,
     });
-    // What only some documents say of themselves.
+    // Statements that only some documents make about themselves.
     let properties = row.get::<_, Option<String>>(16)?;
     let properties = properties.and_then(|it| serde_json::from_str::<Value>(&it).ok());
     let is_something = |it: &Value| it.as_object().is_some_and(|keys| !keys.is_empty());
@@ -160,8 +160,8 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
     }))
 }
 
-// A mention whose own type says little (Concept 8, Document 14), or is a model's guess (bit 4 of `place`), is told
-// with its entity's: what all places of the folder say together.
+// A mention whose own type says little (Concept 8, Document 14), or is a model's guess (bit 4 of `place`), is shown
+// with its entity's type, which all places of the folder decide together.
 const MENTIONS: &str = "SELECT m.doc_id, d.path, m.start, m.end, m.surface,
     CASE WHEN (m.type IN (8, 14) OR m.place & 16) AND e.type NOT IN (8, 14) THEN e.type ELSE m.type END,
     n.entity_id, e.name,
@@ -232,7 +232,7 @@ fn relations(db: &Connection, offset: usize, limit: usize) -> Result<Vec<Value>,
             "object": row.get::<_, String>(4)?, "subject_id": subject, "object_id": object,
             "confidence": rounded(row.get(5)?), "evidence": places,
         });
-        // The confidence is of what states it; what denies it is told beside it.
+        // The confidence is of what states it; what denies it is shown beside it.
         if !denied.is_empty() {
             relation["denied"] = denied.into();
         }

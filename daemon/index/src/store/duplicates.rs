@@ -1,16 +1,14 @@
-//! Duplicates: which of the places where one text stands is indexed, and what the others are told by.
+//! Duplicates: which of the places of one text is indexed, and which text covers the others.
 //!
-//! In: the prints of a document that is written, moved or removed. Out: rows that say where each text stands, and
-//! chunks whose text and vectors are indexed, or are not because they stand elsewhere.
-//! A text is a paragraph's words or a chunk's bytes; its *home* is its first place, in the order of [`rank_of`]. A text
-//! may also be told by another that is nearly equal, its *root* (`alike.rs`): then only the words that the root lacks
-//! are
+//! In: the prints of a document that is written, moved or removed. Out: rows with the places of each text, and chunks
+//! whose text and vectors are indexed, or are not because another place has them.
+//! A text is a paragraph's words or a chunk's bytes; its *home* is its first place, in the order of [`rank_of`]. A
+//! nearly equal text, its *root*, may cover it as well (`alike.rs`): then only the words that the root lacks are
 //! indexed, at its home.
 //! Invariants: once settled, all of it follows from the documents and their paths alone. A text whose home goes is
 //! indexed at another place in the same transaction; one that gets an earlier home is indexed twice until the ripple
-//! comes by. So there is no commit in which a word that stands somewhere cannot be found, but for what a near copy
-//! shares
-//! with nothing but a root that has just gone; the ripple makes that good.
+//! comes by. So every commit finds every word of the folder, except those that a near copy shares only with a root that
+//! has just gone; the ripple restores these.
 //! Not here: what makes two texts equal or alike (`model/print.rs`).
 
 mod alike;
@@ -35,9 +33,9 @@ use model::terms::Tick;
 const DOCUMENTS_A_STEP: i64 = 64;
 
 /// A row of `prints` without its document: kind, start, end, text, keys.
-type Row = (i64, i64, i64, i64, Option<Vec<u8>>);
+type PrintRow = (i64, i64, i64, i64, Option<Vec<u8>>);
 
-/// What one document does to one text.
+/// The change that one document makes to one text.
 #[derive(Default)]
 struct Change {
     removed: Vec<i64>,
@@ -49,20 +47,21 @@ struct Change {
 pub(super) fn write(
     tx: &Transaction<'_>,
     doc: i64,
-    (prints, title): (&[Print], Option<Print>),
+    prints: &[Print],
+    title: Option<Print>,
     late: &mut Late,
 ) -> Result<(), StoreError> {
-    let new: Vec<Row> = title.iter().chain(prints).map(row_of).collect();
+    let new: Vec<PrintRow> = title.iter().chain(prints).map(row_of).collect();
     replace(tx, doc, new, late)?;
     cover::apply(tx, doc, late)
 }
 
-/// Takes the prints of a document away, while its row still stands.
+/// Deletes the prints of a document, while its row is still there.
 pub(super) fn remove(tx: &Transaction<'_>, doc: i64, late: &mut Late) -> Result<(), StoreError> {
     replace(tx, doc, Vec::new(), late)
 }
 
-fn row_of(print: &Print) -> Row {
+fn row_of(print: &Print) -> PrintRow {
     let keys: Vec<u8> = print.keys.iter().flat_map(|key| key.to_le_bytes()).collect();
     let keys = (!keys.is_empty()).then_some(keys);
     (print.kind as i64, print.span.start as i64, print.span.end as i64, print.text, keys)
@@ -76,7 +75,7 @@ fn keys_of(blob: Option<&[u8]>) -> Vec<i64> {
 fn replace(
     tx: &Transaction<'_>,
     doc: i64,
-    mut new: Vec<Row>,
+    mut new: Vec<PrintRow>,
     late: &mut Late,
 ) -> Result<(), StoreError> {
     // A hostile document may claim two blocks at one place.
@@ -86,9 +85,9 @@ fn replace(
     if old == new {
         return Ok(());
     }
-    let (before, after): (BTreeSet<&Row>, BTreeSet<&Row>) =
+    let (before, after): (BTreeSet<&PrintRow>, BTreeSet<&PrintRow>) =
         (old.iter().collect(), new.iter().collect());
-    let (gone, come): (Vec<&Row>, Vec<&Row>) = (
+    let (gone, come): (Vec<&PrintRow>, Vec<&PrintRow>) = (
         before.difference(&after).copied().collect(),
         after.difference(&before).copied().collect(),
     );
@@ -110,8 +109,8 @@ fn replace(
     write_rows(tx, doc, &gone, &come)?;
     let rank = place::rank_of_doc(tx, doc)?;
     for ((text, change), stood) in changes.iter().zip(stood) {
-        let stands = write_copies(tx, (doc, &rank), (*text, change), &stood)?;
-        hand_over(tx, (doc, *text), (&stood, &stands), late)?;
+        let stands = write_copies(tx, doc, &rank, *text, change, &stood)?;
+        hand_over(tx, doc, *text, &stood, &stands, late)?;
         match (&stood, &stands) {
             (Places::None, Places::None) => {}
             (Places::None, _) => alike::born(tx, *text, &change.keys)?,
@@ -122,7 +121,7 @@ fn replace(
     Ok(())
 }
 
-fn rows_of(tx: &Transaction<'_>, doc: i64) -> Result<Vec<Row>, StoreError> {
+fn rows_of(tx: &Transaction<'_>, doc: i64) -> Result<Vec<PrintRow>, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT kind, start, end, text, keys FROM prints WHERE doc_id = ?1 ORDER BY kind, start",
     )?;
@@ -135,8 +134,8 @@ fn rows_of(tx: &Transaction<'_>, doc: i64) -> Result<Vec<Row>, StoreError> {
 fn write_rows(
     tx: &Transaction<'_>,
     doc: i64,
-    gone: &[&Row],
-    come: &[&Row],
+    gone: &[&PrintRow],
+    come: &[&PrintRow],
 ) -> Result<(), StoreError> {
     let mut delete =
         tx.prepare_cached("DELETE FROM prints WHERE doc_id = ?1 AND kind = ?2 AND start = ?3")?;
@@ -153,8 +152,10 @@ fn write_rows(
 /// Brings the list of a text's places up to date; it has one only while there are several.
 fn write_copies(
     tx: &Transaction<'_>,
-    (doc, rank): (i64, &str),
-    (text, change): (i64, &Change),
+    doc: i64,
+    rank: &str,
+    text: i64,
+    change: &Change,
     stood: &Places,
 ) -> Result<Places, StoreError> {
     let n = |places: &[i64]| places.len();
@@ -193,12 +194,14 @@ fn write_copies(
     Ok(stands)
 }
 
-/// Sees to it that a text whose home has changed is indexed at the new one. The document that is being written looks
-/// after itself.
+/// Makes sure that a text whose home has changed is indexed at the new one. The document being written takes care of
+/// its own texts.
 fn hand_over(
     tx: &Transaction<'_>,
-    (doc, text): (i64, i64),
-    (stood, stands): (&Places, &Places),
+    doc: i64,
+    text: i64,
+    stood: &Places,
+    stands: &Places,
     late: &mut Late,
 ) -> Result<(), StoreError> {
     let (before, after) = (stood.home(), stands.home());
@@ -220,7 +223,7 @@ fn mark(tx: &Connection, doc: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A document lies elsewhere now: its copies have another rank.
+/// Updates the rank of a document's copies after it has moved.
 pub(super) fn moved(
     tx: &Transaction<'_>,
     doc: i64,
@@ -285,7 +288,7 @@ impl IndexWriter {
         let change = written?;
         set_meta_number(&tx, "tick", tick.0)?;
         sys::fail::point("duplicates.before");
-        super::commit::commit(tx, &self.vectors, (tick, change))?;
+        super::commit::commit(tx, &self.vectors, tick, change)?;
         sys::fail::point("duplicates.after");
         self.tick = tick;
         Ok(true)

@@ -1,4 +1,4 @@
-//! Erase: takes rows, and spans of texts, out of the ledger and its copies, and reads databases for what is left.
+//! Erase: deletes rows and spans of texts from the ledger and its copies, and searches databases for what is left.
 //!
 //! In: which documents and entries are to be gone ([`Gone`]), and how texts are rewritten. Out: how much went, by
 //! table.
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{StoreError, open};
 
-/// Takes out of texts what is to be gone.
+/// Removes what is to be forgotten from texts.
 pub trait Rewrite: Send + Sync {
     /// A text without it; `None` when it is not in there.
     fn text(&self, text: &str) -> Option<String>;
@@ -25,7 +25,8 @@ pub trait Rewrite: Send + Sync {
     /// The bytes of the kept version of a note without it; `None` when it is not in there.
     fn version(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>>;
 
-    /// Whether rows and files go that are named by it. Otherwise names stay: no version is ever lost for its name.
+    /// Returns whether rows and files named by it are deleted. Otherwise names stay: no version is ever lost for its
+    /// name.
     fn takes_names(&self) -> bool;
 }
 
@@ -43,10 +44,10 @@ const BY_PATH: [(&str, bool); 3] =
 /// By an entry's number.
 const BY_ENTRY: [&str; 3] = ["kb_versions", "kb_accesses", "kb_enriched"];
 
-/// What is written about erasures themselves: salted hashes and numbers.
+/// Tables about erasures themselves: salted hashes and numbers.
 const OWN: [&str; 2] = ["removals", "scrubbed"];
 
-/// Documents that are to be gone.
+/// What is to be forgotten.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Gone {
     /// Paths; what lies below one is meant, too.
@@ -183,7 +184,7 @@ struct Table {
     values: Vec<String>,
 }
 
-/// What becomes of one row.
+/// The change of one row.
 struct RowChange {
     key: Vec<Value>,
     /// New values, by column; none where the row goes.

@@ -1,4 +1,4 @@
-//! Our ground is unsound: the writer stops, the daemon exits non-zero.
+//! Errors of the store: the writer stops and the daemon exits non-zero.
 
 use std::path::PathBuf;
 
@@ -48,8 +48,8 @@ impl StoreError {
         matches!(self, StoreError::Interrupted(_))
     }
 
-    /// What an error means while an interruption was asked for. Virtual tables tell it in words of their own
-    /// (sqlite-vec: `out of memory`), so every trouble counts; true trouble comes again when the work is done again.
+    /// Interprets an error while an interruption is asked for. Virtual tables report one in words of their own
+    /// (sqlite-vec: `out of memory`), so every error counts as one; a real one returns when the work is repeated.
     pub(super) fn while_interrupted(self) -> Self {
         match self {
             StoreError::Sqlite(error) => StoreError::Interrupted(error),

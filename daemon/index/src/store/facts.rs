@@ -1,4 +1,4 @@
-//! Facts of names: what all mentions of a name say together.
+//! Facts: what all mentions of a name say together.
 //!
 //! Gathered by counting rows, never by keeping a running total, so that they are the same whatever happened
 //! before.

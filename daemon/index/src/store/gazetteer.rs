@@ -1,4 +1,4 @@
-//! The gazetteer's rows: which mined terms and stated names are known, and which documents must hear of a change.
+//! Gazetteer: the mined terms and stated names that are known, and the documents that a change concerns.
 //!
 //! Invariant: the rows are a function of `terms` and `stated` alone, never of links, so the ripple ends.
 
@@ -25,13 +25,13 @@ type Mined = BTreeMap<String, (String, i64)>;
 
 /// One row of the gazetteer beside its norm.
 #[derive(Debug, PartialEq, Eq)]
-struct Row {
+struct TermRow {
     surface: String,
     type_code: i64,
     is_mined: bool,
 }
 
-/// What a refresh changed. Holds no more terms than are looked up one by one: a first index changes hundreds of
+/// The changes of a refresh. Holds no more terms than are looked up one by one: a first index changes hundreds of
 /// thousands.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
@@ -91,7 +91,7 @@ fn refresh_one(
     let current = db
         .prepare_cached("SELECT surface, type, is_mined FROM gazetteer WHERE norm = ?1")?
         .query_row([norm], |row| {
-            Ok(Row { surface: row.get(0)?, type_code: row.get(1)?, is_mined: row.get(2)? })
+            Ok(TermRow { surface: row.get(0)?, type_code: row.get(1)?, is_mined: row.get(2)? })
         })
         .optional()?;
     let wanted = wanted_row(db, norm, mined.get(norm))?;
@@ -107,8 +107,8 @@ fn refresh_one(
                 .execute(params![norm, row.surface, row.type_code, row.is_mined])?;
         }
     }
-    // Whether a stated name is mined, too, is nothing a document could tell.
-    let seen = |row: &Option<Row>| row.as_ref().map(|row| (row.surface.clone(), row.type_code));
+    // No document looks different because a stated name is mined as well.
+    let seen = |row: &Option<TermRow>| row.as_ref().map(|row| (row.surface.clone(), row.type_code));
     if seen(&current) != seen(&wanted)
         && let Some(row) = wanted.or(current)
     {
@@ -171,7 +171,7 @@ fn wanted_row(
     db: &Connection,
     norm: &str,
     mined: Option<&(String, i64)>,
-) -> Result<Option<Row>, StoreError> {
+) -> Result<Option<TermRow>, StoreError> {
     let is_mined = mined.is_some();
     let mut statement = db.prepare_cached(
         "SELECT s.surface, d.doc_type FROM names n JOIN stated s ON s.name_id = n.id
@@ -188,9 +188,9 @@ fn wanted_row(
         let by_words = Some(lexicon::type_of(&surface)).filter(|t| *t != EntityType::Concept);
         let guessed = by_words.map(EntityType::code).or(mined.map(|(_, mined)| *mined));
         let type_code = stated.or(guessed).unwrap_or(EntityType::Document.code());
-        return Ok(Some(Row { surface, type_code, is_mined }));
+        return Ok(Some(TermRow { surface, type_code, is_mined }));
     }
-    Ok(mined.map(|(surface, type_code)| Row {
+    Ok(mined.map(|(surface, type_code)| TermRow {
         surface: surface.clone(),
         type_code: *type_code,
         is_mined,

@@ -1,9 +1,9 @@
-//! Held: whether the files of the open databases are still the ones that were opened.
+//! Held: checks whether the files of the open databases are still the ones that were opened.
 //!
 //! In: a database that was opened or closed. Out: what became of its files since.
 //! Invariants: a database that is closed to be replaced is not looked at; files are only looked at from outside, never
 //! opened: to close such a file would drop the locks that SQLite holds on it, because POSIX locks belong to the
-//! process. A lost ledger stays lost until the daemon ends: nothing that is written to another file counts.
+//! process. A lost ledger stays lost until the daemon ends, because writes to another file would not last.
 //! Not here: how often somebody looks, and what is done then (`project/upkeep.rs`).
 
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ impl Held {
         is_new
     }
 
-    /// Why nothing may be written, looked at now: a write that is not in the ledger would be lost with the next start.
+    /// Checks now whether anything may be written: a write that is not in the ledger would be lost at the next start.
     ///
     /// # Errors
     /// [`LedgerError::Lost`], with the newest backup.
@@ -218,10 +218,10 @@ mod tests {
         held.hold(Part::Ledger, &path);
         held.check_ledger().expect("it is there");
         fs::remove_file(&path).expect("removed");
-        let told = held.check_ledger().expect_err("lost").to_string();
+        let message = held.check_ledger().expect_err("lost").to_string();
         assert!(
-            told.contains("was deleted") && told.contains("\nhint: there is no backup"),
-            "{told}"
+            message.contains("was deleted") && message.contains("\nhint: there is no backup"),
+            "{message}"
         );
         assert!(held.lose_ledger(&path, "gone"), "the first time");
         fs::write(&path, [1; 8192]).expect("written");

@@ -1,4 +1,4 @@
-//! Public ids of entities: what an entity is decides its id, so that a rebuilt index gives the same ones.
+//! Ids: public ids of entities, which follow from what an entity is, so that a rebuilt index gives the same ones.
 //!
 //! A note's id comes from its document's uid, which the ledger keeps through renames; any other entity's from its norm.
 //! 52 bits, because JSON readers lose integers above 2^53; should two entities hash alike (one chance in 9,000 among a
@@ -17,11 +17,12 @@ fn hashed(kind: &str, key: &str) -> i64 {
     (hash % (END - 1) + 1) as i64
 }
 
-/// Writes the entity of a norm; gives its id.
+/// Writes the entity of a norm; returns its id.
 pub(super) fn write_own(
     db: &Connection,
     norm: &str,
-    (name, type_code): (&str, i64),
+    name: &str,
+    type_code: i64,
 ) -> Result<i64, StoreError> {
     let mut id = hashed("norm", norm);
     loop {
@@ -42,11 +43,14 @@ pub(super) fn write_own(
     }
 }
 
-/// Writes a note's entity; gives its id. `type_code` counts only when the entity is new.
+/// Writes a note's entity; returns its id. `type_code` counts only when the entity is new.
 pub(super) fn write_note(
     db: &Connection,
-    (doc, uid): (i64, &str),
-    (norm, name, type_code): (&str, &str, i64),
+    doc: i64,
+    uid: &str,
+    norm: &str,
+    name: &str,
+    type_code: i64,
 ) -> Result<i64, StoreError> {
     let old: Option<i64> = db
         .prepare_cached("SELECT id FROM entities WHERE doc_id = ?1")?
@@ -95,12 +99,12 @@ mod tests {
     #[test]
     fn an_entity_has_the_same_id_in_every_index() {
         let ids = |db: &Connection| {
-            let own = write_own(db, "tideclock", ("Tide Clock", 1)).expect("written");
-            let note = write_note(db, (7, "uid"), ("tideclock", "Tide Clock", 1)).expect("written");
+            let own = write_own(db, "tideclock", "Tide Clock", 1).expect("written");
+            let note = write_note(db, 7, "uid", "tideclock", "Tide Clock", 1).expect("written");
             [own, note]
         };
         let (one, other) = (index(), index());
-        write_own(&other, "something", ("Something", 1)).expect("written");
+        write_own(&other, "something", "Something", 1).expect("written");
         assert_eq!(ids(&one), ids(&other));
         assert_eq!(ids(&one), ids(&one), "and when it is written again");
         expect_test::expect!["[3870189778753120, 833860867466272]"]
@@ -116,21 +120,21 @@ mod tests {
             [id],
         )
         .expect("written");
-        assert_eq!(write_own(&db, "a", ("A", 1)).expect("written"), id + 1);
-        assert_eq!(write_own(&db, "a", ("A!", 2)).expect("written"), id + 1);
+        assert_eq!(write_own(&db, "a", "A", 1).expect("written"), id + 1);
+        assert_eq!(write_own(&db, "a", "A!", 2).expect("written"), id + 1);
         assert_eq!(next(END as i64 - 1), 1);
     }
 
     #[test]
     fn a_note_of_another_uid_takes_its_names_along() {
         let db = index();
-        let old = write_note(&db, (7, "one"), ("a", "A", 1)).expect("written");
+        let old = write_note(&db, 7, "one", "a", "A", 1).expect("written");
         db.execute(
             "INSERT INTO names VALUES(1, 'a', 0, ?1, 1.0, 1, NULL, 'A', 1, 1, 1, NULL, NULL, 0, 0)",
             [old],
         )
         .expect("written");
-        let new = write_note(&db, (7, "two"), ("a", "A", 1)).expect("written");
+        let new = write_note(&db, 7, "two", "a", "A", 1).expect("written");
         assert_ne!(old, new);
         let named: i64 =
             db.query_row("SELECT entity_id FROM names", [], |row| row.get(0)).expect("a name");

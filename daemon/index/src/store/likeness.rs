@@ -1,4 +1,4 @@
-//! Likeness: what Resolve must know of two names beside their facts, looked up in the index.
+//! Likeness: looks up what Resolve needs to know about two names besides their facts.
 //!
 //! In: names by their rows. Out: cosines, context overlaps, verdicts. Not here: the decision (`link/resolve.rs`).
 

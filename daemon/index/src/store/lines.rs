@@ -1,4 +1,4 @@
-//! From places of the normalized text to lines of the file, in a few bytes a line.
+//! Lines: maps places of the normalized text to lines of the file, in a few bytes a line.
 //!
 //! The normalized text has other line breaks than the file, so a hit's line cannot be counted; this map is stored
 //! beside the text. It is a list of (place in the text, line in the file) where the line changes, delta-coded. A format
@@ -9,8 +9,8 @@ use model::parcel::{Block, BlockKind};
 use model::terms::SpanMap;
 pub use model::terms::line_of;
 
-/// Headings told of a place, the innermost ones.
-const TOLD_HEADINGS: usize = 2;
+/// Innermost headings shown with a place.
+const MAX_HEADINGS: usize = 2;
 
 /// Encodes the map of one document.
 pub fn encode(map: &SpanMap, line_starts: &[u32]) -> Vec<u8> {
@@ -87,7 +87,7 @@ pub fn encode_headings(format: &str, blocks: &[Block]) -> Option<Vec<u8>> {
 pub struct HeadingMap(Vec<(usize, usize, u32)>);
 
 impl HeadingMap {
-    /// Reads what [`encode_headings`] wrote; stops at the first malformed byte. `None` for a format that is told by
+    /// Reads what [`encode_headings`] wrote; stops at the first malformed byte. `None` for a format whose places are
     /// lines alone.
     pub fn decode(bytes: Option<&[u8]>) -> Option<Self> {
         let (bytes, mut headings, mut at, mut last) = (bytes?, Vec::new(), 0, 0usize);
@@ -105,7 +105,7 @@ impl HeadingMap {
         let n_above = self.0.partition_point(|(start, ..)| *start <= place);
         let (mut path, mut deepest) = (Vec::new(), u32::MAX);
         for (start, end, level) in self.0.iter().take(n_above).rev() {
-            if *level < deepest && path.len() < TOLD_HEADINGS {
+            if *level < deepest && path.len() < MAX_HEADINGS {
                 path.push(text.get(*start..*end).unwrap_or("").replace('\n', " "));
                 deepest = *level;
             }

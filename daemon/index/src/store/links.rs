@@ -1,4 +1,4 @@
-//! Links: where those of notes lead, and the permalinks of notes.
+//! Links: the targets of notes' links, and the permalinks of notes.
 //!
 //! In: what documents are called (`doc_names`, `notes`), links with their keys. Out: `note_links.dst`, the parties of
 //! the relations that links state, and `notes.permalink`.
@@ -6,8 +6,8 @@
 //! first has the base, the others `base-1`, `base-2` …, but for numbers that are the base of another note. So they
 //! follow from the files alone: a note that comes before another takes its permalink, which is why a permalink that
 //! must last is stated in the file.
-//! Invariants: once no key is dirty, every link leads where [`notes::resolve`] says, and every permalink is unique,
-//! whatever the order in which documents came; a step costs the same however many links a key has.
+//! Invariants: once no key is dirty, every link has the target that [`notes::resolve`] chooses, and every permalink is
+//! unique, in whatever order documents came; a step costs the same however many links a key has.
 //! Not here: marking at a commit (`commit/note.rs`).
 
 use notes::parse::LinkKind;
@@ -29,7 +29,7 @@ pub(crate) const BY_PATH: i64 = 6;
 
 /// Documents of one name that are compared; of more, only those whose path says it all are looked at.
 const MAX_CANDIDATES: i64 = 1_000;
-/// Links that are led anew in one step.
+/// Links that are resolved again in one step.
 const LINKS_A_STEP: i64 = 500;
 /// Notes of one base whose permalinks are numbered at once; those of more wait for the ripple.
 const MAX_AT_ONCE: i64 = 50;
@@ -41,12 +41,12 @@ pub(super) fn distinct(keys: Keys) -> (Option<String>, Option<String>, Option<St
     (Some(keys.file), name, permalink)
 }
 
-/// What a heading is compared by: as Obsidian and web pages name it.
+/// Returns the form in which headings are compared, as Obsidian and web pages name them.
 pub fn place_key(heading: &str) -> String {
     slug(heading)
 }
 
-/// Marks the links of a key, if there are any: they may lead elsewhere now.
+/// Marks the links of a key, if there are any, because their target may have changed.
 pub(super) fn mark(tx: &Connection, key: &str) -> Result<(), StoreError> {
     let has_links: bool = tx
         .prepare_cached(
@@ -61,31 +61,32 @@ pub(super) fn mark(tx: &Connection, key: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The document that a link leads to.
+/// Returns the document that a link resolves to.
 pub fn lead(
     db: &Connection,
     from: &str,
-    (kind, target): (LinkKind, &str),
+    kind: LinkKind,
+    target: &str,
     keys: &Keys,
 ) -> Result<Option<i64>, StoreError> {
     let mut found: Vec<(i64, String, By)> = Vec::new();
     let is_path = keys.name.is_none();
     let kinds: &[By] = if is_path { &[By::FileName, By::Folder] } else { &[By::FileName] };
     for by in kinds {
-        named(db, (&keys.file, *by), (from, target), &mut found)?;
+        named(db, &keys.file, *by, from, target, &mut found)?;
     }
     // A file's name comes first in any case.
     let is_found = |found: &[(i64, String, By)]| {
         let candidates = candidates_of(found);
-        choose(from, (kind, target), &candidates).and_then(|idx| Some(found.get(idx)?.0))
+        choose(from, kind, target, &candidates).and_then(|idx| Some(found.get(idx)?.0))
     };
     let by_file = is_found(&found);
     if by_file.is_some() {
         return Ok(by_file);
     }
     if let Some(name) = &keys.name {
-        named(db, (name, By::Title), (from, target), &mut found)?;
-        named(db, (name, By::Alias), (from, target), &mut found)?;
+        named(db, name, By::Title, from, target, &mut found)?;
+        named(db, name, By::Alias, from, target, &mut found)?;
     }
     if let Some(permalink) = &keys.permalink {
         let mut statement = db.prepare_cached(
@@ -107,8 +108,10 @@ fn candidates_of(found: &[(i64, String, By)]) -> Vec<Candidate<'_>> {
 /// Adds the documents of a name; of a name that very many bear only those at the paths that the target may mean.
 fn named(
     db: &Connection,
-    (key, by): (&str, By),
-    (from, target): (&str, &str),
+    key: &str,
+    by: By,
+    from: &str,
+    target: &str,
     found: &mut Vec<(i64, String, By)>,
 ) -> Result<(), StoreError> {
     let n: i64 = db
@@ -230,7 +233,7 @@ fn settle(tx: &Connection) -> Result<bool, StoreError> {
     Ok(has_worked)
 }
 
-/// Leads some links of a key anew, those of documents after one; tells how many.
+/// Resolves some links of a key again, those of documents after `after`; returns how many.
 fn lead_anew(tx: &Connection, key: &str, after: i64, most: i64) -> Result<i64, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT doc_id, seq FROM note_links WHERE file_key = ?1 AND doc_id > ?2
@@ -282,7 +285,7 @@ fn lead_one(tx: &Connection, doc: i64, seq: i64) -> Result<(), StoreError> {
     let Some((path, kind, target, old)) = found else { return Ok(()) };
     let kind = link_kind(kind);
     let Some(keys) = Keys::of(kind, &target) else { return Ok(()) };
-    let dst = lead(tx, &path, (kind, &target), &keys)?;
+    let dst = lead(tx, &path, kind, &target, &keys)?;
     if dst != old {
         tx.prepare_cached("UPDATE note_links SET dst = ?3 WHERE doc_id = ?1 AND seq = ?2")?
             .execute(params![doc, seq, dst])?;
@@ -291,9 +294,9 @@ fn lead_one(tx: &Connection, doc: i64, seq: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes the relations of a document's links, or of one of them, those of the documents that they lead to. A link that
-/// leads nowhere names a thing that has no note yet; but for one with a folder, or a Markdown link, which names a file,
-/// and for one that shows other words or holds another: its name stands in no text.
+/// Makes the relations of a document's links, or of one of them, those of the documents that they lead to. An
+/// unresolved link names a thing that has no note yet, except a link with a folder and a Markdown link, which name
+/// files, and a link that shows other words or contains another: no text holds its name.
 pub(super) fn relate(tx: &Connection, doc: i64, seq: Option<i64>) -> Result<(), StoreError> {
     for party in ["subject", "object"] {
         tx.prepare_cached(&format!(
@@ -331,7 +334,7 @@ impl IndexWriter {
         settle(&tx)?;
         set_meta_number(&tx, "tick", tick.0)?;
         sys::fail::point("links.before");
-        commit::commit(tx, &self.vectors, (tick, VectorChange::default()))?;
+        commit::commit(tx, &self.vectors, tick, VectorChange::default())?;
         sys::fail::point("links.after");
         self.tick = tick;
         Ok(true)

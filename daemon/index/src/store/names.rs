@@ -1,4 +1,4 @@
-//! Applies Resolve to the names that commits made dirty, inside the writer's transaction.
+//! Names: applies Resolve to the names that commits made dirty, inside the writer's transaction.
 //!
 //! Order cannot matter: facts are counted from rows, decisions are pure, and whoever could be affected (names that
 //! share a blocking key) is decided again. Names are decided from high authority to low, so what a name is linked
@@ -30,7 +30,7 @@ const VIA: i64 = 3;
 const OWN: i64 = 4;
 const UNSURE: i64 = 6;
 
-/// What one run has read already.
+/// The rows that one run has read already.
 #[derive(Default)]
 struct Neighborhood {
     facts: FxHashMap<i64, NameFacts>,
@@ -56,7 +56,7 @@ pub(super) struct Resolver<'a> {
     pub weights: &'a Link,
 }
 
-/// What the keys of a name are made of.
+/// The facts that the keys of a name are made of.
 fn seen_by_keys(facts: &NameFacts) -> (&str, bool, bool) {
     (&facts.surface, facts.is_fuzzy, facts.entity_type == EntityType::Person)
 }
@@ -96,7 +96,7 @@ impl Resolver<'_> {
         let mut neighborhood = Neighborhood::default();
         for name in gathered.iter().filter(|name| name.facts.is_fuzzy) {
             let neighbors =
-                self.neighbors((name.facts.id, &name.facts.norm), &self.keys(&name.facts))?;
+                self.neighbors(name.facts.id, &name.facts.norm, &self.keys(&name.facts))?;
             to_decide.extend(&neighbors);
             neighborhood.neighbors.insert(name.facts.id, neighbors);
         }
@@ -111,7 +111,7 @@ impl Resolver<'_> {
     /// Drops a name that nothing mentions or states any more; returns the names that were compared with it.
     fn forget(&self, id: i64) -> Result<BTreeSet<i64>, StoreError> {
         let keys = facts::stored(self.db, id)?.map(|facts| self.keys(&facts)).unwrap_or_default();
-        let mut neighbors = self.neighbors((id, ""), &keys)?;
+        let mut neighbors = self.neighbors(id, "", &keys)?;
         // The names linked through it; of a sense, the name it is a sense of.
         let mut statement = self.db.prepare_cached(
             "SELECT z.id FROM names n JOIN names z ON z.norm = n.norm AND z.sense = 0 WHERE n.via = ?1",
@@ -155,7 +155,7 @@ impl Resolver<'_> {
         for user in users {
             to.insert(user);
             if let Some(facts) = facts::stored(self.db, user)? {
-                to.extend(self.neighbors((user, norm), &self.keys(&facts))?);
+                to.extend(self.neighbors(user, norm, &self.keys(&facts))?);
             }
         }
         Ok(())
@@ -173,7 +173,7 @@ impl Resolver<'_> {
         let keys_changed = old.as_ref().is_none_or(|o| seen_by_keys(o) != seen_by_keys(facts));
         if keys_changed {
             let old_keys = old.map(|old| self.keys(&old)).unwrap_or_default();
-            neighbors.extend(self.neighbors((facts.id, &facts.norm), &old_keys)?);
+            neighbors.extend(self.neighbors(facts.id, &facts.norm, &old_keys)?);
             self.write_keys(&old_keys, facts)?;
         }
         self.db
@@ -224,11 +224,7 @@ impl Resolver<'_> {
     }
 
     /// The other names that have one of these keys, or that a person compared with this one.
-    fn neighbors(
-        &self,
-        (id, norm): (i64, &str),
-        keys: &[u64],
-    ) -> Result<BTreeSet<i64>, StoreError> {
+    fn neighbors(&self, id: i64, norm: &str, keys: &[u64]) -> Result<BTreeSet<i64>, StoreError> {
         let mut statement =
             self.db.prepare_cached("SELECT name_id FROM name_keys WHERE key = ?1")?;
         let mut out = BTreeSet::new();
@@ -262,7 +258,7 @@ impl Resolver<'_> {
             let decided = if name.is_fuzzy && name.homes.is_empty() {
                 let neighbors = match known.neighbors.remove(&name.id) {
                     Some(neighbors) => neighbors,
-                    None => self.neighbors((name.id, &name.norm), &self.keys(name))?,
+                    None => self.neighbors(name.id, &name.norm, &self.keys(name))?,
                 };
                 let mut candidates = Vec::with_capacity(neighbors.len());
                 for neighbor in neighbors {
@@ -372,7 +368,7 @@ impl Resolver<'_> {
     }
 
     fn own_entity(&self, name: &NameFacts) -> Result<i64, StoreError> {
-        ids::write_own(self.db, &name.norm, (&name.surface, name.entity_type.code()))
+        ids::write_own(self.db, &name.norm, &name.surface, name.entity_type.code())
     }
 
     /// Gives the names linked through this one its new entity, and so on down the chain.

@@ -1,4 +1,4 @@
-//! Opening the databases: pragmas, schema, and what to do with an index of another make.
+//! Open: opens the databases, with pragmas and schema, and decides what to do with an index of another make.
 //!
 //! Invariant: at any instant, also between two renames, the next start finds either the old index or the new one.
 
@@ -18,7 +18,7 @@ pub(super) const LIVE: &str = "index.sqlite";
 /// The index that is built while the other one answers.
 pub(super) const NEXT: &str = "index.next.sqlite";
 
-/// What files cannot hold.
+/// The ledger: what files cannot hold.
 pub(super) const LEDGER_FILE: &str = "ledger.sqlite";
 
 /// What is read and written in the place of a ledger that was lost while the daemon ran; gone with the next start.
@@ -45,7 +45,7 @@ pub(super) struct Opened {
     pub answers: PathBuf,
 }
 
-/// What lies where an index should be.
+/// What is found in place of an index.
 enum Found {
     Nothing,
     /// Made by this very program, with these settings.
@@ -107,7 +107,7 @@ fn fresh(live: PathBuf, made_by: &str) -> Result<Opened, StoreError> {
     Ok(Opened { db, answers: live.clone(), path: live })
 }
 
-/// What an index says of how it was made: the shape of its tables, and what filled them.
+/// Returns how an index was made: the shape of its tables, and what filled them.
 pub(super) fn made_by(fingerprint: &str) -> String {
     format!("{SCHEMA_VERSION}/{fingerprint}")
 }
@@ -140,8 +140,8 @@ fn look_inside(path: &Path, made_by: &str) -> rusqlite::Result<Found> {
     })
 }
 
-/// True when nothing in the file is of use: it is damaged, or not one of ours. A full disk, a lock or missing rights
-/// say nothing about what is inside.
+/// True when the file is useless: it is damaged, or not one of ours. A full disk, a lock or missing rights say nothing
+/// about what is inside.
 fn is_damage(error: &rusqlite::Error) -> bool {
     !matches!(trouble::of_sqlite(error), Trouble::Passing(_))
 }
@@ -213,8 +213,8 @@ pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     Ok(db)
 }
 
-/// What every connection has. Without the planner's stability guarantee, SQLite looks at bound values and prepares
-/// some statements anew whenever one changes (measured: 6 % of an ingest).
+/// Sets what every connection needs. Without the planner's stability guarantee, SQLite looks at bound values and
+/// prepares some statements anew whenever one changes (measured: 6 % of an ingest).
 fn tune(db: &Connection) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))?;

@@ -8,7 +8,7 @@ use super::StoreError;
 use super::ledger::Failing;
 use model::terms::{RelPath, Tick};
 
-/// Notes that a file has failed, in place of what was noted of it before.
+/// Records that a file has failed, in place of the earlier record.
 pub(super) fn put(
     tx: &Connection,
     path: &RelPath,
@@ -34,7 +34,7 @@ pub(super) fn put(
     Ok(())
 }
 
-/// The file is read, or gone.
+/// Removes the record of a file that is read or gone.
 pub(super) fn take_out(tx: &Connection, path: &RelPath) -> Result<(), StoreError> {
     tx.prepare_cached("DELETE FROM quarantine WHERE path = ?1")?.execute([path.as_str()])?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Readings: how each document uses a name, as `link/split.rs` compares them.
+//! Readings: how each document uses a name, for `link/split.rs` to compare.
 //!
 //! In: a norm. Out: a reading for each document that mentions it and does not use it for another name.
 //! Invariant: a function of the documents' own rows: text, title, path, mentions, aliases.
@@ -31,12 +31,12 @@ const IS_TYPE_GUESSED: i64 = 1 << 4;
 /// `place` of a mention that the words after it define.
 const IS_DEFINED: i64 = 1 << 6;
 
-/// What the mentions of one document say.
+/// The statements of one document's mentions.
 #[derive(Default)]
 struct Voices {
     path: String,
-    /// How often a form, a cue or the author tells each kind.
-    told: BTreeMap<Kind, u32>,
+    /// How often a form, a cue or the author names each kind.
+    stated: BTreeMap<Kind, u32>,
     /// How often a statistical model guesses it.
     guessed: BTreeMap<Kind, u32>,
     /// How often it is the kind of what readers know by this name, whatever this document means.
@@ -137,7 +137,7 @@ fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreErr
         let at = row.get::<_, i64>(6)? as usize;
         let entity_type = EntityType::from_code(row.get(3)?);
         let place = row.get(5)?;
-        voices.add((surface, entity_type), (row.get(4)?, place));
+        voices.add(surface, entity_type, row.get(4)?, place);
         if place & IS_DEFINED != 0 && voices.definition.is_none() {
             voices.definition = Some(at + surface.len());
         }
@@ -149,7 +149,7 @@ fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreErr
 }
 
 impl Voices {
-    fn add(&mut self, (surface, entity_type): (&str, EntityType), (recognizer, place): (i64, i64)) {
+    fn add(&mut self, surface: &str, entity_type: EntityType, recognizer: i64, place: i64) {
         if place & IN_CODE != 0 {
             return;
         }
@@ -168,7 +168,7 @@ impl Voices {
         let kinds = match place & IS_TYPE_GUESSED != 0 {
             true => &mut self.guessed,
             false if is_by_name => &mut self.by_name,
-            false => &mut self.told,
+            false => &mut self.stated,
         };
         if let Some(kind) = Kind::of(entity_type).filter(|_| is_own) {
             *kinds.entry(kind).or_default() += 1;
@@ -179,7 +179,7 @@ impl Voices {
     /// guessed.
     /// `is_of_nature`: some document defines the name as a snake or the like, so that the name alone says nothing.
     fn kind(&self, is_one_word: bool, is_of_nature: bool) -> (Option<Kind>, bool) {
-        // What a definition says outweighs what the form of a name tells.
+        // A definition outweighs the form of a name.
         match self.defined.first() {
             Some(kind) if self.defined.len() == 1 => return (Some(*kind), false),
             Some(_) => return (None, false),
@@ -188,8 +188,8 @@ impl Voices {
         if self.n_named == 0 && self.n_common > 0 {
             return (is_one_word.then_some(Kind::Common), false);
         }
-        let (kinds, is_guess) = match (self.told.is_empty(), self.by_name.is_empty()) {
-            (false, _) => (&self.told, false),
+        let (kinds, is_guess) = match (self.stated.is_empty(), self.by_name.is_empty()) {
+            (false, _) => (&self.stated, false),
             (true, false) if is_of_nature => return (None, true),
             (true, false) => (&self.by_name, false),
             (true, true) => (&self.guessed, true),
@@ -203,7 +203,7 @@ impl Voices {
     }
 }
 
-/// What stands around the mentions of a document.
+/// The surroundings of a document's mentions.
 struct Surroundings {
     /// Its title and the words on both sides.
     words: String,

@@ -1,4 +1,4 @@
-//! Replacing the file that the writer writes: by one that was built beside it, or by an empty one.
+//! Replace: replaces the file that the writer writes by one that was built beside it, or by an empty one.
 //!
 //! In: a writer whose readers are all away (see `Readers::alone`). Out: the same writer, on another file, at the next
 //! tick. Invariant: whatever fails, the writer has a file open, and the next start finds the old index or the new one.
@@ -65,7 +65,7 @@ impl IndexWriter {
         })
     }
 
-    /// Takes out of the ledger what is meant; see [`Gone`]. How much went, by table.
+    /// Deletes from the ledger what is to be forgotten; see [`Gone`]. Returns how much was deleted, by table.
     pub fn erase(
         &mut self,
         gone: &Gone,
@@ -95,8 +95,8 @@ impl IndexWriter {
         self.ledger().mark_scrubbed()
     }
 
-    /// Begins again with an empty index; the one before is kept as `.old`. The watcher must be told to forget what it
-    /// sent.
+    /// Begins again with an empty index; the one before is kept as `.old`. The caller must make the watcher forget what
+    /// it sent.
     pub fn begin_again(&mut self) -> Result<PathBuf, StoreError> {
         let live = self.path.clone();
         let tick = self.tick();
@@ -115,7 +115,7 @@ impl IndexWriter {
         meta_number(&self.db, "tick").map(|_| ())
     }
 
-    /// Looks the ledger over. Its errors look like the index's, and it must never be taken for that.
+    /// Checks the ledger. Its errors look like those of the index, and must not be mistaken for them.
     ///
     /// # Errors
     /// That it is damaged, with the newest backup.
@@ -129,14 +129,14 @@ impl IndexWriter {
 
     /// The ledger was lost: another one stands in for it until the daemon ends, so that indexing and reading go on. It
     /// is a copy of the lost one where that can still be read through the open file, which is a backup, too; else of
-    /// the newest backup. Gives why the ledger counts as lost, the first time.
+    /// the newest backup. Returns true the first time.
     pub fn stand_in(&mut self, why: &str) -> Result<bool, StoreError> {
         let lost = self.path.with_file_name(open::LEDGER_FILE);
         if !self.held.lose_ledger(&lost, why) {
             return Ok(false);
         }
         self.ledger.stand_in(&lost, &lost.with_file_name(open::STAND_IN))?;
-        // An index that is lost, too, has nothing to tell.
+        // A lost index has no uids to give back.
         if let Err(error) = self.ledger.reconcile(&self.db) {
             tracing::warn!(%error, "no uids could be read from the index");
         }
@@ -168,7 +168,7 @@ impl IndexWriter {
 
     fn reopen(&mut self, path: PathBuf) -> Result<(), StoreError> {
         let mut db = open::connect(&path)?;
-        heed(&mut db, (&self.interruption, &self.is_shielded))?;
+        heed(&mut db, &self.interruption, &self.is_shielded)?;
         let tick = Tick(meta_number(&db, "tick")?.max(self.tick().0) + 1);
         set_meta_number(&db, "tick", tick.0)?;
         let version = meta_number(&db, "gazetteer")?;

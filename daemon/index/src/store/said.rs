@@ -1,5 +1,5 @@
-//! Said: what the ledger and the index must agree on although they are two files: what people decide, what callers say
-//! at ingestion, which documents are gone.
+//! Said: keeps ledger and index in agreement, although they are two files, about people's decisions, callers'
+//! statements at ingestion, and documents that are gone.
 //!
 //! In: decisions, records, the time. Out: both databases written, the index marked first: should we die in between, the
 //! next start does what is left.
@@ -55,26 +55,17 @@ impl IndexWriter {
         Ok(names)
     }
 
-    /// A number for a new entry, greater than `floor`.
-    ///
-    /// # Errors
-    /// When the ledger cannot be written.
+    /// Returns a number for a new entry, greater than `floor`.
     pub fn next_entry(&self, floor: u64) -> Result<u64, StoreError> {
         self.ledger.next_entry(floor)
     }
 
-    /// Keeps what tools did to entries; gives the number of each version.
-    ///
-    /// # Errors
-    /// When the ledger cannot be written.
+    /// Records what tools did to entries; returns the number of each version.
     pub fn record_kb(&self, records: &[KbRecord], now_ms: i64) -> Result<Vec<u64>, StoreError> {
         self.ledger.record_kb(records, now_ms)
     }
 
-    /// Remembers what tools did to entities.
-    ///
-    /// # Errors
-    /// When the ledger cannot be written.
+    /// Records what tools did to entities.
     pub fn record_memory(&self, events: &[MemoryEvent], now_ms: i64) -> Result<(), StoreError> {
         self.ledger.record_memory(events, now_ms)
     }

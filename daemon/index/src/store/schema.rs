@@ -1,4 +1,4 @@
-//! The index's tables. S4 §10's DDL is the core; what was changed, and why, stands beside each table.
+//! Schema: the index's tables. S4 §10's DDL is the core; what was changed, and why, stands beside each table.
 //!
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
@@ -36,8 +36,7 @@ CREATE INDEX doc_tags_tag ON doc_tags(tag);
 
 -- Spans are bytes of `docs.text`; raw spans are bytes of the file. `own`: null when the whole chunk is in the text
 -- index, 0 when nothing of it is, because it all stands elsewhere, else a hash of the part that is. `headings`: those
--- it
--- is indexed with, where they are more than `section` tells.
+-- it is indexed with, where they are more than `section` has.
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY, doc_id INTEGER NOT NULL, idx INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line_start INTEGER NOT NULL,
@@ -53,16 +52,15 @@ CREATE VIRTUAL TABLE chunk_fts USING fts5(
 -- (`vectors/`).
 CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[256] distance_metric=L2);
 -- `aside`: the vector of a window that all but stands elsewhere; it is not searched, and kept for the day it is.
--- `hash`: of the text that the better model reads (`pipeline/embed`); its vector lies elsewhere under this name
+-- `hash`: of the text that the better model reads (`embed`); its vector is kept under this hash
 -- (`store/spaces.rs`).
 CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, aside BLOB, hash BLOB NOT NULL);
 CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
 
 -- What stands in several places (`store/duplicates.rs`). `prints`: each paragraph and chunk, with the hash of its
--- words;
--- `keys` is what texts that are alike share. `copies`: all places of a text that has several; `rank` orders them, the
--- first is indexed. `alike`: a text that is told by another one, all but the words that only it has.
+-- words; `keys` is what texts that are alike share. `copies`: all places of a text that has several; `rank` orders them, the
+-- first is indexed. `alike`: a text that another one covers, except for the words that only it has.
 CREATE TABLE prints(
   doc_id INTEGER NOT NULL, kind INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, text INTEGER NOT NULL,
   keys BLOB, PRIMARY KEY(doc_id, kind, start)) WITHOUT ROWID;
@@ -181,7 +179,7 @@ CREATE TABLE observations(
   context TEXT, block TEXT, start INTEGER NOT NULL, end INTEGER NOT NULL, line INTEGER NOT NULL,
   PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
 CREATE INDEX observations_category ON observations(category);
--- Every link. `rel` is null for an embed, `is_typed` tells whether the author gave the relation. `said`: the line it
+-- Every link. `rel` is null for an embed, `is_typed` says whether the author gave the relation. `said`: the line it
 -- stands on. The keys are what its target is looked up by, null where another one is the same. `dst`: the document it
 -- leads to; null when there is none yet.
 CREATE TABLE note_links(

@@ -23,7 +23,7 @@ const SLICE: (usize, usize) = (1_000, 16_000_000);
 /// bytes are summed.
 pub(super) const SUMMED: &str = "title, meta, text, lines, terms, pages, headings";
 
-/// What a slice of documents showed.
+/// The outcome of one slice of documents.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Scrubbed {
     /// The row of the last document; none when there are no more.
@@ -94,9 +94,9 @@ pub fn tables_of(path: &Path) -> Result<Vec<String>, StoreError> {
 pub fn check_table(path: &Path, table: &str) -> Result<Option<String>, StoreError> {
     let db = open::reader(path)?;
     let quoted = table.replace('\'', "''");
-    let told: String =
+    let complaint: String =
         db.query_row(&format!("PRAGMA quick_check('{quoted}')"), [], |row| row.get(0))?;
-    Ok((told != "ok").then_some(told))
+    Ok((complaint != "ok").then_some(complaint))
 }
 
 impl IndexWriter {

@@ -51,7 +51,7 @@ impl Resolver<'_> {
         } else if homes.is_empty() && usage.everywhere.is_none() {
             for (doc, target) in &usage.by_doc {
                 let sense = self.used_sense(name, *target)?;
-                self.move_doc((name.id, sense), *doc)?;
+                self.move_doc(name.id, sense, *doc)?;
             }
             if name.is_split {
                 self.part_by_group(name)?;
@@ -81,7 +81,7 @@ impl Resolver<'_> {
         Ok(senses.into_iter().filter_map(|(_, entity)| entity).collect())
     }
 
-    fn move_doc(&self, (from, to): (i64, i64), doc: i64) -> Result<(), StoreError> {
+    fn move_doc(&self, from: i64, to: i64, doc: i64) -> Result<(), StoreError> {
         for sql in [
             "UPDATE mentions SET name_id = ?2 WHERE name_id = ?1 AND doc_id = ?3",
             "UPDATE evidence SET subject = ?2 WHERE subject = ?1 AND doc_id = ?3",
@@ -123,7 +123,7 @@ impl Resolver<'_> {
                     home: Some(home),
                 },
             )?;
-            self.move_doc((name.id, sense), doc)?;
+            self.move_doc(name.id, sense, doc)?;
         }
         Ok(())
     }
@@ -138,9 +138,9 @@ impl Resolver<'_> {
             return Ok(());
         }
         for group in groups.iter().filter(|group| !stays(group)) {
-            let sense = self.group_sense(name, (group, &groups))?;
+            let sense = self.group_sense(name, group, &groups)?;
             for doc in &group.docs {
-                self.move_doc((name.id, sense), *doc)?;
+                self.move_doc(name.id, sense, *doc)?;
             }
             self.vote(sense, group.kind)?;
         }
@@ -166,7 +166,8 @@ impl Resolver<'_> {
     fn group_sense(
         &self,
         name: &NameFacts,
-        (group, groups): (&Group, &[Group]),
+        group: &Group,
+        groups: &[Group],
     ) -> Result<i64, StoreError> {
         let first = group.docs.first().copied().unwrap_or_default();
         let mut norm = format!("{}~{:?}", name.norm, group.kind).to_lowercase();
@@ -178,7 +179,7 @@ impl Resolver<'_> {
                 .optional()?;
             norm = format!("{norm}~{}", uid.unwrap_or_default());
         }
-        let entity = ids::write_own(self.db, &norm, (&name.surface, name.entity_type.code()))?;
+        let entity = ids::write_own(self.db, &norm, &name.surface, name.entity_type.code())?;
         let sense = Sense {
             key: first,
             entity: Some(entity),

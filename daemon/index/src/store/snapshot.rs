@@ -1,4 +1,4 @@
-//! Read-only views of the index: a pool of connections, each holding one read transaction at a time.
+//! Snapshot: read-only views of the index from a pool of connections, each holding one read transaction at a time.
 //!
 //! Invariants: everything read through one snapshot is of one commit, the one its tick names; while
 //! [`Readers::alone`] runs, no connection of the pool is open, so that the file may be replaced.
@@ -23,23 +23,23 @@ const READERS_END_WITHIN: Duration = Duration::from_secs(5);
 /// Steps of SQLite's machine between two looks at a [`CallOff`]: some microseconds.
 const STEPS_A_LOOK: i32 = 1_000;
 
-/// Says that nobody waits for an answer any more. Clones share one state; it is said once and for all.
+/// Calls off a query that nobody waits for any more. Clones share one state, which is set once.
 #[derive(Debug, Clone, Default)]
 pub struct CallOff(Arc<AtomicBool>);
 
 impl CallOff {
-    /// Says it.
+    /// Calls it off.
     pub fn call_off(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was said.
+    /// Returns whether it was called off.
     pub fn is_called_off(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Where snapshots come from.
+/// The pool that snapshots come from.
 pub struct Readers {
     pool: Mutex<Pool>,
     changed: Condvar,
@@ -56,8 +56,8 @@ struct Pool {
 }
 
 impl Readers {
-    /// Readers of the index at `path`, which exists and stands still. (One that is written tells them of its commits:
-    /// [`IndexWriter::readers`].)
+    /// Readers of the index at `path`, which exists and stands still. (The readers of an index that is being written
+    /// hear of its commits: [`IndexWriter::readers`].)
     pub fn new(path: PathBuf) -> Arc<Self> {
         Self::told_by(path, Arc::default())
     }
@@ -163,7 +163,7 @@ impl Readers {
             let copy = readers.snapshot().and_then(|snapshot| {
                 let is_in_the_way = || readers.lock().is_closed;
                 let form = readers.vectors.form();
-                Ok(vectors::load(&snapshot, (snapshot.tick(), form), is_in_the_way)?)
+                Ok(vectors::load(&snapshot, snapshot.tick(), form, is_in_the_way)?)
             });
             let copy = copy.inspect_err(
                 |error| tracing::warn!(%error, "the vectors could not be copied into memory"),
@@ -204,9 +204,6 @@ impl Snapshot {
 
     /// The `wanted` windows nearest to a question, nearest first; with `among`, of these rows only. From memory, where
     /// the vectors of this commit are there; else from the table, and they are copied for the next one who asks.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn nearest(
         &self,
         question: &UnitVector,
@@ -215,27 +212,24 @@ impl Snapshot {
     ) -> Result<Vec<Nearest>, StoreError> {
         match self.readers.vectors.view() {
             Some(view) if view.knows(self.tick) => {
-                return Ok(view.nearest(&question.0, (self.tick, wanted), among));
+                return Ok(view.nearest(&question.0, self.tick, wanted, among));
             }
-            // It was not told of a commit; whatever the reason, another copy will be.
+            // This copy has missed a commit, so another one is made.
             Some(view) if view.newest() < self.tick => self.readers.vectors.forget(),
             _ => {}
         }
         self.readers.copy_vectors();
-        Ok(vectors::nearest_in_table(self, (&question.0, wanted), among)?)
+        Ok(vectors::nearest_in_table(self, &question.0, wanted, among)?)
     }
 
-    /// The cosines of these rows with a question; from memory where it is there.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
+    /// Returns the cosines of these rows with a question, from memory if the vectors are there.
     pub fn cosines_of(
         &self,
         ids: &FxHashSet<i64>,
         question: &UnitVector,
     ) -> Result<FxHashMap<i64, f32>, StoreError> {
         match self.vectors_in_memory() {
-            Some(view) => Ok(view.cosines_of(ids, (&question.0, self.tick))),
+            Some(view) => Ok(view.cosines_of(ids, &question.0, self.tick)),
             None => Ok(vectors::cosines_in_table(self, ids, question)?),
         }
     }
@@ -258,9 +252,6 @@ impl Snapshot {
 
     /// From now on every query through this view fails soon after `call_off` says that nobody waits for it, also
     /// one that runs. (SQLite's own interrupt would miss a call that is between two queries.)
-    ///
-    /// # Errors
-    /// When SQLite refuses, which it does not.
     pub fn heed(&mut self, call_off: CallOff) -> Result<(), StoreError> {
         let Some(db) = &mut self.db else { return Ok(()) };
         Ok(db.progress_handler(STEPS_A_LOOK, Some(move || call_off.is_called_off()))?)

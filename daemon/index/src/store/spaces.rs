@@ -62,9 +62,6 @@ impl Spaces {
     }
 
     /// Removes the file of a project, which is damaged: it is made again.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn give_up(state_dir: &Path) -> Result<(), StoreError> {
         open::remove(&Self::path(state_dir))
     }
@@ -95,9 +92,6 @@ impl Spaces {
     }
 
     /// The spaces there are vectors of.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn list(&self) -> Result<Vec<Space>, StoreError> {
         let mut statement =
             self.db.prepare_cached("SELECT id, name, model FROM spaces ORDER BY id")?;
@@ -107,19 +101,13 @@ impl Spaces {
         Ok(statement.query_map([], read)?.collect::<Result<_, _>>()?)
     }
 
-    /// How many texts a space knows.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
+    /// Counts the texts that a space knows.
     pub fn n_vectors(&self, space: i64) -> Result<i64, StoreError> {
         let sql = "SELECT count(*) FROM vectors WHERE space = ?1";
         Ok(self.db.prepare_cached(sql)?.query_row([space], |row| row.get(0))?)
     }
 
     /// The space of a name, made if there is none.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn space(&self, name: &str, model: &str) -> Result<Space, StoreError> {
         let id = self.db.query_row(
             "INSERT INTO spaces(name, model) VALUES(?1, ?2)
@@ -131,9 +119,6 @@ impl Spaces {
     }
 
     /// The vector of a text; an empty one when it cannot be embedded; none when nobody has tried.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn get(&self, space: i64, hash: ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
         let mut statement =
             self.db.prepare_cached("SELECT vector FROM vectors WHERE space = ?1 AND hash = ?2")?;
@@ -141,10 +126,7 @@ impl Spaces {
         Ok(found.optional()?)
     }
 
-    /// Keeps the vector of a text; it is there from now on.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// Keeps the vector of a text durably.
     pub fn put(&self, space: i64, hash: ContentHash, vector: &[u8]) -> Result<(), StoreError> {
         self.db
             .prepare_cached("INSERT OR REPLACE INTO vectors VALUES(?1, ?2, ?3)")?
@@ -153,9 +135,6 @@ impl Spaces {
     }
 
     /// Forgets which texts of a space cannot be embedded, so that they are tried again.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn forget_refused(&self, space: i64) -> Result<(), StoreError> {
         let sql = "DELETE FROM vectors WHERE space = ?1 AND length(vector) = 0";
         self.db.prepare_cached(sql)?.execute([space])?;
@@ -163,9 +142,6 @@ impl Spaces {
     }
 
     /// Forgets the texts of a space that are not among `kept`, and all other spaces; how many vectors that were.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn sweep(
         &mut self,
         space: i64,
@@ -206,9 +182,6 @@ impl Spaces {
 
 /// Forgets the vectors of texts that the index does not have, in all spaces, and leaves nothing of them in the file;
 /// how many those were.
-///
-/// # Errors
-/// When a file cannot be read or written.
 pub fn forget_unused(state_dir: &Path) -> Result<u64, StoreError> {
     let path = state_dir.join(FILE);
     if !path.exists() {

@@ -1,6 +1,6 @@
-//! Trouble: what an error of a database asks for.
+//! Trouble: decides what to do about an error of a database.
 //!
-//! In: a [`StoreError`]. Out: wait, rebuild, or stop; and for waiting, what to tell a person.
+//! In: a [`StoreError`]. Out: wait, rebuild, or stop; and for waiting, a message for people.
 //! Not here: the waiting (`engine/write/stall.rs`), or the rebuild.
 
 use rusqlite::ErrorCode;
@@ -18,7 +18,7 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// What to tell a person who waits.
+    /// The message for a caller who waits.
     pub fn hint(&self) -> String {
         format!("{}; indexing then goes on by itself", self.remedy)
     }
@@ -36,7 +36,7 @@ pub enum Trouble {
     Passing(Stall),
     /// The file is not what was written to it.
     Corrupt,
-    /// Our ground is unsound in a way that neither waiting nor a rebuild mends.
+    /// Neither waiting nor a rebuild mends it.
     Lasting,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn of_sqlite(error: &rusqlite::Error) -> Trouble {
     match error {
         Error::SqliteFailure(failure, message) => {
             let words = message.clone().unwrap_or_else(|| failure.to_string());
-            of_code((failure.code, failure.extended_code), &words)
+            of_code(failure.code, failure.extended_code, &words)
         }
         // A column of another type than we write there.
         Error::FromSqlConversionFailure(..)
@@ -76,7 +76,7 @@ pub(super) fn of_sqlite(error: &rusqlite::Error) -> Trouble {
     }
 }
 
-fn of_code((code, extended): (ErrorCode, i32), words: &str) -> Trouble {
+fn of_code(code: ErrorCode, extended: i32, words: &str) -> Trouble {
     let passing =
         |what: &str, remedy| Trouble::Passing(Stall { why: format!("{what} ({words})"), remedy });
     match code {

@@ -1,4 +1,4 @@
-//! The one writer of the index and the ledger.
+//! Writer: the only one who writes index and ledger.
 //!
 //! A batch of items commits in one transaction or not at all: rows, quarantine, dirty marks and the tick together.
 //! The ledger is written first; both writes are idempotent.
@@ -29,7 +29,7 @@ use model::{Item, Ticket};
 /// Steps of one statement between two looks at whether a write should be interrupted: some of its runs.
 const STEPS_A_LOOK: i32 = 100;
 
-/// What a commit did.
+/// The outcome of a commit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Committed {
     /// Its number.
@@ -74,7 +74,7 @@ pub struct IndexWriter {
     pub(super) is_shielded: Arc<AtomicBool>,
 }
 
-/// Where the handing out of documents to be read again stands.
+/// Progress of handing out documents that must be read again.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     /// The last document handed out in this round.
@@ -94,7 +94,7 @@ impl IndexWriter {
     ) -> Result<Self, StoreError> {
         let opened = Self::open_once(folder, fingerprint, settings, embedder.clone());
         match opened {
-            // Only now does it show: what a start reads of the tables lies in a damaged page.
+            // The damage shows only now, because the tables that a start reads lie in a damaged page.
             Err((Some(path), error)) if error.trouble() == Trouble::Corrupt => {
                 tracing::warn!(path = %path.display(), why = %error, "the index is rebuilt from the files");
                 super::open::set_aside(&path)?;
@@ -118,20 +118,22 @@ impl IndexWriter {
         sys::fail::point("open.ledger");
         let opened = super::open::index(folder, fingerprint).map_err(early)?;
         let path = opened.path.clone();
-        let writer = Self::begin((ledger, opened), (folder, fingerprint), settings, embedder);
+        let writer = Self::begin(ledger, opened, folder, fingerprint, settings, embedder);
         writer.map_err(|error| (Some(path), error))
     }
 
     fn begin(
-        (ledger, opened): (Ledger, super::open::Opened),
-        (folder, fingerprint): (&Path, &str),
+        ledger: Ledger,
+        opened: super::open::Opened,
+        folder: &Path,
+        fingerprint: &str,
         settings: &Settings,
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, StoreError> {
         let mut db = opened.db;
         let interruption = Arc::new(AtomicBool::new(false));
         let is_shielded = Arc::new(AtomicBool::new(false));
-        heed(&mut db, (&interruption, &is_shielded))?;
+        heed(&mut db, &interruption, &is_shielded)?;
         let tick = meta_number(&db, "tick")?;
         let version = meta_number(&db, "gazetteer")?;
         let gazetteer = gazetteer::load(&db, version)?;
@@ -238,7 +240,7 @@ impl IndexWriter {
 
         for (item, identity) in fresh.iter().zip(&identities) {
             let failing = breakers.after(item, now_ms);
-            let names = write_item(&tx, item, identity, (failing.as_ref(), done.tick, &mut late))?;
+            let names = write_item(&tx, item, identity, failing.as_ref(), done.tick, &mut late)?;
             sys::fail::point("commit.document");
             touched.extend(names);
             done.n_documents += 1;
@@ -273,7 +275,7 @@ impl IndexWriter {
         let change = written?;
         set_meta_number(&tx, "tick", done.tick.0)?;
         sys::fail::point("commit.ticked");
-        commit::commit(tx, &self.vectors, (done.tick, change))?;
+        commit::commit(tx, &self.vectors, done.tick, change)?;
         sys::fail::point("commit.after");
         self.tick = done.tick;
         for item in fresh {
@@ -317,7 +319,7 @@ impl IndexWriter {
             let mut identity = commit::Identity::default();
             match item {
                 Item::Document(_, doc) => {
-                    identity = commit::identify(&self.db, &self.ledger, (ticket, doc), now_ms)?;
+                    identity = commit::identify(&self.db, &self.ledger, ticket, doc, now_ms)?;
                 }
                 Item::Removed(_) => self.ledger.mark_gone(&ticket.path, now_ms)?,
                 Item::Faulted(..) => {}
@@ -361,7 +363,9 @@ fn write_item(
     tx: &rusqlite::Transaction<'_>,
     item: &Item<EmbeddedDoc>,
     identity: &commit::Identity,
-    (failing, tick, late): (Option<&Failing>, Tick, &mut commit::Late),
+    failing: Option<&Failing>,
+    tick: Tick,
+    late: &mut commit::Late,
 ) -> Result<Vec<i64>, StoreError> {
     let path = &item.ticket().path;
     match failing {
@@ -379,7 +383,8 @@ fn write_item(
 /// Makes every statement on `db` end soon after `interruption` is set, unless it is shielded.
 pub(super) fn heed(
     db: &mut Connection,
-    (interruption, is_shielded): (&Arc<AtomicBool>, &Arc<AtomicBool>),
+    interruption: &Arc<AtomicBool>,
+    is_shielded: &Arc<AtomicBool>,
 ) -> Result<(), StoreError> {
     let (asked, shield) = (interruption.clone(), is_shielded.clone());
     let stops = move || asked.load(Ordering::Relaxed) && !shield.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Apart: what is read seldom of the vectors in memory, in a file without a name.
+//! Apart: the rarely read part of the vectors in memory, kept in a file without a name.
 //!
 //! In: blocks of bytes, once. Out: parts of them, by place.
 //! Invariants: nobody else can open the file, and it is gone with the process, whatever ends that; the room of a block

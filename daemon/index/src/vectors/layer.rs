@@ -91,9 +91,6 @@ impl Layer {
     }
 
     /// The vector of a question, to be compared with those of facts.
-    ///
-    /// # Errors
-    /// As [`Embedder::try_question`].
     pub fn question_of_facts(&self, text: &str) -> Result<UnitVector, EmbedError> {
         let vector = self.question(text)?;
         let bytes: Vec<u8> = vector.0.iter().map(|it| it.cast_unsigned()).collect();
@@ -113,9 +110,6 @@ impl Layer {
     }
 
     /// The vector of a question.
-    ///
-    /// # Errors
-    /// As [`Embedder::try_question`].
     pub fn question(&self, text: &str) -> Result<UnitVector, EmbedError> {
         let asked = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = asked().iter().find(|(known, _)| known == text) {
@@ -136,7 +130,7 @@ impl Layer {
     /// Puts a question to the model.
     fn ask(&self, text: &str) -> Result<UnitVector, EmbedError> {
         let asked = self.embedder.try_question(text);
-        // What a text is refused for says nothing of the next one.
+        // The refusal of one text says nothing about the next.
         let failure = asked.as_ref().err().filter(|it| !matches!(it, EmbedError::Text { .. }));
         let before = std::mem::replace(&mut *self.failure_lock(), failure.cloned());
         if let (None, Some(error)) = (before, failure) {
@@ -188,8 +182,8 @@ impl Layer {
         self.full_at.load(Ordering::Acquire) == tick.0
     }
 
-    /// The rows that are there at this commit, the one that the asker sees; none when a later one is on its way.
-    /// Whoever is told may [`Layer::add`] the others.
+    /// Returns the rows that are there at this commit, which is the one that the caller sees; `None` when a later one
+    /// is on its way. The caller may [`Layer::add`] the others.
     pub fn begin(&self, tick: Tick) -> Option<FxHashSet<i64>> {
         let _alone = self.lock();
         match self.view.load_full() {
@@ -214,7 +208,7 @@ impl Layer {
         true
     }
 
-    /// Notes that nothing lacks at `tick`; false when that is not the last commit any more.
+    /// Records that nothing is missing at `tick`; false when that is not the last commit any more.
     pub fn note_full(&self, tick: Tick) -> bool {
         let _alone = self.lock();
         let is_last = self.view.load().as_ref().is_some_and(|view| view.newest() == tick);
@@ -224,7 +218,7 @@ impl Layer {
         is_last
     }
 
-    /// A commit is about to be made.
+    /// Announces a commit.
     pub(super) fn publish(&self, tick: Tick, change: &VectorChange) {
         let _alone = self.lock();
         let Some(view) = self.view.load_full() else { return };

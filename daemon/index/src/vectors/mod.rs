@@ -104,8 +104,8 @@ impl Vectors {
         self.layers.store(Arc::new(layers));
     }
 
-    /// Tells of a commit, the next one after the last that was told of, *before* it is made: who sees it must find its
-    /// rows here, and who does not see it yet passes over them. When it fails, call [`Vectors::forget`].
+    /// Announces a commit, the next after the last announced one, *before* it is made: a reader that sees it must find
+    /// its rows here, and one that does not see it yet skips them. Call [`Vectors::forget`] when the commit fails.
     pub fn publish(&self, tick: Tick, change: VectorChange) {
         self.layers.load().iter().for_each(|layer| layer.publish(tick, &change));
         let mut making = self.lock();

@@ -13,7 +13,7 @@ use sys::N_PLANES;
 /// Largest number of [`N_PLANES`] bits in two's complement.
 const LARGEST: f32 = ((1 << (N_PLANES - 1)) - 1) as f32;
 
-/// What is asked, and by whom.
+/// A question and its asker.
 pub(super) struct Asked<'a> {
     pub question: Question<'a>,
     pub length: f32,
@@ -47,7 +47,8 @@ pub(super) struct BySigns<'a> {
 impl<'a> Asked<'a> {
     /// `components` as the vectors of the space are kept.
     pub(super) fn new(
-        (components, form): (&'a [i8], &Form),
+        components: &'a [i8],
+        form: &Form,
         tick: Tick,
         among: Option<&'a FxHashSet<i64>>,
     ) -> Self {

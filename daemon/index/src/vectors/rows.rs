@@ -2,8 +2,8 @@
 //!
 //! In: vectors as they are kept. Out: what a question's product with each of them is.
 //! `Int8` and `Float32` hold them as they are. `Bit` holds the sign of each component after a fixed turn (`turn.rs`),
-//! from which the product is estimated, and the vectors themselves apart (`apart.rs`), for the few that are told
-//! exactly.
+//! from which the product is estimated, and the vectors themselves apart (`apart.rs`), for the few whose product is
+//! computed exactly.
 //! Invariants: a row once in keeps its place and its components; where the file of what is apart cannot be written, it
 //! stays in memory.
 //! Not here: which rows there are when (`segment.rs`).
@@ -122,15 +122,15 @@ impl Rows {
     }
 
     /// Adds a row of another one as it is; false when it cannot be read.
-    pub(super) fn take_over(&mut self, other: &Rows, (row, width): (usize, usize)) -> bool {
+    pub(super) fn take_over(&mut self, other: &Rows, row: usize, width: usize) -> bool {
         match (self, other) {
-            (Rows::Int8(to), Rows::Int8(from)) => copy(to, from, (row, width)),
-            (Rows::Float32(to), Rows::Float32(from)) => copy(to, from, (row, width)),
+            (Rows::Int8(to), Rows::Int8(from)) => copy(to, from, row, width),
+            (Rows::Float32(to), Rows::Float32(from)) => copy(to, from, row, width),
             (Rows::Bit(to), Rows::Bit(from)) => {
                 let Stored::Memory(stored) = &mut to.stored else { return false };
-                let Some(bytes) = from.read((row, width)) else { return false };
+                let Some(bytes) = from.read(row, width) else { return false };
                 stored.extend(bytes);
-                copy(&mut to.words, &from.words, (row, turned_width(width) / WORD))
+                copy(&mut to.words, &from.words, row, turned_width(width) / WORD)
             }
             _ => false,
         }
@@ -147,7 +147,7 @@ impl Rows {
         }
     }
 
-    /// For each row, what is told of its product with the question: the product, or about so.
+    /// Returns each row's product with the question, exact or estimated.
     pub(super) fn values(&self, question: &Question<'_>, n_rows: usize, bench: &mut Workbench) {
         let Workbench { sums, values } = bench;
         sums.clear();
@@ -176,7 +176,8 @@ impl Rows {
     pub(super) fn exact(
         &self,
         question: &Question<'_>,
-        (row, width): (usize, usize),
+        row: usize,
+        width: usize,
     ) -> Option<(f32, f32)> {
         let places = row * width..(row + 1) * width;
         match (self, question) {
@@ -184,7 +185,7 @@ impl Rows {
                 Some(product(asked, components.get(places)?))
             }
             (Rows::Bit(signs), Question::Bit(asked)) => {
-                Some(product(asked.exact, &signs.read((row, width))?))
+                Some(product(asked.exact, &signs.read(row, width)?))
             }
             (Rows::Float32(components), Question::Float32(asked)) => {
                 let (components, mut dot) = (components.get(places)?, [0.0]);
@@ -213,7 +214,7 @@ impl Rows {
 
 impl Signs {
     /// The components of a row.
-    fn read(&self, (row, width): (usize, usize)) -> Option<Vec<i8>> {
+    fn read(&self, row: usize, width: usize) -> Option<Vec<i8>> {
         match &self.stored {
             Stored::Memory(components) => {
                 components.get(row * width..(row + 1) * width).map(<[i8]>::to_vec)
@@ -229,7 +230,7 @@ impl Signs {
     }
 }
 
-fn copy<T: Copy>(to: &mut Vec<T>, from: &[T], (row, width): (usize, usize)) -> bool {
+fn copy<T: Copy>(to: &mut Vec<T>, from: &[T], row: usize, width: usize) -> bool {
     let found = from.get(row * width..(row + 1) * width);
     to.extend_from_slice(found.unwrap_or_default());
     found.is_some()
@@ -241,7 +242,7 @@ fn product(asked: &[i8], components: &[i8]) -> (f32, f32) {
     (dot.iter().sum::<i32>() as f32, length(components.iter().copied()))
 }
 
-/// Length of a rounded vector; that of zeros is infinite, so that its cosine with any other is 0.
+/// Returns the length of a rounded vector; infinite for zeros, so that its cosine with any other is 0.
 pub(super) fn length(components: impl Iterator<Item = i8>) -> f32 {
     let squared: i32 = components.map(|x| i32::from(x) * i32::from(x)).sum();
     if squared == 0 { f32::INFINITY } else { (squared as f32).sqrt() }

@@ -102,7 +102,7 @@ impl Segment {
         let ((Some(id), Some(length)), (Some(born), Some(gone))) = (place, times) else {
             return false;
         };
-        if !self.rows.take_over(&other.rows, (row, self.width)) {
+        if !self.rows.take_over(&other.rows, row, self.width) {
             return false;
         }
         self.add_id(*id);
@@ -146,7 +146,8 @@ impl Segment {
     pub(super) fn scan(
         &self,
         asked: &Asked<'_>,
-        (best, bench): (&mut Best, &mut Workbench),
+        best: &mut Best,
+        bench: &mut Workbench,
         name: impl Fn(usize, i64) -> i64,
     ) {
         self.rows.values(&asked.question, self.n_rows(), bench);
@@ -167,7 +168,7 @@ impl Segment {
     /// A row with its exact cosine; none when there is no such row, or it cannot be read.
     pub(super) fn exact(&self, asked: &Asked<'_>, row: usize) -> Option<Nearest> {
         let id = *self.ids.get(row)?;
-        let (dot, length) = self.rows.exact(&asked.question, (row, self.width))?;
+        let (dot, length) = self.rows.exact(&asked.question, row, self.width)?;
         Some(Nearest { id, cosine: (dot / (asked.length * length)).clamp(-1.0, 1.0) })
     }
 

@@ -22,12 +22,10 @@ const BLOCKS: &str = "SELECT c.size, c.validity, c.rowids, v.vectors FROM chunk_
                       JOIN chunk_vec_vector_chunks00 v ON v.rowid = c.chunk_id ORDER BY c.chunk_id";
 
 /// Copies all rows of an index as seen at `tick`, in a form that holds int8; none when `is_called_off` says so halfway.
-///
-/// # Errors
-/// When the table cannot be read.
 pub fn load(
     db: &Connection,
-    (tick, form): (Tick, Form),
+    tick: Tick,
+    form: Form,
     is_called_off: impl Fn() -> bool,
 ) -> rusqlite::Result<Option<View>> {
     let mut view = View::empty(tick, form);
@@ -37,16 +35,13 @@ pub fn load(
         if is_called_off() {
             return Ok(None);
         }
-        let block = Block::of(row)?;
+        let block = TableBlock::of(row)?;
         view.extend(block.rows(), tick);
     }
     Ok(Some(view))
 }
 
 /// The cosines of these rows with a question, as far as they are there.
-///
-/// # Errors
-/// When the table cannot be read.
 pub fn cosines_in_table(
     db: &Connection,
     ids: &FxHashSet<i64>,
@@ -65,44 +60,42 @@ pub fn cosines_in_table(
 }
 
 /// The `wanted` windows nearest to a question among the rows that `db` sees, nearest first.
-///
-/// # Errors
-/// When the table cannot be read.
 pub fn nearest_in_table(
     db: &Connection,
-    (question, wanted): (&[i8], usize),
+    question: &[i8],
+    wanted: usize,
     among: Option<&FxHashSet<i64>>,
 ) -> rusqlite::Result<Vec<Nearest>> {
     let (mut best, mut bench) = (Best::new(wanted), Workbench::default());
     let now = Tick::default();
-    let asked = Asked::new((question, &Form::Int8), now, among);
+    let asked = Asked::new(question, &Form::Int8, now, among);
     let mut statement = db.prepare_cached(BLOCKS)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let block = Block::of(row)?;
+        let block = TableBlock::of(row)?;
         if block.width != asked.width() || wanted == 0 {
             continue;
         }
         let mut segment = Segment::with_room(&Form::Int8, block.width);
         block.rows().for_each(|(id, bytes)| segment.push(id, bytes, now));
-        segment.scan(&asked, (&mut best, &mut bench), |_, id| id);
+        segment.scan(&asked, &mut best, &mut bench, |_, id| id);
     }
     Ok(best.sorted())
 }
 
-struct Block<'a> {
+struct TableBlock<'a> {
     is_taken: &'a [u8],
     ids: &'a [u8],
     components: &'a [u8],
     width: usize,
 }
 
-impl<'a> Block<'a> {
+impl<'a> TableBlock<'a> {
     fn of(row: &'a Row<'_>) -> rusqlite::Result<Self> {
         let size = row.get::<_, i64>(0)?.max(1) as usize;
         let (is_taken, ids) = (row.get_ref(1)?.as_blob()?, row.get_ref(2)?.as_blob()?);
         let components = row.get_ref(3)?.as_blob()?;
-        Ok(Block { is_taken, ids, components, width: (components.len() / size).max(1) })
+        Ok(TableBlock { is_taken, ids, components, width: (components.len() / size).max(1) })
     }
 
     fn rows(&self) -> impl Iterator<Item = (i64, &'a [u8])> {

@@ -68,7 +68,7 @@ impl History {
 
     fn copy(&self) {
         let Some(number) = self.vectors.begin() else { return };
-        let copy = load(&self.db, (self.tick(), self.vectors.form()), || false).expect("read");
+        let copy = load(&self.db, self.tick(), self.vectors.form(), || false).expect("read");
         self.vectors.finish(number, copy);
     }
 
@@ -80,14 +80,14 @@ impl History {
         for tick in &known {
             let rows = &self.held[*tick as usize];
             let expected = by_list(rows, question, wanted);
-            assert_eq!(view.nearest(question, (Tick(*tick), wanted), None), expected, "at {tick}");
+            assert_eq!(view.nearest(question, Tick(*tick), wanted, None), expected, "at {tick}");
             let some: FxHashSet<i64> = rows.keys().copied().filter(|id| id % 3 == 0).collect();
             let of_some = rows.iter().filter(|(id, _)| some.contains(id));
             let of_some: Rows = of_some.map(|(id, bytes)| (*id, bytes.clone())).collect();
-            let found = view.nearest(question, (Tick(*tick), wanted), Some(&some));
+            let found = view.nearest(question, Tick(*tick), wanted, Some(&some));
             assert_eq!(found, by_list(&of_some, question, wanted), "of some, at {tick}");
             let asked: FxHashSet<i64> = some.iter().copied().chain([i64::MAX]).collect();
-            let cosines = view.cosines_of(&asked, (question, Tick(*tick)));
+            let cosines = view.cosines_of(&asked, question, Tick(*tick));
             let listed = by_list(&of_some, question, usize::MAX).into_iter();
             assert_eq!(cosines, listed.map(|near| (near.id, near.cosine)).collect(), "at {tick}");
         }
@@ -119,7 +119,7 @@ enum Step {
     Copy,
     /// Begins to copy, commits that many times meanwhile, and ends.
     CopyWhileWriting(u8),
-    /// A commit that is told of fails.
+    /// An announced commit fails.
     Fail,
 }
 
@@ -177,7 +177,7 @@ proptest! {
                 Step::CopyWhileWriting(n) => {
                     let number = history.vectors.begin();
                     let tick = history.tick();
-                    let copy = load(&history.db, (tick, history.vectors.form()), || false).expect("read");
+                    let copy = load(&history.db,tick, history.vectors.form(), || false).expect("read");
                     for i in 0..n {
                         let change = change(&history, &[], &[[i; WIDTH], [i + 1; WIDTH]]);
                         history.commit(change);
@@ -196,7 +196,7 @@ proptest! {
                 }
             }
             history.check(&question, wanted);
-            let from_table = nearest_in_table(&history.db, (&question, wanted), None).expect("read");
+            let from_table = nearest_in_table(&history.db,&question, wanted, None).expect("read");
             prop_assert_eq!(from_table, by_list(history.now(), &question, wanted));
             if let Some(view) = history.vectors.view() {
                 prop_assert_eq!(view.n_rows(), history.now().len());
@@ -229,7 +229,7 @@ fn the_table_s_own_search_finds_the_same() {
         .expect("prepared");
     let rows = statement.query_map([bytes], |row| row.get(0)).expect("asked");
     let theirs: FxHashSet<i64> = rows.map(|row| row.expect("a row")).collect();
-    let ours = nearest_in_table(&history.db, (&question, 20), None).expect("read");
+    let ours = nearest_in_table(&history.db, &question, 20, None).expect("read");
     let shared = ours.iter().filter(|near| theirs.contains(&near.id)).count();
     assert!(shared >= 17, "rounding to different lengths moves few: {shared} of 20");
     history.copy();
@@ -254,7 +254,7 @@ fn a_copy_that_falls_too_far_behind_is_given_up() {
     assert_eq!(history.vectors.begin(), None, "one at a time");
     let gone: Vec<i64> = (0..=MAX_WAITING_ROWS as i64).collect();
     history.vectors.publish(Tick(1), VectorChange { gone, born: Vec::new() });
-    let copy = load(&history.db, (Tick(0), Form::Int8), || false).expect("read");
+    let copy = load(&history.db, Tick(0), Form::Int8, || false).expect("read");
     history.vectors.finish(number, copy);
     assert!(history.vectors.view().is_none());
     assert!(history.vectors.begin().is_some(), "the next may be begun");
@@ -264,7 +264,7 @@ fn a_copy_that_falls_too_far_behind_is_given_up() {
 fn a_copy_begun_before_the_file_was_replaced_is_not_used() {
     let history = History::new();
     let number = history.vectors.begin().expect("none is being made");
-    let copy = load(&history.db, (Tick(0), Form::Int8), || false).expect("read");
+    let copy = load(&history.db, Tick(0), Form::Int8, || false).expect("read");
     history.vectors.forget();
     history.vectors.finish(number, copy);
     assert!(history.vectors.view().is_none());
@@ -276,9 +276,9 @@ fn questions_of_another_space_find_nothing() {
     history.commit(VectorChange { gone: Vec::new(), born: vec![(1, vec![1; WIDTH])] });
     history.copy();
     let view = history.vectors.view().expect("a copy");
-    assert_eq!(view.nearest(&[1; 3], (history.tick(), 5), None), []);
-    assert_eq!(nearest_in_table(&history.db, (&[1; 3], 5), None).expect("read"), []);
-    assert_eq!(view.nearest(&[1; WIDTH], (history.tick(), 0), None), []);
+    assert_eq!(view.nearest(&[1; 3], history.tick(), 5, None), []);
+    assert_eq!(nearest_in_table(&history.db, &[1; 3], 5, None).expect("read"), []);
+    assert_eq!(view.nearest(&[1; WIDTH], history.tick(), 0, None), []);
 }
 
 /// Vectors of `n` texts on some topics, near each other where the topic is the same, as numbers.
@@ -313,13 +313,13 @@ fn bits_find_nearly_what_bytes_find_and_score_it_alike() {
         assert!(bits.n_bytes() * 2 < bytes.n_bytes(), "{} {}", bits.n_bytes(), bytes.n_bytes());
         let mut n_found = 0;
         for asked in rounded.iter().step_by(80) {
-            let exact = bytes.nearest(&asked.0, (Tick(1), 40), None);
-            let found = bits.nearest(&asked.0, (Tick(1), 40), None);
+            let exact = bytes.nearest(&asked.0, Tick(1), 40, None);
+            let found = bits.nearest(&asked.0, Tick(1), 40, None);
             assert_eq!(found[0], exact[0], "the nearest, with its cosine");
             n_found += found.iter().filter(|near| exact.contains(near)).count();
             let ids: FxHashSet<i64> = exact.iter().map(|near| near.id).collect();
-            let cosines = bits.cosines_of(&ids, (&asked.0, Tick(1)));
-            assert_eq!(cosines, bytes.cosines_of(&ids, (&asked.0, Tick(1))));
+            let cosines = bits.cosines_of(&ids, &asked.0, Tick(1));
+            assert_eq!(cosines, bytes.cosines_of(&ids, &asked.0, Tick(1)));
         }
         assert!(n_found >= 1_960, "{n_found} of 2,000 at {width} components");
     }
@@ -333,17 +333,17 @@ fn floats_tell_apart_what_bytes_round_to_the_same() {
     let rows = [(1, kept([0.6, 0.8, 0.0])), (2, kept([0.6, 0.799, 0.04])), (3, kept([0.0; 3]))];
     let view = View::empty(Tick(1), Form::Float32).with_more(&rows);
     let asked: Vec<i8> = kept([0.6, 0.8, 0.0]).into_iter().map(u8::cast_signed).collect();
-    let found = view.nearest(&asked, (Tick(1), 3), None);
+    let found = view.nearest(&asked, Tick(1), 3, None);
     let ids: Vec<i64> = found.iter().map(|near| near.id).collect();
     assert_eq!(ids, [1, 2, 3]);
     assert!((found[0].cosine - 1.0).abs() < 1e-6 && found[1].cosine < 0.9999, "{found:?}");
     assert_eq!(found[2].cosine, 0.0, "what has no length is near to nothing");
-    let cosines = view.cosines_of(&FxHashSet::from_iter([2]), (&asked, Tick(1)));
+    let cosines = view.cosines_of(&FxHashSet::from_iter([2]), &asked, Tick(1));
     assert_eq!(cosines[&2], found[1].cosine);
     let change = VectorChange { gone: vec![1], born: Vec::new() };
     let later = view.with(Tick(2), change).expect("the next commit");
-    assert_eq!(later.nearest(&asked, (Tick(2), 1), None)[0].id, 2);
-    assert_eq!(later.nearest(&[1, 2, 3], (Tick(2), 1), None), [], "of another space");
+    assert_eq!(later.nearest(&asked, Tick(2), 1, None)[0].id, 2);
+    assert_eq!(later.nearest(&[1, 2, 3], Tick(2), 1, None), [], "of another space");
 }
 
 #[test]

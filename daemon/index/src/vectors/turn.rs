@@ -1,8 +1,8 @@
 //! Turn: a fixed rotation, after which every component of a vector says about as much as any other.
 //!
 //! In: vectors. Out: the same, turned, with zeros up to whole words of bits. Lengths and angles stay.
-//! A model's components differ much in size, and a sign tells little of a large one. After the turn, which flips some
-//! signs and adds and subtracts in pairs (Hadamard), a sign tells as much of each: J. Gao, C. Long: RaBitQ (2024).
+//! A model's components differ much in size, and a sign says little about a large one. After the turn, which flips some
+//! signs and adds and subtracts in pairs (Hadamard), a sign says as much about each: J. Gao, C. Long: RaBitQ (2024).
 //! Invariants: the same on every machine and at every start.
 
 /// Bits of a word.

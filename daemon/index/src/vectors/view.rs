@@ -85,11 +85,12 @@ impl View {
     pub fn nearest(
         &self,
         question: &[i8],
-        (tick, wanted): (Tick, usize),
+        tick: Tick,
+        wanted: usize,
         among: Option<&FxHashSet<i64>>,
     ) -> Vec<Nearest> {
         let (mut best, mut bench) = (Best::new(wanted), Workbench::default());
-        let asked = Asked::new((question, &self.form), tick, among);
+        let asked = Asked::new(question, &self.form, tick, among);
         if asked.width() != self.width || wanted == 0 {
             return Vec::new();
         }
@@ -97,7 +98,7 @@ impl View {
             self.likely(&asked, wanted).into_iter().for_each(|near| best.meet(near));
         } else {
             let mut scan = |segment: &Segment| {
-                segment.scan(&asked, (&mut best, &mut bench), |_, id| id);
+                segment.scan(&asked, &mut best, &mut bench, |_, id| id);
             };
             self.segments.iter().for_each(|segment| scan(segment));
         }
@@ -110,7 +111,7 @@ impl View {
         let (mut likely, mut bench) = (Best::new(n_likely), Workbench::default());
         for (n, segment) in self.segments.iter().enumerate() {
             let place = |row: usize, _| (n as i64) << ROW_BITS | row as i64;
-            segment.scan(asked, (&mut likely, &mut bench), place);
+            segment.scan(asked, &mut likely, &mut bench, place);
         }
         let mut places: Vec<i64> = likely.sorted().into_iter().map(|near| near.id).collect();
         // In the order of the file.
@@ -126,9 +127,10 @@ impl View {
     pub fn cosines_of(
         &self,
         ids: &FxHashSet<i64>,
-        (question, tick): (&[i8], Tick),
+        question: &[i8],
+        tick: Tick,
     ) -> FxHashMap<i64, f32> {
-        let asked = Asked::new((question, &self.form), tick, Some(ids));
+        let asked = Asked::new(question, &self.form, tick, Some(ids));
         let (mut found, mut rising) = (FxHashMap::default(), Vec::from_iter(ids.iter().copied()));
         rising.sort_unstable();
         if asked.width() == self.width {

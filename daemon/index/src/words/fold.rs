@@ -2,7 +2,7 @@
 //!
 //! Case, compatibility forms (NFKC), accents on Latin, Greek, Cyrillic and Vietnamese letters, points of Hebrew and
 //! Arabic, the forms of alef, yeh and teh marbuta, `ß` and other Latin letters that keyboards lack. Kana, Hangul and
-//! the vowel signs of Indic scripts stay: they are what tells words apart.
+//! the vowel signs of Indic scripts stay: they distinguish words.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;

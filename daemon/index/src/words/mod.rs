@@ -48,8 +48,8 @@ const MAX_HUMPED_BYTES: usize = 80;
 #[derive(Debug, Default)]
 pub struct Indexer {
     stemmer: Stemmer,
-    english: FxHashMap<Box<str>, Entry>,
-    other: FxHashMap<Box<str>, Entry>,
+    english: FxHashMap<Box<str>, FoldedWord>,
+    other: FxHashMap<Box<str>, FoldedWord>,
     /// What the compound that is being read adds.
     extras: String,
 }
@@ -86,7 +86,7 @@ impl Indexer {
         self.extras.clear();
     }
 
-    fn segment(&mut self, segment: &Segment<'_>, is_english: bool, out: &mut String) {
+    fn segment(&mut self, segment: &Run<'_>, is_english: bool, out: &mut String) {
         let known = if is_english { &mut self.english } else { &mut self.other };
         match known.get(segment.text) {
             Some(entry) => {
@@ -94,7 +94,7 @@ impl Indexer {
                 self.extras.push_str(&entry.extras);
             }
             None => {
-                let entry = Entry::of(segment.text, is_english, &self.stemmer);
+                let entry = FoldedWord::of(segment.text, is_english, &self.stemmer);
                 out.push_str(&entry.word);
                 self.extras.push_str(&entry.extras);
                 if known.len() >= MAX_REMEMBERED {
@@ -117,13 +117,13 @@ impl Indexer {
 
 /// What a word becomes wherever it stands, with the blanks behind.
 #[derive(Debug)]
-struct Entry {
+struct FoldedWord {
     word: Box<str>,
     /// The parts of a CamelCase word, the number of `v2`.
     extras: Box<str>,
 }
 
-impl Entry {
+impl FoldedWord {
     fn of(text: &str, is_english: bool, stemmer: &Stemmer) -> Self {
         let (mut word, mut extras) = (String::new(), String::new());
         let plain = folded(text);
@@ -134,7 +134,7 @@ impl Entry {
         for hump in humps(text) {
             push_word(&folded(hump), is_english, stemmer, &mut extras);
         }
-        Entry { word: word.into(), extras: extras.into() }
+        FoldedWord { word: word.into(), extras: extras.into() }
     }
 }
 
@@ -167,7 +167,7 @@ fn version_number(word: &str) -> Option<&str> {
 
 /// A run of letters, digits and marks of one kind of script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Segment<'t> {
+struct Run<'t> {
     text: &'t str,
     start: usize,
     end: usize,
@@ -199,7 +199,7 @@ impl Sign {
 }
 
 /// The segments of a text, in order.
-fn segments(text: &str) -> impl Iterator<Item = Segment<'_>> {
+fn segments(text: &str) -> impl Iterator<Item = Run<'_>> {
     let mut at = 0;
     let mut version_end = usize::MAX;
     std::iter::from_fn(move || {
@@ -215,7 +215,7 @@ fn segments(text: &str) -> impl Iterator<Item = Segment<'_>> {
         let is_in_version = is_number && follows_version;
         let opens_version = word.strip_prefix(['v', 'V']).is_some_and(version_number_like);
         version_end = if is_in_version || opens_version { end } else { usize::MAX };
-        Some(Segment { text: word, start, end, sign: sign_of(text, start, end), is_in_version })
+        Some(Run { text: word, start, end, sign: sign_of(text, start, end), is_in_version })
     })
 }
 

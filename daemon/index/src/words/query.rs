@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Segment, Stemmer, grams, humps, is_acronym, segments};
+use super::{Run, Stemmer, grams, humps, is_acronym, segments};
 use crate::words::fold::folded;
 use model::terms::gram_length;
 
@@ -22,7 +22,7 @@ pub struct Term {
 pub struct Phrase {
     /// In order; none where nothing can match.
     pub words: Vec<String>,
-    /// True when of the last one only the beginning is told.
+    /// True when only the beginning of the last word is given.
     pub is_prefix: bool,
 }
 
@@ -47,7 +47,7 @@ pub fn terms_of(compound: &str) -> Vec<Term> {
             terms.push(Term { fts, shown });
         }
     };
-    let mut words: Vec<Segment<'_>> = Vec::new();
+    let mut words: Vec<Run<'_>> = Vec::new();
     for segment in segments(compound) {
         match gram_length(segment.text) {
             Some(n) => {
@@ -63,12 +63,12 @@ pub fn terms_of(compound: &str) -> Vec<Term> {
 }
 
 /// The term of words that stand side by side.
-fn word_term(words: &[Segment<'_>], add: &mut impl FnMut(String, String)) {
+fn word_term(words: &[Run<'_>], add: &mut impl FnMut(String, String)) {
     let parts: Vec<&str> = words.iter().map(|segment| segment.text).collect();
     let shown = parts.iter().map(|part| folded(part)).collect::<Vec<_>>().join(" ");
     match words {
         [] => {}
-        [Segment { sign: Some(sign), .. }] => add(quoted(&[sign.attach(&shown)]), shown),
+        [Run { sign: Some(sign), .. }] => add(quoted(&[sign.attach(&shown)]), shown),
         [one] => {
             let mut forms = spellings(&parts);
             let humps: Vec<&str> = humps(one.text).collect();

@@ -235,7 +235,7 @@ pub fn link_targets(
     let mut targets = Vec::new();
     for target in forms.into_iter().flatten() {
         let Some(keys) = Keys::of(LinkKind::Wiki, &target) else { continue };
-        if lead(snapshot, &from.path, (LinkKind::Wiki, &target), &keys)? == Some(to.doc) {
+        if lead(snapshot, &from.path, LinkKind::Wiki, &target, &keys)? == Some(to.doc) {
             targets.push(target);
         }
     }

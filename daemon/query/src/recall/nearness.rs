@@ -154,7 +154,7 @@ fn nearest_windows(
         near.into_iter().map(|near| (near.id, near.cosine, is_better)).collect()
     };
     if let Some(better) = &mut asked.better {
-        better.near = better.view.nearest(&better.question.0, (tick, wanted), among);
+        better.near = better.view.nearest(&better.question.0, tick, wanted, among);
     }
     let plain = match (&asked.plain, &asked.better) {
         (None, None) => return Ok(Vec::new()),
@@ -209,7 +209,7 @@ fn merge(
         other.keys().filter(|id| !has.contains_key(id)).copied().collect()
     };
     let tick = ctx.snapshot.tick();
-    let more = better.view.cosines_of(&lack(&known, &plain), (&better.question.0, tick));
+    let more = better.view.cosines_of(&lack(&known, &plain), &better.question.0, tick);
     plain.extend(ctx.snapshot.cosines_of(&lack(&plain, &known), question)?);
     known.extend(more);
     let ids: FxHashSet<i64> = plain.keys().chain(known.keys()).copied().collect();
@@ -238,7 +238,7 @@ pub(crate) fn of_chunks(
     let known = asked
         .better
         .as_ref()
-        .map(|better| better.view.cosines_of(&searched(&windows), (&better.question.0, tick)));
+        .map(|better| better.view.cosines_of(&searched(&windows), &better.question.0, tick));
     let known = known.unwrap_or_default();
     let (has_better, rest): (Vec<Window>, Vec<Window>) =
         windows.into_iter().partition(|window| known.contains_key(&window.id));

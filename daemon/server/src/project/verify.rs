@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::OwnedMutexGuard;
 
 use super::Project;
-use engine::build::{Build, Recipe};
+use engine::Recipe;
+use engine::build::Build;
 use engine::write::Command;
 use index::store::canon;
 use index::store::canon::PartDiff;

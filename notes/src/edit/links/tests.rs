@@ -5,7 +5,7 @@ use crate::edit::{Op, apply, edit};
 use crate::parse::parse;
 
 #[track_caller]
-fn check(text: &str, at: (&str, &str), (from, to): (&str, &str), is_unique: bool, wanted: &str) {
+fn check(text: &str, at: (&str, &str), from: &str, to: &str, is_unique: bool, wanted: &str) {
     let note = parse(text);
     let moved = Move { from, to, is_unique };
     let name = from.rsplit('/').next().unwrap_or(from).trim_end_matches(".md");
@@ -29,23 +29,23 @@ fn links_keep_their_manner() {
                   [a](../sub/My%20New.md) [b](<../sub/My New.md#part> \"t\") [c](../sub/My%20New.md) [d](/sub/My%20New.md) \
                   [e](../sub/My%20New.md?x=1)\n\
                   [[The Title]] [[Other]] [x](other.md) `[[Old]]` [r][ref]\n\n[ref]: ../sub/My%20New.md#part 'T'\n";
-    check(text, at, ("docs/Old.md", "sub/My New.md"), true, wanted);
+    check(text, at, "docs/Old.md", "sub/My New.md", true, wanted);
 }
 
 #[test]
 fn a_name_that_is_not_the_only_one_becomes_a_path() {
     let at = ("index.md", "index.md");
-    check("[[Old]] [[Old|x]]\n", at, ("Old.md", "a/New.md"), false, "[[a/New]] [[a/New|x]]\n");
+    check("[[Old]] [[Old|x]]\n", at, "Old.md", "a/New.md", false, "[[a/New]] [[a/New|x]]\n");
     // Moved only: the name leads there as it is.
-    check("[[Old]]\n", at, ("Old.md", "a/Old.md"), true, "[[Old]]\n");
-    check("[[Old]]\n", at, ("Old.md", "a/Old.md"), false, "[[a/Old]]\n");
+    check("[[Old]]\n", at, "Old.md", "a/Old.md", true, "[[Old]]\n");
+    check("[[Old]]\n", at, "Old.md", "a/Old.md", false, "[[a/Old]]\n");
 }
 
 #[test]
 fn a_note_that_moves_takes_its_own_links_along() {
     let text = "[x](img/a.png) [y](../top.md) [z](/top.md) [[./near]] [self](old.md#a) [w](https://a.b) [[far]] [h](#here)\n";
     let wanted = "[x](../a/img/a.png) [y](../top.md) [z](/top.md) [[../a/near]] [self](new.md#a) [w](https://a.b) [[far]] [h](#here)\n";
-    check(text, ("a/old.md", "b/new.md"), ("a/old.md", "b/new.md"), true, wanted);
+    check(text, ("a/old.md", "b/new.md"), "a/old.md", "b/new.md", true, wanted);
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! Insert: where new facts and relations of an entity stand.
+//! Insert: the place of new facts and relations of an entity.
 //!
 //! In: a text, what it states, items. Out: one change.
-//! Invariant: facts join facts and relations join relations, with the markers that are used there; a first relation is
-//! parted from facts by a blank line.
+//! Invariant: facts join facts and relations join relations, with the markers that are used there; a blank line
+//! separates the first relation from the facts.
 
 use std::ops::Range;
 

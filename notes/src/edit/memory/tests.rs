@@ -35,9 +35,9 @@ fn a_life_of_an_entity() {
     assert_eq!(added.added, [Numbered { ordinal: 3, content: "Likes poetry".into() }]);
     assert_eq!(added.existing, [Numbered { ordinal: 2, content: "Lives in London".into() }]);
     let text = apply(&text, &changes);
-    let change = add_relation(&text, FOLDER, ("works_with", "Charles Babbage")).expect("stated");
+    let change = add_relation(&text, FOLDER, "works_with", "Charles Babbage").expect("stated");
     let text = apply(&text, &change);
-    let change = add_relation(&text, FOLDER, ("is a very good friend of", "Mary")).expect("stated");
+    let change = add_relation(&text, FOLDER, "is a very good friend of", "Mary").expect("stated");
     let text = apply(&text, &change);
     let (change, old) =
         replace_fact(&text, FOLDER, 1, "Wrote programs\nand notes").expect("replaced");
@@ -206,7 +206,7 @@ proptest! {
             facts_of(text, FOLDER).into_iter().map(|it| it.content).collect()
         };
         prop_assert_eq!(&read_all(&text), &wanted, "{}", text);
-        let change = add_relation(&text, FOLDER, (&relation_type, "Some name")).expect("stated");
+        let change = add_relation(&text, FOLDER,&relation_type, "Some name").expect("stated");
         let text = apply(&text, &change);
         let (changes, added) = add_facts(&text, FOLDER, &more).expect("added");
         let text = apply(&text, &changes);

@@ -71,8 +71,8 @@ trait Backfilled {
 
 impl Backfilled for Bench {
     fn backfill(&self, readers: &Arc<Readers>, letters: &Arc<Letters>) -> Backfill {
-        let wanted = ("letters", letters.clone() as Arc<dyn Embedder>);
-        Backfill::open(self.folder.path(), wanted, readers.clone(), |_| None).expect("opened")
+        let (name, wanted) = ("letters", letters.clone() as Arc<dyn Embedder>);
+        Backfill::open(self.folder.path(), name, wanted, readers.clone(), |_| None).expect("opened")
     }
 
     fn write(&mut self, notes: &[(&str, &str)]) {
@@ -94,7 +94,7 @@ fn found(readers: &Arc<Readers>, letters: &Letters, question: &str) -> Vec<i64> 
     let Some((layer, view)) = snapshot.layer() else { return Vec::new() };
     assert_eq!(layer.embedder().space(), letters.space);
     let question = letters.embed(&[question]).remove(0);
-    let near = view.nearest(&question.0, (snapshot.tick(), 10), None);
+    let near = view.nearest(&question.0, snapshot.tick(), 10, None);
     near.into_iter().map(|near| near.id).collect()
 }
 
@@ -118,7 +118,7 @@ fn a_text_is_embedded_once_and_gone_with_its_commit() {
     assert_eq!(found(&readers, &letters, "lantern oil").len(), 1, "gone with the commit");
     let (_, view) = before.layer().expect("a layer");
     let question = letters.embed(&["lantern"]).remove(0);
-    let near = view.nearest(&question.0, (before.tick(), 10), None);
+    let near = view.nearest(&question.0, before.tick(), 10, None);
     assert_eq!(near.len(), 2, "who sees the commit before finds it");
     drop(before);
 
@@ -129,8 +129,8 @@ fn a_text_is_embedded_once_and_gone_with_its_commit() {
     let asked = letters.asked();
     assert_eq!(asked.len(), 1, "only what is new: {asked:?}");
     assert_eq!(found(&readers, &letters, "lantern oil").len(), 3);
-    let stand = backfill.pace().stand();
-    assert_eq!((stand.n_done, stand.n_windows), (3, 3));
+    let progress = backfill.pace().progress();
+    assert_eq!((progress.n_done, progress.n_windows), (3, 3));
 }
 
 #[test]
@@ -196,11 +196,12 @@ fn a_model_answers_until_the_next_one_has_all_its_vectors() {
     let reopen = move |space: &Space| {
         (space.model == "letters").then(|| before.clone() as Arc<dyn Embedder>)
     };
-    let wanted = ("others", new.clone() as Arc<dyn Embedder>);
-    let mut backfill = Backfill::open(&folder, wanted, readers.clone(), reopen).expect("opened");
+    let (name, wanted) = ("others", new.clone() as Arc<dyn Embedder>);
+    let mut backfill =
+        Backfill::open(&folder, name, wanted, readers.clone(), reopen).expect("opened");
     backfill.round(&|| false).expect("a round");
     assert_eq!(found(&readers, &old, "lantern").len(), 2, "the old ones answer");
-    assert_eq!(backfill.pace().stand().before.as_deref(), Some("letters/1"));
+    assert_eq!(backfill.pace().progress().before.as_deref(), Some("letters/1"));
     bench.write(&[("gamma.md", GAMMA)]);
     backfill.round(&|| true).expect("a round");
     assert_eq!(found(&readers, &old, "lantern").len(), 2, "until somebody says that all is there");
@@ -224,8 +225,8 @@ fn of_several_models_before_the_fullest_answers_and_none_that_has_less_than_the_
             let letters = known.iter().find(|it| it.space == space.name)?;
             Some(letters.clone() as Arc<dyn Embedder>)
         };
-        let wanted = (all[at].space, all[at].clone() as Arc<dyn Embedder>);
-        Backfill::open(&folder, wanted, readers.clone(), reopen).expect("opened")
+        let (name, wanted) = (all[at].space, all[at].clone() as Arc<dyn Embedder>);
+        Backfill::open(&folder, name, wanted, readers.clone(), reopen).expect("opened")
     };
     open(0).round(&|| true).expect("a round");
     let n_left = Mutex::new(1);
@@ -238,9 +239,13 @@ fn of_several_models_before_the_fullest_answers_and_none_that_has_less_than_the_
     second.round(&once).expect("a round");
     drop(second);
     let third = open(2);
-    assert_eq!(third.pace().stand().before.as_deref(), Some("letters/1"), "not that of one text");
+    assert_eq!(
+        third.pace().progress().before.as_deref(),
+        Some("letters/1"),
+        "not that of one text"
+    );
     drop(third);
-    assert_eq!(open(0).pace().stand().before, None, "it has all itself");
+    assert_eq!(open(0).pace().progress().before, None, "it has all itself");
 }
 
 #[test]
@@ -260,9 +265,9 @@ fn each_kind_of_failure_has_a_fate_of_its_own() {
         let mut backfill = bench.backfill(&readers, &letters);
         let step = backfill.round(&|| true).expect("a round");
         assert_eq!(step, expected.clone().unwrap_or(Step::Full(bench.writer.tick())), "{error}");
-        let stand = backfill.pace().stand();
-        assert_eq!(stand.trouble.is_some(), expected.is_some(), "{error}");
-        assert_eq!(stand.n_refused, u64::from(expected.is_none()), "{error}");
+        let progress = backfill.pace().progress();
+        assert_eq!(progress.trouble.is_some(), expected.is_some(), "{error}");
+        assert_eq!(progress.n_refused, u64::from(expected.is_none()), "{error}");
         let n_found = found(&readers, &letters, "bread").len();
         assert_eq!(n_found, if expected.is_some() { 1 } else { 2 }, "{error}: the others");
         if expected.is_none() {
@@ -310,16 +315,16 @@ fn what_memory_states_has_vectors_of_its_own_by_its_text() {
     };
     assert_eq!(backfill.round(&may_embed).expect("a round"), Step::Waits(tick));
     assert_eq!(letters.asked().len(), 2, "windows first");
-    let stand = backfill.pace().stand();
-    assert_eq!((stand.n_done, stand.n_windows, stand.n_facts_left), (2, 2, 2));
-    assert!(!stand.is_full);
+    let progress = backfill.pace().progress();
+    assert_eq!((progress.n_done, progress.n_windows, progress.n_facts_left), (2, 2, 2));
+    assert!(!progress.is_full);
     assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
     assert_eq!(
         letters.asked(),
         ["[duty] Lights the lantern", "[duty] Bakes bread"],
         "of nodes only"
     );
-    assert_eq!(backfill.pace().stand().n_facts_left, 0);
+    assert_eq!(backfill.pace().progress().n_facts_left, 0);
     let known = |backfill_of: &Arc<Readers>| {
         let layers = backfill_of.snapshot().expect("a snapshot").layers_of_facts();
         layers.first().expect("a layer").with_facts(|facts| facts.len())
@@ -358,9 +363,9 @@ fn floats_are_made_beside_the_bytes_and_bytes_of_floats_are_not_made_again() {
     let reopened = letters.clone();
     let reopen = move |_: &Space| Some(reopened.clone() as Arc<dyn Embedder>);
     let unrounded = Arc::new(embed::Unrounded::of(letters.clone()));
-    let wanted = ("letters", unrounded.clone() as Arc<dyn Embedder>);
+    let (name, wanted) = ("letters", unrounded.clone() as Arc<dyn Embedder>);
     let mut backfill =
-        Backfill::open(&folder, wanted, readers.clone(), reopen.clone()).expect("opened");
+        Backfill::open(&folder, name, wanted, readers.clone(), reopen.clone()).expect("opened");
     backfill.round(&|| false).expect("a round");
     assert_eq!(found(&readers, &letters, "lantern").len(), 2, "the bytes answer meanwhile");
     backfill.round(&|| true).expect("a round");
@@ -370,14 +375,15 @@ fn floats_are_made_beside_the_bytes_and_bytes_of_floats_are_not_made_again() {
     let (layer, view) = snapshot.layer().expect("the floats answer");
     assert_eq!(layer.embedder().space(), "letters/f32");
     let question = unrounded.try_question("lantern").expect("a vector");
-    let by_floats = view.nearest(&question.0, (snapshot.tick(), 10), None);
+    let by_floats = view.nearest(&question.0, snapshot.tick(), 10, None);
     assert_eq!(by_floats.len(), 2);
     drop(snapshot);
     backfill.tidy(bench.writer.tick()).expect("tidied");
     letters.asked();
 
-    let wanted = ("letters", letters.clone() as Arc<dyn Embedder>);
-    let mut backfill = Backfill::open(&folder, wanted, readers.clone(), reopen).expect("opened");
+    let (name, wanted) = ("letters", letters.clone() as Arc<dyn Embedder>);
+    let mut backfill =
+        Backfill::open(&folder, name, wanted, readers.clone(), reopen).expect("opened");
     backfill.round(&|| false).expect("a round");
     backfill.retire();
     let ids: Vec<i64> = by_floats.iter().map(|near| near.id).collect();

@@ -1,4 +1,4 @@
-//! A document's chunks: rows, text index, vectors. A chunk of equal hash keeps all three.
+//! Chunks: a document's rows of chunks, their text index and vectors. A chunk of equal hash keeps all three.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use embed::better_text;
 use model::parcel::{Chunk, EmbeddedDoc, NormalDoc, UnitVector, may_be_english};
 use model::terms::ContentHash;
 
-/// Headings that an answer tells of a chunk, the innermost ones.
-const TOLD_HEADINGS: usize = 2;
+/// Innermost headings that an answer shows with a chunk.
+const MAX_HEADINGS: usize = 2;
 
 /// Chunk rows of a document by hash; equal chunks (a repeated paragraph) keep one row each.
 pub(super) fn chunk_ids(
@@ -31,7 +31,8 @@ pub(super) fn chunk_ids(
 
 pub(super) fn write_chunks(
     tx: &Transaction<'_>,
-    (id, context_changed): (i64, bool),
+    id: i64,
+    context_changed: bool,
     doc: &EmbeddedDoc,
     identity: &Identity,
     late: &mut Late,
@@ -45,15 +46,15 @@ pub(super) fn write_chunks(
     }
     for (idx, chunk) in mentioned.chunks.iter().enumerate() {
         let kept = old.get_mut(chunk.hash.0.to_le_bytes().as_slice()).and_then(Vec::pop);
-        let chunk_id = write_chunk_row(tx, (kept, id, idx), chunk, &mentioned.doc)?;
+        let chunk_id = write_chunk_row(tx, kept, id, idx, chunk, &mentioned.doc)?;
         match kept {
             Some(_) => move_windows(tx, chunk_id, chunk)?,
             None => {
-                let row = indexed_text(chunk, &mentioned.doc, identity);
-                late.insert_text(chunk_id, row, may_be_english(&chunk.language));
+                let (title, headings, body) = indexed_text(chunk, &mentioned.doc, identity);
+                let is_english = may_be_english(&chunk.language);
+                late.insert_text(chunk_id, title, headings, body, is_english);
                 let vectors = doc.vectors.get(idx).map_or(&[][..], Vec::as_slice);
-                let windows = (&mentioned.doc, chunk, vectors);
-                index_vectors(tx, chunk_id, windows, late)?;
+                index_vectors(tx, chunk_id, &mentioned.doc, chunk, vectors, late)?;
             }
         }
     }
@@ -65,7 +66,9 @@ pub(super) fn write_chunks(
 
 fn write_chunk_row(
     tx: &Transaction<'_>,
-    (kept, doc_id, idx): (Option<i64>, i64, usize),
+    kept: Option<i64>,
+    doc_id: i64,
+    idx: usize,
     chunk: &Chunk,
     normal: &NormalDoc,
 ) -> Result<i64, StoreError> {
@@ -91,20 +94,20 @@ fn write_chunk_row(
                 line(raw.start()),
                 line(raw.end().saturating_sub(1).max(raw.start())),
                 chunk.n_tokens,
-                told_headings(chunk),
+                shown_headings(chunk),
                 chunk.hash.0.to_le_bytes(),
                 chunk.language,
                 chunk.profile.as_str(),
-                (chunk.headings.len() > TOLD_HEADINGS).then(|| chunk.headings.join(" / "))
+                (chunk.headings.len() > MAX_HEADINGS).then(|| chunk.headings.join(" / "))
             ],
             |row| row.get(0),
         )?;
     Ok(id)
 }
 
-/// The innermost headings, as an answer tells them.
-fn told_headings(chunk: &Chunk) -> String {
-    let n_outer = chunk.headings.len().saturating_sub(TOLD_HEADINGS);
+/// The innermost headings, as an answer shows them.
+fn shown_headings(chunk: &Chunk) -> String {
+    let n_outer = chunk.headings.len().saturating_sub(MAX_HEADINGS);
     chunk.headings.get(n_outer..).unwrap_or_default().join(" › ")
 }
 
@@ -165,10 +168,12 @@ impl IndexedContext {
 fn index_vectors(
     tx: &Transaction<'_>,
     chunk_id: i64,
-    (normal, chunk, vectors): (&NormalDoc, &Chunk, &[UnitVector]),
+    normal: &NormalDoc,
+    chunk: &Chunk,
+    vectors: &[UnitVector],
     late: &mut Late,
 ) -> Result<(), StoreError> {
-    let section = told_headings(chunk);
+    let section = shown_headings(chunk);
     for (window, vector) in chunk.windows.iter().zip(vectors) {
         if vector.0.iter().all(|component| *component == 0) {
             continue;
@@ -193,7 +198,7 @@ pub(super) fn delete_chunk(
     for id in statement.query_map([chunk], |row| row.get(0))? {
         late.delete_vector(id?);
     }
-    // Of a chunk that stands elsewhere nothing is in the text index.
+    // The text index holds nothing of a chunk that another place covers.
     let is_indexed: Option<bool> = tx
         .prepare_cached("SELECT own IS NOT 0 FROM chunks WHERE id = ?1")?
         .query_row([chunk], |row| row.get(0))

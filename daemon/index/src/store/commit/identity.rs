@@ -1,4 +1,4 @@
-//! Identity: which row a document has, wherever its file lies now.
+//! Identity: finds a document's row, wherever its file lies now.
 //!
 //! The ledger says which uid is at a path; the row of that uid moves there with its chunks, texts and vectors. What was
 //! at the path is overwritten, or has changed places with it.
@@ -20,7 +20,7 @@ use model::terms::{RelPath, SAME_DOCUMENT, Sketch};
 /// than a second; a person who writes a draft to put it in the place of another takes longer.
 const SAVE_MS: i64 = 60_000;
 
-/// What a document's row must hold beside what the belt made of it.
+/// What a document's row holds besides the results of the stages.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Identity {
     /// From the ledger.
@@ -57,14 +57,15 @@ impl Existing {
 pub(in crate::store) fn identify(
     db: &Connection,
     ledger: &Ledger,
-    (ticket, doc): (&Ticket, &EmbeddedDoc),
+    ticket: &Ticket,
+    doc: &EmbeddedDoc,
     now_ms: i64,
 ) -> Result<Identity, StoreError> {
     let normal = &doc.doc.doc.doc.doc;
     let mut moved_from = ticket.moved_from.clone();
     if let Some(from) = &moved_from
         && !ticket.is_exchange
-        && is_save(db, ledger, (from, normal), now_ms)?
+        && is_save(db, ledger, from, normal, now_ms)?
     {
         moved_from = None;
     }
@@ -78,7 +79,8 @@ pub(in crate::store) fn identify(
 fn is_save(
     db: &Connection,
     ledger: &Ledger,
-    (from, normal): (&RelPath, &NormalDoc),
+    from: &RelPath,
+    normal: &NormalDoc,
     now_ms: i64,
 ) -> Result<bool, StoreError> {
     if ledger.first_seen_ms(&normal.head.path)?.is_none() {
@@ -126,7 +128,7 @@ pub(super) fn find(
             }
             set_path(tx, own.id, path.as_str(), late)?;
             if identity.moved_from.as_ref().is_none_or(|from| from.as_str() != own.path) {
-                // Nobody has said that it left; its old place may hold a file still.
+                // Nothing says that it left, so its old place may still hold a file.
                 late.look_again(RelPath::new(own.path.as_str()));
             }
             Ok(Some(Existing { has_moved: true, ..own }))

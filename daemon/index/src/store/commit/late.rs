@@ -1,4 +1,4 @@
-//! Writes to the virtual tables, kept for the end of the transaction.
+//! Late: writes to the virtual tables, kept for the end of the transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +70,9 @@ impl Late {
     pub(in crate::store) fn insert_text(
         &mut self,
         chunk: i64,
-        (title, headings, body): (String, String, String),
+        title: String,
+        headings: String,
+        body: String,
         is_english: bool,
     ) {
         let row = [title, headings, body].map(|text| {
@@ -125,12 +127,12 @@ impl Late {
     }
 }
 
-/// Commits what makes `tick`. Those who search vectors in memory are told of it before: whoever sees the commit must
-/// find them current.
+/// Commits what makes `tick`. The vectors in memory hear of it first: whoever sees the commit must find them current.
 pub(in crate::store) fn commit(
     tx: Transaction<'_>,
     vectors: &Vectors,
-    (tick, change): (Tick, VectorChange),
+    tick: Tick,
+    change: VectorChange,
 ) -> Result<(), StoreError> {
     vectors.publish(tick, change);
     Ok(tx.commit().inspect_err(|_| vectors.forget())?)

@@ -78,7 +78,7 @@ fn write_facts(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<(), S
     Ok(())
 }
 
-/// Takes it all away.
+/// Deletes all of it.
 pub(super) fn remove(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
     for table in ["memory_nodes", "memory_vectors", "memory_facts", "memory_words"] {
         tx.prepare_cached(&format!("DELETE FROM {table} WHERE doc_id = ?1"))?.execute([id])?;

@@ -1,4 +1,4 @@
-//! A document's names: what it states, mentions and says of them, and the marks that Resolve follows.
+//! Names: what a document states, mentions and says about names, and the marks that Resolve follows.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
-//! Note: the rows of what a document is called by links, and of what a note states.
+//! Note: the rows of the names by which links find a document, and of what a note states.
 //!
-//! In: a document whose row stands. Out: rows, its links led where they lead today, and dirty rows for links of others
-//! that may lead elsewhere now.
+//! In: a document whose row stands. Out: rows, its links with their present targets, and dirty rows for links of others
+//! whose targets may have changed.
 //! Invariant: what a document is called, and where it lies, is the same in `doc_names` and `docs`; each difference
 //! makes the links of its keys dirty.
 //! Not here: where a link leads (`store/links.rs`), what a note states (`formats/note.rs`).
@@ -35,10 +35,10 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result
     write_observations(tx, id, note)?;
     write_fields(tx, id, note)?;
     write_places(tx, id, note)?;
-    write_links(tx, (id, path), stated)
+    write_links(tx, id, path, stated)
 }
 
-/// Takes it all away.
+/// Deletes all of it.
 pub(super) fn remove(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
     write_names(tx, id, &BTreeSet::new())?;
     delete_rows(tx, id)?;
@@ -89,7 +89,7 @@ fn write_names(
         tx.prepare_cached("INSERT INTO doc_names VALUES(?1, ?2, ?3)")?
             .execute(params![key, kind, id])?;
     }
-    // Where it lies decides how near it is, whatever it is called.
+    // Its path decides how near it is, whatever its names.
     let has_moved = gone.iter().chain(&come).any(|(kind, _)| *kind == BY_PATH);
     let mut changed: BTreeSet<&str> =
         gone.iter().chain(&come).map(|(_, key)| key.as_str()).collect();
@@ -227,7 +227,8 @@ fn write_places(tx: &Transaction<'_>, id: i64, note: &Note) -> Result<(), StoreE
 
 fn write_links(
     tx: &Transaction<'_>,
-    (id, path): (i64, &str),
+    id: i64,
+    path: &str,
     stated: &StatedNote,
 ) -> Result<(), StoreError> {
     let note = &stated.note;
@@ -241,7 +242,7 @@ fn write_links(
         let relation = relations.next_if(|it| it.link == seq);
         let keys = Keys::of(link.kind, &link.target);
         let dst = match &keys {
-            Some(keys) => links::lead(tx, path, (link.kind, &link.target), keys)?,
+            Some(keys) => links::lead(tx, path, link.kind, &link.target, keys)?,
             None => link.target.is_empty().then_some(id),
         };
         let Link { target, heading, block, display, place, target_span, .. } = link;

@@ -1,6 +1,6 @@
-//! Alike: which texts are told by another that is nearly equal.
+//! Alike: which texts a nearly equal one covers.
 //!
-//! In: texts with their keys. Out: for each the root that tells it, or none.
+//! In: texts with their keys. Out: for each the root that covers it, or none.
 //! Texts are ordered by their hash, which is as good as chance. The first text with a key leads it, and a text is
 //! compared with the leaders of its keys and with their roots, never with all: however many are alike, each costs the
 //! same, and the leader of n texts changes about ln n times while they come.
@@ -34,7 +34,7 @@ trait Known {
     type Error;
     /// The first text with this key.
     fn leader(&self, key: i64) -> Result<Option<i64>, Self::Error>;
-    /// What a text is told by.
+    /// The root that covers a text.
     fn root(&self, text: i64) -> Result<Option<i64>, Self::Error>;
     /// True when both stand somewhere and share enough.
     fn are_alike(&self, one: i64, other: i64) -> Result<bool, Self::Error>;
@@ -72,8 +72,8 @@ pub(super) fn born(tx: &Transaction<'_>, text: i64, keys: &[i64]) -> Result<(), 
     Ok(())
 }
 
-/// A text stands nowhere any more. If others were told by it, one of them is indexed at once and tells for the rest
-/// until the ripple has decided about all of them.
+/// A text stands nowhere any more. If it covered others, one of them is indexed at once and covers the rest until the
+/// ripple has decided about all of them.
 pub(super) fn died(
     tx: &Transaction<'_>,
     text: i64,
@@ -89,7 +89,7 @@ pub(super) fn died(
         }
     }
     tx.prepare_cached("DELETE FROM alike WHERE text = ?1")?.execute([text])?;
-    // One that goes in the same transaction tells nothing.
+    // One that goes in the same transaction covers nothing.
     let next: Option<i64> = tx
         .prepare_cached(
             "SELECT min(a.text) FROM alike a
@@ -144,7 +144,7 @@ fn mark_key(tx: &Transaction<'_>, key: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What a text is told by, if by another.
+/// Returns the root that covers a text, if another one does.
 pub(super) fn root_of(tx: &Transaction<'_>, text: i64) -> Result<Option<i64>, StoreError> {
     Ok(tx
         .prepare_cached("SELECT root FROM alike WHERE text = ?1")?
@@ -153,14 +153,14 @@ pub(super) fn root_of(tx: &Transaction<'_>, text: i64) -> Result<Option<i64>, St
 }
 
 /// The rows, seen as what [`decide`] must know.
-struct Rows<'a> {
+struct KnownRows<'a> {
     tx: &'a Transaction<'a>,
     similarity: f64,
     texts: Texts<'a>,
     kept: RefCell<FxHashMap<i64, Option<Rc<Compared>>>>,
 }
 
-impl Rows<'_> {
+impl KnownRows<'_> {
     fn compared(&self, text: i64) -> Result<Option<Rc<Compared>>, StoreError> {
         if let Some(found) = self.kept.borrow().get(&text) {
             return Ok(found.clone());
@@ -176,7 +176,7 @@ impl Rows<'_> {
     }
 }
 
-impl Known for Rows<'_> {
+impl Known for KnownRows<'_> {
     type Error = StoreError;
 
     fn leader(&self, key: i64) -> Result<Option<i64>, StoreError> {
@@ -203,7 +203,7 @@ pub(super) fn settle(tx: &Transaction<'_>, similarity: f64) -> Result<bool, Stor
     let mut statement = tx.prepare_cached("SELECT text FROM dirty_texts ORDER BY text LIMIT ?1")?;
     let texts: Vec<i64> =
         statement.query_map([TEXTS_A_STEP], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let rows = Rows { tx, similarity, texts: Texts::new(tx), kept: RefCell::default() };
+    let rows = KnownRows { tx, similarity, texts: Texts::new(tx), kept: RefCell::default() };
     for text in &texts {
         settle_one(&rows, *text)?;
         tx.prepare_cached("DELETE FROM dirty_texts WHERE text = ?1")?.execute([text])?;
@@ -230,7 +230,7 @@ fn settle_keys(tx: &Transaction<'_>) -> Result<bool, StoreError> {
     Ok(n_keys > 0)
 }
 
-fn settle_one(rows: &Rows<'_>, text: i64) -> Result<(), StoreError> {
+fn settle_one(rows: &KnownRows<'_>, text: i64) -> Result<(), StoreError> {
     let tx = rows.tx;
     let Some(keys) = stored_keys(tx, text)? else { return Ok(()) };
     let (old, new) = (root_of(tx, text)?, decide(rows, text, &keys)?);

@@ -1,13 +1,12 @@
-//! Cover: brings a document's chunks in line with what stands elsewhere.
+//! Cover: brings a document's chunks in line with the texts that other places have.
 //!
 //! In: a document whose text, chunks and prints are written. Out: its rows in the text index and among the vectors, of
-//! what is told here alone.
-//! Invariants: a paragraph that is told elsewhere is left out wherever it lies in a chunk, but for the words that only
-//! it
-//! has; headings, rows and code of a chunk go when an equal chunk tells them. What is left out here is whole at another
-//! place, since paragraphs follow only paragraphs, and everything else only an earlier equal chunk. A document all of
-//! whose text is told elsewhere is still found by its title, if no earlier one has the same.
-//! Not here: which place tells a text (`place.rs`, `alike.rs`).
+//! what no other place covers.
+//! Invariants: a paragraph that another place covers is left out wherever it lies in a chunk, except for the words that
+//! only it has; headings, rows and code of a chunk are left out when an equal chunk covers them. What is left out here
+//! is whole at another place, since only paragraphs cover paragraphs, and only an earlier equal chunk covers everything
+//! else. A document that is covered completely is still found by its title, unless an earlier one has the same.
+//! Not here: which place covers a text (`place.rs`, `alike.rs`).
 
 use std::ops::Range;
 
@@ -23,7 +22,7 @@ use model::parcel::LONG_TITLE;
 use model::parcel::may_be_english;
 use model::print::{Compared, PrintKind, count_words};
 
-/// A window keeps its vector while at least one of so many of its words is told here.
+/// A window keeps its vector while at least one in so many of its words is indexed here.
 const OWN_SHARE: usize = 4;
 
 /// A chunk's `own` when nothing of it is indexed.
@@ -37,9 +36,9 @@ struct Covered {
     left_out: Vec<Range<usize>>,
     /// Every paragraph with a print, in order: it stays or goes by itself.
     paragraphs: Vec<Range<usize>>,
-    /// Where chunks begin that an equal one tells.
+    /// Starts of chunks that an equal one covers.
     chunks: FxHashSet<usize>,
-    /// True when the title is told elsewhere, too.
+    /// True when an earlier document has the same title.
     is_titled_elsewhere: bool,
 }
 
@@ -93,7 +92,7 @@ pub(super) fn apply(tx: &Transaction<'_>, doc: i64, late: &mut Late) -> Result<(
     for chunk in chunks_of(tx, doc)? {
         let shown = covered.shown(&chunk.span, chunk.idx == 0);
         if shown.own() != chunk.own {
-            show(tx, &chunk, (&shown, &covered.text), &context, late)?;
+            show(tx, &chunk, &shown, &covered.text, &context, late)?;
         }
         if shown != Shown::Whole || chunk.own.is_some() {
             settle_windows(tx, &chunk, &covered, late)?;
@@ -142,7 +141,7 @@ impl Covered {
         Ok(leaves_something.then_some(covered))
     }
 
-    /// The ranges of `span` that are told here.
+    /// Returns the ranges of `span` that are indexed here.
     fn own_ranges(&self, span: &Range<usize>, is_copied: bool) -> Vec<Range<usize>> {
         let whole = vec![span.clone()];
         let open = if is_copied { overlaps(&self.paragraphs, span) } else { whole };
@@ -164,7 +163,7 @@ impl Covered {
         Shown::Part(body)
     }
 
-    /// True when too little of a window is told here.
+    /// True when too little of a window is indexed here.
     fn is_aside(&self, window: &Range<usize>, is_copied: bool) -> bool {
         let words = |range: Range<usize>| self.text.get(range).map_or(0, count_words);
         let own: usize = self.own_ranges(window, is_copied).into_iter().map(words).sum();
@@ -182,7 +181,7 @@ struct Roots<'a> {
 }
 
 impl Roots<'_> {
-    /// What of a paragraph its root tells.
+    /// Returns the parts of a paragraph that its root covers.
     fn left_out(&mut self, text: i64, span: Range<usize>) -> Result<Vec<Range<usize>>, StoreError> {
         let Some(root) = root_of(self.tx, text)? else { return Ok(Vec::new()) };
         if self.kept.as_ref().is_none_or(|(kept, _)| *kept != root) {
@@ -190,7 +189,7 @@ impl Roots<'_> {
             self.kept = Some((root, words.map(|words| Compared::of(&words))));
         }
         let Some((_, Some(compared))) = &self.kept else {
-            // The root has gone, and who tells the text now is not decided yet.
+            // The root has gone, and which text covers this one now is not decided yet.
             mark(self.tx, self.doc)?;
             return Ok(Vec::new());
         };
@@ -275,7 +274,8 @@ fn chunks_of(db: &Connection, doc: i64) -> Result<Vec<ChunkRow>, StoreError> {
 fn show(
     tx: &Transaction<'_>,
     chunk: &ChunkRow,
-    (shown, text): (&Shown, &str),
+    shown: &Shown,
+    text: &str,
     context: &IndexedContext,
     late: &mut Late,
 ) -> Result<(), StoreError> {
@@ -290,14 +290,15 @@ fn show(
     if let Some(body) = body {
         let headings =
             chunk.headings.clone().unwrap_or_else(|| chunk.section.replace(" › ", " / "));
-        late.insert_text(chunk.id, context.row(headings, body), chunk.is_english);
+        let (title, headings, body) = context.row(headings, body);
+        late.insert_text(chunk.id, title, headings, body, chunk.is_english);
     }
     tx.prepare_cached("UPDATE chunks SET own = ?2 WHERE id = ?1")?
         .execute(params![chunk.id, shown.own()])?;
     Ok(())
 }
 
-/// Puts the vectors of windows that are told elsewhere aside, and takes back those that are told here again.
+/// Puts the vectors of covered windows aside, and restores those that are indexed here again.
 fn settle_windows(
     tx: &Transaction<'_>,
     chunk: &ChunkRow,

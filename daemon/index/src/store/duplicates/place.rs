@@ -1,4 +1,4 @@
-//! Places: where a text stands, and which of several comes first.
+//! Place: the places of a text, and which of several comes first.
 
 use rusqlite::{Connection, OptionalExtension};
 

@@ -246,10 +246,10 @@ fn not_a_ledger(path: &Path, why: String) -> StoreError {
     LedgerError::NotALedger { path: path.to_path_buf(), why }.into()
 }
 
-/// What is said of a database whose file is not there.
+/// The check of a database whose file is missing.
 const GONE: &str = "its file is gone";
 
-/// How the databases are.
+/// The health of the databases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkup {
     /// `ok`, or SQLite's first complaint about the index.
@@ -281,7 +281,7 @@ pub fn check_up(state_dir: &Path) -> Result<Checkup, StoreError> {
     Ok(Checkup { index: verdict, ledger: ledger_verdict, ledger_version, newest_backup })
 }
 
-/// What putting back did.
+/// The outcome of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     /// What was put back.

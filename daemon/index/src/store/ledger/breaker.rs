@@ -2,7 +2,7 @@
 //!
 //! In: each fault and each success as it is committed. Out: whether crawls should leave a version of a file alone.
 //! Invariants: only failures in a row count, of the same version (checksum; mode and time while it cannot be read); a
-//! change, a success and `retry` begin anew. A lasting fault is a row of the index and goes with it, since another
+//! change, a success and `retry` reset the count. A lasting fault is a row of the index and goes with it, since another
 //! extractor may do better; a fault that may pass is a row of the ledger.
 //! Not here: looking at files (`engine/watch/intake.rs`), or what a fault is (`model/fault.rs`).
 
@@ -68,7 +68,7 @@ fn version_of(key: &str) -> Option<FileVersion> {
     })
 }
 
-/// Every file that failed last, shared with the watcher and those who tell of it.
+/// Every file that failed last, shared with the watcher and the tools that list it.
 #[derive(Clone, Default)]
 pub struct Breakers(Arc<RwLock<FxHashMap<RelPath, Failing>>>);
 
@@ -92,7 +92,7 @@ impl Breakers {
         list
     }
 
-    /// What an item makes of the count: nothing, unless it is a fault. It is not noted yet.
+    /// Returns the count after an item: none unless it is a fault. Records nothing.
     pub(in crate::store) fn after<T>(&self, item: &Item<T>, now_ms: i64) -> Option<Failing> {
         let Item::Faulted(ticket, fault) = item else { return None };
         let before = self.get(&ticket.path).filter(|it| it.version.is_still(&ticket.version));
@@ -160,7 +160,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Begins to count anew for these files, in both databases. They stay listed until they are read.
+    /// Resets the counts of these files in both databases. They stay listed until they are read.
     pub(in crate::store) fn close_breakers(
         &self,
         index: &Connection,

@@ -70,9 +70,6 @@ pub(super) fn keep(tx: &Connection, reading: &Reading, now_ms: i64) -> rusqlite:
 
 impl KbLedger {
     /// The last reading of each entry.
-    ///
-    /// # Errors
-    /// When the ledger cannot be read.
     pub fn enriched(&self) -> Result<HashMap<u64, Enriched>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT entry, hash, relations, model, trouble, is_due FROM kb_enriched",

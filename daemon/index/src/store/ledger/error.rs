@@ -1,4 +1,4 @@
-//! What can be wrong with a ledger or a copy of one, each with what to do about it.
+//! Errors of a ledger or of a copy, each with what to do about it.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Identity: which uid a document has.
+//! Identity: decides which uid a document has.
 //!
 //! A uid follows the document that moved, then the path, then equal content; one of a vanished document waits 30 days.
 //! Where a document comes to the path of another, the two exchange places: the other waits at the old path, gone until
@@ -14,7 +14,7 @@ use model::terms::{ContentHash, RelPath};
 const UID_KEPT_MS: i64 = 30 * 24 * 3600 * 1000;
 
 /// One document as the ledger knows it.
-struct Entry {
+struct LedgerDocument {
     path: String,
     uid: String,
     hash: Vec<u8>,
@@ -35,11 +35,11 @@ impl Ledger {
     ) -> Result<String, StoreError> {
         let hash = hash.0.to_le_bytes();
         let here = self.entry_at(path.as_str())?;
-        let is_same = |entry: &Entry| entry.hash == hash;
+        let is_same = |entry: &LedgerDocument| entry.hash == hash;
         let is_settled = here.as_ref().is_some_and(|entry| !entry.is_gone && is_same(entry));
         let came = match moved_from {
             _ if is_settled => None,
-            // What has been gone there with another content is not what came from there.
+            // A document that vanished there with another content is not the one that moved from there.
             Some(from) => {
                 self.entry_at(from.as_str())?.filter(|entry| !entry.is_gone || is_same(entry))
             }
@@ -48,7 +48,7 @@ impl Ledger {
         };
         if let Some(came) = came.filter(|came| came.path != path.as_str()) {
             let uid = came.uid.clone();
-            self.exchange(path, came, here, (&hash, now_ms))?;
+            self.exchange(path, came, here, &hash, now_ms)?;
             return Ok(uid);
         }
         if let Some(here) = here {
@@ -58,7 +58,7 @@ impl Ledger {
             return Ok(here.uid);
         }
         let uid = new_uid(path, now_ms);
-        self.insert(path.as_str(), (&uid, &hash), (now_ms, None))?;
+        self.insert(path.as_str(), &uid, &hash, now_ms, None)?;
         Ok(uid)
     }
 
@@ -75,22 +75,23 @@ impl Ledger {
     fn exchange(
         &self,
         path: &RelPath,
-        came: Entry,
-        here: Option<Entry>,
-        (hash, now_ms): (&[u8], i64),
+        came: LedgerDocument,
+        here: Option<LedgerDocument>,
+        hash: &[u8],
+        now_ms: i64,
     ) -> Result<(), StoreError> {
         self.db
             .prepare_cached("DELETE FROM documents WHERE path IN (?1, ?2)")?
             .execute([came.path.as_str(), path.as_str()])?;
-        self.insert(path.as_str(), (&came.uid, hash), (came.first_seen_ms, None))?;
+        self.insert(path.as_str(), &came.uid, hash, came.first_seen_ms, None)?;
         if let Some(here) = here {
-            let seen = (here.first_seen_ms, Some(now_ms));
-            self.insert(&came.path, (&here.uid, &here.hash), seen)?;
+            let LedgerDocument { uid, hash, first_seen_ms, .. } = &here;
+            self.insert(&came.path, uid, hash, *first_seen_ms, Some(now_ms))?;
         }
         Ok(())
     }
 
-    fn entry_at(&self, path: &str) -> Result<Option<Entry>, StoreError> {
+    fn entry_at(&self, path: &str) -> Result<Option<LedgerDocument>, StoreError> {
         Ok(self
             .db
             .prepare_cached(
@@ -100,7 +101,11 @@ impl Ledger {
             .optional()?)
     }
 
-    fn vanished_like(&self, hash: &[u8], now_ms: i64) -> Result<Option<Entry>, StoreError> {
+    fn vanished_like(
+        &self,
+        hash: &[u8],
+        now_ms: i64,
+    ) -> Result<Option<LedgerDocument>, StoreError> {
         Ok(self
             .db
             .prepare_cached(
@@ -114,8 +119,10 @@ impl Ledger {
     fn insert(
         &self,
         path: &str,
-        (uid, hash): (&str, &[u8]),
-        (first_seen_ms, gone_ms): (i64, Option<i64>),
+        uid: &str,
+        hash: &[u8],
+        first_seen_ms: i64,
+        gone_ms: Option<i64>,
     ) -> Result<(), StoreError> {
         self.db
             .prepare_cached(
@@ -141,8 +148,8 @@ impl Ledger {
     }
 }
 
-fn read_entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<Entry> {
-    Ok(Entry {
+fn read_entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<LedgerDocument> {
+    Ok(LedgerDocument {
         path: row.get(0)?,
         uid: row.get(1)?,
         hash: row.get(2)?,

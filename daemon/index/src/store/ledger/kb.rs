@@ -35,7 +35,7 @@ pub struct NewVersion {
     pub text: String,
     /// When, where that is not now; milliseconds since 1970.
     pub at_ms: Option<i64>,
-    /// It is kept only if the newest one has another hash, or there is none.
+    /// True to keep it only if the newest version has another hash or there is none.
     pub is_by_hand: bool,
 }
 
@@ -116,7 +116,7 @@ pub struct KbFacts {
 }
 
 impl Ledger {
-    /// A number that no entry has or ever had; greater than `floor`.
+    /// Returns a number that no entry has or ever had, greater than `floor`.
     pub(in crate::store) fn next_entry(&self, floor: u64) -> Result<u64, StoreError> {
         let mut number = 0;
         self.durably(|tx| {
@@ -131,7 +131,7 @@ impl Ledger {
         Ok(number.max(0) as u64)
     }
 
-    /// Keeps what was done, all or nothing; gives the number of each version, 0 for what is none.
+    /// Records what was done, all or nothing; returns the number of each version, 0 for other records.
     pub(in crate::store) fn record_kb(
         &self,
         records: &[KbRecord],
@@ -246,17 +246,11 @@ pub struct KbLedger {
 
 impl KbLedger {
     /// Opens the ledger in a state folder for reading.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn open(state_dir: &Path) -> Result<Self, StoreError> {
         Ok(KbLedger { db: open::plain_reader(&open::ledger_to_read(state_dir))? })
     }
 
     /// What is known of each entry that has versions.
-    ///
-    /// # Errors
-    /// When the ledger cannot be read; so with everything below.
     pub fn facts(&self) -> Result<HashMap<u64, KbFacts>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT n.entry, n.version, (SELECT f.at_ms FROM kb_versions f WHERE f.entry = n.entry ORDER BY f.version
@@ -276,9 +270,6 @@ impl KbLedger {
     }
 
     /// When each entry was last opened, milliseconds since 1970.
-    ///
-    /// # Errors
-    /// See [`KbLedger::facts`].
     pub fn accesses(&self) -> Result<HashMap<u64, i64>, StoreError> {
         let mut statement = self.db.prepare_cached("SELECT entry, at_ms FROM kb_accesses")?;
         let rows = statement
@@ -287,18 +278,12 @@ impl KbLedger {
     }
 
     /// When the document at a path was first seen, milliseconds since 1970.
-    ///
-    /// # Errors
-    /// See [`KbLedger::facts`].
     pub fn first_seen_ms(&self, path: &str) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT first_seen_ms FROM documents WHERE path = ?1";
         Ok(self.db.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()?)
     }
 
     /// The versions of an entry, oldest first.
-    ///
-    /// # Errors
-    /// See [`KbLedger::facts`].
     pub fn versions(&self, entry: u64) -> Result<Vec<KbVersion>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT version, at_ms, client, reason, confidence, title, text FROM kb_versions WHERE entry = ?1
@@ -319,9 +304,6 @@ impl KbLedger {
     }
 
     /// The greatest number that was ever given, as far as this file knows.
-    ///
-    /// # Errors
-    /// See [`KbLedger::facts`].
     pub fn last_number(&self) -> Result<u64, StoreError> {
         let last: Option<i64> = self
             .db
@@ -331,18 +313,12 @@ impl KbLedger {
     }
 
     /// The record of a file.
-    ///
-    /// # Errors
-    /// See [`KbLedger::facts`].
     pub fn ingested(&self, path: &str) -> Result<Option<IngestedFile>, StoreError> {
         let mut statement = self.db.prepare_cached(&format!("{INGESTED} WHERE path = ?1"))?;
         Ok(statement.query_row([path], file_of).optional()?)
     }
 
     /// The records of all files, by path.
-    ///
-    /// # Errors
-    /// See [`KbLedger::facts`].
     pub fn all_ingested(&self) -> Result<Vec<IngestedFile>, StoreError> {
         let mut statement = self.db.prepare_cached(&format!("{INGESTED} ORDER BY path"))?;
         Ok(statement.query_map([], file_of)?.collect::<Result<_, _>>()?)

@@ -93,7 +93,7 @@ pub struct LastWrites {
 }
 
 impl Ledger {
-    /// Keeps what was done.
+    /// Records what was done.
     pub(in crate::store) fn record_memory(
         &self,
         events: &[MemoryEvent],
@@ -144,17 +144,11 @@ pub struct MemoryLedger {
 
 impl MemoryLedger {
     /// Opens the ledger in a state folder for reading.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn open(state_dir: &Path) -> Result<Self, StoreError> {
         Ok(MemoryLedger { db: open::plain_reader(&open::ledger_to_read(state_dir))? })
     }
 
     /// The highest ordinal that the note at a path is known to have had; 0 for none.
-    ///
-    /// # Errors
-    /// When the ledger cannot be read.
     pub fn highest(&self, path: &str) -> Result<u64, StoreError> {
         let highest: Option<i64> = self
             .db
@@ -167,18 +161,12 @@ impl MemoryLedger {
     }
 
     /// When the document at a path was first seen, milliseconds since 1970.
-    ///
-    /// # Errors
-    /// When the ledger cannot be read.
     pub fn first_seen_ms(&self, path: &str) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT first_seen_ms FROM documents WHERE path = ?1";
         Ok(self.db.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()?)
     }
 
     /// What was done since a moment.
-    ///
-    /// # Errors
-    /// When the ledger cannot be read.
     pub fn counts_since(&self, since_ms: i64) -> Result<EventCounts, StoreError> {
         Ok(self
             .db
@@ -196,9 +184,6 @@ impl MemoryLedger {
 
     /// The last things that were done to entities whose names are meant, at most so many, the last first: when; client,
     /// tool, operation and name.
-    ///
-    /// # Errors
-    /// When the ledger cannot be read.
     pub fn history(
         &self,
         most: usize,
@@ -223,9 +208,6 @@ impl MemoryLedger {
     }
 
     /// When each entity was last written, by the path of its note.
-    ///
-    /// # Errors
-    /// When the ledger cannot be read.
     pub fn last_writes(&self) -> Result<HashMap<String, LastWrites>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT d.path, max(e.at_ms) FILTER (WHERE e.operation IN ('observe', 'create', 'edit')),

@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS decisions(key TEXT PRIMARY KEY, verdict INTEGER NOT N
 /// What a vanished document was like, so that a similar new one may be known as itself.
 const SKETCHES: &str = "ALTER TABLE documents ADD COLUMN sketch BLOB;";
 
-/// Files that cannot be read at the moment; `key` tells whether they have changed since.
+/// Files that cannot be read at the moment; `key` shows whether they have changed since.
 const BREAKERS: &str = "
 CREATE TABLE breakers(path TEXT PRIMARY KEY, key TEXT NOT NULL, n_failures INTEGER NOT NULL, stage TEXT NOT NULL,
   reason TEXT NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID;";
@@ -121,12 +121,12 @@ pub(super) fn inspect(db: &Connection) -> rusqlite::Result<(u32, String)> {
     Ok((version, verdict))
 }
 
-/// True when an error tells of the file's content and not of its surroundings.
+/// True when an error is about the file's content, not about its surroundings.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
 }
 
-/// Takes one step and notes it, or does neither.
+/// Takes one step and records it, or does neither.
 fn take(db: &Connection, step: u32) -> Result<(), StoreError> {
     let sql = STEPS[step as usize];
     let done = db

@@ -31,7 +31,7 @@ pub struct Removal {
 }
 
 impl Ledger {
-    /// Takes out what is meant and leaves nothing of it in the file; how much went, by table.
+    /// Deletes what is to be forgotten and leaves nothing of it in the file; returns how much, by table.
     pub(in crate::store) fn erase(
         &self,
         gone: &Gone,
@@ -91,9 +91,6 @@ fn salt() -> std::io::Result<[u8; SALT_BYTES]> {
 }
 
 /// Whether this was forgotten before.
-///
-/// # Errors
-/// When the ledger cannot be read.
 pub fn was_removed(state_dir: &Path, kind: &str, named: &str) -> Result<bool, StoreError> {
     let db = open::plain_reader(&state_dir.join(open::LEDGER_FILE))?;
     let mut statement = db.prepare("SELECT salt, hash FROM removals WHERE kind = ?1")?;
@@ -118,9 +115,6 @@ pub(super) fn mark_scrubbed(db: &Connection, detectors: &str) -> rusqlite::Resul
 }
 
 /// By which detectors all that is kept was looked through last.
-///
-/// # Errors
-/// When the ledger cannot be read.
 pub fn scrubbed_by(state_dir: &Path) -> Result<Option<String>, StoreError> {
     let db = open::plain_reader(&state_dir.join(open::LEDGER_FILE))?;
     let sql = "SELECT detectors FROM scrubbed WHERE id = 1";

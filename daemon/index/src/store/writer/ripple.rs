@@ -1,4 +1,4 @@
-//! The ripple: what commits left behind, done in steps that an interactive commit interrupts.
+//! Ripple: does the work that commits left behind, in steps that an interactive commit interrupts.
 //!
 //! In: the rows that commits marked. Out: a gazetteer of the terms there are now, names resolved again, documents that
 //! must be read again.
@@ -154,7 +154,7 @@ impl IndexWriter {
         gazetteer::requeue_readers(&tx, &changed)?;
         let loaded = gazetteer::load(&tx, version)?;
         sys::fail::point("gazetteer.before");
-        commit::commit(tx, &self.vectors, (tick, VectorChange::default()))?;
+        commit::commit(tx, &self.vectors, tick, VectorChange::default())?;
         sys::fail::point("gazetteer.after");
         self.tick = tick;
         self.requeued = Round::default();
@@ -175,7 +175,7 @@ impl IndexWriter {
         resolver.run(names)?;
         set_meta_number(&tx, "tick", tick.0)?;
         sys::fail::point("resolve.before");
-        commit::commit(tx, &self.vectors, (tick, VectorChange::default()))?;
+        commit::commit(tx, &self.vectors, tick, VectorChange::default())?;
         sys::fail::point("resolve.after");
         self.tick = tick;
         Ok(())

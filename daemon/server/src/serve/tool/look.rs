@@ -53,7 +53,7 @@ pub async fn look(project: &Arc<Project>, folder: &str, arguments: &Map<String, 
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let named = if is_large(&snapshot)? { named(&snapshot, &names) } else { vec![] };
         let others = elsewhere(&snapshot)?;
-        Ok(worker.watcher().changed(&folder, (&others, &named), MAX_LOOKED))
+        Ok(worker.watcher().changed(&folder, &others, &named, MAX_LOOKED))
     });
     let Ok(changed) = changed.await else { return };
     if (1..=MAX_CHANGED).contains(&changed.len()) {

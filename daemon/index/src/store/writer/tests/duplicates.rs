@@ -28,7 +28,7 @@ mod rand_free {
     }
 }
 
-/// A writer with the files it has been told of.
+/// A writer with the files it was given.
 struct Folder {
     bench: Bench,
     files: BTreeMap<String, String>,

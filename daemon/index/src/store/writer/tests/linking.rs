@@ -73,7 +73,8 @@ impl Bench {
 
     fn text(&self) -> String {
         let text = canon::text(&self.writer.db).expect("readable");
-        // The entity of one of several groups of a kind is told by the uid of a document, which this index drew itself.
+        // The entity of one of several groups of a kind is named by the uid of a document, which this index drew
+        // itself.
         let uid = |line: &str| -> String {
             line.split(" | ")
                 .map(|cell| match cell.rsplit_once('~') {

@@ -145,7 +145,7 @@ fn create(
             return Ok((vec![], false));
         }
         // A name, or a path, that no link can hold is linked by the next of them.
-        let add = |target: &String| add_relation(text, ends.scope, (&relation_type, target));
+        let add = |target: &String| add_relation(text, ends.scope, &relation_type, target);
         let mut tried = add(ends.targets.first().unwrap_or(&ends.to));
         for target in ends.targets.iter().skip(1) {
             tried = tried.or_else(|_| add(target));

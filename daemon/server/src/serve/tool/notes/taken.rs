@@ -43,7 +43,7 @@ pub(super) fn links(
         let both = [Candidate { path: &leads_to, by }, moved];
         let written = (link.kind, link.target);
         let at = if link.from_path == from { to } else { &link.from_path };
-        if choose(at, (written.0, &written.1), &both) == Some(1) {
+        if choose(at, written.0, &written.1, &both) == Some(1) {
             taken.push(Taken { at: link.from_path, written, leads_to });
         }
     }
@@ -52,7 +52,7 @@ pub(super) fn links(
             continue;
         };
         let written = (link.kind, link.target);
-        let there = lead(snapshot, to, (written.0, &written.1), &keys)?;
+        let there = lead(snapshot, to, written.0, &written.1, &keys)?;
         if link.to != Some(doc) && there != link.to {
             taken.push(Taken { at: link.from_path, written, leads_to });
         }

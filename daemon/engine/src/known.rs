@@ -1,13 +1,12 @@
 //! Known: the watcher's view of what is indexed.
 //!
 //! In: paths, hashes, folders. Out: what the last commit and the breakers know of them.
-//! Not here: what the watcher makes of it (`engine/watch/`).
+//! Not here: what the watcher makes of it (`watch/path_state.rs`).
 
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::now_ms;
 use crate::watch::{KnownFile, KnownFiles, MOST_EQUAL};
 use index::store::schema::PASS_SWIFT;
 use index::store::{Breakers, Readers};
@@ -15,9 +14,11 @@ use model::parcel::Pass;
 use model::terms::{ContentHash, FileVersion, RelPath};
 
 /// The watcher's view of the index, outside any transaction, so that it always sees the last commit.
-pub(super) struct KnownInIndex {
-    pub(super) readers: Arc<Readers>,
-    pub(super) breakers: Breakers,
+pub(crate) struct KnownInIndex {
+    pub(crate) readers: Arc<Readers>,
+    pub(crate) breakers: Breakers,
+    /// The time, in milliseconds since 1970.
+    pub(crate) now_ms: fn() -> i64,
 }
 
 impl KnownInIndex {
@@ -48,7 +49,7 @@ impl KnownFiles for KnownInIndex {
                 .optional()
         })
         .flatten()
-        // One that failed is known, so that its removal is noticed, but never taken for unchanged.
+        // A failed file is known, so that its removal is noticed, but it never counts as unchanged.
         .or_else(|| {
             self.breakers.get(path)?;
             Some(KnownFile { hash: ContentHash(0), mtime_ms: i64::MIN, n_bytes: 0 })
@@ -56,7 +57,7 @@ impl KnownFiles for KnownInIndex {
     }
 
     fn is_given_up(&self, path: &RelPath, now: &FileVersion) -> bool {
-        self.breakers.is_given_up(path, now, now_ms())
+        self.breakers.is_given_up(path, now, (self.now_ms)())
     }
 
     fn paths_under(&self, folder: &str) -> Vec<RelPath> {
