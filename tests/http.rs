@@ -70,6 +70,7 @@ impl Http {
     ///
     /// # Panics
     /// When nobody listens; so with everything below.
+    #[expect(clippy::disallowed_methods, reason = "connects to the daemon under test")]
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("a server listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a limit");

@@ -11,6 +11,7 @@ mod client;
 pub mod crowd;
 mod graph;
 pub mod hostile;
+pub mod house;
 pub mod http;
 mod index;
 mod kills;

@@ -90,6 +90,7 @@ async fn pick(ctx: &Context) -> Result<Exit, Failure> {
 }
 
 /// Ends as a signal would, but with the terminal as it was before. A read that waits for a key keeps nothing alive.
+#[expect(clippy::disallowed_methods, reason = "a thread that waits for a key would keep the process alive")]
 fn leave(terminal: Terminal, signal: SignalKind) -> ! {
     drop(terminal);
     std::process::exit(128 + signal.as_raw_value())

@@ -107,6 +107,7 @@ pub struct Watcher;
 impl Watcher {
     /// Starts the tasks; must be called within a tokio runtime. The opening crawl counts as pending at once.
     /// `state` must be new: what an earlier watcher left pending in its own would never settle.
+    #[expect(clippy::disallowed_methods, reason = "sends at most one message a poll")]
     pub fn spawn(
         options: WatchOptions,
         known: Arc<dyn KnownFiles>,
