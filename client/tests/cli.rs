@@ -126,11 +126,11 @@ fn an_empty_home_has_no_projects() {
     let home = Home::new();
     let (code, out, err) = home.kgctl(&["list"]);
     assert_eq!((code, err.as_str()), (0, ""));
-    assert_eq!(out, "no project is registered\nhint: `kgctl init DIR` registers a folder\n");
+    assert_eq!(out, "no project is registered\nhint: register a folder with `kgctl init DIR`\n");
     assert_eq!(home.kgctl(&["list", "--json"]).1, "[]\n");
     let (code, _, err) = home.kgctl(&["status"]);
     assert_eq!(code, 2);
-    assert!(err.starts_with("error: which project?") && err.contains("\nhint: "), "{err}");
+    assert!(err.starts_with("error: no project was given") && err.contains("\nhint: "), "{err}");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn without_a_daemon_the_exit_code_is_4() {
         "{err}"
     );
     let (code, out, _) = home.kgctl(&["--project", "notes", "stop"]);
-    assert_eq!((code, out.as_str()), (0, "notes: does not run\n"));
+    assert_eq!((code, out.as_str()), (0, "notes: not running\n"));
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn unlikely_folders_are_refused() {
     let home = Home::new();
     for folder in [".", "/"] {
         let (code, _, err) = home.kgctl(&["init", "--yes", folder]);
-        assert!(code == 2 && err.contains("is a whole home folder"), "{err}");
+        assert!(code == 2 && err.contains("is a home folder"), "{err}");
     }
     let (code, _, err) = shown(
         home.command(env!("CARGO_BIN_EXE_kgctl"))
@@ -273,7 +273,7 @@ fn init_registers_and_tells_how_to_connect_an_agent() {
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("1 file to read: 1 md") && out.contains("\"mcpServers\""), "{out}");
     let (code, out, _) = home.kgctl(&["init", "notes"]);
-    assert!(code == 0 && out.starts_with("mine is registered already\n"), "{out}");
+    assert!(code == 0 && out.starts_with("mine is already registered\n"), "{out}");
     let (_, out, _) = home.kgctl(&["list", "--json"]);
     let rows: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(rows[0]["name"], "mine");
@@ -287,7 +287,7 @@ fn init_registers_and_tells_how_to_connect_an_agent() {
     assert_eq!(server["args"][0], "--project");
     assert_eq!(server["env"]["KG_STATE_DIR"], home.at(".s").display().to_string());
     let (code, out, _) = home.kgctl(&["remove", "mine"]);
-    assert!(code == 0 && out.contains("its index stays"), "{out}");
+    assert!(code == 0 && out.contains("its index is kept"), "{out}");
     assert_eq!(home.kgctl(&["list", "--json"]).1, "[]\n");
 }
 
@@ -484,7 +484,7 @@ fn the_shim_answers_for_a_daemon_that_cannot_be_started() {
 fn the_shim_names_what_is_wrong_with_its_flags() {
     let home = Home::new();
     let (code, _, err) = kg_mcp(&home, &[], "");
-    assert!(code == 2 && err.contains("which project?"), "{err}");
+    assert!(code == 2 && err.contains("no project was given"), "{err}");
     let (code, _, err) = kg_mcp(&home, &["--project", "nope"], "");
     assert!(code == 2 && err.contains("`nope`"), "{err}");
     let (code, out, _) = kg_mcp(&home, &["--version"], "");

@@ -383,7 +383,7 @@ fn a_missing_root_is_told_at_the_start() {
     let message = message.replace(&project.scratch().display().to_string(), "SCRATCH");
     expect![[r#"
         kgd: no project or folder is called `SCRATCH/notes` (from `--project`); none is registered
-        hint: `kgctl init DIR` registers a folder
+        hint: register a folder with `kgctl init DIR`
     "#]]
     .assert_eq(&message);
 }

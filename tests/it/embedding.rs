@@ -469,7 +469,7 @@ fn a_folder_may_send_nothing_anywhere() {
         project.write("kg.yaml", format!("embed:\n  {setting}\n"));
         let ended = project.try_start().expect_err("a refusal");
         assert!(
-            ended.log.contains(&format!("`{key}` may not be set by a folder")),
+            ended.log.contains(&format!("`{key}` cannot be set by a folder")),
             "{}",
             ended.log
         );

@@ -203,7 +203,7 @@ fn a_restore_stops_a_running_daemon_and_starts_it_again() {
     let (code, _, err) = kgctl(&project, &["backup", "--restore", "notes/log.txt"]);
     assert_eq!(code, 2, "{err}");
     assert!(
-        err.contains("`<scratch>/notes/log.txt` is not a backup: it is no SQLite database\nhint: "),
+        err.contains("`<scratch>/notes/log.txt` is not a backup: it is not an SQLite database\nhint: "),
         "{err}"
     );
     let (code, _, err) =
@@ -459,9 +459,9 @@ fn doctor_looks_into_the_databases_and_lists_what_failed() {
         rows.map(|it| it["detail"].as_str().expect("text").to_string()).collect()
     };
     assert!(of("index", "good").contains(&"no damage".to_string()), "{out}");
-    assert!(of("ledger", "good")[0].starts_with("no damage, version 7; no backup yet"), "{out}");
+    assert!(of("ledger", "good")[0].starts_with("undamaged, version 7; no backup yet"), "{out}");
     assert_eq!(of("watching", "good"), ["by events"]);
-    assert!(of("memory", "good")[0].contains(" its own, the rest mapped files; peak "), "{out}");
+    assert!(of("memory", "good")[0].contains(" private, the rest mapped files; peak "), "{out}");
     let documents = of("document", "warning");
     assert!(
         documents

@@ -140,7 +140,7 @@ fn an_answer_that_cites_nothing_is_none() {
     for (reply, why) in [
         (saying("It runs on Redis."), "without naming an entry"),
         (saying("It runs on MySQL [kb-00077]."), "without naming an entry"),
-        (Answer { hangs: true, ..Answer::default() }, "took longer"),
+        (Answer { hangs: true, ..Answer::default() }, "timed out"),
     ] {
         let (mut project, _mock) = project_with("query", move |_, _| reply.clone());
         project.stop();

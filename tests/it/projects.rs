@@ -455,19 +455,19 @@ fn projects_are_added_named_and_forgotten_by_command() {
     let told: String = refused.iter().map(|(code, said)| format!("{code} {said}")).collect();
     expect![[r#"
         2 error: cannot use `nowhere`: No such file or directory (os error 2)
-        hint: a project is a folder that is there
+        hint: a project is an existing folder
         2 error: cannot use `notes/a.md`: not a directory
-        hint: a project is a folder that is there
+        hint: a project is an existing folder
         2 error: `/home/notes/inner` lies inside `/home/notes`: with `My Notes` registered, its documents are read twice, into two projects
-        hint: `--yes` goes on all the same
-        2 error: no project can be called `my-notes`: `My Notes`, `/home/notes`, is called so
-        hint: give another `--name`
-        2 error: no project can be called `a,b`: commas part the names in a list of projects
-        hint: give letters, digits, spaces, `-`, `_` or `.`
+        hint: `--yes` skips this question
+        2 error: no project can be called `my-notes`: `My Notes`, `/home/notes`, has this name
+        hint: choose another `--name`
+        2 error: no project can be called `a,b`: commas separate names in a list of projects
+        hint: use letters, digits, spaces, `-`, `_` or `.`
         3 error: no project is called `other`
-        hint: `kgctl list` names them
+        hint: `kgctl list` lists the projects
         3 error: no project is called `other`
-        hint: `kgctl list` names them
+        hint: `kgctl list` lists the projects
     "#]].assert_eq(&told);
 
     expect![[r#"
@@ -494,7 +494,7 @@ fn projects_are_added_named_and_forgotten_by_command() {
     let (code, said) = home.kgctl_refused(&["project", "remove", "other"]);
     assert!(code == 2 && said.contains("`kgctl project default NAME`"), "{said}");
     expect![[r#"
-        other: removed; its documents stay, its index stays
+        other: removed; its documents are kept, its index is kept
     "#]]
     .assert_eq(&short(home.kgctl_done(&["project", "remove", "other", "--yes"])));
     assert!(home.at("other/c.md").is_file());

@@ -272,7 +272,7 @@ fn a_reranking_model_that_cannot_be_used_is_told_and_costs_no_answer() {
     project.write("kg.yaml", "retrieval:\n  rerank:\n    model: /tmp/evil\n");
     let ended = project.try_start().expect_err("refused");
     assert!(
-        ended.log.contains("`retrieval.rerank.model` may not be set by a folder"),
+        ended.log.contains("`retrieval.rerank.model` cannot be set by a folder"),
         "{}",
         ended.log
     );

@@ -184,14 +184,14 @@ mod tests {
                 true,
                 Some("nope"),
                 "b",
-                "no project or folder is called `nope` (from `KG_PROJECT`); registered are:",
+                "no project or folder is called `nope` (from `KG_PROJECT`); registered projects:",
             ),
         ]);
     }
 
     #[test]
     fn a_name_that_means_nothing_is_told() {
-        let nope = "no project or folder is called `nope` (from `--project`); registered are:";
+        let nope = "no project or folder is called `nope` (from `--project`); registered projects:";
         check(&[(&["a,nope"], false, None, "b", nope), (&["nope"], false, None, "b", nope)]);
         let around =
             Surroundings { registry: &Registry::default(), env: None, cwd: Path::new("/") };

@@ -185,7 +185,7 @@ pub struct ProjectRow {
 /// The registered projects.
 pub fn projects(rows: &[ProjectRow], style: Style) -> String {
     if rows.is_empty() {
-        return "no project is registered\nhint: `kgctl init DIR` registers a folder\n".to_string();
+        return "no project is registered\nhint: register a folder with `kgctl init DIR`\n".to_string();
     }
     let row = |it: &ProjectRow| {
         let name = if it.default { format!("{} *", it.name) } else { it.name.clone() };
@@ -355,7 +355,7 @@ mod tests {
         .assert_eq(&projects(&[row("notes", true), row("work", false)], Style::plain()));
         expect![[r#"
             no project is registered
-            hint: `kgctl init DIR` registers a folder
+            hint: register a folder with `kgctl init DIR`
         "#]]
         .assert_eq(&projects(&[], Style::plain()));
         let finding = |verdict, hint: Option<&str>| Finding {

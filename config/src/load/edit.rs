@@ -1,9 +1,9 @@
-//! Changes one value of the user's own settings file, as a person would.
+//! Edit: changes one value of the user's own settings file, as a person would.
 //!
-//! In: the file, a key such as `http.listen`, a text. Out: the file with that value, every other byte as it was.
-//! Invariants: the result is read again before it is written, and sets exactly what the file set before and this; the
-//! file is replaced whole or not at all, where it is a link what that leads to.
-//! Not here: whether the value is any good (`load.rs`).
+//! In: the file, a key such as `http.listen`, a text. Out: the file with that value, every other byte unchanged.
+//! Invariants: the result is parsed before it is written, and sets exactly what the file set before plus this value;
+//! the file is replaced as a whole or not at all; of a link, the target is replaced.
+//! Not here: whether the value is valid (`load.rs`).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,13 +16,13 @@ use serde_json::Value;
 use super::{LoadError, tree};
 use crate::place::create_private_dir;
 
-/// Why a value was not set; the file is as it was.
+/// Why a value was not set; the file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// The file is no settings file.
+    /// The file is not a valid settings file.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// It is laid out in a way that is not understood.
+    /// Its layout is not understood.
     #[error(
         "`{}` cannot be changed without touching the rest of it\nhint: set `{key}: {value}` there by hand",
         path.display()
@@ -45,7 +45,7 @@ pub enum EditError {
     },
 }
 
-/// Sets `section.key` to a text; the file is made where there is none.
+/// Sets `section.key` to a text; creates the file if it is missing.
 ///
 /// # Errors
 /// [`EditError`].
@@ -66,7 +66,7 @@ pub fn set_text(path: &Path, (section, key): (&str, &str), value: &str) -> Resul
     replace(path, &after).map_err(io_error)
 }
 
-/// What a text sets. An empty section sets nothing.
+/// Returns what a text sets. An empty section sets nothing.
 fn values(path: &Path, text: &str) -> Result<BTreeMap<String, Value>, LoadError> {
     let is_empty = |value: &Value| value.as_object().is_some_and(|it| it.is_empty());
     let set = tree::parse(path, text)?.into_iter().filter(|it| !is_empty(&it.value));
@@ -88,7 +88,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     })
 }
 
-/// The text with the value at its place: where the key stands, else in its section, else in a new section at the end.
+/// Returns the text with the value in its place: at the key, else in its section, else in a new section at the end.
 fn edited(text: &str, (section, key): (&str, &str), value: &str) -> String {
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_string).collect();
     let entry = |indent: &str| format!("{indent}{key}: {value}\n");

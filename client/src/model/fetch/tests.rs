@@ -204,7 +204,7 @@ fn refusals_end_at_once_and_troubles_are_tried_again() {
 fn silence_and_no_network_end() {
     let done = fetch(|_| Answer { hangs: true, ..Answer::default() }, None);
     assert!(
-        matches!(&done.result, Err(ModelError::Failed { why }) if why.contains("took longer")),
+        matches!(&done.result, Err(ModelError::Failed { why }) if why.contains("timed out")),
         "{:?}",
         done.result
     );
