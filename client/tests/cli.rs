@@ -1,4 +1,4 @@
-//! The programs as a user and an agent start them, against a daemon that is played by the test.
+//! Tests the programs as a user and an agent start them, against a daemon played by the test.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use config::{Places, Project, ProjectPaths};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A home of its own for one test, with a folder `notes` in it.
+/// A home folder for one test, containing a folder `notes`.
 struct Home {
     dir: TempDir,
 }
@@ -53,12 +53,12 @@ impl Home {
         paths
     }
 
-    /// Plays a daemon that answers each tool with what `answer` gives.
+    /// Plays a daemon that answers each tool with the result of `answer`.
     fn daemon(&self, answer: impl Fn(&str, &Value) -> Value + Send + 'static) {
         self.daemon_of(env!("CARGO_PKG_VERSION"), answer);
     }
 
-    /// As [`Home::daemon`], of another version.
+    /// Like [`Home::daemon`], with another version.
     fn daemon_of(
         &self,
         version: &'static str,
@@ -79,7 +79,7 @@ fn shown(output: std::io::Result<Output>) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
-/// Serves one connection as an MCP server would: preamble, handshake, tool calls.
+/// Serves one connection as an MCP server: preamble, handshake, tool calls.
 fn serve(stream: UnixStream, version: &str, answer: &impl Fn(&str, &Value) -> Value) {
     let mut out = stream.try_clone().expect("a copy");
     for line in BufReader::new(stream).lines().map_while(Result::ok) {
@@ -214,7 +214,7 @@ fn wrong_settings_are_named_before_a_daemon_is_started_or_stopped() {
     let (code, _, err) = run(&["--project", "notes", "status"]);
     assert!(code == 2 && err.starts_with("error: ") && err.contains("kg.yaml:2"), "{err}");
     assert!(err.contains("`watch.debounce`") && err.contains("\nhint: perhaps"), "{err}");
-    // A daemon that runs goes on, and is never asked to stop.
+    // A running daemon is left alone, and is never asked to stop.
     home.daemon(|tool, _| panic!("nobody was to call `{tool}`"));
     let (code, _, err) = run(&["--project", "notes", "restart"]);
     assert!(code == 2 && err.contains("kg.yaml:2"), "{err}");
@@ -334,7 +334,7 @@ fn a_daemon_of_another_version_is_told_of() {
         assert_eq!((code, out.as_str()), (0, "nothing has failed\n"));
         let note = format!("note: the daemon is {version}, kgctl is ");
         assert!(err.starts_with(&note) && err.contains(wanted), "{err}");
-        // An older daemon knows fewer tools; what it does not know, `doctor` says, and goes on.
+        // An older daemon has fewer tools; `doctor` reports what is missing, and continues.
         let home = Home::new();
         home.daemon_of(version, |tool, _| match tool {
             "status" => structured(status()),

@@ -330,7 +330,8 @@ fn a_comparison_finds_the_models_that_were_added_and_says_in_words_what_failed()
     assert!(project.scratch().join("state/models/tiny/model.onnx").exists(), "it was only lent");
     let (code, _, errors) = eval_questions(&project, &[&table, "--against", "embed.model=gone"]);
     assert_eq!(code, 1, "{errors}");
-    let why = "error: with the other settings: the vectors cannot be computed: `embed.model` is `gone`";
+    let why =
+        "error: with the other settings: the vectors cannot be computed: `embed.model` is `gone`";
     assert!(errors.starts_with(why) && !errors.contains('{'), "{errors}");
     let (code, _, errors) =
         eval_questions(&project, &[&table, "--against", "retrieval.rerank.model=/nope"]);

@@ -266,7 +266,7 @@ fn one_name_of_several_things_is_parted_by_what_its_sentences_say() {
         ("Boston", "Boston.md, music.md"),
         ("Java", "billing.md, java.md"),
         ("Lena", "horses.md, pay.md"),
-        // Of two known people, and told by a request.
+        // Two known people, identified by a request.
         ("Ruth", "?party.md, kitchen.md, net.md"),
         ("Call Ruth", ""),
         // One calling in two words.

@@ -16,8 +16,8 @@
 //!
 //! and the draft is written by that model, and says so: `Ada wrote the first program and likes poetry. (llm:qwen3:4b)`.
 //! When it answers badly, slowly or not at all, the report comes as it came before, with one line that says why, and
-//! `kgctl status` tells how the slot is. With `api: sampling` there is no server at all: the agent's own model writes,
-//! where its client offers that.
+//! `kgctl status` shows the state of the slot. With `api: sampling` there is no server at all: the agent's own model
+//! writes, where its client offers that.
 
 use std::time::{Duration, Instant};
 
@@ -243,11 +243,7 @@ fn a_folder_names_no_model() {
         let mut project = TestProject::empty();
         project.write("kg.yaml", format!("llm:\n  {setting}\n"));
         let ended = project.try_start().expect_err("a refusal");
-        assert!(
-            ended.log.contains(&format!("`{key}` cannot be set by a folder")),
-            "{}",
-            ended.log
-        );
+        assert!(ended.log.contains(&format!("`{key}` cannot be set by a folder")), "{}", ended.log);
     }
 }
 

@@ -186,7 +186,8 @@ fn files_are_read_by_a_model() {
     let id = file["entries"][0]["id"].as_str().expect("an id").to_string();
     let entry = project.call("kb_get", json!({"entry_id": id}));
     assert_eq!(entry["entries"][0]["entry_type"], "pattern_convention", "{entry}");
-    // Where the call has no time for the model, rules do it and it is told; the model reads the file in a later call.
+    // If the call has no time for the model, rules do the work and the reply says so; the model reads the file in a
+    // later call.
     project.stop();
     project.set("serve.request_deadline_ms=1000");
     project.start();

@@ -122,8 +122,7 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
     };
     // Settings that no daemon would accept do not make a project writable.
     let settings = |root: &Path| config::load::load(places, Some(root), &[]);
-    let served =
-        served.told_which_are_read_only(|root| !settings(root).is_ok_and(|it| it.settings.write));
+    let served = served.with_read_only(|root| !settings(root).is_ok_and(|it| it.settings.write));
     let way = |project: Project| {
         let shim = Shim::new(&project.name, &flags.tools, &flags.client);
         (project.name.clone(), shim, lazy_dial(places.clone(), project))
@@ -153,7 +152,7 @@ fn serve_http(flags: &Flags, places: &Places, address: &str) -> Result<(), Strin
         client: flags.client.clone(),
         dial: Box::new(move |project| lazy_dial(dials.clone(), project)),
     };
-    http::serve(address, (&loaded.settings.http, &places.http_token()), served)
+    http::serve(address, &loaded.settings.http, &places.http_token(), served)
 }
 
 /// Like [`dial`], for a project that may be unusable without affecting the others.

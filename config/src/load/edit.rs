@@ -49,14 +49,14 @@ pub enum EditError {
 ///
 /// # Errors
 /// [`EditError`].
-pub fn set_text(path: &Path, (section, key): (&str, &str), value: &str) -> Result<(), EditError> {
+pub fn set_text(path: &Path, section: &str, key: &str, value: &str) -> Result<(), EditError> {
     let io_error = |source| EditError::Io { path: path.to_path_buf(), source };
     let before = match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         read => read.map_err(io_error)?,
     };
     let quoted = Value::from(value).to_string();
-    let after = edited(&before, (section, key), &quoted);
+    let after = edited(&before, section, key, &quoted);
     let mut wanted = values(path, &before)?;
     wanted.insert(format!("{section}.{key}"), value.into());
     if values(path, &after).ok() != Some(wanted) {
@@ -89,7 +89,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Returns the text with the value in its place: at the key, else in its section, else in a new section at the end.
-fn edited(text: &str, (section, key): (&str, &str), value: &str) -> String {
+fn edited(text: &str, section: &str, key: &str, value: &str) -> String {
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_string).collect();
     let entry = |indent: &str| format!("{indent}{key}: {value}\n");
     let head = format!("{section}:");
@@ -159,9 +159,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("config.yaml");
         fs::write(&path, before).expect("a file");
-        set_text(&path, ("http", "listen"), "127.0.0.1:8765").expect("set");
+        set_text(&path, "http", "listen", "127.0.0.1:8765").expect("set");
         assert_eq!(fs::read_to_string(&path).expect("a file"), after);
-        set_text(&path, ("http", "listen"), "127.0.0.1:8765").expect("set again");
+        set_text(&path, "http", "listen", "127.0.0.1:8765").expect("set again");
         assert_eq!(fs::read_to_string(&path).expect("a file"), after);
     }
 
@@ -197,13 +197,13 @@ mod tests {
             "\"http\": {tools: [core]}\n",
         ] {
             fs::write(&path, odd).expect("a file");
-            let refused = set_text(&path, ("http", "listen"), "0:1");
+            let refused = set_text(&path, "http", "listen", "0:1");
             if let Err(error) = refused {
                 assert!(error.to_string().contains("by hand"), "{error}");
                 assert_eq!(fs::read_to_string(&path).expect("a file"), odd);
             }
         }
         fs::write(&path, "http: [\n").expect("a file");
-        assert!(matches!(set_text(&path, ("http", "listen"), "x"), Err(EditError::Load(_))));
+        assert!(matches!(set_text(&path, "http", "listen", "x"), Err(EditError::Load(_))));
     }
 }

@@ -167,8 +167,8 @@ impl Web {
 
 impl Reply {
     /// Returns the pause that the server asks for (`Retry-After`), if any.
-    pub fn told_pause(&self) -> Option<Duration> {
-        told_pause(self.header("retry-after"), Timestamp::now())
+    pub fn retry_after(&self) -> Option<Duration> {
+        retry_after(self.header("retry-after"), Timestamp::now())
     }
 
     fn of(reply: ureq::http::Response<Body>) -> Self {
@@ -263,7 +263,7 @@ fn explained(url: &str, error: &Error) -> WebError {
 }
 
 /// Parses a `Retry-After` header: seconds, or a date.
-pub fn told_pause(header: Option<&str>, now: Timestamp) -> Option<Duration> {
+pub fn retry_after(header: Option<&str>, now: Timestamp) -> Option<Duration> {
     let text = header?.trim();
     if let Ok(seconds) = text.parse() {
         return Some(Duration::from_secs(seconds));
@@ -315,9 +315,9 @@ mod tests {
     }
 
     #[test]
-    fn pauses_are_told_in_seconds_or_as_a_date() {
+    fn a_retry_after_is_seconds_or_a_date() {
         let now: Timestamp = "2026-10-21T07:26:30Z".parse().expect("a moment");
-        let seconds = |text, now| told_pause(text, now).map(|it| it.as_secs());
+        let seconds = |text, now| retry_after(text, now).map(|it| it.as_secs());
         assert_eq!(seconds(Some(" 7 "), now), Some(7));
         let date = Some("Wed, 21 Oct 2026 07:28:00 GMT");
         assert_eq!(seconds(date, now), Some(90));

@@ -93,7 +93,7 @@ impl Mock {
         let (seen, over) = (Arc::clone(&requests), Arc::clone(&is_over));
         let thread = std::thread::Builder::new()
             .name("mock".to_string())
-            .spawn(move || serve(&listener, (&seen, &over), answer))?;
+            .spawn(move || serve(&listener, &seen, &over, answer))?;
         Ok(Mock { address, requests, is_over, thread: Some(thread) })
     }
 
@@ -122,7 +122,8 @@ impl Drop for Mock {
 
 fn serve(
     listener: &TcpListener,
-    (seen, is_over): (&Mutex<Vec<Request>>, &AtomicBool),
+    seen: &Mutex<Vec<Request>>,
+    is_over: &AtomicBool,
     mut answer: impl FnMut(&Request) -> Answer,
 ) {
     let mut hanging = Vec::new();

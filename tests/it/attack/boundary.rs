@@ -64,7 +64,8 @@ fn a_folder_cannot_name_roots() {
     home.write("notes/kg.yaml", "projects: {roots: [/srv]}\n");
     let (_, said) = home.kgctl_refused(&["--project", "notes", "config", "show"]);
     assert!(said.contains("`projects.roots` cannot be set by a folder"), "{said}");
-    for (root, why) in [("/etc", "is a system folder"), ("~", "home folder"), ("here", "absolute")] {
+    for (root, why) in [("/etc", "is a system folder"), ("~", "home folder"), ("here", "absolute")]
+    {
         home.write("notes/kg.yaml", "");
         home.write("config/config.yaml", &format!("projects: {{roots: [\"{root}\"]}}\n"));
         let (_, said) = home.kgctl_refused(&["--project", "notes", "config", "show"]);

@@ -14,7 +14,7 @@ use std::time::Duration;
 use client::connect::Session;
 use client::launch::{Life, Target};
 use client::render::quality::{Report, report};
-use client::signals::told_to_stop;
+use client::signals::stop_requested;
 use proto::tool::core::HybridQuery;
 
 use super::context::{Context, last_words};
@@ -88,8 +88,8 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let gold = Gold::read(&arguments.of)?;
     let scratch = Scratch::make()?;
     let models = ctx.places()?.models();
-    let stages = Stage::all((&scratch, &models), &arguments.of, &gold)?;
-    let interrupted = told_to_stop()?;
+    let stages = Stage::all(&scratch, &models, &arguments.of, &gold)?;
+    let interrupted = stop_requested()?;
     let measured = tokio::select! {
         () = interrupted => Err(Failure::new(Exit::Failed, "interrupted")),
         measured = measure(&stages, &gold) => measured,
@@ -132,7 +132,7 @@ async fn measure(stages: &[Stage; 3], gold: &Gold) -> Result<Report, Failure> {
     let mut found = [Found::default(), Found::default(), Found::default()];
     for (stage, found) in stages.iter().zip(&mut found) {
         let session = open(&stage.target).await?;
-        let read = read((stage, &session), gold, &mut answers).await;
+        let read = read(stage, &session, gold, &mut answers).await;
         session.close().await;
         *found = read.map_err(|failure| with_log(failure, &stage.target))?;
         stop::stop(&stage.target).await?;
@@ -149,7 +149,8 @@ async fn open(target: &Target) -> Result<Session, Failure> {
 }
 
 async fn read(
-    (stage, session): (&Stage, &Session),
+    stage: &Stage,
+    session: &Session,
     gold: &Gold,
     answers: &mut Answers,
 ) -> Result<Found, Failure> {

@@ -76,7 +76,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
             "truncated": reply.truncated, "tick": reply.freshness.tick }),
         )?;
     } else {
-        ctx.print(&told(&reply, &out))?;
+        ctx.print(&summary(&reply, &out))?;
     }
     if arguments.open {
         open(&out)?;
@@ -84,7 +84,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-fn told(reply: &GraphReply, out: &Path) -> String {
+fn summary(reply: &GraphReply, out: &Path) -> String {
     let entities = match reply.nodes.len() {
         1 => "1 entity".to_string(),
         n => format!("{} entities", thousands(n as u64)),

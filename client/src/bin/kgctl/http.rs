@@ -68,7 +68,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         None => show(ctx).await,
         Some(What::On { address }) => switch(address, ctx).await,
         Some(What::Off) => switch("", ctx).await,
-        Some(What::Token { new, all_projects }) => print_token((*new, *all_projects), ctx).await,
+        Some(What::Token { new, all_projects }) => print_token(*new, *all_projects, ctx).await,
         Some(What::Clients { all_projects, address }) => {
             print_clients(*all_projects, address.as_deref(), ctx).await
         }
@@ -139,7 +139,7 @@ async fn switch(at: &str, ctx: &Context) -> Result<Exit, Failure> {
             return Err(Failure::new(Exit::Refused, message).hint(hint));
         }
     }
-    set_text(&places.user_settings(), ("http", "listen"), at)
+    set_text(&places.user_settings(), "http", "listen", at)
         .map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
     heeded(ctx).await?;
     show(ctx).await
@@ -187,7 +187,7 @@ fn token_of(all_projects: bool, ctx: &Context) -> Result<(String, PathBuf), Fail
     Ok((token, file))
 }
 
-async fn print_token((new, all_projects): (bool, bool), ctx: &Context) -> Result<Exit, Failure> {
+async fn print_token(new: bool, all_projects: bool, ctx: &Context) -> Result<Exit, Failure> {
     let (mut token, file) = token_of(all_projects, ctx)?;
     if new {
         if !place_of_token(all_projects, ctx)?.1 {

@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
     };
     let n_troubles: usize = reply.reports.iter().map(|it| it.troubles.len()).sum();
     let is_empty = reply.reports.iter().all(|it| it.counts.values().sum::<u64>() == 0);
-    ctx.print_reply(&reply, told)?;
+    ctx.print_reply(&reply, summary)?;
     Ok(match (n_troubles, is_empty) {
         (0, true) => Exit::NothingFound,
         (0, false) => Exit::Done,
@@ -223,7 +223,7 @@ fn register(
                 if !arguments.dry_run {
                     let name = arguments.name.clone().filter(|_| is_one).or(name);
                     let is_default = name.is_some() && name == default;
-                    reply.projects.push(add(&places, &project, (name, is_default), arguments)?);
+                    reply.projects.push(add(&places, &project, name, is_default, arguments)?);
                 }
             }
             Err(error) => {
@@ -240,7 +240,8 @@ fn register(
 fn add(
     places: &Places,
     project: &Project,
-    (name, is_default): (Option<String>, bool),
+    name: Option<String>,
+    is_default: bool,
     arguments: &Arguments,
 ) -> Result<Registered, Failure> {
     let known = Registry::load(&places.config)?.at(&project.root).cloned();
@@ -295,7 +296,7 @@ fn next(projects: &[Registered], dry_run: bool) -> Vec<String> {
     next
 }
 
-fn told(reply: &Reply) -> String {
+fn summary(reply: &Reply) -> String {
     let mut text = reply.reports.iter().map(Report::text).collect::<Vec<_>>().join("\n");
     for line in &reply.next {
         text += &format!("{}\n", clean(line));

@@ -188,7 +188,7 @@ fn add(it: &Add, ctx: &Context) -> Result<Exit, Failure> {
     let folder = std::path::absolute(&it.folder)?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let manifest = shelf(ctx)?.add(&folder, &it.wish.wish(&name, &folder))?;
-    told(&manifest, ctx)
+    summary(&manifest, ctx)
 }
 
 fn fetch(it: &Pull, ctx: &Context) -> Result<Exit, Failure> {
@@ -208,7 +208,7 @@ fn fetch(it: &Pull, ctx: &Context) -> Result<Exit, Failure> {
     let fetcher = Fetcher::new(&pause, &progress);
     let source = it.from.as_deref().map_or(Source::Hub(&hub), Source::Local);
     let wish = it.wish.wish("", Path::new(""));
-    let pulled = pull(&shelf(ctx)?, (model, source), (&fetcher, it.changed), &wish);
+    let pulled = pull(&shelf(ctx)?, model, source, &fetcher, it.changed, &wish);
     bar.finish_and_clear();
     let (manifest, proof) = pulled?;
     if proof == Proof::None {
@@ -219,7 +219,7 @@ fn fetch(it: &Pull, ctx: &Context) -> Result<Exit, Failure> {
         );
         warn(&message);
     }
-    told(&manifest, ctx)
+    summary(&manifest, ctx)
 }
 
 fn known(ctx: &Context) -> Result<Exit, Failure> {
@@ -255,7 +255,7 @@ fn shelf(ctx: &Context) -> Result<Shelf, Failure> {
     Ok(Shelf::take(&ctx.places()?.models(), &kgd)?)
 }
 
-fn told(manifest: &Manifest, ctx: &Context) -> Result<Exit, Failure> {
+fn summary(manifest: &Manifest, ctx: &Context) -> Result<Exit, Failure> {
     ctx.print_reply(manifest, |it| {
         format!(
             "{}: added; {} dimensions, reads {} tokens\nto use it: `embed: {{model: \"{}\"}}` in `config.yaml`, then \

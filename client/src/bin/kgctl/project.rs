@@ -111,7 +111,7 @@ async fn add(arguments: &Add, ctx: &Context) -> Result<Exit, Failure> {
         }))?;
         return Ok(Exit::Done);
     }
-    ctx.print(&told(&now, before.is_none(), is_heeded))?;
+    ctx.print(&summary(&now, before.is_none(), is_heeded))?;
     Ok(Exit::Done)
 }
 
@@ -166,7 +166,7 @@ pub(super) async fn restart(places: &Places, project: Project) -> Result<bool, F
     Ok(true)
 }
 
-fn told(project: &Registered, is_new: bool, is_heeded: bool) -> String {
+fn summary(project: &Registered, is_new: bool, is_heeded: bool) -> String {
     let marks = [(project.default, ", the default"), (project.read_only, ", read-only")];
     let marks: String = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| *mark).collect();
     let what = if is_new { "registered" } else { "already registered" };
@@ -232,5 +232,5 @@ async fn forget(arguments: &Remove, ctx: &Context) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Refused, message)
             .hint("choose another one first with `kgctl project default NAME`, or use `--yes` to have none"));
     }
-    remove::forget(&found, (arguments.purge, arguments.yes), ctx).await
+    remove::forget(&found, arguments.purge, arguments.yes, ctx).await
 }

@@ -30,7 +30,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         (None, None) => ctx.project()?.name,
     };
     let found = find(&places, &wanted)?;
-    forget(&found, (arguments.purge, arguments.yes), ctx).await
+    forget(&found, arguments.purge, arguments.yes, ctx).await
 }
 
 /// Returns the registered project of that name or folder.
@@ -45,7 +45,8 @@ pub(crate) fn find(places: &Places, name: &str) -> Result<Registered, Failure> {
 /// Stops the daemon and unregisters the project; with `purge` also deletes its index, after confirmation unless `yes`.
 pub(crate) async fn forget(
     found: &Registered,
-    (purge, yes): (bool, bool),
+    purge: bool,
+    yes: bool,
     ctx: &Context,
 ) -> Result<Exit, Failure> {
     let places = ctx.places()?;

@@ -77,7 +77,7 @@ fn extraction(gold: &Gold, found: &Found) -> Extraction {
     Extraction {
         mentions: score::mentions(&gold.mentions, &found.mentions),
         links: links.scores(),
-        relations: relations(gold, (gold, found)),
+        relations: relations(gold, gold, found),
         intervals,
     }
 }
@@ -90,7 +90,7 @@ fn intervals(gold: &Gold, found: &Found) -> BTreeMap<String, Interval> {
         // Which predicates are judged, and which entity a name denotes, is decided on the whole set.
         let (part, own) = (gold.part(&document), found.part(&document));
         let mentions = score::mentions(&part.mentions, &own.mentions).rows();
-        let relations = relations(gold, (&part, &own)).rows();
+        let relations = relations(gold, &part, &own).rows();
         for (row, counts) in mentions.into_iter().chain(relations) {
             by_row.entry(row).or_default().push(counts);
         }
@@ -98,7 +98,7 @@ fn intervals(gold: &Gold, found: &Found) -> BTreeMap<String, Interval> {
     by_row.into_iter().map(|(row, counts)| (row.to_string(), of_f1(&counts))).collect()
 }
 
-fn relations(whole: &Gold, (part, found): (&Gold, &Found)) -> RelationScores {
+fn relations(whole: &Gold, part: &Gold, found: &Found) -> RelationScores {
     score::relations(
         &relation_set(&part.relations, whole),
         &relation_set(&judged(found.relations(), whole), whole),

@@ -13,9 +13,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use client::connect::Session;
-use client::render::questions::{Against, Answered, Scored, Told, questions};
+use client::render::questions::{Against, Answered, Remark, Scored, questions};
 use client::score;
-use client::signals::told_to_stop;
+use client::signals::stop_requested;
 use proto::error::Code;
 use proto::tool::core::{ReadPassage, Status, UNRANKED};
 use serde_json::Value;
@@ -27,7 +27,7 @@ use super::table::{self, Question, Table};
 use super::{Arguments, Context, Exit, FORMULAS, Failure, PATIENCE, found_for, read_file, wait};
 
 /// Most problems of a table that are printed.
-const MAX_TOLD: usize = 20;
+const MAX_REMARKS: usize = 20;
 
 /// Pause between two checks of how many vectors are done.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -36,7 +36,7 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let (table, against) = (arguments.of.as_path(), arguments.against.as_slice());
     let (root, places) = (ctx.project()?.root, ctx.places()?);
     let change = change::read(against, &places, &root)?;
-    let Table { questions: asked, mut told } = parse(table, &root)?;
+    let Table { questions: asked, mut remarks } = parse(table, &root)?;
     let answered = if against.is_empty() {
         let session = ctx.session().await?;
         wait::settle(&session, PATIENCE).await?;
@@ -44,12 +44,12 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
             wait_for_vectors(&session).await?;
         }
         let lacking = lacking(&session, arguments.with_vectors).await?;
-        told.extend(lacking.map(|why| Told { line: None, why, left_out: false }));
-        told.extend(not_indexed(&session, &asked).await?);
+        remarks.extend(lacking.map(|why| Remark { line: None, why, left_out: false }));
+        remarks.extend(not_indexed(&session, &asked).await?);
         let mut answered = ask_all(&session, &asked).await?;
-        told.extend(unranked(&session).await?);
+        remarks.extend(unranked(&session).await?);
         session.close().await;
-        answered.told = told;
+        answered.remarks = remarks;
         answered
     } else {
         for idle in &change.idle {
@@ -59,11 +59,11 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         // vectors may take hours to compute again. Those are computed only if the comparison is about vectors.
         let common = if change.is_about_vectors { BETTER } else { STATIC };
         let models = places.models();
-        let mut answered = elsewhere((table, &root, &models), (common, &[])).await?;
-        let other = elsewhere((table, &root, &models), (common, &change.variables)).await?;
+        let mut answered = elsewhere(table, &root, &models, common, &[]).await?;
+        let other = elsewhere(table, &root, &models, common, &change.variables).await?;
         // There would be nothing to compare.
-        if let Some(told) = other.told.iter().find(|it| it.why.starts_with(UNRANKED)) {
-            let why = format!("with the other settings: {}", told.why);
+        if let Some(remark) = other.remarks.iter().find(|it| it.why.starts_with(UNRANKED)) {
+            let why = format!("with the other settings: {}", remark.why);
             return Err(Failure::new(Exit::Failed, why));
         }
         answered.against = Some(Box::new(Against { settings: against.to_vec(), answered: other }));
@@ -85,16 +85,16 @@ const BETTER: Common = ("KG_EMBED__BACKGROUND", "on");
 
 /// Prints caveats on standard error.
 fn tell(answered: &Answered) {
-    let other = answered.against.as_ref().map(|it| &it.answered.told);
+    let other = answered.against.as_ref().map(|it| &it.answered.remarks);
     // Problems with the table are the same on both sides.
     let other = other.into_iter().flatten().filter(|it| it.line.is_none());
     let other = other.map(|it| format!("with the other settings: {}", it.text()));
-    let told: Vec<String> = answered.told.iter().map(Told::text).chain(other).collect();
-    for text in told.iter().take(MAX_TOLD) {
+    let remarks: Vec<String> = answered.remarks.iter().map(Remark::text).chain(other).collect();
+    for text in remarks.iter().take(MAX_REMARKS) {
         warn(&format!("{text}\n"));
     }
-    if told.len() > MAX_TOLD {
-        warn(&format!("and {} more; `--json` lists all\n", told.len() - MAX_TOLD));
+    if remarks.len() > MAX_REMARKS {
+        warn(&format!("and {} more; `--json` lists all\n", remarks.len() - MAX_REMARKS));
     }
 }
 
@@ -119,16 +119,16 @@ async fn lacking(session: &Session, were_wanted: bool) -> Result<Option<String>,
 }
 
 /// Explains that the reranking model cannot be used, which may show only with the first question.
-async fn unranked(session: &Session) -> Result<Option<Told>, Failure> {
+async fn unranked(session: &Session) -> Result<Option<Remark>, Failure> {
     let warnings = session.call(&Status::default()).await?.warnings.into_iter();
     let why = warnings.map(|it| it.warning).find(|it| it.starts_with(UNRANKED));
-    Ok(why.map(|why| Told { line: None, why, left_out: false }))
+    Ok(why.map(|why| Remark { line: None, why, left_out: false }))
 }
 
 /// Returns the expected files that are not in the index: nothing can find them.
-async fn not_indexed(session: &Session, asked: &[Question]) -> Result<Vec<Told>, Failure> {
+async fn not_indexed(session: &Session, asked: &[Question]) -> Result<Vec<Remark>, Failure> {
     let mut known: BTreeMap<&str, bool> = BTreeMap::new();
-    let mut told = Vec::new();
+    let mut remarks = Vec::new();
     for it in asked {
         for path in &it.wanted {
             if !known.contains_key(path.as_str()) {
@@ -144,10 +144,10 @@ async fn not_indexed(session: &Session, asked: &[Question]) -> Result<Vec<Told>,
                 "are not indexed, or have"
             };
             let why = format!("{} {what} no text: counted as not found", missing.join(", "));
-            told.push(Told { line: Some(it.line), why, left_out: false });
+            remarks.push(Remark { line: Some(it.line), why, left_out: false });
         }
     }
-    Ok(told)
+    Ok(remarks)
 }
 
 async fn is_indexed(session: &Session, path: &str) -> Result<bool, Failure> {
@@ -171,7 +171,7 @@ fn parse(path: &Path, root: &Path) -> Result<Table, Failure> {
     if !table.questions.is_empty() {
         return Ok(table);
     }
-    let why: Vec<String> = table.told.iter().take(MAX_TOLD).map(Told::text).collect();
+    let why: Vec<String> = table.remarks.iter().take(MAX_REMARKS).map(Remark::text).collect();
     Err(refused(match why.is_empty() {
         true => format!("no question in `{shown}`"),
         false => format!("no question in `{shown}` can be asked: {}", why.join("; ")),
@@ -240,8 +240,11 @@ fn scored(wanted: &BTreeSet<String>, ranked: Vec<String>) -> Scored {
 
 /// Asks the same questions to a separate daemon with these variables, which indexes the folder first.
 async fn elsewhere(
-    (table, root, models): (&Path, &Path, &Path),
-    (common, changes): (Common, &[(String, String)]),
+    table: &Path,
+    root: &Path,
+    models: &Path,
+    common: Common,
+    changes: &[(String, String)],
 ) -> Result<Answered, Failure> {
     let scratch = Scratch::make()?;
     scratch.lend(models, "state")?;
@@ -257,7 +260,7 @@ async fn elsewhere(
     let project: [OsString; 2] = ["--project".into(), root.into()];
     let with_vectors = (common == BETTER).then(|| "--with-vectors".into());
     let asked = ["eval".into(), table.into(), "--json".into()].into_iter().chain(with_vectors);
-    let stopped = told_to_stop()?;
+    let stopped = stop_requested()?;
     let output = tokio::select! {
         output = run(project.iter().cloned().chain(asked).collect()).output() => Some(output?),
         () = stopped => None,
@@ -291,7 +294,7 @@ mod tests {
     use super::why_it_failed;
 
     #[test]
-    fn errors_of_the_runs_are_told_in_words() {
+    fn errors_of_the_runs_are_in_words() {
         let json = r#"{"error":{"code":"failed","message":"no such model","hint":"add it"}}"#;
         assert_eq!(why_it_failed(&format!("line 3: x\n{json}\n")), "no such model\nhint: add it");
         assert_eq!(why_it_failed("error: killed\n"), "killed");

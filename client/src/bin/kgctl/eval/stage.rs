@@ -35,7 +35,8 @@ pub(super) struct Stage {
 impl Stage {
     /// Returns the three readings, none of them started.
     pub(super) fn all(
-        (scratch, models): (&Scratch, &Path),
+        scratch: &Scratch,
+        models: &Path,
         corpus: &Path,
         gold: &Gold,
     ) -> Result<[Self; 3], Failure> {
@@ -45,7 +46,7 @@ impl Stage {
         }
         let stage = |given| {
             let places = scratch.places(given);
-            write_settings((&places, given), gold)?;
+            write_settings(&places, given, gold)?;
             scratch.lend(models, &format!("{}/state", given as u8))?;
             let target = Target::new(&places, Project::at(&corpus.join("docs"))?)?;
             Ok::<_, Failure>(Stage { given, target })
@@ -54,7 +55,7 @@ impl Stage {
     }
 }
 
-fn write_settings((places, given): (&Places, Given), gold: &Gold) -> Result<(), Failure> {
+fn write_settings(places: &Places, given: Given, gold: &Gold) -> Result<(), Failure> {
     if given == Given::Nothing {
         return Ok(());
     }

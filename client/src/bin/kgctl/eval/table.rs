@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use client::render::questions::Told;
+use client::render::questions::Remark;
 use confine::Root;
 
 /// Most questions of a table.
@@ -34,7 +34,7 @@ pub(super) struct Question {
 pub(super) struct Table {
     pub(super) questions: Vec<Question>,
     /// Problems, by line.
-    pub(super) told: Vec<Told>,
+    pub(super) remarks: Vec<Remark>,
 }
 
 /// Reads a table: a header that names its columns, or two columns without one.
@@ -54,12 +54,12 @@ pub(super) fn read(text: &str, root: &Path) -> Result<Table, String> {
                 Some(named) => columns = Some(named),
                 None => {
                     columns = Some((0, 1));
-                    take((line, &cells), (0, 1), root, &mut table);
+                    take(line, &cells, (0, 1), root, &mut table);
                 }
             }
             continue;
         };
-        take((line, &cells), columns, root, &mut table);
+        take(line, &cells, columns, root, &mut table);
         if table.questions.len() > MAX_QUESTIONS {
             return Err(format!("line {line}: more than {MAX_QUESTIONS} questions"));
         }
@@ -84,27 +84,29 @@ fn header(cells: &[&str]) -> Result<Option<(usize, usize)>, String> {
     }
 }
 
-fn take((line, cells): (usize, &[&str]), columns: (usize, usize), root: &Path, table: &mut Table) {
-    let told = |why: String, left_out| Told { line: Some(line), why, left_out };
+fn take(line: usize, cells: &[&str], columns: (usize, usize), root: &Path, table: &mut Table) {
+    let remark = |why: String, left_out| Remark { line: Some(line), why, left_out };
     let (Some(text), Some(paths)) = (cells.get(columns.0), cells.get(columns.1)) else {
         let why = match cells.len() {
             1 => "it has no tab between a question and its files".to_string(),
             n => format!("it has {n} columns, fewer than the header"),
         };
-        return table.told.push(told(why, true));
+        return table.remarks.push(remark(why, true));
     };
     let n_chars = text.chars().count();
     let named: Vec<&str> = paths.split(',').map(str::trim).filter(|it| !it.is_empty()).collect();
     if text.is_empty() || named.is_empty() {
         let what = if text.is_empty() { "its question is empty" } else { "it names no file" };
-        return table.told.push(told(what.to_string(), true));
+        return table.remarks.push(remark(what.to_string(), true));
     }
     if !text.contains(char::is_alphanumeric) {
-        return table.told.push(told("its question has no letters or digits".to_string(), true));
+        return table
+            .remarks
+            .push(remark("its question has no letters or digits".to_string(), true));
     }
     if n_chars > MAX_QUESTION_CHARS {
         let why = format!("its question has {n_chars} characters, more than {MAX_QUESTION_CHARS}");
-        return table.told.push(told(why, true));
+        return table.remarks.push(remark(why, true));
     }
     let mut wanted = BTreeSet::new();
     let mut missing = Vec::new();
@@ -117,7 +119,7 @@ fn take((line, cells): (usize, &[&str]), columns: (usize, usize), root: &Path, t
     if !missing.is_empty() {
         let are = if missing.len() == 1 { "is not a file" } else { "are not files" };
         let why = format!("{} {are} of {}", missing.join(", "), root.display());
-        table.told.push(told(why, wanted.is_empty()));
+        table.remarks.push(remark(why, wanted.is_empty()));
     }
     if !wanted.is_empty() {
         table.questions.push(Question { line, text: (*text).to_string(), wanted });
@@ -169,13 +171,14 @@ mod tests {
     fn check(text: &str, root: &Path) -> (Vec<String>, Vec<String>) {
         let table = read(text, root).expect("a table");
         let files = |it: &Question| it.wanted.iter().cloned().collect::<Vec<_>>().join(" ");
-        let told = |it: &Told| format!("{}{}", it.text(), if it.left_out { "; out" } else { "" });
+        let remark =
+            |it: &Remark| format!("{}{}", it.text(), if it.left_out { "; out" } else { "" });
         (
             table.questions.iter().map(files).collect(),
             table
-                .told
+                .remarks
                 .iter()
-                .map(|it| told(it).replace(&root.display().to_string(), "<root>"))
+                .map(|it| remark(it).replace(&root.display().to_string(), "<root>"))
                 .collect(),
         )
     }
@@ -196,24 +199,24 @@ mod tests {
             "several, too"
         );
         for path in ["../a.md", "docs\\b.md", "docs", "/etc/hostname", "A.md"] {
-            let (questions, told) = check(&format!("q?\t{path}\n"), &root);
+            let (questions, remarks) = check(&format!("q?\t{path}\n"), &root);
             assert_eq!(questions, [""; 0], "{path}");
-            assert_eq!(told, [format!("line 1: `{path}` is not a file of <root>; out")]);
+            assert_eq!(remarks, [format!("line 1: `{path}` is not a file of <root>; out")]);
         }
     }
 
     #[test]
-    fn what_can_be_used_is_used_and_the_rest_told_by_its_line() {
+    fn what_can_be_used_is_used_and_the_rest_reported_by_its_line() {
         let dir = folder();
         let long = "x".repeat(1_001);
         let text = format!(
             "\u{feff}# mine\r\n\r\nid\tQuestion\tPaths\r\n1\thow?\ta.md\r\n2\twhy?\r\n3\t\ta.md\r\n4\twho?\t,\r\n\
              5\t{long}\ta.md\r\n6\twhen?\ta.md, gone.md\r\nalone\r\n7\t!!!\ta.md\r\n"
         );
-        let (questions, told) = check(&text, dir.path());
+        let (questions, remarks) = check(&text, dir.path());
         assert_eq!(questions, ["a.md", "a.md"]);
         assert_eq!(
-            told,
+            remarks,
             [
                 "line 5: it has 2 columns, fewer than the header; out",
                 "line 6: its question is empty; out",

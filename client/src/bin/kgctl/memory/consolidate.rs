@@ -74,7 +74,7 @@ async fn review(
     for (at, candidate) in all.iter().enumerate() {
         loop {
             let mut lines = vec![format!("{} of {}", at + 1, all.len())];
-            lines.extend(candidate.told());
+            lines.extend(candidate.described());
             lines.extend(asking.hint());
             lines.extend((!hint.is_empty()).then(|| format!("not understood: {hint}")));
             let Some(typed) = asking.ask(&lines, ctx).await? else { return Ok((counts, troubles)) };
