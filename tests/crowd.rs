@@ -3,7 +3,7 @@
 //! In: a running daemon, how many of each, and when to stop. Out: a [`Report`].
 //! What is checked of every reply: it is no error; its tick is not older than the one before on that connection;
 //! it is equal to every other reply to the same request of the same tick; whatever it shows of one document is of
-//! one version; and what a writer was told is done is seen by everybody from then on.
+//! one version; and a confirmed write is seen by everybody from then on.
 //! Not here: numbers of work (`tests/it/crowd.rs`) and how they are printed (`tests/benches/crowd.rs`).
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ const BULK_STEP: usize = 500;
 /// Files that may still be on their way when more are written.
 const MAX_BACKLOG: u64 = 250;
 
-/// Most complaints kept; the first tell most.
+/// Most complaints kept; the first are the most useful.
 const MAX_COMPLAINTS: usize = 20;
 
 /// Longest part of a complaint that is kept, in characters.
@@ -219,14 +219,15 @@ fn write(stage: &Stage<'_>, writer: usize, is_enough: impl Fn(usize) -> bool) {
     let mut round = 0;
     while !is_enough(round) {
         round += 1;
-        save_and_find(stage, (&mut hand, &mut eye), writer, round);
-        decide_and_see(stage, (&mut hand, &mut eye), writer);
+        save_and_find(stage, &mut hand, &mut eye, writer, round);
+        decide_and_see(stage, &mut hand, &mut eye, writer);
     }
 }
 
 fn save_and_find(
     stage: &Stage<'_>,
-    (hand, eye): (&mut Guest<'_>, &mut Guest<'_>),
+    hand: &mut Guest<'_>,
+    eye: &mut Guest<'_>,
     writer: usize,
     version: usize,
 ) {
@@ -259,7 +260,7 @@ fn replace(project: &TestProject, path: &str, text: &str) {
     done.expect("the folder can be written");
 }
 
-fn decide_and_see(stage: &Stage<'_>, (hand, eye): (&mut Guest<'_>, &mut Guest<'_>), writer: usize) {
+fn decide_and_see(stage: &Stage<'_>, hand: &mut Guest<'_>, eye: &mut Guest<'_>, writer: usize) {
     let key = documents::relation_key(writer);
     let asked = json!({"name": format!("Mooring {writer}")});
     for (verdict, is_shown) in [("reject", false), ("undo", true)] {

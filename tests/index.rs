@@ -1,4 +1,4 @@
-//! The whole index as text: also what `dump` does not tell, such as vectors, the text index, the gazetteer and
+//! The whole index as text: also what `dump` omits, such as vectors, the text index, the gazetteer and
 //! why each name denotes what it does.
 
 use std::path::Path;

@@ -101,7 +101,7 @@ impl Dice {
 }
 
 impl Kills {
-    /// Does it; tells now and then how far it is.
+    /// Runs it; prints its progress now and then.
     ///
     /// # Panics
     /// When a daemon does not start or does not settle.
@@ -117,7 +117,7 @@ impl Kills {
         tell(format!("seed {}; instants over {span_ms} ms, the time of a first index", self.seed));
         let mut figures = Figures::default();
         while figures.n_kills[0] < self.n_kills {
-            self.kill(&mut project, &mut marked, (&mut dice, span_ms), &mut figures);
+            self.kill(&mut project, &mut marked, &mut dice, span_ms, &mut figures);
             if figures.n_kills[0].is_multiple_of(self.compare_every) {
                 figures.n_compared[0] += 1;
                 figures.n_compared[1] += u64::from(!equals_a_rebuild(&mut project));
@@ -136,7 +136,8 @@ impl Kills {
         &self,
         project: &mut TestProject,
         marked: &mut Marked,
-        (dice, span_ms): (&mut Dice, u64),
+        dice: &mut Dice,
+        span_ms: u64,
         figures: &mut Figures,
     ) {
         let is_first = dice.throw(3) == 0;

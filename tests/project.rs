@@ -154,7 +154,7 @@ impl TestProject {
         symlink(target, self.at(path)).expect("a symlink");
     }
 
-    /// A `kgctl` that knows no other places than this project's, and is not told which project is meant.
+    /// A `kgctl` that knows only this project's places, without `--project`.
     pub fn kgctl(&self) -> Command {
         let mut command = Command::new(crate::kgctl());
         command

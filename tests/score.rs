@@ -1,7 +1,7 @@
 //! Scores of extracted text against gold text: F1 of words, or of runs of words, as bags.
 //!
 //! In: two texts. Out: a number from 0 to 1. The same measure as is usual for the bodies of articles, where runs
-//! of four words tell about their order, too.
+//! of four words cover their order, too.
 //! Not here: where texts come from (`examples/`).
 
 use std::collections::BTreeMap;

@@ -43,7 +43,7 @@ impl SharedHome {
         std::fs::write(path, text).expect("a file");
     }
 
-    /// A program in this home that is not told which project is meant.
+    /// A program in this home without `--project`.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command

@@ -1,4 +1,4 @@
-//! Call: one tool, by its type, with its typed reply.
+//! Call: calls one tool with typed parameters and a typed reply.
 //!
 //! In: a tool's parameters. Out: its reply, or why there is none.
 //! Not here: showing the reply (`render.rs`).
@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::connect::Session;
 
-/// Why a call gave no reply.
+/// Why a call has no reply.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The daemon refused, with a code and mostly a hint.
+    /// The daemon refused, with a code and usually a hint.
     #[error(transparent)]
     Refused(#[from] ErrorView),
     /// The connection broke before the reply came.
@@ -23,23 +23,21 @@ pub enum CallError {
     Broken {
         /// The tool that was called.
         tool: &'static str,
-        /// What the transport said.
+        /// The error of the transport.
         why: String,
     },
-    /// The reply is not what this version expects.
-    #[error(
-        "the reply of `{tool}` is strange: {why}\nhint: `kgctl restart` runs the installed daemon"
-    )]
+    /// The reply does not have the expected form.
+    #[error("unexpected reply to `{tool}`: {why}\nhint: `kgctl restart` runs the installed daemon")]
     Strange {
         /// The tool that was called.
         tool: &'static str,
-        /// What does not fit.
+        /// What does not match.
         why: String,
     },
 }
 
 impl CallError {
-    /// The stable code, where the daemon gave one.
+    /// Returns the stable error code, if the daemon gave one.
     pub fn code(&self) -> Option<Code> {
         match self {
             CallError::Refused(view) => Some(view.code),
@@ -94,13 +92,13 @@ fn refused(tool: &'static str, error: ServiceError) -> CallError {
     match error {
         ServiceError::McpError(data) => CallError::Refused(view_of(data)),
         ServiceError::UnexpectedResponse => {
-            CallError::Strange { tool, why: "it is no tool result".to_string() }
+            CallError::Strange { tool, why: "it is not a tool result".to_string() }
         }
         other => CallError::Broken { tool, why: other.to_string() },
     }
 }
 
-/// A JSON-RPC error as our own: the daemon puts code and hint into its data.
+/// Converts a JSON-RPC error; the daemon puts code and hint into its data.
 fn view_of(error: ErrorData) -> ErrorView {
     #[derive(Deserialize)]
     struct Data {

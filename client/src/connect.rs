@@ -1,9 +1,8 @@
-//! Connect: `kgctl` as an MCP client of the daemon, over its socket.
+//! Connect: an MCP client of the daemon, over its socket.
 //!
-//! In: a connected socket. Out: a session that has shaken hands and may call tools of the sets `core`,
-//! `notes` and `admin`.
+//! In: a connected socket. Out: a session that can call tools of the sets `core`, `notes` and `admin`.
 //! Invariants: this is the only file of the client that names the MCP library's connection.
-//! Not here: starting the daemon (`launch.rs`), or what tools say (`call.rs`).
+//! Not here: starting the daemon (`launch.rs`), and the replies of tools (`call.rs`).
 
 use std::io::Read as _;
 use std::os::unix::net::UnixStream as StdUnixStream;
@@ -25,37 +24,37 @@ use tokio::net::unix::OwnedReadHalf;
 
 use crate::shim::Kind;
 
-/// Why there is no session.
+/// Why a session could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The socket broke.
     #[error("the connection to the daemon broke: {0}")]
     Io(#[from] std::io::Error),
-    /// What listens there does not speak MCP.
-    #[error("the daemon did not shake hands: {0}")]
+    /// The listener does not speak MCP.
+    #[error("the handshake with the daemon failed: {0}")]
     Handshake(String),
-    /// The daemon takes connections, and does nothing with them.
-    #[error("the daemon does not answer: nothing came for {} s\nhint: `kgctl restart`", HANDSHAKE.as_secs())]
+    /// The daemon accepts connections, but does not answer.
+    #[error("the daemon did not answer within {} s\nhint: `kgctl restart`", HANDSHAKE.as_secs())]
     Silent,
-    /// The daemon does not let us in, and says why.
+    /// The daemon refuses the client, with a reason.
     #[error(transparent)]
     Refused(ErrorView),
 }
 
-/// How far a call is, as its tool reports it.
+/// The progress of a call, as reported by its tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Units done.
     pub done: f64,
-    /// Units in all, where they are known.
+    /// Units in all, if known.
     pub total: Option<f64>,
-    /// What is being done.
+    /// The current activity.
     pub message: Option<String>,
 }
 
 type Listener = Box<dyn FnMut(Progress) + Send>;
 
-/// Hears what the daemon says without being asked.
+/// Receives the notifications of the daemon.
 #[derive(Clone, Default)]
 struct Ear {
     listener: Arc<Mutex<Option<Listener>>>,
@@ -88,10 +87,10 @@ impl ClientHandler for Ear {
 /// Longest wait for the daemon's part of the handshake, which costs it no work.
 const HANDSHAKE: Duration = Duration::from_secs(20);
 
-/// Most bytes remembered of what a daemon says first; a refusal is shorter.
+/// Most bytes kept of the daemon's first output; a refusal is shorter.
 const MAX_OVERHEARD_BYTES: usize = 4_096;
 
-/// What the daemon said first. The library tells only that the handshake failed.
+/// The daemon's first output. The library reports only that the handshake failed.
 #[derive(Clone, Default)]
 struct Overheard(Arc<Mutex<Vec<u8>>>);
 
@@ -102,7 +101,7 @@ impl Overheard {
         heard.extend(bytes.iter().take(room));
     }
 
-    /// Why the daemon does not let us in, if it said so; what nobody read yet is still in the socket.
+    /// Returns the daemon's refusal, if it sent one; unread output is still in the socket.
     fn refusal(&self, mut spare: StdUnixStream) -> Option<ConnectError> {
         let mut rest = [0; MAX_OVERHEARD_BYTES];
         while let Ok(n @ 1..) = spare.read(&mut rest) {
@@ -112,14 +111,14 @@ impl Overheard {
         let Kind::Refusal(refusal) = Kind::of(heard.split(|byte| *byte == b'\n').next()?) else {
             return None;
         };
-        // A code that we do not know yet is at least a refusal.
+        // A code of a newer daemon is at least a refusal.
         let code = serde_json::from_value(refusal.code.into()).unwrap_or(Code::Unavailable);
         let view = ErrorView { code, message: refusal.message, hint: refusal.hint, conflict: None };
         Some(ConnectError::Refused(view))
     }
 }
 
-/// Reads, and remembers what came first.
+/// A reader that records the first bytes.
 struct Overhearing {
     inner: OwnedReadHalf,
     heard: Overheard,
@@ -145,7 +144,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Shakes hands over a connected socket, asking for the tool sets `core`, `notes` and `admin`.
+    /// Opens a session over a connected socket, with the tool sets `core`, `notes` and `admin`.
     ///
     /// # Errors
     /// [`ConnectError`] when the socket breaks, or the other side does not speak MCP.
@@ -172,25 +171,25 @@ impl Session {
         }
     }
 
-    /// The daemon's version, as it introduced itself.
+    /// Returns the daemon's version from its handshake.
     pub fn daemon_version(&self) -> Option<String> {
         Some(self.service.peer_info()?.server_info.as_ref()?.version.clone())
     }
 
-    /// Has `listener` told how far calls are, from now on.
+    /// Calls `listener` with the progress of calls from now on.
     pub fn on_progress(&self, listener: impl FnMut(Progress) + Send + 'static) {
         let mut slot = self.ear.listener.lock().unwrap_or_else(PoisonError::into_inner);
         *slot = Some(Box::new(listener));
     }
 
-    /// The library's side of the session.
+    /// Returns the library's side of the session.
     pub(crate) fn peer(&self) -> &Peer<RoleClient> {
         self.service.peer()
     }
 
-    /// Hangs up. Dropping a session does so too, but does not wait.
+    /// Closes the connection. Dropping a session does so too, but does not wait.
     pub async fn close(self) {
-        // Whether the library's task ended well no longer matters.
+        // The outcome of the library's task no longer matters.
         let _ = self.service.cancel().await;
     }
 }

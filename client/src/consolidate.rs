@@ -1,9 +1,8 @@
-//! Consolidate: what memory's report proposes, one candidate at a time, and what an answer to it means.
+//! Consolidate: the proposals of memory's report, one at a time, and the meaning of answers.
 //!
-//! In: the report and the gaps; what was typed. Out: candidates as text; the call that an accepted one is.
-//! Invariants: pure; nothing is done but what the candidate says that `a` does; what a note says reaches the terminal
-//! without control characters.
-//! Not here: asking, the calls, and keeping what was rejected (`kgctl memory consolidate`).
+//! In: the report and the gaps; typed answers. Out: proposals as text; the calls that carry out accepted ones.
+//! Invariants: pure; `a` does exactly what the proposal says; text of notes is printed without control characters.
+//! Not here: asking, calling, and storing rejections (`kgctl memory consolidate`).
 
 use proto::tool::batch::Item;
 use proto::tool::memory::{
@@ -13,20 +12,20 @@ use proto::tool::memory::{
 
 use crate::render::clean;
 
-/// How two entities are related where nobody says more.
+/// The relation when no other is given.
 const RELATED: &str = "related_to";
 
-/// How members are related to their topic, and its type.
+/// The relation from members to their topic, and the topic's type.
 const MEMBER: &str = "part_of";
 const TOPIC: &str = "topic";
 
-/// Names of a topic that are told.
+/// Most names of a topic that are listed.
 const MAX_TOLD: usize = 8;
 
-/// Something that could be put in order.
+/// A proposal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Candidate {
-    /// An entity whose summary is missing or older than what is known of it.
+    /// An entity whose summary is missing or older than its observations.
     Summary {
         /// The entity, with its type.
         name: String,
@@ -37,60 +36,60 @@ pub enum Candidate {
     },
     /// Two entities that may be related.
     Relation {
-        /// The one that would state it.
+        /// The entity that would state it.
         from: String,
-        /// The other.
+        /// The other entity.
         to: String,
-        /// What speaks for it.
+        /// The reason for it.
         why: String,
-        /// The key of the decision not to.
+        /// The key of the decision against it.
         key: Option<String>,
     },
     /// Entities that belong together.
     Topic {
-        /// The words that set them apart.
+        /// The words that distinguish them.
         label: String,
         /// Their names.
         members: Vec<String>,
     },
     /// An entity without any relation.
     Orphan {
-        /// Its name, and where its note lies.
+        /// Its name, and the path of its note.
         name: String,
         /// See `name`.
         path: String,
     },
 }
 
-/// A call that an accepted candidate is.
+/// The call that carries out an accepted proposal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
-    /// Its summary is set.
+    /// Sets a summary.
     Summary(SetSummary),
-    /// A relation is made.
+    /// Creates a relation.
     Relate(CreateRelations),
-    /// An entity for the topic is made, and its members are related to it.
+    /// Creates an entity for the topic, and relates its members to it.
     Topic(CreateEntities, CreateRelations),
-    /// The entity is deleted.
+    /// Deletes the entity.
     Delete(DeleteEntities),
 }
 
-/// What an answer means.
+/// The meaning of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// Do this.
     Do(Call),
-    /// Not this one; the key keeps the decision, where there is one.
+    /// Reject it; the key stores the decision, if there is one.
     Reject(Option<String>),
     /// Perhaps another time.
     Skip,
-    /// The end.
+    /// End the review.
     Quit,
-    /// It means nothing here; the words say what would.
+    /// Not a valid answer; the words say what would be.
     Unclear(String),
 }
 
-/// What the report and the gaps propose, in their order: summaries, relations, topics, orphans.
+/// Returns the proposals of the report and the gaps, in their order: summaries, relations, topics, orphans.
 pub fn candidates(report: &ConsolidationReply, gaps: &GapsReply) -> Vec<Candidate> {
     let summaries = report.stale_summaries.iter().map(|it| Candidate::Summary {
         name: it.name.clone(),
@@ -100,7 +99,7 @@ pub fn candidates(report: &ConsolidationReply, gaps: &GapsReply) -> Vec<Candidat
     let spoken = gaps.gaps.iter().map(|it| Candidate::Relation {
         from: it.node.clone(),
         to: it.referenced_name.clone(),
-        why: format!("{} of its observations speak of it", it.reference_count),
+        why: format!("{} of its observations mention it", it.reference_count),
         key: it.key.clone(),
     });
     let alike = report.relation_candidates.iter().map(|it| Candidate::Relation {
@@ -135,8 +134,8 @@ pub fn candidates(report: &ConsolidationReply, gaps: &GapsReply) -> Vec<Candidat
 }
 
 impl Candidate {
-    /// What it is, in some lines, and below it what each key does.
-    pub fn told(&self) -> Vec<String> {
+    /// Describes the proposal in some lines, followed by the keys.
+    pub fn described(&self) -> Vec<String> {
         let lines: Vec<String> = match self {
             Candidate::Summary { name, entity_type, draft } => vec![
                 format!("summary of {name} ({entity_type})"),
@@ -150,7 +149,7 @@ impl Candidate {
             Candidate::Relation { from, to, why, .. } => vec![
                 format!("relation {from} → {to}"),
                 why.clone(),
-                format!("a relate them ({RELATED})   a TYPE relate them so"),
+                format!("a relate them ({RELATED})   a TYPE relate them by this type"),
             ],
             Candidate::Topic { label, members } => {
                 let told = members.iter().take(MAX_TOLD).cloned().collect::<Vec<_>>().join(", ");
@@ -160,12 +159,12 @@ impl Candidate {
                     format!("topic {label}: {}", members.len()),
                     format!("{told}{rest}"),
                     format!(
-                        "a make an entity of the topic, of which they are {MEMBER}   a NAME call it so"
+                        "a create an entity of the topic, with {MEMBER} from each   a NAME give it this name"
                     ),
                 ]
             }
             Candidate::Orphan { name, path } => vec![
-                format!("orphan {name} ({path}): nothing is related to it"),
+                format!("orphan {name} ({path}): no relations"),
                 "d delete it (`kgctl restore` brings it back)".into(),
             ],
         };
@@ -173,13 +172,14 @@ impl Candidate {
         lines.iter().map(|it| clean(it).into_owned()).chain([keys.to_string()]).collect()
     }
 
-    /// What was typed: a key, and words behind it.
+    /// Parses an answer: a key, and words after it.
     pub fn answer(&self, typed: &str) -> Answer {
         let typed = typed.trim();
         let (key, words) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
         let words = Some(words.trim()).filter(|it| !it.is_empty()).map(str::to_string);
         let key = key.to_lowercase();
-        let unclear = || Answer::Unclear(self.told().split_off(self.told().len() - 2).join("   "));
+        let unclear =
+            || Answer::Unclear(self.described().split_off(self.described().len() - 2).join("   "));
         match (key.as_str(), self) {
             ("q", _) => Answer::Quit,
             ("s" | "", _) => Answer::Skip,
@@ -287,6 +287,6 @@ mod tests {
         let gaps = GapsReply { gaps: vec![gap], ..Default::default() };
         let all = candidates(&report, &gaps);
         assert_eq!(all.len(), 2, "{all:?}");
-        assert!(!all[0].told().concat().contains('\u{1b}'));
+        assert!(!all[0].described().concat().contains('\u{1b}'));
     }
 }

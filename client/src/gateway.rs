@@ -1,15 +1,15 @@
 //! Gateway: one MCP server in front of the daemons of several projects.
 //!
-//! In: lines of the client, lines of the projects, time. Out: lines for each of them.
-//! How: the client's handshake and its list of tools are answered as the first project does that can (the project
-//! of the current folder is asked first); a project is opened when it is first needed, with a handshake of its own.
-//! A call goes to the project that it, or an address in it, names. Without one, searches go to all and are merged by
-//! rank (`merge.rs`); others go to the project of the folder in which the agent started, else, if they only read, to
-//! the default; else they are refused. Names of resources and prompts have the project in them (`naming.rs`).
-//! Invariants: every request of the client is answered once, under its own id, unless the client cancels it; a
-//! project that is slow or dead keeps no other's answer back; nothing that may change a project reaches one that
-//! was not meant.
-//! Not here: threads and sockets (`gateway/pump.rs`); the single project, which has no gateway (`shim.rs`).
+//! In: lines of the client, lines of the projects, time. Out: lines for each of them. How: the client's handshake and
+//! list of tools are answered by the first project that can (the project of the current folder is asked first); a
+//! project is opened when it is first needed, with a handshake of its own. A call goes to the project that it, or an
+//! address in it, names. Without one, searches go to all and are merged by rank (`merge.rs`); other calls go to the
+//! project of the folder in which the agent started, else, if they only read, to the default; else they are refused.
+//! Names of resources and prompts include the project (`naming.rs`).
+//! Invariants: every request of the client is answered once, under its own id, unless the client cancels it; a slow or
+//! dead project does not delay the answers of others; a request that may change something never reaches a project that
+//! it was not meant for.
+//! Not here: threads and sockets (`gateway/pump.rs`); a single project, which needs no gateway (`shim.rs`).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -45,21 +45,21 @@ use listen::Listening;
 use route::{First, Route, route};
 use trouble::Trouble;
 
-/// How long all projects together are waited for, once the call came.
+/// Longest wait for all projects together, from the call on.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a project is waited for that let the search before wait in vain.
+/// Longest wait for a project that did not answer the search before.
 const SHORT_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long the first project may take for what any can tell, before the next one is asked, too.
+/// Wait for the first project, when any can answer, before the next one is asked as well.
 const HEDGE: Duration = Duration::from_secs(3);
 
-/// A line, and whom it is for.
+/// A line and its receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Out {
     /// The client.
     Client(Vec<u8>),
-    /// A project, by its place in the order of [`Served`].
+    /// A project, by its index in [`Served`].
     Project(usize, Vec<u8>),
 }
 
@@ -72,16 +72,16 @@ pub struct Gateway {
     hello: Option<Value>,
     backends: Vec<Backend>,
     jobs: HashMap<u64, Job>,
-    /// Requests that projects owe an answer: the job and its part.
+    /// Requests that projects have not answered: the job and the index of its part.
     parts: HashMap<u64, (u64, usize)>,
-    /// Requests of projects that the client owes an answer, by the id that the client sees.
+    /// Requests of projects that the client has not answered, by the id that the client sees.
     asked: HashMap<String, (usize, Value)>,
     last_id: u64,
     out: Vec<Out>,
 }
 
 impl Gateway {
-    /// A session over these projects that waits so long for all of them together.
+    /// Creates a session over these projects with a limit for waiting for all of them together.
     pub fn new(served: Served, patience: Duration) -> Self {
         let backends = (0..served.len()).map(|_| Backend::default()).collect();
         Gateway {
@@ -97,18 +97,18 @@ impl Gateway {
         }
     }
 
-    /// Whether a request of the client waits for its answer; a subscription does not.
+    /// Returns true while a request of the client is unanswered; subscriptions do not count.
     pub fn is_waiting(&self) -> bool {
         self.jobs.values().any(|job| !matches!(job.task, Task::Listen(_)))
     }
 
-    /// When [`Gateway::on_time`] has something to do.
+    /// Returns when [`Gateway::on_time`] must be called.
     pub fn deadline(&self) -> Option<Instant> {
         let parts = self.jobs.values().flat_map(|job| &job.parts);
         parts.filter(|part| part.answer.is_none()).filter_map(|part| part.deadline).min()
     }
 
-    /// A line from the client.
+    /// Handles a line from the client.
     pub fn on_client_line(&mut self, line: &[u8], now: Instant) -> Vec<Out> {
         match Kind::of(line) {
             Kind::Initialize(id) => {
@@ -120,7 +120,7 @@ impl Gateway {
             Kind::Request(id) => self.on_request(id, line, now),
             Kind::Cancelled(id) => self.cancel(&id),
             Kind::Answer(id) => self.on_client_answer(&id, line),
-            // Each project gets its own once it has answered its handshake.
+            // Each project gets its own after answering its handshake.
             Kind::Initialized => {}
             Kind::Notification => {
                 for project in self.open_projects() {
@@ -130,8 +130,8 @@ impl Gateway {
             Kind::Unreadable | Kind::Refusal(_) => {
                 let is_json = serde_json::from_slice::<Value>(line).is_ok();
                 let (code, message) = match is_json {
-                    true => (-32_600, "that is no message of JSON-RPC"),
-                    false => (-32_700, "that is no JSON"),
+                    true => (-32_600, "not a JSON-RPC message"),
+                    false => (-32_700, "not JSON"),
                 };
                 self.tell(line::error("null", &json!({ "code": code, "message": message })));
             }
@@ -139,7 +139,7 @@ impl Gateway {
         std::mem::take(&mut self.out)
     }
 
-    /// A line from a project.
+    /// Handles a line from a project.
     pub fn on_project_line(&mut self, project: usize, line: &[u8], now: Instant) -> Vec<Out> {
         match Kind::of(line) {
             Kind::Answer(id) => {
@@ -155,7 +155,7 @@ impl Gateway {
         std::mem::take(&mut self.out)
     }
 
-    /// Some time passed.
+    /// Handles the passing of time.
     pub fn on_time(&mut self, now: Instant) -> Vec<Out> {
         let is_late =
             |part: &Part| part.answer.is_none() && part.deadline.is_some_and(|it| it <= now);
@@ -183,7 +183,7 @@ impl Gateway {
         std::mem::take(&mut self.out)
     }
 
-    /// How long a project is waited for where others are asked, too.
+    /// Returns the longest wait for a project among others.
     fn patience_with(&self, project: usize) -> Duration {
         let is_slow = self.backends.get(project).is_some_and(|it| it.is_slow);
         if is_slow { SHORT_PATIENCE.min(self.patience) } else { self.patience }
@@ -261,7 +261,7 @@ impl Gateway {
             }
             Route::Open(params) => {
                 for project in self.open_projects() {
-                    // Nobody waits for the answer.
+                    // The answer is not needed.
                     let own = self.fresh_id();
                     self.out.push(Out::Project(project, line::request(own, &method, &params)));
                 }
@@ -270,7 +270,7 @@ impl Gateway {
         }
     }
 
-    /// Asks the likeliest project for what any can tell.
+    /// Asks the likeliest project for something that any can answer.
     fn start_first(&mut self, asker: Asker, of: First, params: Value, now: Instant) {
         let method = match of {
             First::Hello => "initialize",
@@ -289,7 +289,7 @@ impl Gateway {
         let Some(job) = self.jobs.get_mut(&number) else { return };
         let Task::First { of, method, params, others } = &mut job.task else { return };
         let Some(project) = others.pop_front() else { return };
-        // The handshake is every project's own; it only has to be opened.
+        // Each project has its own handshake; it only has to be opened.
         let request = (*of != First::Hello).then(|| (method.to_string(), params.clone()));
         let idx = job.parts.len();
         let deadline = Some(now + HEDGE);
@@ -323,7 +323,7 @@ impl Gateway {
         (0..n).for_each(|idx| self.ask(number, idx, now));
     }
 
-    /// Sends the request of a part, opening its project if need be.
+    /// Sends the request of a part, opening its project if necessary.
     fn ask(&mut self, number: u64, idx: usize, now: Instant) {
         let (id, opening) = (self.fresh_id(), self.fresh_id());
         let Some(part) = self.jobs.get_mut(&number).and_then(|job| job.parts.get_mut(idx)) else {
@@ -334,7 +334,7 @@ impl Gateway {
         let line = part.request.as_ref().map(|(method, params)| line::request(id, method, params));
         self.parts.insert(id, (number, idx));
         let Some(backend) = self.backends.get_mut(project) else { return };
-        match backend.ask((id, line), self.hello.as_ref(), opening) {
+        match backend.ask(id, line, self.hello.as_ref(), opening) {
             Asked::Waits => {}
             Asked::Opens(line) | Asked::Goes(line) => self.out.push(Out::Project(project, line)),
             Asked::Done(hello) => self.settle(number, idx, Ok(hello), now),
@@ -349,7 +349,7 @@ impl Gateway {
         let Some(backend) = self.backends.get_mut(project) else { return };
         backend.is_slow = false;
         if !backend.is_opening_with(id) {
-            // By whom it was asked, too: no project may answer for another.
+            // Checks the project, too: none may answer for another.
             let asked = self.parts.get(&id).copied();
             let is_theirs = |(number, idx): &(u64, usize)| {
                 self.jobs
@@ -384,7 +384,7 @@ impl Gateway {
         }
     }
 
-    /// A part is answered. The client gets its answer once the job is done.
+    /// Records the answer to a part. The client gets its answer once the job is done.
     fn settle(&mut self, number: u64, idx: usize, mut answer: merge::Answer, now: Instant) {
         let Some(job) = self.jobs.get_mut(&number) else { return };
         if job.is_asked_further(idx, &mut answer) {
@@ -403,7 +403,7 @@ impl Gateway {
             return self.ask(number, 0, now);
         }
         if is_failed {
-            // Only does something where the first good answer is wanted.
+            // Only matters where the first good answer is wanted.
             self.ask_next(number, now);
         }
         self.acknowledge(number);
@@ -418,7 +418,7 @@ impl Gateway {
         }
     }
 
-    /// Takes back a request to a project.
+    /// Cancels a request to a project.
     fn call_off(&mut self, project: usize, id: u64) {
         if self.parts.remove(&id).is_none() {
             return;
@@ -432,10 +432,10 @@ impl Gateway {
         }
     }
 
-    /// The client takes a request back; it is not answered then.
+    /// Cancels a request for the client; it is not answered then.
     fn cancel(&mut self, client_id: &str) {
         let is_meant = |job: &Job| {
-            // A handshake cannot be taken back.
+            // A handshake cannot be cancelled.
             let is_hello = matches!(job.task, Task::First { of: First::Hello, .. });
             job.asker.id == client_id && !is_hello
         };
@@ -450,7 +450,7 @@ impl Gateway {
         }
     }
 
-    /// A request of a project for the client, under an id that is no other project's.
+    /// Passes a project's request to the client, under an id that is unique among projects.
     fn on_question(&mut self, project: usize, line: &[u8]) {
         let Ok(mut message) = serde_json::from_slice::<Value>(line) else { return };
         let id = Value::from(format!("kgd-{}", self.fresh_id()));
@@ -481,7 +481,7 @@ impl Gateway {
         }
     }
 
-    /// A notification of a project: progress and changed lists are passed on, addresses get their project.
+    /// Handles a project's notification: passes on progress and changed lists, with the project in addresses.
     fn on_news(&mut self, project: usize, line: &[u8]) {
         let Ok(mut message) = serde_json::from_slice::<Value>(line) else { return };
         let address = message.pointer_mut("/params/uri").filter(|it| it.is_string());

@@ -1,11 +1,10 @@
-//! Http: `kg-mcp` as a server of HTTP in front of the daemons of one or several projects.
+//! Http: `kg-mcp` as an HTTP server in front of the daemons of one or several projects.
 //!
-//! In: an address, projects, settings. Out: nothing; it ends when it is told to.
-//! How: each session is about one project, which its client names (`X-Memory-Workspace`), and has a shim with a pump
-//! of its own (`shim/`), as an agent at standard input has: the daemon is started when it is needed, and a session
-//! survives its restart.
-//! Invariants: a project that cannot be reached harms the sessions of no other.
-//! Not here: HTTP itself (`mcp_http`), which projects are served (`gateway::choose`).
+//! In: an address, projects, settings. Out: nothing; it ends on a signal. How: each session is for one project, which
+//! its client names (`X-Memory-Workspace`), and has a shim with a pump of its own (`shim/`), like an agent at standard
+//! input: the daemon is started when it is needed, and a session survives its restart.
+//! Invariants: an unreachable project does not affect the sessions of others.
+//! Not here: HTTP itself (`mcp_http`), selecting the projects (`gateway::choose`).
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream as StdUnixStream;
@@ -22,22 +21,22 @@ use tokio::net::UnixStream;
 
 use crate::gateway::pump::Dial;
 use crate::shim::{Shim, pump};
-use crate::signals::told_to_stop;
+use crate::signals::stop_requested;
 
-/// Stack of a thread that reaches a daemon, in bytes: it reads settings before it starts one.
+/// Stack of a thread that connects to a daemon, in bytes: it reads settings before starting one.
 const STACK_BYTES: usize = 2 << 20;
 
-/// What is served.
+/// What to serve.
 pub struct Served {
     /// The projects known at the start.
     pub projects: Vec<Project>,
-    /// Where to look for those registered since; none where only the known ones are served.
+    /// Where to look for projects registered since; none if only the known ones are served.
     pub registry: Option<std::path::PathBuf>,
     /// Tool sets.
     pub tools: Vec<String>,
-    /// The name in the daemons' logs.
+    /// The client's name in the daemons' logs.
     pub client: String,
-    /// How a project's daemon is reached.
+    /// Connects to a project's daemon.
     pub dial: Box<dyn Fn(Project) -> Dial + Send + Sync>,
 }
 
@@ -71,7 +70,7 @@ impl Workspaces for Served {
         let shim = Shim::new(&project.name, &self.tools, &self.client);
         let dial = (self.dial)(project);
         let output = theirs.try_clone()?;
-        // It ends when the session lets go of its end.
+        // It ends when the session drops its end.
         let thread = Builder::new().name("session".to_string()).stack_size(STACK_BYTES);
         thread.spawn(move || pump::run(shim, theirs, output, dial))?;
         ours.set_nonblocking(true)?;
@@ -79,16 +78,12 @@ impl Workspaces for Served {
     }
 }
 
-/// Serves HTTP until SIGTERM, SIGINT or SIGHUP, with the token at `token` unless the settings name another; says where
-/// on standard error.
+/// Serves HTTP until SIGTERM, SIGINT or SIGHUP, with the token at `token` unless the settings name another; prints the
+/// address on standard error.
 ///
 /// # Errors
 /// What is wrong with the address or the settings; the message may end in a line `hint: …`.
-pub fn serve(
-    address: &str,
-    (settings, token): (&Http, &Path),
-    served: Served,
-) -> Result<(), String> {
+pub fn serve(address: &str, settings: &Http, token: &Path, served: Served) -> Result<(), String> {
     if let Some(folder) = token.parent() {
         create_private_dir(folder).map_err(|error| error.to_string())?;
     }
@@ -99,11 +94,11 @@ pub fn serve(
     runtime.block_on(async {
         let server = Server::bind(address, access, Limits::of(settings)).await;
         let server = server.map_err(|error| error.to_string())?;
-        let stop = told_to_stop().map_err(|error| error.to_string())?;
+        let stop = stop_requested().map_err(|error| error.to_string())?;
         let names = served.names().join(", ");
-        let told = format!("kg-mcp: serving {names} at http://{}{MCP_PATH}\n", server.address());
-        // There is nobody left to tell when this fails.
-        let _ = io::stderr().write_all((told + &warning.unwrap_or_default()).as_bytes());
+        let address = format!("kg-mcp: serving {names} at http://{}{MCP_PATH}\n", server.address());
+        // Nothing can be done if standard error is gone.
+        let _ = io::stderr().write_all((address + &warning.unwrap_or_default()).as_bytes());
         server.serve(Arc::new(served), stop).await;
         Ok(())
     })

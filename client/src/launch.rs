@@ -1,10 +1,9 @@
-//! Launch: reach the daemon of a project, and start it when none answers.
+//! Launch: connects to the daemon of a project, and starts it if none answers.
 //!
 //! In: a project and its places. Out: a connected socket.
-//! Invariants: the daemon runs in a session of its own, with nothing of ours open but its log; it is nobody's
-//! zombie; two clients that start it at once end with one daemon.
-//! Not here: what is said over the socket (`connect.rs`, `shim.rs`). No async runtime: the shim must
-//! stay small.
+//! Invariants: the daemon runs in a session of its own, with nothing of ours open but its log; it does not become a
+//! zombie of ours; two clients that start it at once end with one daemon.
+//! Not here: the conversation over the socket (`connect.rs`, `shim.rs`). No async runtime: the shim must stay small.
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind};
@@ -36,43 +35,43 @@ const LAUNCHER: &str = "__launch";
 /// Longest wait for a daemon that was just started.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Longest wait for a daemon that holds the lock but does not listen: it is starting, or on its way out.
+/// Longest wait for a daemon that holds the lock but does not listen: it is starting, or shutting down.
 const HOLDER_TIMEOUT: Duration = Duration::from_secs(DRAIN_SECONDS + FAREWELL_SECONDS + 2);
 
 /// Pause between two attempts to connect; a daemon is up in 10 to 100 ms.
 const POLL: Duration = Duration::from_millis(10);
 
-/// A log longer than this is moved aside when a daemon starts, in bytes.
+/// A longer log is rotated when a daemon starts, in bytes.
 const MAX_LOG_BYTES: u64 = 5_000_000;
 
 /// Most lines of a log shown for a daemon that exited at once.
 const MAX_LAST_WORDS: usize = 20;
 
-/// What a daemon's own error begins with, as the last thing in its log.
+/// Prefix of a daemon's own error at the end of its log.
 const LAST_WORDS: &str = "kgd: ";
 
-/// Minutes without a client after which a daemon exits that a client started, unless settings say otherwise.
+/// Minutes without a client after which a daemon started by a client exits, unless settings say otherwise.
 const IDLE_MINUTES: u64 = 30;
 
 /// Why no daemon answers.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// None runs, and none may be started.
-    #[error("no daemon runs for `{0}`\nhint: `kgctl start`")]
+    #[error("no daemon runs for `{0}`\nhint: start it with `kgctl start`")]
     NotRunning(String),
-    /// The program is nowhere.
+    /// The program was not found.
     #[error(
-        "`kgd` is not beside this program and not on the path\nhint: install it, or set `KGD_BIN`"
+        "`kgd` is neither in the folder of this program nor on the path\nhint: install it, or set `KGD_BIN`"
     )]
     NoBinary,
-    /// It was started, and does not answer.
+    /// It was started, but does not answer.
     #[error("the daemon for `{name}` {why}{}see `{}`", before_hint(why), log.display())]
     Silent {
         /// The project.
         name: String,
-        /// What became of it.
+        /// What happened to it.
         why: String,
-        /// Where it says why.
+        /// Its log.
         log: PathBuf,
     },
     /// The daemon would refuse its settings, so it is not started.
@@ -81,17 +80,17 @@ pub enum LaunchError {
     /// The project's places cannot be used.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// The system refused something else.
+    /// Another system error.
     #[error("cannot start the daemon: {0}")]
     Io(#[from] io::Error),
 }
 
-/// What stands between a message and one more hint.
+/// Returns the separator between a message and another hint.
 fn before_hint(message: &str) -> &'static str {
     if message.contains("\nhint: ") { "; " } else { "\nhint: " }
 }
 
-/// How long a daemon that we start shall live.
+/// How long a daemon that we start lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
     /// Until it is stopped.
@@ -118,33 +117,33 @@ impl Life {
 pub struct Target {
     /// The project.
     pub project: Project,
-    /// Where everything lies; a daemon that we start is told so.
+    /// All places; passed to a daemon that we start.
     pub places: Places,
     /// The project's own files.
     pub paths: ProjectPaths,
 }
 
 impl Target {
-    /// The daemon that serves `project`, with its folders made.
+    /// Returns the daemon of `project`; creates its folders.
     ///
     /// # Errors
-    /// [`PlaceError`] when a folder cannot be made or is not safe.
+    /// [`PlaceError`] when a folder cannot be created or is not safe.
     pub fn new(places: &Places, project: Project) -> Result<Self, PlaceError> {
         let paths = places.project(&project)?;
         paths.create_dirs()?;
         Ok(Target { project, places: places.clone(), paths })
     }
 
-    /// Connects to a daemon that runs.
+    /// Connects to a running daemon.
     ///
     /// # Errors
     /// [`LaunchError::NotRunning`], or [`LaunchError::Io`] when there is a socket that cannot be used.
     pub fn connect(&self) -> Result<UnixStream, LaunchError> {
         connect_within(&self.paths.socket, START_TIMEOUT).map_err(|error| match error.kind() {
             ErrorKind::TimedOut => {
-                self.silent("takes no connection\nhint: `kgctl restart`".to_string())
+                self.silent("accepts no connections\nhint: `kgctl restart`".to_string())
             }
-            // A daemon that was killed leaves its socket behind; nobody listens on it.
+            // A killed daemon leaves its socket behind, with no listener.
             ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
                 LaunchError::NotRunning(self.project.name.clone())
             }
@@ -152,25 +151,25 @@ impl Target {
         })
     }
 
-    /// Connects, after starting the daemon if none answers. One that a client started when it was needed, and that
-    /// is older than the installed one, is replaced. Waits for one that ends, or starts, up to 25 seconds.
+    /// Connects, after starting the daemon if none answers. Replaces a daemon that a client started on demand and that
+    /// is older than the installed one. Waits up to 25 seconds for one that is ending or starting.
     ///
     /// # Errors
-    /// [`LaunchError`] with what became of the daemon.
+    /// [`LaunchError`] with what happened to the daemon.
     pub fn connect_or_start(&self, life: Life) -> Result<UnixStream, LaunchError> {
         self.replace_outdated()?;
         self.bring_up(Launch::new(self, life, None))
     }
 
-    /// As [`Target::connect_or_start`], by who has the claim already.
+    /// Like [`Target::connect_or_start`], for a caller that already has the claim.
     ///
     /// # Errors
-    /// [`LaunchError`] with what became of the daemon.
+    /// [`LaunchError`] with what happened to the daemon.
     pub fn start_claimed(&self, life: Life, claim: Claim) -> Result<UnixStream, LaunchError> {
         self.bring_up(Launch::new(self, life, Some(claim)))
     }
 
-    /// Waits for the right to start this daemon: until it is dropped, no other client does.
+    /// Waits for the right to start this daemon; until it is dropped, no other client does.
     ///
     /// # Errors
     /// [`LaunchError::Silent`] when another client keeps it for too long.
@@ -181,7 +180,9 @@ impl Target {
                 return Ok(claim);
             }
             if started.elapsed() > HOLDER_TIMEOUT {
-                return Err(self.silent("is being started by another client, for long".to_string()));
+                return Err(
+                    self.silent("has been starting for too long, by another client".to_string())
+                );
             }
             std::thread::sleep(POLL);
         }
@@ -205,7 +206,7 @@ impl Target {
             return Ok(());
         }
         let kgd = find_kgd(|name| std::env::var_os(name))?;
-        // Else the same one would come back, at every connection.
+        // Otherwise the same version would be started again, at every connection.
         if installed_version(&kgd).is_some_and(|version| is_older(&holder.version, &version)) {
             holder.ask_to_end()?;
             let deadline = Instant::now() + HOLDER_TIMEOUT;
@@ -216,12 +217,12 @@ impl Target {
         Ok(())
     }
 
-    /// What to tell a person when the daemon that runs is of another version than this program.
+    /// Returns a note for the user when the running daemon has another version than this program.
     pub fn version_note(&self, program: &str) -> Option<String> {
         version_note(&self.holder()?.version, program)
     }
 
-    /// Checks what a start needs: the program, and settings that the daemon will accept.
+    /// Checks what a start needs: the program, and valid settings.
     ///
     /// # Errors
     /// [`LaunchError::NoBinary`] or [`LaunchError::Settings`].
@@ -231,17 +232,17 @@ impl Target {
         Ok(())
     }
 
-    /// Who holds the lock, if that process is alive.
+    /// Returns the process that holds the lock, if it is alive.
     pub fn holder(&self) -> Option<Holder> {
         Holder::of(&self.paths.lock)
     }
 
-    /// The process id in the lock file, if that process is alive.
+    /// Returns the process id in the lock file, if that process is alive.
     pub fn pid(&self) -> Option<u32> {
         Some(self.holder()?.pid)
     }
 
-    /// The last lines of the daemon's log, at most `count`.
+    /// Returns the last lines of the daemon's log, at most `count`.
     pub fn log_tail(&self, count: usize) -> Vec<String> {
         let text = std::fs::read(&self.paths.log).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -249,10 +250,10 @@ impl Target {
         lines[lines.len().saturating_sub(count)..].iter().map(|line| line.to_string()).collect()
     }
 
-    /// What the log says since it was `from` bytes long: the daemon's own error, else the last lines.
+    /// Returns the log after byte `from`: the daemon's own error, else the last lines.
     fn last_words(&self, from: u64) -> String {
         let log = std::fs::read(&self.paths.log).unwrap_or_default();
-        // Shorter than before: it was moved aside when the daemon started.
+        // Shorter than before: it was rotated when the daemon started.
         let fresh = usize::try_from(from).ok().and_then(|from| log.get(from..)).unwrap_or(&log);
         let text = String::from_utf8_lossy(fresh);
         let lines: Vec<_> = text.trim_end().lines().collect();
@@ -261,7 +262,7 @@ impl Target {
         shown.join("\n")
     }
 
-    /// Starts the daemon by way of the launcher; gives its process id.
+    /// Starts the daemon through the launcher; returns its process id.
     fn start(&self, life: Life) -> Result<u32, LaunchError> {
         let kgd = find_kgd(|name| std::env::var_os(name))?;
         let life = life.as_str();
@@ -286,7 +287,7 @@ impl Target {
     }
 }
 
-/// The daemon's program: `KGD_BIN`, else beside this one, else on the path.
+/// Returns the daemon's program: `KGD_BIN`, else in the folder of this one, else on the path.
 ///
 /// # Errors
 /// [`LaunchError::NoBinary`].
@@ -301,13 +302,13 @@ pub fn find_kgd(env: impl Fn(&str) -> Option<std::ffi::OsString>) -> Result<Path
     beside.into_iter().chain(on_path).find(|it| it.is_file()).ok_or(LaunchError::NoBinary)
 }
 
-/// What `kgd --version` says.
+/// Returns the output of `kgd --version`.
 fn installed_version(kgd: &Path) -> Option<String> {
     let output = Command::new(kgd).arg("--version").stdin(Stdio::null()).output().ok()?;
     Some(String::from_utf8(output.stdout).ok()?.split_whitespace().last()?.to_string())
 }
 
-/// What differs between a daemon's version and ours, and what to do about it; `None` when both are the same.
+/// Returns how a daemon's version differs from ours, and a hint; `None` when both are the same.
 pub fn version_mismatch(daemon: &str, program: &str) -> Option<(String, String)> {
     let ours = proto::version();
     let hint = match () {
@@ -318,17 +319,17 @@ pub fn version_mismatch(daemon: &str, program: &str) -> Option<(String, String)>
     Some((format!("the daemon is {daemon}, {program} is {ours}"), hint))
 }
 
-/// [`version_mismatch`] as lines for a person.
+/// Formats [`version_mismatch`] for a person.
 pub fn version_note(daemon: &str, program: &str) -> Option<String> {
     let (detail, hint) = version_mismatch(daemon, program)?;
     Some(format!("note: {detail}\nhint: {hint}\n"))
 }
 
-/// To be called first in `main`: acts as the launcher when this process was started as one.
+/// Acts as the launcher if this process was started as one; must be called first in `main`.
 ///
-/// The launcher is a short-lived process between a client and the daemon. It leaves the client's
-/// session, starts the daemon, prints its process id and exits, so that the daemon belongs to the
-/// system and not to a client. (A hook between fork and exec would do the same, but is `unsafe`.)
+/// The launcher is a short-lived process between a client and the daemon. It leaves the client's session, starts the
+/// daemon, prints its process id and exits, so that the daemon is a child of init and not of a client. (A hook between
+/// fork and exec would do the same, but is `unsafe`.)
 pub fn run_if_launcher() -> Option<ExitCode> {
     let args: Vec<_> = std::env::args_os().skip(1).collect();
     if args.first().is_none_or(|first| first != LAUNCHER) {
@@ -349,14 +350,14 @@ pub fn run_if_launcher() -> Option<ExitCode> {
 }
 
 fn launch(kgd: &Path, root: &Path, log: &Path, until_idle: bool) -> io::Result<()> {
-    // Fails when this process leads a group already, which a shell's job control may have arranged; then the
-    // daemon is still in a group of its own.
+    // Fails if this process already leads a group, as a shell's job control may arrange; the daemon still gets a group
+    // of its own.
     let _ = rustix::process::setsid();
     if log.metadata().is_ok_and(|found| found.len() > MAX_LOG_BYTES) {
         let _ = std::fs::rename(log, log.with_extension("log.old"));
     }
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(log)?;
-    // A bare name is looked up on the path; anything else must not depend on the current folder.
+    // A bare name is searched on the path; anything else must not depend on the current folder.
     let bare = kgd.components().count() == 1;
     let program = if bare { kgd.to_path_buf() } else { std::path::absolute(kgd)? };
     let mut command = Command::new(program);
@@ -364,7 +365,7 @@ fn launch(kgd: &Path, root: &Path, log: &Path, until_idle: bool) -> io::Result<(
     if until_idle {
         command.arg("--idle-exit").arg(idle_minutes(root).to_string());
     }
-    // Not in the folder: a daemon must not keep a file system from being unmounted.
+    // Not in the project's folder: a daemon must not keep a file system from being unmounted.
     let started = command
         .current_dir("/")
         .stdin(Stdio::null())
@@ -375,7 +376,7 @@ fn launch(kgd: &Path, root: &Path, log: &Path, until_idle: bool) -> io::Result<(
 }
 
 fn idle_minutes(root: &Path) -> u64 {
-    // Settings that cannot be read are the daemon's to report.
+    // Unreadable settings are the daemon's to report.
     let places = Places::from_env().ok();
     let loaded = places.and_then(|places| config::load::load(&places, Some(root), &[]).ok());
     loaded.map_or(IDLE_MINUTES, |loaded| loaded.settings.serve.idle_exit_minutes)

@@ -1,10 +1,10 @@
-//! Page: a graph as one HTML file that draws itself, offline.
+//! Page: renders a graph as one HTML file that draws itself, offline.
 //!
-//! In: a reply of `graph`. Out: HTML with everything in it: the drawing library, a script, the style, the graph, and
-//! tables of the same for who cannot see a drawing or runs no scripts.
-//! Invariants: the page reaches no network (its policy forbids all but three pieces of script and style, by hash); what
-//! documents say stands in it as text only; the same reply gives the same bytes.
-//! Not here: asking for the graph, writing and opening the file (`kgctl graph`); drawing (`assets/graph/page.js`).
+//! In: a reply of `graph`. Out: self-contained HTML: the drawing library, a script, the style, the graph, and
+//! equivalent tables for readers who cannot see a drawing or run scripts.
+//! Invariants: the page uses no network (its policy forbids everything except three pieces of script and style, by
+//! hash); text of documents is inserted as text only; the same reply gives the same bytes.
+//! Not here: requesting the graph, writing and opening the file (`kgctl graph`); drawing (`assets/graph/page.js`).
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -14,20 +14,20 @@ use serde_json::Value;
 
 use crate::render::{clean, counted};
 
-/// The first bytes of every page; how one is told from a file that is none.
+/// The first bytes of every page, by which it is recognized.
 pub const MARK: &str = "<!doctype html>\n<!-- drawn by kgctl graph -->\n";
 
-/// Cytoscape.js; where it comes from stands beside it.
+/// Cytoscape.js; its source is documented beside it.
 const LIBRARY: &str = include_str!("../assets/cytoscape/cytoscape.min.js");
 const SCRIPT: &str = include_str!("../assets/graph/page.js");
 const STYLE: &str = include_str!("../assets/graph/page.css");
 
-/// SHA-256 of the three, as the policy wants them; a test says what to write here when one has changed.
+/// SHA-256 of the three, for the policy; a test prints the new value when one has changed.
 const LIBRARY_HASH: &str = "CBWRq3NbK2o7MaPGD486Pi/ujJKTngx4IK0SCFcbbNg=";
 const SCRIPT_HASH: &str = "1ezds6+mgwULWb9mCkVGTpC+TjEDqRWV2rU7Zz2CG/g=";
 const STYLE_HASH: &str = "7QJZ81SrhugbCquE4DUpbDVm1g7/nxnpBlWXqtRwFiI=";
 
-/// The page. Pages of equal replies are equal, but for project and tick.
+/// Renders the page. Pages of equal replies are equal, except for project and tick.
 pub fn page(reply: &GraphReply) -> String {
     let name = reply.nodes.first().map_or("", |it| it.entity.name.as_str());
     let mut html = String::with_capacity(LIBRARY.len() + 100_000);
@@ -48,7 +48,7 @@ fn head(html: &mut String, name: &str) {
         "default-src 'none'; script-src 'sha256-{LIBRARY_HASH}' 'sha256-{SCRIPT_HASH}'; \
          style-src 'sha256-{STYLE_HASH}'; base-uri 'none'; form-action 'none'"
     );
-    // The library looks for a style of this id before it adds its own, which the policy would refuse.
+    // The library looks for a style of this id before it adds its own, which the policy would block.
     let _ = write!(
         html,
         "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -165,7 +165,7 @@ fn nodes(html: &mut String, reply: &GraphReply) {
     html.push_str("</tbody>\n</table>\n");
 }
 
-/// A name with what its entry says, struck through where that is over.
+/// Returns a name with its entry's state, struck through if it has ended.
 fn entry(node: &GraphNode, name: String) -> String {
     let Some(entry) = &node.entry else { return name };
     let is_over = entry.inactive || !entry.superseded_by.is_empty();
@@ -184,7 +184,7 @@ fn definition(node: &GraphNode) -> String {
     node.definition.as_ref().map(told).unwrap_or_default()
 }
 
-/// Text of a document as text of a page: no markup, no control characters, no marks that reorder text.
+/// Escapes text of a document: no markup, no control characters, no marks that reorder text.
 fn safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {
@@ -200,9 +200,9 @@ fn safe(text: &str) -> String {
     out
 }
 
-/// The graph as JSON that can stand in a script element: nothing in it can end or open an element.
+/// Returns the graph as JSON for a script element: nothing in it can end or open an element.
 fn data(reply: &GraphReply) -> String {
-    // By way of text: `to_value` would widen the `f32` 0.1 to 0.10000000149011612.
+    // Through text: `to_value` would widen the `f32` 0.1 to 0.10000000149011612.
     let text = serde_json::to_string(reply).unwrap_or_default();
     let mut value: Value = serde_json::from_str(&text).unwrap_or_default();
     let kept = |name: &str| matches!(name, "nodes" | "edges");

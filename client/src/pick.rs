@@ -1,15 +1,15 @@
-//! Pick: a list of doubtful readings that is decided with the keyboard: what is shown, and what a key does.
+//! Pick: a list of doubtful readings to decide with the keyboard: the screen, and the effect of keys.
 //!
-//! In: items, keys. Out: what to ask the daemon, the screen as text.
-//! Invariants: pure; a decision is shown only after the daemon has confirmed it; nothing that comes from a document
-//! reaches the screen with control characters in it; a screen never has more rows or columns than the terminal.
+//! In: items, keys. Out: requests to the daemon, the screen as text.
+//! Invariants: pure; a decision is shown only after the daemon has confirmed it; text of documents is shown without
+//! control characters; a screen never has more rows or columns than the terminal.
 //! Not here: the terminal itself, and the calls (`kgctl review`).
 
 use proto::tool::core::{ReviewItem, ReviewLinks};
 
 use crate::render::{Style, clean};
 
-/// What a key means.
+/// A command by key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
     /// `k` and the arrow.
@@ -22,14 +22,14 @@ pub enum Key {
     Reject,
     /// `u`.
     Undo,
-    /// Enter: evidence and features of the item, or no longer.
+    /// Enter: shows or hides evidence and features of the item.
     Evidence,
     /// `q`, Ctrl-C, Ctrl-D.
     Quit,
 }
 
 impl Key {
-    /// The keys in what a terminal sent; what means nothing is passed over.
+    /// Parses the bytes from a terminal into keys; ignores unknown ones.
     pub fn read(bytes: &[u8]) -> Vec<Key> {
         let mut keys = Vec::new();
         let mut rest = bytes;
@@ -54,29 +54,29 @@ impl Key {
     }
 }
 
-/// What is known of an item.
+/// The decision on an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nobody has decided it.
+    /// Undecided.
     Open,
-    /// It is right.
+    /// Accepted.
     Accepted,
-    /// It is wrong.
+    /// Rejected.
     Rejected,
 }
 
-/// What a key asks for.
+/// The effect of a key.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// Nothing but a new screen.
+    /// Only a new screen.
     Show,
-    /// A call; [`List::confirm`] follows when it succeeded.
+    /// A request; [`List::confirm`] follows when it succeeded.
     Ask(Decision),
-    /// The end.
+    /// End the review.
     Quit,
 }
 
-/// A decision that the daemon shall write.
+/// A decision for the daemon to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
     row: usize,
@@ -85,7 +85,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The call that writes it.
+    /// Returns the request that stores it.
     pub fn request(&self) -> ReviewLinks {
         let keys = |is_meant: bool| is_meant.then(|| vec![self.key.clone()]);
         ReviewLinks {
@@ -104,23 +104,23 @@ pub struct List {
     rows: Vec<(ReviewItem, Verdict)>,
     at: usize,
     shows_evidence: bool,
-    /// Rows that were decided, the last one last.
+    /// Decided rows, the latest last.
     decided: Vec<usize>,
 }
 
 impl List {
-    /// A list at its first item.
+    /// Creates a list at its first item.
     pub fn new(items: Vec<ReviewItem>) -> Self {
         let rows = items.into_iter().map(|item| (item, Verdict::Open)).collect();
         List { rows, at: 0, shows_evidence: false, decided: Vec::new() }
     }
 
-    /// Accepted and rejected items.
+    /// Returns the number of accepted and rejected items.
     pub fn n_decided(&self) -> usize {
         self.rows.iter().filter(|(_, verdict)| *verdict != Verdict::Open).count()
     }
 
-    /// What a key does.
+    /// Handles a key.
     pub fn press(&mut self, key: Key) -> Step {
         match key {
             Key::Up => self.at = self.at.saturating_sub(1),
@@ -129,7 +129,7 @@ impl List {
             Key::Accept => return self.ask(self.at, Verdict::Accepted),
             Key::Reject => return self.ask(self.at, Verdict::Rejected),
             Key::Undo => {
-                // The item under the cursor if it is decided, else the last one that is.
+                // The item under the cursor if it is decided, else the latest decided one.
                 let is_decided = self.rows.get(self.at).is_some_and(|it| it.1 != Verdict::Open);
                 let row = if is_decided { Some(self.at) } else { self.decided.last().copied() };
                 return row.map_or(Step::Show, |row| self.ask(row, Verdict::Open));
@@ -148,7 +148,7 @@ impl List {
         }
     }
 
-    /// The daemon has written a decision.
+    /// Records that the daemon has stored a decision.
     pub fn confirm(&mut self, decision: &Decision) {
         let Some((_, verdict)) = self.rows.get_mut(decision.row) else { return };
         *verdict = decision.verdict;
@@ -161,8 +161,9 @@ impl List {
         }
     }
 
-    /// The screen: lines that end with `\r\n`, at most `height` of them, each at most `width` characters wide.
-    pub fn screen(&self, (width, height): (usize, usize), style: Style) -> String {
+    /// Renders the screen: lines that end with `\r\n`, at most `height` of them, each at most `width` characters wide.
+    pub fn screen(&self, size: (usize, usize), style: Style) -> String {
+        let (width, height) = size;
         let details = if self.shows_evidence { self.details() } else { Vec::new() };
         let room = height.saturating_sub(2 + details.len()).max(1);
         let first = self.at.saturating_sub(room.saturating_sub(1) / 2);
@@ -176,7 +177,7 @@ impl List {
         let mut lines = vec![style.bold(&cut(&head, width)), String::new()];
         for (i, (item, verdict)) in self.rows.iter().enumerate().skip(first).take(room) {
             let is_here = i == self.at;
-            lines.push(row(item, (*verdict, is_here), (width, style)));
+            lines.push(row(item, *verdict, is_here, width, style));
             if is_here {
                 lines.extend(details.iter().map(|it| style.dim(&cut(it, width))));
             }
@@ -185,7 +186,7 @@ impl List {
         lines.join("\r\n")
     }
 
-    /// What speaks for the item under the cursor.
+    /// Returns the evidence for the item under the cursor.
     fn details(&self) -> Vec<String> {
         let Some((item, _)) = self.rows.get(self.at) else { return Vec::new() };
         let mut out = Vec::new();
@@ -203,11 +204,7 @@ impl List {
     }
 }
 
-fn row(
-    item: &ReviewItem,
-    (verdict, is_here): (Verdict, bool),
-    (width, style): (usize, Style),
-) -> String {
+fn row(item: &ReviewItem, verdict: Verdict, is_here: bool, width: usize, style: Style) -> String {
     let mark = match verdict {
         Verdict::Open => ' ',
         Verdict::Accepted => '+',

@@ -1,8 +1,8 @@
-//! Render: replies as text for people.
+//! Render: renders replies as text for people.
 //!
-//! In: replies of the tools. Out: text, with colors only where they are wanted.
-//! Invariants: nothing that comes from a document reaches a terminal with control characters in it.
-//! Not here: JSON, which is the replies themselves.
+//! In: replies of the tools. Out: text, with colors if wanted.
+//! Invariants: text of documents reaches a terminal only without control characters.
+//! Not here: JSON, which is the reply itself.
 
 use std::borrow::Cow;
 use std::io::IsTerminal;
@@ -24,21 +24,21 @@ pub mod questions;
 
 pub use hint::for_shell;
 
-/// Width of text when the terminal's is not known, in columns.
+/// Width of text when the terminal's is unknown, in columns.
 const DEFAULT_WIDTH: u16 = 100;
 
-/// How text is drawn.
+/// How text is styled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Whether to use colors.
     pub color: bool,
-    /// Columns to fill at most.
+    /// Maximum width in columns.
     pub width: u16,
 }
 
 impl Style {
-    /// Colors on a terminal, unless `NO_COLOR` is set; the width from `COLUMNS`. Where it is no terminal,
-    /// nothing wraps, so that a line is a whole row for `grep`.
+    /// Returns the style for standard output: colors on a terminal, unless `NO_COLOR` is set; the width from `COLUMNS`.
+    /// Otherwise nothing wraps, so that a row is one line for `grep`.
     pub fn for_stdout() -> Self {
         if !std::io::stdout().is_terminal() {
             return Style { color: false, width: u16::MAX };
@@ -51,7 +51,7 @@ impl Style {
         }
     }
 
-    /// Without colors, at the default width.
+    /// Returns the style without colors, at the default width.
     pub fn plain() -> Self {
         Style { color: false, width: DEFAULT_WIDTH }
     }
@@ -64,39 +64,39 @@ impl Style {
         }
     }
 
-    /// What to look at first.
+    /// Marks what to look at first.
     pub fn bold(self, text: &str) -> String {
         self.paint("1", text)
     }
 
-    /// What may be skipped.
+    /// Marks what may be skipped.
     pub fn dim(self, text: &str) -> String {
         self.paint("2", text)
     }
 
-    /// What is well.
+    /// Marks what is fine.
     pub fn green(self, text: &str) -> String {
         self.paint("32", text)
     }
 
-    /// What deserves a look.
+    /// Marks what deserves a look.
     pub fn yellow(self, text: &str) -> String {
         self.paint("33", text)
     }
 
-    /// What is wrong.
+    /// Marks what is wrong.
     pub fn red(self, text: &str) -> String {
         self.paint("31", text)
     }
 
-    /// A path.
+    /// Marks a path.
     pub fn cyan(self, text: &str) -> String {
         self.paint("36", text)
     }
 }
 
-/// Text of a document or file name, safe to print on one line: a control character could move the cursor, recolor the
-/// terminal or fake a line, and others disguise a path. They are written out; line breaks and tabs become spaces.
+/// Makes text of a document or file name safe to print on one line: a control character could move the cursor, recolor
+/// the terminal or fake a line, and others disguise a path. They are written out; line breaks and tabs become spaces.
 pub fn clean(text: &str) -> Cow<'_, str> {
     let breaks = ["\r\n", "\n", "\t"];
     let shown = show(text);
@@ -108,7 +108,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A table without lines: a bold header, and rows whose cells wrap within the width.
+/// Renders a table without lines: a bold header, and rows whose cells wrap within the width.
 pub fn table(style: Style, header: &[&str], rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table
@@ -137,7 +137,7 @@ pub fn table(style: Style, header: &[&str], rows: Vec<Vec<String>>) -> String {
     text
 }
 
-/// A number with commas between thousands.
+/// Formats a number with commas between thousands.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -150,13 +150,13 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
-/// `1 file` or `2 files`.
+/// Formats `1 file` or `2 files`.
 pub fn counted(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", thousands(number))
 }
 
-/// A day as `YYYY-MM-DD`, from seconds since 1970 (UTC).
+/// Formats a day as `YYYY-MM-DD`, from seconds since 1970 (UTC).
 pub fn day(seconds: u64) -> String {
     // Counted in eras of 400 years that begin on the first of March, so that a leap day ends its year.
     let days = seconds / 86_400 + 719_468;

@@ -1,8 +1,8 @@
-//! Score: how well extraction and retrieval agree with annotations made by hand.
+//! Score: compares extraction and retrieval with human annotations.
 //!
-//! In: what a person found, and what kgd found, in the same documents. Out: precision, recall, F1; ranking
-//! metrics for questions.
-//! Invariants: pure; the order of either side does not matter, but for the ranks of an answer.
+//! In: annotations, and what kgd found, in the same documents. Out: precision, recall, F1; ranking metrics for
+//! questions.
+//! Invariants: pure; the order of either side does not matter, except for the ranks of an answer.
 //! Not here: reading a corpus or asking a daemon (`bin/kgctl/eval`).
 
 pub mod interval;
@@ -16,14 +16,14 @@ use serde::Serialize;
 pub use link::{LinkScores, Links};
 pub use relation::{RelationMark, RelationScores, relations};
 
-/// Counts of what was found rightly, found wrongly, and missed.
+/// Counts of correct, wrong and missed findings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Found by both.
     pub right: u64,
-    /// Found by kgd only.
+    /// Found only by kgd.
     pub wrong: u64,
-    /// Found by the person only.
+    /// Only annotated.
     pub missed: u64,
 }
 
@@ -34,7 +34,7 @@ impl Counts {
         Counts { right, wrong: found.len() as u64 - right, missed: gold.len() as u64 - right }
     }
 
-    /// Both together.
+    /// Adds two counts.
     pub fn plus(self, other: Counts) -> Counts {
         Counts {
             right: self.right + other.right,
@@ -43,17 +43,17 @@ impl Counts {
         }
     }
 
-    /// Right among found; 1 when nothing was found.
+    /// Returns the share of correct findings; 1 when nothing was found.
     pub fn precision(self) -> f64 {
         ratio(self.right, self.right + self.wrong)
     }
 
-    /// Right among what there is; 1 when there is nothing.
+    /// Returns the share of annotations found; 1 when there are none.
     pub fn recall(self) -> f64 {
         ratio(self.right, self.right + self.missed)
     }
 
-    /// Harmonic mean of precision and recall.
+    /// Returns the harmonic mean of precision and recall.
     pub fn f1(self) -> f64 {
         ratio(2 * self.right, 2 * self.right + self.wrong + self.missed)
     }
@@ -80,23 +80,23 @@ impl Serialize for Counts {
     }
 }
 
-/// To four digits, so that a printed report can be compared with the last one.
+/// Rounds to four digits, so that printed reports can be compared.
 pub fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }
 
-/// A name's form for comparison: lowercase letters and digits only.
+/// Normalizes a name for comparison: lowercase letters and digits only.
 pub fn norm(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Where the `nth` appearance of `surface` stands in `text`, from 1, left to right without overlap; bytes.
+/// Returns the byte range of the `nth` occurrence of `surface` in `text`, from 1, left to right without overlap.
 pub fn nth_span(text: &str, surface: &str, nth: usize) -> Option<(usize, usize)> {
     let found = text.match_indices(surface).nth(nth.checked_sub(1)?)?;
     Some((found.0, found.0 + surface.len()))
 }
 
-/// A mention, by hand or found.
+/// A mention, annotated or found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MentionMark {
     /// Path of the document.
@@ -107,7 +107,7 @@ pub struct MentionMark {
     pub end: usize,
     /// What kind of thing it names.
     pub kind: String,
-    /// What it denotes: by hand, the entity's name; found, its id, or nothing where it is not linked.
+    /// What it denotes: the entity's name if annotated; its id if found, or none if it is not linked.
     pub entity: Option<String>,
 }
 
@@ -131,7 +131,7 @@ pub struct MentionScores {
 }
 
 impl MentionScores {
-    /// Each score with what it counts.
+    /// Returns each score with its name.
     pub fn rows(&self) -> [(&'static str, Counts); 4] {
         [
             ("exact span", self.exact),
@@ -168,15 +168,15 @@ fn paired(
     Counts { right: pairs, wrong: n_found - pairs, missed: distinct(gold).len() as u64 - pairs }
 }
 
-/// Indices of one mark a span: two recognizers that agree count once.
+/// Returns the indices of one mark per span: two recognizers that agree count once.
 fn distinct(marks: &[MentionMark]) -> Vec<usize> {
     let mut seen = BTreeSet::new();
     let fresh = |idx: &usize| seen.insert((&marks[*idx].path, marks[*idx].start, marks[*idx].end));
     (0..marks.len()).filter(fresh).collect()
 }
 
-/// Pairs marks that overlap, each used once: the largest overlap first, then the tighter span found (a name before the
-/// step that holds it), then the earlier one.
+/// Pairs overlapping marks, each used once: the largest overlap first, then the tighter found span (a name before the
+/// step that contains it), then the earlier one.
 fn pair_overlapping(
     gold: &[MentionMark],
     found: &[MentionMark],
@@ -192,7 +192,7 @@ fn pair_overlapping(
     for left in distinct(gold) {
         let mark = &gold[left];
         let list = by_path.get(mark.path.as_str()).map_or(&[][..], Vec::as_slice);
-        // Only spans that start near enough can reach into this one.
+        // Only spans that start near enough can overlap this one.
         let first = list.partition_point(|idx| found[*idx].start + longest <= mark.start);
         for right in list[first..].iter().take_while(|idx| found[**idx].start < mark.end) {
             let overlap = mark.overlap(&found[*right]);
@@ -216,18 +216,18 @@ fn pair_overlapping(
 /// Scores of ranked answers, each the mean over questions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct RankScores {
-    /// Share of the documents that answer among the first five.
+    /// Share of the answering documents among the first five.
     pub recall_at_5: f64,
     /// Share of questions with an answer among the first five documents.
     pub success_at_5: f64,
-    /// One over the rank of the first document that answers.
+    /// The reciprocal rank of the first document that answers.
     pub mrr: f64,
-    /// Gain of the first ten documents, discounted by the logarithm of the rank, of the best possible.
+    /// Discounted gain of the first ten documents, relative to the best possible.
     pub ndcg_at_10: f64,
 }
 
-/// Scores answers: for each question, the documents that answer it, and the ranked documents of the hits (a
-/// document counts at its best rank only).
+/// Scores answers: for each question, the documents that answer it, and the ranked documents of the hits (a document
+/// counts at its best rank only).
 pub fn ranks(questions: &[(BTreeSet<String>, Vec<String>)]) -> RankScores {
     let mut sum = RankScores::default();
     for (wanted, ranked) in questions {
@@ -257,7 +257,7 @@ fn gain(hits: impl Iterator<Item = bool>) -> f64 {
     hits.enumerate().filter(|(_, hit)| *hit).map(|(idx, _)| 1.0 / ((idx + 2) as f64).log2()).sum()
 }
 
-/// The gain of each question by itself, as [`ranks`] takes their mean.
+/// Returns the gain of each question; [`ranks`] returns their mean.
 pub fn gains(questions: &[(BTreeSet<String>, Vec<String>)]) -> Vec<f64> {
     questions.iter().map(|question| ranks(std::slice::from_ref(question)).ndcg_at_10).collect()
 }

@@ -1,9 +1,9 @@
-//! The shim's memory: what it must know about a session so that the session survives a restart of the daemon.
+//! The shim's state: what must be known about a session so that it survives a restart of the daemon.
 //!
-//! In: the lines that pass, both ways. Out: which to forward, which to answer, what to replay.
-//! Invariants: every request of the client is answered exactly once, by the daemon or by us; the
-//! client sees one handshake however many daemons there were; lines are forwarded as they are, byte for byte.
-//! Not here: reading and writing (`shim/pump.rs`), and what the messages mean.
+//! In: the lines that pass, both ways. Out: which to forward, answer or replay.
+//! Invariants: every request of the client is answered exactly once, by the daemon or by us; the client sees one
+//! handshake however many daemons there were; lines are forwarded byte for byte.
+//! Not here: reading and writing (`shim/pump.rs`), and the meaning of messages.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -14,41 +14,41 @@ use serde_json::{Value, json};
 
 pub(crate) mod line;
 pub mod pump;
-mod told;
+mod subscriptions;
 pub(crate) mod watch;
 
-use told::Told;
+use subscriptions::Subscriptions;
 
 pub use line::{Kind, MAX_LINE_BYTES, Refusal};
 pub use watch::Patience;
 
-/// JSON-RPC code of an error that is ours to give.
+/// JSON-RPC code of our own errors.
 const UNAVAILABLE: i32 = -32_000;
 
-/// JSON-RPC's own code of a message that cannot be accepted.
+/// JSON-RPC's code for an unacceptable message.
 const INVALID_REQUEST: i32 = -32_600;
 
-/// What is said of a request that was lost with its daemon.
+/// The error for a request that was lost with its daemon.
 pub(crate) const RESTARTED: &str = "daemon restarted";
 
-/// Connections in a row over which no daemon said anything, before the client is told.
+/// Silent connections in a row before the client gets an error.
 pub(crate) const MAX_SILENT: u32 = 4;
 
-/// Wait after the first connection in a row over which no daemon said anything; longer after each.
+/// Pause after the first silent connection in a row; longer after each.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What to do with a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Forward {
-    /// Send it on.
+    /// Forward it.
     Pass,
-    /// It ends here.
+    /// Drop it.
     Swallow,
-    /// Send this on instead.
+    /// Forward this instead.
     Instead(Vec<u8>),
 }
 
-/// A message, remembered to be replayed.
+/// A message kept for replay.
 #[derive(Debug, Clone)]
 struct Remembered {
     id: String,
@@ -61,35 +61,35 @@ pub struct Shim {
     preamble: Vec<u8>,
     initialize: Option<Remembered>,
     initialized: Option<Vec<u8>>,
-    /// Ids (as JSON) of the client's requests that wait for an answer.
+    /// Ids (as JSON) of the client's unanswered requests.
     in_flight: HashSet<String>,
     /// Those of them that are answered when a subscription ends: nobody waits for that.
     listening: HashSet<String>,
-    /// Ids of the daemon's own requests that wait for the client's answer.
+    /// Ids of the daemon's own unanswered requests to the client.
     asked: HashSet<String>,
-    /// Requests sent to a daemon that has not answered the replayed handshake yet, to be sent again if it
-    /// is gone before it does: it has not looked at them.
+    /// Requests sent to a daemon that has not answered the replayed handshake yet; sent again if it ends before that,
+    /// because it has not read them.
     held: Vec<Remembered>,
-    /// Id of a replayed `initialize`, whose answer the client has seen already.
+    /// Id of a replayed `initialize`, whose answer the client already has.
     replayed: Option<String>,
-    /// What the client is told of as it changes.
-    told: Told,
+    /// The client's subscriptions.
+    subscriptions: Subscriptions,
     connected: bool,
-    /// Why this connection's daemon does not let us in.
+    /// Why this connection's daemon refuses us.
     refusal: Option<Refusal>,
-    /// Connections in a row over which no daemon said anything.
+    /// Silent connections in a row.
     n_silent: u32,
-    /// What the project is called.
+    /// The project's name.
     project: String,
     patience: Patience,
-    /// The last daemon hung, and none has said anything since.
+    /// The last daemon hung, and no other has sent anything since.
     is_hung: bool,
 }
 
 impl Shim {
-    /// A session over the project of that name that asks for these tool sets in the name of `client`.
+    /// Creates a session for the project of that name that requests these tool sets in the name of `client`.
     ///
-    /// Whoever passed them on, an agent never gets those of `kgctl`.
+    /// The tool sets of `kgctl` are removed, whoever passed them on.
     pub fn new(project: &str, tools: &[String], client: &str) -> Self {
         let is_for_agents = |set: &&String| set.as_str() != ToolSet::Admin.as_str();
         let tools: Vec<&String> = tools.iter().filter(is_for_agents).collect();
@@ -103,7 +103,7 @@ impl Shim {
             asked: HashSet::new(),
             held: Vec::new(),
             replayed: None,
-            told: Told::default(),
+            subscriptions: Subscriptions::default(),
             connected: false,
             refusal: None,
             n_silent: 0,
@@ -113,33 +113,33 @@ impl Shim {
         }
     }
 
-    /// The same with another patience.
+    /// Sets another patience.
     pub fn patient_for(self, patience: Patience) -> Self {
         Shim { patience, ..self }
     }
 
-    /// How long the next daemon may be silent.
+    /// Returns how long the next daemon may be silent.
     pub fn patience(&self) -> Patience {
         if self.is_hung { self.patience.shortened() } else { self.patience }
     }
 
-    /// Whether a daemon is connected, as far as we know.
+    /// Returns true if a daemon is connected, as far as we know.
     pub fn is_connected(&self) -> bool {
         self.connected
     }
 
-    /// Whether a request of the client waits for its answer; a subscription does not.
+    /// Returns true while a request of the client is unanswered; subscriptions do not count.
     pub fn is_waiting(&self) -> bool {
         !self.in_flight.is_subset(&self.listening)
     }
 
-    /// Whether the client waits for the answer to its handshake.
+    /// Returns true while the client's handshake is unanswered.
     pub fn is_opening(&self) -> bool {
         self.initialize.as_ref().is_some_and(|it| self.in_flight.contains(&it.id))
     }
 
-    /// Whether daemons die of what this client says, so that connecting once more is no use. Asked
-    /// again, it may be.
+    /// Returns true if daemons keep dying of the client's messages, so that connecting again is useless. Resets the
+    /// count.
     pub fn gives_up(&mut self) -> bool {
         let gives_up = self.n_silent >= MAX_SILENT;
         if gives_up {
@@ -148,14 +148,14 @@ impl Shim {
         gives_up
     }
 
-    /// A daemon is connected. Gives the lines to send it before `first`, the client's line that made
-    /// us connect: the preamble, and the handshake if there was one.
+    /// Records a connection. Returns the lines to send before `first`, the client's line that made us connect: the
+    /// preamble, and the handshake if there was one.
     pub fn on_connect(&mut self, first: Option<&Kind>) -> Vec<Vec<u8>> {
         self.connected = true;
         self.refusal = None;
         self.n_silent += 1;
         if matches!(first, Some(Kind::Initialize(_))) {
-            // The client starts over; what it said before is void.
+            // The client starts over; earlier messages are void.
             if let Some(before) = self.initialize.take() {
                 self.in_flight.remove(&before.id);
             }
@@ -171,28 +171,32 @@ impl Shim {
             self.replayed = answered.then(|| initialize.id.clone());
             lines.extend(self.initialized.clone());
             lines.extend(
-                self.initialized.is_some().then(|| self.told.take_up()).into_iter().flatten(),
+                self.initialized
+                    .is_some()
+                    .then(|| self.subscriptions.repeated())
+                    .into_iter()
+                    .flatten(),
             );
         }
         lines.extend(self.held.iter().map(|it| it.line.clone()));
         lines
     }
 
-    /// A line from the client, on its way to the daemon. A request is swallowed, and not recorded,
-    /// while no daemon is connected: then it is the caller's to connect or to refuse it.
+    /// Handles a line from the client. While no daemon is connected, a request is swallowed and not recorded: then the
+    /// caller must connect or refuse it.
     pub fn on_client_line(&mut self, kind: &Kind, line: &[u8]) -> Forward {
         match kind {
             Kind::Initialize(_) | Kind::Request(_) if !self.connected => return Forward::Swallow,
             Kind::Initialize(id) => {
                 self.initialize = Some(Remembered { id: id.clone(), line: line.to_vec() });
                 self.initialized = None;
-                self.told = Told::default();
+                self.subscriptions = Subscriptions::default();
                 self.in_flight.insert(id.clone());
             }
             Kind::Initialized => self.initialized = Some(line.to_vec()),
             Kind::Request(id) => {
                 self.in_flight.insert(id.clone());
-                self.told.on_request(line);
+                self.subscriptions.on_request(line);
                 if line::listens(line) {
                     self.listening.insert(id.clone());
                 }
@@ -200,27 +204,27 @@ impl Shim {
                     self.held.push(Remembered { id: id.clone(), line: line.to_vec() });
                 }
             }
-            // The daemon need not answer a request that was cancelled.
+            // The daemon need not answer a cancelled request.
             Kind::Cancelled(id) => {
                 self.in_flight.remove(id);
                 self.listening.remove(id);
                 self.held.retain(|it| it.id != *id);
             }
-            // An answer to a question of a daemon that is gone would puzzle the next one.
+            // An answer to a question of an earlier daemon would confuse the next one.
             Kind::Answer(id) if !self.asked.remove(id) => return Forward::Swallow,
             Kind::Answer(_) | Kind::Notification | Kind::Unreadable | Kind::Refusal(_) => {}
         }
         if self.connected { Forward::Pass } else { Forward::Swallow }
     }
 
-    /// A line from the daemon, on its way to the client.
+    /// Handles a line from the daemon.
     pub fn on_server_line(&mut self, kind: &Kind) -> Forward {
         let is_first = self.n_silent > 0;
         self.n_silent = 0;
         self.is_hung = false;
         match kind {
-            // Told to whoever waits once the daemon has hung up; the client cannot do anything with a line
-            // that answers nothing.
+            // Reported to waiting requests once the daemon has hung up; the client cannot use a line that answers
+            // nothing.
             Kind::Refusal(refusal) if is_first => {
                 self.refusal = Some(refusal.clone());
                 return Forward::Swallow;
@@ -231,8 +235,8 @@ impl Shim {
                 return Forward::Swallow;
             }
             Kind::Answer(id) => {
-                if let Some(told) = self.told.on_answer(id) {
-                    return Forward::Instead(told);
+                if let Some(notification) = self.subscriptions.on_answer(id) {
+                    return Forward::Instead(notification);
                 }
                 self.in_flight.remove(id);
                 self.listening.remove(id);
@@ -248,32 +252,32 @@ impl Shim {
         Forward::Pass
     }
 
-    /// The daemon hangs. To be told before [`Shim::on_disconnect`], which then answers all that waits.
+    /// Records that the daemon hangs. Must be called before [`Shim::on_disconnect`], which then answers all waiting
+    /// requests.
     pub fn on_hang(&mut self) {
         let name = &self.project;
         let seconds = self.patience().silence.as_secs();
         self.refusal = Some(Refusal {
             code: "unavailable".to_string(),
             message: format!(
-                "the daemon for `{name}` does not answer: nothing came for {seconds} s, nor a sign of life over a \
+                "the daemon for `{name}` does not answer: it sent nothing for {seconds} s, nor reacted to a \
                  second connection"
             ),
             hint: Some(format!(
-                "`kgctl --project {name} restart`; of a call that writes, look then whether it was done"
+                "`kgctl --project {name} restart`; after a call that writes, check whether it was carried out"
             )),
         });
         self.n_silent = 0;
         self.is_hung = true;
     }
 
-    /// The daemon is gone. Gives the errors that answer what was in flight. A handshake in flight is kept,
-    /// since it can be replayed without the client noticing, and so are requests that the daemon never
-    /// looked at.
+    /// Records that the daemon is gone. Returns the errors for requests in flight. A handshake in flight is kept,
+    /// because it can be replayed without the client noticing, and so are requests that the daemon never read.
     pub fn on_disconnect(&mut self) -> Vec<Vec<u8>> {
         self.connected = false;
         self.replayed = None;
         self.asked.clear();
-        self.told.on_disconnect();
+        self.subscriptions.on_disconnect();
         if let Some(refusal) = self.refusal.clone() {
             return self.refuse_all(&refusal);
         }
@@ -283,11 +287,12 @@ impl Shim {
             self.listening.remove(id);
         });
         lost.sort_unstable();
-        let hint = "call again: the daemon starts when needed; of a call that writes, look first whether it was done";
+        let hint = "call again: the daemon starts when needed; after a call that writes, first check whether it \
+                    was carried out";
         lost.iter().map(|id| unavailable(id, RESTARTED, hint)).collect()
     }
 
-    /// Answers all that waits: to ask the same daemon again would be no use.
+    /// Answers all waiting requests: asking the same daemon again would be useless.
     fn refuse_all(&mut self, refusal: &Refusal) -> Vec<Vec<u8>> {
         if self.is_opening() {
             self.initialize = None;
@@ -298,7 +303,7 @@ impl Shim {
         waiting.iter().map(|id| refused(id, refusal)).collect()
     }
 
-    /// The answer to a line that came after the daemon had refused us, and before we looked.
+    /// Returns the answer to a line that came after the daemon had refused us, and before we noticed.
     pub fn on_late_line(&self, kind: &Kind) -> Option<Vec<u8>> {
         match (kind, &self.refusal) {
             (Kind::Initialize(id) | Kind::Request(id), Some(refusal)) => Some(refused(id, refusal)),
@@ -307,7 +312,7 @@ impl Shim {
         }
     }
 
-    /// No daemon can be had. Gives the error that answers `kind`, unless nobody waits for one.
+    /// Returns the error for a line when no daemon is available, unless nobody waits for one.
     pub fn on_refusal(&mut self, kind: &Kind, why: &str) -> Option<Vec<u8>> {
         let (message, hint) = why.split_once("\nhint: ").unwrap_or((why, "see `kgctl doctor`"));
         match kind {
@@ -325,25 +330,24 @@ impl Shim {
         }
     }
 
-    /// What waits for the next daemon, to be refused when none can be had: the handshake in flight, and
-    /// requests that are held.
+    /// Returns what waits for the next daemon: the handshake in flight, and held requests.
     pub fn waiting(&self) -> Vec<Kind> {
         let opening = self.initialize.as_ref().filter(|_| self.is_opening());
         let opening = opening.map(|it| Kind::Initialize(it.id.clone()));
         opening.into_iter().chain(self.held.iter().map(|it| Kind::Request(it.id.clone()))).collect()
     }
 
-    /// How long to wait before the next connection: a daemon that hung up without a word may be going
-    /// still, and would take the next connection, too.
+    /// Returns the pause before the next connection: a daemon that hung up silently may still be shutting down, and
+    /// would take the next connection, too.
     pub fn pause(&self) -> Duration {
         if self.connected || self.n_silent == 0 { Duration::ZERO } else { PAUSE * self.n_silent }
     }
 }
 
-/// Answers a line that is longer than [`MAX_LINE_BYTES`]; `id` as JSON, where it could be read.
+/// Answers a line that is longer than [`MAX_LINE_BYTES`]; `id` as JSON, if it could be read.
 pub fn too_long(id: Option<&str>) -> Vec<u8> {
     let message = format!("the message is longer than {MAX_LINE_BYTES} bytes");
-    let hint = "give paths of files instead of their text";
+    let hint = "use paths of files instead of their text";
     error(
         id.unwrap_or("null"),
         INVALID_REQUEST,
@@ -363,7 +367,7 @@ fn refused(id: &str, refusal: &Refusal) -> Vec<u8> {
 
 fn error(id: &str, code: i32, message: &str, data: Value) -> Vec<u8> {
     let error = json!({ "code": code, "message": message, "data": data });
-    // The id goes back as it came, not by way of a number type that might change it.
+    // The id is returned verbatim; converting it to a number type might change it.
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
 }
 

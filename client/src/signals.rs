@@ -1,17 +1,17 @@
-//! Signals: what asks a program to end.
+//! Signals: waits for a request to end.
 //!
-//! Invariant: a signal that comes after [`told_to_stop`] returned is not lost, and does not end the process by itself.
+//! Invariant: a signal after [`stop_requested`] returned is not lost, and does not end the process by itself.
 
 use std::future::Future;
 use std::io;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Resolves when the process is told to end: by ctrl-c, by `SIGTERM`, or because its terminal has gone.
+/// Resolves when the process should end: by ctrl-c, by `SIGTERM`, or because its terminal has gone.
 ///
 /// # Errors
 /// When the system refuses.
-pub fn told_to_stop() -> io::Result<impl Future<Output = ()>> {
+pub fn stop_requested() -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hang_up = signal(SignalKind::hangup())?;

@@ -1,7 +1,7 @@
-//! The page of `kgctl graph` in a real browser: it is drawn, answers clicks and keys, and reaches no network.
+//! Tests the page of `kgctl graph` in a real browser: it is drawn, reacts to clicks and keys, and reaches no network.
 //!
 //! Drives a headless Chromium by its own protocol, over two pipes. `KG_CHROMIUM` names the program (empty: none), else
-//! one is looked for; where there is none, nothing is tested here, and each test says so. To run them:
+//! it is searched for; without one, each test is skipped with a message. To run them:
 //! `apt-get install --no-install-recommends chromium && cargo nextest run --test browser`.
 
 use std::fs::File;
@@ -14,7 +14,7 @@ use proto::tool::admin::GraphReply;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What makes Chromium leave the network alone by itself, so that a request is the page's.
+/// Keeps Chromium itself off the network, so that every request is the page's.
 const QUIET: &[&str] = &[
     "--headless",
     "--no-sandbox",
@@ -37,7 +37,7 @@ struct Browser {
     from: BufReader<File>,
     n_calls: u64,
     session: Option<String>,
-    /// What it told beside answers.
+    /// Events received besides answers.
     events: Vec<Value>,
     dir: TempDir,
 }
@@ -68,7 +68,7 @@ fn chromium() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// A browser that shows the page of this graph; none where there is no Chromium.
+    /// Opens the page of this graph in a browser; none without Chromium.
     fn showing(reply: &GraphReply, fragment: &str) -> Option<Self> {
         let program = chromium()?;
         let dir = tempfile::Builder::new().prefix("kg").tempdir().expect("a scratch folder");
@@ -116,7 +116,7 @@ impl Browser {
         }
     }
 
-    /// Asks, and keeps what is told meanwhile.
+    /// Calls a method, and keeps events that arrive meanwhile.
     fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.n_calls += 1;
         let mut message = json!({ "id": self.n_calls, "method": method, "params": parameters });
@@ -139,7 +139,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression in the page.
+    /// Returns the value of an expression in the page.
     fn value(&mut self, expression: &str) -> Value {
         let parameters =
             json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
@@ -164,7 +164,8 @@ impl Browser {
         assert_eq!(answer["result"]["value"], true, "{expression}: {answer:#}");
     }
 
-    fn mouse(&mut self, what: &str, (x, y): (f64, f64)) {
+    fn mouse(&mut self, what: &str, at: (f64, f64)) {
+        let (x, y) = at;
         let button = if what == "mouseWheel" { "none" } else { "left" };
         let buttons = u8::from(what == "mousePressed" || what == "mouseMoved");
         let parameters = json!({ "type": what, "x": x, "y": y, "button": button, "buttons": buttons,
@@ -182,13 +183,13 @@ impl Browser {
         self.call("Input.dispatchKeyEvent", json!({ "type": "keyUp", "key": key }));
     }
 
-    /// Where in the window a pair of numbers says.
+    /// Returns the position in the window given by a pair of numbers.
     fn place(&mut self, expression: &str) -> (f64, f64) {
         let pair = self.value(expression);
         (pair[0].as_f64().expect("a number"), pair[1].as_f64().expect("a number"))
     }
 
-    /// Where an entity is drawn.
+    /// Returns where an entity is drawn.
     fn entity(&mut self, id: u32) -> (f64, f64) {
         self.place(&format!(
             "(() => {{ const box = document.getElementById('drawing').getBoundingClientRect(); \
@@ -201,9 +202,9 @@ impl Browser {
         self.events.iter().filter(|it| it["method"] == method).map(|it| &it["params"]).collect()
     }
 
-    /// Nothing went wrong in the page, and nothing but its own file was asked for.
+    /// Checks that the page had no errors and requested only its own file.
     fn check(&mut self) {
-        // An answer comes after what was told before.
+        // An answer comes after earlier events.
         self.value("1");
         for method in ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"] {
             assert_eq!(self.told(method), Vec::<&Value>::new(), "{method}");
@@ -215,12 +216,12 @@ impl Browser {
     }
 }
 
-/// The drawing, as its library knows it.
+/// The drawing, as an object of its library.
 const DRAWING: &str = "document.getElementById('drawing')._cyreg.cy";
 const STATE: &str = "document.getElementById('state').textContent";
 const DETAILS: &str = "document.getElementById('details').innerText";
 
-/// A star: the first name is related to each of the others, in turn by `uses` and `depends_on`.
+/// Returns a star: the first name is related to each of the others, alternately by `uses` and `depends_on`.
 fn star(names: &[&str]) -> GraphReply {
     let node = |(idx, name): (usize, &&str)| {
         json!({
@@ -321,7 +322,7 @@ fn a_click_tells_an_entity_and_its_places() {
          return [box.x + 5, box.y + 5] })()",
     );
     browser.mouse("mousePressed", corner);
-    // The first move only makes it a drag.
+    // The first move only starts the drag.
     for step in [20.0, 50.0, 80.0] {
         browser.mouse("mouseMoved", (corner.0 + step, corner.1 + step / 2.0));
     }

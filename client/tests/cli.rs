@@ -1,4 +1,4 @@
-//! The programs as a user and an agent start them, against a daemon that is played by the test.
+//! Tests the programs as a user and an agent start them, against a daemon played by the test.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use config::{Places, Project, ProjectPaths};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A home of its own for one test, with a folder `notes` in it.
+/// A home folder for one test, containing a folder `notes`.
 struct Home {
     dir: TempDir,
 }
@@ -53,12 +53,12 @@ impl Home {
         paths
     }
 
-    /// Plays a daemon that answers each tool with what `answer` gives.
+    /// Plays a daemon that answers each tool with the result of `answer`.
     fn daemon(&self, answer: impl Fn(&str, &Value) -> Value + Send + 'static) {
         self.daemon_of(env!("CARGO_PKG_VERSION"), answer);
     }
 
-    /// As [`Home::daemon`], of another version.
+    /// Like [`Home::daemon`], with another version.
     fn daemon_of(
         &self,
         version: &'static str,
@@ -79,7 +79,7 @@ fn shown(output: std::io::Result<Output>) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
-/// Serves one connection as an MCP server would: preamble, handshake, tool calls.
+/// Serves one connection as an MCP server: preamble, handshake, tool calls.
 fn serve(stream: UnixStream, version: &str, answer: &impl Fn(&str, &Value) -> Value) {
     let mut out = stream.try_clone().expect("a copy");
     for line in BufReader::new(stream).lines().map_while(Result::ok) {
@@ -126,11 +126,11 @@ fn an_empty_home_has_no_projects() {
     let home = Home::new();
     let (code, out, err) = home.kgctl(&["list"]);
     assert_eq!((code, err.as_str()), (0, ""));
-    assert_eq!(out, "no project is registered\nhint: `kgctl init DIR` registers a folder\n");
+    assert_eq!(out, "no project is registered\nhint: register a folder with `kgctl init DIR`\n");
     assert_eq!(home.kgctl(&["list", "--json"]).1, "[]\n");
     let (code, _, err) = home.kgctl(&["status"]);
     assert_eq!(code, 2);
-    assert!(err.starts_with("error: which project?") && err.contains("\nhint: "), "{err}");
+    assert!(err.starts_with("error: no project was given") && err.contains("\nhint: "), "{err}");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn without_a_daemon_the_exit_code_is_4() {
         "{err}"
     );
     let (code, out, _) = home.kgctl(&["--project", "notes", "stop"]);
-    assert_eq!((code, out.as_str()), (0, "notes: does not run\n"));
+    assert_eq!((code, out.as_str()), (0, "notes: not running\n"));
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn wrong_settings_are_named_before_a_daemon_is_started_or_stopped() {
     let (code, _, err) = run(&["--project", "notes", "status"]);
     assert!(code == 2 && err.starts_with("error: ") && err.contains("kg.yaml:2"), "{err}");
     assert!(err.contains("`watch.debounce`") && err.contains("\nhint: perhaps"), "{err}");
-    // A daemon that runs goes on, and is never asked to stop.
+    // A running daemon is left alone, and is never asked to stop.
     home.daemon(|tool, _| panic!("nobody was to call `{tool}`"));
     let (code, _, err) = run(&["--project", "notes", "restart"]);
     assert!(code == 2 && err.contains("kg.yaml:2"), "{err}");
@@ -252,7 +252,7 @@ fn unlikely_folders_are_refused() {
     let home = Home::new();
     for folder in [".", "/"] {
         let (code, _, err) = home.kgctl(&["init", "--yes", folder]);
-        assert!(code == 2 && err.contains("is a whole home folder"), "{err}");
+        assert!(code == 2 && err.contains("is a home folder"), "{err}");
     }
     let (code, _, err) = shown(
         home.command(env!("CARGO_BIN_EXE_kgctl"))
@@ -273,7 +273,7 @@ fn init_registers_and_tells_how_to_connect_an_agent() {
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("1 file to read: 1 md") && out.contains("\"mcpServers\""), "{out}");
     let (code, out, _) = home.kgctl(&["init", "notes"]);
-    assert!(code == 0 && out.starts_with("mine is registered already\n"), "{out}");
+    assert!(code == 0 && out.starts_with("mine is already registered\n"), "{out}");
     let (_, out, _) = home.kgctl(&["list", "--json"]);
     let rows: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(rows[0]["name"], "mine");
@@ -287,7 +287,7 @@ fn init_registers_and_tells_how_to_connect_an_agent() {
     assert_eq!(server["args"][0], "--project");
     assert_eq!(server["env"]["KG_STATE_DIR"], home.at(".s").display().to_string());
     let (code, out, _) = home.kgctl(&["remove", "mine"]);
-    assert!(code == 0 && out.contains("its index stays"), "{out}");
+    assert!(code == 0 && out.contains("its index is kept"), "{out}");
     assert_eq!(home.kgctl(&["list", "--json"]).1, "[]\n");
 }
 
@@ -334,7 +334,7 @@ fn a_daemon_of_another_version_is_told_of() {
         assert_eq!((code, out.as_str()), (0, "nothing has failed\n"));
         let note = format!("note: the daemon is {version}, kgctl is ");
         assert!(err.starts_with(&note) && err.contains(wanted), "{err}");
-        // An older daemon knows fewer tools; what it does not know, `doctor` says, and goes on.
+        // An older daemon has fewer tools; `doctor` reports what is missing, and continues.
         let home = Home::new();
         home.daemon_of(version, |tool, _| match tool {
             "status" => structured(status()),
@@ -484,7 +484,7 @@ fn the_shim_answers_for_a_daemon_that_cannot_be_started() {
 fn the_shim_names_what_is_wrong_with_its_flags() {
     let home = Home::new();
     let (code, _, err) = kg_mcp(&home, &[], "");
-    assert!(code == 2 && err.contains("which project?"), "{err}");
+    assert!(code == 2 && err.contains("no project was given"), "{err}");
     let (code, _, err) = kg_mcp(&home, &["--project", "nope"], "");
     assert!(code == 2 && err.contains("`nope`"), "{err}");
     let (code, out, _) = kg_mcp(&home, &["--version"], "");

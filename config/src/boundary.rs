@@ -1,8 +1,8 @@
-//! Boundary: which folders are nobody's project, and below which an agent may make one.
+//! Boundary: folders that cannot be projects, and folders below which an agent may create one.
 //!
-//! In: a folder, as somebody named it. Out: where it really lies, and what speaks against it.
-//! Invariants: a folder is judged by its real path, with the links in every part of it that is there followed; nothing
-//! is made; no setting lifts an objection.
+//! In: a folder, as written. Out: its real path, and objections to it.
+//! Invariants: a folder is judged by its real path, with links followed in every existing part of it; nothing is
+//! created; no setting overrides an objection.
 //! Not here: whether a folder overlaps with another project (`registry.rs`), or which files of one are read.
 
 use std::ffi::OsStr;
@@ -12,40 +12,40 @@ use std::path::{Component, Path, PathBuf};
 use crate::keys::{is_key_file, is_key_folder};
 use crate::registry::expand_home;
 
-/// Folders of the system, with everything in them.
+/// System folders, with everything in them.
 const SYSTEM: [&str; 12] = [
     "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr",
     "/var",
 ];
 
-/// What people keep in folders of the system all the same: documentation, web pages, drives, scratch.
+/// Exceptions in system folders where people keep documents: documentation, web pages, drives, scratch.
 const OF_PEOPLE: [&str; 5] = ["/run/media", "/usr/share/doc", "/var/mnt", "/var/tmp", "/var/www"];
 
-/// Entries of a folder that is somebody's home.
+/// Entries that mark a home folder.
 const OF_A_HOME: [&str; 2] = [".ssh", ".gnupg"];
 
-/// How deep a folder is searched for keys before an agent may have it, and how many entries are looked at.
+/// How deep to search a folder for keys before an agent may have it, and how many entries to visit.
 const MAX_DEPTH: usize = 8;
 const MAX_ENTRIES: usize = 20_000;
 
-/// Who wants a folder to be a project.
+/// Who asks for a folder to become a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
-    /// A person, who may have reasons to index a hidden folder.
+    /// A person, who may have a reason to index a hidden folder.
     Person,
     /// An agent.
     Agent,
 }
 
-/// The user's home folder, where one is known.
+/// Returns the user's home folder, if it is known.
 pub fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok())
 }
 
-/// Where a folder really lies that need not be there yet.
+/// Returns the real path of a folder that need not exist yet.
 ///
 /// # Errors
-/// When a link on the way leads nowhere, or what is not there yet has `..` in it.
+/// When a link on the way is broken, or the missing part contains `..`.
 pub fn real_path(folder: &Path) -> io::Result<PathBuf> {
     let mut rest = Vec::new();
     let mut there = folder;
@@ -65,49 +65,50 @@ pub fn real_path(folder: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// What speaks against a folder as a project, whatever is configured. Its path is of [`real_path`].
+/// Returns why a folder cannot be a project, whatever is configured. Expects a path from [`real_path`].
 pub fn objection(folder: &Path, who: Who) -> Option<String> {
     by_path(folder, who, home().as_deref()).or_else(|| by_entries(folder, who))
 }
 
-/// What speaks against its path alone.
+/// Returns an objection to the path alone.
 fn by_path(folder: &Path, who: Who, home: Option<&Path>) -> Option<String> {
     let shown = folder.display();
     if home.is_some_and(|home| home.starts_with(folder)) || folder.parent().is_none() {
-        return Some(format!("`{shown}` is a whole home folder, or lies around one"));
+        return Some(format!("`{shown}` is a home folder, or contains one"));
     }
     let mut names = folder.iter().filter_map(OsStr::to_str);
     if let Some(name) = names.find(|name| is_key_folder(name)) {
         return Some(format!("`{shown}` is a place for keys (`{name}`)"));
     }
-    // A home at `/` would make everything the user's own.
+    // With a home of `/`, everything would belong to the user.
     let below_home = home.filter(|it| it.parent().is_some()).map(|it| folder.strip_prefix(it));
     if let Some(Ok(inside)) = below_home {
         let is_hidden = inside.as_os_str().as_encoded_bytes().starts_with(b".");
         return (is_hidden && who == Who::Agent)
-            .then(|| format!("`{shown}` lies in a hidden folder of the home folder"));
+            .then(|| format!("`{shown}` is in a hidden folder of the home folder"));
     }
     let lies_in = |places: &[&str]| places.iter().any(|place| folder.starts_with(place));
     let is_system = lies_in(&SYSTEM) && !lies_in(&OF_PEOPLE);
-    is_system.then(|| format!("`{shown}` is of the system"))
+    is_system.then(|| format!("`{shown}` is a system folder"))
 }
 
-/// What speaks against what lies in it; none where nothing is there yet. For an agent, folders in it are searched, too.
+/// Returns an objection to the folder's entries; none if it does not exist yet. For an agent, subfolders are searched,
+/// too.
 fn by_entries(folder: &Path, who: Who) -> Option<String> {
     let mut names = names_in(folder, if who == Who::Agent { MAX_DEPTH } else { 1 }).into_iter();
     let is_key = |name: &String| match who {
-        // What an agent makes a project is new, or holds documents.
+        // A project that an agent creates is new, or contains only documents.
         Who::Agent => is_key_file(name) || is_key_folder(name),
-        // A person's folder of code may have an `.env`, which is never read.
+        // A person's folder of code may contain an `.env`, which is never read.
         Who::Person => {
             OF_A_HOME.contains(&name.as_str()) || name.starts_with("id_") && is_key_file(name)
         }
     };
     let name = names.find(is_key)?;
-    Some(format!("`{}` holds keys (`{name}`)", folder.display()))
+    Some(format!("`{}` contains keys (`{name}`)", folder.display()))
 }
 
-/// The names in a folder and, down to this depth, in those below it; links are not followed.
+/// Returns the names in a folder and, down to this depth, in its subfolders; does not follow links.
 fn names_in(folder: &Path, depth: usize) -> Vec<String> {
     let mut names = Vec::new();
     let mut folders = vec![(folder.to_path_buf(), 1)];
@@ -125,22 +126,22 @@ fn names_in(folder: &Path, depth: usize) -> Vec<String> {
     names
 }
 
-/// The folders below which an agent may make projects, as they really lie; those that are no folder, or that no agent
-/// may have, are left out.
+/// Returns the real paths of the folders below which an agent may create projects; leaves out those that are not
+/// folders or that no agent may have.
 pub fn roots(named: &[String]) -> Vec<PathBuf> {
     let real = named.iter().filter_map(|it| expand_home(it).canonicalize().ok());
     real.filter(|root| root.is_dir() && by_path(root, Who::Agent, home().as_deref()).is_none())
         .collect()
 }
 
-/// What speaks against an entry of `projects.roots`, as it is written.
+/// Returns what is wrong with an entry of `projects.roots`.
 pub(crate) fn fault_of_root(named: &str) -> Option<String> {
     let folder = expand_home(named);
     if !folder.is_absolute() {
         return Some(format!("has `{named}`; give absolute paths, or ones that begin with `~/`"));
     }
     let why = by_path(&folder, Who::Agent, home().as_deref())?;
-    Some(format!("has `{named}`, but {why}: no agent may make projects there"))
+    Some(format!("has `{named}`, but {why}: agents cannot create projects there"))
 }
 
 #[cfg(test)]

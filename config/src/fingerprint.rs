@@ -1,7 +1,7 @@
-//! Fingerprints of the settings that change what the index holds.
+//! Fingerprint: a hash of the settings that affect the rows of the index.
 //!
-//! In: settings, and whatever else decides about a layer (schema, extractor and model versions). Out: a short
-//! text that differs when a rebuild would give different rows.
+//! In: settings, and everything else that affects a layer (schema, extractor and model versions). Out: a short text
+//! that differs when a rebuild would give different rows.
 //! Invariants: the same settings give the same fingerprint in every build; the order of fields does
 //! not matter.
 //! Not here: deciding to rebuild (the daemon's store).
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::settings::Settings;
 
-/// Settings of these sections that change no row. What they begin with.
+/// Prefixes of keys that affect no rows, in sections that otherwise do.
 const APART: &[&str] = &[
     "recognize.given=",
     "embed.model=",
@@ -24,14 +24,14 @@ const APART: &[&str] = &[
     "memory.report=",
 ];
 
-/// Fingerprint of the layer of rows: sections `privacy`, `chunk`, `recognize`, `link`, `embed`, `dedup` and `memory`,
-/// with `extra` for versions that settings do not know. 32 hexadecimal digits.
+/// Returns the fingerprint of the layer of rows: sections `privacy`, `chunk`, `recognize`, `link`, `embed`, `dedup` and
+/// `memory`, with `extra` for versions that settings do not contain. 32 hexadecimal digits.
 ///
-/// `recognize.given` does not count: what its table says does, in `extra`. Of `embed`, only `window_tokens` counts: the
-/// better model's vectors are kept beside the others, each under the name of its space.
+/// `recognize.given` is left out, because `extra` covers the contents of its table. Of `embed`, only `window_tokens`
+/// counts: the better model's vectors are stored separately, each under the name of its space.
 ///
-/// Sections `watch`, `belt`, `worker`, `vectors`, `llm`, `retrieval`, `serve` and `http` do not count: which files are
-/// read shows in the files' own rows, how vectors are held changes no row, and ranking happens when a question is
+/// Sections `watch`, `belt`, `worker`, `vectors`, `llm`, `retrieval`, `serve` and `http` are left out: which files are
+/// read shows in the files' own rows, the storage of vectors affects no row, and ranking happens when a question is
 /// asked.
 pub fn rows(settings: &Settings, extra: &str) -> String {
     let sections: [(&str, Value); 7] = [
@@ -54,13 +54,13 @@ pub fn rows(settings: &Settings, extra: &str) -> String {
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(lines.join("\n").as_bytes()))
 }
 
-/// A value by way of its text, so that an `f32` of 0.9 stays `0.9` instead of its nearest `f64`.
+/// Converts a value through its text, so that an `f32` of 0.9 stays `0.9` instead of its nearest `f64`.
 pub(crate) fn exact<T: Serialize>(value: &T) -> Value {
     let text = serde_json::to_string(value).expect("settings are plain data with text keys");
     serde_json::from_str(&text).expect("serde_json reads what it wrote")
 }
 
-/// Lines `key=value` for every leaf below `key`.
+/// Collects lines `key=value` for every leaf below `key`.
 fn flatten(key: &str, value: &Value, lines: &mut Vec<String>) {
     match value {
         Value::Object(map) => {
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_text_is_the_same_in_every_build() {
-        // A change here means that every index of every user is rebuilt: do it knowingly.
+        // A change here rebuilds every user's index: make it knowingly.
         expect_test::expect!["9a4af6b6e5caeff42e6b3b376e1ffb36"]
             .assert_eq(&rows(&Settings::default(), "schema 1"));
     }

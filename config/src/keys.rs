@@ -1,8 +1,8 @@
-//! Keys: names under which people and programs keep keys and passwords.
+//! Keys: names of files and folders in which keys and passwords are stored.
 //!
 //! In: the name of a file or folder. Out: whether it is one of those.
 //! Invariants: facts about names only; copies (`id_rsa.bak`, `.env~`) are judged by the name they are copies of.
-//! Not here: what follows from it: files that are never read (the daemon's deny list), folders that are no projects
+//! Not here: the consequences: files that are never read (the daemon's deny list), folders that cannot be projects
 //! (`boundary.rs`).
 
 use crate::formats;
@@ -56,7 +56,7 @@ const NAMES: [&str; 45] = [
     "secring.gpg",
 ];
 
-/// Beginnings of names, lowercase.
+/// Prefixes of names, lowercase.
 const BEGINNINGS: [&str; 12] = [
     "id_rsa",
     "id_dsa",
@@ -72,7 +72,7 @@ const BEGINNINGS: [&str; 12] = [
     ".rediscli_history",
 ];
 
-/// Extensions of keys, of stores of keys and of settings that hold them, lowercase.
+/// Extensions of keys, key stores and settings with secrets, lowercase.
 const EXTENSIONS: [&str; 30] = [
     "pem",
     "key",
@@ -106,8 +106,8 @@ const EXTENSIONS: [&str; 30] = [
     "psafe3",
 ];
 
-/// Words that name what a file holds, when all of its name is one of them: `passwords.csv`, `secrets.yaml`. Also
-/// at the beginning or end of a longer name (`db-credentials.json`), unless the file is written for readers.
+/// Words that reveal the contents when they are the whole name: `passwords.csv`, `secrets.yaml`. Also at the start or
+/// end of a longer name (`db-credentials.json`), unless the file is a document for readers.
 const WORDS: [&str; 8] = [
     "credentials",
     "credential",
@@ -119,7 +119,7 @@ const WORDS: [&str; 8] = [
     "api_keys",
 ];
 
-/// Endings of copies.
+/// Suffixes of copies.
 const COPIES: [&str; 9] =
     ["~", ".bak", ".backup", ".old", ".orig", ".save", ".copy", ".disabled", ".swp"];
 
@@ -136,17 +136,17 @@ const FOLDERS: [&str; 9] = [
     ".gcloud",
 ];
 
-/// True when files of this name hold keys or passwords.
+/// Returns true when files of this name contain keys or passwords.
 pub fn is_key_file(name: &str) -> bool {
     is_denied(original(&name.to_ascii_lowercase()))
 }
 
-/// True when files in folders of this name do.
+/// Returns true when files in folders of this name do.
 pub fn is_key_folder(name: &str) -> bool {
     FOLDERS.iter().any(|it| it.eq_ignore_ascii_case(name))
 }
 
-/// The name that a copy was made of.
+/// Returns the name of the original of a copy.
 fn original(mut name: &str) -> &str {
     while let Some(rest) = COPIES.iter().find_map(|ending| name.strip_suffix(ending)) {
         if rest.is_empty() {
@@ -157,7 +157,7 @@ fn original(mut name: &str) -> &str {
     name
 }
 
-/// `name` is in lowercase.
+/// Judges a lowercase name.
 fn is_denied(name: &str) -> bool {
     let (stem, ending) = match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() => (stem, ending),

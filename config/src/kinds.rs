@@ -1,12 +1,11 @@
-//! Kinds: which files count as what, by their names.
+//! Kinds: classifies files by their names.
 //!
-//! In: the extensions that a user lists, names of files. Out: extensions, with the names of groups spelled out.
-//! Code and configuration are not read by default: in a folder that holds them they outnumber what was written to be
-//! read, take most of the time of the first index, and answer with identifiers where people asked for words. They are
-//! one word away: `code`, `config`.
+//! In: the extensions that a user lists, names of files. Out: extensions, with groups expanded. Code and configuration
+//! are not read by default: in a folder that has them they outnumber the documents, take most of the time of the first
+//! index, and answer with identifiers where people asked for words. `code` and `config` in `watch.extensions` add them.
 //! Not here: formats of documents (`formats.rs`), how code is read (`code.rs` of the crate `formats`).
 
-/// What the name `code` in `watch.extensions` stands for.
+/// The extensions that `code` in `watch.extensions` stands for.
 pub const CODE: &[&str] = &[
     "py",
     "pyi",
@@ -72,11 +71,11 @@ pub const CODE: &[&str] = &[
     "mk",
 ];
 
-/// What the name `config` in `watch.extensions` stands for.
+/// The extensions that `config` in `watch.extensions` stands for.
 pub const CONFIG: &[&str] =
     &["yaml", "yml", "toml", "json", "jsonc", "ini", "cfg", "conf", "config", "xml", "properties"];
 
-/// Names without extension, lowercase, and the extension they are read as.
+/// Names without extension, lowercase, and the extension as which they are read.
 const KNOWN_NAMES: &[(&str, &str)] = &[
     ("readme", "txt"),
     ("license", "txt"),
@@ -105,8 +104,8 @@ const KNOWN_NAMES: &[(&str, &str)] = &[
     ("procfile", "conf"),
 ];
 
-/// The extension of a file's name, lowercase, without dot; that of a known name without one (`README`,
-/// `Makefile`); else empty.
+/// Returns the extension of a file name, lowercase, without the dot; for a known name without one (`README`,
+/// `Makefile`) its entry in the table; else empty.
 pub fn extension_of(name: &str) -> String {
     match name.rfind('.') {
         Some(dot) if dot > 0 => name.get(dot + 1..).unwrap_or("").to_ascii_lowercase(),
@@ -118,7 +117,7 @@ pub fn extension_of(name: &str) -> String {
     }
 }
 
-/// The extensions that a list means: lowercase, without dots, groups spelled out.
+/// Expands a list of extensions: lowercase, without dots, groups expanded.
 pub fn extensions_in(listed: &[String]) -> Vec<String> {
     let mut all = Vec::new();
     for entry in listed {

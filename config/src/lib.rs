@@ -1,6 +1,6 @@
 //! What a user may edit (`kg.yaml`, the registry of projects), and the code that reads it.
 //!
-//! Not here: what the settings do. Only the daemon acts on them.
+//! Not here: the effect of the settings. Only the daemon acts on them.
 
 pub mod boundary;
 pub mod fingerprint;

@@ -1,8 +1,7 @@
-//! Settings in layers: defaults, the user's `config.yaml`, whether the registry has the project read-only, the
-//! folder's `kg.yaml`, `KG_*` variables, flags.
+//! Settings in layers: defaults, the user's `config.yaml`, the read-only flag of the registry, the folder's `kg.yaml`,
+//! `KG_*` variables, flags.
 //!
-//! In: the places, the project's folder, the environment, flags. Out: settings, and where each value
-//! came from.
+//! In: the places, the project's folder, the environment, flags. Out: settings, and the origin of each value.
 //! Invariants: a later layer wins, key by key; a wrong key, type or number is an error that names its
 //! file, line and key; keys that only the user may set are refused in a folder, because a folder may
 //! come from a stranger.
@@ -30,7 +29,7 @@ pub const PROJECT_FILE: &str = "kg.yaml";
 /// Largest settings file read, in bytes. Ours has 5,000; more is not a settings file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Sections and keys that count only from the user's own configuration, environment and flags.
+/// Sections and keys that only the user's own configuration, the environment and flags may set.
 const USER_ONLY: &[&str] = &[
     "projects",
     "serve",
@@ -54,25 +53,25 @@ const USER_ONLY: &[&str] = &[
     "retrieval.rerank.model",
 ];
 
-/// Whether a section or key may not be set by a folder.
+/// Returns true when a folder must not set this section or key.
 pub(crate) fn is_user_only(key: &str) -> bool {
     let rest = USER_ONLY.iter().filter_map(|own| key.strip_prefix(own));
     rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Maps whose keys the user makes up; every other map has the keys of its defaults.
+/// Maps with keys of the user's choice; every other map has the keys of its defaults.
 const OPEN_MAPS: &[&str] = &["retrieval.relation_weights"];
 
-/// Settings of earlier versions. A file that still has one is read as if it had not: an update must not stop a daemon.
+/// Settings of earlier versions. A file that has one is read as if it did not: an update must not stop a daemon.
 const RETIRED: &[&str] =
     &["retrieval.weights.pagerank", "retrieval.weights.proximity", "retrieval.weights.recency"];
 
-/// Settings, and where each came from.
+/// Settings, and the origin of each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
     /// The settings.
     pub settings: Settings,
-    /// Where each value came from, by dotted key such as `watch.debounce_ms`; every key is there.
+    /// The origin of each value, by dotted key such as `watch.debounce_ms`; complete.
     pub origins: BTreeMap<String, Origin>,
     /// One sentence for each setting that was ignored, because no version has it any more.
     pub warnings: Vec<String>,
@@ -80,30 +79,30 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Every dotted key with its value and where that came from, in the order of the keys.
+    /// Returns every dotted key with its value and origin, sorted by key.
     pub fn rows(&self) -> impl Iterator<Item = (&str, &Value, &Origin)> {
         let row = |(key, value)| Some((String::as_str(key), value, self.origins.get(key)?));
         self.values.iter().filter_map(row)
     }
 }
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody set it.
+    /// Not set anywhere.
     Default,
-    /// A file, and the line in it, from 1.
+    /// A file.
     File {
         /// `config.yaml` of the user or `kg.yaml` of the folder.
         path: PathBuf,
-        /// From 1.
+        /// Line in the file, from 1.
         line: u64,
     },
-    /// The registry, which has the project read-only.
+    /// The registry, in which the project is read-only.
     Registry(PathBuf),
-    /// A variable of the environment.
+    /// An environment variable.
     Variable(String),
-    /// A flag, as it was given.
+    /// A flag, as given.
     Flag(String),
 }
 
@@ -122,7 +121,7 @@ impl fmt::Display for Origin {
 /// Why settings cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// A file that is there cannot be read.
+    /// An existing file cannot be read.
     #[error("cannot read `{}`: {why}", path.display())]
     Unreadable {
         /// The file.
@@ -135,12 +134,12 @@ pub enum LoadError {
     NotYaml {
         /// The file.
         path: PathBuf,
-        /// From 1; 0 when it is not known.
+        /// From 1; 0 when unknown.
         line: u64,
         /// What the parser expected.
         why: String,
     },
-    /// The registry, which may have the project read-only, cannot be read.
+    /// The registry, which has the read-only flags, cannot be read.
     #[error(transparent)]
     Registry(#[from] RegistryError),
     /// A key or its value is wrong.
@@ -173,23 +172,23 @@ pub(crate) struct Assignment {
     origin: Origin,
 }
 
-/// Loads the settings of the project at `root` (of none: the user's alone), with this process's environment.
+/// Loads the settings of the project at `root` (without one, the user's alone), with this process's environment.
 ///
 /// `flags` are texts `key=value`, such as `watch.poll=true`.
 ///
 /// # Errors
-/// [`LoadError`], for the first thing wrong in the order of the layers.
+/// [`LoadError`], for the first problem in the order of the layers.
 pub fn load(places: &Places, root: Option<&Path>, flags: &[String]) -> Result<Loaded, LoadError> {
-    // A variable that is not UTF-8 cannot be one of ours.
+    // A variable that is not UTF-8 is not one of ours.
     let env = std::env::vars_os()
         .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
     load_with(places, root, env, flags)
 }
 
-/// As [`load`], with the environment given.
+/// Like [`load`], with a given environment.
 ///
 /// # Errors
-/// [`LoadError`], for the first thing wrong in the order of the layers.
+/// [`LoadError`], for the first problem in the order of the layers.
 pub fn load_with(
     places: &Places,
     root: Option<&Path>,
@@ -221,7 +220,7 @@ pub fn load_with(
     layers.finish()
 }
 
-/// What the registry says of this project: before the folder is heard, so that it cannot say otherwise.
+/// Returns the read-only flag of the registry: applied before the folder's settings, which cannot override it.
 fn read_only(places: &Places, root: &Path) -> Result<Vec<Assignment>, LoadError> {
     let registry = Registry::load(&places.config)?;
     let is_marked = registry.at(root).is_some_and(|it| it.read_only);
@@ -237,7 +236,7 @@ fn refuse_user_only(it: &Assignment, places: &Places) -> Result<(), LoadError> {
     Err(LoadError::Wrong {
         origin: it.origin.clone(),
         key: it.key.clone(),
-        why: "may not be set by a folder".to_string(),
+        why: "cannot be set by a folder".to_string(),
         hint: Some(format!(
             "set it in `{}`, which only you can write",
             places.user_settings().display()
@@ -245,7 +244,7 @@ fn refuse_user_only(it: &Assignment, places: &Places) -> Result<(), LoadError> {
     })
 }
 
-/// A folder may name files of its own only.
+/// Refuses a folder's setting that names a file outside the folder.
 fn refuse_outside(it: &Assignment) -> Result<(), LoadError> {
     let Value::Array(paths) = &it.value else { return Ok(()) };
     let leads_out = |path: &str| {
@@ -258,7 +257,7 @@ fn refuse_outside(it: &Assignment) -> Result<(), LoadError> {
         Err(LoadError::Wrong {
             origin: it.origin.clone(),
             key: it.key.clone(),
-            why: format!("names `{path}`, which lies outside the folder"),
+            why: format!("names `{path}`, which is outside the folder"),
             hint: Some(
                 "name a file in the folder, or set it in your own configuration".to_string(),
             ),
@@ -266,7 +265,7 @@ fn refuse_outside(it: &Assignment) -> Result<(), LoadError> {
     })
 }
 
-/// A folder may ask for more privacy than its user does, never for less.
+/// Refuses less privacy than the user's; a folder may only ask for more.
 fn refuse_milder(own: &Privacy, layers: &Layers) -> Result<(), LoadError> {
     let now = &layers.settings.privacy;
     let kinds = now.pii_kinds.all();
@@ -283,13 +282,16 @@ fn refuse_milder(own: &Privacy, layers: &Layers) -> Result<(), LoadError> {
     let key = keys.into_iter().find(is_from_folder).unwrap_or_else(|| "privacy".to_string());
     Err(LoadError::Wrong {
         origin: layers.origins.get(&key).cloned().unwrap_or(Origin::Default),
-        why: format!("makes `{kind}` milder than you have it (`{}`)", own.mode_of(kind).as_str()),
+        why: format!(
+            "makes `{kind}` milder than your own setting (`{}`)",
+            own.mode_of(kind).as_str()
+        ),
         key,
         hint: Some("a folder may only make this stricter".to_string()),
     })
 }
 
-/// A folder may forbid to write in it, never allow what its user has forbidden.
+/// Refuses to allow writing that the user has forbidden; a folder may only forbid it.
 fn refuse_writing(own: bool, layers: &Layers) -> Result<(), LoadError> {
     if own || !layers.settings.write {
         return Ok(());
@@ -331,7 +333,7 @@ impl Layers {
         assignments.into_iter().try_for_each(|it| self.set(it))
     }
 
-    /// Sets a key from a text without types: the default's type decides how it is read.
+    /// Sets a key from untyped text; the type of the default decides how it is parsed.
     fn apply_text(&mut self, key: String, text: &str, origin: Origin) -> Result<(), LoadError> {
         let quoted = || Value::String(text.to_string());
         let value = match self.defaults.get(&key) {
@@ -362,7 +364,7 @@ impl Layers {
         };
         let mut tree = self.tree.clone();
         *slot(&mut tree, &key) = value;
-        // Read as a whole after every key, so that what fails is known to be this one.
+        // Deserialized as a whole after every key, so that a failure belongs to this key.
         let settings =
             Settings::deserialize(&tree).map_err(|error| fail(format!("is wrong: {error}")))?;
         check::ranges(&settings, &key).map_err(fail)?;
@@ -410,12 +412,12 @@ impl Layers {
     }
 }
 
-/// The value at a dotted key; maps on the way are made.
+/// Returns the value at a dotted key; creates maps on the way.
 fn slot<'a>(tree: &'a mut Value, key: &str) -> &'a mut Value {
     key.split('.').fold(tree, |value, part| &mut value[part])
 }
 
-/// Every value that is not a map, by dotted key.
+/// Returns every value that is not a map, by dotted key.
 pub(crate) fn leaves(tree: &Value) -> BTreeMap<String, Value> {
     fn walk(key: &str, value: &Value, found: &mut BTreeMap<String, Value>) {
         match value {

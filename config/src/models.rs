@@ -1,8 +1,8 @@
-//! Models: the embedding models that were added, and which files make up one.
+//! Models: the embedding models that a user added, and the files of a model.
 //!
 //! In: the folder of models, or any folder. Out: manifests, relative paths of files.
-//! Invariants: a name is a plain folder's name, so it leads nowhere else; a folder with a manifest is whole, because it
-//! got its name last.
+//! Invariants: a name is a plain folder name, so it leads nowhere else; a folder with a manifest is complete, because
+//! it is renamed last.
 //! Not here: adding and removing (`kgctl model`), what is in the files (the crate `onnx`).
 
 use std::io::Read;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The file that says what a model's folder holds.
+/// The file that describes a model's folder.
 pub const MANIFEST: &str = "manifest.json";
 
 /// Longest name, bytes.
@@ -20,7 +20,7 @@ const MAX_NAME_BYTES: usize = 64;
 /// Largest manifest read, bytes.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
-/// Names that `embed.model` takes for something else.
+/// Names that have another meaning in `embed.model`.
 const RESERVED: &[&str] = &["none", "remote", crate::limits::DEFAULT_MODEL];
 
 /// Files that a model may have beside its weights.
@@ -34,13 +34,13 @@ const BESIDE: &[&str] = &[
     "README.md",
 ];
 
-/// Files of a folder that `modules.json` may name.
+/// Files of a folder that `modules.json` lists.
 const OF_MODULE: &[&str] = &["config.json", "model.safetensors"];
 
-/// What a model that was added is.
+/// The description of an added model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// What it is called here.
+    /// Its name here.
     pub name: String,
     /// Where it came from: a folder, a file, or an address.
     pub origin: String,
@@ -48,9 +48,9 @@ pub struct Manifest {
     pub added: u64,
     /// Components of its vectors.
     pub dimensions: usize,
-    /// Tokens that it reads of a text.
+    /// Most tokens that it reads of a text.
     pub max_tokens: usize,
-    /// Its files, in order of their paths.
+    /// Its files, sorted by path.
     pub files: Vec<ModelFile>,
 }
 
@@ -65,7 +65,7 @@ pub struct ModelFile {
     pub sha256: String,
 }
 
-/// SHA-256 of a file, in hexadecimal.
+/// Returns the SHA-256 of a file, in hexadecimal.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -85,12 +85,12 @@ impl Manifest {
     /// Reads the manifest of a model's folder.
     ///
     /// # Errors
-    /// Why it cannot be read, in words.
+    /// Why it cannot be read, as text.
     pub fn read(folder: &Path) -> Result<Self, String> {
         let mut text = Vec::new();
         let path = folder.join(MANIFEST);
         if path.exists() && !path.is_file() {
-            return Err("it is no file".to_string());
+            return Err("it is not a file".to_string());
         }
         let opened = std::fs::File::open(path).map_err(|error| error.to_string())?;
         let read = opened.take(MAX_MANIFEST_BYTES).read_to_end(&mut text);
@@ -98,7 +98,7 @@ impl Manifest {
         serde_json::from_slice(&text).map_err(|error| error.to_string())
     }
 
-    /// Another one whenever a file is: it tells which vectors may be compared. 16 hexadecimal digits.
+    /// Returns a digest that changes with any file: it identifies vectors that may be compared. 16 hexadecimal digits.
     pub fn digest(&self) -> String {
         let mut text = String::new();
         for ModelFile { path, sha256, .. } in &self.files {
@@ -107,13 +107,13 @@ impl Manifest {
         format!("{:016x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()))
     }
 
-    /// The first file that is not there, or not of its size.
+    /// Returns the first file that is missing or of another size.
     pub fn missing(&self, folder: &Path) -> Option<&ModelFile> {
         let size = |file: &ModelFile| std::fs::metadata(folder.join(&file.path)).map(|it| it.len());
         self.files.iter().find(|file| size(file).ok() != Some(file.n_bytes))
     }
 
-    /// The first file that holds something else than when the model was added; reads them all.
+    /// Returns the first file whose contents have changed since the model was added; reads them all.
     ///
     /// # Errors
     /// When one cannot be read.
@@ -127,7 +127,7 @@ impl Manifest {
     }
 }
 
-/// Whether this may be the name of a model: lowercase letters, digits, `-`, `_` and `.`, a letter or digit first.
+/// Returns true for a valid name of a model: lowercase letters, digits, `-`, `_` and `.`, a letter or digit first.
 pub fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     name.len() <= MAX_NAME_BYTES
@@ -136,7 +136,7 @@ pub fn is_name(name: &str) -> bool {
         && !RESERVED.contains(&name)
 }
 
-/// The manifests of all models that were added, in order of their names, and what is wrong with the others.
+/// Returns the manifests of all added models, sorted by name, and what is wrong with the others.
 pub fn all(models: &Path) -> Vec<(String, Result<Manifest, String>)> {
     let entries = std::fs::read_dir(models).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -148,11 +148,11 @@ pub fn all(models: &Path) -> Vec<(String, Result<Manifest, String>)> {
     found
 }
 
-/// The files of a folder that make up a model, relative to it; `weights` names the ONNX or safetensors file where it is
-/// not the usual one.
+/// Returns the files of a folder that make up a model, relative to it; `weights` names the ONNX or safetensors file if
+/// it is not the usual one.
 ///
 /// # Errors
-/// What is missing, in words.
+/// What is missing, as text.
 pub fn files(folder: &Path, weights: Option<&Path>) -> Result<Vec<PathBuf>, String> {
     let is_there = |path: &Path| folder.join(path).is_file();
     let mut missing: Vec<String> = ["config.json", "tokenizer.json"]
@@ -174,7 +174,7 @@ pub fn files(folder: &Path, weights: Option<&Path>) -> Result<Vec<PathBuf>, Stri
     let mut files: Vec<PathBuf> = BESIDE.iter().map(PathBuf::from).collect();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for module in entries.filter_map(|entry| entry.file_name().into_string().ok()) {
-        // `1_Pooling`, `2_Dense`: as sentence-transformers names them.
+        // `1_Pooling`, `2_Dense`: the names that sentence-transformers uses.
         if module.starts_with(|c: char| c.is_ascii_digit()) && module.contains('_') {
             files.extend(OF_MODULE.iter().map(|name| Path::new(&module).join(name)));
         }
@@ -186,7 +186,7 @@ pub fn files(folder: &Path, weights: Option<&Path>) -> Result<Vec<PathBuf>, Stri
     Ok(files)
 }
 
-/// The files of a folder and of the folders in it, two deep, in order; those that are still coming left out.
+/// Returns the files of a folder, two levels deep, sorted; leaves out partial downloads.
 pub fn below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut places = vec![PathBuf::new()];
@@ -205,7 +205,7 @@ pub fn below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// `model.onnx`, or the only ONNX file, at the root or in `onnx`; else `model.safetensors`.
+/// Returns `model.onnx`, or the only ONNX file, at the root or in `onnx`; else `model.safetensors`.
 fn usual_weights(folder: &Path) -> Result<Option<PathBuf>, String> {
     for place in ["", "onnx"] {
         let usual = Path::new(place).join("model.onnx");
@@ -220,7 +220,7 @@ fn usual_weights(folder: &Path) -> Result<Option<PathBuf>, String> {
                 found.sort_unstable();
                 let first =
                     found.first().map(|path| path.display().to_string()).unwrap_or_default();
-                return Err(format!("has {n} models: say which, such as `--file {first}`"));
+                return Err(format!("has {n} models: choose one, such as `--file {first}`"));
             }
         }
     }
@@ -235,7 +235,7 @@ fn with_extension(folder: &Path, place: &str, extension: &str) -> Vec<PathBuf> {
     paths.filter(|path| is_meant(path) && folder.join(path).is_file()).collect()
 }
 
-/// Files beside an ONNX file that hold its weights: their names begin with its own.
+/// Returns the files beside an ONNX file that hold its weights: their names begin with its own.
 fn external_data(folder: &Path, weights: &Path) -> Vec<PathBuf> {
     let (place, name) = (weights.parent(), weights.file_name().and_then(|name| name.to_str()));
     let (Some(place), Some(name)) = (place, name.filter(|name| name.ends_with(".onnx"))) else {
@@ -336,7 +336,7 @@ mod tests {
         let base = ["config.json", "tokenizer.json"];
         assert_eq!(said(&base, Some("a.onnx")), "has no `a.onnx`");
         let two = [&base[..], &["onnx/b.onnx", "onnx/a.onnx"]].concat();
-        assert_eq!(said(&two, None), "has 2 models: say which, such as `--file onnx/a.onnx`");
+        assert_eq!(said(&two, None), "has 2 models: choose one, such as `--file onnx/a.onnx`");
     }
 
     #[test]

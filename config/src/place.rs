@@ -1,9 +1,9 @@
-//! Where things lie: state, sockets and configuration, and the files of one project.
+//! Place: the folders for state, sockets and configuration, and the files of one project.
 //!
-//! In: the environment and the project's folder. Out: absolute paths, and folders made with mode 0700.
-//! Invariants: two projects never share a path; a socket path fits the kernel's limit; a runtime folder that
-//! somebody else could write to is refused.
-//! Not here: which project is meant (`registry.rs`), or what stands in the files.
+//! In: the environment and the project's folder. Out: absolute paths, and folders created with mode 0700.
+//! Invariants: two projects never share a path; a socket path fits the kernel's limit; a runtime folder that another
+//! user could write to is refused.
+//! Not here: which project is selected (`registry.rs`), or the contents of the files.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Metadata};
@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 
 use crate::limits::MAX_SOCKET_PATH_BYTES;
 
-/// Most bytes of a folder's name that a slug keeps; the hash tells longer names apart.
+/// Most bytes of a folder's name in a slug; the hash distinguishes longer names.
 const MAX_SLUG_NAME_BYTES: usize = 48;
 
-/// The file of a token that was made.
+/// The file of a generated token.
 const HTTP_TOKEN: &str = "http.token";
 
 /// Bytes of a slug after its name: a dash and eight hexadecimal digits.
@@ -26,7 +26,7 @@ const SLUG_HASH_BYTES: usize = 9;
 /// A place that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
-    /// Neither the variable nor a home folder is known.
+    /// Neither the variable nor a home folder is set.
     #[error("no home folder is known\nhint: set `HOME`, or `{variable}`")]
     NoHome {
         /// The variable that would name the place.
@@ -38,7 +38,7 @@ pub enum PlaceError {
          hint: set `KG_RUNTIME_DIR` to a shorter path, such as `/tmp/kg`", .0.display()
     )]
     RuntimeTooLong(PathBuf),
-    /// Somebody else owns the runtime folder, or could write to it.
+    /// Another user owns the runtime folder, or could write to it.
     #[error("`{}` is not safe: {why}\nhint: remove it, or set `KG_RUNTIME_DIR`", path.display())]
     Unsafe {
         /// The folder.
@@ -46,7 +46,7 @@ pub enum PlaceError {
         /// What is wrong with it.
         why: &'static str,
     },
-    /// A folder cannot be made or looked at.
+    /// A folder cannot be created or inspected.
     #[error("cannot use `{}`: {source}", path.display())]
     Io {
         /// The folder.
@@ -56,27 +56,27 @@ pub enum PlaceError {
     },
 }
 
-/// The three folders that hold everything kgd keeps; absolute, and not yet made.
+/// The three folders that hold everything kgd stores; absolute, not necessarily existing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
-    /// One folder a project: its index, ledger, log and lock.
+    /// One folder per project: its index, ledger, log and lock.
     pub state: PathBuf,
-    /// One socket a project.
+    /// One socket per project.
     pub runtime: PathBuf,
     /// The registry and the user's settings.
     pub config: PathBuf,
 }
 
 impl Places {
-    /// The places this process must use: `KG_*_DIR`, else the XDG folders, else their defaults.
+    /// Returns the places for this process: `KG_*_DIR`, else the XDG folders, else their defaults.
     ///
     /// # Errors
-    /// [`PlaceError::NoHome`] when neither a variable nor `HOME` says where to look.
+    /// [`PlaceError::NoHome`] when neither a variable nor `HOME` is set.
     pub fn from_env() -> Result<Self, PlaceError> {
         Self::from_lookup(&|name| std::env::var_os(name), current_uid())
     }
 
-    /// As [`Places::from_env`], with the environment and the user id given.
+    /// Like [`Places::from_env`], with a given environment and user id.
     ///
     /// # Errors
     /// [`PlaceError::NoHome`] when neither a variable nor `HOME` says where to look.
@@ -122,12 +122,12 @@ impl Places {
         self.config.join("config.yaml")
     }
 
-    /// The token of `kg-mcp --http`, which serves several projects.
+    /// Returns the token file of `kg-mcp --http`, which serves several projects.
     pub fn http_token(&self) -> PathBuf {
         self.state.join(HTTP_TOKEN)
     }
 
-    /// The models that were added, one folder each, for all projects.
+    /// Returns the folder of added models, one subfolder each, shared by all projects.
     pub fn models(&self) -> PathBuf {
         self.state.join("models")
     }
@@ -145,28 +145,28 @@ impl Places {
 /// The files of one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectPaths {
-    /// The folder that holds all of them but the socket.
+    /// The folder of all of them except the socket.
     pub dir: PathBuf,
-    /// The token of the daemon's HTTP, where it was made.
+    /// The token of the daemon's HTTP, if it was generated.
     pub http_token: PathBuf,
     /// The derived index.
     pub index: PathBuf,
-    /// What files cannot hold.
+    /// What the files cannot hold.
     pub ledger: PathBuf,
-    /// What the daemon writes to its standard error.
+    /// The daemon's standard error.
     pub log: PathBuf,
-    /// Held while a daemon runs; names its process id.
+    /// Locked while a daemon runs; contains its process id.
     pub lock: PathBuf,
-    /// Where the daemon listens.
+    /// The daemon's socket.
     pub socket: PathBuf,
 }
 
 impl ProjectPaths {
-    /// Makes the project's folder and the runtime folder with mode 0700, and checks the latter.
+    /// Creates the project's folder and the runtime folder with mode 0700, and checks the latter.
     ///
     /// # Errors
-    /// [`PlaceError::Io`] when one cannot be made; [`PlaceError::Unsafe`] when the runtime folder is not the
-    /// user's own or others may write to it.
+    /// [`PlaceError::Io`] when one cannot be created; [`PlaceError::Unsafe`] when the runtime folder is not the user's
+    /// own or others may write to it.
     pub fn create_dirs(&self) -> Result<(), PlaceError> {
         create_private_dir(&self.dir)?;
         if let Some(runtime) = self.socket.parent() {
@@ -177,7 +177,7 @@ impl ProjectPaths {
     }
 }
 
-/// One project: a folder and what it is called.
+/// One project: a folder and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// The canonical path of the folder.
@@ -187,10 +187,10 @@ pub struct Project {
 }
 
 impl Project {
-    /// A folder that need not be registered, under its own name.
+    /// Returns a project for a folder under its own name; it need not be registered.
     ///
     /// # Errors
-    /// What the system says when there is no such folder.
+    /// The system's error when there is no such folder.
     pub fn at(path: &Path) -> std::io::Result<Self> {
         let root = path.canonicalize()?;
         if !root.is_dir() {
@@ -200,14 +200,13 @@ impl Project {
         Ok(Project { root, name })
     }
 
-    /// The project's name in paths: the folder's name in lowercase ASCII, a dash, and eight
-    /// hexadecimal digits of the hash of the whole path. It does not change when the project is
-    /// renamed in the registry.
+    /// Returns the project's name in paths: the folder's name in lowercase ASCII, a dash, and eight hexadecimal digits
+    /// of the hash of the whole path. It does not change when the project is renamed in the registry.
     pub fn slug(&self) -> String {
         self.slug_within(MAX_SLUG_NAME_BYTES + SLUG_HASH_BYTES)
     }
 
-    /// [`Project::slug`] with its name shortened so that the whole is at most `max_bytes` long, 10 or more.
+    /// Like [`Project::slug`], with the name shortened so that the whole is at most `max_bytes` long, 10 or more.
     fn slug_within(&self, max_bytes: usize) -> String {
         let hash = xxhash_rust::xxh3::xxh3_64(self.root.as_os_str().as_bytes()) >> 32;
         let name = slugify(&folder_name(&self.root));
@@ -217,12 +216,12 @@ impl Project {
     }
 }
 
-/// The last part of a path, or `root` for `/`.
+/// Returns the last part of a path, or `root` for `/`.
 pub(crate) fn folder_name(path: &Path) -> String {
     path.file_name().map_or_else(|| "root".to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Lowercase ASCII letters and digits, anything else as single dashes between them; never empty.
+/// Returns lowercase ASCII letters and digits, with single dashes for anything else; never empty.
 pub(crate) fn slugify(text: &str) -> String {
     let mut slug = String::with_capacity(text.len());
     for part in text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()) {
@@ -234,14 +233,14 @@ pub(crate) fn slugify(text: &str) -> String {
     if slug.is_empty() { "project".to_string() } else { slug }
 }
 
-/// The effective user id, read from `/proc` because std has no safe call for it.
+/// Returns the effective user id, read from `/proc` because std has no safe call for it.
 pub fn current_uid() -> u32 {
-    // Without `/proc` nothing is owned by the answer, so every check fails closed.
+    // Without `/proc`, the result owns nothing, so every check fails closed.
     std::fs::metadata("/proc/self").map_or(u32::MAX, |it| it.uid())
 }
 
-/// Makes a folder and its missing parents with mode 0700; one that exists keeps its mode. What was made is on the disk
-/// when this returns: the parents are synced up to the first one that was there.
+/// Creates a folder and its missing parents with mode 0700; an existing one keeps its mode. Durable on return: parents
+/// are synced up to the first that existed.
 ///
 /// # Errors
 /// [`PlaceError::Io`] with the folder's path.
@@ -259,20 +258,20 @@ fn make_durably(path: &Path) -> std::io::Result<()> {
     for folder in missing.into_iter().rev() {
         match DirBuilder::new().mode(0o700).create(folder) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-            // Also one that another process has just made, and perhaps not synced yet.
+            // Also a folder that another process has just created, perhaps without syncing it yet.
             _ => {}
         }
         let parent = folder.parent().filter(|it| !it.as_os_str().is_empty());
         sync_dir(parent.unwrap_or(Path::new(".")))?;
     }
-    // As before: something that is no folder is an error.
+    // Something that is not a folder is an error.
     if path.is_dir() { Ok(()) } else { Err(ErrorKind::NotADirectory.into()) }
 }
 
-/// Makes the names in a folder durable, where its file system can.
+/// Syncs the entries of a folder, if its file system supports that.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn sync_dir(folder: &Path) -> std::io::Result<()> {
     match File::open(folder)?.sync_all() {
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
@@ -283,7 +282,7 @@ pub fn sync_dir(folder: &Path) -> std::io::Result<()> {
 }
 
 fn check_private(path: &Path, uid: u32) -> Result<(), PlaceError> {
-    // Not following links: in `/tmp` a stranger may have put one where our folder should be.
+    // Without following links: in `/tmp` another user may have placed one where our folder should be.
     let found = std::fs::symlink_metadata(path);
     let found = found.map_err(|source| PlaceError::Io { path: path.to_path_buf(), source })?;
     match complaint(&found, uid) {
@@ -304,13 +303,13 @@ fn complaint(found: &Metadata, uid: u32) -> Option<&'static str> {
     }
 }
 
-/// The folder a `KG_*` variable names; made absolute, because the daemon runs elsewhere.
+/// Returns the folder named by a `KG_*` variable; made absolute, because the daemon runs in another folder.
 fn chosen(env: &dyn Fn(&str) -> Option<OsString>, variable: &str) -> Option<PathBuf> {
     let value = env(variable).filter(|value| !value.is_empty())?;
     std::path::absolute(value).ok()
 }
 
-/// The folder an XDG variable names; a relative one does not count, as its specification says.
+/// Returns the folder named by an XDG variable; a relative one is ignored, as the specification says.
 fn xdg_dir(env: &dyn Fn(&str) -> Option<OsString>, variable: &str) -> Option<PathBuf> {
     env(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }

@@ -1,7 +1,7 @@
-//! The reference of settings: `kg.yaml`, made from the declarations in `settings.rs`.
+//! Reference: generates `kg.yaml` from the declarations in `settings.rs`.
 //!
-//! In: the source of `settings.rs`, for its doc comments, and the defaults. Out: YAML that names every
-//! key with its comment and default; loading it changes nothing.
+//! In: the source of `settings.rs`, for its doc comments, and the defaults. Out: YAML with every key, its comment and
+//! its default; loading it changes nothing.
 //! Invariants: a setting without a comment, or a committed file that is not current, fails a test.
 //! Not here: reading settings (`load.rs`).
 
@@ -33,7 +33,7 @@ const OPENING: &str = "\
 # A variable wins over both: KG_WATCH__DEBOUNCE_MS=100 sets watch.debounce_ms. Generated from settings.rs.
 ";
 
-/// The doc comment of every setting and section, by dotted key.
+/// Returns the doc comment of every setting and section, by dotted key.
 pub fn comments() -> BTreeMap<String, String> {
     let structs = structs();
     let mut found = BTreeMap::new();
@@ -41,7 +41,7 @@ pub fn comments() -> BTreeMap<String, String> {
     found
 }
 
-/// Every key with its comment and default, as YAML.
+/// Returns every key with its comment and default, as YAML.
 pub fn reference_yaml() -> String {
     let mut text = OPENING.to_string();
     if let Value::Object(sections) = exact(&Settings::default()) {
@@ -62,7 +62,7 @@ fn write_entry(
 ) {
     let key = if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
     let indent = "  ".repeat(key.matches('.').count());
-    // What a folder may not set is commented out.
+    // Keys that a folder must not set are commented out.
     let inside = is_user_only(prefix);
     let mark = if inside { "# " } else { "" };
     for line in comments.get(&key).map(String::as_str).unwrap_or_default().lines() {
@@ -102,8 +102,8 @@ struct Field {
     comment: String,
 }
 
-/// The structs of `settings.rs` with their public fields. It reads only what that file's own style
-/// allows: one declaration a line, doc comments right above.
+/// Parses the structs of `settings.rs` with their public fields. It supports only that file's own style: one
+/// declaration per line, doc comments directly above.
 fn structs() -> BTreeMap<&'static str, Vec<Field>> {
     let mut found: BTreeMap<&str, Vec<Field>> = BTreeMap::new();
     let mut current = "";
@@ -122,7 +122,7 @@ fn structs() -> BTreeMap<&'static str, Vec<Field>> {
                 Field { name, kind: kind.trim_end_matches(','), comment: comment.join("\n") };
             found.entry(current).or_default().push(field);
         }
-        // An attribute may stand between a comment and what it describes.
+        // An attribute may stand between a comment and its field.
         if !line.starts_with("#[") {
             comment.clear();
         }

@@ -1,9 +1,8 @@
-//! The registry: which folders are projects, and which one a command means.
+//! The registry: which folders are projects, and which one a command refers to.
 //!
-//! In: `projects.json` in the user's configuration folder. Out: projects, by name, by path, or by
-//! where one stands.
-//! Invariants: names are unique, and so are roots; the file is replaced whole or not at all; a damaged
-//! file is never overwritten.
+//! In: `projects.json` in the user's configuration folder. Out: projects, by name, by path, or by the current folder.
+//! Invariants: names are unique, and so are roots; the file is replaced as a whole or not at all; a damaged file is
+//! never overwritten.
 //! Not here: the files of a project (`place.rs`), or its settings (`load.rs`).
 
 use std::fs::{File, OpenOptions};
@@ -28,23 +27,23 @@ const LOCK_NAME: &str = "projects.lock";
 /// One registered project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registered {
-    /// What it is called; unique.
+    /// Its name; unique.
     pub name: String,
     /// The canonical path of its folder; unique.
     pub root: PathBuf,
-    /// Meant when nothing else says which project is.
+    /// Used when nothing else selects a project.
     #[serde(default)]
     pub default: bool,
     /// When it was registered, seconds since 1970.
     #[serde(default)]
     pub added: u64,
-    /// Its user lets no tool write in it, whatever the folder says (setting `write`).
+    /// The user forbids tools to write in it, whatever the folder says (setting `write`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
 }
 
 impl Registered {
-    /// The project, whether or not its folder is there just now.
+    /// Returns the project, whether or not its folder exists just now.
     pub fn project(&self) -> Project {
         Project { root: self.root.clone(), name: self.name.clone() }
     }
@@ -53,7 +52,7 @@ impl Registered {
 /// Why the registry cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
-    /// The file is not what kgd wrote.
+    /// The file was not written by kgd.
     #[error(
         "the registry `{}` is damaged: {why}\n\
          hint: repair it, or delete it and run `kgctl init DIR` for each \
@@ -73,17 +72,17 @@ pub enum RegistryError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A name that cannot be given.
+    /// The name cannot be used.
     #[error("no project can be called `{name}`: {why}\nhint: {hint}")]
     Name {
         /// The name.
         name: String,
-        /// What speaks against it.
+        /// What is wrong with it.
         why: String,
-        /// What to give instead.
+        /// What to use instead.
         hint: String,
     },
-    /// A folder that is not there, or whose path is not text.
+    /// A folder that does not exist, or whose path is not UTF-8.
     #[error("cannot register `{}`: {why}", path.display())]
     Unusable {
         /// The folder.
@@ -93,31 +92,31 @@ pub enum RegistryError {
     },
 }
 
-/// No project is meant, or one that does not exist.
+/// No project was selected, or one that does not exist.
 #[derive(Debug, thiserror::Error)]
 pub enum WhichError {
     /// `--project` or `KG_PROJECT` names neither a project nor a folder.
     #[error("no project or folder is called `{given}` (from {source_name}){}", listing(known))]
     Unknown {
-        /// What was given.
+        /// The given name or path.
         given: String,
         /// `--project` or `KG_PROJECT`.
         source_name: &'static str,
         /// Every registered project.
         known: Vec<Registered>,
     },
-    /// `--project` or `KG_PROJECT` names a folder that is nobody's project and may not become one.
+    /// `--project` or `KG_PROJECT` names a folder that is not in a project and cannot become one.
     #[error(
         "{source_name} names a folder that cannot be a project: {why}\nhint: name a folder of documents inside it"
     )]
     Refused {
         /// `--project` or `KG_PROJECT`.
         source_name: &'static str,
-        /// What speaks against it.
+        /// The objection.
         why: String,
     },
-    /// Nothing says which one is meant.
-    #[error("which project? none was given, and the current folder is in none{}", listing(known))]
+    /// Nothing selects a project.
+    #[error("no project was given, and the current folder is not in one{}", listing(known))]
     Unclear {
         /// Every registered project.
         known: Vec<Registered>,
@@ -129,12 +128,12 @@ pub enum WhichError {
 
 fn listing(known: &[Registered]) -> String {
     if known.is_empty() {
-        return "; none is registered\nhint: `kgctl init DIR` registers a folder".to_string();
+        return "; none is registered\nhint: register a folder with `kgctl init DIR`".to_string();
     }
     let rows = known.iter().map(|it| format!("\n  {}  {}", it.name, it.root.display()));
     let rows: String = rows.collect();
     format!(
-        "; registered are:{rows}\nhint: give `--project NAME`, or register a folder with `kgctl init DIR`"
+        "; registered projects:{rows}\nhint: use `--project NAME`, or register a folder with `kgctl init DIR`"
     )
 }
 
@@ -162,10 +161,10 @@ impl Registry {
         }
     }
 
-    /// Reads, changes and replaces the file, while no other process does.
+    /// Reads, changes and replaces the file under a lock.
     ///
     /// # Errors
-    /// As [`Registry::load`]; what `change` answers; and [`RegistryError::Io`] when it cannot be replaced.
+    /// Those of [`Registry::load`]; those of `change`; and [`RegistryError::Io`] when the file cannot be replaced.
     pub fn update<T>(
         config_dir: &Path,
         change: impl FnOnce(&mut Registry) -> Result<T, RegistryError>,
@@ -204,12 +203,12 @@ impl Registry {
         File::open(config_dir)?.sync_all()
     }
 
-    /// All projects, in the order in which they were added.
+    /// Returns all projects, in the order in which they were added.
     pub fn projects(&self) -> &[Registered] {
         &self.projects
     }
 
-    /// Registers a folder, or gives back what is registered already. A name that is taken gets a number.
+    /// Registers a folder, or returns the existing entry. A name that is taken gets a number.
     ///
     /// # Errors
     /// [`RegistryError::Unusable`] when there is no such folder, or its path is not UTF-8.
@@ -239,7 +238,7 @@ impl Registry {
         Ok(registered)
     }
 
-    /// Takes the project of that name or path out; its files and its index stay.
+    /// Removes the project of that name or path; its files and its index are kept.
     pub fn remove(&mut self, name_or_path: &str) -> Option<Registered> {
         let name = self.find(name_or_path)?.name.clone();
         let idx = self.projects.iter().position(|it| it.name == name)?;
@@ -257,36 +256,36 @@ impl Registry {
         named.into_iter().for_each(|it| it.read_only = read_only);
     }
 
-    /// The project that is meant where nothing else says which: the default one, else the only one.
+    /// Returns the default project, else the only one.
     pub fn default_project(&self) -> Option<&Registered> {
         let only = || self.projects.first().filter(|_| self.projects.len() == 1);
         self.projects.iter().find(|it| it.default).or_else(only)
     }
 
-    /// The project at that canonical path.
+    /// Returns the project at that canonical path.
     pub fn at(&self, root: &Path) -> Option<&Registered> {
         self.projects.iter().find(|it| it.root == root)
     }
 
-    /// The project of that name, else the one whose folder is at that path.
+    /// Returns the project of that name, else the one whose folder is at that path.
     pub fn find(&self, name_or_path: &str) -> Option<&Registered> {
         let by_name = self.projects.iter().find(|it| it.name == name_or_path);
         by_name.or_else(|| {
             let path = expand_home(name_or_path);
-            // A folder that is gone has no canonical path, yet must be removable.
+            // A deleted folder has no canonical path, yet must be removable.
             let path = path.canonicalize().unwrap_or(path);
             self.projects.iter().find(|it| it.root == path)
         })
     }
 
-    /// The innermost project whose folder contains `folder`, or is it.
+    /// Returns the innermost project whose folder is, or contains, `folder`.
     pub fn nearest(&self, folder: &Path) -> Option<&Registered> {
         let around = self.projects.iter().filter(|it| folder.starts_with(&it.root));
         around.max_by_key(|it| it.root.components().count())
     }
 
-    /// Which project is meant: `flag`, then `env` (`KG_PROJECT`), then the innermost one around `cwd`,
-    /// then the only or the default one. `flag` and `env` may also name any folder that exists.
+    /// Selects a project: by `flag`, then `env` (`KG_PROJECT`), then the innermost one around `cwd`, then the only or
+    /// the default one. `flag` and `env` may also name any existing folder.
     ///
     /// # Errors
     /// [`WhichError`], which lists the registered projects.
@@ -315,8 +314,8 @@ impl Registry {
             .ok_or_else(|| WhichError::Unclear { known: self.projects.clone() })
     }
 
-    /// A project by name or path: a folder inside a registered one means that one. Any other folder that exists
-    /// is served too, unless something speaks against it.
+    /// Returns a project by name or path: a folder inside a registered one selects that one. Any other existing folder
+    /// is served, too, unless there is an objection.
     fn named(&self, given: &str) -> Option<Result<Project, String>> {
         if let Some(registered) = self.find(given) {
             return Some(Ok(registered.project()));
@@ -329,7 +328,7 @@ impl Registry {
         Some(objection.map_or(Ok(project), Err))
     }
 
-    /// `wanted`, or `wanted-2` and so on when that is taken.
+    /// Returns `wanted`, or `wanted-2` and so on when that is taken.
     fn free_name(&self, wanted: &str) -> String {
         let taken = |name: &str| self.projects.iter().any(|it| is_same_name(&it.name, name));
         let numbered = (2..).map(|n| format!("{wanted}-{n}"));
@@ -338,20 +337,20 @@ impl Registry {
     }
 }
 
-/// Which project this process means: `--project`, then `KG_PROJECT`, then the innermost registered
-/// folder around the current one, then the only or the default project.
+/// Selects the project of this process: `--project`, then `KG_PROJECT`, then the innermost registered folder around the
+/// current one, then the only or the default project.
 ///
 /// # Errors
 /// [`WhichError`], which lists the registered projects.
 pub fn which_project(places: &Places, flag: Option<&str>) -> Result<Project, WhichError> {
     let registry = Registry::load(&places.config)?;
     let env = std::env::var("KG_PROJECT").ok();
-    // Without a current folder (it was deleted) the only or default project can still be meant.
+    // Without a current folder (it was deleted) the only or default project can still be selected.
     let cwd = std::env::current_dir().unwrap_or_default();
     registry.which(flag, env.as_deref(), &cwd)
 }
 
-/// A leading `~/` becomes the home folder: agents' configurations are read by no shell.
+/// Expands a leading `~/` to the home folder: agents' configurations are not read by a shell.
 pub(crate) fn expand_home(path: &str) -> PathBuf {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     match (path, path.strip_prefix("~/"), home) {

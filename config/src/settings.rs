@@ -1,6 +1,6 @@
-//! Every setting a user can make, with its default. `kg.yaml` is generated from here.
+//! All settings with their defaults. `kg.yaml` is generated from here.
 //!
-//! Keys marked *user only* count from the user's own configuration, environment and flags; in a folder's
+//! Keys marked *user only* can be set by the user's own configuration, the environment and flags; in a folder's
 //! `kg.yaml` they are an error, because a folder may come from a stranger.
 
 use crate::formats::{self, Source};
@@ -32,35 +32,35 @@ pub use vectors::{Precision, Vectors};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Whether tools may write notes of this folder. Once you have it `false`, a folder cannot make it `true`.
+    /// Whether tools may write notes in this folder. If your own setting is `false`, a folder cannot make it `true`.
     pub write: bool,
-    /// Which folders agents may make projects. User only.
+    /// Folders in which agents may create projects. User only.
     pub projects: Projects,
     /// Which files are read, and when.
     pub watch: Watch,
-    /// How much is on its way at once. User only.
+    /// How much is processed at once. User only.
     pub belt: Belt,
     /// The processes that parse documents. User only.
     pub worker: Worker,
     /// What is never stored, and what may be.
     pub privacy: Privacy,
-    /// How documents are cut for retrieval.
+    /// How documents are split for retrieval.
     pub chunk: Chunk,
-    /// How names are found.
+    /// How names are recognized.
     pub recognize: Recognize,
     /// How names become entities.
     pub link: Link,
-    /// Which relations are found.
+    /// Which relations are extracted.
     pub relate: Relate,
     /// How text becomes vectors.
     pub embed: Embed,
-    /// How vectors are held for the search. User only.
+    /// How vectors are stored for the search. User only.
     pub vectors: Vectors,
     /// Text that occurs in several places and is indexed once.
     pub dedup: Dedup,
-    /// What agents learn, kept as notes.
+    /// What agents remember, stored as notes.
     pub memory: Memory,
-    /// Entries of knowledge, kept as notes.
+    /// Knowledge entries, stored as notes.
     pub kb: Kb,
     /// Language models of other providers. User only.
     pub llm: Llm,
@@ -68,7 +68,7 @@ pub struct Settings {
     pub retrieval: Retrieval,
     /// The daemon's socket. User only.
     pub serve: Serve,
-    /// MCP over HTTP, beside the socket. User only: it is reachable by more than you.
+    /// MCP over HTTP, beside the socket. User only, because it can be reached by others.
     pub http: Http,
 }
 
@@ -104,24 +104,24 @@ impl Default for Settings {
 pub struct Watch {
     /// Quiet time after which a changed path counts as settled, milliseconds, 20 to 5000.
     pub debounce_ms: u64,
-    /// Look at every file now and then instead of waiting for events: `auto` (on file systems that do not report what
-    /// other machines write: NFS, SMB, 9P, FUSE and the like), `true` or `false`.
+    /// Check every file periodically instead of waiting for events: `auto` (on file systems that do not report changes
+    /// by other machines: NFS, SMB, 9P, FUSE and the like), `true` or `false`.
     pub poll: Poll,
-    /// How often to look in poll mode, milliseconds, at least 100.
+    /// Interval of checks in poll mode, milliseconds, at least 100.
     pub poll_interval_ms: u64,
-    /// How often everything is compared with the index even when events work, seconds; 0 means never.
+    /// Interval of comparing everything with the index even when events work, seconds; 0 means never.
     pub reconcile_seconds: u64,
     /// Larger files are skipped and listed in `status`, bytes. User only.
     pub max_file_bytes: u64,
-    /// The same for files whose bytes are not text (PDF, DOCX): much of them is pictures and fonts. User only.
+    /// The same for files whose bytes are not text (PDF, DOCX), which are largely pictures and fonts. User only.
     pub max_document_bytes: u64,
     /// Also read files and folders whose name starts with a dot.
     pub hidden: bool,
-    /// Glob patterns to leave out, beside `.gitignore` and `.kgignore`.
+    /// Glob patterns to leave out, in addition to `.gitignore` and `.kgignore`.
     pub ignore: Vec<String>,
-    /// Extensions that are read, without dot. Code and configuration files are not among them at first: where they
-    /// lie beside documents they outnumber them, and questions find identifiers instead of sentences. `code` and
-    /// `config` stand for all extensions of that kind; `README` and its like count as `txt`.
+    /// Extensions to read, without the dot. Code and configuration files are not included by default: beside documents
+    /// they outnumber them, and questions would find identifiers instead of sentences. `code` and `config` stand for
+    /// all extensions of that kind; names such as `README` count as `txt`.
     pub extensions: Vec<String>,
 }
 
@@ -142,7 +142,7 @@ impl Default for Watch {
 }
 
 impl Watch {
-    /// Largest file of an extension (lowercase, without dot) that is read, bytes.
+    /// Returns the size limit for an extension (lowercase, without the dot), bytes.
     pub fn max_bytes_of(&self, extension: &str) -> u64 {
         match formats::of(extension).map(|format| format.source) {
             Some(Source::Bytes) => self.max_document_bytes,
@@ -151,7 +151,7 @@ impl Watch {
     }
 }
 
-/// Whether every file is looked at now and then. Written `auto`, `true` or `false`.
+/// Whether every file is checked periodically. Written `auto`, `true` or `false`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Poll {
     /// Where the file system reports too little.
@@ -201,12 +201,12 @@ impl serde::de::Visitor<'_> for PollVisitor {
     }
 }
 
-/// How much is on its way at once. User only.
+/// How much is processed at once. User only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Belt {
-    /// Bytes of source files that may be between reading and commit, a quarter of them kept for what was just saved.
-    /// A parsed document takes several times its source; a larger file passes alone.
+    /// Bytes of source files between reading and commit, a quarter of them reserved for files just saved. A parsed
+    /// document takes several times its source; a larger file is processed alone.
     pub max_bytes_in_flight: u64,
 }
 
@@ -216,20 +216,20 @@ impl Default for Belt {
     }
 }
 
-/// The sandboxed processes that parse PDF, DOCX and HTML, one document at a time each. A document that needs more than
-/// it may is listed in `status` and left out. User only.
+/// The sandboxed processes that parse PDF, DOCX and HTML, each one document at a time. A document that exceeds a limit
+/// is listed in `status` and left out. User only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Worker {
-    /// Processes for everything but what was just saved, which has one of its own; 0: one a core, at most 8.
+    /// Number of processes, in addition to one for files just saved; 0: one per core, at most 8.
     pub processes: u64,
-    /// Longest time on one document, seconds; a document that takes longer is tried again later.
+    /// Longest time per document, seconds; a document that takes longer is retried later.
     pub max_seconds: u64,
-    /// Longest time of the processor on one document, seconds.
+    /// Longest processor time per document, seconds.
     pub max_cpu_seconds: u64,
-    /// Most memory that parsing may take, bytes.
+    /// Most memory for parsing, bytes.
     pub max_memory_bytes: u64,
-    /// A process without work ends after so many seconds.
+    /// An idle process ends after so many seconds.
     pub idle_seconds: u64,
 }
 
@@ -249,16 +249,16 @@ impl Default for Worker {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 pub struct Privacy {
-    /// Glob patterns of paths that hold no secrets: files there are read although their names are on the deny list, and
-    /// nothing in them is removed. User only.
+    /// Glob patterns of paths without secrets: files there are read even if their names are on the deny list, and
+    /// nothing in them is redacted. User only.
     pub allow_paths: Vec<String>,
-    /// Whether a line with `kg:allow` in it (or after one with `kg:allow-next`) keeps its secrets. Whoever writes into
-    /// the folder can write that, too. User only.
+    /// Whether a line with `kg:allow` (or the line after `kg:allow-next`) keeps its secrets. Anyone who can write in
+    /// the folder can add such a mark. User only.
     pub allow_marks: bool,
-    /// Personal data: `off` (left alone), `flag` (kinds and numbers are shown, the text is kept) or `redact` (removed).
-    /// A folder may only make this stricter.
+    /// Personal data: `off` (kept), `flag` (kept; kinds and numbers are reported) or `redact` (removed). A folder can
+    /// only make this stricter.
     pub pii: PiiMode,
-    /// Kinds of personal data for which something else holds than for all; `general` is what `pii` says.
+    /// Exceptions from `pii` for single kinds of personal data; `general` means no exception.
     pub pii_kinds: PiiKinds,
 }
 
@@ -270,25 +270,25 @@ pub struct PiiKinds {
     pub email: PiiKind,
     /// Telephone numbers.
     pub phone: PiiKind,
-    /// Numbers of payment cards with a sound check digit.
+    /// Payment card numbers with a valid check digit.
     pub card: PiiKind,
-    /// Numbers of bank accounts (IBAN) with sound check digits.
+    /// Bank account numbers (IBAN) with valid check digits.
     pub iban: PiiKind,
-    /// Numbers that states give to people, with sound check digits where they have some.
+    /// National identification numbers, with valid check digits where they have some.
     pub national_id: PiiKind,
     /// IP addresses, v4 and v6.
     pub ip: PiiKind,
     /// Streets with house numbers, and post office boxes.
     pub address: PiiKind,
-    /// Postal codes that are called so.
+    /// Postal codes that are labeled as such.
     pub zip: PiiKind,
-    /// Names of hosts and URLs.
+    /// Host names and URLs.
     pub domain: PiiKind,
-    /// Names of people, by titles and common first names: many are missed.
+    /// Names of people, recognized by titles and common first names: many are missed.
     pub person: PiiKind,
 }
 
-/// How documents are cut for retrieval. Sizes are tokens of the built-in WordPiece tokenizer.
+/// How documents are split for retrieval. Sizes are tokens of the built-in WordPiece tokenizer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Chunk {
@@ -299,11 +299,11 @@ pub struct Chunk {
     pub min_tokens: u32,
     /// Tokens of the previous chunk repeated at the start of the next, whole sentences only (S4: 10 to 20 %).
     pub overlap_tokens: u32,
-    /// The same for other kinds of text, which are recognized by their structure.
+    /// The same for other kinds of text, recognized by their structure.
     pub profiles: ChunkProfiles,
 }
 
-/// Chunk sizes of the kinds of text that are recognized by their structure.
+/// Chunk sizes for kinds of text that are recognized by their structure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChunkProfiles {
@@ -356,11 +356,11 @@ impl Default for Chunk {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Link {
-    /// τ₁: cosine of two names' vectors from which they are compared at all, 0 to 1.
+    /// τ₁: least cosine of two names' vectors for them to be compared at all, 0 to 1.
     pub tau1: f32,
-    /// τ₂: score from which an inexact candidate is linked, 0 to 1.
+    /// τ₂: least score for an inexact candidate to be linked, 0 to 1.
     pub tau2: f32,
-    /// Score from which a candidate that is not linked is proposed for review, 0 to τ₂.
+    /// Least score for an unlinked candidate to be proposed for review, 0 to τ₂.
     pub propose: f32,
     /// When the next candidate's score is within this of the best one, the name is unsure, 0 to 1.
     pub margin: f32,
@@ -392,12 +392,13 @@ impl Default for Link {
     }
 }
 
-/// Which relations are found.
+/// Which relations are extracted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Relate {
-    /// Files like kgd's `config/predicates.toml` that add relations and the words for them, at most 64 KiB each; a
-    /// later one wins. A folder's `kg.yaml` may name files in it only; `kg.predicates.toml` may be missing.
+    /// Files like kgd's `config/predicates.toml` that add relations and the words for them, at most 64 KiB each; later
+    /// ones override earlier ones. A folder's `kg.yaml` can name only files in the folder; `kg.predicates.toml` may be
+    /// missing.
     pub predicates: Vec<String>,
 }
 
@@ -411,12 +412,12 @@ impl Default for Relate {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dedup {
-    /// Index equal and nearly equal paragraphs once.
+    /// Index equal and nearly equal paragraphs only once.
     pub enabled: bool,
-    /// Shorter paragraphs are indexed wherever they stand, words, 4 to 1000.
+    /// Shorter paragraphs are always indexed, words, 4 to 1000.
     pub min_words: u32,
-    /// Share of pairs of neighboring words from which two paragraphs count as nearly equal, .5 to 1; with 1 only equal
-    /// ones do. Words that only one of them has stay searchable in it.
+    /// Share of common word pairs for two paragraphs to count as nearly equal, .5 to 1; 1: only equal ones. Words that
+    /// only one of them has stay searchable.
     pub similarity: f32,
 }
 
@@ -426,12 +427,12 @@ impl Default for Dedup {
     }
 }
 
-/// The daemon's socket and life. User only.
+/// The daemon's socket and lifetime. User only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Serve {
-    /// Longest time a request may take, milliseconds. What waits for indexing, such as `kb_ingest`, has ten minutes;
-    /// a language model is asked for at most four fifths of this in any call.
+    /// Longest time per request, milliseconds. Requests that wait for indexing, such as `kb_ingest`, have ten minutes;
+    /// a language model gets at most four fifths of this per call.
     pub request_deadline_ms: u64,
     /// A daemon that an agent started exits after this many minutes without a client; 0 means never.
     pub idle_exit_minutes: u64,

@@ -1,14 +1,11 @@
-//! Duplicates: how well edited copies of real paragraphs are told from other paragraphs, and what indexing repeated
-//! text
-//! once costs and saves.
+//! Duplicates: how well edited copies of real paragraphs are distinguished from other paragraphs, and what indexing
+//! repeated text once costs and saves.
 //!
 //! `cargo bench -p tests --bench duplicates -- DATA_DIR [--pairs N] [--notes N]`
 //! Detection: paragraphs of the note sets, each in a file of its own, and an edited copy of each in another folder;
-//! what
-//! counts is whether the index tells the copy by its original. Cost: the note sets, generated notes with three repeated
-//! paragraphs each, a page of 1 MB twice and a file of 50,000 equal paragraphs, each with `dedup` on and off, in a
-//! child
-//! process of its own.
+//! what counts is whether the index shows the copy by its original. Cost: the note sets, generated notes with three
+//! repeated paragraphs each, a page of 1 MB twice and a file of 50,000 equal paragraphs, each with `dedup` on and off,
+//! in a child process of its own.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -187,7 +184,7 @@ fn detection(data: &Path, pairs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Names of files in `a/` and `b/` of which one tells a paragraph of the other.
+/// Names of files in `a/` and `b/` with near-duplicate paragraphs.
 fn told_pairs(state: &Path) -> Result<Vec<(String, String)>> {
     let db =
         Connection::open_with_flags(state.join("index.sqlite"), OpenFlags::SQLITE_OPEN_READ_ONLY)?;

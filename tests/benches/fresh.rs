@@ -105,7 +105,7 @@ fn is_settled(client: &mut Client) -> Result<bool> {
     Ok(reply["reached"] == true)
 }
 
-/// A client that asks one question after the other until it is told to end.
+/// A client that asks one question after the other until it is stopped.
 struct Asking<'s> {
     stop: &'static AtomicBool,
     thread: Option<std::thread::ScopedJoinHandle<'s, Result<Vec<f64>>>>,

@@ -64,11 +64,11 @@ fn bench() -> Result<()> {
     );
     for (format, sources) in &by_format {
         let budget = Duration::from_secs_f64(seconds);
-        through(format, "in process", sources, (Parsing::InProcess, 1, budget))?;
+        through(format, "in process", sources, Parsing::InProcess, 1, budget)?;
         for n_workers in [1, 2] {
             let parsing = Parsing::InWorkers(pool(n_workers)?);
             let way = format!("{n_workers} worker{}", if n_workers == 1 { "" } else { "s" });
-            through(format, &way, sources, (parsing, n_workers as usize, budget))?;
+            through(format, &way, sources, parsing, n_workers as usize, budget)?;
         }
     }
     if small > 0 {
@@ -122,7 +122,9 @@ fn through(
     format: &str,
     way: &str,
     sources: &[SourceDoc],
-    (parsing, n_threads, at_least): (Parsing, usize, Duration),
+    parsing: Parsing,
+    n_threads: usize,
+    at_least: Duration,
 ) -> Result<()> {
     let settings = Settings::default();
     let [next, n_done, n_bytes] = [0; 3].map(AtomicUsize::new);
@@ -209,7 +211,8 @@ fn first_index(n_pages: usize) -> Result<()> {
             };
             let (cpu_before, begin) = (cpu_seconds()?, Instant::now());
             let project = runtime.block_on(support::open_settled_in(
-                (&scratch.notes(), &state),
+                &scratch.notes(),
+                &state,
                 Settings::default(),
                 parsing,
             ))?;

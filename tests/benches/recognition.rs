@@ -7,7 +7,7 @@
 //! overlaps a gold span of another label is left out, and so is one of a type that the set does not annotate.
 //! `--dump` writes what was found as JSON lines.
 //!
-//! `… -- anaphora CORPUS` tells how many of the corpus's pronouns and descriptions (`gold/anaphora.tsv`) are
+//! `… -- anaphora CORPUS` prints how many of the corpus's pronouns and descriptions (`gold/anaphora.tsv`) are
 //! resolved, and to the right name. `… -- read FILE…` prints what is recognized in files.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]

@@ -120,7 +120,7 @@ fn main() -> Result<()> {
         let mut set = Set::read(&data, name, part)?;
         set.join(n_joined);
         let started = Instant::now();
-        let project = runtime.block_on(open(&set, (&cache, &tier), &settings))?;
+        let project = runtime.block_on(open(&set, &cache, &tier, &settings))?;
         println!(
             "{name}: {} documents in {:.1} s",
             set.documents.len(),
@@ -156,7 +156,8 @@ fn settings_with(scratch: &Path, changes: &[String]) -> Result<Settings> {
 /// Opens a set's project, writing its files first where the cache has none.
 async fn open(
     set: &Set,
-    (cache, tier): (&Path, &str),
+    cache: &Path,
+    tier: &str,
     settings: &Settings,
 ) -> Result<std::sync::Arc<Project>> {
     let home = cache.join(&set.name);

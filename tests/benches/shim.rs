@@ -73,9 +73,9 @@ fn connect(shim: &Path, project: &TestProject) -> Result<Run> {
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": "bench", "version": "0"},
     });
-    ask(&mut input, &mut output, 1, ("initialize", hello))?;
+    ask(&mut input, &mut output, 1, "initialize", hello)?;
     writeln!(input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
-    let tools = ask(&mut input, &mut output, 2, ("tools/list", json!({})))?;
+    let tools = ask(&mut input, &mut output, 2, "tools/list", json!({}))?;
     let answer_ms = started.elapsed().as_secs_f64() * 1e3;
     if tools["result"]["tools"].as_array().is_none_or(Vec::is_empty) {
         bail!("no tools: {tools}");
@@ -91,7 +91,8 @@ fn ask(
     input: &mut impl Write,
     output: &mut impl BufRead,
     id: i64,
-    (method, params): (&str, Value),
+    method: &str,
+    params: Value,
 ) -> Result<Value> {
     writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
     input.flush()?;

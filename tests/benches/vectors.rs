@@ -50,17 +50,13 @@ fn main() -> Result<()> {
         None => Space::Static(Box::new(StaticModel::builtin(WordPiece::builtin()))),
     };
     for n in sizes {
-        measure(&texts, (&space, cache.as_deref()), n)?;
+        measure(&texts, &space, cache.as_deref(), n)?;
     }
     Ok(())
 }
 
 /// The vectors of chunks, from the cache where they are there, and whether they were made.
-fn exact(
-    texts: &Texts,
-    (space, cache): (&Space, Option<&Path>),
-    n: usize,
-) -> Result<Vec<Vec<f32>>> {
+fn exact(texts: &Texts, space: &Space, cache: Option<&Path>, n: usize) -> Result<Vec<Vec<f32>>> {
     let name = if let Space::Onnx(_) = space { "onnx" } else { "static" };
     let Some(path) = cache.map(|it| it.join(format!("{name}-{n}.f32"))) else {
         return space.chunks(texts, n);
@@ -124,9 +120,9 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     lanes.iter().sum()
 }
 
-fn measure(texts: &Texts, place: (&Space, Option<&Path>), n: usize) -> Result<()> {
+fn measure(texts: &Texts, space: &Space, cache: Option<&Path>, n: usize) -> Result<()> {
     let started = Instant::now();
-    let exact = exact(texts, place, n)?;
+    let exact = exact(texts, space, cache, n)?;
     println!("\n{n} chunks, made or read in {:.1} s", started.elapsed().as_secs_f64());
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("index.sqlite");
@@ -135,7 +131,7 @@ fn measure(texts: &Texts, place: (&Space, Option<&Path>), n: usize) -> Result<()
     let mib = std::fs::metadata(&path)?.len() as f64 / f64::from(1 << 20);
     println!("  int8 written in {:.2} s, {mib:.1} MiB on disk", started.elapsed().as_secs_f64());
     let db = index::store::open_for_reading(&path)?;
-    let floats = |text: &String| Ok(of_length_one(place.0.floats(text)?));
+    let floats = |text: &String| Ok(of_length_one(space.floats(text)?));
     let questions: Vec<Vec<f32>> = texts.questions.iter().map(floats).collect::<Result<_>>()?;
     let rounded: Vec<UnitVector> = questions.iter().map(|it| unit_vector(it)).collect();
     let unrounded: Vec<UnitVector> = questions.iter().map(|it| kept(it)).collect();
@@ -154,7 +150,7 @@ fn measure(texts: &Texts, place: (&Space, Option<&Path>), n: usize) -> Result<()
         };
         timed(&in_memory, asked.get(..N_SLOW).unwrap_or(asked))?;
         println!("    in memory, ms          {}", support::spread(&timed(&in_memory, asked)?));
-        recall(&view, &exact, (&questions, asked));
+        recall(&view, &exact, &questions, asked);
     }
     slow_times(&db, rounded.get(..N_SLOW).unwrap_or(&rounded))
 }
@@ -239,7 +235,7 @@ fn slow_times(db: &Connection, few: &[UnitVector]) -> Result<()> {
 }
 
 /// Of the exact nearest, how many are among as many of those found first; any of several equally near ones counts.
-fn recall(view: &View, exact: &[Vec<f32>], (questions, rounded): (&[Vec<f32>], &[UnitVector])) {
+fn recall(view: &View, exact: &[Vec<f32>], questions: &[Vec<f32>], rounded: &[UnitVector]) {
     let mut shares = Vec::new();
     for (question, rounded) in questions.iter().zip(rounded) {
         let mut cosines: Vec<f32> = exact.iter().map(|chunk| dot(chunk, question)).collect();

@@ -1,7 +1,7 @@
 //! The documents of a crowd: seeds that stay, desks of which there are many versions, and a folder in bulk.
 //!
 //! Invariant: every sentence of a desk's document holds its mark, `qz3v17z` for version 17 of desk 3, so that
-//! whatever a reply shows of it tells the version.
+//! whatever a reply shows of it identifies the version.
 
 use serde_json::{Value, json};
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Ticks whose replies are kept to be compared; the numbers of memory, not of trust.
 const MAX_TICKS: usize = 300;
 
-/// Longest part of two differing replies that is told, in characters.
+/// Longest part of two differing replies that is printed, in characters.
 const MAX_SHOWN: usize = 300;
 
 /// Everything that was replied lately.

@@ -55,7 +55,7 @@ fn pages_leave_nothing_out_and_repeat_nothing_whatever_changes_between_them() {
     assert_eq!(each.len(), seen.len(), "something was told twice: {seen:?}");
     assert_eq!(each.len(), 31, "thirty notes, and the new one");
     assert!(!each.contains("moved.md"), "told before it moved");
-    // A copy that lies nearer to the root becomes the place that tells the text.
+    // The copy that is nearer to the root becomes the place of the text.
     let long = "The gannet sits on the lantern of the harbor. ".repeat(8);
     project.write("deep/er/long.md", format!("# Gannets\n\n{long}\n"));
     project.settle();
@@ -242,7 +242,7 @@ fn a_passage_is_read_by_its_place_and_with_its_neighbors() {
     let text = three["text"].as_str().expect("text");
     assert!(text.len() > one["text"].as_str().expect("text").len());
     assert_eq!(three["passages"][1].as_u64(), three["passages"][0].as_u64().map(|n| n + 2));
-    // What does not fit is left out and told, and `after` leads there.
+    // What does not fit is left out and reported, and `after` continues there.
     let cut = read(&mut project, json!({"around": 20, "max_chars": 3_500}));
     assert!(cut["truncated"].as_str().expect("told").ends_with("raise `max_chars` for more"));
     let next = project.call("read_passage", json!({"at": cut["after"]}));

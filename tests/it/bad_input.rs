@@ -1,4 +1,4 @@
-//! Bad input is a result, not an accident: each kind is told of in `status` or to the client, and changes nothing
+//! Bad input is a result, not an accident: each kind is reported in `status` or to the client, and changes nothing
 //! else. Every test has a bystander, which must stay searchable.
 
 use std::fs::{self, Permissions};
@@ -40,7 +40,8 @@ fn bystander_is_found(project: &mut TestProject) {
     assert_eq!(project.found("quince orchard")[0], BYSTANDER.0);
 }
 
-/// One file of these bytes beside the bystander; what is told of it, and that the words are found if they should.
+/// Indexes one file of these bytes beside the bystander; checks what is reported of it, and that its words are found if
+/// they should be.
 fn check(path: &str, bytes: &[u8], words: Option<&str>, expected: Expect) {
     let mut project = TestProject::of(&[BYSTANDER]);
     project.write(path, bytes);
@@ -383,7 +384,7 @@ fn a_missing_root_is_told_at_the_start() {
     let message = message.replace(&project.scratch().display().to_string(), "SCRATCH");
     expect![[r#"
         kgd: no project or folder is called `SCRATCH/notes` (from `--project`); none is registered
-        hint: `kgctl init DIR` registers a folder
+        hint: register a folder with `kgctl init DIR`
     "#]]
     .assert_eq(&message);
 }
@@ -718,7 +719,7 @@ fn a_file_to_ingest_that_is_not_there_or_not_read() {
     let paths = ["bystander.md", "missing.md", "*.rst", "blob.md"];
     let mut reply = project.call("ingest_docs", json!({"paths": paths, "skip_if_seen": false}));
     reply["tick"] = json!(0);
-    // Told while the last file is not counted off the belt yet.
+    // Reported while the last file is not counted off the belt yet.
     reply.as_object_mut().expect("an object").remove("building");
     expect![[r#"
         {
@@ -806,7 +807,7 @@ fn planted_secrets_are_nowhere() {
         let found = needles.iter().filter(|needle| contains(bytes, needle.as_bytes()));
         found.map(|needle| format!("{needle} in {place}")).collect()
     };
-    // A caller that asks for a secret by name is told its own words: that is not a leak of a document.
+    // A caller that asks for a secret by name gets its own words back: that is not a leak of a document.
     let replies = replies.replace(&format!("nothing goes by `{token}`"), "");
     let mut leaks = places(replies.as_bytes(), "a reply");
     project.stop();

@@ -44,7 +44,7 @@ impl Life {
         let person = "---\ntype: Person\n---\n# Zoë Lindqvar\n\nZoë Lindqvar is on call.\n";
         project.write("Zoë Lindqvar.md", person);
         project.write("notes.txt", "Zoe Lindqvar was late. Nobody called Zoe Lindqvar.\n");
-        // Near copies: one is told by the other, and another by that.
+        // Near copies: one is shown by the other, and another by that.
         for (path, days) in
             [("policy.md", "thirty"), ("old/policy.md", "sixty"), ("old/er/policy.md", "thirty")]
         {

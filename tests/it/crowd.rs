@@ -61,7 +61,7 @@ fn who_opens_no_session_or_stops_in_a_line_is_cut_off() {
     let mut silent = project.agent();
     for mut client in cut {
         bystander_is_found(&mut project);
-        // It may be told why.
+        // It may get the reason.
         while let Some(message) = client.hear() {
             assert!(message["error"].is_object(), "{message}");
         }

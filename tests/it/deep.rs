@@ -55,7 +55,7 @@ fn a_pause_keeps_everything_searchable_and_a_resume_goes_on() {
 
 #[test]
 fn a_document_once_read_deeply_keeps_its_names_through_edits_and_renames() {
-    // The folder is there before: of a new one the system tells late on a busy machine, and a file that came back after
+    // The folder exists before: events of a new one come late on a busy machine, and a file that came back after
     // its removal was committed is another document.
     let mut project = TestProject::of(&[("letter.md", LETTER), ("old/note.md", "# Note\n")]);
     project.call("deep_pass", json!({"pause": true}));

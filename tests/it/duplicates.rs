@@ -143,7 +143,7 @@ fn boilerplate_counts_where_it_stands_and_floods_no_answer() {
     let found =
         hits(&mut project, json!({"q": "trademarks consent legal department", "formula": "text"}));
     assert_eq!(found, ["towns/t00.md +towns/t01.md:5 +towns/t02.md:5 +towns/t03.md:5 (59)"]);
-    // Both words are in this note, the one in its own text, the other in the footer that another note tells.
+    // Both words are in this note: one in its own text, the other in the footer that another note shows.
     let found = hits(&mut project, json!({"q": "town33 trademarks", "k": 3}));
     assert!(found[0].starts_with("towns/t33.md"), "{found:?}");
     let status = project.status();
@@ -180,7 +180,7 @@ fn relations_stand_while_one_of_their_places_does() {
         let depends = relations.iter().filter(|it| it["predicate"] == "depends_on");
         let paths = depends.flat_map(|it| it["evidence"].as_array().expect("evidence"));
         let paths = paths.map(|it| it["path"].as_str().expect("a path").to_string());
-        // Words and grammar each tell the sentence of a place.
+        // Words and grammar both find the sentence of a place.
         paths.collect::<BTreeSet<_>>().into_iter().collect()
     };
     assert_eq!(evidence(&mut project), ["a.md", "b/a.md"]);

@@ -81,7 +81,7 @@ fn a_model_is_added_used_by_its_name_and_removed() {
     assert_eq!((code, error.lines().next()), (2, Some("error: your settings name `tiny`")));
     let (code, out, _) = kgctl(&project, &["model", "remove", "tiny", "--force"], NOWHERE);
     assert_eq!((code, out.as_str()), (0, "tiny: removed\n"));
-    // Without it the static vectors answer, and whoever asks is told what to do.
+    // Without it the static vectors answer, and the caller gets a hint.
     project.stop();
     project.start();
     project.settle();
@@ -353,7 +353,7 @@ fn a_model_is_pulled_from_a_hub_and_its_absence_told() {
     assert_eq!(listed[1]["name"], "tiny");
     assert_eq!(listed[1]["origin"], format!("{}/Some/Tiny@v2", hub.url()));
     let (code, _, error) = kgctl(&project, &["model", "pull", "Some/Other"], &hub.url());
-    assert!(code == 3 && error.contains("config.json` is not there\nhint: "), "{error}");
+    assert!(code == 3 && error.contains("config.json` does not exist\nhint: "), "{error}");
     let (code, _, error) = kgctl(&project, &["model", "pull", "nonsense"], &hub.url());
     assert!(code == 2 && error.contains("`bge-small-en-v1.5`"), "{error}");
 }
@@ -468,10 +468,6 @@ fn a_folder_may_send_nothing_anywhere() {
         let mut project = TestProject::empty();
         project.write("kg.yaml", format!("embed:\n  {setting}\n"));
         let ended = project.try_start().expect_err("a refusal");
-        assert!(
-            ended.log.contains(&format!("`{key}` may not be set by a folder")),
-            "{}",
-            ended.log
-        );
+        assert!(ended.log.contains(&format!("`{key}` cannot be set by a folder")), "{}", ended.log);
     }
 }

@@ -266,7 +266,7 @@ fn questions_of_one_s_own_are_scored_by_signal_and_two_configurations_compared()
 fn a_wrong_table_of_questions_is_named_with_its_line() {
     let (project, table) = asked();
     for (rows, why) in [
-        ("how?\tno.md\n", "line 1: `no.md` is no file of"),
+        ("how?\tno.md\n", "line 1: `no.md` is not a file of"),
         ("why?\n", "line 1: it has no tab"),
         ("how?\t , \n", "line 1: it names no file"),
         ("id\tquestion\n1\thow?\n", "line 1: the header has no column `paths`"),
@@ -307,7 +307,7 @@ fn what_can_be_asked_is_asked_and_the_rest_is_told() {
     assert!(row.contains("0.667"), "two are found, what is not indexed is not: {text}");
     for told in [
         "line 4: it has no tab",
-        "line 5: `no.md` is no file of",
+        "line 5: `no.md` is not a file of",
         "line 6: `photo.log` is not indexed, or has no text: counted as not found",
     ] {
         assert!(errors.contains(told), "{errors}");
@@ -330,7 +330,8 @@ fn a_comparison_finds_the_models_that_were_added_and_says_in_words_what_failed()
     assert!(project.scratch().join("state/models/tiny/model.onnx").exists(), "it was only lent");
     let (code, _, errors) = eval_questions(&project, &[&table, "--against", "embed.model=gone"]);
     assert_eq!(code, 1, "{errors}");
-    let why = "error: with the other settings: the vectors cannot be made: `embed.model` is `gone`";
+    let why =
+        "error: with the other settings: the vectors cannot be computed: `embed.model` is `gone`";
     assert!(errors.starts_with(why) && !errors.contains('{'), "{errors}");
     let (code, _, errors) =
         eval_questions(&project, &[&table, "--against", "retrieval.rerank.model=/nope"]);

@@ -111,7 +111,7 @@ fn a_folder_may_not_give_names() {
     let mut project = TestProject::empty();
     project.write("kg.yaml", "recognize:\n  given: /etc/passwd\n");
     let ended = project.try_start().expect_err("a refusal");
-    assert!(ended.log.contains("`recognize.given` may not be set by a folder"), "{}", ended.log);
+    assert!(ended.log.contains("`recognize.given` cannot be set by a folder"), "{}", ended.log);
 }
 
 #[test]

@@ -406,7 +406,7 @@ fn a_daemon_that_is_told_to_stop_answers_first_and_hangs_up() {
     while stream.event().is_some() {}
     while legacy.event().is_some() {}
     let told = waiting.join();
-    // Answered, told that it was not, or too late to be let in.
+    // Answered, refused with a reason, or too late to be let in.
     let is_known =
         |it: &Value| it["result"].is_object() || it["error"]["data"]["code"] == "unavailable";
     assert!(told.is_err() || told.as_ref().is_ok_and(is_known), "{told:?}");

@@ -130,5 +130,5 @@ fn what_cannot_be_served_ends_it_with_a_reason() {
         error: `--http` needs a value
         hint: `kg-mcp --help`
 
-        error: no project or folder is called `nope` (from `--project`); registered are:"#]].assert_eq(&told);
+        error: no project or folder is called `nope` (from `--project`); registered projects:"#]].assert_eq(&told);
 }

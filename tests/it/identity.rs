@@ -88,7 +88,8 @@ type Moves<'a> = &'a [(&'a str, &'a str)];
 fn check(
     what: &str,
     project: &mut TestProject,
-    (moves, n): (Moves<'_>, u64),
+    moves: Moves<'_>,
+    n: u64,
     change: impl FnOnce(&mut TestProject),
 ) {
     let before = uids(project);
@@ -144,24 +145,24 @@ fn swap(project: &TestProject, one: &str, other: &str) {
 #[test]
 fn a_renamed_document_is_the_same_document() {
     let mut project = harbor();
-    check("renamed", &mut project, (&[("lamp.md", "beacon.md")], 1), |project| {
+    check("renamed", &mut project, &[("lamp.md", "beacon.md")], 1, |project| {
         project.rename("lamp.md", "beacon.md");
     });
-    check("to another folder", &mut project, (&[("boat.md", "logs/boat.md")], 1), |project| {
+    check("to another folder", &mut project, &[("boat.md", "logs/boat.md")], 1, |project| {
         project.rename("boat.md", "logs/boat.md");
     });
-    check("another case", &mut project, (&[("beacon.md", "Beacon.md")], 1), |project| {
+    check("another case", &mut project, &[("beacon.md", "Beacon.md")], 1, |project| {
         project.rename("beacon.md", "Beacon.md");
     });
-    check("renamed and edited", &mut project, (&[("Beacon.md", "fresnel.md")], 1), |project| {
+    check("renamed and edited", &mut project, &[("Beacon.md", "fresnel.md")], 1, |project| {
         project.rename("Beacon.md", "fresnel.md");
         append(project, "fresnel.md", "\nIt turns.\n");
     });
-    check("edited and renamed", &mut project, (&[("fresnel.md", "lamp.md")], 1), |project| {
+    check("edited and renamed", &mut project, &[("fresnel.md", "lamp.md")], 1, |project| {
         append(project, "fresnel.md", "\nIt shines.\n");
         project.rename("fresnel.md", "lamp.md");
     });
-    check("copied and deleted", &mut project, (&[("plain.txt", "logs/rope.txt")], 1), |project| {
+    check("copied and deleted", &mut project, &[("plain.txt", "logs/rope.txt")], 1, |project| {
         fs::copy(project.at("plain.txt"), project.at("logs/rope.txt")).expect("copied");
         project.remove("plain.txt");
     });
@@ -171,26 +172,26 @@ fn a_renamed_document_is_the_same_document() {
 #[test]
 fn a_document_renamed_while_the_daemon_was_stopped_is_the_same_document() {
     let mut project = harbor();
-    check("renamed", &mut project, (&[("lamp.md", "beacon.md")], 1), |project| {
+    check("renamed", &mut project, &[("lamp.md", "beacon.md")], 1, |project| {
         offline(project, |project| project.rename("lamp.md", "beacon.md"));
     });
     let moves: Moves<'_> = &[("boat.md", "logs/boat.md"), ("logs/tide.md", "a/tide.md")];
-    check("to other folders", &mut project, (moves, 2), |project| {
+    check("to other folders", &mut project, moves, 2, |project| {
         offline(project, |project| {
             project.rename("boat.md", "logs/boat.md");
             project.rename("logs/tide.md", "a/tide.md");
         });
     });
-    check("another case", &mut project, (&[("beacon.md", "Beacon.md")], 1), |project| {
+    check("another case", &mut project, &[("beacon.md", "Beacon.md")], 1, |project| {
         offline(project, |project| project.rename("beacon.md", "Beacon.md"));
     });
-    check("and edited", &mut project, (&[("Beacon.md", "fresnel.md")], 1), |project| {
+    check("and edited", &mut project, &[("Beacon.md", "fresnel.md")], 1, |project| {
         offline(project, |project| {
             project.rename("Beacon.md", "fresnel.md");
             append(project, "fresnel.md", "\nIt turns.\n");
         });
     });
-    check("over another one", &mut project, (&[("fresnel.md", "plain.md")], 1), |project| {
+    check("over another one", &mut project, &[("fresnel.md", "plain.md")], 1, |project| {
         offline(project, |project| project.rename("fresnel.md", "plain.md"));
     });
     check_rebuild(&mut project, "stopped");
@@ -200,12 +201,12 @@ fn a_document_renamed_while_the_daemon_was_stopped_is_the_same_document() {
 fn two_documents_that_swap_names_stay_themselves() {
     let mut project = harbor();
     let moves: Moves<'_> = &[("lamp.md", "boat.md"), ("boat.md", "lamp.md")];
-    check("while it runs", &mut project, (moves, 2), |project| swap(project, "lamp.md", "boat.md"));
-    check("while it is stopped", &mut project, (moves, 2), |project| {
+    check("while it runs", &mut project, moves, 2, |project| swap(project, "lamp.md", "boat.md"));
+    check("while it is stopped", &mut project, moves, 2, |project| {
         offline(project, |project| swap(project, "lamp.md", "boat.md"));
     });
     let moves: Moves<'_> = &[("plain.txt", "logs/tide.md"), ("logs/tide.md", "plain.txt")];
-    check("of other formats", &mut project, (moves, 2), |project| {
+    check("of other formats", &mut project, moves, 2, |project| {
         swap(project, "plain.txt", "logs/tide.md");
     });
     check_rebuild(&mut project, "swapped");
@@ -323,7 +324,7 @@ const EDITORS: &[Editor] = &[
 fn a_save_by_any_editor_is_one_change_of_the_same_document() {
     let mut project = harbor();
     for (i, (editor, save)) in EDITORS.iter().enumerate() {
-        check(editor, &mut project, (&[], 1), |project| {
+        check(editor, &mut project, &[], 1, |project| {
             let text = format!("# Lamp\n\nwords that stand in no other version, {i} of them\n");
             save(project.root(), "lamp.md", &text);
         });
@@ -447,18 +448,18 @@ fn files_that_sync_tools_and_downloads_leave_half_written_are_no_documents() {
         ".stversions/lamp.md",
         ".~tmp~/lamp.md",
     ];
-    check("halves", &mut project, (&[], 0), |project| {
+    check("halves", &mut project, &[], 0, |project| {
         halves.iter().for_each(|half| project.write(half, "# Half\n\nof a file\n"));
     });
-    check("the whole", &mut project, (&[], 1), |project| {
+    check("the whole", &mut project, &[], 1, |project| {
         project.write(".syncthing.lamp.md.tmp", "# Lamp\n\nthe version of the other machine\n");
         project.rename(".syncthing.lamp.md.tmp", "lamp.md");
     });
-    check("rsync", &mut project, (&[], 1), |project| {
+    check("rsync", &mut project, &[], 1, |project| {
         project.write(".boat.md.Xy12Zq", "# Boat\n\nthe version of the server\n");
         project.rename(".boat.md.Xy12Zq", "boat.md");
     });
-    check("a download", &mut project, (&[], 1), |project| {
+    check("a download", &mut project, &[], 1, |project| {
         project.rename("lamp.md.part", "lamp.md");
     });
 }

@@ -197,7 +197,7 @@ fn an_entry_is_a_note_that_people_can_read_and_every_version_of_it_is_kept() {
 fn ids_are_never_given_twice_and_survive_a_lost_index() {
     let mut project = started();
     assert_eq!(store(&mut project, "One", "The first entry says one.", json!({})), "kb-00001");
-    // By hand: one in the folder, one elsewhere, one that only its file's name tells.
+    // By hand: one in the folder, one elsewhere, one that only its file's name identifies.
     project.write(
         "elsewhere.md",
         "---\nid: kb-00007\ntitle: Elsewhere\n---\nAn entry may lie anywhere.\n",
@@ -324,7 +324,7 @@ fn hints_that_are_not_named_stay() {
     let entry = get(&mut project, "kb-00002");
     assert_eq!((&entry["supersedes"], &entry["hints"]), (&Value::Null, &json!({"person": "Bo"})));
     assert_eq!(get(&mut project, "kb-00001")["superseded_by"], Value::Null);
-    // Who takes each other's place is told.
+    // Entries that replace each other are reported.
     let circle =
         |own: &str, other: &str| json!({"update_entry_id": own, "hints": {"supersedes": other}});
     project.call("kb_store", circle("kb-00002", "kb-00001, kb-00003"));

@@ -28,7 +28,7 @@ fn questions_choose_their_strategy_and_say_why() {
     assert_eq!(all(&traced["entries"], "id"), ["kb-00005"], "{traced}");
     project.call("kb_store", json!({"deactivate_entry_id": "kb-00005"}));
 
-    // What took no place is not said to: of two successors both count, each is told once.
+    // What is not superseded is not reported as such: of two successors both count, each is listed once.
     let forked =
         json!({"entry_type": "decision", "tags": ["kafka"], "hints": {"supersedes": ["kb-00001"]}});
     let text = "We chose Kafka Streams for the small queue of the shop.";
@@ -40,7 +40,7 @@ fn questions_choose_their_strategy_and_say_why() {
     let current = "current (supersedes kb-00001)";
     let story = [("kb-00001", "original decision"), ("kb-00002", current), (&forked, current)];
     assert_eq!(told, story, "{traced}");
-    // Of a project of which nothing else is asked all decisions are told, whatever their words.
+    // For a project about which nothing else is asked, all decisions are listed, whatever their words.
     let mut orion = |title: &str, text: &str| {
         let extra = json!({"entry_type": "decision", "project_ref": "Orion"});
         store(&mut project, title, text, extra)
@@ -64,7 +64,7 @@ fn questions_choose_their_strategy_and_say_why() {
     let salt = json!({"question": "why did we decide about salt for Orion"});
     let salt = project.call("kb_ask", salt);
     assert_eq!(all(&salt["entries"], "id"), [&both[1]], "{salt}");
-    // Who asks how many is told, and that there are more than are told.
+    // A question for a number gets it, and a note that there are more than are listed.
     let many = json!({"question": "how many decisions are there?"});
     let many = project.call("kb_ask", many);
     let n = many["entries"].as_array().map_or(0, Vec::len);
@@ -76,10 +76,10 @@ fn questions_choose_their_strategy_and_say_why() {
         json!({"question": "x", "strategy": "timeline", "scope": "decision", "limit": 500});
     let all_of = project.call("kb_ask", all_of);
     assert_eq!((all_of["entries"].as_array().map_or(0, Vec::len), all_of.get("hint")), (n, None));
-    // An id alone tells its entry, and what is around it.
+    // An id alone gives its entry, and its surroundings.
     let own = project.call("kb_ask", json!({"question": both[0]}));
     assert_eq!(all(&own["entries"], "id"), both, "{own}");
-    // Of a scope that is given only what is asked for is told and counted.
+    // With a given scope, only what is asked for is listed and counted.
     let lesson = json!({"short_title": "Brine", "knowledge_details": "Brine eats pumps.", "entry_type": "lesson_learned",
         "project_ref": "Orion"});
     let lesson = project.call("kb_store", lesson)["entry"]["id"].clone();
@@ -213,7 +213,7 @@ fn a_summary_quotes_and_cites_and_tells_both_sides() {
     let conflict = &summary["conflicts"][0];
     assert_eq!(conflict["why"], "the numbers differ: 60 and 30", "{summary}");
     assert_eq!(conflict["one"]["cited"], json!(["kb-00006"]));
-    // What has been replaced says so wherever it is told, and stands behind what replaced it.
+    // A superseded entry says so wherever it is listed, and comes after its successor.
     let found = project.call("kb_search", json!({"query": "what did we choose for the job queue"}));
     let ids = all(&found["results"], "id");
     let at =

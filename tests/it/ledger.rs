@@ -1,4 +1,4 @@
-//! What files cannot tell: kept, migrated, backed up and put back; and files that fail, counted and tried again.
+//! What files cannot hold: kept, migrated, backed up and put back; and files that fail, counted and tried again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -150,7 +150,10 @@ fn a_backup_made_while_the_daemon_works_brings_everything_back() {
     fs::write(project.paths().ledger.with_extension("sqlite-wal"), "left over").expect("written");
     let (code, out, err) = kgctl(&project, &["backup", "--restore", "copy.sqlite"]);
     assert_eq!(code, 0, "{err}");
-    assert!(out.contains("is put back; 0 breakers, 1 decisions, 3 documents, 1 ingested"), "{out}");
+    assert!(
+        out.contains("was restored; 0 breakers, 1 decisions, 3 documents, 1 ingested"),
+        "{out}"
+    );
     assert!(copy.exists());
     project.start();
     project.settle();
@@ -203,7 +206,9 @@ fn a_restore_stops_a_running_daemon_and_starts_it_again() {
     let (code, _, err) = kgctl(&project, &["backup", "--restore", "notes/log.txt"]);
     assert_eq!(code, 2, "{err}");
     assert!(
-        err.contains("`<scratch>/notes/log.txt` is not a backup: it is no SQLite database\nhint: "),
+        err.contains(
+            "`<scratch>/notes/log.txt` is not a backup: it is not an SQLite database\nhint: "
+        ),
         "{err}"
     );
     let (code, _, err) =
@@ -365,7 +370,7 @@ fn a_file_that_cannot_be_read_is_counted_in_the_ledger_and_tried_again_when_aske
         failed(&mut project)
     );
     project.set_environment("KG_FAIL", "");
-    // Nothing about the file tells that it can be read now.
+    // Nothing about the file shows that it can be read now.
     project.stop();
     project.start();
     let (code, out, err) = kgctl(&project, &["retry", "--all"]);
@@ -459,9 +464,9 @@ fn doctor_looks_into_the_databases_and_lists_what_failed() {
         rows.map(|it| it["detail"].as_str().expect("text").to_string()).collect()
     };
     assert!(of("index", "good").contains(&"no damage".to_string()), "{out}");
-    assert!(of("ledger", "good")[0].starts_with("no damage, version 7; no backup yet"), "{out}");
+    assert!(of("ledger", "good")[0].starts_with("undamaged, version 7; no backup yet"), "{out}");
     assert_eq!(of("watching", "good"), ["by events"]);
-    assert!(of("memory", "good")[0].contains(" its own, the rest mapped files; peak "), "{out}");
+    assert!(of("memory", "good")[0].contains(" private, the rest mapped files; peak "), "{out}");
     let documents = of("document", "warning");
     assert!(
         documents

@@ -199,7 +199,7 @@ fn fingerprints(folder: &Path, found: &mut BTreeMap<String, String>) {
         let (path, metadata) = (entry.path(), entry.metadata().expect("it is there"));
         let content = if metadata.is_dir() {
             fingerprints(&path, found);
-            // The time of a folder tells of files that came and went.
+            // The time of a folder shows that files came and went.
             String::new()
         } else {
             format!("{:x}", xxhash_rust::xxh3::xxh3_128(&fs::read(&path).expect("readable")))

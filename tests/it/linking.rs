@@ -98,7 +98,7 @@ fn a_person_decides_with_keys() {
     person.press("r");
     person.until(" 1 decided");
     person.press("q");
-    person.until("1 of the list decided");
+    person.until("1 decided");
     assert!(person.child.wait().expect("it ends").success());
     assert!(person.shown.contains("\x1b[?1049l"), "the terminal is given back");
     let after = tcgetattr(&person.terminal).expect("a terminal");
@@ -266,7 +266,7 @@ fn one_name_of_several_things_is_parted_by_what_its_sentences_say() {
         ("Boston", "Boston.md, music.md"),
         ("Java", "billing.md, java.md"),
         ("Lena", "horses.md, pay.md"),
-        // Of two known people, and told by a request.
+        // Two known people, identified by a request.
         ("Ruth", "?party.md, kitchen.md, net.md"),
         ("Call Ruth", ""),
         // One calling in two words.

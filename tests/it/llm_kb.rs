@@ -140,7 +140,7 @@ fn an_answer_that_cites_nothing_is_none() {
     for (reply, why) in [
         (saying("It runs on Redis."), "without naming an entry"),
         (saying("It runs on MySQL [kb-00077]."), "without naming an entry"),
-        (Answer { hangs: true, ..Answer::default() }, "took longer"),
+        (Answer { hangs: true, ..Answer::default() }, "timed out"),
     ] {
         let (mut project, _mock) = project_with("query", move |_, _| reply.clone());
         project.stop();
@@ -186,7 +186,8 @@ fn files_are_read_by_a_model() {
     let id = file["entries"][0]["id"].as_str().expect("an id").to_string();
     let entry = project.call("kb_get", json!({"entry_id": id}));
     assert_eq!(entry["entries"][0]["entry_type"], "pattern_convention", "{entry}");
-    // Where the call has no time for the model, rules do it and it is told; the model reads the file in a later call.
+    // If the call has no time for the model, rules do the work and the reply says so; the model reads the file in a
+    // later call.
     project.stop();
     project.set("serve.request_deadline_ms=1000");
     project.start();

@@ -241,7 +241,7 @@ fn a_number_is_not_given_twice_while_its_note_is_there() {
     assert_eq!(deleted["results"][0]["deleted_ordinals"], json!([1, 3]));
     assert_eq!(deleted["results"][0]["not_found_ordinals"], json!([9]));
     assert_eq!(deleted["results"][1]["not_found"], true);
-    // What nothing says, and what nothing is asked of, is told.
+    // An unknown name, and an empty request, are reported.
     let deletions = json!({"deletions": [{"entity_name": "Ada Lovelace", "observations": ["Never said"]},
         {"entity_name": "Ada Lovelace"}]});
     let deleted = project.call("delete_observations", deletions);
@@ -268,7 +268,7 @@ fn a_number_is_not_given_twice_while_its_note_is_there() {
     let empty = json!({"entity_name": "Ada Lovelace", "ordinal": 2, "new_content": " "});
     assert_eq!(code(&mut project, "replace_observation", empty), "invalid_params");
 
-    // What a person put below an observation goes with it, and is told; its number stays used.
+    // Text that a person put below an observation goes with it, and is reported; its number stays used.
     project.write(
         "memory/tree.md",
         "---\ntype: plant\n---\n- trunk ^o3\n  - bough ^o9\n    is thick\n- root ^o2\n",
@@ -335,7 +335,7 @@ fn what_a_person_writes_by_hand_counts() {
 #[test]
 fn what_a_person_did_a_moment_ago_counts_for_the_next_tool() {
     let mut project = TestProject::empty();
-    // The watcher will not tell in time.
+    // The watcher will not report it in time.
     project.set("watch.debounce_ms=5000");
     project.start();
     let wren = json!({"name": "Wren", "entity_type": "bird", "observations": ["Sings"]});
@@ -365,7 +365,7 @@ fn what_a_person_did_a_moment_ago_counts_for_the_next_tool() {
     assert_eq!(all(&made["entities"], "name"), ["Wren"], "{made}");
     assert_eq!(all(&made["existing"], "name"), ["Robin"]);
     assert!(project.at("memory/wren.md").exists());
-    // Who did what is told, the last first, also of what is deleted.
+    // Who did what is listed, the last first, also for what is deleted.
     project.call("delete_entities", json!({"entity_names": ["Robin"]}));
     let told = project.call("memory_report", json!({"history": 10, "entity": "robin"}));
     assert_eq!(all(&told["history"], "tool"), ["delete_entities"], "{told}");
@@ -534,7 +534,7 @@ fn relations_make_a_graph() {
     let none =
         project.call("get_path", json!({"from_entity": "Alone", "to_entity": "Ada Lovelace"}));
     assert_eq!(none["found"], false);
-    // Who speaks of somebody without a relation is told of, also by another name.
+    // A mention of somebody without a relation is reported, also by another name.
     project.call("add_observations", json!({"observations": [{"entity_name": "Alone", "contents": ["Met Ada Lovelace", "Wrote to Ada Lovelace"]}]}));
     project.settle();
     let gaps = project.call("get_relation_gaps", json!({}));
@@ -569,7 +569,7 @@ fn a_relation_leads_to_the_entity_that_was_named_whatever_its_name() {
     project.call("delete_entities", json!({"entity_names": names}));
     let text = text_of(&project, "memory/gateway.md");
     assert!(!text.contains("uses"), "{text}");
-    // What leads to nothing is told, and can be renamed and taken away; nothing new leads there.
+    // A dangling relation is reported, and can be renamed and removed; no new one can be made.
     project.write("memory/gateway.md", format!("{text}\n- knows [[Nobody]]\n"));
     let renamed = json!({"from_entity": "gateway", "to_entity": "Nobody", "old_type": "knows", "new_type": "misses"});
     assert_eq!(project.call("update_relation_type", renamed)["to_entity"], "Nobody");

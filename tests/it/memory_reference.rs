@@ -2,7 +2,7 @@
 //! equivalent answers. And what perspectives would add to vectors (`tests/data/perspectives.tsv`).
 //!
 //! Equivalent: the same names, types, observations in their order, and relations. Two things differ knowingly: what the
-//! reference refuses whole because one name is missing is told here item by item, and a search here finds more than
+//! reference refuses whole because one name is missing is reported here item by item, and a search here finds more than
 //! what holds the very letters.
 
 use std::collections::BTreeSet;

@@ -80,7 +80,7 @@ fn a_folder_may_not_choose_the_model() {
     project.write("kg.yaml", "recognize:\n  model: /tmp/evil\n");
     let ended = project.try_start().expect_err("a refusal");
     assert!(
-        ended.log.contains("kg.yaml:2: `recognize.model` may not be set by a folder"),
+        ended.log.contains("kg.yaml:2: `recognize.model` cannot be set by a folder"),
         "{}",
         ended.log
     );

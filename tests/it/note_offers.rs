@@ -56,7 +56,7 @@ fn told(client: &mut Client, method: &str) -> Value {
     }
 }
 
-/// Addresses that are told as changed, until this one is.
+/// Returns the addresses reported as changed, until this one is.
 fn updated_until(client: &mut Client, last: &str) -> Vec<String> {
     let mut all = Vec::new();
     while all.last().is_none_or(|it| it != last) {

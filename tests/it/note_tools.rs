@@ -513,7 +513,7 @@ fn a_relation_of_a_note_is_one_of_the_graph_and_can_be_rejected() {
     ];
     let mut project = TestProject::of(&notes);
     project.settle();
-    // As the note itself tells it, what it leads to, what is around it, and a search.
+    // As in the note itself, by what it links to, by its surroundings, and by a search.
     let told = |project: &mut TestProject| -> Vec<String> {
         let note = project.call("read_note", json!({"path": "Gateway.md"}));
         let around = project.call("build_context", json!({"path": "Gateway.md"}));

@@ -183,7 +183,7 @@ fn what_was_not_named_goes_to_the_current_folder_and_a_write_nowhere_else() {
             .expect_err("not served");
         assert_eq!(
             (&wrong["code"], &wrong["hint"]),
-            (&json!("not_found"), &json!("served are `alpha`, `beta`"))
+            (&json!("not_found"), &json!("use one of `alpha`, `beta`"))
         );
     }
     home.kgctl_done(&["project", "default", "beta"]);
@@ -285,7 +285,7 @@ fn notes_are_written_where_they_belong_and_found_from_everywhere() {
         .expect("answered");
     assert_eq!((&read["project"], &read["path"]), (&json!("gamma"), &json!(path)));
 
-    // As its own reply tells it; and as the project itself would, since only one has it.
+    // As in its own reply; and as the project itself would, since only one has it.
     let told = agent.call_whole("read_note", json!({"path": path, "project": "gamma"}));
     let text = told["content"][0]["text"].as_str().expect("a text");
     let whole = format!("memory://gamma/{permalink}");
@@ -375,7 +375,7 @@ fn resources_and_prompts_of_several_projects_bear_their_names() {
     );
     assert!(completed["result"]["completion"]["values"].is_array(), "{completed}");
 
-    // A change is told under the address that was watched.
+    // A change is reported under the watched address.
     assert!(agent.ask("resources/subscribe", json!({"uri": note})).get("result").is_some());
     home.write("beta/notes/rotation.md", "# Rotation\n\nNobody rotates anything.\n");
     loop {
@@ -386,7 +386,7 @@ fn resources_and_prompts_of_several_projects_bear_their_names() {
         }
     }
 
-    // The next daemon is asked to tell of the same. A search is asked again where the last one takes it along.
+    // The subscription is repeated to the next daemon. A search is repeated if the last daemon takes it along.
     home.kill("beta");
     let search = json!({"name": "hybrid_query", "arguments": {"q": "signing keys"}});
     let id = agent.request("tools/call", search);
@@ -455,19 +455,19 @@ fn projects_are_added_named_and_forgotten_by_command() {
     let told: String = refused.iter().map(|(code, said)| format!("{code} {said}")).collect();
     expect![[r#"
         2 error: cannot use `nowhere`: No such file or directory (os error 2)
-        hint: a project is a folder that is there
+        hint: a project is an existing folder
         2 error: cannot use `notes/a.md`: not a directory
-        hint: a project is a folder that is there
+        hint: a project is an existing folder
         2 error: `/home/notes/inner` lies inside `/home/notes`: with `My Notes` registered, its documents are read twice, into two projects
-        hint: `--yes` goes on all the same
-        2 error: no project can be called `my-notes`: `My Notes`, `/home/notes`, is called so
-        hint: give another `--name`
-        2 error: no project can be called `a,b`: commas part the names in a list of projects
-        hint: give letters, digits, spaces, `-`, `_` or `.`
+        hint: `--yes` skips this question
+        2 error: no project can be called `my-notes`: `My Notes`, `/home/notes`, has this name
+        hint: choose another `--name`
+        2 error: no project can be called `a,b`: commas separate names in a list of projects
+        hint: use letters, digits, spaces, `-`, `_` or `.`
         3 error: no project is called `other`
-        hint: `kgctl list` names them
+        hint: `kgctl list` lists the projects
         3 error: no project is called `other`
-        hint: `kgctl list` names them
+        hint: `kgctl list` lists the projects
     "#]].assert_eq(&told);
 
     expect![[r#"
@@ -494,7 +494,7 @@ fn projects_are_added_named_and_forgotten_by_command() {
     let (code, said) = home.kgctl_refused(&["project", "remove", "other"]);
     assert!(code == 2 && said.contains("`kgctl project default NAME`"), "{said}");
     expect![[r#"
-        other: removed; its documents stay, its index stays
+        other: removed; its documents are kept, its index is kept
     "#]]
     .assert_eq(&short(home.kgctl_done(&["project", "remove", "other", "--yes"])));
     assert!(home.at("other/c.md").is_file());
@@ -520,7 +520,7 @@ fn a_project_is_read_only_without_a_word_in_its_folder() {
     assert!(setting().contains("true"));
     let inside = std::fs::read_dir(home.at("alpha")).expect("there").count();
     assert_eq!(inside, 1, "nothing was written into the folder");
-    // A folder that says otherwise is told, and the mark can be taken back all the same.
+    // A folder with another setting is reported, and the mark can be removed all the same.
     home.write("alpha/kg.yaml", "write: true\n");
     let (code, said) = home.kgctl_refused(&["project", "add", "alpha", "--read-only"]);
     assert!(code == 2 && said.contains("allows what you have forbidden"), "{said}");

@@ -27,7 +27,7 @@ const TRY_AGAIN: Duration = Duration::from_secs(600);
 
 const BEES: (&str, &str, &str) = ("notes", "bees.md", "# Bees\n\nThey fly. Bees dance.\n");
 
-/// The folder with the clients; none where they cannot be had, which is told.
+/// The folder with the clients; none if they are missing, with a message.
 fn clients() -> Option<PathBuf> {
     let folder = match std::env::var_os("KG_CLIENTS") {
         Some(named) => PathBuf::from(named),

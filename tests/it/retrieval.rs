@@ -258,7 +258,7 @@ fn a_reranking_model_that_cannot_be_used_is_told_and_costs_no_answer() {
         "{told}"
     );
 
-    // One that is not there is told at once, in the log, too.
+    // A missing one is reported at once, also in the log.
     for model in ["/nowhere/at/all", "some/where"] {
         let mut project = self::project(LAMPS, &[&format!("retrieval.rerank.model={model}")]);
         let why = format!("there is no folder `{model}`");
@@ -272,7 +272,7 @@ fn a_reranking_model_that_cannot_be_used_is_told_and_costs_no_answer() {
     project.write("kg.yaml", "retrieval:\n  rerank:\n    model: /tmp/evil\n");
     let ended = project.try_start().expect_err("refused");
     assert!(
-        ended.log.contains("`retrieval.rerank.model` may not be set by a folder"),
+        ended.log.contains("`retrieval.rerank.model` cannot be set by a folder"),
         "{}",
         ended.log
     );

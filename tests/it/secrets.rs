@@ -269,7 +269,7 @@ fn only_the_user_lifts_the_deny_list_and_redaction() {
     for setting in ["allow_paths: ['**']", "allow_marks: true"] {
         project.write("kg.yaml", format!("privacy:\n  {setting}\n"));
         let why = project.try_start().expect_err("it must not start").log;
-        assert!(why.contains("may not be set by a folder"), "{why}");
+        assert!(why.contains("cannot be set by a folder"), "{why}");
     }
 }
 

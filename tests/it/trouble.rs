@@ -1,5 +1,5 @@
 //! Trouble of the machine: a full, locked, read-only or damaged disk, a clock that jumps, memory that ends. Nothing is
-//! lost, questions are answered, a person is told, and when the trouble is over the index equals a rebuild.
+//! lost, questions are answered, the problem is reported, and when the trouble is over the index equals a rebuild.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! Client and daemon of different versions, and who starts whom: what a person or an agent is told, and what is
+//! Client and daemon of different versions, and who starts whom: the messages to people and agents, and what is
 //! replaced. `KG_TEST_VERSION` makes a program play another version.
 
 use std::io::{BufRead, BufReader, Write};
@@ -156,7 +156,7 @@ fn an_older_daemon_that_a_client_started_is_replaced() {
     let found = json!({"name": "hybrid_query", "arguments": {"q": "quince orchard"}});
     let reply = old.ask("tools/call", found.clone());
     let reply = match reply.get("error") {
-        // It may have been told that its daemon went; then it asks again.
+        // It may have got an error because its daemon went; then it asks again.
         Some(_) => old.ask("tools/call", found),
         None => reply,
     };

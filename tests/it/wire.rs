@@ -391,7 +391,7 @@ fn an_answer_of_ten_hits_is_small_and_names_its_size() {
     let result = agent.call_whole("hybrid_query", large).expect("a result");
     let text = result["content"][0]["text"].as_str().expect("text");
     assert!(text.chars().count() > 3_000, "{}", text.chars().count());
-    // A smaller budget rather has fewer hits than words that tell nobody why they are one.
+    // A smaller budget has fewer hits rather than fewer words that show why they are hits.
     let result = agent.call_whole("hybrid_query", json!({"q": questions[0], "max_chars": 1_500}));
     let hits = result.expect("a result")["structuredContent"]["chunks"].clone();
     let hits = hits.as_array().expect("hits").clone();

@@ -1,9 +1,10 @@
-//! kg-mcp: connects an agent that speaks MCP over its standard input and output with a project's daemon, or with
-//! those of several projects.
+//! kg-mcp: connects an agent that speaks MCP on its standard input and output to the daemon of one project, or to those
+//! of several.
 //!
 //! In: flags, and the agent's messages. Out: the daemon's messages. With `--http`, agents come over HTTP instead.
-//! Invariants: light, for every agent starts one; it ends with its agent; of one project, messages pass as they are.
-//! Not here: everything about messages (`client::shim`, and `client::gateway` for several projects).
+//! Invariants: stays small, because every agent starts one; ends with its agent; for a single project, messages pass
+//! through unchanged.
+//! Not here: handling of messages (`client::shim`, and `client::gateway` for several projects).
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -38,7 +39,7 @@ Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--tools SETS] [--client 
   --help              print this
 ";
 
-/// What the flags say.
+/// The parsed flags.
 #[derive(Debug, PartialEq, Eq)]
 struct Flags {
     projects: Vec<String>,
@@ -48,7 +49,7 @@ struct Flags {
     http: Option<String>,
 }
 
-/// What to do.
+/// What to run.
 #[derive(Debug, PartialEq, Eq)]
 enum Command {
     Serve(Flags),
@@ -69,7 +70,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            // There is nobody left to tell when this fails.
+            // Nothing can be done if standard error is gone.
             let _ = writeln!(std::io::stderr(), "error: {message}");
             ExitCode::from(2)
         }
@@ -101,7 +102,7 @@ fn dial(target: Target) -> impl FnMut() -> Result<UnixStream, String> {
         let stream = target.connect_or_start(Life::UntilIdle).map_err(|error| error.to_string())?;
         let note = if is_told { None } else { target.version_note("kg-mcp") };
         if let Some(note) = note {
-            // Once; agents keep what their servers say here, and there is nobody left to tell when it fails.
+            // Only once: agents keep what their servers print here.
             is_told = true;
             let _ = std::io::stderr().write_all(note.as_bytes());
         }
@@ -109,7 +110,7 @@ fn dial(target: Target) -> impl FnMut() -> Result<UnixStream, String> {
     }
 }
 
-/// Serves what lists of projects mean, which may still be one.
+/// Serves projects by a list or a wildcard, which may still match only one.
 fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
     let registry = Registry::load(&places.config).map_err(|error| error.to_string())?;
     let env = std::env::var("KG_PROJECT").ok();
@@ -119,10 +120,9 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
         Choice::One(project) => return serve_one(flags, places, project),
         Choice::Several(projects, served) => (projects, served),
     };
-    // Settings that no daemon would accept count for none that may be written.
+    // Settings that no daemon would accept do not make a project writable.
     let settings = |root: &Path| config::load::load(places, Some(root), &[]);
-    let served =
-        served.told_which_are_read_only(|root| !settings(root).is_ok_and(|it| it.settings.write));
+    let served = served.with_read_only(|root| !settings(root).is_ok_and(|it| it.settings.write));
     let way = |project: Project| {
         let shim = Shim::new(&project.name, &flags.tools, &flags.client);
         (project.name.clone(), shim, lazy_dial(places.clone(), project))
@@ -152,15 +152,15 @@ fn serve_http(flags: &Flags, places: &Places, address: &str) -> Result<(), Strin
         client: flags.client.clone(),
         dial: Box::new(move |project| lazy_dial(dials.clone(), project)),
     };
-    http::serve(address, (&loaded.settings.http, &places.http_token()), served)
+    http::serve(address, &loaded.settings.http, &places.http_token(), served)
 }
 
-/// As [`dial`], of a project that may be unusable without any harm to the others.
+/// Like [`dial`], for a project that may be unusable without affecting the others.
 fn lazy_dial(places: Places, project: Project) -> gateway::pump::Dial {
     let mut reach = None;
     Box::new(move || {
         let target = Target::new(&places, project.clone()).map_err(|error| error.to_string())?;
-        // Looked at each time: a folder that goes meanwhile is told as one that was never there.
+        // Checked on each call: a folder can disappear while this runs.
         if !project.root.is_dir() && target.holder().is_none() {
             return Err(format!(
                 "the folder of `{}`, `{}`, is not there\nhint: `kgctl project remove` if it is gone for good",
@@ -172,7 +172,7 @@ fn lazy_dial(places: Places, project: Project) -> gateway::pump::Dial {
     })
 }
 
-/// By hand, because a library for flags would be half of this program.
+/// Parses flags by hand; a library for it would be half of this program.
 fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
     let mut flags = Flags {
         projects: Vec::new(),

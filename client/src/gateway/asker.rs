@@ -1,21 +1,21 @@
-//! Asker: a request of the client as far as its answer must know it.
+//! Asker: the parts of a client's request that its answer depends on.
 //!
-//! In: a request's id, method and parameters; later its result, which may be made of several. Out: the answer's line.
-//! Invariants: since revision 2026-07-28 each request says its own, and its result says of what type it is and how
-//! long it may be kept; what a project said of that itself stays, and a client of an older revision sees nothing of it.
-//! Not here: what the result is (`job.rs`).
+//! In: a request's id, method and parameters; later its result, perhaps merged from several. Out: the answer's line.
+//! Invariants: since revision 2026-07-28 each request states its revision, and its result states its type and how long
+//! it may be cached; a project's own values are kept, and a client of an older revision sees none of this.
+//! Not here: the contents of the result (`job.rs`).
 
 use serde_json::{Map, Value};
 
 use super::line;
 
-/// The first revision whose results say more.
+/// The first revision with these additional fields.
 const NEWEST: &str = "2026-07-28";
 
-/// What a request says of its revision.
+/// The pointer to a request's revision.
 const REVISION: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
 
-/// Requests whose results say how long they may be kept.
+/// Requests whose results state how long they may be cached.
 const KEPT: &[&str] = &[
     "server/discover",
     "tools/list",
@@ -25,7 +25,7 @@ const KEPT: &[&str] = &[
     "resources/read",
 ];
 
-/// Who waits for an answer.
+/// The origin of a request.
 #[derive(Debug)]
 pub(super) struct Asker {
     /// The request's id, as JSON.
@@ -35,19 +35,19 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    /// The one who sent this request.
+    /// Records the origin of a request.
     pub(super) fn of(id: String, method: &str, params: &Value) -> Self {
         let revision = params.pointer(REVISION).and_then(Value::as_str);
         let is_newest = revision.is_some_and(|it| it >= NEWEST);
         Asker { id, is_newest, is_kept: KEPT.contains(&method) }
     }
 
-    /// The line of a result.
+    /// Returns the line of a result.
     pub(super) fn result(&self, mut result: Value) -> Vec<u8> {
         if let Some(fields) = result.as_object_mut().filter(|_| self.is_newest) {
             add(fields, "resultType", "complete".into());
             if self.is_kept {
-                // As daemons say of their own: what is listed may change at any time.
+                // As daemons do themselves: a list may change at any time.
                 add(fields, "ttlMs", 0.into());
                 add(fields, "cacheScope", "private".into());
             }
@@ -55,7 +55,7 @@ impl Asker {
         line::result(&self.id, &result)
     }
 
-    /// The line of an error.
+    /// Returns the line of an error.
     pub(super) fn error(&self, error: &Value) -> Vec<u8> {
         line::error(&self.id, error)
     }

@@ -1,9 +1,10 @@
-//! Backend: the gateway's conversation with one project, which it opens when it first needs it.
+//! Backend: the gateway's conversation with one project, opened when first needed.
 //!
-//! In: requests for the project; what came of the handshake. Out: lines for the project, in order.
-//! Invariants: nothing is asked before the handshake is answered; what waits for one that fails is told why, and the
-//! next request tries again. Where the client shook no hands (newer revisions of MCP do without), we shake none.
-//! Not here: connecting, and what a restart of the daemon needs: each project has a shim of its own (`pump.rs`).
+//! In: requests for the project; the result of the handshake. Out: lines for the project, in order.
+//! Invariants: nothing is sent before the handshake is answered; requests waiting for a failed handshake get its error,
+//! and the next request tries again. If the client uses no handshake (newer revisions of MCP), there is none here,
+//! either.
+//! Not here: connecting, and surviving a restart of the daemon: each project has a shim of its own (`pump.rs`).
 
 use serde_json::{Value, json};
 
@@ -13,11 +14,11 @@ use super::line;
 #[derive(Debug, Default)]
 pub(super) struct Backend {
     state: State,
-    /// What the project said of itself.
+    /// The project's answer to the handshake.
     hello: Option<Value>,
-    /// What waits for the handshake: the request's id, and its line; none where only the handshake is waited for.
+    /// Requests waiting for the handshake: id and line; no line if only the handshake is needed.
     waiting: Vec<(u64, Option<Vec<u8>>)>,
-    /// Let the last search wait in vain: the next ones wait for it less long.
+    /// Set when the last search timed out here: the next ones wait for a shorter time.
     pub(super) is_slow: bool,
 }
 
@@ -25,20 +26,20 @@ pub(super) struct Backend {
 enum State {
     #[default]
     Closed,
-    /// The handshake has this id.
+    /// A handshake with this id is under way.
     Opening(u64),
     Open,
 }
 
-/// What a request leads to.
+/// What happens to a request.
 pub(super) enum Asked {
     /// It waits for the handshake.
     Waits,
-    /// The handshake opens with this line; the request waits for it.
+    /// It waits for the handshake, which starts with this line.
     Opens(Vec<u8>),
-    /// It goes out now.
+    /// It is sent now.
     Goes(Vec<u8>),
-    /// It asked for nothing but the handshake, which is long done.
+    /// It only needed the handshake, which is already done.
     Done(Value),
 }
 
@@ -47,18 +48,19 @@ impl Backend {
         self.state == State::Open
     }
 
-    /// Takes request `id` with its line, or with none if it only waits for the handshake. `params` are those of the
-    /// client's handshake, `opening` an id for ours.
+    /// Accepts request `id` with its line, or without one if it only needs the handshake. `params` are those of the
+    /// client's handshake, `opening` is an id for ours.
     pub(super) fn ask(
         &mut self,
-        (id, line): (u64, Option<Vec<u8>>),
+        id: u64,
+        line: Option<Vec<u8>>,
         params: Option<&Value>,
         opening: u64,
     ) -> Asked {
         match (&self.state, params, line) {
             (State::Open, _, Some(line)) => Asked::Goes(line),
             (State::Open, _, None) => Asked::Done(self.hello.clone().unwrap_or_default()),
-            // Without a handshake of the client's.
+            // The client uses no handshake.
             (State::Closed, None, Some(line)) => Asked::Goes(line),
             (State::Closed, None, None) => Asked::Done(Value::Null),
             (State::Opening(_), _, line) => {
@@ -73,12 +75,13 @@ impl Backend {
         }
     }
 
-    /// Whether this id is that of the handshake under way.
+    /// Returns true if this is the id of the handshake under way.
     pub(super) fn is_opening_with(&self, id: u64) -> bool {
         self.state == State::Opening(id)
     }
 
-    /// The handshake is answered. Gives the lines that may go out now, and requests that waited for nothing else.
+    /// Records the answer to the handshake. Returns the lines to send now, and the requests that needed only the
+    /// handshake.
     pub(super) fn on_open(&mut self, hello: Value) -> (Vec<Vec<u8>>, Vec<u64>) {
         self.state = State::Open;
         self.hello = Some(hello);
@@ -93,18 +96,18 @@ impl Backend {
         (lines, done)
     }
 
-    /// The handshake failed. Gives the requests that waited for it.
+    /// Records that the handshake failed. Returns the requests that waited for it.
     pub(super) fn on_refusal(&mut self) -> Vec<u64> {
         self.state = State::Closed;
         self.waiting.drain(..).map(|(id, _)| id).collect()
     }
 
-    /// What the project said of itself, once it did.
+    /// Returns the project's answer to the handshake, once it came.
     pub(super) fn hello(&self) -> Value {
         self.hello.clone().unwrap_or_default()
     }
 
-    /// Forgets a request that waits; false when it went out already.
+    /// Removes a waiting request; returns false when it was already sent.
     pub(super) fn forget(&mut self, id: u64) -> bool {
         let n = self.waiting.len();
         self.waiting.retain(|(waiting, _)| *waiting != id);

@@ -1,10 +1,10 @@
-//! Choose: which projects a gateway serves, by flags, the registry, and the folder in which the agent started.
+//! Choose: selects the projects of a gateway, by flags, the registry, and the folder in which the agent started.
 //!
-//! In: flags, `KG_PROJECT`, the registry, the current folder. Out: one project, or several with the one that is meant
-//! where a call names none.
-//! Invariants: the same rules as for one project (`config::registry`): a name or a folder, the innermost registered
-//! folder around the current one; a project that is not served is never stood in for by another.
-//! Not here: what becomes of a call (`served.rs`).
+//! In: flags, `KG_PROJECT`, the registry, the current folder. Out: one project, or several with the one that is used
+//! when a call names none.
+//! Invariants: the rules for names, folders and the current folder are those for one project (`config::registry`); no
+//! other project replaces one that is not served.
+//! Not here: routing of calls (`served.rs`).
 
 use std::path::Path;
 
@@ -14,36 +14,37 @@ use config::{Project, Registry};
 
 use super::served::Served;
 
-/// What is served.
+/// The selected projects.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Choice {
     /// One project, without a gateway.
     One(Project),
-    /// Several; or the default alone, which nothing names, so that no write may go there unnamed.
+    /// Several; or only the default, which was not named explicitly, so that no write may go there by default.
     Several(Vec<Project>, Served),
 }
 
-/// Where a process stands.
+/// The environment of a process.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// What is registered.
+    /// The registry.
     pub registry: &'a Registry,
-    /// `KG_PROJECT`, where it is set.
+    /// `KG_PROJECT`, if set.
     pub env: Option<&'a str>,
     /// The current folder.
     pub cwd: &'a Path,
 }
 
-/// What `flags` (`--project`, each a name, a folder, or several parted by commas) or `all` (`--all-projects`) mean.
+/// Selects projects by `flags` (`--project`, each a name, a folder, or several separated by commas) or by `all`
+/// (`--all-projects`).
 ///
 /// # Errors
-/// Names that mean nothing, and projects of one name; the message ends in a line `hint: …`.
+/// Unknown names, and projects with the same name; the message ends in a line `hint: …`.
 pub fn choose(flags: &[String], all: bool, around: Surroundings<'_>) -> Result<Choice, String> {
     let Surroundings { registry, env, cwd } = around;
     let which = |flag: Option<&str>| registry.which(flag, env, cwd);
     let mut projects = Vec::new();
     if all {
-        // A folder that nobody could register was registered by an agent of an older version, or meant otherwise then.
+        // A folder that could not be registered now was registered by an older version, or was different then.
         let registered = registry.projects().iter().map(Registered::project);
         projects.extend(registered.filter(|it| objection(&it.root, Who::Person).is_none()));
         if projects.is_empty() {
@@ -64,7 +65,7 @@ pub fn choose(flags: &[String], all: bool, around: Surroundings<'_>) -> Result<C
     });
     if let [only] = projects.as_slice() {
         let is_named = all || !flags.is_empty() || env.is_some_and(|env| !env.is_empty());
-        // Where one is registered, nothing else can be meant.
+        // With one registered project there is no ambiguity.
         let is_meant = registry.projects().len() < 2;
         if is_named || is_meant || around_cwd(&projects, registry, cwd).is_some() {
             return Ok(Choice::One(only.clone()));
@@ -73,7 +74,7 @@ pub fn choose(flags: &[String], all: bool, around: Surroundings<'_>) -> Result<C
     let home = match env.filter(|env| !env.is_empty()) {
         Some(env) => match registry.which(Some(env), None, cwd) {
             Ok(project) => Some(project.root),
-            // With flags the variable counts for nothing, as for one project.
+            // With flags, the variable is ignored, as for one project.
             Err(_) if !all => None,
             Err(_) => return Err(which(None).err().map(|it| it.to_string()).unwrap_or_default()),
         },
@@ -84,7 +85,7 @@ pub fn choose(flags: &[String], all: bool, around: Surroundings<'_>) -> Result<C
     Ok(Choice::Several(projects, served))
 }
 
-/// One project of that name or folder; else several, parted by commas.
+/// Returns the project of that name or folder; else several, separated by commas.
 fn named<'a>(
     flag: &'a str,
     which: impl Fn(Option<&'a str>) -> Result<Project, WhichError>,
@@ -99,8 +100,8 @@ fn named<'a>(
     }
 }
 
-/// The folder of the innermost project around `cwd`, served or not: inside a project that is not served, no other is
-/// at home.
+/// Returns the folder of the innermost project around `cwd`, served or not: inside a project that is not served, no
+/// other is the current one.
 fn around_cwd(projects: &[Project], registry: &Registry, cwd: &Path) -> Option<std::path::PathBuf> {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
     let registered = registry.projects().iter().map(|it| &it.root);
@@ -113,10 +114,10 @@ fn around_cwd(projects: &[Project], registry: &Registry, cwd: &Path) -> Option<s
 mod tests {
     use super::*;
 
-    /// Flags, `--all-projects`, `KG_PROJECT`, the current folder, and what is served then.
+    /// Flags, `--all-projects`, `KG_PROJECT`, the current folder, and the expected selection.
     type Row<'a> = (&'a [&'a str], bool, Option<&'a str>, &'a str, &'a str);
 
-    /// `a`, `a/deep`, `b` and `x,y` are registered, `b` by default; `outside` is a folder.
+    /// Checks rows with `a`, `a/deep`, `b` and `x,y` registered, `b` by default; `outside` is a folder.
     fn check(table: &[Row<'_>]) {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         for folder in ["a/deep/in", "b", "x,y", "outside"] {
@@ -184,14 +185,14 @@ mod tests {
                 true,
                 Some("nope"),
                 "b",
-                "no project or folder is called `nope` (from `KG_PROJECT`); registered are:",
+                "no project or folder is called `nope` (from `KG_PROJECT`); registered projects:",
             ),
         ]);
     }
 
     #[test]
     fn a_name_that_means_nothing_is_told() {
-        let nope = "no project or folder is called `nope` (from `--project`); registered are:";
+        let nope = "no project or folder is called `nope` (from `--project`); registered projects:";
         check(&[(&["a,nope"], false, None, "b", nope), (&["nope"], false, None, "b", nope)]);
         let around =
             Surroundings { registry: &Registry::default(), env: None, cwd: Path::new("/") };

@@ -1,38 +1,37 @@
-//! Cursor: where an answer of several projects goes on.
+//! Cursor: the position in an answer of several projects.
 //!
-//! In: for each project, where it goes on and which of its hits were told since. Out: a short text that the caller
-//! gives back for the next page.
-//! Invariants: nothing is kept between calls; a project's own cursor is opaque and comes back as it was; a hit is
-//! remembered by its `ref`, so that none is told twice and none is left out, although a page may end in the middle
-//! of what a project answered.
+//! In: for each project, its own cursor and the hits returned since. Out: a short text for the next page.
+//! Invariants: nothing is stored between calls; a project's own cursor is opaque and returned unchanged; returned hits
+//! are remembered by their `ref`, so that none is repeated or lost even if a page ends in the middle of a project's
+//! answer.
 //! Not here: choosing the hits of a page (`merge.rs`).
 
 use std::fmt::Write;
 
 use super::served::Served;
 
-/// What each cursor of ours begins with.
+/// Prefix of our cursors.
 const MARK: &str = "all.";
 
-/// Where one project goes on.
+/// Where to continue in one project.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Onward {
     pub(super) project: usize,
     /// The project's own cursor; none at its beginning.
     pub(super) cursor: Option<String>,
-    /// Hits of the answer to that cursor that were told already, by [`mark`].
+    /// Hits of the answer to that cursor that were already returned, by [`mark`].
     pub(super) told: Vec<u32>,
 }
 
-/// What tells a hit from others of its project.
+/// Returns a hash that distinguishes a hit from others of its project.
 pub(super) fn mark(handle: &str) -> u32 {
-    // FNV-1a, as the standard library's hash may change between versions.
+    // FNV-1a, because the standard library's hash may change between versions.
     handle
         .bytes()
         .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// The text of a cursor; none where no project goes on.
+/// Returns the text of a cursor; none if no project has more.
 pub(super) fn write(onward: &[Onward], served: &Served) -> Option<String> {
     let part = |it: &Onward| {
         let mut text = escape(served.permalink(it.project));
@@ -46,8 +45,7 @@ pub(super) fn write(onward: &[Onward], served: &Served) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{MARK}{}", parts.join(".")))
 }
 
-/// The projects that go on, by a cursor that [`write`] gave; none for any other text. A project that is not served any
-/// more is left out.
+/// Parses a cursor from [`write`]; none for any other text. Skips projects that are not served any more.
 pub(super) fn read(text: &str, served: &Served) -> Option<Vec<Onward>> {
     let mut onward = Vec::new();
     for part in text.trim().strip_prefix(MARK)?.split('.') {
@@ -69,7 +67,7 @@ pub(super) fn read(text: &str, served: &Served) -> Option<Vec<Onward>> {
     Some(onward)
 }
 
-/// Letters, digits, `-` and `_` as they are, any other byte as `%` and two digits.
+/// Keeps letters, digits, `-` and `_`; escapes any other byte as `%` and two digits.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -1,8 +1,7 @@
-//! Job: one request of the client, and what the projects answer to its parts.
+//! Job: one request of the client, and the projects' answers to its parts.
 //!
 //! In: answers of projects. Out: the one answer to the client.
-//! Invariants: a job ends once, when each part is answered or late, or when the first good answer is all that was
-//! wanted.
+//! Invariants: a job ends once: when each part is answered or late, or with the first good answer if one is enough.
 //! Not here: asking the parts (`gateway.rs`), merging searches (`merge.rs`).
 
 use std::collections::VecDeque;
@@ -31,20 +30,20 @@ pub(super) struct Job {
     pub(super) parts: Vec<Part>,
 }
 
-/// What is to be made of the answers.
+/// How to combine the answers.
 #[derive(Debug)]
 pub(super) enum Task {
-    /// The first good answer is wanted; these projects can still be asked for it.
+    /// The first good answer; `others` can still be asked.
     First { of: First, method: &'static str, params: Value, others: VecDeque<usize> },
-    /// That of one project.
+    /// The answer of one project.
     One { is_tool: bool },
-    /// That of one project to the reading of an address that is a note.
+    /// The answer of one project, by the reading of an address that is a note.
     Either(Readings),
-    /// That of the one project that has the note with this address.
+    /// The answer of the one project that has the note with this address.
     Seek { address: String, of: Sought },
     /// A search.
     Search(Spread),
-    /// A list of this field.
+    /// A list in this field.
     List { field: &'static str },
     /// The list of projects.
     Projects { is_json: bool },
@@ -52,28 +51,28 @@ pub(super) enum Task {
     Listen(Listening),
 }
 
-/// What one project is asked.
+/// A request to one project.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) project: usize,
-    /// The id of the request that goes to the project.
+    /// The id of the request to the project.
     pub(super) id: u64,
-    /// Method and parameters; none where only the handshake is waited for.
+    /// Method and parameters; none if only the handshake is needed.
     pub(super) request: Option<(String, Value)>,
     pub(super) answer: Option<Answer>,
-    /// Until when it is waited for; ever where there is none.
+    /// When to stop waiting; never if none.
     pub(super) deadline: Option<Instant>,
-    /// It was asked again, since the daemon ended before it answered.
+    /// It was sent again, because the daemon ended before answering.
     pub(super) is_repeated: bool,
 }
 
 impl Job {
-    /// Whether its parts only read, so that one that was lost can be asked again.
+    /// Returns true if its parts only read, so that a lost one can be sent again.
     pub(super) fn may_repeat(&self) -> bool {
         !matches!(self.task, Task::One { .. } | Task::Either(_) | Task::Listen(_))
     }
 
-    /// Whether there is more to ask for before this is the answer.
+    /// Returns true if another request is needed before this is the answer.
     pub(super) fn is_asked_further(&mut self, idx: usize, answer: &mut Answer) -> bool {
         let Task::Either(readings) = &mut self.task else { return false };
         let part = self.parts.get_mut(idx).and_then(|it| it.request.as_mut());
@@ -81,7 +80,7 @@ impl Job {
         readings.next(answer).map(|next| *params = next).is_some()
     }
 
-    /// Whether there is nothing more to wait for.
+    /// Returns true when there is nothing more to wait for.
     pub(super) fn is_done(&self) -> bool {
         let is_good = |it: &Part| matches!(it.answer, Some(Ok(_)));
         match &self.task {
@@ -94,7 +93,7 @@ impl Job {
         }
     }
 
-    /// Turns to the one project that has what is to be watched, once all have answered: true when that is to be asked.
+    /// After all have answered, selects the one project that has the note to watch; returns true if it must be asked.
     pub(super) fn turns_to_owner(&mut self) -> bool {
         let owner = match self.task {
             Task::Seek { of: Sought::Watch, .. } if self.is_done() => {
@@ -113,7 +112,7 @@ impl Job {
         true
     }
 
-    /// The answer to the client.
+    /// Returns the answer to the client.
     pub(super) fn conclude(self, served: &Served) -> Vec<u8> {
         let Job { asker, task, parts } = self;
         let answers = |parts: Vec<Part>| -> Vec<(usize, Answer)> {
@@ -146,7 +145,7 @@ impl Job {
 /// A result or an error of JSON-RPC.
 pub(super) type Concluded = Result<Value, Value>;
 
-/// A trouble as an error of JSON-RPC that names its project.
+/// Converts a trouble to a JSON-RPC error that names its project.
 pub(super) fn to_error(trouble: Trouble, project: usize, served: &Served) -> Value {
     let data = json!({ "code": trouble.code, "hint": trouble.hint });
     let made = || json!({ "code": -32_000, "message": trouble.message, "data": data });
@@ -187,12 +186,12 @@ fn first(of: First, answers: Vec<(usize, Answer)>, served: &Served) -> Concluded
     Err(error)
 }
 
-/// The answer of one project.
+/// Returns the answer of one project.
 pub(super) fn one(project: usize, answer: Answer, is_tool: bool, served: &Served) -> Concluded {
     let mut result = answer.map_err(|trouble| to_error(trouble, project, served))?;
     rename_addresses(&mut result, project, served);
     name_in_messages(&mut result, served.name(project));
-    // A reply names its project itself; an error would not say whose it is.
+    // A reply names its project itself; an error does not.
     if is_tool && result.get("isError") == Some(&Value::Bool(true)) {
         let name = served.name(project);
         if let Some(Value::Object(fields)) = result.get_mut("structuredContent") {
@@ -243,7 +242,7 @@ fn list(field: &str, answers: Vec<(usize, Answer)>, served: &Served) -> Conclude
     Ok(out)
 }
 
-/// A project as a reader sees it.
+/// Renders a project for a reader.
 fn line_of(row: &Value, marks: &str) -> String {
     let text = |key: &str| row[key].as_str().unwrap_or_default();
     let counts = match (row["n_documents"].as_u64(), row["n_entities"].as_u64()) {
@@ -261,7 +260,7 @@ fn line_of(row: &Value, marks: &str) -> String {
     crate::render::clean(&line).into_owned()
 }
 
-/// The registered projects that this session is not about, and how to ask them.
+/// Returns the registered projects that this session does not serve, and how to reach them.
 fn not_served(told: &[Option<Map<String, Value>>], served: &Served) -> (Vec<Value>, Vec<String>) {
     let own: Vec<String> =
         (0..served.names().count()).map(|it| served.root(it).display().to_string()).collect();
@@ -283,14 +282,14 @@ fn not_served(told: &[Option<Map<String, Value>>], served: &Served) -> (Vec<Valu
     (rows, lines)
 }
 
-/// The registered projects: those that are served, each as it tells of itself, with whether it answers, and the others.
+/// Returns the registered projects: those that are served, with their own row and whether they answer, and the others.
 fn projects(answers: Vec<(usize, Answer)>, is_json: bool, served: &Served) -> Concluded {
     let told = |answer: &Answer| -> Option<Map<String, Value>> {
         answer.as_ref().ok()?.get("structuredContent")?.as_object().cloned()
     };
     let told: Vec<Option<Map<String, Value>>> =
         answers.iter().map(|(_, answer)| told(answer)).collect();
-    // A tool that no project has is no list of projects.
+    // If no project has the tool, the answer is an error.
     if told.iter().all(Option::is_none)
         && let Some((project, Err(trouble))) =
             answers.iter().find(|(_, it)| matches!(it, Err(it) if it.code == "internal"))

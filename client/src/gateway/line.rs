@@ -1,7 +1,7 @@
-//! Line: messages of JSON-RPC as lines.
+//! Line: formats JSON-RPC messages as lines.
 //!
 //! In: ids, methods, results. Out: one line each, without its end.
-//! Invariants: a client's id goes back as it came, not by way of a number type that might change it.
+//! Invariants: a client's id is returned verbatim; converting it to a number type might change it.
 
 use serde_json::{Value, json};
 
@@ -19,17 +19,17 @@ pub(super) fn notification(method: &str, params: &Value) -> Vec<u8> {
     message.to_string().into_bytes()
 }
 
-/// The answer to request `id`, which is JSON.
+/// Returns the answer to request `id`, which is JSON.
 pub(super) fn result(id: &str, result: &Value) -> Vec<u8> {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into_bytes()
 }
 
-/// The error that answers request `id`, which is JSON.
+/// Returns the error that answers request `id`, which is JSON.
 pub(super) fn error(id: &str, error: &Value) -> Vec<u8> {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
 }
 
-/// The parameters of a request; an empty object where it has none.
+/// Returns the parameters of a request; an empty object if it has none.
 pub(super) fn params(line: &[u8]) -> Value {
     let message: Value = serde_json::from_slice(line).unwrap_or_default();
     message.get("params").filter(|it| it.is_object()).cloned().unwrap_or_else(|| json!({}))

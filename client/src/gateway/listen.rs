@@ -1,10 +1,10 @@
-//! Listen: one subscription of the client (since revision 2026-07-28) as one of each project that it is about.
+//! Listen: splits one subscription of the client (since revision 2026-07-28) into one per project.
 //!
-//! In: what the client wants to be told of; what projects accept and tell. Out: each project's share of it; one
-//! acknowledgement, then what they tell, under the client's own id and with the project in addresses.
-//! Invariants: nothing is told before the acknowledgement. A project that does not accept is left out of it, unless
-//! none does; one that ends later ends the whole, for the client must know that it misses something.
-//! Not here: subscriptions of older revisions, which are requests like others (`route.rs`).
+//! In: the client's filter; acknowledgements and notifications of projects. Out: each project's share of the filter;
+//! one acknowledgement, then their notifications, with the client's id and the project in addresses.
+//! Invariants: no notification precedes the acknowledgement. Projects that refuse are left out, unless all do; when one
+//! ends later, the whole subscription ends, because the client must know that it misses something.
+//! Not here: subscriptions of older revisions, which are ordinary requests (`route.rs`).
 
 use serde_json::{Map, Value, json};
 
@@ -18,17 +18,17 @@ const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const ID: &str = "io.modelcontextprotocol/subscriptionId";
 const ADDRESSES: &str = "resourceSubscriptions";
 
-/// How far a subscription is.
+/// The state of a subscription.
 #[derive(Debug)]
 pub(super) struct Listening {
-    /// What the project of each part accepted.
+    /// The filter that the project of each part accepted.
     accepted: Vec<Option<Value>>,
-    /// What was told before each project had answered.
+    /// Notifications received before every project had answered.
     held: Vec<Value>,
     is_acknowledged: bool,
 }
 
-/// Each project's share of what the client wants to be told of. Fails with an address that names no project.
+/// Returns each project's share of the client's filter. Fails with an address that names no project.
 pub(super) fn shares(wanted: &Value, served: &Served) -> Result<Vec<(usize, Value)>, String> {
     let mut lists = wanted.as_object().cloned().unwrap_or_default();
     let addresses = lists.shift_remove(ADDRESSES).unwrap_or_default();
@@ -51,24 +51,24 @@ pub(super) fn shares(wanted: &Value, served: &Served) -> Result<Vec<(usize, Valu
         Some((project, Value::Object(share)))
     };
     let shares: Vec<_> = theirs.into_iter().enumerate().filter_map(share).collect();
-    // Who wants nothing is told so by a project that can.
+    // An empty filter is acknowledged by any project that can.
     let first = served.likeliest_first().into_iter().take(1).map(|it| (it, json!({})));
     Ok(if shares.is_empty() { first.collect() } else { shares })
 }
 
 impl Listening {
-    /// A subscription in so many parts.
+    /// Creates a subscription of so many parts.
     pub(super) fn of(n_parts: usize) -> Self {
         Listening { accepted: vec![None; n_parts], held: Vec::new(), is_acknowledged: false }
     }
 
-    /// Whether it is over.
+    /// Returns true when it is over.
     pub(super) fn is_done(&self, parts: &[Part]) -> bool {
         let mut accepted = parts.iter().zip(&self.accepted).filter(|(_, it)| it.is_some());
         parts.iter().all(|it| it.answer.is_some()) || accepted.any(|(it, _)| it.answer.is_some())
     }
 
-    /// What ends it: the answer of a project that had accepted, where there is one.
+    /// Returns what ends it: the answer of a project that had accepted, if there is one.
     pub(super) fn conclude(self, asker: &Asker, parts: Vec<Part>, served: &Served) -> Concluded {
         let answers = parts
             .into_iter()
@@ -82,7 +82,7 @@ impl Listening {
         Ok(result)
     }
 
-    /// The acknowledgement, then what was held back for it, once each project has answered; nothing else.
+    /// Returns the acknowledgement, then the held notifications, once every project has answered; else nothing.
     fn acknowledge(&mut self, asker: &Asker, parts: &[Part]) -> Vec<Value> {
         let mut all = parts.iter().zip(&self.accepted);
         let is_answered = all.all(|(part, it)| it.is_some() || part.answer.is_some());
@@ -110,13 +110,13 @@ fn id_of(asker: &Asker) -> Value {
     serde_json::from_str(&asker.id).unwrap_or_default()
 }
 
-/// The subscription to which a notification belongs, by the id of our request.
+/// Returns the id of our request for the subscription of a notification.
 pub(super) fn subscription(message: &Value) -> Option<u64> {
     message.get("params")?.get("_meta")?.get(ID)?.as_u64()
 }
 
 impl Gateway {
-    /// A project tells a subscription something. Addresses outside of filters have their project already.
+    /// Handles a project's notification for a subscription. Addresses outside of filters already name their project.
     pub(super) fn on_told(&mut self, project: usize, own: u64, mut message: Value) {
         let Some((number, idx)) = self.parts.get(&own).copied() else { return };
         let Some(job) = self.jobs.get_mut(&number) else { return };
@@ -144,7 +144,7 @@ impl Gateway {
         }
     }
 
-    /// Acknowledges a subscription once each of its projects has answered; of other jobs there is nothing to tell.
+    /// Acknowledges a subscription once all of its projects have answered; does nothing for other jobs.
     pub(super) fn acknowledge(&mut self, number: u64) {
         let Some(job) = self.jobs.get_mut(&number) else { return };
         let Task::Listen(listening) = &mut job.task else { return };

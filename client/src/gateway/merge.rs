@@ -1,12 +1,12 @@
-//! Merge: the answers of several projects as one.
+//! Merge: combines the answers of several projects.
 //!
-//! In: what each project answered, or why it did not. Out: one tool result, with its text made anew.
-//! Invariants: each hit names its `project`; in order of rank, the first of each project by score, then the second
-//! of each, and those that are `weak` last; a budget holds for the whole, and then both forms tell the same hits;
-//! `next_cursor` counts as told what is told here, not what a project said; who did not answer stands in
-//! `unavailable` and in the text. `project` of the whole lists those who answered, `tick` is the latest of theirs,
-//! `projects` has each one's own.
-//! Not here: what was asked of whom (`spread.rs`), the text (`text.rs`).
+//! In: each project's answer, or why there is none. Out: one tool result, with new text.
+//! Invariants: each hit names its `project`; ordered by rank: the first of each project by score, then the second of
+//! each, with `weak` ones last; a budget holds for the whole, and then both forms have the same hits; `next_cursor`
+//! counts the hits returned here, not those that a project returned; projects without an answer are listed in
+//! `unavailable` and in the text. `project` of the whole lists those that answered, `tick` is their latest, `projects`
+//! has each one's own.
+//! Not here: the requests (`spread.rs`), the text (`text.rs`).
 
 use std::cmp::Ordering;
 
@@ -18,16 +18,16 @@ use super::spread::{Order, Paging, Spread};
 use super::text;
 use super::trouble::{Trouble, error_result};
 
-/// What the structured form of one hit needs, characters: less cannot be asked for.
+/// Least characters for the structured form of one hit: less cannot be requested.
 const SMALLEST_CHARS: usize = 800;
 
-/// Most objects of a further list, such as entities.
+/// Most objects of an additional list, such as entities.
 const MAX_ALSO: usize = 20;
 
-/// What one project answered to a tool call.
+/// A project's answer to a tool call.
 pub(super) type Answer = Result<Value, Trouble>;
 
-/// A hit with what decides its place.
+/// A hit with its sort keys.
 #[derive(Debug, Clone)]
 struct Hit {
     project: usize,
@@ -43,7 +43,7 @@ struct Reply {
     hits: Vec<Hit>,
 }
 
-/// One answer from those of the targets of `spread`, in their order.
+/// Merges the answers of the targets of `spread`, in their order.
 pub(super) fn merge(spread: &Spread, answers: Vec<Answer>, served: &Served) -> Value {
     let (mut replies, mut troubles) = (Vec::new(), Vec::new());
     for (target, answer) in spread.targets.iter().zip(answers) {
@@ -71,7 +71,8 @@ pub(super) fn merge(spread: &Spread, answers: Vec<Answer>, served: &Served) -> V
                 "structuredContent": structured,
             });
         }
-        // What is needed least goes first; in the text further lists come after all hits, and take no room from them.
+        // The least important part is dropped first; in the text, additional lists come after all hits and take no room
+        // from them.
         match extras {
             0 => n -= 1,
             _ if n_shown < n => n = n_shown.max(1),
@@ -107,7 +108,7 @@ fn read(spread: &Spread, target: &Onward, result: Value) -> Result<Reply, Troubl
     Ok(Reply { target: target.clone(), hits: hits.collect(), fields })
 }
 
-/// What tells a hit from others of its project.
+/// Returns a hash that distinguishes a hit from others of its project.
 fn handle(hit: &Value) -> Option<u32> {
     hit.get("ref").and_then(Value::as_str).map(mark)
 }
@@ -117,7 +118,7 @@ fn all_failed(troubles: &[(Onward, Trouble)], served: &Served) -> Value {
         return error_result(&Trouble::strange().view(), Map::new());
     };
     let mut view = first.view();
-    // What all say alike, such as that a parameter is wrong, is no matter of a project.
+    // An error that all share, such as an invalid parameter, does not belong to a project.
     let is_alike =
         |(_, it): &(Onward, Trouble)| (&it.code, &it.message) == (&first.code, &first.message);
     if troubles.iter().all(is_alike) {
@@ -140,7 +141,7 @@ fn unavailable(troubles: &[(Onward, Trouble)], served: &Served) -> Map<String, V
     rows.into_iter().collect()
 }
 
-/// An object with the project in front.
+/// Returns an object with the project as its first field.
 fn named(project: &str, value: &Value) -> Value {
     let Value::Object(fields) = value else { return value.clone() };
     let mut out = Map::with_capacity(fields.len() + 1);
@@ -151,7 +152,7 @@ fn named(project: &str, value: &Value) -> Value {
     Value::Object(out)
 }
 
-/// Everything that was answered.
+/// All answers.
 struct Whole<'a> {
     spread: &'a Spread,
     served: &'a Served,
@@ -160,17 +161,16 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// All hits in the order in which they are told, without those of pages before.
+    /// Returns all hits in their final order, without those of earlier pages.
     fn ordered(&self) -> Vec<Hit> {
         let mut hits: Vec<Hit> =
             self.replies.iter().flat_map(|it| it.hits.iter().cloned()).collect();
         let text =
             |hit: &Hit, name: &str| hit.value.get(name).and_then(Value::as_str).map(str::to_string);
         let score = |hit: &Hit| hit.value.get("score").and_then(Value::as_f64).unwrap_or(0.0);
-        // A project where nothing fits has a first hit, too: it must not stand before the second of one where much
-        // does.
+        // A project without good hits also has a first hit: it must not precede the second of a better project.
         let is_weak = |hit: &Hit| hit.value.get("weak") == Some(&Value::Bool(true));
-        // Sorted stably: projects stay in their order where nothing else tells.
+        // A stable sort: ties keep the order of the projects.
         match self.spread.spec.order {
             Order::Rank => hits.sort_by(|one, other| {
                 let by_score = || score(other).partial_cmp(&score(one)).unwrap_or(Ordering::Equal);
@@ -184,8 +184,8 @@ impl Whole<'_> {
         hits
     }
 
-    /// The first `n` of the hits with at most `extras` objects of each further list: both forms, and how many hits the
-    /// text has room for.
+    /// Composes the first `n` hits with at most `extras` objects of each additional list: both forms, and how many hits
+    /// fit into the text.
     fn compose(&self, hits: &[Hit], n: usize, extras: usize) -> (Value, String, usize) {
         let told = hits.get(..n).unwrap_or(hits);
         let spec = self.spread.spec;
@@ -235,7 +235,7 @@ impl Whole<'_> {
         lists.collect()
     }
 
-    /// What is said of the whole.
+    /// Adds the fields that concern the whole.
     fn insert_rest(&self, out: &mut Map<String, Value>, hits: &[Hit], n: usize) {
         let is_set = |name: &str| self.replies.iter().any(|it| it.fields.contains_key(name));
         if is_set("nothing_relevant") {
@@ -273,7 +273,7 @@ impl Whole<'_> {
         out.extend(unavailable(self.troubles, self.served));
     }
 
-    /// What projects say in a field: once where all say the same, else each with its name.
+    /// Joins the projects' values of a field: once if all are equal, else each with its name.
     fn joined(&self, name: &str) -> Option<String> {
         let told: Vec<(&str, &str)> = self
             .replies
@@ -294,7 +294,7 @@ impl Whole<'_> {
         )
     }
 
-    /// Whether, and where, the answer goes on.
+    /// Adds whether, and where, the answer continues.
     fn insert_onward(&self, out: &mut Map<String, Value>, hits: &[Hit], n: usize) {
         let is_more = |it: &Reply| {
             it.fields.get("has_more") == Some(&Value::Bool(true))
@@ -335,8 +335,8 @@ impl Whole<'_> {
         }
     }
 
-    /// Where each project goes on after the first `n` hits: after its whole answer, or within it. One that did not
-    /// answer starts where it was to start now; those alone are no reason to go on.
+    /// Returns where each project continues after the first `n` hits: after its whole answer, or within it. A project
+    /// that did not answer starts where it was to start now; such projects alone do not make another page.
     fn onward(&self, hits: &[Hit], n: usize) -> Vec<Onward> {
         let mut onward = Vec::new();
         for reply in self.replies {

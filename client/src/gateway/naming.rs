@@ -1,13 +1,12 @@
-//! Naming: how what a project offers is called where there are several.
+//! Naming: adds the project to names of tools, resources and prompts.
 //!
-//! In: lists and results of one project. Out: the same with the project in their names; and the way back.
-//! The rules: a tool takes `project`. A resource `memory://specs/search` of project `alpha` is
-//! `memory://alpha/specs/search`; `kgd://project_info` is `kgd://project_info/alpha`; so with templates. A prompt
-//! `recap` is `alpha.recap`. `alpha` is the permalink of the project's name, which has neither `/` nor `.` in it, so
-//! that the way back is one.
-//! Where a call gives `project`, its addresses are that project's own, with or without its name: where `alpha` has no
-//! `x`, `memory://alpha/x` is a note in a folder of that name.
-//! Invariants: what names no project that is served leads nowhere.
+//! In: lists and results of one project. Out: the same with the project in their names; and the inverse. The rules: a
+//! tool takes `project`. A resource `memory://specs/search` of project `alpha` is `memory://alpha/specs/search`;
+//! `kgd://project_info` is `kgd://project_info/alpha`; templates likewise. A prompt `recap` is `alpha.recap`. `alpha`
+//! is the permalink of the project's name, which contains neither `/` nor `.`, so that the inverse is unique. If a call
+//! gives `project`, its addresses are that project's own, with or without its name: if `alpha` has no `x`,
+//! `memory://alpha/x` is a note in a folder of that name.
+//! Invariants: a name of a project that is not served is never resolved.
 //! Not here: asking for the lists (`gateway.rs`).
 
 use serde_json::{Value, json};
@@ -15,18 +14,18 @@ use serde_json::{Value, json};
 use super::served::{Kind, Served};
 use super::spread::spec;
 
-/// The tool that is about all projects.
+/// The tool that concerns all projects.
 pub(super) const PROJECTS_TOOL: &str = "list_memory_projects";
 
-/// Most projects that are named in the instructions.
+/// Most projects named in the instructions.
 const MAX_NAMED: usize = 30;
 
 const PAGES: &str = "kgd://";
 
-/// What the address of a note begins with.
+/// Prefix of the address of a note.
 pub(super) const SCHEME: &str = "memory://";
 
-/// A project's address where there are several.
+/// Returns the address of a resource with its project.
 pub(super) fn outward(uri: &str, permalink: &str) -> String {
     if uri.starts_with(PAGES) {
         return format!("{uri}/{permalink}");
@@ -37,7 +36,7 @@ pub(super) fn outward(uri: &str, permalink: &str) -> String {
     }
 }
 
-/// The project of an address that [`outward`] gave, and its address there.
+/// Splits an address from [`outward`] into its project and its address there.
 pub(super) fn inward(uri: &str, served: &Served) -> Option<(usize, String)> {
     if let Some(rest) = uri.strip_prefix(PAGES) {
         let (page, name) = rest.rsplit_once('/')?;
@@ -48,7 +47,7 @@ pub(super) fn inward(uri: &str, served: &Served) -> Option<(usize, String)> {
     Some((served.find(name)?, format!("{scheme}://{rest}")))
 }
 
-/// The project of a prompt, and its name there.
+/// Splits a prompt's name into its project and its name there.
 pub(super) fn prompt_inward<'a>(name: &'a str, served: &Served) -> Option<(usize, &'a str)> {
     let (project, name) = name.split_once('.')?;
     Some((served.find(project)?, name))
@@ -78,8 +77,8 @@ pub(super) fn rename(field: &str, entry: &mut Value, project: usize, served: &Se
     }
 }
 
-/// Renames the addresses in a result: of resources that were read, of those that content leads to, and of the note
-/// that a tool's text tells on a line of its own.
+/// Renames the addresses in a result: of resources read, of links in content, and of the note that a tool's text has on
+/// a line of its own.
 pub(super) fn rename_addresses(result: &mut Value, project: usize, served: &Served) {
     let permalink = served.permalink(project);
     let own = ["/structuredContent/permalink", "/structuredContent/note/permalink"];
@@ -105,7 +104,7 @@ pub(super) fn rename_addresses(result: &mut Value, project: usize, served: &Serv
     }
 }
 
-/// Says in the first message of a prompt whose paths it tells: a bare path is one of no project in particular.
+/// Adds the project to the first message of a prompt: a bare path does not say which project it is in.
 pub(super) fn name_in_messages(result: &mut Value, name: &str) {
     if let Some(text) = result.pointer_mut("/messages/0/content/text")
         && let Some(told) = text.as_str()
@@ -117,8 +116,8 @@ pub(super) fn name_in_messages(result: &mut Value, name: &str) {
     }
 }
 
-/// A tool's text with the first line that begins with the address `own` naming the project; other places are what a
-/// document says.
+/// Adds the project to the first line of a tool's text that begins with the address `own`; elsewhere it is text of a
+/// document.
 fn whole_in_text(text: &str, own: &str, permalink: &str) -> String {
     let is_it = |line: &str| {
         line.strip_prefix(own)
@@ -135,7 +134,7 @@ fn whole_in_text(text: &str, own: &str, permalink: &str) -> String {
     lines.collect()
 }
 
-/// Gives each tool of a list its parameter `project`.
+/// Adds the parameter `project` to each tool of a list.
 pub(super) fn add_project(result: &mut Value, served: &Served) {
     let names: Vec<&str> = served.names().collect();
     let tools = result.get_mut("tools").and_then(Value::as_array_mut);
@@ -168,7 +167,7 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
     }
 }
 
-/// What an agent is told before it sees the tools: which projects there are, then what a project says itself.
+/// Returns the instructions for an agent: the projects, then those of one project.
 pub(super) fn instructions(own: Option<&str>, served: &Served) -> String {
     let names: Vec<String> = served.names().take(MAX_NAMED).map(|it| format!("`{it}`")).collect();
     let rest = served.len().saturating_sub(MAX_NAMED);

@@ -1,12 +1,11 @@
-//! The gateway's pump: moves lines between a client's pipes and one shim a project.
+//! The gateway's pump: moves lines between a client's pipes and one shim per project.
 //!
-//! In: the client's input and output, and for each project a way to reach its daemon. Out: nothing; it ends with
-//! the client.
-//! How: each project that is needed gets a shim with a pump of its own (`shim/pump.rs`), between whose ends stand
-//! channels; so a daemon that must be started, or does not answer, holds up only its own threads.
-//! Invariants: one thread writes to the client; it never waits for a project, which is refused what it does not
-//! take in time; a client that does not read holds up everybody, as it should.
-//! Not here: what goes where (`gateway.rs`).
+//! In: the client's input and output, and for each project a way to reach its daemon. Out: nothing; it ends with the
+//! client. How: each project that is needed gets a shim with a pump of its own (`shim/pump.rs`), connected by channels;
+//! a daemon that must be started, or does not answer, blocks only its own threads.
+//! Invariants: only one thread writes to the client; it never waits for a project: lines that a project does not take
+//! in time are refused; a client that does not read blocks everything, as intended.
+//! Not here: routing (`gateway.rs`).
 
 use std::collections::VecDeque;
 use std::io::{self, BufReader, ErrorKind, Read, Write};
@@ -24,10 +23,10 @@ use crate::shim::{Kind, MAX_LINE_BYTES, Shim, pump, too_long};
 /// How long answers in flight may still arrive after the client closed its end.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// Lines that may wait for one project, or for us. More means that it takes none.
+/// Lines queued for one project, or for us. A full queue means that the project does not read.
 const MAX_WAITING: usize = 64;
 
-/// Stack of a thread that reaches a daemon, in bytes: it reads settings before it starts one.
+/// Stack of a thread that connects to a daemon, in bytes: it reads settings before starting one.
 const STACK_BYTES: usize = 2 << 20;
 
 /// Connects to a project's daemon, starting it if none runs; an error is a message, with a hint after `\nhint: `.
@@ -38,10 +37,10 @@ enum Event {
     FromProject(usize, Vec<u8>),
 }
 
-/// The way to one project.
+/// The connection to one project.
 struct Way {
     name: String,
-    /// What its pump is made of when it is first needed.
+    /// The parts of its pump until it is first needed.
     unopened: Option<(Shim, Dial)>,
     lines: Option<SyncSender<Vec<u8>>>,
 }
@@ -152,8 +151,7 @@ impl<W: Write> Pump<W> {
         Ok(())
     }
 
-    /// Hands a line to the project's pump. What it does not take is refused in its name, if it was a request: gives
-    /// its id, and why.
+    /// Hands a line to the project's pump. If it is not taken and is a request, returns its id and the reason.
     fn send(&mut self, project: usize, line: Vec<u8>) -> Result<(), (String, String)> {
         let Some(way) = self.ways.get_mut(project) else { return Ok(()) };
         let refusal = |line: &[u8], why: String| match Kind::of(line) {
@@ -170,7 +168,7 @@ impl<W: Write> Pump<W> {
                 refusal(&line, format!("`{}` does not take any more requests", way.name))
             }
             Err(TrySendError::Disconnected(line)) => {
-                refusal(&line, format!("`{}` cannot be reached any more", way.name))
+                refusal(&line, format!("`{}` can no longer be reached", way.name))
             }
         }
     }
@@ -191,7 +189,7 @@ impl Way {
     }
 }
 
-/// What a project's pump reads.
+/// The input of a project's pump.
 struct FromGateway {
     lines: Receiver<Vec<u8>>,
     line: VecDeque<u8>,
@@ -209,7 +207,7 @@ impl Read for FromGateway {
     }
 }
 
-/// Where a project's pump writes.
+/// The output of a project's pump.
 struct ToGateway {
     project: usize,
     events: SyncSender<Event>,

@@ -1,10 +1,10 @@
-//! Readings: which note an address means that begins with the name of the project that is named beside it.
+//! Readings: resolves an address that begins with the name of the project given beside it.
 //!
-//! In: the parameters of both readings, the project's answers to them. Out: what to ask next, or the answer.
-//! How: `memory://p/plan` beside `project: p` is `plan`, as replies tell addresses, or `p/plan`, since notes of
-//! basic-memory have their project in their permalinks. Both are asked for, before anything is changed.
+//! In: the parameters of both readings, the project's answers to them. Out: the next request, or the answer. How:
+//! `memory://p/plan` beside `project: p` is `plan`, as in replies, or `p/plan`, because notes of basic-memory have
+//! their project in their permalinks. Both are tried, before anything is changed.
 //! Invariants: where both are notes, neither is chosen; nothing is changed before only one is left.
-//! Not here: addresses beside which no project is named (`naming.rs`).
+//! Not here: addresses without a project beside them (`naming.rs`).
 
 use proto::error::{Code, ErrorView};
 use proto::tool::Tool;
@@ -15,7 +15,7 @@ use super::merge::Answer;
 use super::naming::SCHEME;
 use super::trouble::{Trouble, error_result};
 
-/// An address as it is asked for.
+/// One interpretation of an address.
 #[derive(Debug)]
 pub(super) struct Reading {
     pub(super) address: String,
@@ -26,11 +26,11 @@ pub(super) struct Reading {
 /// Both readings of one address.
 #[derive(Debug)]
 pub(super) struct Readings {
-    /// Without the name of the project, and as it stands.
+    /// Without the name of the project, and verbatim.
     both: [Reading; 2],
-    /// What is asked for may change something, so that a note is looked up before.
+    /// Set when the request may change something; then the note is looked up first.
     is_writing: bool,
-    /// The name of the project, as addresses have it.
+    /// The project's permalink.
     project: String,
     /// The answer to the first.
     first: Option<Value>,
@@ -43,7 +43,7 @@ impl Readings {
         Readings { both, is_writing, project, first: None, is_decided: false }
     }
 
-    /// The parameters to ask first.
+    /// Returns the parameters of the first request.
     pub(super) fn start(&self) -> Value {
         self.question(0)
     }
@@ -56,13 +56,13 @@ impl Readings {
         json!({ "name": ReadNote::NAME, "arguments": { "path": address } })
     }
 
-    /// The parameters to ask next; `None` when `answer` is what the client is told.
+    /// Returns the parameters of the next request; `None` when `answer` is final.
     pub(super) fn next(&mut self, answer: &mut Answer) -> Option<Value> {
         let result = answer.as_ref().ok().filter(|_| !self.is_decided)?;
         let is_known = |result: &Value| match Trouble::of_result(result) {
             None => Some(true),
             Some(trouble) => match trouble.code.as_str() {
-                // It has several of that name.
+                // The project has several notes of that name.
                 "ambiguous" => Some(true),
                 "not_found" => Some(false),
                 _ => None,
@@ -100,7 +100,7 @@ impl Readings {
                 short.address.strip_prefix(SCHEME).unwrap_or(&short.address),
             ),
             hint: Some(format!(
-                "give `{}` or `{SCHEME}{}/{behind}`, or the path of the file",
+                "use `{}` or `{SCHEME}{}/{behind}`, or the path of the file",
                 short.address, self.project
             )),
             conflict: None,
@@ -109,7 +109,7 @@ impl Readings {
     }
 }
 
-/// Whether two replies are of one note.
+/// Returns true when two replies are about the same note.
 fn is_same(one: &Value, other: &Value) -> bool {
     let at = |pointer: &str| {
         let path = |it: &Value| it.pointer(pointer)?.as_str().map(str::to_string);

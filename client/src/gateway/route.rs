@@ -1,11 +1,11 @@
-//! Route: which projects a request of the client is for.
+//! Route: determines the projects for a request of the client.
 //!
-//! In: a method and its parameters. Out: whom to ask for what, or the answer at once.
-//! Invariants: what names a project goes there and nowhere else; what names none is spread over all, where it searches
-//! or lists, or goes to the one project that is meant; where none is, it is refused with the code `ambiguous`. The
-//! address of a note that names no project is one of the project of the current folder; outside of all, reading and
-//! watching ask all for it, and writing is refused.
-//! Not here: asking (`gateway.rs`), and what the answers become (`job.rs`).
+//! In: a method and its parameters. Out: the requests to projects, or the answer.
+//! Invariants: a request that names a project goes only there; one that names none goes to all, if it searches or
+//! lists, or to the current project; if there is none, it is refused with the code `ambiguous`. The address of a note
+//! without a project is one of the project of the current folder; outside of all, reading and watching ask all projects
+//! for it, and writing is refused.
+//! Not here: sending (`gateway.rs`), and combining the answers (`job.rs`).
 
 use proto::error::{Code, ErrorView};
 use serde_json::{Map, Value, json};
@@ -19,51 +19,51 @@ use super::served::{Kind, Served};
 use super::spread::{Spread, spec};
 use super::trouble::error_result;
 
-/// JSON-RPC's own codes.
+/// Error codes of JSON-RPC.
 const METHOD_NOT_FOUND: i32 = -32_601;
 const INVALID_PARAMS: i32 = -32_602;
 
-/// Arguments that may hold the address of a note.
+/// Arguments that may contain the address of a note.
 const ADDRESSES: &[&str] = &["path", "identifier", "url", "uri"];
-/// What the first project that answers is asked for.
+/// Requests that the first project to answer can serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
-    /// Its side of the handshake.
+    /// The handshake.
     Hello,
-    /// The same, of newer revisions.
+    /// The same in newer revisions.
     Discover,
-    /// Its tools.
+    /// The list of tools.
     Tools,
 }
 
-/// Where a request goes.
+/// The destination of a request.
 #[derive(Debug)]
 pub(super) enum Route {
     /// It is answered here.
     Result(Value),
     /// It is refused here.
     Error(Value),
-    /// To whoever answers first.
+    /// The first project that answers.
     First(First, Value),
-    /// To one project.
+    /// One project.
     One { project: usize, params: Value, is_tool: bool },
-    /// To one project, whichever way of two it has the note.
+    /// One project, by whichever of two readings it has the note.
     Either { project: usize, readings: Readings },
-    /// To all, for the note with this address, which one of them should have.
+    /// All projects, for the note with this address, which one of them should have.
     Seek { address: String, of: Sought, params: Value },
-    /// To several, as one search.
+    /// Several projects, as one search.
     Spread { spread: Spread, params: Value },
-    /// To all, as one list.
+    /// All projects, as one list.
     List { field: &'static str, targets: Vec<Onward>, params: Value },
-    /// To all, as the list of projects.
+    /// All projects, as the list of projects.
     Projects { params: Value, is_json: bool },
-    /// To each project that it is about, until it is ended.
+    /// Each project that it concerns, until it is ended.
     Listen(Vec<(usize, Value)>),
-    /// To all that are open, without waiting for them.
+    /// All open projects, without waiting for them.
     Open(Value),
 }
 
-/// Where a request goes.
+/// Determines the destination of a request.
 pub(super) fn route(method: &str, params: Value, served: &Served) -> Route {
     match method {
         "ping" => Route::Result(json!({})),
@@ -101,7 +101,7 @@ fn refuse_call(view: &ErrorView) -> Route {
 
 fn call(mut params: Value, served: &Served) -> Route {
     let Some(tool) = params.get("name").and_then(Value::as_str).map(str::to_string) else {
-        return refuse(INVALID_PARAMS, "the parameters of `tools/call` name no tool", None);
+        return refuse(INVALID_PARAMS, "`name` of the tool is missing", None);
     };
     let mut arguments = match params.get_mut("arguments").map(Value::take) {
         Some(Value::Object(arguments)) => arguments,
@@ -110,7 +110,7 @@ fn call(mut params: Value, served: &Served) -> Route {
     };
     let named = match named(&mut arguments, served) {
         Ok(None) => match by_address(&mut arguments, served) {
-            // As one project writes it to itself.
+            // As a single project resolves it for itself.
             None if served.len() > 1 && served.home().is_none() => match address(&arguments) {
                 Some(address) if Kind::of(&tool) == Kind::Reads && spec(&tool).is_none() => {
                     let address = address.to_string();
@@ -162,7 +162,7 @@ fn at_its_end() -> ErrorView {
     }
 }
 
-/// Takes the project out of the arguments; a project of its own need not know by which name it is called here.
+/// Removes the project from the arguments; a project need not know its name here.
 fn named(arguments: &mut Map<String, Value>, served: &Served) -> Result<Option<usize>, ErrorView> {
     for name in ["project", "vault"] {
         match arguments.shift_remove(name) {
@@ -172,8 +172,8 @@ fn named(arguments: &mut Map<String, Value>, served: &Served) -> Result<Option<u
             Some(_) => {
                 return Err(ErrorView {
                     code: Code::InvalidParams,
-                    message: format!("`{name}` is not a name"),
-                    hint: Some(format!("it takes one of {}", served.listing())),
+                    message: format!("`{name}` is not a project name"),
+                    hint: Some(format!("use one of {}", served.listing())),
                     conflict: None,
                 });
             }
@@ -187,8 +187,8 @@ fn address(arguments: &Map<String, Value>) -> Option<&str> {
     addresses.into_iter().find(|it| it.starts_with(SCHEME))
 }
 
-/// Both readings, where the address in the arguments begins with the name of the very project that is named beside it,
-/// as replies tell it; it might be a folder of that name instead.
+/// Returns both readings, if the address in the arguments begins with the name of the project given beside it, as in
+/// replies; it might also be a folder of that name.
 fn without_its_name(
     params: &Value,
     arguments: &Map<String, Value>,
@@ -210,16 +210,16 @@ fn without_its_name(
 fn whose(served: &Served) -> ErrorView {
     ErrorView {
         code: Code::Ambiguous,
-        message: "that address names no project that is served".to_string(),
+        message: "the address names no served project".to_string(),
         hint: Some(format!(
-            "give `project`, or an address `memory://PROJECT/…`, of {}",
+            "use `project`, or an address `memory://PROJECT/…`, of {}",
             served.listing()
         )),
         conflict: None,
     }
 }
 
-/// The project of an address of a note, as [`super::naming`] writes them, which then is one of that project.
+/// Returns the project of an address as [`super::naming`] writes it, and makes it an address of that project.
 fn by_address(arguments: &mut Map<String, Value>, served: &Served) -> Option<usize> {
     ADDRESSES.iter().find_map(|name| {
         let value = arguments.get_mut(*name)?;
@@ -235,7 +235,7 @@ fn with(mut params: Value, arguments: Map<String, Value>) -> Value {
     params
 }
 
-/// Without a token for progress: that of several projects does not add up.
+/// Removes the token for progress: the progress of several projects does not add up.
 fn quiet(mut params: Value) -> Value {
     if let Some(Value::Object(meta)) = params.get_mut("_meta") {
         meta.shift_remove("progressToken");
@@ -251,7 +251,7 @@ fn list(field: &'static str, mut params: Value, served: &Served) -> Route {
         }
         Some(given) => match given.as_str().and_then(|it| cursor::read(it, served)) {
             Some(targets) => targets,
-            None => return refuse(INVALID_PARAMS, "`cursor` is none that a list gave", None),
+            None => return refuse(INVALID_PARAMS, "`cursor` is not from a list", None),
         },
     };
     Route::List { field, targets, params: quiet(params) }
@@ -270,7 +270,7 @@ fn listen(params: &Value, served: &Served) -> Route {
 
 fn no_project(served: &Served) -> Route {
     let hint = Some(served.address_hint());
-    refuse(INVALID_PARAMS, "that address names no project that is served", hint)
+    refuse(INVALID_PARAMS, "the address names no served project", hint)
 }
 
 fn at_address(mut params: Value, at: &str, served: &Served) -> Route {
@@ -282,7 +282,8 @@ fn at_address(mut params: Value, at: &str, served: &Served) -> Route {
     Route::One { project, params, is_tool: false }
 }
 
-/// The address of a note may leave its project out, as in a call; `sought` is nothing where it is watched no more.
+/// Routes the address of a resource, which may omit its project, as in a call; `sought` is none for the end of
+/// watching.
 fn of_resource(params: Value, sought: Option<Sought>, served: &Served) -> Route {
     let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
     if !uri.starts_with(SCHEME) || inward(uri, served).is_some() {
@@ -299,8 +300,9 @@ fn of_resource(params: Value, sought: Option<Sought>, served: &Served) -> Route 
 fn of_prompt(mut params: Value, at: &str, served: &Served) -> Route {
     let name = params.pointer(at).and_then(Value::as_str).unwrap_or_default().to_string();
     let Some((project, inner)) = prompt_inward(&name, served) else {
-        let hint = format!("prompts here are `PROJECT.name`, of {}", served.listing());
-        return refuse(INVALID_PARAMS, "that prompt names no project that is served", Some(hint));
+        let hint =
+            format!("prompts here are named `PROJECT.name`, with one of {}", served.listing());
+        return refuse(INVALID_PARAMS, "the prompt names no served project", Some(hint));
     };
     if let Some(slot) = params.pointer_mut(at) {
         *slot = inner.into();
@@ -373,7 +375,7 @@ mod tests {
                 a {"resourceSubscriptions":["kgd://project_info"]}, b {"resourceSubscriptions":["memory://x","memory://y/z"]}
                 a {"resourcesListChanged":true}, b {"resourcesListChanged":true}, c {"resourcesListChanged":true,"resourceSubscriptions":["memory://x"]}
                 c {}
-                error "that address names no project that is served"
+                error "the address names no served project"
                 c {}
             "#]],
         );
@@ -422,22 +424,22 @@ mod tests {
                 spread over 3
                 c: {"name":"status","arguments":{}}
                 a: {"name":"status","arguments":{}}
-                "not_found" "no project that is served here is called `nope`"
-                "invalid_params" "`project` is not a name"
+                "not_found" "no project called `nope` is served here"
+                "invalid_params" "`project` is not a project name"
                 b: {"name":"read_note","arguments":{"path":"memory://specs"}}
                 a: {"name":"read_note","arguments":{"path":"memory://nope/specs"}}
                 a: {"name":"read_note","arguments":{"path":"memory://b/specs"}}
                 b: {"name":"read_note","arguments":{"path":"memory://specs"}} or as it stands
                 who has memory://specs? tools/call {"name":"read_note","arguments":{"path":"memory://specs"}}
                 who has memory://id/7? tools/call {"name":"build_context","arguments":{"url":"memory://id/7"}}
-                "ambiguous" "that address names no project that is served"
+                "ambiguous" "the address names no served project"
                 b: {"name":"edit_note","arguments":{"path":"memory://specs"}}
-                "ambiguous" "which project is to be changed? none was named, and the folder in which this session started is in none that is served"
+                "ambiguous" "no project to change was named, and the folder in which this session started is in none that is served"
                 a: {"name":"ingest_docs","arguments":{"paths":[]}}
                 projects
                 c: {"name":"status","arguments":{}}
                 error "`arguments` is not an object"
-                error "the parameters of `tools/call` name no tool"
+                error "`name` of the tool is missing"
             "#]],
         );
         check(
@@ -491,14 +493,14 @@ mod tests {
                 resources of 3
                 resourceTemplates of 3
                 prompts of 1
-                error "`cursor` is none that a list gave"
+                error "`cursor` is not from a list"
                 b: {"uri":"memory://x/y"}
                 c: {"uri":"kgd://project_info"}
-                error "that address names no project that is served"
+                error "the address names no served project"
                 who has memory://x/y? resources/read {"uri":"memory://x/y"}
                 all that are open
                 a: {"name":"recap","arguments":{}}
-                error "that prompt names no project that is served"
+                error "the prompt names no served project"
                 a: {"ref":{"type":"ref/prompt","name":"recap"}}
                 b: {"ref":{"type":"ref/resource","uri":"memory://{+x}"}}
                 {}

@@ -1,9 +1,10 @@
-//! Seek: whose a note is where its address names no project.
+//! Seek: finds the project of a note whose address names none.
 //!
-//! In: what each project answered to the same reading, by a tool or of a resource. Out: the answer of the one that has
-//! the note, which is then asked to watch it where that was wanted.
-//! Invariants: where several have it, none of them is chosen; who did not answer is told, since it may have it, too.
-//! Not here: addresses that name their project (`naming.rs`), and tools that write, which are refused (`route.rs`).
+//! In: each project's answer to the same request, by a tool or for a resource. Out: the answer of the one that has the
+//! note, which is then asked to watch it if requested.
+//! Invariants: if several have it, none is chosen; projects that did not answer are listed, because they may have it,
+//! too.
+//! Not here: addresses with a project (`naming.rs`), and tools that write, which are refused (`route.rs`).
 
 use proto::error::{Code, ErrorView};
 use serde_json::{Map, Value, json};
@@ -14,24 +15,24 @@ use super::naming::outward;
 use super::served::Served;
 use super::trouble::{Trouble, error_result};
 
-/// What is wanted of a note.
+/// What is requested of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sought {
-    /// The answer of a tool that reads.
+    /// The answer of a reading tool.
     Tool,
     /// Its text, as a resource.
     Resource,
-    /// To be told when it changes.
+    /// Notifications when it changes.
     Watch,
 }
 
 impl Sought {
-    /// What all projects are asked.
+    /// Returns the method that all projects are asked with.
     pub(super) fn method(self) -> &'static str {
         if self == Sought::Tool { "tools/call" } else { "resources/read" }
     }
 
-    /// An answer that is an error.
+    /// Returns an error as the answer.
     fn refused(self, view: &ErrorView, further: Map<String, Value>) -> Concluded {
         if self == Sought::Tool {
             return Ok(error_result(view, further));
@@ -42,7 +43,7 @@ impl Sought {
     }
 }
 
-/// Why a project does not have the note, if it does not; one that has several of the name has it.
+/// Returns why a project does not have the note; none if it has it, or several of the name.
 fn lack(answer: &Answer) -> Option<Trouble> {
     let trouble = match answer {
         Ok(result) => Trouble::of_result(result),
@@ -51,7 +52,7 @@ fn lack(answer: &Answer) -> Option<Trouble> {
     trouble.filter(|it| it.code != "ambiguous")
 }
 
-/// The one of the answers that is of a project that has the note.
+/// Returns the only answer from a project that has the note.
 pub(super) fn only_owner<'a>(answers: impl Iterator<Item = Option<&'a Answer>>) -> Option<usize> {
     let answers = answers.enumerate();
     let mut having =
@@ -60,7 +61,7 @@ pub(super) fn only_owner<'a>(answers: impl Iterator<Item = Option<&'a Answer>>) 
     first.filter(|_| second.is_none()).map(|(idx, _)| idx)
 }
 
-/// The answer of whoever has the note with this address.
+/// Returns the answer of the project that has the note with this address.
 pub(super) fn conclude(
     address: &str,
     of: Sought,
@@ -82,7 +83,7 @@ pub(super) fn conclude(
         let view = ErrorView {
             code: Code::Ambiguous,
             message: format!("{} projects have a note `{address}`", having.len()),
-            hint: Some(format!("give {project}one of {}", forms.join(", "))),
+            hint: Some(format!("use {project}one of {}", forms.join(", "))),
             conflict: None,
         };
         return of.refused(&view, unavailable(&silent, served));
@@ -109,7 +110,7 @@ pub(super) fn conclude(
     Ok(result)
 }
 
-/// Nobody has it, as far as they answered.
+/// Returns the error when no answering project has the note.
 fn nowhere(
     address: &str,
     lacking: &[(usize, Trouble)],
@@ -120,7 +121,7 @@ fn nowhere(
     let Some((_, first)) = all.first() else {
         return (Trouble::strange().view(), Map::new());
     };
-    // What all say alike, such as that this is no address, is no matter of a project.
+    // An error that all share, such as an invalid address, does not belong to a project.
     if all.iter().all(|(_, it)| {
         (&it.code, &it.message, &it.hint) == (&first.code, &first.message, &first.hint)
     }) {

@@ -1,9 +1,9 @@
-//! Served: the projects of one gateway, and which of them a call is about.
+//! Served: the projects of one gateway, and the selection of one for a call.
 //!
-//! In: projects, a folder, names that callers give. Out: which project is meant, or why that is not clear.
-//! Invariants: no two projects are called by one name; a name means one project or none; nothing is guessed where
-//! something may be changed.
-//! Not here: speaking to the projects (`backend.rs`), or reading the registry (`choose.rs`).
+//! In: projects, a folder, names from callers. Out: the selected project, or why there is none.
+//! Invariants: no two projects have the same name; a name selects one project or none; nothing is guessed for a call
+//! that may change something.
+//! Not here: talking to the projects (`backend.rs`), reading the registry (`choose.rs`).
 
 use std::path::{Path, PathBuf};
 
@@ -13,34 +13,34 @@ use proto::catalog::CATALOG;
 use proto::error::{Code, ErrorView};
 use proto::tool::Effect;
 
-/// The projects of a gateway. Each is known by its place in their order.
+/// The projects of a gateway, each identified by its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
     members: Vec<Member>,
     /// The project of the folder in which the agent started.
     home: Option<usize>,
-    /// The registry's default, where it is served.
+    /// The registry's default, if it is served.
     default: Option<usize>,
 }
 
-/// One of them.
+/// One project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Member {
     name: String,
     permalink: String,
     root: PathBuf,
-    /// Whether its tools write nothing.
+    /// Whether its tools cannot write.
     is_read_only: bool,
 }
 
-/// What a tool does, as far as it matters for choosing a project.
+/// The effect of a tool, as far as it matters for choosing a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It is about no project in particular.
+    /// It concerns no project in particular.
     Neutral,
     /// It only reads.
     Reads,
-    /// It may change something; so may a tool that we do not know.
+    /// It may change something; also any unknown tool.
     Writes,
 }
 
@@ -58,16 +58,16 @@ impl Kind {
 }
 
 impl Served {
-    /// These projects, in this order; `cwd` is where the agent started, `default` the registry's default.
+    /// Creates the list of these projects, in this order.
     ///
     /// # Errors
-    /// When two are called by one name; the message ends in a line `hint: …`.
+    /// When two have the same name; the message ends in a line `hint: …`.
     pub fn new(projects: &[Project]) -> Result<Self, String> {
         let mut members: Vec<Member> = Vec::new();
         for it in projects {
             if let Some(other) = members.iter().find(|other| is_same_name(&other.name, &it.name)) {
                 return Err(format!(
-                    "`{}` and `{}` are both called `{}`\nhint: `kgctl project add DIR --name NAME` renames one",
+                    "`{}` and `{}` have the same name, `{}`\nhint: rename one with `kgctl project add DIR --name NAME`",
                     other.root.display(),
                     it.root.display(),
                     it.name
@@ -84,20 +84,20 @@ impl Served {
         Ok(Served { members, home: None, default: None })
     }
 
-    /// The same with the project at `root`, if it is served, as the one of the folder in which the agent started.
+    /// Sets the project at `root`, if it is served, as that of the folder in which the agent started.
     pub fn at_home_in(mut self, root: Option<&Path>) -> Self {
         self.home = root.and_then(|root| self.at(root));
         self
     }
 
-    /// The same with the project at `root`, if it is served, as the default.
+    /// Sets the project at `root`, if it is served, as the default.
     pub fn with_default(mut self, root: Option<&Path>) -> Self {
         self.default = root.and_then(|root| self.at(root));
         self
     }
 
-    /// The same, told of each project whether it is read-only: such a one offers fewer tools than others.
-    pub fn told_which_are_read_only(mut self, is_read_only: impl Fn(&Path) -> bool) -> Self {
+    /// Records which projects are read-only: these offer fewer tools.
+    pub fn with_read_only(mut self, is_read_only: impl Fn(&Path) -> bool) -> Self {
         for it in &mut self.members {
             it.is_read_only = is_read_only(&it.root);
         }
@@ -136,17 +136,17 @@ impl Served {
         self.members.iter().map(|it| it.name.as_str())
     }
 
-    /// The names for people: `alpha`, `beta`.
+    /// Returns the names for people: `alpha`, `beta`.
     pub(super) fn listing(&self) -> String {
         self.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     }
 
-    /// How the addresses of notes name their project.
+    /// Explains how addresses of notes name their project.
     pub(super) fn address_hint(&self) -> String {
         format!("addresses here are `memory://PROJECT/…`, of {}", self.listing())
     }
 
-    /// The project of that name, of that permalink, or in that folder.
+    /// Returns the project of that name, of that permalink, or in that folder.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         let by_name = self.members.iter().position(|it| it.name == name);
         by_name.or_else(|| self.at(Path::new(name))).or_else(|| {
@@ -154,17 +154,17 @@ impl Served {
         })
     }
 
-    /// The project that a caller named.
+    /// Returns the project that a caller named.
     pub(super) fn named(&self, name: &str) -> Result<usize, ErrorView> {
         self.find(name).ok_or_else(|| ErrorView {
             code: Code::NotFound,
-            message: format!("no project that is served here is called `{}`", brief(name)),
-            hint: Some(format!("served are {}", self.listing())),
+            message: format!("no project called `{}` is served here", brief(name)),
+            hint: Some(format!("use one of {}", self.listing())),
             conflict: None,
         })
     }
 
-    /// The project that is meant where none was named.
+    /// Returns the project for a call that names none.
     pub(super) fn unnamed(&self, kind: Kind) -> Result<usize, ErrorView> {
         let guess = match kind {
             Kind::Writes => None,
@@ -174,28 +174,26 @@ impl Served {
         self.home.or(guess).ok_or_else(|| ErrorView {
             code: Code::Ambiguous,
             message: match kind {
-                Kind::Writes => {
-                    "which project is to be changed? none was named, and the folder in \
+                Kind::Writes => "no project to change was named, and the folder in \
                     which this session started is in none that is served"
-                        .to_string()
-                }
-                _ => "which project? none was named, and neither the folder in which this session \
+                    .to_string(),
+                _ => "no project was named, and neither the folder in which this session \
                     started nor a default says which"
                     .to_string(),
             },
             hint: Some(match self.members.as_slice() {
                 [only] => format!(
-                    "give `project`: `{0}`, or start `kg-mcp` with `--project {0}`",
+                    "use `project`: `{0}`, or start `kg-mcp` with `--project {0}`",
                     only.name
                 ),
-                _ => format!("give `project`, one of {}", self.listing()),
+                _ => format!("use `project`, one of {}", self.listing()),
             }),
             conflict: None,
         })
     }
 
-    /// All, those first that tell most and are likeliest to run: the one of the current folder, then the default; those
-    /// that are read-only last, since they do not offer every tool.
+    /// Returns all, those first that have the most tools and are likeliest to run: the project of the current folder,
+    /// then the default; read-only ones last, because they do not offer every tool.
     pub(super) fn likeliest_first(&self) -> Vec<usize> {
         let mut order: Vec<usize> = self.home.into_iter().chain(self.default).collect();
         order.extend(0..self.len());
@@ -206,7 +204,7 @@ impl Served {
     }
 }
 
-/// What a caller wrote, short and on one line.
+/// Returns a caller's text, shortened to one line.
 fn brief(text: &str) -> String {
     crate::render::clean(text).chars().take(60).collect()
 }
@@ -240,13 +238,13 @@ mod tests {
             assert_eq!(served.find(name), expected, "{name}");
         }
         let error = served.named("wrok\n").expect_err("none").to_string();
-        assert!(error.contains("`wrok `\nhint: served are `My Notes`, `work`, `!`"), "{error}");
+        assert!(error.contains("`wrok ` is served here\nhint: use one of `My Notes`, `work`, `!`"), "{error}");
     }
 
     #[test]
     fn two_projects_of_one_name_are_refused() {
         let error = served(&["My Notes", "my-notes"]).expect_err("one permalink");
-        assert!(error.contains("both called `my-notes`\nhint: "), "{error}");
+        assert!(error.contains("have the same name, `my-notes`\nhint: "), "{error}");
     }
 
     #[test]
@@ -268,11 +266,11 @@ mod tests {
         }
         let refused = none.unnamed(Kind::Writes).expect_err("unclear");
         assert_eq!(refused.code, Code::Ambiguous);
-        assert_eq!(refused.hint.as_deref(), Some("give `project`, one of `a`, `b`"));
+        assert_eq!(refused.hint.as_deref(), Some("use `project`, one of `a`, `b`"));
         assert_eq!(home.likeliest_first(), [0, 1]);
         assert_eq!(default.likeliest_first(), [1, 0]);
         let is_b = |root: &Path| root == Path::new("/b");
-        assert_eq!(default.told_which_are_read_only(is_b).likeliest_first(), [0, 1]);
+        assert_eq!(default.with_read_only(is_b).likeliest_first(), [0, 1]);
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Spread: a search without a project becomes one search a project, whose answers are one answer again.
+//! Spread: splits a search without a project into one search per project.
 //!
-//! In: a tool and its arguments. Out: what to ask each project, and how much of it to tell.
-//! Invariants: `k`, `limit`, `page` and `max_chars` hold for the whole answer; each project is asked for as much as
-//! the whole could take from it.
-//! Not here: putting the answers together (`merge.rs`).
+//! In: a tool and its arguments. Out: the request to each project, and how much of it to return.
+//! Invariants: `k`, `limit`, `page` and `max_chars` hold for the whole answer; each project is asked for as much as the
+//! whole could take from it.
+//! Not here: merging the answers (`merge.rs`).
 
 use proto::error::{Code, ErrorView};
 use proto::tool::core::budget;
@@ -12,16 +12,16 @@ use serde_json::{Map, Value, json};
 use super::cursor::{self, Onward};
 use super::served::Served;
 
-/// Longest text answer of the tools that only list, in characters: their structured content is whole.
+/// Longest text answer of tools that only list, in characters: their structured content is complete.
 const LIST_CHARS: u32 = 8_000;
 
-/// Smallest budget that a tool takes, in characters.
+/// Smallest budget that a tool accepts, in characters.
 const MIN_CHARS: u32 = 200;
 
-/// In which order hits of several projects are told.
+/// The order of hits of several projects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// The first of each project by score, then the second of each: scores of two projects do not compare well.
+    /// The first of each project by score, then the second of each: scores of different projects are hardly comparable.
     Rank,
     /// The last modified first.
     Latest,
@@ -29,7 +29,7 @@ pub(super) enum Order {
     Path,
 }
 
-/// How a tool goes on where its answer ends.
+/// How a tool continues after the end of its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Paging {
     /// By `cursor`, with at most `k` hits.
@@ -38,32 +38,32 @@ pub(super) enum Paging {
     Limit,
     /// By `page` and `page_size` (or `limit`), or `offset`.
     Pages {
-        /// Most that a project gives at once.
+        /// Most hits per request.
         most: usize,
     },
 }
 
-/// How the answers of one tool are put together.
+/// How to merge the answers of one tool.
 #[derive(Debug)]
 pub(super) struct Spec {
     pub(super) tool: &'static str,
     /// The list of hits.
     pub(super) hits: &'static str,
-    /// The list that says something of each hit, in the same order.
+    /// The list parallel to the hits.
     pub(super) beside: Option<&'static str>,
-    /// Further lists of objects, merged by rank, too.
+    /// Additional lists of objects, merged by rank, too.
     pub(super) also: &'static [&'static str],
     /// Lists of texts.
     pub(super) texts: &'static [&'static str],
     pub(super) order: Order,
     pub(super) paging: Paging,
-    /// Hits where the caller does not say how many.
+    /// Default number of hits.
     pub(super) n_usual: usize,
-    /// Characters of the text where the caller does not say; `None`: it takes no budget.
+    /// Default characters of the text; `None` if the tool has no budget.
     pub(super) usual_chars: Option<u32>,
 }
 
-/// The tools that are asked of all projects where none is named.
+/// The tools that ask all projects when none is named.
 pub(super) const SPECS: &[Spec] = &[
     Spec {
         tool: "hybrid_query",
@@ -155,7 +155,7 @@ pub(super) const SPECS: &[Spec] = &[
     },
 ];
 
-/// How a tool's answers are put together; `None` for one that is about one project.
+/// Returns how to merge a tool's answers; `None` for a tool about one project.
 pub(super) fn spec(tool: &str) -> Option<&'static Spec> {
     SPECS.iter().find(|it| it.tool == tool)
 }
@@ -164,13 +164,13 @@ pub(super) fn spec(tool: &str) -> Option<&'static Spec> {
 #[derive(Debug)]
 pub(super) struct Spread {
     pub(super) spec: &'static Spec,
-    /// Whom to ask, and from where on.
+    /// The projects to ask, and where to continue in each.
     pub(super) targets: Vec<Onward>,
-    /// Hits to pass over, those to tell, and which page that is.
+    /// Hits to skip, hits to return, and the page number.
     pub(super) n_skipped: usize,
     pub(super) n_told: usize,
     pub(super) page: usize,
-    /// Characters of the text answer; the structured one gets twice as many where `is_bounded`.
+    /// Characters of the text answer; the structured one gets twice as many if `is_bounded`.
     pub(super) max_chars: usize,
     pub(super) is_bounded: bool,
     /// Whether the text is the structured answer as JSON.
@@ -179,10 +179,10 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// The call of `spec`'s tool with these arguments, of one project if it is `only` about that.
+    /// Prepares the call of `spec`'s tool with these arguments, for one project if it is `only` about that.
     ///
     /// # Errors
-    /// A cursor of no answer of several projects, or a page too far behind.
+    /// A cursor that is not from several projects, or a page too far behind.
     pub(super) fn new(
         spec: &'static Spec,
         mut arguments: Map<String, Value>,
@@ -203,8 +203,11 @@ impl Spread {
             if n_skipped.saturating_add(n_told) > most {
                 return Err(ErrorView {
                     code: Code::InvalidParams,
-                    message: format!("over several projects, `{}` goes {most} deep", spec.tool),
-                    hint: Some(format!("give `project`, one of {}", served.listing())),
+                    message: format!(
+                        "over several projects, `{}` returns at most {most} hits",
+                        spec.tool
+                    ),
+                    hint: Some(format!("use `project`, one of {}", served.listing())),
                     conflict: None,
                 });
             }
@@ -230,7 +233,7 @@ impl Spread {
         })
     }
 
-    /// What to ask one of the targets.
+    /// Returns the arguments for one of the targets.
     pub(super) fn arguments(&self, target: &Onward) -> Map<String, Value> {
         let mut arguments = self.arguments.clone();
         match self.spec.paging {
@@ -238,7 +241,7 @@ impl Spread {
                 if let Some(cursor) = &target.cursor {
                     arguments.insert("cursor".into(), cursor.as_str().into());
                 }
-                // Those that were told already come again, and are passed over.
+                // Hits that were already returned come again, and are skipped.
                 if !target.told.is_empty() {
                     let n = (self.n_told + target.told.len()).min(100);
                     arguments.insert("k".into(), json!(n));
@@ -266,9 +269,9 @@ impl Spread {
 fn onward(text: &str, served: &Served) -> Result<Vec<Onward>, ErrorView> {
     cursor::read(text, served).filter(|it| !it.is_empty()).ok_or_else(|| ErrorView {
         code: Code::InvalidParams,
-        message: "`cursor` is none that an answer of several projects gave".to_string(),
+        message: "`cursor` is not from an answer of several projects".to_string(),
         hint: Some(
-            "give the `next_cursor` of an answer to the same question, or the `project` it is of"
+            "use the `next_cursor` of an answer to the same question, or give its `project`"
                 .to_string(),
         ),
         conflict: None,
@@ -286,7 +289,7 @@ mod tests {
         Served::new(&[project("a"), project("b")]).expect("distinct")
     }
 
-    /// What each project is asked.
+    /// Returns the request to each project.
     fn asked(tool: &str, arguments: Value) -> String {
         let Value::Object(arguments) = arguments else { panic!("an object") };
         let spec = spec(tool).expect("a search");
@@ -349,8 +352,11 @@ mod tests {
     #[test]
     fn what_cannot_be_asked_of_several_says_so() {
         let error = asked("search_notes", json!({"query": "x", "page": 11}));
-        assert!(error.contains("goes 100 deep\nhint: give `project`, one of `a`, `b`"), "{error}");
+        assert!(
+            error.contains("returns at most 100 hits\nhint: use `project`, one of `a`, `b`"),
+            "{error}"
+        );
         let error = asked("hybrid_query", json!({"q": "x", "cursor": "AAAA"}));
-        assert!(error.contains("`cursor` is none"), "{error}");
+        assert!(error.contains("`cursor` is not from"), "{error}");
     }
 }

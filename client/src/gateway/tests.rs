@@ -5,9 +5,9 @@ use super::*;
 
 mod addresses;
 
-/// Plays a script over the projects `a`, `b` and `c`, of which `a` is the default, and prints what goes out after each
-/// step: `c` from the client, a project's letter from that project, `+N` seconds later. `N result` and `N error`
-/// answer request N.
+/// Plays a script over the projects `a`, `b` and `c`, of which `a` is the default, and prints the output of each step:
+/// `c` from the client, a project's letter from that project, `+N` seconds later. `N result` and `N error` answer
+/// request N.
 fn check(script: &str, expected: Expect) {
     play(served(), script, expected);
 }
@@ -56,7 +56,7 @@ fn play_to(served: Served, script: &str, shown: &mut String) {
     *shown += &format!("waiting {}\n", gateway.is_waiting());
 }
 
-/// Short forms of messages; anything else is one as it stands.
+/// Expands short forms of messages; anything else is verbatim.
 fn expand(short: &str) -> String {
     let mut words = short.splitn(3, ' ');
     let (first, second, third) = (words.next().unwrap_or(""), words.next(), words.next());
@@ -100,14 +100,14 @@ fn expand(short: &str) -> String {
     }
 }
 
-/// A request of the newest revision; of its parameters, what stands behind the brace.
+/// Returns a request of the newest revision; `params` are its parameters without the opening brace.
 fn newest(id: &str, method: &str, params: &str) -> String {
     let comma = if params == "}" { "" } else { "," };
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
     format!(r#"{{"id":{id},"method":"{method}","params":{{{meta}{comma}{params}}}"#)
 }
 
-/// A notification of a subscription.
+/// Returns a notification of a subscription.
 fn told(own: &str, method: &str, params: &str) -> String {
     let meta = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{own}}}"#);
     format!(r#"{{"method":"notifications/{method}","params":{{{params},{meta}}}}}"#)
@@ -144,7 +144,7 @@ fn the_handshake_is_that_of_the_first_project_that_can() {
     );
 }
 
-/// Opens all three: the ids 1 to 13 are used up.
+/// Opens all three: the ids 1 to 13 are used.
 const OPEN: &str = r#"
     c init 0
     a 3 result {"instructions":"Ask."}
@@ -157,7 +157,7 @@ const OPEN: &str = r#"
     c' 9 result {"structuredContent":{"entities":[]}}
 "#;
 
-/// As [`check`], after [`OPEN`], whose own output is left out.
+/// Like [`check`], after [`OPEN`], whose own output is left out.
 fn check_open(script: &str, expected: Expect) {
     let mut before = String::new();
     let whole = format!("{OPEN}c {{\"id\":\"mark\",\"method\":\"ping\"}}\n{script}");
@@ -190,7 +190,7 @@ fn a_call_goes_where_it_says_under_an_id_of_its_own() {
             a 15 result {"isError":true,"content":[{"type":"text","text":"no"}],"structuredContent":{"code":"int
                 client < {"id":7,"result":{"isError":true,"content":[{"type":"text","text":"no\n(a)"}],"structuredContent":{"code":"internal","project":"a"}}}
             c call 8 ingest_docs {"paths":[]}
-                client < {"id":8,"result":{"content":[{"type":"text","text":"which project is to be changed? none was named, and the folder in which this session started is in none that is served\nhint: give `project`, one of `a`, `b`, `c`"}],"structuredContent":{"code":"ambiguous","message":"which project is to be changed? none was named, and the folder in which this session started is in none that is served","hint":"give `project`, one of `a`, `b`, `c`"},"isError":true}}
+                client < {"id":8,"result":{"content":[{"type":"text","text":"no project to change was named, and the folder in which this session started is in none that is served\nhint: use `project`, one of `a`, `b`, `c`"}],"structuredContent":{"code":"ambiguous","message":"no project to change was named, and the folder in which this session started is in none that is served","hint":"use `project`, one of `a`, `b`, `c`"},"isError":true}}
             c call 9 status {"project":"c"}
                 c < {"id":18,"method":"tools/call","params":{"name":"status","arguments":{}}}
             c' 18 error daemon restarted
@@ -464,9 +464,9 @@ fn what_is_no_message_is_refused() {
            b nonsense"#,
         expect![[r#"
             c nonsense
-                client < {"id":null,"error":{"code":-32700,"message":"that is no JSON"}}
+                client < {"id":null,"error":{"code":-32700,"message":"not JSON"}}
             c [{"id":1,"method":"ping"}]
-                client < {"id":null,"error":{"code":-32600,"message":"that is no message of JSON-RPC"}}
+                client < {"id":null,"error":{"code":-32600,"message":"not a JSON-RPC message"}}
             c {"id":2,"method":"magic"}
                 client < {"id":2,"error":{"code":-32601,"message":"no method is called `magic`"}}
             b {"id":77,"result":{}}
@@ -596,7 +596,7 @@ fn a_subscription_ends_with_a_project_that_had_accepted_it() {
             a 2 error daemon restarted
                 client < {"id":1,"error":{"code":-32000,"message":"daemon restarted","data":{"code":"unavailable","project":"a"}}}
             c listen 2 {"resourceSubscriptions":["memory://x/y"]}
-                client < {"id":2,"error":{"code":-32602,"message":"that address names no project that is served","data":{"code":"not_found","hint":"addresses here are `memory://PROJECT/…`, of `a`, `b`, `c`"}}}
+                client < {"id":2,"error":{"code":-32602,"message":"the address names no served project","data":{"code":"not_found","hint":"addresses here are `memory://PROJECT/…`, of `a`, `b`, `c`"}}}
             c listen 3 {}
                 a < {"id":9,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"notifications":{}}}
             a ack 9 {}

@@ -1,9 +1,9 @@
-//! Text: the readable form of an answer of several projects.
+//! Text: renders an answer of several projects.
 //!
-//! In: the merged answer, who did not answer. Out: text within the budget, and how many hits it shows.
-//! Invariants: each place has its project before it; what is left out is counted; what documents say cannot break a
-//! line, move a cursor or turn the reading direction.
-//! Not here: which hits there are (`merge.rs`).
+//! In: the merged answer, projects without one. Out: text within the budget, and how many hits it shows.
+//! Invariants: each place is preceded by its project; omitted hits are counted; text of documents cannot break a line,
+//! move a cursor or change the reading direction.
+//! Not here: selecting the hits (`merge.rs`).
 
 use proto::shape::place;
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ use crate::render::clean;
 /// Characters kept free for `… 9,999 more`.
 const COUNT_CHARS: usize = 16;
 
-/// Entities named under the hits of a question.
+/// Entities listed below the hits of a question.
 const MAX_ENTITIES: usize = 8;
 
 /// A text under construction.
@@ -46,7 +46,7 @@ impl Sheet {
     }
 }
 
-/// The text of the merged answer `out`, and how many of its hits are in it.
+/// Renders the merged answer `out`; returns the text and how many of its hits it shows.
 pub(super) fn write(
     spread: &Spread,
     out: &Map<String, Value>,
@@ -56,7 +56,7 @@ pub(super) fn write(
     let field = |name: &str| out.get(name).and_then(Value::as_str).map(clean);
     let footer: String = footer(out).chars().take(spread.max_chars / 4).collect();
     let more = field("next_cursor").map(|it| format!("more: the same question with cursor {it}"));
-    // A tiny budget is for hits; the cursor stands in the structured form, too.
+    // A tiny budget is for hits; the structured form also has the cursor.
     let more = more.filter(|it| it.chars().count() <= spread.max_chars / 2);
     let kept = footer.chars().count() + more.as_ref().map_or(0, |it| it.chars().count() + 1);
     let n_left = spread.max_chars.saturating_sub(kept + COUNT_CHARS);
@@ -102,7 +102,7 @@ pub(super) fn write(
     (sheet.text + &footer, n_shown)
 }
 
-/// `(alpha tick 12, beta tick 7; indexed 3 of 9)`.
+/// Renders `(alpha tick 12, beta tick 7; indexed 3 of 9)`.
 fn footer(out: &Map<String, Value>) -> String {
     let rows = out.get("projects").and_then(Value::as_array).into_iter().flatten();
     let row = |row: &Value| {
@@ -115,8 +115,8 @@ fn footer(out: &Map<String, Value>) -> String {
     format!("({})", rows.map(row).collect::<Vec<_>>().join(", "))
 }
 
-/// `1. [alpha] docs/keys.md:12-18 § Rotation (score .83; weak)` and the words under it; of an entity its name and
-/// type.
+/// Renders `1. [alpha] docs/keys.md:12-18 § Rotation (score .83; weak)` and the words below it; for an entity its name
+/// and type.
 fn block(rank: usize, hit: &Value) -> String {
     let text = |name: &str| hit.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
     let mut head = format!("{rank}. [{}] ", clean(text("project").unwrap_or_default()));
@@ -142,21 +142,21 @@ fn block(rank: usize, hit: &Value) -> String {
     head
 }
 
-/// `kb-00042 decision: WAL mode kb/kb-00042-wal-mode.md`.
+/// Renders `kb-00042 decision: WAL mode kb/kb-00042-wal-mode.md`.
 fn entry(hit: &Value) -> String {
     let text = |name: &str| hit.get(name).and_then(Value::as_str).unwrap_or_default();
     let (id, kind, title) = (text("id"), text("entry_type"), text("short_title"));
     clean(&format!("{id} {kind}: {title} {}", text("path"))).into_owned()
 }
 
-/// `Ada Lovelace (person) memory/ada-lovelace.md`.
+/// Renders `Ada Lovelace (person) memory/ada-lovelace.md`.
 fn node(hit: &Value) -> String {
     let text = |name: &str| hit.get(name).and_then(Value::as_str).unwrap_or_default();
     let (name, kind) = (text("name"), text("entity_type"));
     clean(&format!("{name} ({kind}) {}", text("path"))).into_owned()
 }
 
-/// `docs/keys.md:12-18 § Rotation`, or `docs/keys.md “Keys” 2026-01-31`.
+/// Renders `docs/keys.md:12-18 § Rotation`, or `docs/keys.md “Keys” 2026-01-31`.
 fn note(hit: &Value) -> String {
     let text = |name: &str| hit.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
     let number = |value: Option<&Value>| value.and_then(Value::as_u64).map(|n| n as u32);
@@ -187,7 +187,7 @@ fn note(hit: &Value) -> String {
     clean(&out).into_owned()
 }
 
-/// `Key Store (Service, id 12, stores/key.md) also: the store`.
+/// Renders `Key Store (Service, id 12, stores/key.md) also: the store`.
 fn entity(hit: &Value) -> String {
     let text = |name: &str| hit.get(name).and_then(Value::as_str).unwrap_or_default();
     let id =
@@ -219,7 +219,7 @@ fn deleted(out: &Map<String, Value>) -> Option<String> {
     Some(clean(&format!("deleted: {}", list.join(", "))).into_owned())
 }
 
-/// What the graph of each project's entries leads to.
+/// Renders the hints from the graph of each project's entries.
 fn hints(out: &Map<String, Value>) -> Option<String> {
     let list = out.get("hints")?.as_array()?.iter().filter_map(Value::as_str);
     Some(list.map(clean).collect::<Vec<_>>().join("\n"))

@@ -1,14 +1,14 @@
-//! Trouble: why a project gave no answer, however it said so.
+//! Trouble: why a project gave no answer, in a common form.
 //!
 //! In: an error of JSON-RPC, a tool's error, silence. Out: code, message and hint.
-//! Not here: what becomes of the answer (`merge.rs`).
+//! Not here: how it appears in the answer (`merge.rs`).
 
 use std::time::Duration;
 
 use proto::error::{Code, ErrorView};
 use serde_json::{Map, Value, json};
 
-/// Longest message or hint that is passed on of a project that did not answer, in characters.
+/// Longest message or hint of a project that is passed on, in characters.
 const MAX_CHARS: usize = 300;
 
 /// Why a project gave no answer.
@@ -17,12 +17,12 @@ pub(super) struct Trouble {
     pub(super) code: String,
     pub(super) message: String,
     pub(super) hint: Option<String>,
-    /// The error of JSON-RPC, where it was one.
+    /// The JSON-RPC error, if it was one.
     pub(super) error: Option<Box<Value>>,
 }
 
 impl Trouble {
-    /// An error of JSON-RPC: the daemon's, or the shim's that has no daemon.
+    /// Converts a JSON-RPC error: the daemon's, or the shim's if there is no daemon.
     pub(super) fn of_error(error: Value) -> Self {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_string);
         let data = error.get("data");
@@ -40,7 +40,7 @@ impl Trouble {
         }
     }
 
-    /// A tool's result that is an error; `None` when it is none.
+    /// Converts a tool's error result; `None` for other results.
     pub(super) fn of_result(result: &Value) -> Option<Self> {
         if result.get("isError") != Some(&Value::Bool(true)) {
             return None;
@@ -56,7 +56,7 @@ impl Trouble {
         })
     }
 
-    /// A project that said nothing for so long.
+    /// A project that did not answer in time.
     pub(super) fn late(patience: Duration) -> Self {
         Trouble {
             code: "deadline_exceeded".to_string(),
@@ -66,17 +66,17 @@ impl Trouble {
         }
     }
 
-    /// What answered cannot be understood.
+    /// An answer that cannot be parsed.
     pub(super) fn strange() -> Self {
         Trouble {
             code: "internal".to_string(),
-            message: "the answer is of another shape than this version knows".to_string(),
+            message: "the answer has an unexpected form".to_string(),
             hint: Some("`kgctl restart` runs the installed daemon".to_string()),
             error: None,
         }
     }
 
-    /// How it stands in `unavailable` of an answer.
+    /// Returns its row in `unavailable` of an answer.
     pub(super) fn row(&self, project: &str) -> Value {
         let mut row =
             json!({ "project": project, "code": self.code, "message": short(&self.message) });
@@ -86,13 +86,13 @@ impl Trouble {
         row
     }
 
-    /// How it is told under the hits of others.
+    /// Renders it below the hits of others.
     pub(super) fn line(&self, project: &str) -> String {
         let hint = self.hint.as_ref().map(|hint| format!("; {}", short(hint))).unwrap_or_default();
         format!("({project} is not in this: {}{hint})", short(&self.message))
     }
 
-    /// The same as the error of a whole call.
+    /// Converts it to the error of a whole call.
     pub(super) fn view(&self) -> ErrorView {
         let code = serde_json::from_value(self.code.as_str().into()).unwrap_or(Code::Unavailable);
         ErrorView { code, message: self.message.clone(), hint: self.hint.clone(), conflict: None }
@@ -105,7 +105,7 @@ fn short(text: &str) -> String {
     if cut.len() < text.len() { cut + "…" } else { cut }
 }
 
-/// A tool's result that is this error, with further fields.
+/// Returns a tool's error result, with additional fields.
 pub(super) fn error_result(view: &ErrorView, further: Map<String, Value>) -> Value {
     let mut content = serde_json::to_value(view).unwrap_or_default();
     if let Value::Object(fields) = &mut content {

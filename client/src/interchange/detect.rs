@@ -1,6 +1,6 @@
-//! Detect: which program wrote something, by looking at it.
+//! Detect: recognizes the program that wrote a file or folder, by its contents.
 //!
-//! Invariant: nothing is guessed from names alone where a look is possible; what is not sure is none.
+//! Invariant: names alone decide only where the contents cannot; in doubt there is no result.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,16 +10,16 @@ use serde_json::Value;
 use super::elements::{Elements, Found, value};
 use super::{Format, InterchangeError, Source, chat};
 
-/// How much of a file is looked at, bytes: the first conversation may be long.
+/// Bytes of a file that are inspected: the first conversation may be long.
 const LOOKED_AT: u64 = 8 << 20;
 
-/// Most conversations that are looked at.
+/// Most conversations that are inspected.
 const MAX_LOOKS: usize = 20;
 
-/// The format of a file or folder.
+/// Detects the format of a file or folder.
 ///
 /// # Errors
-/// When it cannot be read, or is none that is known.
+/// When it cannot be read, or has no known format.
 pub fn detect(path: &Path) -> Result<Format, InterchangeError> {
     let shown = path.display().to_string();
     let metadata =
@@ -27,7 +27,7 @@ pub fn detect(path: &Path) -> Result<Format, InterchangeError> {
     let found = if metadata.is_dir() { of_folder(path) } else { of_file(path) };
     found.ok_or_else(|| InterchangeError::NotThat {
         path: shown,
-        wanted: "thing that is known",
+        wanted: "known format",
         why:
             "it looks like none of `obsidian`, `basic-memory`, `server-memory`, `chatgpt`, `claude`"
                 .to_string(),
@@ -89,7 +89,7 @@ fn of_file(path: &Path) -> Option<Format> {
     (is_object || lines.any(is_memory)).then_some(Format::ServerMemory)
 }
 
-/// Whose conversations these are.
+/// Returns whose conversations these are.
 fn of_conversations(path: &Path) -> Option<Format> {
     let mut format = None;
     let looked = Source::at(path).each(&mut |_, reader| {

@@ -1,30 +1,29 @@
-//! Elements: the items of a long JSON array, one by one, as bytes.
+//! Elements: reads the items of a long JSON array one by one, as bytes.
 //!
-//! In: a reader. Out: each item with the line that it begins on; what is not one, with its line and why.
-//! Invariants: memory is bounded by [`MAX_ELEMENT_BYTES`], whatever stands in the input; an item that is broken or too
-//! large costs itself alone; a file that ends too early gives all items before its end.
-//! Rejected: reading the array by serde, which gives up at the first item that is not JSON, and such there are: exports
-//! hold texts that are cut within a pair of surrogates.
-//! Not here: what the items mean.
+//! In: a reader. Out: each item with its line; anything else, with its line and the reason.
+//! Invariants: memory is bounded by [`MAX_ELEMENT_BYTES`], whatever the input contains; a broken or too large item is
+//! skipped alone; a truncated file gives all items before its end. Rejected: reading the array with serde, which gives
+//! up at the first item that is not JSON; exports contain such items, with texts cut within a surrogate pair.
+//! Not here: the meaning of the items.
 
 use std::io::{BufRead, BufReader, Read};
 
 use serde_json::Value;
 
-/// Largest item, bytes: one conversation of several thousand long messages has some megabytes.
+/// Largest item, bytes: a conversation of several thousand long messages has some megabytes.
 pub const MAX_ELEMENT_BYTES: usize = 128 << 20;
 
-/// Something that stands in the array.
+/// An element of the array.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
-    /// An item, as it stands, and the line of its first byte.
+    /// An item, verbatim, with the line of its first byte.
     Item {
         /// From 1.
         line: u64,
         /// The JSON.
         bytes: Vec<u8>,
     },
-    /// What could not be read.
+    /// Something that could not be read.
     Broken {
         /// From 1.
         line: u64,
@@ -33,7 +32,7 @@ pub enum Found {
     },
 }
 
-/// Reads an array; what stands alone is its only item.
+/// Reads an array; a single value is its only item.
 #[derive(Debug)]
 pub struct Elements<R> {
     reader: BufReader<R>,
@@ -51,12 +50,12 @@ enum State {
 }
 
 impl<R: Read> Elements<R> {
-    /// Reads items of at most [`MAX_ELEMENT_BYTES`].
+    /// Creates a reader of items of at most [`MAX_ELEMENT_BYTES`].
     pub fn new(reader: R) -> Self {
         Elements::with_limit(reader, MAX_ELEMENT_BYTES)
     }
 
-    /// Reads items of at most so many bytes.
+    /// Creates a reader of items of at most so many bytes.
     pub fn with_limit(reader: R, max_bytes: usize) -> Self {
         let reader = BufReader::with_capacity(1 << 16, reader);
         Elements { reader, max_bytes, line: 1, state: State::Before }
@@ -71,7 +70,7 @@ impl<R: Read> Elements<R> {
         self.reader.consume(1);
     }
 
-    /// The next byte that says something.
+    /// Returns the next byte that is not white space.
     fn next_byte(&mut self) -> std::io::Result<Option<u8>> {
         while let Some(byte) = self.peek()? {
             if !byte.is_ascii_whitespace() {
@@ -83,7 +82,7 @@ impl<R: Read> Elements<R> {
     }
 
     fn begin(&mut self) -> std::io::Result<Option<Found>> {
-        // A byte order mark says nothing.
+        // Skip a byte order mark.
         for byte in *b"\xef\xbb\xbf" {
             if self.peek()? == Some(byte) {
                 self.take(byte);
@@ -218,11 +217,10 @@ impl<R: Read> Iterator for Elements<R> {
     }
 }
 
-/// The value of an item. Halves of surrogate pairs, which some exporters leave where they cut a text, are shown as
-/// `\u{fffd}`.
+/// Parses an item. Halves of surrogate pairs, which some exporters leave where they cut a text, become `\u{fffd}`.
 ///
 /// # Errors
-/// The line, counted from that of the item, and why it is not JSON.
+/// The line, counted from the item's, and why it is not JSON.
 pub fn value(line: u64, bytes: &[u8]) -> Result<Value, (u64, String)> {
     let failed = |error: serde_json::Error| {
         let at = line + (error.line() as u64).saturating_sub(1);
@@ -234,7 +232,7 @@ pub fn value(line: u64, bytes: &[u8]) -> Result<Value, (u64, String)> {
     })
 }
 
-/// The JSON with every half of a surrogate pair replaced; none when there is no such.
+/// Replaces every half of a surrogate pair; none if there are no such halves.
 fn whole_surrogates(bytes: &[u8]) -> Option<Vec<u8>> {
     let unit = |at: usize| {
         let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
@@ -268,7 +266,7 @@ mod tests {
 
     fn check(input: &str, limit: usize, expected: Expect) {
         let mut out = String::new();
-        // One byte a read: an end may come anywhere.
+        // One byte per read: a chunk may end anywhere.
         for found in Elements::with_limit(Slow(input.as_bytes()), limit) {
             out += &match found {
                 Found::Item { line, bytes } => {

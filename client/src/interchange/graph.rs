@@ -1,8 +1,7 @@
-//! Graph: what the daemon's `dump` tells, typed, without what exports do not need.
+//! Graph: the typed rows of the daemon's `dump` that exports need.
 //!
 //! In: rows, page by page. Out: [`Graph`], in the order of the rows, which is the same for the same index.
-//! Invariants: chunks and mentions are not kept, and mostly not even asked for; rows of kinds that are not known are
-//! passed over.
+//! Invariants: chunks and mentions are not kept, and mostly not even requested; rows of unknown kinds are skipped.
 //! Not here: asking (`kgctl export`), writing (`export/`).
 
 use serde::Deserialize;
@@ -24,50 +23,50 @@ pub struct Document {
     pub tags: Option<Vec<String>>,
     /// A code such as `en`; may be empty.
     pub language: String,
-    /// The day that it is of; may be empty.
+    /// The date of the document; may be empty.
     pub day: String,
     /// `md`, `pdf` and so on.
     pub format: String,
-    /// Where it was got from.
+    /// The URL of its source.
     pub source_url: Option<String>,
     /// As stated.
     pub author: Option<String>,
     /// Front matter of a note, as texts.
     pub properties: Option<Map<String, Value>>,
-    /// It is an entity of the memory folder.
+    /// Set for an entity of the memory folder.
     pub memory: bool,
 }
 
-/// Somebody or something that documents name.
+/// An entity that documents name.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Entity {
-    /// Follows from what it is, so it outlives a rebuild.
+    /// Derived from its name and type, so it survives a rebuild.
     pub id: i64,
-    /// What it is called mostly.
+    /// Its most common name.
     pub name: String,
     /// `Person`, `Technology` and so on.
     #[serde(rename = "type")]
     pub entity_type: String,
-    /// The note that is about it.
+    /// The note about it.
     pub home: Option<String>,
-    /// What else it is called.
+    /// Its other names.
     pub aliases: Option<Vec<String>>,
     /// How many documents mention it.
     pub documents: u64,
-    /// Of its surest mention, 0 to 1.
+    /// Of its most certain mention, 0 to 1.
     pub confidence: f64,
 }
 
-/// How two entities are related.
+/// A relation between two entities.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Relation {
-    /// The one.
+    /// The subject.
     pub subject_id: i64,
-    /// What it is to the other.
+    /// The type of relation.
     pub predicate: String,
-    /// The other.
+    /// The object.
     pub object_id: i64,
     /// Of all evidence, 0 to 1.
     pub confidence: f64,
@@ -87,7 +86,7 @@ pub struct Evidence {
     pub line: u32,
     /// From 1.
     pub page: Option<u32>,
-    /// Which pattern found it.
+    /// The pattern that found it.
     pub pattern: String,
     /// 0 to 1.
     pub confidence: f64,
@@ -100,7 +99,7 @@ impl Evidence {
     }
 }
 
-/// A stated fact of a note.
+/// A fact stated in a note.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Observation {
@@ -108,13 +107,13 @@ pub struct Observation {
     pub path: String,
     /// From 1.
     pub line: u32,
-    /// What stands in the brackets.
+    /// The text in the brackets.
     pub category: String,
     /// The fact, as written.
     pub content: String,
     /// Without `#`.
     pub tags: Vec<String>,
-    /// What stands in parentheses at the end.
+    /// The text in parentheses at the end.
     pub context: Option<String>,
 }
 
@@ -124,7 +123,7 @@ pub struct Observation {
 pub struct Fact {
     /// The note.
     pub path: String,
-    /// What it says.
+    /// Its text.
     pub content: String,
     /// Its first line and its last, from 1.
     pub lines: [u32; 2],
@@ -136,13 +135,13 @@ pub struct Fact {
 pub struct Link {
     /// The note.
     pub path: String,
-    /// Its relation; none of embeds.
+    /// Its relation; none for embeds.
     pub relation: Option<String>,
-    /// The author stated the relation.
+    /// Set when the author stated the relation.
     pub typed: bool,
-    /// What it leads to, as written.
+    /// Its target, as written.
     pub target: Option<String>,
-    /// What stands in parentheses behind it.
+    /// The text in parentheses after it.
     pub context: Option<String>,
     /// The document that it leads to.
     pub to: Option<String>,
@@ -155,7 +154,7 @@ pub struct Graph {
     pub documents: Vec<Document>,
     /// By name.
     pub entities: Vec<Entity>,
-    /// By the names of their subjects.
+    /// Sorted by the names of their subjects.
     pub relations: Vec<Relation>,
     /// By place.
     pub observations: Vec<Observation>,
@@ -166,10 +165,10 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Takes a row of the dump.
+    /// Adds a row of the dump.
     ///
     /// # Errors
-    /// What does not fit, when it is of a kind that is known.
+    /// When a row of a known kind does not fit.
     pub fn take(&mut self, row: Value) -> Result<(), serde_json::Error> {
         fn add<T: DeserializeOwned>(
             rows: &mut Vec<T>,
@@ -189,7 +188,8 @@ impl Graph {
         }
     }
 
-    /// Where to go on, after a page that ends in rows of this kind: chunks and mentions are most of a dump.
+    /// Returns where to continue after a page that ends with rows of this kind: chunks and mentions are most of a dump,
+    /// and are skipped.
     pub fn next_cursor(last_kind: &str, cursor: Option<String>) -> Option<String> {
         match last_kind {
             "chunk" => cursor.map(|_| "entity:0".to_string()),
@@ -205,7 +205,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A graph with everything that a format could stumble over.
+    /// Returns a graph with everything that a format could stumble over.
     pub(crate) fn nasty() -> Graph {
         let mut graph = Graph::default();
         let texts = NASTY.iter().enumerate();

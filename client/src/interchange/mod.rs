@@ -1,10 +1,11 @@
-//! Interchange: what other programs keep becomes notes, and the graph becomes what other programs read.
+//! Interchange: turns data of other programs into notes, and the graph into formats of other programs.
 //!
 //! In: a vault, a folder of basic-memory, a file of server-memory, exports of ChatGPT and Claude; the rows of the
 //! daemon's `dump`. Out: new notes below one folder, with a [`Report`]; CSV, GraphML, JSON-LD, a canvas, JSON lines.
-//! Invariants: no file is overwritten, and none outside of the target is touched; what cannot be read is told with its
-//! place, and the rest goes on; the same input adds nothing twice; the same graph gives the same bytes.
-//! Not here: which project is meant, and talking to its daemon (`kgctl`).
+//! Invariants: no file is overwritten, and none outside of the target is touched; what cannot be read is reported with
+//! its place, and the rest is imported; importing the same input again adds nothing; the same graph gives the same
+//! bytes.
+//! Not here: selecting the project, and talking to its daemon (`kgctl`).
 
 pub mod chat;
 pub mod detect;
@@ -22,10 +23,10 @@ pub use report::{Report, Trouble};
 pub use shelf::{Added, Shelf};
 pub use source::Source;
 
-/// What can be imported.
+/// The import formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// A vault of Obsidian, or any folder of Markdown.
+    /// An Obsidian vault, or any folder of Markdown.
     Obsidian,
     /// A folder of basic-memory, or its `config.json`.
     BasicMemory,
@@ -47,7 +48,7 @@ impl Format {
         Format::Claude,
     ];
 
-    /// What it is called on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Format::Obsidian => "obsidian",
@@ -58,31 +59,31 @@ impl Format {
         }
     }
 
-    /// The format of that name.
+    /// Returns the format of that name.
     pub fn parse(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|it| it.name() == name)
     }
 }
 
-/// Why nothing could be imported at all.
+/// Why nothing could be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum InterchangeError {
-    /// The system said no.
+    /// A system error.
     #[error("`{path}` cannot be read: {source}")]
     Io {
-        /// What was read or written.
+        /// The file that was read or written.
         path: String,
         /// What the system said.
         source: std::io::Error,
     },
-    /// It is not what it should be.
-    #[error("`{path}` is no {wanted}: {why}\nhint: {hint}")]
+    /// The input is not of the expected format.
+    #[error("`{path}` is not a {wanted}: {why}\nhint: {hint}")]
     NotThat {
-        /// What was read.
+        /// The input.
         path: String,
-        /// What it should be.
+        /// The expected format.
         wanted: &'static str,
-        /// Why it is not.
+        /// Why it does not fit.
         why: String,
         /// What to do.
         hint: String,

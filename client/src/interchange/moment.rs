@@ -1,4 +1,4 @@
-//! Moment: seconds since 1970 as ISO 8601 text, in UTC.
+//! Moment: converts seconds since 1970 to ISO 8601 text, in UTC.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::render::day;
 /// The last second of the year 9999.
 const LAST: u64 = 253_402_300_799;
 
-/// `2024-03-01T12:30:00Z` of a number of seconds, or of a text that is one already; none of what is neither.
+/// Returns `2024-03-01T12:30:00Z` for a number of seconds, or for such a text; none for anything else.
 pub(super) fn moment(value: &Value) -> Option<String> {
     match value {
         Value::Number(number) => {
@@ -29,7 +29,7 @@ pub(super) fn moment(value: &Value) -> Option<String> {
     }
 }
 
-/// `2024-03-01 12:30` of such a text, for people.
+/// Returns `2024-03-01 12:30` for such a text, for people.
 pub(super) fn shown(moment: &str) -> String {
     moment.get(..16).unwrap_or(moment).replace('T', " ")
 }

@@ -1,7 +1,7 @@
 //! Report: what an import found, did, and could not do.
 //!
-//! Invariant: nothing is left out silently: what is not in a note is a remark or a trouble, and where there are too
-//! many to list, their number is told.
+//! Invariant: nothing is left out silently: what is not in a note is a remark or a problem, and those beyond the listed
+//! ones are counted.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,15 +10,15 @@ use serde::Serialize;
 
 use crate::render::{clean, thousands};
 
-/// Most remarks and troubles that are listed, each; what follows is counted.
+/// Most remarks and problems that are listed, each; further ones are counted.
 const MAX_LISTED: usize = 200;
 
-/// Something that could not be read or written, or that deserves a look.
+/// A problem or a remark about one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Trouble {
     /// File, and line where there is one.
     pub at: String,
-    /// What is wrong, or was decided.
+    /// The problem, or the decision.
     pub what: String,
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,34 +36,34 @@ pub struct Report {
     pub into: String,
     /// Nothing was written.
     pub dry_run: bool,
-    /// How many there are of what.
+    /// Counts by what was counted.
     pub counts: BTreeMap<String, u64>,
     /// Notes that were written, or would be.
     pub notes: Vec<String>,
     /// Notes beyond those that are listed.
     pub n_more_notes: u64,
-    /// What was decided, and what is there already.
+    /// Decisions, and what already exists.
     pub remarks: Vec<Trouble>,
     /// Remarks beyond those that are listed.
     pub n_more_remarks: u64,
     /// What could not be read or written.
     pub troubles: Vec<Trouble>,
-    /// Troubles beyond those that are listed.
+    /// Problems beyond those that are listed.
     pub n_more_troubles: u64,
 }
 
 impl Report {
-    /// Counts one thing more.
+    /// Increments a count.
     pub fn count(&mut self, what: &str) {
         self.add(what, 1);
     }
 
-    /// Counts several things more.
+    /// Adds to a count.
     pub fn add(&mut self, what: &str, n: u64) {
         *self.counts.entry(what.to_string()).or_default() += n;
     }
 
-    /// A note that was written, or would be.
+    /// Adds a note that was written, or would be.
     pub fn note(&mut self, path: String) {
         self.count("notes written");
         if self.notes.len() < MAX_LISTED {
@@ -73,7 +73,7 @@ impl Report {
         }
     }
 
-    /// Tells of what is no failure.
+    /// Adds a remark, which is not a failure.
     pub fn remark(&mut self, at: impl Into<String>, what: impl Into<String>) {
         if self.remarks.len() < MAX_LISTED {
             self.remarks.push(Trouble { at: at.into(), what: what.into(), hint: None });
@@ -82,7 +82,7 @@ impl Report {
         }
     }
 
-    /// Tells of what could not be read or written.
+    /// Adds something that could not be read or written.
     pub fn trouble(&mut self, at: impl Into<String>, what: impl Into<String>, hint: &str) {
         if self.troubles.len() < MAX_LISTED {
             let hint = (!hint.is_empty()).then(|| hint.to_string());
@@ -92,7 +92,7 @@ impl Report {
         }
     }
 
-    /// The report for people.
+    /// Renders the report for people.
     pub fn text(&self) -> String {
         let mut out = format!("{}: {}\n", self.format, clean(&self.source));
         let _ = writeln!(out, "into {}", clean(&self.into));
@@ -117,7 +117,7 @@ impl Report {
                 let _ = writeln!(out, "  and {} more", thousands(n_more));
             }
         };
-        listed(&mut out, "to know", &self.remarks, self.n_more_remarks);
+        listed(&mut out, "remarks", &self.remarks, self.n_more_remarks);
         listed(&mut out, "not read", &self.troubles, self.n_more_troubles);
         out
     }

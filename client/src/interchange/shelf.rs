@@ -1,10 +1,10 @@
-//! Shelf: the folder that new notes are put into.
+//! Shelf: the target folder of new notes.
 //!
-//! In: a folder, a path below it, bytes. Out: a file that is there whole or not at all.
-//! Invariants: nothing outside of the folder is made, changed or read, whatever links stand in it (`confine`); nothing
-//! that is there is overwritten; what is merged into a note replaces it only if it is still what was read; a temporary
-//! file is hidden, and named so that the watcher leaves it alone.
-//! Not here: what stands in the notes.
+//! In: a folder, a path below it, bytes. Out: a file that is complete or absent.
+//! Invariants: nothing outside of the folder is created, changed or read, whatever links it contains (`confine`);
+//! nothing is overwritten; a merged note is replaced only if it is still what was read; a temporary file is hidden, and
+//! its name makes the watcher ignore it.
+//! Not here: the contents of the notes.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -20,19 +20,19 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Largest file that is read, bytes: larger ones are no notes.
+/// Largest file that is read, bytes: larger ones are not notes.
 const MAX_READ_BYTES: u64 = 64 << 20;
 
-/// What became of a file that was to be added.
+/// The result of adding a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
-    /// It is there now.
+    /// It was created.
     New,
-    /// There is one of that name already.
+    /// A file of that name exists.
     There,
 }
 
-/// A folder that takes new files.
+/// A folder for new files.
 #[derive(Debug)]
 pub struct Shelf {
     path: PathBuf,
@@ -40,10 +40,10 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Opens a folder, which need not be there yet.
+    /// Opens a folder, which need not exist yet.
     ///
     /// # Errors
-    /// When it is something else, or cannot be opened.
+    /// When it is not a folder, or cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         let root = match Root::open(path) {
             Ok(root) => Some(root),
@@ -53,12 +53,12 @@ impl Shelf {
         Ok(Shelf { path: path.to_path_buf(), root })
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn root(&self) -> &Path {
         &self.path
     }
 
-    /// Opens a folder below; makes what is missing where that is wanted. None where it is not there.
+    /// Opens a subfolder; creates missing ones if requested. None if it does not exist.
     fn below(&mut self, path: &str, makes: bool) -> io::Result<Option<OwnedFd>> {
         if self.root.is_none() && makes {
             std::fs::create_dir_all(&self.path)?;
@@ -72,10 +72,10 @@ impl Shelf {
         }
     }
 
-    /// The names of the regular files of a folder below, in order; none where it is not there.
+    /// Returns the names of the regular files of a subfolder, sorted; none if it does not exist.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn names(&mut self, folder: &str) -> io::Result<Vec<String>> {
         let Some(folder) = self.below(folder, false)? else { return Ok(Vec::new()) };
         let mut names = Vec::new();
@@ -90,19 +90,19 @@ impl Shelf {
         Ok(names)
     }
 
-    /// The text of a file; none where there is none, or it is no text or no regular file.
+    /// Returns the text of a file; none if it does not exist, is not UTF-8 or not a regular file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn read(&mut self, folder: &str, name: &str) -> io::Result<Option<String>> {
         let Some(folder) = self.below(folder, false)? else { return Ok(None) };
         Ok(read(&folder, name)?.and_then(|(bytes, _)| String::from_utf8(bytes).ok()))
     }
 
-    /// Puts a new file into a folder.
+    /// Creates a file in a subfolder.
     ///
     /// # Errors
-    /// What the system says; nothing is there then.
+    /// The system's error; then there is no file.
     pub fn add(&mut self, folder: &str, name: &str, bytes: &[u8]) -> io::Result<Added> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let folder = self.below(folder, true)?.ok_or_else(missing)?;
@@ -111,7 +111,7 @@ impl Shelf {
         temporary.file.sync_all()?;
         let old = temporary.name.as_str();
         let moved = match renameat_with(&folder, old, &folder, name, RenameFlags::NOREPLACE) {
-            // The file system cannot.
+            // The file system does not support it.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 linkat(&folder, old, &folder, name, AtFlags::empty())
             }
@@ -126,16 +126,11 @@ impl Shelf {
         Ok(Added::New)
     }
 
-    /// Replaces the text of a file, if it still is `old`; false when it is not.
+    /// Replaces the text of a file if it still is `old`; returns false when it is not.
     ///
     /// # Errors
-    /// What the system says; the old text is there then.
-    pub fn replace(
-        &mut self,
-        folder: &str,
-        name: &str,
-        (old, new): (&str, &str),
-    ) -> io::Result<bool> {
+    /// The system's error; then the file still has the old text.
+    pub fn replace(&mut self, folder: &str, name: &str, old: &str, new: &str) -> io::Result<bool> {
         let Some(folder) = self.below(folder, false)? else { return Ok(false) };
         let Some((_, mode)) = read(&folder, name)? else { return Ok(false) };
         let temporary = Temporary::make(&folder, 0o600)?;
@@ -143,7 +138,7 @@ impl Shelf {
         let mode = std::fs::Permissions::from_mode(mode & 0o7777);
         temporary.file.set_permissions(mode)?;
         temporary.file.sync_all()?;
-        // The last look comes just before.
+        // The last check is directly before the rename.
         if read(&folder, name)?.is_none_or(|(now, _)| now != old.as_bytes()) {
             return Ok(false);
         }
@@ -153,7 +148,7 @@ impl Shelf {
     }
 }
 
-/// The bytes of a file and its mode; none of what is no regular file.
+/// Returns the bytes of a regular file and its mode; none for anything else.
 fn read(folder: &OwnedFd, name: &str) -> io::Result<Option<(Vec<u8>, u32)>> {
     let found = match entry(folder, name) {
         Ok(found) => found,
@@ -163,7 +158,7 @@ fn read(folder: &OwnedFd, name: &str) -> io::Result<Option<(Vec<u8>, u32)>> {
     Ok(found.read(MAX_READ_BYTES)?.map(|content| (content.bytes, content.meta.mode)))
 }
 
-/// A file that is to become another one; gone when it does not.
+/// A temporary file that is renamed, or else removed.
 struct Temporary<'a> {
     folder: &'a OwnedFd,
     name: String,
@@ -184,7 +179,7 @@ impl<'a> Temporary<'a> {
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        // It is not there where it has become the other one.
+        // It is gone if it was renamed.
         let _ = unlinkat(self.folder, self.name.as_str(), AtFlags::empty());
     }
 }
@@ -205,8 +200,8 @@ mod tests {
         assert_eq!(shelf.add("a/b", "x.md", b"one").expect("added"), Added::New);
         assert_eq!(shelf.add("a/b", "x.md", b"two").expect("looked"), Added::There);
         assert_eq!(shelf.read("a/b", "x.md").expect("read").as_deref(), Some("one"));
-        assert!(!shelf.replace("a/b", "x.md", ("two", "three")).expect("looked"));
-        assert!(shelf.replace("a/b", "x.md", ("one", "three")).expect("replaced"));
+        assert!(!shelf.replace("a/b", "x.md", "two", "three").expect("looked"));
+        assert!(shelf.replace("a/b", "x.md", "one", "three").expect("replaced"));
         assert_eq!(shelf.names("a/b").expect("names"), ["x.md"]);
         assert_eq!(shelf.read("a/b", "x.md").expect("read").as_deref(), Some("three"));
     }

@@ -1,10 +1,10 @@
-//! Source: where an export of conversations lies: a file, a folder, or a zip archive.
+//! Source: an export of conversations in a file, a folder, or a zip archive.
 //!
-//! Facts: both exports hold `conversations.json` at the root of the archive or in one folder; large ones of ChatGPT are
-//! parted into `conversations-000.json` and so on.
-//! Invariants: nothing is unpacked to the disk; what an archive unpacks to has an end, as a whole and for each item
-//! (`elements.rs`); checksums are checked.
-//! Not here: what stands in the files.
+//! Facts: both exports have `conversations.json` at the root of the archive or in one folder; large ones of ChatGPT are
+//! split into `conversations-000.json` and so on.
+//! Invariants: nothing is unpacked to disk; the unpacked size is bounded, as a whole and for each item (`elements.rs`);
+//! checksums are verified.
+//! Not here: the contents of the files.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,7 +17,7 @@ use super::InterchangeError;
 /// Most bytes that an archive may unpack to. Exports of many years have some hundred megabytes.
 const MAX_UNPACKED: u64 = 8 << 30;
 
-/// Most entries of an archive that are looked at: images and files of years.
+/// Most entries of an archive that are visited: images and files of years.
 const MAX_ENTRIES: usize = 1_000_000;
 
 /// An export.
@@ -28,18 +28,18 @@ pub struct Source {
 }
 
 impl Source {
-    /// The export at a path.
+    /// Creates a source for a path.
     pub fn at(path: &Path) -> Self {
         Source { path: path.to_path_buf(), max_unpacked: MAX_UNPACKED }
     }
 
-    /// The same, with another limit.
+    /// Sets another limit.
     #[must_use]
     pub fn limited(self, max_unpacked: u64) -> Self {
         Source { max_unpacked, ..self }
     }
 
-    /// Gives each file of conversations to `read`, by name, in order.
+    /// Calls `read` with each file of conversations, sorted by name.
     ///
     /// # Errors
     /// [`InterchangeError`] when there is none, or none can be opened.
@@ -89,7 +89,7 @@ impl Source {
     ) -> Result<(), InterchangeError> {
         let wrong = |why: String| InterchangeError::NotThat {
             path: self.path.display().to_string(),
-            wanted: "zip archive that can be read",
+            wanted: "readable zip archive",
             why,
             hint: "download it again".to_string(),
         };
@@ -121,7 +121,7 @@ impl Source {
             let unpacked: Box<dyn Read> = match method {
                 CompressionMethod::STORE => Box::new(packed),
                 CompressionMethod::DEFLATE => Box::new(flate2::read::DeflateDecoder::new(packed)),
-                _ => return Err(wrong(format!("`{name}` is packed in a way that is not read"))),
+                _ => return Err(wrong(format!("`{name}` uses an unsupported compression"))),
             };
             let mut bounded = Bounded { inner: entry.verifying_reader(unpacked), left: &mut left };
             read(&name, &mut bounded);
@@ -130,7 +130,7 @@ impl Source {
     }
 }
 
-/// `conversations.json`, or one of several parts.
+/// Returns true for `conversations.json`, or one of several parts.
 pub(super) fn is_conversations(name: &str) -> bool {
     let part = name.strip_prefix("conversations").and_then(|rest| rest.strip_suffix(".json"));
     part.is_some_and(|part| {
@@ -141,7 +141,7 @@ pub(super) fn is_conversations(name: &str) -> bool {
     })
 }
 
-/// A reader that fails where too much comes.
+/// A reader that fails beyond a limit.
 struct Bounded<'a, R> {
     inner: R,
     left: &'a mut u64,
@@ -151,7 +151,7 @@ impl<R: Read> Read for Bounded<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(buffer)?;
         *self.left = self.left.checked_sub(n as u64).ok_or_else(|| {
-            io::Error::other("the archive unpacks to more than is read; nothing behind this is")
+            io::Error::other("the archive unpacks to more than the limit; the rest is not read")
         })?;
         Ok(n)
     }

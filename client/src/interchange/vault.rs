@@ -1,9 +1,9 @@
-//! Vault: what a folder of notes states, before it is registered as it is.
+//! Vault: surveys a folder of notes before it is registered.
 //!
 //! In: a folder, and which files the daemon leaves out. Out: a [`Report`] with counts and what is broken.
 //! Facts: Obsidian keeps its own settings in `.obsidian`; basic-memory keeps `config.json` in `~/.basic-memory`, with
 //! `projects`, by name: a path, or in newer versions an object with `path`.
-//! Invariants: nothing is written; links of the file system are not followed, as the watcher does not follow them.
+//! Invariants: nothing is written; symlinks are not followed, as in the watcher.
 //! Not here: registering (`kgctl`), `.gitignore` and `.kgignore`.
 
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use super::{InterchangeError, Report};
 /// Folders that are never read, as in the daemon's watcher.
 const BUILT_IN: &[&str] = &[".git", ".obsidian", ".trash", "node_modules", "target", ".venv"];
 
-/// Most entries that are looked at.
+/// Most entries that are visited.
 const MAX_ENTRIES: usize = 2_000_000;
 
-/// Reads every note of a folder; `max_bytes` is the largest file that the daemon reads.
+/// Surveys every note of a folder; `max_bytes` is the largest file that the daemon reads.
 pub fn survey(root: &Path, max_bytes: u64, report: &mut Report) {
     let opened = match Root::open(root) {
         Ok(opened) => opened,
@@ -43,23 +43,23 @@ pub fn survey(root: &Path, max_bytes: u64, report: &mut Report) {
             let path = if folder.is_empty() { shown.into() } else { format!("{folder}/{shown}") };
             n_entries += 1;
             if n_entries > MAX_ENTRIES {
-                return report.remark(path, "more is not looked at, but will be indexed");
+                return report.remark(path, "further files are not surveyed, but will be indexed");
             }
             let Ok(meta) = listing.meta_of(name) else { continue };
-            if look(&opened, (&path, meta), max_bytes, report) {
+            if look(&opened, &path, meta, max_bytes, report) {
                 folders.push(path);
             }
         }
     }
 }
 
-/// Counts one entry, and reads it if it is a note; true when it is a folder to go into.
-fn look(root: &Root, (path, meta): (&str, Meta), max_bytes: u64, report: &mut Report) -> bool {
+/// Counts one entry, and reads it if it is a note; returns true for a folder to descend into.
+fn look(root: &Root, path: &str, meta: Meta, max_bytes: u64, report: &mut Report) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_left_out = name.starts_with('.') || BUILT_IN.contains(&name);
     let extension = config::kinds::extension_of(name);
     match meta.kind {
-        Kind::Link => report.count("links of the file system, not followed"),
+        Kind::Link => report.count("symlinks, not followed"),
         _ if is_left_out => report.count("hidden, not read"),
         Kind::Folder => return true,
         Kind::Other => {}
@@ -68,7 +68,7 @@ fn look(root: &Root, (path, meta): (&str, Meta), max_bytes: u64, report: &mut Re
             report.count(&format!("other files: {kind}"));
         }
         Kind::File if meta.n_bytes > max_bytes => {
-            let what = format!("has {} bytes, more than is indexed", meta.n_bytes);
+            let what = format!("has {} bytes, too large to be indexed", meta.n_bytes);
             report.trouble(path, what, "raise `watch.max_file_bytes` in `kg.yaml`");
         }
         Kind::File => read(root, path, max_bytes, report),
@@ -79,7 +79,7 @@ fn look(root: &Root, (path, meta): (&str, Meta), max_bytes: u64, report: &mut Re
 fn read(root: &Root, at: &str, max_bytes: u64, report: &mut Report) {
     let bytes = match root.read(at, max_bytes) {
         Ok(Some(content)) => content.bytes,
-        // It is something else by now.
+        // It has become something else.
         Ok(None) => return,
         Err(error) => return report.trouble(at, error.to_string(), "look at its permissions"),
     };
@@ -107,13 +107,13 @@ fn read(root: &Root, at: &str, max_bytes: u64, report: &mut Report) {
     report.add("tags", note.tags.len() as u64);
     report.add("aliases", note.aliases.len() as u64);
     if note.is_too_deep {
-        report.remark(at, "nests too deeply: only its front matter is read");
+        report.remark(at, "is nested too deeply: only its front matter is read");
     }
     match &note.frontmatter {
         Some(front) if front.warning.is_some() => {
             report.count("front matter that is broken");
             let why = front.warning.clone().unwrap_or_default();
-            report.remark(at, format!("{why}; what follows it is indexed"));
+            report.remark(at, format!("{why}; the text after it is indexed"));
         }
         Some(_) => report.count("front matter that is read"),
         None => {}
@@ -123,10 +123,10 @@ fn read(root: &Root, at: &str, max_bytes: u64, report: &mut Report) {
 /// Names and folders.
 pub type Projects = Vec<(String, PathBuf)>;
 
-/// The projects that a `config.json` of basic-memory names, and which one is meant when none is said.
+/// Returns the projects in a `config.json` of basic-memory, and its default project.
 ///
 /// # Errors
-/// When it cannot be read, or is none.
+/// When it cannot be read, or is not such a file.
 pub fn basic_memory_projects(path: &Path) -> Result<(Projects, Option<String>), InterchangeError> {
     let shown = path.display().to_string();
     let bytes = std::fs::read(path)
@@ -181,7 +181,6 @@ mod tests {
                       1  front matter that is broken
                       1  front matter that is read
                       1  hidden, not read
-                      1  links of the file system, not followed
                       1  links: Markdown
                       1  links: [[…]]
                       1  links: embeds
@@ -189,13 +188,14 @@ mod tests {
                       3  notes
                       1  observations
                       1  other files: png
+                      1  symlinks, not followed
                       1  tags
                       1  typed relations
-            to know:
+            remarks:
               latin.md: is not UTF-8; the daemon guesses its encoding
-              sub/b.md: front matter is not YAML: line 2: unclosed bracket '['; what follows it is indexed
+              sub/b.md: front matter is not YAML: line 2: unclosed bracket '['; the text after it is indexed
             not read:
-              large.md: has 2000 bytes, more than is indexed
+              large.md: has 2000 bytes, too large to be indexed
                 hint: raise `watch.max_file_bytes` in `kg.yaml`
         "#]]
         .assert_eq(&report.text());

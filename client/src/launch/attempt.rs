@@ -1,27 +1,27 @@
-//! Attempt: one step at a time from no daemon to one that answers.
+//! Attempt: the steps from no daemon to one that answers.
 //!
-//! In: a target that does not answer. Out: patience, a start, or why there is no use in waiting.
-//! Invariants: while somebody else holds the lock, or the claim to start one, he is waited for; a daemon of ours that
-//! gave way to another is no failure, and is started again should that one end.
+//! In: a target that does not answer. Out: more waiting, a start, or why waiting is useless.
+//! Invariants: while another process holds the lock, or the claim to start, it is waited for; a daemon of ours that
+//! gave way to another is not a failure, and is started again if that one ends.
 //! Not here: connecting (`launch.rs`).
 
 use std::time::{Duration, Instant};
 
 use super::{Claim, HOLDER_TIMEOUT, LaunchError, Life, START_TIMEOUT, Target, is_alive};
 
-/// What a daemon says that finds the lock taken.
+/// The message of a daemon that finds the lock taken.
 const GAVE_WAY: &str = "kgd: another daemon";
 
-/// Most daemons started in one attempt: each but the last gave way to one that ended at once.
+/// Most daemons started in one attempt: each but the last gave way to another that ended at once.
 const MAX_STARTS: u32 = 5;
 
 pub(super) struct Launch<'a> {
     target: &'a Target,
     life: Life,
-    /// The daemon that we started: its process id, how long the log was before, and when.
+    /// The daemon that we started: its process id, the previous length of the log, and when.
     ours: Option<(u32, u64, Instant)>,
     n_starts: u32,
-    /// Since when somebody else has held the lock.
+    /// Since when another process has held the lock.
     held_since: Option<Instant>,
     /// Since when another client has had the claim.
     claimed_since: Option<Instant>,
@@ -34,7 +34,7 @@ impl<'a> Launch<'a> {
         Launch { target, life, ours, n_starts: 0, held_since, claimed_since, claim }
     }
 
-    /// Does what there is to do while nobody answers.
+    /// Takes the next step while no daemon answers.
     pub(super) fn go_on(&mut self) -> Result<(), LaunchError> {
         if let Some((pid, log_bytes, since)) = self.ours {
             if is_alive(pid) {
@@ -57,7 +57,7 @@ impl<'a> Launch<'a> {
         }
         self.claim = Claim::take(&self.target.paths)?;
         if self.claim.is_some() {
-            // Whoever had it may have started one since we looked: once more from the top.
+            // Its owner may have started a daemon since we looked: check again from the top.
             return Ok(());
         }
         let since = *self.claimed_since.get_or_insert_with(Instant::now);
@@ -70,7 +70,7 @@ impl<'a> Launch<'a> {
 
     fn start(&mut self) -> Result<(), LaunchError> {
         if self.n_starts >= MAX_STARTS {
-            return Err(self.target.silent("starts and ends again and again".to_string()));
+            return Err(self.target.silent("keeps ending right after its start".to_string()));
         }
         self.n_starts += 1;
         self.target.check()?;

@@ -1,9 +1,9 @@
-//! Claim: the right to start a project's daemon, which one client has at a time.
+//! Claim: the right to start a project's daemon, held by one client at a time.
 //!
-//! In: a project's files. Out: the claim, until it is dropped or its process ends in whatever way.
-//! Invariants: who has it is the only one to start a daemon, so that `kgctl restart`, which takes it before it stops
-//! the old one, is not overtaken by an agent's shim; the file is never removed.
-//! Not here: the daemon's own lock, which is what keeps two from serving one project.
+//! In: a project's files. Out: the claim, until it is dropped or its process ends in any way.
+//! Invariants: only the owner starts a daemon, so that an agent's shim cannot overtake `kgctl restart`, which takes the
+//! claim before it stops the old daemon; the file is never removed.
+//! Not here: the daemon's own lock, which prevents two daemons of one project.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -22,7 +22,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Takes it; nothing when another client has it. Does not wait.
+    /// Takes the claim; returns none when another client has it. Does not wait.
     pub(super) fn take(paths: &ProjectPaths) -> io::Result<Option<Self>> {
         let path = paths.lock.with_file_name(FILE);
         let mut options = OpenOptions::new();

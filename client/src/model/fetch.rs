@@ -1,9 +1,9 @@
-//! Fetch: one file from an address, to the end, whatever happens on the way.
+//! Fetch: downloads one file, across interruptions.
 //!
 //! In: an address, a path. Out: the file.
-//! Invariants: what came is kept beside it (`.part`) and goes on there, also by another command, as long as the server
-//! says that it is the same file; a file gets its name when it is whole and its hash is right; each wait, and the
-//! number of tries that bring nothing, has an end.
+//! Invariants: received bytes are kept beside the file (`.part`), and a later attempt, also by another command,
+//! continues there as long as the server says that it is the same file; a file gets its name when it is complete and
+//! its hash is right; every wait, and the number of attempts without progress, is bounded.
 //! Not here: which files (`hub.rs`).
 
 use std::fs::File;
@@ -15,68 +15,68 @@ use web::{Patience, Reply, Web, WebError, broken};
 
 use super::{ModelError, hash, io};
 
-/// Tries in a row that bring nothing.
+/// Attempts in a row without progress.
 const MAX_VAIN: u32 = 5;
 
-/// Tries of one file; a connection that breaks off after each few bytes is no way to get a model.
+/// Attempts per file; a connection that breaks after every few bytes is useless.
 const MAX_TRIES: u32 = 200;
 
-/// Redirections in a row.
+/// Redirects in a row.
 const MAX_REDIRECTS: u32 = 5;
 
 /// Largest file, bytes.
 const MAX_BYTES: u64 = 20_000_000_000;
 
-/// Longest pause that a server may ask for.
+/// Longest pause that a server may request.
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
-/// How long is waited: connections take a second, and a server that says nothing for a minute says nothing.
+/// Timeouts: a connection takes a second, and a server that is silent for a minute is dead.
 const PATIENCE: Patience =
     Patience { connect: Duration::from_secs(15), read: Duration::from_secs(60), whole: None };
 
-/// Is told of a file: bytes that are there, and all of them where that is known.
+/// Called with a file's name, its bytes so far, and its size if known.
 pub type Progress<'a> = &'a dyn Fn(&str, u64, Option<u64>);
 
-/// Gets files.
+/// Downloads files.
 pub struct Fetcher<'a> {
     patience: Patience,
     pause: &'a dyn Fn(Duration),
     progress: Progress<'a>,
 }
 
-/// A reply, and what was said on the way to it.
+/// A reply, and information from redirects before it.
 struct Opened {
     reply: Reply,
     url: String,
-    /// SHA-256 as the hub tells it of large files.
+    /// SHA-256 that the hub sends for large files.
     sha256: Option<String>,
 }
 
-/// What a try came to.
+/// The result of an attempt.
 enum Outcome {
     Whole,
-    /// Not now; how long to wait if it was said.
+    /// A temporary failure; the pause that the server requested, if any.
     Again(String, Option<Duration>),
 }
 
 impl<'a> Fetcher<'a> {
-    /// With how to wait between tries, and whom to tell.
+    /// Creates a fetcher with a function to sleep and one to report progress.
     pub fn new(pause: &'a dyn Fn(Duration), progress: Progress<'a>) -> Self {
         Fetcher { patience: PATIENCE, pause, progress }
     }
 
-    /// The same with other waits.
+    /// Sets other timeouts.
     #[must_use]
     pub fn with_patience(self, patience: Patience) -> Self {
         Fetcher { patience, ..self }
     }
 
-    /// Gets a file unless it is there, and checks it: its hash must be `expected`, if that is given, else what the hub
-    /// tells, if it does.
+    /// Downloads a file unless it exists, and verifies its hash: `expected` if given, else the one sent by the hub, if
+    /// any.
     ///
     /// # Errors
-    /// [`ModelError::NotThere`], [`ModelError::Refused`], [`ModelError::WrongHash`], or [`ModelError::Failed`] when it
-    /// does not come.
+    /// [`ModelError::NotThere`], [`ModelError::Refused`], [`ModelError::WrongHash`], or [`ModelError::Failed`] after
+    /// the last attempt.
     pub fn fetch(&self, url: &str, to: &Path, expected: Option<&str>) -> Result<(), ModelError> {
         if to.exists() {
             return Ok(());
@@ -111,7 +111,7 @@ impl<'a> Fetcher<'a> {
     ) -> Result<Outcome, ModelError> {
         let (part, etag_file) = (part_of(to), etag_of(to));
         let etag = std::fs::read_to_string(&etag_file).unwrap_or_default();
-        // Without a mark of the version, what came before may be of another one.
+        // Without an ETag, earlier bytes may be of another version.
         let from = if etag.is_empty() { 0 } else { length(&part) };
         let range = format!("bytes={from}-");
         let headers = [("range", range.as_str()), ("if-range", etag.as_str())];
@@ -131,14 +131,14 @@ impl<'a> Fetcher<'a> {
             206 | 416 => {
                 drop((std::fs::remove_file(&part), std::fs::remove_file(&etag_file)));
                 return Ok(Outcome::Again(
-                    format!("`{url}` gave another part than was asked for"),
+                    format!("`{url}` sent another range than requested"),
                     None,
                 ));
             }
             404 => return Err(ModelError::NotThere { url }),
             408 | 425 | 429 | 500.. => {
                 let why = format!("`{url}` answered {}", reply.status);
-                return Ok(Outcome::Again(why, reply.told_pause()));
+                return Ok(Outcome::Again(why, reply.retry_after()));
             }
             status => return Err(ModelError::Refused { url, status }),
         };
@@ -147,16 +147,11 @@ impl<'a> Fetcher<'a> {
                 reply.header("etag").filter(|etag| !etag.starts_with("W/")).unwrap_or_default();
             std::fs::write(&etag_file, etag).map_err(io(&etag_file))?;
         }
-        self.write((&url, to), reply, start)
+        self.write(&url, to, reply, start)
     }
 
-    /// Writes a body behind the first `start` bytes of the part.
-    fn write(
-        &self,
-        (url, to): (&str, &Path),
-        reply: Reply,
-        start: u64,
-    ) -> Result<Outcome, ModelError> {
+    /// Writes a body after the first `start` bytes of the part.
+    fn write(&self, url: &str, to: &Path, reply: Reply, start: u64) -> Result<Outcome, ModelError> {
         let part = part_of(to);
         let rest: Option<u64> = reply.header("content-length").and_then(|it| it.parse().ok());
         let total = rest.map(|rest| start.saturating_add(rest));
@@ -183,14 +178,13 @@ impl<'a> Fetcher<'a> {
             file.write_all(buffer.get(..n_read).unwrap_or_default()).map_err(io(&part))?;
         }
         if total.is_some_and(|total| n_bytes < total) {
-            return Ok(Outcome::Again(format!("the reply of `{url}` broke off"), None));
+            return Ok(Outcome::Again(format!("the reply from `{url}` broke off"), None));
         }
         file.sync_all().map_err(io(&part))?;
         Ok(Outcome::Whole)
     }
 
-    /// Follows redirections, which are not followed by themselves; keeps what the hub says of the file before it
-    /// sends to where the file is.
+    /// Follows redirects, which `web` does not; keeps the hash that the hub sends before it redirects to the file.
     fn open(&self, url: &str, headers: &[(&str, &str)]) -> Result<Opened, WebError> {
         let (mut url, mut sha256) = (url.to_string(), None);
         for _ in 0..=MAX_REDIRECTS {
@@ -207,7 +201,7 @@ impl<'a> Fetcher<'a> {
     }
 }
 
-/// An address as another one says it.
+/// Resolves an address relative to another one.
 fn joined(base: &str, location: &str) -> String {
     if location.contains("://") {
         return location.to_string();
@@ -231,7 +225,7 @@ fn begins_at(reply: &Reply, from: u64) -> bool {
     range.and_then(|it| it.split('-').next()?.trim().parse().ok()) == Some(from)
 }
 
-/// Checks the hash of what came, and gives it its name.
+/// Verifies the hash of a download, and gives it its name.
 fn finish(url: &str, to: &Path, expected: Option<&str>) -> Result<(), ModelError> {
     let part = part_of(to);
     let found = hash::of_file(&part).map_err(io(&part))?;

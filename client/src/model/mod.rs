@@ -1,9 +1,8 @@
-//! Models: what `kgctl model` keeps: embedding models, each a folder with a manifest, for all projects.
+//! Models: the embedding models that `kgctl model` manages: each a folder with a manifest, shared by all projects.
 //!
 //! In: folders, files, a hub. Out: models that `embed.model` can name.
-//! Invariants: a model is there whole or not at all: it is made beside the others and gets its name last; one command
-//! at a time changes anything; what was fetched is what was meant: its hash is the one that is pinned, that the hub
-//! told, or that the first download had.
+//! Invariants: a model is complete or absent: it is built in a temporary folder and renamed last; one command at a time
+//! makes changes; a download is verified: by a pinned hash, the hub's hash, or that of the first download.
 //! Not here: running a model (`kgd --prepare-model` tries it), printing (`kgctl`).
 
 mod archive;
@@ -23,46 +22,46 @@ pub use shelf::{Shelf, Wish};
 /// Why a model could not be added, fetched or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// The name is none.
+    /// The name is invalid.
     #[error(
-        "`{0}` cannot be the name of a model\nhint: `--name`: lowercase letters, digits, `-`, `_` and `.`; not `none`, \
+        "`{0}` cannot be the name of a model\nhint: use lowercase letters, digits, `-`, `_` and `.`; not `none`, \
          `remote` or `minilm-l6`"
     )]
     Name(String),
-    /// There is one of that name.
+    /// A model of that name exists.
     #[error(
-        "there is a model `{0}` already\nhint: `--force` replaces it, `--name` gives another name"
+        "the model `{0}` already exists\nhint: use `--force` to replace it, or another name with `--name`"
     )]
     Exists(String),
-    /// There is none of that name.
-    #[error("there is no model `{0}`\nhint: `kgctl model list` names them")]
+    /// No model has that name.
+    #[error("there is no model `{0}`\nhint: `kgctl model list` lists the models")]
     Unknown(String),
-    /// A name that is neither known nor a repository.
+    /// The name is neither known nor a repository.
     #[error(
-        "no model is known as `{name}`\nhint: it is one of {known}, or a repository of the hub, `OWNER/NAME`"
+        "unknown model `{name}`\nhint: use one of {known}, or a repository of the hub, `OWNER/NAME`"
     )]
     NotKnown {
-        /// As it was given.
+        /// The given name.
         name: String,
-        /// The names that are known.
+        /// The known names.
         known: String,
     },
-    /// What is there is another model than the one that was named.
+    /// The files are of another model.
     #[error(
-        "`{}` is not `{name}`: its vectors have {found} numbers, not {expected}\nhint: give its own name, or \
+        "`{}` is not `{name}`: its vectors have {found} numbers, not {expected}\nhint: use its own name, or \
          `kgctl model add FOLDER`", folder.display()
     )]
     OtherModel {
         /// The folder.
         folder: PathBuf,
-        /// As it was given.
+        /// The given name.
         name: String,
-        /// What that one has.
+        /// Numbers per vector of the named model.
         expected: u64,
-        /// What is there.
+        /// Numbers per vector found.
         found: u64,
     },
-    /// The folder holds no model.
+    /// The folder does not contain a model.
     #[error(
         "`{}` {why}\nhint: a model is `config.json`, `tokenizer.json` and an ONNX file as `optimum-cli export onnx` \
          writes them, or `model.safetensors` of a BERT-like model", folder.display()
@@ -70,26 +69,26 @@ pub enum ModelError {
     NoModel {
         /// The folder.
         folder: PathBuf,
-        /// What it lacks.
+        /// What is missing.
         why: String,
     },
-    /// The model does not run.
+    /// The model cannot be run.
     #[error("{0}")]
     Unusable(String),
-    /// Another command is at it.
-    #[error("another `kgctl model` is at work\nhint: wait for it to end")]
+    /// Another command holds the lock.
+    #[error("another `kgctl model` is running\nhint: wait until it has ended")]
     Busy,
     /// A file or folder cannot be used.
     #[error("cannot use `{}`: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The archive cannot be read.
     #[error(
-        "`{}` is no archive of a model: {why}\nhint: give a folder, or a `.zip` or `.whl` that holds one",
+        "`{}` is not an archive of a model: {why}\nhint: use a folder, or a `.zip` or `.whl` that holds one",
         path.display()
     )]
     Archive {
@@ -98,58 +97,58 @@ pub enum ModelError {
         /// What is wrong with it.
         why: String,
     },
-    /// The hub has no such file.
+    /// The hub does not have the file.
     #[error(
-        "`{url}` is not there\nhint: check the name, or see which files the repository has and use `--file`"
+        "`{url}` does not exist\nhint: check the name, or look up the repository's files and use `--file`"
     )]
     NotThere {
-        /// What was asked for.
+        /// The requested address.
         url: String,
     },
-    /// The hub does not give it.
+    /// The hub refused the request.
     #[error(
-        "`{url}` was refused ({status})\nhint: the model may need a login: download it by hand, then `kgctl model add \
-         FOLDER`"
+        "`{url}` was refused ({status})\nhint: the model may require a login: download it by hand, then run \
+         `kgctl model add FOLDER`"
     )]
     Refused {
-        /// What was asked for.
+        /// The requested address.
         url: String,
-        /// What the hub answered.
+        /// The status of the reply.
         status: u16,
     },
-    /// Fetching failed again and again.
+    /// All attempts failed.
     #[error(
-        "{why}\nhint: what came so far is kept: the same command goes on there; without a network: \
+        "{why}\nhint: the partial download is kept: run the same command again to resume it; without a network: \
          `kgctl model pull NAME --from FOLDER`, or `embed.hub` for a mirror"
     )]
     Failed {
-        /// What failed at last.
+        /// The last failure.
         why: String,
     },
-    /// What came is not what was meant.
+    /// The hash does not match.
     #[error(
-        "`{url}` is not what it was meant to be: its SHA-256 is {found}, not {expected}\nhint: {}", hint(*recorded)
+        "`{url}` has the SHA-256 {found}, not {expected}\nhint: {}", hint(*recorded)
     )]
     WrongHash {
-        /// What was asked for.
+        /// The address or path.
         url: String,
-        /// What it should have.
+        /// The expected hash.
         expected: String,
-        /// What it has.
+        /// The hash found.
         found: String,
-        /// Whether that is from an earlier download.
+        /// Whether the expected hash was recorded at an earlier download.
         recorded: bool,
     },
 }
 
 fn hint(recorded: bool) -> &'static str {
     match recorded {
-        true => "it has changed since the first download; `--changed` takes it as it is now",
-        false => "it was deleted; try again, or from another place (`embed.hub`, `--from`)",
+        true => "it has changed since the first download; `--changed` accepts the new file",
+        false => "it was deleted; try again, or use another source (`embed.hub`, `--from`)",
     }
 }
 
-/// An error of the system about a path.
+/// Converts a system error about a path.
 fn io(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> ModelError + '_ {
     |source| ModelError::Io { path: path.to_path_buf(), source }
 }

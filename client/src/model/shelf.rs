@@ -1,7 +1,7 @@
-//! Shelf: the folder of models.
+//! Shelf: the folder of models, locked by one command.
 //!
-//! In: folders that hold a model. Out: models with manifests.
-//! Invariants: as in `mod.rs`; what a command left half done is removed by the next one.
+//! In: folders with a model. Out: models with manifests.
+//! Invariants: as in `mod.rs`; leftovers of an interrupted command are removed by the next one.
 //! Not here: where folders come from (`hub.rs`).
 
 use std::fs::File;
@@ -16,28 +16,28 @@ use serde_json::{Value, json};
 
 use super::{ModelError, hash, io};
 
-/// What is asked of a model that is added.
+/// Options for adding a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wish {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Where it came from, for people.
+    /// Its source, for people.
     pub origin: String,
-    /// Which file holds the weights, where it is not the usual one.
+    /// The file with the weights, if it is not the usual one.
     pub weights: Option<PathBuf>,
-    /// Round weights that are converted to 8 bits.
+    /// Round converted weights to 8 bits.
     pub int8: bool,
-    /// Take the place of one that has the name.
+    /// Replace an existing model of the name.
     pub force: bool,
-    /// Prompt for questions, and whether it counts more than what the model's own files say; empty means none.
+    /// Prompt for questions; empty means none.
     pub query_prompt: String,
-    /// Prompt for what is to be found, likewise.
+    /// Prompt for documents, likewise.
     pub document_prompt: String,
-    /// The prompts are the user's own, not only a default.
+    /// The prompts are the user's, and override those in the model's files.
     pub prompts_count: bool,
 }
 
-/// What `kgd --prepare-model` says.
+/// The output of `kgd --prepare-model`.
 #[derive(Debug, Deserialize)]
 struct Tried {
     dimensions: usize,
@@ -53,10 +53,10 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Takes the folder; `kgd` tries models.
+    /// Locks the folder; `kgd` is the program that tries models.
     ///
     /// # Errors
-    /// When it cannot be made, or another command has it.
+    /// When it cannot be created, or another command has locked it.
     pub fn take(models: &Path, kgd: &Path) -> Result<Self, ModelError> {
         let made =
             create_private_dir(models).map_err(|error| std::io::Error::other(error.to_string()));
@@ -72,20 +72,20 @@ impl Shelf {
         Ok(Shelf { models: models.to_path_buf(), kgd: kgd.to_path_buf(), _lock: lock })
     }
 
-    /// The folder that a download of this name fills, and goes on filling.
+    /// Returns the folder for the download of this name.
     pub(super) fn fetching(&self, name: &str) -> PathBuf {
         self.models.join(format!(".fetching-{name}"))
     }
 
-    /// The file of hashes that first downloads had.
+    /// Returns the file of hashes of first downloads.
     pub(super) fn recorded(&self) -> PathBuf {
         self.models.join(".hashes.json")
     }
 
-    /// Refuses a name that cannot be given.
+    /// Checks that a name can be used.
     ///
     /// # Errors
-    /// When it is none, or is taken.
+    /// When it is invalid or taken.
     pub fn check(&self, name: &str, force: bool) -> Result<(), ModelError> {
         match (is_name(name), self.models.join(name).exists() && !force) {
             (false, _) => Err(ModelError::Name(name.to_string())),
@@ -94,20 +94,20 @@ impl Shelf {
         }
     }
 
-    /// Copies the files of a folder that make up a model, tries it, and gives it its name.
+    /// Copies the model's files from a folder, tries the model, and gives it its name.
     ///
     /// # Errors
-    /// When the folder holds no model, it does not run, or the name is taken.
+    /// When the folder contains no model, it cannot be run, or the name is taken.
     pub fn add(&self, folder: &Path, wish: &Wish) -> Result<Manifest, ModelError> {
         self.check(&wish.name, wish.force)?;
         let no_model = |why: String| ModelError::NoModel { folder: folder.to_path_buf(), why };
         if !folder.is_dir() {
-            return Err(no_model("is no folder".to_string()));
+            return Err(no_model("is not a folder".to_string()));
         }
         let found = files(folder, wish.weights.as_deref()).map_err(no_model)?;
         let adding = self.models.join(format!(".adding-{}", wish.name));
         remove(&adding)?;
-        let made = self.fill(folder, (&found, &adding), wish);
+        let made = self.fill(folder, &found, &adding, wish);
         if made.is_err() {
             remove(&adding)?;
         }
@@ -117,7 +117,8 @@ impl Shelf {
     fn fill(
         &self,
         folder: &Path,
-        (found, adding): (&[PathBuf], &Path),
+        found: &[PathBuf],
+        adding: &Path,
         wish: &Wish,
     ) -> Result<Manifest, ModelError> {
         for path in found {
@@ -150,7 +151,7 @@ impl Shelf {
         Ok(manifest)
     }
 
-    /// Has `kgd` try the model, and convert it where it must.
+    /// Runs `kgd` to try the model, and to convert it if necessary.
     fn prepare(&self, folder: &Path, wish: &Wish) -> Result<Tried, ModelError> {
         let mut command = Command::new(&self.kgd);
         command.arg("--prepare-model").arg(folder);
@@ -163,21 +164,21 @@ impl Shelf {
             return Ok(tried);
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        // After what panics of the library may have written, the last such line is the error itself.
+        // Panics of the library may come first; the last such line is the error itself.
         let error = said.rfind("model file `").or(said.rfind("model folder `"));
         let error = error.and_then(|at| said.get(at..)).unwrap_or(&said).trim_end();
         let shown = error.replace(&folder.display().to_string(), &wish.origin);
         Err(ModelError::Unusable(match output.status.code() {
             Some(_) if !shown.is_empty() => shown,
             _ => format!(
-                "`{}` was ended when it was tried: it needs more time or memory than is sensible ({})\nhint: use a \
+                "`{}` was stopped during its trial: it needs too much time or memory ({})\nhint: use a \
                  smaller model",
                 wish.origin, output.status
             ),
         }))
     }
 
-    /// Gives a folder its name, in one step also where another one has it.
+    /// Renames a folder, atomically even if the name is taken.
     fn name(&self, adding: &Path, name: &str) -> Result<(), ModelError> {
         let to = self.models.join(name);
         if to.exists() {
@@ -190,7 +191,7 @@ impl Shelf {
         synced.map_err(io(&self.models))
     }
 
-    /// Removes a model, and what came of it where it did not come whole; it is gone at once for whoever asks next.
+    /// Removes a model and its partial download; other processes no longer see it at once.
     ///
     /// # Errors
     /// When there is none of that name.
@@ -210,7 +211,7 @@ impl Shelf {
     }
 }
 
-/// Puts prompts where sentence-transformers keeps them, unless the model's own files say something.
+/// Writes prompts where sentence-transformers stores them, unless the model's own files have some.
 fn prompted(folder: &Path, wish: &Wish) -> Result<(), ModelError> {
     let wanted = [("query", &wish.query_prompt), ("document", &wish.document_prompt)];
     if wanted.iter().all(|(_, prompt)| prompt.is_empty()) {
@@ -231,7 +232,7 @@ fn prompted(folder: &Path, wish: &Wish) -> Result<(), ModelError> {
     std::fs::write(&path, config.to_string()).map_err(io(&path))
 }
 
-/// A file with its size and hash, once it is on the disk.
+/// Syncs a file; returns its size and hash.
 fn described(folder: &Path, path: &Path) -> Result<ModelFile, ModelError> {
     let full = folder.join(path);
     let synced = File::open(&full).and_then(|file| {
@@ -252,7 +253,7 @@ fn remove(folder: &Path) -> Result<(), ModelError> {
     }
 }
 
-/// Seconds since 1970; 0 before.
+/// Returns seconds since 1970; 0 before.
 fn now() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())

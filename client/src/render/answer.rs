@@ -1,4 +1,4 @@
-//! Answers of the tools that agents use, as text.
+//! Answer: renders the replies of the tools that agents use.
 //!
 //! In: replies. Out: text.
 //! Not here: `status` (`health.rs`).
@@ -19,7 +19,7 @@ const MAX_EVIDENCE_CHARS: usize = 80;
 /// Longest bar of a timeline, columns.
 const MAX_BAR: u64 = 20;
 
-/// Ranked hits, each with its place, score and snippet; if wanted, also with what the score is the sum of.
+/// Renders ranked hits, each with its place, score and snippet; optionally also with the components of its score.
 pub fn query(reply: &HybridReply, style: Style, with_components: bool) -> String {
     let mut text = String::new();
     for told in [&reply.relaxed, &reply.hint].into_iter().flatten() {
@@ -91,11 +91,11 @@ fn sum(hit: &HitView) -> String {
         };
         let _ = write!(text, "{name} {:.3}", part.abs());
     }
-    // Nothing is scored where no words are asked for.
+    // Without words in the question there are no scores.
     if parts.is_empty() { "not scored".into() } else { format!("{text} = {:.3}", hit.score) }
 }
 
-/// A passage: its place, its text as it stands, where to go on.
+/// Renders a passage: its place, its text verbatim, where to continue.
 pub fn passage(reply: &PassageReply, style: Style) -> String {
     let section = match reply.section.as_str() {
         "" => String::new(),
@@ -123,7 +123,7 @@ pub fn passage(reply: &PassageReply, style: Style) -> String {
     text + &building(&reply.freshness, style)
 }
 
-/// Entities, one a row.
+/// Renders entities, one per row.
 pub fn entities(reply: &EntityReply, style: Style) -> String {
     if reply.entities.is_empty() {
         return "nothing found\n".to_string() + &building(&reply.freshness, style);
@@ -145,7 +145,7 @@ pub fn entities(reply: &EntityReply, style: Style) -> String {
         + &building(&reply.freshness, style)
 }
 
-/// Everything known about one entity.
+/// Renders everything known about one entity.
 pub fn explain(reply: &ExplainReply, style: Style) -> String {
     let mut text = format!("{}\n", named(&reply.entity, style));
     if let Some(definition) = &reply.definition {
@@ -161,7 +161,7 @@ pub fn explain(reply: &ExplainReply, style: Style) -> String {
         let path = other.path.as_ref().map(|path| format!(", {}", clean(path)));
         let path = path.unwrap_or_default();
         let line = format!("{name} ({kind}{path}): kgctl explain '#{}'", other.id);
-        let _ = writeln!(text, "  {} {line}", style.dim("also of this name:"));
+        let _ = writeln!(text, "  {} {line}", style.dim("also has this name:"));
     }
     if let Some(home) = &reply.home {
         let _ = writeln!(text, "  {} {}", style.dim("note:"), style.cyan(&clean(home)));
@@ -194,7 +194,7 @@ pub fn explain(reply: &ExplainReply, style: Style) -> String {
     text + &building(&reply.freshness, style)
 }
 
-/// Relations by type; the type with the surest one first.
+/// Writes relations by type; the type with the most certain one first.
 fn write_relations(text: &mut String, relations: &[RelationView], style: Style) {
     let mut types: Vec<&str> = Vec::new();
     for it in relations.iter().filter(|it| !it.predicate.is_empty()) {
@@ -223,7 +223,7 @@ fn write_relation(text: &mut String, it: &RelationView, style: Style) {
     }
 }
 
-/// First and last mention, then a bar for each month or year.
+/// Writes first and last mention, then a bar for each month or year.
 fn write_timeline(text: &mut String, timeline: &TimelineView, style: Style) {
     let _ = writeln!(text, "\n{}", style.bold("Timeline"));
     let ends = [("first", &timeline.first), ("last", &timeline.last)];
@@ -268,7 +268,7 @@ fn why(links: &[LinkView], style: Style) -> String {
     table(style, &["NAME", "DECISION", "SCORE", "FEATURES"], links.iter().map(row).collect())
 }
 
-/// What `ingest` did.
+/// Renders the result of `ingest`.
 pub fn ingest(reply: &IngestReply, style: Style) -> String {
     let mut text = format!("{} ingested, {} skipped\n", reply.ingested, reply.skipped);
     for error in &reply.errors {
@@ -284,7 +284,7 @@ pub fn ingest(reply: &IngestReply, style: Style) -> String {
     text
 }
 
-/// What `extract` changed.
+/// Renders the changes by `extract`.
 pub fn extract(reply: &ExtractReply) -> String {
     let ExtractReply { mentions, entities_new, relations, .. } = reply;
     if (*mentions, *entities_new, *relations) == (0, 0, 0) {
@@ -293,7 +293,7 @@ pub fn extract(reply: &ExtractReply) -> String {
     format!("mentions {mentions:+}, new entities {entities_new}, relations {relations:+}\n")
 }
 
-/// Doubtful readings, each with the key that decides it.
+/// Renders doubtful readings, each with the key to decide it.
 pub fn review(reply: &ReviewReply, style: Style) -> String {
     let mut text = String::new();
     if reply.decided > 0 {
@@ -330,7 +330,7 @@ fn joined(names: &[String]) -> String {
     clean(&names.join(", ")).into_owned()
 }
 
-/// Where a hit begins: what an editor or a viewer can be told to open.
+/// Returns the start of a hit, in the form that editors and viewers accept.
 fn first_place(hit: &HitView) -> String {
     let page = hit.pages.map(|[first, _]| first);
     proto::shape::place(&hit.path, [hit.lines[0]; 2], [page; 2])
@@ -348,7 +348,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// A line that says how much is indexed yet; nothing when everything is.
+/// Returns a line with the progress of the index; empty when it is complete.
 fn building(freshness: &Freshness, style: Style) -> String {
     let line =
         |building: &String| style.yellow(&format!("still building: {}", clean(building))) + "\n";

@@ -1,4 +1,4 @@
-//! Entries of knowledge, and entities of memory, as text.
+//! Entries: renders knowledge entries, and entities of memory.
 //!
 //! Invariant: control characters of documents do not reach the terminal.
 
@@ -11,9 +11,9 @@ use proto::tool::memory::{MemoryGraphReply, MemoryNode};
 
 use super::clean;
 
-/// An entry in brief, in one to three lines.
+/// Renders an entry in brief, in one to three lines.
 fn brief(it: &EntryView) -> String {
-    let off = if it.inactive { ", does not count" } else { "" };
+    let off = if it.inactive { ", inactive" } else { "" };
     let mut out = format!(
         "{}  {}  {} ({:.0} %{off})\n",
         it.id,
@@ -42,12 +42,12 @@ fn hint(hint: Option<&String>) -> String {
     hint.map(|it| format!("{}\n", clean(it))).unwrap_or_default()
 }
 
-/// Entries by their type or another scope.
+/// Renders entries by type or another scope.
 pub fn listed(replies: &[KbAnswer]) -> String {
     let told = |reply: &KbAnswer| {
         let entries: String = reply.entries.iter().map(|it| brief(&it.entry)).collect();
         let scope = reply.scope.as_deref().unwrap_or_default();
-        // Of what is told whole, or is not there, nothing more is to be said.
+        // The hint is only for incomplete lists.
         let hint = reply.hint.as_ref().filter(|_| !entries.is_empty());
         let hint = hint.map(|it| format!("({}: {})\n", clean(scope), clean(it)));
         format!("{entries}{}", hint.unwrap_or_default())
@@ -56,7 +56,7 @@ pub fn listed(replies: &[KbAnswer]) -> String {
     if out.is_empty() { "no entries\n".to_string() } else { out }
 }
 
-/// Entries whole.
+/// Renders whole entries.
 pub fn shown(reply: &KbGetReply) -> String {
     let mut out: String =
         reply.not_found.iter().map(|id| format!("{}  not found\n", clean(id))).collect();
@@ -79,14 +79,14 @@ pub fn shown(reply: &KbGetReply) -> String {
     out
 }
 
-/// What a search found.
+/// Renders the results of a search.
 pub fn found(reply: &KbSearchReply) -> String {
     let results: String = reply.results.iter().map(|it| brief(&it.entry)).collect();
     let hints: String = reply.hints.iter().map(|it| format!("{}\n", clean(it))).collect();
     format!("{}{results}{hints}", hint(reply.hint.as_ref()))
 }
 
-/// An answer, with the way that was taken.
+/// Renders an answer, with the strategy used.
 pub fn answered(reply: &KbAnswer) -> String {
     let mut out = format!("{}: {}\n", reply.strategy.as_str(), clean(&reply.reason));
     out += &hint(reply.hint.as_ref());
@@ -101,7 +101,7 @@ pub fn answered(reply: &KbAnswer) -> String {
     out
 }
 
-/// A summary, with what does not agree.
+/// Renders a summary, with its contradictions.
 pub fn summed_up(reply: &KbSummary) -> String {
     let mut out = hint(reply.hint.as_ref());
     out.extend(reply.answer.lines().map(|line| format!("{}\n", clean(line))));
@@ -117,7 +117,7 @@ pub fn summed_up(reply: &KbSummary) -> String {
     out
 }
 
-/// What became of files.
+/// Renders the result of an ingestion.
 pub fn ingested(reply: &KbIngestReply) -> String {
     let mut out = String::new();
     for it in &reply.files {
@@ -137,12 +137,12 @@ pub fn ingested(reply: &KbIngestReply) -> String {
     format!("{out}{} files {done} {} entries\n", reply.total, reply.entries_created)
 }
 
-/// What a write did.
+/// Renders the result of a write.
 pub fn stored(reply: &KbStored) -> String {
     format!("{}\n{}", reply.action, brief(&reply.entry))
 }
 
-/// What upkeep did.
+/// Renders the result of maintenance.
 pub fn maintained(reply: &KbMaintainReply) -> String {
     let mut out = format!("{}\n", clean(&reply.message));
     out += &reply.entry.as_ref().map(brief).unwrap_or_default();
@@ -168,7 +168,7 @@ pub fn maintained(reply: &KbMaintainReply) -> String {
     }
     if let Some(it) = &stats.enrichment {
         out += &format!(
-            "read by a model: {} entries, {} relations; {} wait, {} gave nothing that could be read\n",
+            "read by a model: {} entries, {} relations; {} waiting, {} unusable\n",
             it.read, it.relations, it.waiting, it.unreadable
         );
     }
@@ -177,7 +177,7 @@ pub fn maintained(reply: &KbMaintainReply) -> String {
     out
 }
 
-/// The report of a week: where it is, or its text.
+/// Renders the weekly report: its path, or its text.
 pub fn report(reply: &MemoryReportReply) -> String {
     match reply.path.is_empty() {
         true => reply.text.lines().map(|line| format!("{}\n", clean(line))).collect(),
@@ -185,7 +185,7 @@ pub fn report(reply: &MemoryReportReply) -> String {
     }
 }
 
-/// What tools did to entities: when, who, with which tool, to which.
+/// Renders changes by tools: when, who, with which tool, to which entity.
 pub fn events(events: &[MemoryDeed]) -> String {
     let told = |it: &MemoryDeed| {
         let (name, client) = (clean(&it.name), clean(&it.client));
@@ -194,7 +194,7 @@ pub fn events(events: &[MemoryDeed]) -> String {
     events.iter().map(told).collect()
 }
 
-/// Entities in brief.
+/// Renders entities in brief.
 pub fn nodes(nodes: &[MemoryNode]) -> String {
     if nodes.is_empty() {
         return "no entities\n".to_string();
@@ -207,7 +207,7 @@ pub fn nodes(nodes: &[MemoryNode]) -> String {
     nodes.iter().map(told).collect()
 }
 
-/// Entities with observations and relations.
+/// Renders entities with observations and relations.
 pub fn graph(reply: &MemoryGraphReply) -> String {
     let mut out: String =
         reply.not_found.iter().map(|it| format!("{}  not found\n", clean(it))).collect();

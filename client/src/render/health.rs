@@ -1,7 +1,7 @@
-//! How the daemon and its surroundings are, as text.
+//! Health: renders the state of the daemon and its surroundings.
 //!
-//! In: `status`, settings, the registry's rows, the findings of `doctor`. Out: text.
-//! Not here: finding these things out.
+//! In: `status`, settings, rows of the registry, the findings of `doctor`. Out: text.
+//! Not here: collecting these.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use proto::tool::core::{QueueView, StatusReply};
 
 use super::{Style, clean, counted, table, thousands};
 
-/// Everything `status` says, most wanted first.
+/// Renders `status`, most important first.
 pub fn status(reply: &StatusReply, style: Style) -> String {
     let mut text = format!("{}\n{}\n", headline(reply, style), facts(reply, style).trim_end());
     let busy: Vec<&QueueView> =
@@ -84,7 +84,7 @@ fn headline(reply: &StatusReply, style: Style) -> String {
             (parts.deep, "deep"),
         ];
         let missing: Vec<_> = parts.iter().filter(|part| !part.0).map(|part| part.1).collect();
-        // An index that is built beside the one that answers has a progress of its own.
+        // An index that is rebuilt beside the active one has its own progress.
         let beside = reply.freshness.building.as_deref().filter(|it| it.starts_with("rebuilding"));
         match beside {
             Some(building) => style.yellow(&clean(building)),
@@ -94,7 +94,7 @@ fn headline(reply: &StatusReply, style: Style) -> String {
     format!("{name}  {state}")
 }
 
-/// The processes that parse.
+/// Renders the state of the parsing processes.
 fn parsing(workers: &WorkersView) -> String {
     let n_failed = counted(workers.failed, "document");
     let sandbox = workers.sandbox.as_deref().map_or("not started yet".into(), clean);
@@ -164,28 +164,29 @@ fn facts(reply: &StatusReply, style: Style) -> String {
     table(style, &[], rows)
 }
 
-/// One registered project, as `kgctl list` shows it.
+/// A registered project, as `kgctl list` shows it.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct ProjectRow {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its folder.
     pub root: String,
-    /// Whether it is meant when nothing else is said.
+    /// Whether it is the default.
     pub default: bool,
     /// `running`, `stopped`, or `folder missing`.
     pub state: String,
     /// The day on which it was registered.
     pub added: String,
-    /// Whether its user lets no tool write in it.
+    /// Whether the user forbids tools to write in it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
 }
 
-/// The registered projects.
+/// Renders the registered projects.
 pub fn projects(rows: &[ProjectRow], style: Style) -> String {
     if rows.is_empty() {
-        return "no project is registered\nhint: `kgctl init DIR` registers a folder\n".to_string();
+        return "no project is registered\nhint: register a folder with `kgctl init DIR`\n"
+            .to_string();
     }
     let row = |it: &ProjectRow| {
         let name = if it.default { format!("{} *", it.name) } else { it.name.clone() };
@@ -197,7 +198,7 @@ pub fn projects(rows: &[ProjectRow], style: Style) -> String {
     table(style, &["NAME", "STATE", "ADDED", "FOLDER"], rows.iter().map(row).collect())
 }
 
-/// Every setting with its value and where that came from.
+/// Renders every setting with its value and origin.
 pub fn settings(loaded: &Loaded, style: Style) -> String {
     let row = |(key, value, origin): (&str, &serde_json::Value, &config::Origin)| {
         vec![
@@ -209,13 +210,13 @@ pub fn settings(loaded: &Loaded, style: Style) -> String {
     table(style, &["KEY", "VALUE", "FROM"], loaded.rows().map(row).collect())
 }
 
-/// How one finding of `doctor` turned out.
+/// The result of one check of `doctor`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// As it should be.
+    /// No problem.
     Good,
-    /// It works, but somebody should know.
+    /// It works, but deserves attention.
     Warning,
     /// It does not work.
     Bad,
@@ -224,18 +225,18 @@ pub enum Verdict {
 /// One finding of `doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// What was checked.
     pub subject: String,
-    /// How it turned out.
+    /// The result.
     pub verdict: Verdict,
-    /// What was seen.
+    /// The observation.
     pub detail: String,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// The findings of `doctor`.
+/// Renders the findings of `doctor`.
 pub fn findings(findings: &[Finding], style: Style) -> String {
     let mut text = String::new();
     for it in findings {
@@ -355,7 +356,7 @@ mod tests {
         .assert_eq(&projects(&[row("notes", true), row("work", false)], Style::plain()));
         expect![[r#"
             no project is registered
-            hint: `kgctl init DIR` registers a folder
+            hint: register a folder with `kgctl init DIR`
         "#]]
         .assert_eq(&projects(&[], Style::plain()));
         let finding = |verdict, hint: Option<&str>| Finding {

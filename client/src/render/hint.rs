@@ -1,9 +1,9 @@
-//! Hints that a daemon gives agents, in the words of the command line.
+//! Hint: translates hints for agents to the command line.
 //!
-//! In: a hint of the daemon, which names tools and parameters. Out: the same for a shell.
-//! Not here: what the daemon says to agents.
+//! In: a hint of the daemon, with names of tools and parameters. Out: the same for a shell.
+//! Not here: the daemon's hints themselves.
 
-/// What a hint says to an agent, and what to type instead. Longer phrases come first.
+/// Phrases of hints for agents, and their translations. Longer phrases come first.
 const PHRASES: &[(&str, &str)] = &[
     ("call again with one of these as `entity_id`", "`kgctl explain '#ID'` with one of these ids"),
     (
@@ -29,8 +29,8 @@ const PHRASES: &[(&str, &str)] = &[
     ("extract_and_link", "kgctl extract"),
 ];
 
-/// A hint of the daemon with the command line's words for tools and parameters. A bare tool's name gets
-/// the quotes of a command.
+/// Translates a hint of the daemon: names of tools and parameters become commands and flags. A bare tool name gets the
+/// quotes of a command.
 pub fn for_shell(text: &str) -> String {
     let mut text = text.to_string();
     for (agent, shell) in PHRASES {

@@ -1,4 +1,4 @@
-//! Links of notes as text.
+//! Links: renders links of notes.
 //!
 //! Invariant: control characters of documents do not reach the terminal.
 
@@ -7,7 +7,7 @@ use proto::tool::notes::{BacklinksReply, by_place};
 
 use super::{Style, clean, table};
 
-/// Links to a note, each with its line.
+/// Renders the links to a note, each with its line.
 pub fn to_note(reply: &BacklinksReply, style: Style) -> String {
     if reply.backlinks.is_empty() {
         return format!("no other note leads to {}\n", clean(&reply.path));
@@ -21,10 +21,10 @@ pub fn to_note(reply: &BacklinksReply, style: Style) -> String {
     format!("{listed}{more}")
 }
 
-/// Links that lead nowhere.
+/// Renders broken links.
 pub fn broken(reply: &BrokenLinksReply, style: Style) -> String {
     if reply.links.is_empty() {
-        return "every link leads somewhere\n".to_string();
+        return "there are no broken links\n".to_string();
     }
     let rows = reply.links.iter().map(|it| {
         let place = format!("{}:{}", clean(&it.path), it.line);

@@ -1,6 +1,6 @@
-//! What looks after index and ledger, as text.
+//! Maintain: renders the results of maintaining index and ledger.
 //!
-//! In: replies of `verify`, `rescan`, `retry`, `backup`, and what `kgd --restore` says. Out: text.
+//! In: replies of `verify`, `rescan`, `retry`, `backup`, and the output of `kgd --restore`. Out: text.
 //! Not here: the findings of `doctor` (`health.rs`).
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::{Style, clean, counted, table, thousands};
 
-/// The parts that were compared, and the first differences.
+/// Renders the compared parts, and the first differences.
 pub fn verify(reply: &VerifyReply, style: Style) -> String {
     let verdict = match (reply.same, reply.repaired) {
         (true, _) => style.green("same"),
@@ -36,7 +36,7 @@ pub fn verify(reply: &VerifyReply, style: Style) -> String {
     }
     text += &differences(reply, style);
     if !reply.same && !reply.repaired {
-        text += "hint: `kgctl verify --repair` puts the rebuilt index in its place\n";
+        text += "hint: `kgctl verify --repair` replaces it with the rebuilt index\n";
     }
     text
 }
@@ -62,7 +62,7 @@ fn differences(reply: &VerifyReply, style: Style) -> String {
     text
 }
 
-/// What a comparison of all files brought.
+/// Renders the result of comparing all files.
 pub fn rescan(reply: &RescanReply) -> String {
     let (files, name) = (counted(reply.files, "file"), clean(&reply.freshness.project));
     let found = match reply.commits {
@@ -72,14 +72,14 @@ pub fn rescan(reply: &RescanReply) -> String {
     format!("{name}: {files} compared in {:.1} s, {found}\n", reply.seconds)
 }
 
-/// How far the deep pass is.
+/// Renders the progress of the deep pass.
 pub fn deep(reply: &DeepPassReply) -> String {
     let name = clean(&reply.freshness.project);
     let off = || "the deep pass is switched off (`recognize.deep`)".to_string();
     format!("{name}: {}\n", reply.deep.as_ref().map_or_else(off, DeepView::told))
 }
 
-/// What became of files that had failed.
+/// Renders the outcome for files that had failed.
 pub fn retry(reply: &RetryReply, style: Style) -> String {
     let mut text = String::new();
     match &reply.embedding {
@@ -101,7 +101,7 @@ pub fn retry(reply: &RetryReply, style: Style) -> String {
     text
 }
 
-/// What was copied, and how to put it back.
+/// Renders what was copied, and how to restore it.
 pub fn backup(reply: &BackupReply) -> String {
     let (path, bytes, rows) = (clean(&reply.path), thousands(reply.bytes), rows(&reply.rows));
     format!(
@@ -110,16 +110,16 @@ pub fn backup(reply: &BackupReply) -> String {
     )
 }
 
-/// A receipt: what went, what a scan saw, and which files still hold it.
+/// Renders a receipt: what was removed, what a scan found, and which files still have it.
 pub fn forget(reply: &ForgetReply, style: Style) -> String {
     let mut text = String::new();
     if reply.unknown {
-        text += "not found: nothing was ever kept of a document or entity of this name\n\
+        text += "not found: nothing was ever stored for a document or entity of this name\n\
                  hint: check its spelling; a path is relative to the project\n";
         return text;
     }
     if reply.removed.is_empty() {
-        text += "nothing of it was kept outside the index\n";
+        text += "it was not stored outside the index\n";
     } else {
         let row =
             |it: &Removed| vec![it.store.clone(), clean(&it.what).into_owned(), thousands(it.n)];
@@ -148,7 +148,7 @@ pub fn forget(reply: &ForgetReply, style: Style) -> String {
     text
 }
 
-/// What was put back, as `kgd --restore` tells it.
+/// Renders the output of `kgd --restore`.
 pub fn restored(project: &str, told: &Value, is_running: bool) -> String {
     let text = |field: &str| told[field].as_str().map(|text| clean(text).into_owned());
     let counts: BTreeMap<String, u64> = told["rows"]
@@ -157,11 +157,11 @@ pub fn restored(project: &str, told: &Value, is_running: bool) -> String {
         .flatten()
         .map(|(table, n)| (table.clone(), n.as_u64().unwrap_or(0)))
         .collect();
-    let kept = text("kept").map(|kept| format!("what it replaces is kept as {kept}\n"));
+    let kept = text("kept").map(|kept| format!("the replaced ledger is kept as {kept}\n"));
     let (name, rows, kept) = (clean(project), rows(&counts), kept.unwrap_or_default());
     let from = text("restored").unwrap_or_default();
-    let index = if is_running { "is being built anew" } else { "is built anew at the next start" };
-    format!("{name}: {from} is put back; {rows}\n{kept}the index {index} from the files\n")
+    let index = if is_running { "is being rebuilt" } else { "will be rebuilt at the next start" };
+    format!("{name}: {from} was restored; {rows}\n{kept}the index {index} from the files\n")
 }
 
 fn rows(counts: &BTreeMap<String, u64>) -> String {
@@ -219,7 +219,7 @@ mod tests {
             - live    mentions: a.md 3..9\u{1b} "Ada"
             + rebuilt mentions: a.md 3..9 "Ada L."
             1 more; `--limit` prints more of them
-            hint: `kgctl verify --repair` puts the rebuilt index in its place
+            hint: `kgctl verify --repair` replaces it with the rebuilt index
         "#]]
         .assert_eq(&verify(&verified(false, false), Style::plain()));
         let repaired = verify(&verified(false, true), Style::plain());
@@ -262,9 +262,9 @@ mod tests {
         let told =
             json!({ "restored": "/b", "version": 3, "rows": { "documents": 4 }, "kept": "/s/old" });
         expect![[r#"
-            notes: /b is put back; 4 documents
-            what it replaces is kept as /s/old
-            the index is being built anew from the files
+            notes: /b was restored; 4 documents
+            the replaced ledger is kept as /s/old
+            the index is being rebuilt from the files
         "#]]
         .assert_eq(&restored("notes", &told, true));
         let reply = |commits| {

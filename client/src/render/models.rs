@@ -1,4 +1,4 @@
-//! Models: what `kgctl model list` prints.
+//! Models: renders `kgctl model list`.
 
 use serde::Serialize;
 
@@ -7,21 +7,21 @@ use super::{Style, clean, table};
 /// One embedding model.
 #[derive(Debug, Clone, Serialize)]
 pub struct ModelRow {
-    /// What `embed.model` calls it.
+    /// Its name in `embed.model`.
     pub name: String,
-    /// Whether the user's settings name it.
+    /// Whether it is in use.
     pub used: bool,
     /// Components of its vectors.
     pub dimensions: Option<usize>,
     /// Size of its files.
     pub bytes: Option<u64>,
-    /// Built in, added, or what is wrong.
+    /// Built in, added, or broken and why.
     pub state: String,
     /// Where it came from.
     pub origin: String,
 }
 
-/// Every model with its size and state; the one that is used has a star.
+/// Renders every model with its size and state; the one in use has a star.
 pub fn models(rows: &[ModelRow], style: Style) -> String {
     let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
     let row = |it: &ModelRow| {

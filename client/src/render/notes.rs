@@ -1,13 +1,13 @@
-//! Notes as text: what is kept of them.
+//! Notes: renders kept versions of notes.
 //!
-//! In: what `kgd --kept` and `kgd --bring-back` say. Out: text.
+//! In: the output of `kgd --kept` and `kgd --bring-back`. Out: text.
 //! Invariant: control characters of names do not reach the terminal.
 
 use serde_json::Value;
 
 use super::{Style, clean, table, thousands};
 
-/// Kept versions, each with how to get it back.
+/// Renders kept versions, each with how to restore it.
 pub fn kept(told: &Value, style: Style) -> String {
     let text =
         |row: &Value, field: &str| clean(row[field].as_str().unwrap_or_default()).into_owned();
@@ -17,16 +17,16 @@ pub fn kept(told: &Value, style: Style) -> String {
     };
     let rows: Vec<_> = told["versions"].as_array().into_iter().flatten().map(row).collect();
     let listed = table(style, &["note", "time", "why kept", "bytes"], rows);
-    format!("{listed}`kgctl restore NOTE --at TIME` writes one back\n")
+    format!("{listed}`kgctl restore NOTE --at TIME` restores one\n")
 }
 
-/// A note that is as it was.
+/// Renders the result of a restore.
 pub fn restored(told: &Value) -> String {
     let path = clean(told["path"].as_str().unwrap_or_default()).into_owned();
     match (told["changed"].as_bool(), told["checksum_before"].is_string()) {
-        (Some(false), _) => format!("{path} is as it was then already\n"),
-        (_, true) => format!("{path} is as it was; what it replaces is kept\n"),
-        (_, false) => format!("{path} is there again\n"),
+        (Some(false), _) => format!("{path} already is as it was then\n"),
+        (_, true) => format!("{path} was restored; the replaced version is kept\n"),
+        (_, false) => format!("{path} was restored\n"),
     }
 }
 
@@ -43,9 +43,9 @@ mod tests {
         expect![[r#"
             note          time                     why kept  bytes
             a/b\u{1b}.md  20260131T093000.123456Z  removed   1,234
-            `kgctl restore NOTE --at TIME` writes one back
+            `kgctl restore NOTE --at TIME` restores one
         "#]]
         .assert_eq(&text);
-        assert_eq!(restored(&json!({"path": "a.md", "changed": true})), "a.md is there again\n");
+        assert_eq!(restored(&json!({"path": "a.md", "changed": true})), "a.md was restored\n");
     }
 }

@@ -1,4 +1,4 @@
-//! The report of `kgctl eval`, as text.
+//! Quality: renders the report of `kgctl eval`.
 //!
 //! In: scores. Out: tables.
 //! Not here: the metrics (`score.rs`).
@@ -19,23 +19,23 @@ pub struct Report {
     pub documents: usize,
     /// Questions asked.
     pub questions: usize,
-    /// What was found in the text alone: recognition, and all of it end to end.
+    /// Found in the text alone: recognition, and everything end to end.
     #[serde(flatten)]
     pub found: Extraction,
-    /// What was found when the mentions of the annotation were given: linking.
+    /// Found given the annotated mentions: linking.
     pub mentions_given: Extraction,
-    /// What was found when they were given with their entities: relations.
+    /// Found given the mentions and their entities: relations.
     pub links_given: Extraction,
-    /// Ranked answers, a formula.
+    /// Ranked answers, by formula.
     pub retrieval: BTreeMap<String, RankScores>,
-    /// The middle 95 % of nDCG@10 over questions drawn with replacement, a formula.
+    /// The middle 95 % of nDCG@10 over questions drawn with replacement, by formula.
     pub retrieval_intervals: BTreeMap<String, Interval>,
     /// The same for each half of the corpus, where it is divided.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub halves: BTreeMap<String, Report>,
 }
 
-/// What one reading of the documents found.
+/// The results of one reading of the documents.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Extraction {
     /// Mentions in the annotated documents.
@@ -44,7 +44,7 @@ pub struct Extraction {
     pub links: LinkScores,
     /// Relations stated in the annotated documents.
     pub relations: RelationScores,
-    /// The middle 95 % of F1 (of links, also of accuracy) over documents drawn with replacement, by row.
+    /// The middle 95 % of F1 (for links, also of accuracy) over documents drawn with replacement, by row.
     pub intervals: BTreeMap<String, Interval>,
 }
 
@@ -54,20 +54,20 @@ pub const PAIRS: &str = "links, pairs of mentions";
 /// The row of the share of mentions with the right entity.
 pub const ACCURACY: &str = "links, accuracy";
 
-/// The report as tables: one a half, where the corpus is divided. `shows_types`: relations by predicate, too.
+/// Renders the report as tables: one per half, where the corpus is divided. `shows_types`: also relations by predicate.
 pub fn report(report: &Report, shows_types: bool, style: Style) -> String {
     if report.halves.is_empty() {
-        return tables("", report, (shows_types, style));
+        return tables("", report, shows_types, style);
     }
     let halves: Vec<String> = report
         .halves
         .iter()
-        .map(|(half, report)| tables(&format!("{half}: "), report, (shows_types, style)))
+        .map(|(half, report)| tables(&format!("{half}: "), report, shows_types, style))
         .collect();
     halves.join("\n\n")
 }
 
-fn tables(half: &str, report: &Report, (shows_types, style): (bool, Style)) -> String {
+fn tables(half: &str, report: &Report, shows_types: bool, style: Style) -> String {
     let mut text = format!(
         "{half}{} annotated documents, {} questions\n\n",
         report.documents, report.questions
@@ -92,26 +92,27 @@ fn tables(half: &str, report: &Report, (shows_types, style): (bool, Style)) -> S
     text
 }
 
-/// The scores in the order in which a document is read: each stage alone, then all together.
+/// Returns the scores in the order in which a document is read: each stage alone, then all together.
 fn stages(report: &Report) -> Vec<Vec<String>> {
     let Report { found, mentions_given, links_given, .. } = report;
     let head = |text: &str| vec![text.to_string()];
-    let relations = |of: &Extraction| of.relations.rows().map(|it| row(of, it));
+    let relations =
+        |of: &Extraction| of.relations.rows().map(|(name, counts)| row(of, name, counts));
     let mut rows = vec![head("1 recognition")];
-    rows.extend(found.mentions.rows().map(|it| row(found, it)));
+    rows.extend(found.mentions.rows().map(|(name, counts)| row(found, name, counts)));
     rows.push(head("2 linking, mentions given"));
-    rows.push(row(mentions_given, (PAIRS, mentions_given.links.pairwise)));
+    rows.push(row(mentions_given, PAIRS, mentions_given.links.pairwise));
     rows.push(accuracy(mentions_given));
     rows.push(head("3 relations, links given"));
     rows.extend(relations(links_given));
     rows.push(head("4 end to end"));
-    rows.push(row(found, (PAIRS, found.links.pairwise)));
+    rows.push(row(found, PAIRS, found.links.pairwise));
     rows.push(accuracy(found));
     rows.extend(relations(found));
     rows
 }
 
-fn row(of: &Extraction, (name, counts): (&str, Counts)) -> Vec<String> {
+fn row(of: &Extraction, name: &str, counts: Counts) -> Vec<String> {
     let scores =
         [counts.precision(), counts.recall(), counts.f1()].map(|score| format!("{score:.3}"));
     let numbers = [counts.right, counts.wrong, counts.missed].map(|number| number.to_string());
@@ -122,8 +123,8 @@ fn row(of: &Extraction, (name, counts): (&str, Counts)) -> Vec<String> {
         .collect()
 }
 
-/// The share of mentions with the right entity stands under F1: each mention has one answer, so precision and recall
-/// are the same number.
+/// Returns the share of mentions with the right entity, in the column of F1: each mention has one answer, so precision
+/// and recall are the same number.
 fn accuracy(of: &Extraction) -> Vec<String> {
     let LinkScores { accuracy, right, mentions, .. } = of.links;
     let cells = [String::new(), String::new(), format!("{accuracy:.3}")];

@@ -1,6 +1,6 @@
-//! The report of `kgctl eval FILE`: how well questions of one's own are answered, as text.
+//! Questions: renders the report of `kgctl eval FILE` on the user's own questions.
 //!
-//! In: for each formula, the scores of each question; the same under another configuration, where there is one. Out:
+//! In: for each formula, the scores of each question; the same under another configuration, if there is one. Out:
 //! tables.
 //! Invariants: intervals are the middle 95 % of questions drawn with replacement; two configurations are compared
 //! question by question.
@@ -14,51 +14,52 @@ use super::{Style, table};
 use crate::score::interval::{Interval, of_mean};
 use crate::score::rounded;
 
-/// How one question was answered. Documents count, each at the rank of its best hit.
+/// The scores of one question. Documents count, each at the rank of its best hit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scored {
-    /// 1 when the first document answers.
+    /// 1 when the first document answers the question.
     pub hit_at_1: f64,
     /// 1 when one of the first five does.
     pub hit_at_5: f64,
     /// 1 when one of the first ten does.
     pub hit_at_10: f64,
-    /// One over the rank of the first that does; 0 when none does.
+    /// The reciprocal rank of the first that does; 0 when none does.
     pub reciprocal_rank: f64,
-    /// Discounted gain of the first ten, of the best possible.
+    /// Discounted gain of the first ten, relative to the best possible.
     pub ndcg_at_10: f64,
 }
 
-/// All questions under one configuration.
+/// The scores of all questions under one configuration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answered {
     /// The questions, in order.
     pub questions: Vec<String>,
     /// By formula: the scores of each question, in the same order.
     pub formulas: BTreeMap<String, Vec<Scored>>,
-    /// What is to be known of the table and of the figures.
+    /// Remarks about the table and the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub told: Vec<Told>,
+    #[serde(rename = "told")]
+    pub remarks: Vec<Remark>,
     /// The same under the settings of `against`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Box<Against>>,
 }
 
-/// What is to be known of a line of the table, or of all figures.
+/// A remark about a line of the table, or about all figures.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
-    /// The line, from 1, where it is about one.
+pub struct Remark {
+    /// The line, from 1, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// In words.
+    /// The remark.
     pub why: String,
-    /// True when the question of that line was not asked.
+    /// True when the question of that line was left out.
     #[serde(default)]
     pub left_out: bool,
 }
 
-impl Told {
-    /// In words, with the line.
+impl Remark {
+    /// Returns the remark with its line.
     pub fn text(&self) -> String {
         match self.line {
             Some(line) => format!("line {line}: {}", self.why),
@@ -72,7 +73,7 @@ impl Told {
 pub struct Against {
     /// Its settings, as `key=value`.
     pub settings: Vec<String>,
-    /// What it answered.
+    /// Its results.
     pub answered: Answered,
 }
 
@@ -86,10 +87,10 @@ const METRICS: [Metric; 5] = [
     ("NDCG@10", |it| it.ndcg_at_10),
 ];
 
-/// The report as tables: the scores; where two configurations are compared, those of the other, and the difference.
+/// Renders the report as tables: the scores; for two configurations, the scores of the other, and the difference.
 /// `shows_each`: also the rank of each question.
 pub fn questions(answered: &Answered, shows_each: bool, style: Style) -> String {
-    let left_out = answered.told.iter().filter(|it| it.left_out).filter_map(|it| it.line);
+    let left_out = answered.remarks.iter().filter(|it| it.left_out).filter_map(|it| it.line);
     let lines: Vec<String> = left_out.map(|line| line.to_string()).collect();
     let left_out = match lines.as_slice() {
         [] => String::new(),
@@ -196,15 +197,16 @@ mod tests {
         Answered {
             questions: (1..=ranks.len()).map(|i| format!("question {i}")).collect(),
             formulas: [("hybrid".to_string(), ranks.iter().map(|it| scored(*it)).collect())].into(),
-            told: Vec::new(),
+            remarks: Vec::new(),
             against: None,
         }
     }
 
     #[test]
     fn questions_that_were_left_out_are_counted() {
-        let told = |line| Told { line: Some(line), why: "empty".into(), left_out: line > 2 };
-        let answered = Answered { told: vec![told(2), told(3), told(9)], ..answered(&[1]) };
+        let remark = |line| Remark { line: Some(line), why: "empty".into(), left_out: line > 2 };
+        let answered =
+            Answered { remarks: vec![remark(2), remark(3), remark(9)], ..answered(&[1]) };
         let text = questions(&answered, false, Style::plain());
         assert!(text.starts_with("1 questions, 2 left out (lines 3, 9)\n"), "{text}");
     }

@@ -1,4 +1,4 @@
-//! Interval: how far a score may be from what other pages of the same kind would give.
+//! Interval: how far a score may be from that of other documents of the same kind.
 //!
 //! In: the counts of each document, or the score of each question. Out: the middle 95 % of the scores of sets that are
 //! drawn from them with replacement (percentile bootstrap, Efron 1979).
@@ -6,13 +6,13 @@
 
 use super::{Counts, rounded};
 
-/// Sets drawn.
+/// Number of sets drawn.
 const DRAWS: usize = 2_000;
 
 /// Lowest and highest score of the middle 95 %.
 pub type Interval = [f64; 2];
 
-/// Of F1, by document.
+/// Returns the interval of F1, over documents.
 pub fn of_f1(documents: &[Counts]) -> Interval {
     let f1 = |drawn: &mut dyn Iterator<Item = usize>| {
         drawn.fold(Counts::default(), |sum, at| sum.plus(documents[at])).f1()
@@ -20,7 +20,7 @@ pub fn of_f1(documents: &[Counts]) -> Interval {
     interval(documents.len(), f1)
 }
 
-/// Of a mean, by question.
+/// Returns the interval of a mean, over questions.
 pub fn of_mean(scores: &[f64]) -> Interval {
     let mean = |drawn: &mut dyn Iterator<Item = usize>| {
         drawn.map(|at| scores[at]).sum::<f64>() / scores.len() as f64
@@ -28,7 +28,7 @@ pub fn of_mean(scores: &[f64]) -> Interval {
     interval(scores.len(), mean)
 }
 
-/// Of a score of `n` documents, each of which was drawn so many times.
+/// Returns the interval of a score of `n` documents, given how often each was drawn.
 pub fn of_draws(n: usize, score: impl Fn(&[u64]) -> f64) -> Interval {
     interval(n, |drawn| {
         let mut times = vec![0; n];
@@ -48,7 +48,7 @@ fn interval(n: usize, score: impl Fn(&mut dyn Iterator<Item = usize>) -> f64) ->
     [DRAWS / 40, DRAWS - 1 - DRAWS / 40].map(|at| rounded(scores[at]))
 }
 
-/// `xorshift64*` (Vigna 2016): enough for drawing, and the same everywhere.
+/// `xorshift64*` (Vigna 2016): good enough for drawing, and the same on every machine.
 struct Random(u64);
 
 impl Random {

@@ -1,7 +1,7 @@
-//! Link: how well what mentions denote agrees with a person's reading.
+//! Link: compares the entities of mentions with the annotated ones.
 //!
-//! In: mentions of both sides, of which those that overlap are compared. Out: pairwise scores, accuracy, and their
-//! intervals over documents.
+//! In: mentions of both sides; overlapping ones are compared. Out: pairwise scores, accuracy, and their intervals over
+//! documents.
 //! Invariants: pure; the order of the mentions does not matter.
 //! Not here: which mentions there are (`super::mentions`).
 
@@ -15,9 +15,9 @@ use super::{Counts, MentionMark, pair_overlapping, ratio, rounded};
 /// Scores of links, over mentions that both sides found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct LinkScores {
-    /// Do two mentions of one entity share an entity? Counted over pairs of mentions.
+    /// Whether two mentions of one entity share an entity, counted over pairs of mentions.
     pub pairwise: Counts,
-    /// Share of mentions whose entity goes by a name of the right one.
+    /// Share of mentions whose entity has a name of the right one.
     pub accuracy: f64,
     /// Those mentions.
     pub right: u64,
@@ -25,7 +25,7 @@ pub struct LinkScores {
     pub mentions: u64,
 }
 
-/// Mentions of both sides, side by side.
+/// Mentions of both sides, aligned.
 #[derive(Debug, Default)]
 pub struct Links {
     /// By document, how many mentions of each gold entity went to each found one.
@@ -34,12 +34,12 @@ pub struct Links {
     right: Vec<(u64, u64)>,
 }
 
-/// From a gold entity and a found one to the number of mentions.
+/// Number of mentions by gold entity and found entity.
 type Cells = BTreeMap<(String, String), u64>;
 
 impl Links {
-    /// Compares what mentions denote. `name_of` gives the name of an entity that was found; `is_name_of`
-    /// tells whether that is a name of an entity found by hand.
+    /// Compares the entities of mentions. `name_of` returns the name of a found entity; `is_name_of` returns whether
+    /// that is a name of an annotated entity.
     pub fn of(
         gold: &[MentionMark],
         found: &[MentionMark],
@@ -54,7 +54,7 @@ impl Links {
             let (cells, (n_right, n_all)) = cells.entry(&gold[left].path).or_default();
             *n_all += 1;
             *n_right += u64::from(name.is_some_and(|name| is_name_of(&name, &wanted)));
-            // What is not linked is alone in a cluster of its own.
+            // An unlinked mention is in a cluster of its own.
             let cluster = entity.unwrap_or_else(|| format!("alone {right}"));
             *cells.entry((wanted, cluster)).or_default() += 1;
         }
@@ -62,7 +62,7 @@ impl Links {
         Links { documents, right }
     }
 
-    /// The scores.
+    /// Returns the scores.
     pub fn scores(&self) -> LinkScores {
         let sum = |(r, n): (u64, u64), it: &(u64, u64)| (r + it.0, n + it.1);
         let (n_right, n_all) = self.right.iter().fold((0, 0), sum);
@@ -71,13 +71,13 @@ impl Links {
         LinkScores { pairwise, accuracy, right: n_right, mentions: n_all }
     }
 
-    /// Of the pairwise F1, over documents drawn with replacement.
+    /// Returns the interval of the pairwise F1, over documents drawn with replacement.
     pub fn interval_of_pairs(&self) -> Interval {
         let numbered = Numbered::of(&self.documents);
         interval::of_draws(self.documents.len(), |times| numbered.counts(times).f1())
     }
 
-    /// Of the accuracy, likewise.
+    /// Returns the interval of the accuracy, likewise.
     pub fn interval_of_accuracy(&self) -> Interval {
         interval::of_draws(self.right.len(), |times| {
             let drawn = times.iter().zip(&self.right);
@@ -90,9 +90,9 @@ impl Links {
     }
 }
 
-/// Counts of mentions by cluster and document, with numbers for clusters, since they are summed thousands of times.
+/// Counts of mentions by cluster and document, with numbered clusters, because they are summed thousands of times.
 struct Numbered {
-    /// For each of: both the same, found the same, gold the same: cluster, document, mentions; ordered by cluster.
+    /// For equal both, equal found, equal gold: cluster, document, mentions; sorted by cluster.
     counts: [Vec<(usize, usize, u64)>; 3],
 }
 
@@ -104,8 +104,8 @@ impl Numbered {
         Numbered { counts: [both, found, gold].map(|key| by_cluster(documents, key)) }
     }
 
-    /// The pairs when each document was drawn so many times. A document drawn twice brings its own pairs twice and
-    /// meets every other twice, but not itself: a mention and its copy are no pair.
+    /// Returns the pairs when each document was drawn so many times. A document drawn twice contributes its own pairs
+    /// twice, and pairs with every other one twice, but not with itself: a mention and its copy are not a pair.
     fn counts(&self, times: &[u64]) -> Counts {
         let [right, found, gold] = self.counts.each_ref().map(|rows| pairs(rows, times));
         Counts { right, wrong: found - right, missed: gold - right }

@@ -1,8 +1,8 @@
-//! Relation: how well relations agree with those that a person read.
+//! Relation: compares relations with the annotated ones.
 //!
-//! In: relations by document, with names as [`norm`](super::norm) gives them. Out: counts, strict and less so.
-//! Invariants: pure; a relation counts once a document.
-//! Not here: which names are one entity's (the corpus says).
+//! In: relations by document, with names normalized by [`norm`](super::norm). Out: counts, strict and less so.
+//! Invariants: pure; a relation counts once per document.
+//! Not here: which names are of one entity (the corpus says).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,19 +10,19 @@ use serde::Serialize;
 
 use super::Counts;
 
-/// The relation that only says that there is one.
+/// The generic relation.
 const UNTELLING: &str = "related_to";
 
-/// A relation stated in one document; names are as [`norm`](super::norm) gives them.
+/// A relation stated in one document; names are normalized by [`norm`](super::norm).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RelationMark {
     /// Path of the document.
     pub path: String,
-    /// Who.
+    /// The subject.
     pub subject: String,
-    /// What.
+    /// The predicate.
     pub predicate: String,
-    /// Whom.
+    /// The object.
     pub object: String,
 }
 
@@ -39,12 +39,12 @@ pub struct RelationScores {
     pub untyped: Counts,
     /// Same document and ends, whichever comes first, whatever the predicate.
     pub pairs: Counts,
-    /// `typed`, a predicate.
+    /// `typed`, by predicate.
     pub by_predicate: BTreeMap<String, Counts>,
 }
 
 impl RelationScores {
-    /// Each score with what it counts.
+    /// Returns each score with its name.
     pub fn rows(&self) -> [(&'static str, Counts); 5] {
         [
             ("relations", self.typed),

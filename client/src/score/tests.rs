@@ -2,7 +2,7 @@ use expect_test::expect;
 
 use super::*;
 
-/// `path start end kind entity`, one a line; `-` for no entity.
+/// Parses `path start end kind entity`, one per line; `-` for no entity.
 fn marks(text: &str) -> Vec<MentionMark> {
     let rows = text
         .lines()
@@ -73,7 +73,7 @@ fn a_name_is_compared_with_itself_and_not_with_the_step_around_it() {
 
 #[test]
 fn links_by_pairs_and_by_name() {
-    // Entity 1 mixes x and y; y's other mention stands alone; the last span was not found.
+    // Entity 1 mixes x and y; y's other mention is alone; the last span was not found.
     let gold = marks("a 0 1 P x\na 2 3 P x\na 4 5 P y\na 6 7 P y\na 8 9 P y");
     let found = marks("a 0 1 P 1\na 2 3 P 1\na 4 5 P 1\na 6 7 P -");
     let links = Links::of(
@@ -98,7 +98,7 @@ fn perfect_links_score_one() {
 
 #[test]
 fn intervals_of_links_hold_the_score_and_draw_whole_documents() {
-    // Nine documents are linked rightly; the tenth takes one thing for another.
+    // Nine documents are linked correctly; the tenth confuses two entities.
     let mut rows = String::new();
     for doc in 0..9 {
         rows.push_str(&format!("d{doc} 0 1 P x\nd{doc} 2 3 P y\n"));
@@ -112,7 +112,7 @@ fn intervals_of_links_hold_the_score_and_draw_whole_documents() {
     {
         assert!(low < score && score < high && high == 1.0, "{low} {score} {high}");
     }
-    // A mention and its copy in a document that was drawn twice are no pair that was got right.
+    // A mention and its copy in a document that was drawn twice are not a correct pair.
     let one = marks("a 0 1 P x\na 2 3 P y");
     let wrong = marks("a 0 1 P z\na 2 3 P z");
     let links = Links::of(&one, &wrong, |_| None, |_, _| false);

@@ -1,9 +1,8 @@
-//! One JSON-RPC message a line: reading lines of bounded length, and telling what kind of message each is.
+//! Line: reads JSON-RPC messages as lines of bounded length, and classifies them.
 //!
-//! In: bytes from a client or a daemon. Out: whole lines; the kind and id of each.
-//! Invariants: nothing longer than the bound is kept in memory; only the outermost fields of a message
-//! are read.
-//! Not here: what follows from the kind (`shim.rs`).
+//! In: bytes from a client or a daemon. Out: complete lines; the kind and id of each.
+//! Invariants: nothing longer than the bound is kept in memory; only the outermost fields of a message are read.
+//! Not here: what the kind implies (`shim.rs`).
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
@@ -12,7 +11,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// Longest line accepted from a client, in bytes: what the daemon takes. It could not name the request it refuses.
+/// Longest line accepted from a client, in bytes: the daemon's limit. The daemon could not name the request that it
+/// refuses.
 pub const MAX_LINE_BYTES: usize = config::limits::MAX_FRAME_BYTES;
 
 /// What kind of message a line is. Ids are JSON text, so that `1` and `"1"` differ.
@@ -24,26 +24,26 @@ pub enum Kind {
     Initialized,
     /// Any other request.
     Request(String),
-    /// The notification that takes a request back.
+    /// The notification that cancels a request.
     Cancelled(String),
     /// Any other notification.
     Notification,
     /// A result or an error.
     Answer(String),
-    /// An error that names no request, but a code of our own: the daemon does not let us in.
+    /// An error without an id, with a code of our own: the daemon refuses the client.
     Refusal(Refusal),
-    /// Not one JSON-RPC message. The daemon knows what to say about it.
+    /// Not a single JSON-RPC message. The daemon reports what is wrong.
     Unreadable,
 }
 
-/// Why the daemon does not let a client in.
+/// Why the daemon refuses a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The stable code, as it was sent: a newer daemon may know more of them.
+    /// The stable code, verbatim: a newer daemon may have more of them.
     pub code: String,
     /// What is wrong.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: Option<String>,
 }
 
@@ -78,9 +78,9 @@ impl Kind {
 /// The request that is answered when its subscription ends, which may be never.
 const LISTEN: &str = "subscriptions/listen";
 
-/// Whether a line of the client asks to be told of changes from now on.
+/// Returns true if a client's line subscribes to changes.
 pub(super) fn listens(line: &[u8]) -> bool {
-    // Few do; the others are not read a second time.
+    // Few do; the others are not parsed twice.
     line.windows(LISTEN.len()).any(|it| it == LISTEN.as_bytes())
         && serde_json::from_slice::<Head<'_>>(line)
             .is_ok_and(|head| head.method.as_deref() == Some(LISTEN))
@@ -95,7 +95,7 @@ struct Head<'a> {
     error: Option<IgnoredAny>,
 }
 
-/// An id as JSON-RPC allows it; anything bigger is read and forgotten, not kept.
+/// An id as JSON-RPC allows it; anything larger is skipped, not kept.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Id {
@@ -153,12 +153,12 @@ fn cancelled_id(line: &[u8]) -> Option<String> {
     serde_json::from_slice::<Message>(line).ok()?.params.request_id.text()
 }
 
-/// What [`read`] found.
+/// The result of [`read`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     /// A line without its end; never blank.
     Whole(Vec<u8>),
-    /// A line that was too long, with the id of its message where it could be read.
+    /// A line that was too long, with the id of its message if it could be read.
     TooLong(Option<String>),
     /// The other side is gone.
     End,
@@ -187,7 +187,7 @@ pub(crate) fn read(from: &mut impl BufRead, max_bytes: usize) -> io::Result<Line
     }
 }
 
-/// Reads the rest of a long line for its id alone.
+/// Reads the rest of a long line only for its id.
 fn skip(start: Vec<u8>, from: &mut impl BufRead) -> io::Result<Option<String>> {
     #[derive(Deserialize)]
     struct OnlyId {
@@ -199,7 +199,7 @@ fn skip(start: Vec<u8>, from: &mut impl BufRead) -> io::Result<Option<String>> {
     Ok(head.ok().and_then(|head| head.id?.text()))
 }
 
-/// The bytes up to the end of the line, which is taken too.
+/// The bytes up to and including the end of the line.
 struct RestOfLine<'a, R> {
     from: &'a mut R,
     ended: bool,

@@ -1,9 +1,9 @@
 //! The pump: moves lines between a client's pipes and the daemon's socket.
 //!
 //! In: the client's input and output, and a way to reach the daemon. Out: nothing; it ends with the client.
-//! Invariants: three threads and no async runtime, so that the process stays under 5 MiB; each
-//! direction blocks on its own, so that a slow side slows only the other end of its own direction;
-//! lines are never interleaved; a daemon that hangs is given up (`shim/watch.rs`), one that works for long is not.
+//! Invariants: three threads and no async runtime, so that the process stays under 5 MiB; each direction blocks on its
+//! own, so that a slow side slows only the other end of its own direction; lines are never interleaved; a hanging
+//! daemon is given up (`shim/watch.rs`), one that works for a long time is not.
 //! Not here: what to forward, replay and answer (`shim.rs`).
 
 use std::io::{self, BufReader, ErrorKind, Read, Write};
@@ -24,7 +24,7 @@ const LINGER: Duration = Duration::from_secs(2);
 /// Stack of a thread that only copies lines, in bytes.
 const STACK_BYTES: usize = 256 << 10;
 
-/// Longest line taken from the daemon, in bytes: what `kgctl`'s own transport takes.
+/// Longest line accepted from the daemon, in bytes: the limit of `kgctl`'s own transport.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
 enum Event {
@@ -35,7 +35,7 @@ enum Event {
     Drained,
 }
 
-/// What both directions share.
+/// The state that both directions share.
 struct Shared<W> {
     shim: Mutex<Shim>,
     output: Mutex<W>,
@@ -43,7 +43,7 @@ struct Shared<W> {
 
 impl<W: Write> Shared<W> {
     fn shim(&self) -> MutexGuard<'_, Shim> {
-        // A thread that panicked left a state that is at worst stale; going on beats hanging the client.
+        // A thread that panicked left a state that is at worst stale; continuing beats hanging the client.
         self.shim.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -51,7 +51,7 @@ impl<W: Write> Shared<W> {
         self.shim().is_connected()
     }
 
-    /// Whether a daemon is connected that owes the client an answer.
+    /// Returns true if a daemon is connected and has unanswered requests of the client.
     fn awaits_answers(&self) -> bool {
         let shim = self.shim();
         shim.is_connected() && shim.is_waiting()
@@ -63,7 +63,7 @@ impl<W: Write> Shared<W> {
     }
 }
 
-/// Writes one line with its end in one piece.
+/// Writes one line with its end in one call.
 fn send(to: &mut impl Write, line: &[u8]) -> io::Result<()> {
     let mut whole = Vec::with_capacity(line.len() + 1);
     whole.extend_from_slice(line);
@@ -85,8 +85,8 @@ impl Connection {
     }
 }
 
-/// Pumps lines until the client closes `input`. `dial` connects to the daemon, starting it if none
-/// runs; its error is a message, with a hint after `\nhint: `.
+/// Pumps lines until the client closes `input`. `dial` connects to the daemon, starting it if none runs; its error is a
+/// message, with a hint after `\nhint: `.
 ///
 /// # Errors
 /// Only when a thread cannot be started.
@@ -163,7 +163,7 @@ where
         Ok(())
     }
 
-    /// Sends a client's line to the daemon, which is reached first if need be. Fails when the client is gone.
+    /// Sends a client's line to the daemon, connecting first if necessary. Fails when the client is gone.
     fn forward(&mut self, line: &[u8]) -> io::Result<()> {
         let kind = Kind::of(line);
         let needs_daemon =
@@ -175,8 +175,8 @@ where
             {
                 return self.refuse(&kind, &why);
             }
-            // Recorded before it is sent, and only while connected: then either the daemon answers, or
-            // the reader answers for it when the connection ends.
+            // Recorded before it is sent, and only while connected: then either the daemon answers, or the reader
+            // answers for it when the connection ends.
             let verdict = self.shared.shim().on_client_line(&kind, line);
             match (verdict, &mut self.connection) {
                 (Forward::Pass, Some(connection)) => {
@@ -185,8 +185,7 @@ where
                     }
                     return Ok(());
                 }
-                // The daemon went away between our look and the record. If it does not let us in, the next
-                // one will not, either.
+                // The daemon went away between our check and the record. If it refused us, the next one will, too.
                 (Forward::Swallow, _) if needs_daemon => {
                     let refusal = self.shared.shim().on_late_line(&kind);
                     if let Some(refusal) = refusal {
@@ -207,7 +206,7 @@ where
     fn connect(&mut self, first: Option<&Kind>) -> Result<(), String> {
         self.hang_up();
         if self.shared.shim().gives_up() {
-            return Err("the daemon stops again and again".to_string());
+            return Err("the daemon keeps stopping".to_string());
         }
         let pause = self.shared.shim().pause();
         std::thread::sleep(pause);
@@ -230,15 +229,15 @@ where
         Ok(())
     }
 
-    /// After this the reader has answered whatever was in flight.
+    /// Disconnects; after this the reader has answered all requests in flight.
     fn hang_up(&mut self) {
         if let Some(connection) = self.connection.take() {
             connection.close();
         }
     }
 
-    /// The daemon went away. Usually the next request brings it back; but a client that waits for its
-    /// handshake sends none, and a request that no daemon looked at must reach the next one.
+    /// Handles the end of the daemon. Usually the next request reconnects; but a client that waits for its handshake
+    /// sends none, and a request that no daemon read must reach the next one.
     fn resume(&mut self) -> io::Result<()> {
         let waiting = self.shared.shim().waiting();
         if waiting.is_empty() || self.shared.is_connected() {
@@ -250,7 +249,7 @@ where
         }
     }
 
-    /// Lets answers in flight arrive.
+    /// Waits for answers in flight.
     fn drain(&mut self) {
         let deadline = Instant::now() + LINGER;
         while self.shared.shim().is_waiting() {
@@ -278,7 +277,7 @@ fn read_daemon<W: Write>(
             Ok(Line::Whole(line)) => line,
             Err(error) if error.kind() == ErrorKind::TimedOut => {
                 shared.shim().on_hang();
-                // It may be that we cannot send, either.
+                // Sending may be blocked, too.
                 from.get_ref().hang_up();
                 break;
             }

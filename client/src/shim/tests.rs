@@ -2,8 +2,8 @@ use expect_test::{Expect, expect};
 
 use super::*;
 
-/// Plays a script and prints what comes of each line: `c` from the client, `s` from the daemon, `up`,
-/// `down`, and `no` when the daemon cannot be reached for a line.
+/// Plays a script and prints the effect of each line: `c` from the client, `s` from the daemon, `up`, `down`, and `no`
+/// when the daemon cannot be reached for a line.
 fn check(script: &str, expected: Expect) {
     let mut shim = Shim::new("notes", &["core".to_string()], "test");
     let mut shown = String::new();
@@ -35,12 +35,12 @@ fn check(script: &str, expected: Expect) {
     expected.assert_eq(&shown);
 }
 
-/// An error without what is the same in all of ours.
+/// Shortens an error by the parts that all of ours share.
 fn brief(line: &str) -> String {
     line.replace(r#""jsonrpc":"2.0","#, "").split(r#","data":"#).collect::<Vec<_>>()[0].to_string()
 }
 
-/// `init 0`, `ready`, `call 1`, `cancel 1`, `result 1`, `note` as messages.
+/// Expands `init 0`, `ready`, `call 1`, `cancel 1`, `result 1`, `note` to messages.
 fn expand(short: &str) -> String {
     let (word, id) = short.split_once(' ').unwrap_or((short, ""));
     match word {

@@ -1,10 +1,10 @@
-//! Watch: tells a daemon that hangs from one that works for long.
+//! Watch: distinguishes a hanging daemon from one that works for a long time.
 //!
 //! In: a connection, and whether the daemon owes an answer. Out: its bytes; an error of kind `TimedOut` once it hangs.
-//! Rule: a daemon that owes an answer and says nothing for some time is asked for a sign of life over a second
-//! connection; it hangs if it neither answers that, nor hangs up, nor refuses it. So a call may take as long as it
-//! likes, and no work of the daemon's must report progress.
-//! Not here: what is told to those who wait (`shim.rs`).
+//! Rule: a daemon that owes an answer and is silent for some time is probed over a second connection; it hangs if it
+//! neither answers that, nor hangs up, nor refuses it. So a call may take any time, and the daemon need not report
+//! progress.
+//! Not here: the errors for waiting requests (`shim.rs`).
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -23,31 +23,31 @@ const POLL: Duration = Duration::from_millis(50);
 /// How long a daemon may be silent.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// While it owes an answer, before it is asked for a sign of life; up to twice as long where the call came amid it.
+    /// While it owes an answer, before it is probed; up to twice as long if the call came in between.
     pub silence: Duration,
-    /// When it is asked for a sign of life.
+    /// For the answer to a probe.
     pub sign: Duration,
 }
 
 impl Patience {
-    /// With a daemon of which nothing bad is known.
+    /// For a daemon without known problems.
     pub const USUAL: Patience =
         Patience { silence: Duration::from_secs(10), sign: Duration::from_secs(10) };
 
-    /// With one that hung a moment ago.
+    /// Returns the patience for a daemon that just hung.
     pub(super) fn shortened(self) -> Self {
         Patience { silence: self.silence / 10, sign: self.sign / 5 }
     }
 }
 
-/// The bytes of a connection to a daemon.
+/// A reader of a connection to a daemon.
 pub(super) struct Watched<F> {
     stream: UnixStream,
-    /// Where that daemon listens; a connection without a name cannot be doubled.
+    /// The daemon's socket; a connection without a path cannot be probed.
     socket: Option<PathBuf>,
     patience: Patience,
     owes_answer: F,
-    /// It owed an answer when it was last looked at, and has said nothing since.
+    /// It owed an answer at the last check, and has been silent since.
     is_suspect: bool,
 }
 
@@ -95,8 +95,8 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Whether a daemon does anything at all with a further connection, or with the one there is, in this time. It is no
-/// sign of hanging that a connection is refused.
+/// Returns true if a daemon reacts to a further connection, or on the existing one, in this time. Refusing a connection
+/// is a reaction.
 fn gives_sign(socket: &Path, there: &UnixStream, patience: Duration) -> bool {
     let until = Instant::now() + patience;
     let ask = || -> io::Result<bool> {
@@ -111,7 +111,7 @@ fn gives_sign(socket: &Path, there: &UnixStream, patience: Duration) -> bool {
     ask().unwrap_or_else(|error| !is_late(&error))
 }
 
-/// Connects to a socket. A daemon that takes no connections lets a queue of them fill up, and then all wait.
+/// Connects to a socket. A daemon that accepts no connections lets its queue fill up, and then all clients wait.
 ///
 /// # Errors
 /// Of kind `TimedOut` when there is no place in the queue for so long.

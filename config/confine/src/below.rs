@@ -1,6 +1,6 @@
-//! Below: from a path that somebody gives to one below the folder.
+//! Below: turns a path from a user into a path below the folder.
 //!
-//! In: the folder, a path as somebody wrote it. Out: `a/b.md` of `./a//b.md`, or why it is none.
+//! In: the folder, a path as written. Out: `a/b.md` for `./a//b.md`, or why there is none.
 //! Not here: links (`lib.rs`).
 
 use std::path::{Component, Path};
@@ -8,20 +8,19 @@ use std::path::{Component, Path};
 /// Longest name of a file or folder, bytes.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Longest path, bytes; the system's own limit counts the folder, too.
+/// Longest path, bytes; the system's own limit includes the folder.
 const MAX_PATH_BYTES: usize = 3_000;
 
 /// Why a path cannot be one below the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfit {
-    /// It leads out.
+    /// It leads out of the folder.
     Outside,
-    /// It cannot be a path.
+    /// It is not a valid path.
     Bad(&'static str),
 }
 
-/// The part of a path below `root` as one string, empty for the root itself. An absolute path inside the root is one,
-/// too.
+/// Returns the part of a path below `root`, empty for the root itself. An absolute path inside the root is allowed.
 ///
 /// # Errors
 /// [`Unfit`].
@@ -30,7 +29,7 @@ pub fn below(root: &Path, path: &str) -> Result<String, Unfit> {
         return Err(Unfit::Bad("it is too long"));
     }
     if path.contains(char::is_control) {
-        return Err(Unfit::Bad("a name cannot hold control characters"));
+        return Err(Unfit::Bad("a name must not contain control characters"));
     }
     let relative = match Path::new(path) {
         whole if whole.is_absolute() => whole.strip_prefix(root).map_err(|_| Unfit::Outside)?,

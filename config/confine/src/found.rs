@@ -1,6 +1,6 @@
-//! Found: something that is open, but not yet read.
+//! Found: a file system entry that is open, but not read yet.
 //!
-//! Invariant: what is read is what was judged: reading opens the same file once more, not its name.
+//! Invariant: what is read is what was checked: reading reopens the same file, not its name.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
 
 use crate::{Error, LOOKED_AT};
 
-/// What something is.
+/// Kind of a file system entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -35,7 +35,7 @@ impl Kind {
     }
 }
 
-/// What the system knows of something.
+/// Metadata of a file system entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meta {
     /// What it is.
@@ -44,7 +44,7 @@ pub struct Meta {
     pub n_bytes: u64,
     /// Modification time, milliseconds since 1970.
     pub mtime_ms: i64,
-    /// Kind and permissions, as `st_mode` has them.
+    /// Type and permissions, as in `st_mode`.
     pub mode: u32,
     /// Device and inode.
     pub id: (u64, u64),
@@ -62,23 +62,23 @@ impl Meta {
         }
     }
 
-    /// True for a regular file.
+    /// Returns true for a regular file.
     pub fn is_file(&self) -> bool {
         self.kind == Kind::File
     }
 
-    /// True for a folder.
+    /// Returns true for a folder.
     pub fn is_folder(&self) -> bool {
         self.kind == Kind::Folder
     }
 
-    /// True for a symlink.
+    /// Returns true for a symlink.
     pub fn is_link(&self) -> bool {
         self.kind == Kind::Link
     }
 }
 
-/// Something that was opened without reading it.
+/// An entry that was opened without reading it.
 #[derive(Debug)]
 pub struct Found {
     /// What it is.
@@ -91,39 +91,39 @@ pub struct Found {
 /// The bytes of a file.
 #[derive(Debug)]
 pub struct Content {
-    /// At most the limit.
+    /// No more bytes than the limit.
     pub bytes: Vec<u8>,
-    /// True when there were more.
+    /// True when the file was longer.
     pub is_cut: bool,
-    /// As it was before the first byte was read.
+    /// Metadata from before the first byte was read.
     pub meta: Meta,
 }
 
 impl Found {
-    /// Opens a regular file to read it; none of anything else, which is not opened.
+    /// Opens a regular file for reading; returns none for anything else, which is not opened.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn open(&self) -> io::Result<Option<std::fs::File>> {
         if !self.meta.is_file() {
             return Ok(None);
         }
-        // Opens the same file again. `NONBLOCK`: somebody may hold a lease on it.
+        // Reopens the same file. `NONBLOCK`: another process may hold a lease on it.
         let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or(0);
         let again = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         OpenOptions::new().read(true).custom_flags(flags).open(again).map(Some)
     }
 
-    /// The bytes of a regular file, at most so many; none of anything else.
+    /// Reads a regular file up to a limit; returns none for anything else.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn read(&self, max_bytes: u64) -> Result<Option<Content>, Error> {
         let Some(file) = self.open()? else { return Ok(None) };
         let meta = Meta::of(&fstat(&file).map_err(io::Error::from)?);
         let expected = meta.n_bytes.min(max_bytes).saturating_add(1);
         let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
-        // One byte more than the limit tells a file that grew from one that fits.
+        // One byte more than the limit distinguishes a file that grew from one that fits.
         file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
         let is_cut = bytes.len() as u64 > max_bytes;
         bytes.truncate(usize::try_from(max_bytes).unwrap_or(usize::MAX));
@@ -131,10 +131,10 @@ impl Found {
     }
 }
 
-/// What lies under a name in an open folder; a link is not followed.
+/// Opens the entry of this name in an open folder; does not follow a link.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn entry(folder: &OwnedFd, name: &str) -> Result<Found, Error> {
     let file = openat(folder, name, LOOKED_AT | OFlags::NOFOLLOW, Mode::empty())?;
     Ok(Found { meta: Meta::of(&fstat(&file)?), real: name.to_string(), file })

@@ -1,12 +1,13 @@
-//! Confine: opens what lies in one folder, and nothing outside of it, whatever is swapped meanwhile.
+//! Confine: opens files in one folder and nothing outside of it, whatever is swapped meanwhile.
 //!
-//! In: a folder, and a path below it (`a/b.md`). Out: an open file or folder, what it is, and its path without links.
+//! In: a folder, and a path below it (`a/b.md`). Out: an open file or folder, its kind, and its path without links.
 //!
-//! A path without links is opened at once. One with links is first resolved by name, then the real path is opened
-//! without following any link, so a link that leads inside works, an absolute one too, and a link that is put there in
-//! between is an error. `open.rs` does this in one system call where the kernel can, else part by part.
+//! A path without links is opened directly. One with links is first resolved by name, then the real path is opened
+//! without following any link: links that lead inside work, even absolute ones, and a link created in between is an
+//! error. `open.rs` does this in one system call where the kernel can, else component by component.
 //! Invariants: nothing outside the folder is opened or listed; a file is first opened without reading (`O_PATH`) and
-//! judged through that descriptor, and reading opens the very same file, so a pipe or device is never opened.
+//! checked through that descriptor, and reading reopens that same file, so a pipe or device is never opened for
+//! reading.
 //! Not here: which files of a folder are read (the daemon's rules), or replacing one (the daemon's notes).
 //!
 //! Rejected: resolving and opening in one step by `RESOLVE_BENEATH` alone, which refuses absolute links that lead
@@ -29,54 +30,54 @@ pub use below::{Unfit, below};
 pub use found::{Content, Found, Kind, Meta, entry};
 use open::Way;
 
-/// How often a path is resolved anew because a link was put there meanwhile.
+/// How often a path is resolved again because a link appeared meanwhile.
 const MAX_TRIES: usize = 3;
 
-/// A folder that is read; the list of its entries is complete.
+/// Flags to open a folder and list it.
 const LISTED: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Whatever it is, without reading it.
+/// Flags to open anything without reading it.
 const LOOKED_AT: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-/// Why something in the folder is not opened.
+/// Why an entry in the folder is not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A link leads out.
+    /// A link leads out of the folder.
     #[error("it leads out of the folder")]
     Outside,
-    /// A link leads to a folder around this one.
+    /// A link leads to a folder that contains this one.
     #[error("it leads to a folder around this one")]
     Around,
-    /// A link leads to nothing.
+    /// A link leads to a missing target.
     #[error("a link on its way leads nowhere")]
     Dangling,
-    /// Links lead to each other.
+    /// Links form a loop.
     #[error("links on its way lead to each other")]
     Endless,
-    /// A link was put there between resolving and opening, again and again.
+    /// A link appeared between resolving and opening, repeatedly.
     #[error("a link was put in its way while it was opened")]
     Swapped,
-    /// A link leads to a name that is not text.
+    /// A link leads to a name that is not UTF-8.
     #[error("a link on its way leads to a name that is not UTF-8")]
     NotUtf8,
-    /// The system said no.
+    /// The system's error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 impl Error {
-    /// True when there is nothing at the path; a file where a folder should be counts, too.
+    /// Returns true when nothing is at the path, or a file is where a folder was expected.
     pub fn is_missing(&self) -> bool {
         matches!(self, Error::Io(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
     }
 
-    /// True when nothing of the folder lies at the path, whatever else may lie where it leads.
+    /// Returns true when the folder has nothing at the path, whatever is at the target of a link.
     pub fn is_absent(&self) -> bool {
         self.is_missing() || self.leads_out() || matches!(self, Error::Dangling)
     }
 
-    /// True when the path leads out of the folder.
+    /// Returns true when the path leads out of the folder.
     pub fn leads_out(&self) -> bool {
         matches!(self, Error::Outside | Error::Around)
     }
@@ -85,7 +86,7 @@ impl Error {
 impl From<Errno> for Error {
     fn from(error: Errno) -> Self {
         match error {
-            // A link, where none may be.
+            // A link appeared where none was expected.
             Errno::LOOP => Error::Swapped,
             Errno::XDEV => Error::Outside,
             error => Error::Io(error.into()),
@@ -102,16 +103,16 @@ impl From<Error> for io::Error {
     }
 }
 
-/// Whether missing folders are made.
+/// Whether to create missing folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// They are, durably.
+    /// Create them, durably.
     Make,
-    /// They are an error.
+    /// Return an error.
     Refuse,
 }
 
-/// A folder in which things are opened.
+/// A folder, with access confined to it.
 #[derive(Debug)]
 pub struct Root {
     path: PathBuf,
@@ -119,12 +120,12 @@ pub struct Root {
     way: Way,
 }
 
-/// A place for a file.
+/// The location of a file.
 #[derive(Debug)]
 pub struct Spot {
-    /// Its folder.
+    /// The folder that contains it.
     pub folder: OwnedFd,
-    /// Its name there.
+    /// Its name in that folder.
     pub name: String,
     /// Its path without links.
     pub real: String,
@@ -135,33 +136,33 @@ pub struct Spot {
 pub struct Listing {
     /// The folder itself.
     pub meta: Meta,
-    /// Names, and what they are where the file system says so at once; a link is not followed.
+    /// Names, with their kinds where the file system reports them; links are not followed.
     pub entries: Vec<(std::ffi::OsString, Option<Kind>)>,
     folder: Dir,
 }
 
 impl Listing {
-    /// What an entry is now; a link is not followed.
+    /// Returns the current metadata of an entry; does not follow a link.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn meta_of(&self, name: &std::ffi::OsStr) -> Result<Meta, Error> {
         Ok(Meta::of(&statat(self.folder.fd()?, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 }
 
 impl Root {
-    /// Opens a folder; links on the way to it are followed.
+    /// Opens a folder; follows links on the way to it.
     ///
     /// # Errors
-    /// What the system says, also when it is not a folder.
+    /// The system's error, also when it is not a folder.
     pub fn open(path: &Path) -> io::Result<Root> {
         let folder = rustix::fs::open(path, LOOKED_AT | OFlags::DIRECTORY, Mode::empty())?;
         let way = Way::of_this_kernel(&folder);
         Ok(Root { path: path.to_path_buf(), folder, way })
     }
 
-    /// What lies at a path, links followed; the empty path is the folder itself.
+    /// Opens what is at a path, following links; the empty path is the folder itself.
     ///
     /// # Errors
     /// [`Error`].
@@ -172,17 +173,17 @@ impl Root {
         })
     }
 
-    /// What lies at a path, where a link at its end is not followed.
+    /// Returns the metadata of what is at a path; does not follow a link at its end.
     ///
     /// # Errors
-    /// [`Error`], of the folder around it.
+    /// [`Error`], of the containing folder.
     pub fn look(&self, path: &str) -> Result<Meta, Error> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let (folder, _) = self.reach(folder, LOOKED_AT | OFlags::DIRECTORY)?;
         entry(&folder, if name.is_empty() { "." } else { name }).map(|found| found.meta)
     }
 
-    /// The bytes of a regular file, at most so many; none of anything else.
+    /// Reads a regular file up to a limit; returns none for anything else.
     ///
     /// # Errors
     /// [`Error`].
@@ -190,10 +191,10 @@ impl Root {
         self.find(path)?.read(max_bytes)
     }
 
-    /// The entries of a folder.
+    /// Lists a folder.
     ///
     /// # Errors
-    /// [`Error`]; a list that breaks off is one.
+    /// [`Error`]; also when the listing breaks off.
     pub fn list(&self, path: &str) -> Result<Listing, Error> {
         let (folder, _) = self.reach(path, LISTED)?;
         let meta = Meta::of(&fstat(&folder)?);
@@ -212,7 +213,7 @@ impl Root {
         Ok(Listing { meta, entries, folder })
     }
 
-    /// The place at a path: its folder is open, and the path has its links followed, one at its end too.
+    /// Returns the location of a path: its folder is opened, and all links are followed, also one at its end.
     ///
     /// # Errors
     /// [`Error`].
@@ -223,7 +224,7 @@ impl Root {
         Ok(Spot { folder, name: name.to_string(), real: real.clone() })
     }
 
-    /// Opens a folder, links followed.
+    /// Opens a folder, following links.
     ///
     /// # Errors
     /// [`Error`].
@@ -231,7 +232,7 @@ impl Root {
         self.open_real(&self.real(path)?, missing)
     }
 
-    /// The path with its links followed, by name. What is not there yet is taken as it is written.
+    /// Returns the path with its links followed, by name. Missing components are kept as written.
     ///
     /// # Errors
     /// [`Error`].
@@ -262,8 +263,8 @@ impl Root {
             here = match self.way.open(&here, part, LISTED) {
                 Err(Errno::NOENT) => {
                     match mkdirat(&here, part, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
-                        // Synced, too, where somebody else made it just now: a file in a folder that a crash
-                        // takes away would be gone with it.
+                        // Synced even if another process has just created it: a crash could remove that folder together
+                        // with our file.
                         Ok(()) | Err(Errno::EXIST) => sync(&here)?,
                         Err(error) => return Err(error.into()),
                     }
@@ -275,7 +276,7 @@ impl Root {
         Ok(here)
     }
 
-    /// Opens what a path leads to, with the path without links.
+    /// Opens what a path leads to; returns it with its path without links.
     fn reach(&self, path: &str, flags: OFlags) -> Result<(OwnedFd, String), Error> {
         match self.way.open(&self.folder, path, flags) {
             Err(Errno::LOOP) => {}
@@ -291,9 +292,9 @@ impl Root {
         Err(Error::Swapped)
     }
 
-    /// The path without links, by name, of something that is there.
+    /// Returns the path without links, by name, of something that exists.
     fn resolve(&self, path: &str) -> Result<String, Error> {
-        // To join nothing would end the path with a slash.
+        // Joining an empty path would append a slash.
         let whole = if path.is_empty() { self.path.clone() } else { self.path.join(path) };
         let real = whole.canonicalize().map_err(|error| match Error::Io(error) {
             Error::Io(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => Error::Endless,
@@ -309,10 +310,10 @@ impl Root {
     }
 }
 
-/// Writes a folder's entries to the disk.
+/// Syncs the entries of a folder to disk.
 ///
 /// # Errors
-/// What the system says; a file system that knows no such thing is none.
+/// The system's error, unless the file system does not support syncing folders.
 pub fn sync(folder: &OwnedFd) -> io::Result<()> {
     match rustix::fs::fsync(folder) {
         Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),

@@ -1,8 +1,8 @@
-//! Open: a path without links, below an open folder.
+//! Open: opens a path without links below an open folder.
 //!
-//! In: a folder, a path, flags. Out: a descriptor; `ELOOP` where a part of the path is a link, `EXDEV` where it leads
+//! In: a folder, a path, flags. Out: a descriptor; `ELOOP` where a component is a link, `EXDEV` where the path leads
 //! out.
-//! Invariant: both ways give the same for the same path; `tests.rs` holds them together.
+//! Invariant: both ways give the same result for the same path; `tests.rs` checks this.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
@@ -10,21 +10,21 @@ use std::sync::OnceLock;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, statat};
 use rustix::io::{Errno, retry_on_intr};
 
-/// How a path is opened.
+/// How to open a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// By `openat2`: in one step, by the kernel.
+    /// With `openat2`: in one step, by the kernel.
     Kernel,
-    /// Part by part, where the kernel has no `openat2` (before Linux 5.6), or a sandbox forbids it.
+    /// Component by component, where the kernel has no `openat2` (before Linux 5.6), or a sandbox forbids it.
     Walk,
 }
 
-/// `RESOLVE_BENEATH` would allow links that stay inside; they are resolved before, and a new one is an error.
+/// `RESOLVE_BENEATH` would allow links that stay inside; ours are resolved before, and a new one is an error.
 const CONFINED: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
 impl Way {
-    /// The better one that works here.
+    /// Returns the best way that works on this kernel.
     pub(crate) fn of_this_kernel(folder: &OwnedFd) -> Way {
         static WAY: OnceLock<Way> = OnceLock::new();
         *WAY.get_or_init(|| {
@@ -65,12 +65,12 @@ fn walk(folder: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
     step(here.as_ref().unwrap_or(folder), name, flags)
 }
 
-/// One part; a link is `ELOOP`, as `openat2` has it.
+/// Opens one component; a link is `ELOOP`, as with `openat2`.
 pub(crate) fn step(folder: impl AsFd, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
     let open = || openat(folder.as_fd(), name, flags | OFlags::NOFOLLOW, Mode::empty());
     let is_link = |mode| FileType::from_raw_mode(mode) == FileType::Symlink;
     match retry_on_intr(open) {
-        // With `DIRECTORY` a link is no folder; with `PATH` alone it is opened itself.
+        // With `DIRECTORY` a link is not a folder; with `PATH` alone the link itself is opened.
         Err(Errno::NOTDIR) => {
             let found = statat(folder.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW)?;
             Err(if is_link(found.st_mode) { Errno::LOOP } else { Errno::NOTDIR })

@@ -31,7 +31,7 @@ impl Place {
     }
 }
 
-/// What a path leads to: its path without links and what it holds, or why it leads nowhere.
+/// Describes where a path leads: its path without links and its content, or the error.
 fn told(root: &Root, path: &str) -> String {
     let found = match root.find(path) {
         Ok(found) => found,
@@ -126,10 +126,10 @@ fn a_place_to_write_is_inside_and_is_made_where_that_is_wanted() {
     assert_eq!(fs::read_dir(place.at("out")).expect("a folder").count(), 1);
 }
 
-/// Swaps of a file, and as many of a folder, that each way must withstand.
+/// Swaps of a file, and of a folder, that each way must withstand.
 const N_SWAPS: u32 = 5_000;
 
-/// Files and folders change places with links that lead out, as fast as they can.
+/// Replaces files and folders with links that lead out, and back, as fast as possible.
 #[test]
 fn nothing_outside_is_opened_while_links_are_swapped_in() {
     for way in WAYS {
@@ -171,7 +171,7 @@ fn nothing_outside_is_opened_while_links_are_swapped_in() {
     }
 }
 
-/// Puts a link in the place of something, and that back.
+/// Replaces something with a link, and the link with it again.
 fn swap(path: &Path, target: &Path) {
     let aside = path.with_extension("aside");
     let _ = fs::rename(path, &aside);

@@ -1,6 +1,6 @@
-//! The ranges that `settings.rs` documents, and the form of glob patterns.
+//! Check: the ranges that `settings.rs` documents, and the syntax of glob patterns.
 //!
-//! In: settings. Out: what is wrong with them, in words.
+//! In: settings. Out: what is wrong with them, as text.
 //! Not here: types, which serde checks.
 
 use std::iter::Peekable;
@@ -9,10 +9,10 @@ use std::str::Chars;
 use crate::boundary::fault_of_root;
 use crate::settings::{ChunkProfiles, HttpToken, Settings};
 
-/// A numeric setting with its least and greatest value.
+/// A numeric setting with its minimum and maximum.
 type Range = (&'static str, f64, f64, f64);
 
-/// No sensible limit above.
+/// No sensible upper limit.
 const ANY: f64 = f64::INFINITY;
 
 #[rustfmt::skip]
@@ -25,7 +25,7 @@ fn table(settings: &Settings) -> Vec<Range> {
     vec![
         ("watch.debounce_ms",                watch.debounce_ms as f64,              20.0,  5_000.0),
         ("watch.poll_interval_ms",           watch.poll_interval_ms as f64,         100.0, ANY),
-        // A pass over 100,000 files takes a second or two; more often would never rest.
+        // A pass over 100,000 files takes a second or two; more often would be permanent work.
         ("watch.reconcile_seconds",          reconcile(watch.reconcile_seconds),    5.0,   ANY),
         ("watch.max_file_bytes",             watch.max_file_bytes as f64,           1.0,   1_000_000_000.0),
         ("watch.max_document_bytes",         watch.max_document_bytes as f64,       1.0,   1_000_000_000.0),
@@ -33,7 +33,7 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("worker.processes",                 worker.processes as f64,               0.0,   8.0),
         ("worker.max_seconds",               worker.max_seconds as f64,             1.0,   3_600.0),
         ("worker.max_cpu_seconds",           worker.max_cpu_seconds as f64,         1.0,   3_600.0),
-        // Below, hardly a page can be parsed.
+        // With less, hardly a page can be parsed.
         ("worker.max_memory_bytes",          worker.max_memory_bytes as f64,        32_000_000.0, 64_000_000_000.0),
         ("worker.idle_seconds",              worker.idle_seconds as f64,            1.0,   86_400.0),
         ("chunk.max_tokens",                 f64::from(chunk.max_tokens),           50.0,  4_000.0),
@@ -87,7 +87,7 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("http.max_body_bytes",              f64::from(http.max_body_bytes),        1_024.0, 1_048_576.0),
         ("kb.max_ingest_bytes",              kb.max_ingest_bytes as f64,            1_000.0, 10_000_000.0),
         ("retrieval.k",                      f64::from(retrieval.k),                1.0,   100.0),
-        // sqlite-vec answers at most 4,096 neighbors.
+        // sqlite-vec returns at most 4,096 neighbors.
         ("retrieval.recall_k",               f64::from(retrieval.recall_k),         1.0,   4_096.0),
         ("retrieval.hops",                   f64::from(retrieval.hops),             0.0,   4.0),
         ("retrieval.max_chars",              f64::from(retrieval.max_chars),        200.0, 100_000.0),
@@ -108,7 +108,7 @@ fn reconcile(seconds: u64) -> f64 {
     if seconds == 0 { ANY } else { seconds as f64 }
 }
 
-/// Checks the one number that `key` names, if it is one.
+/// Checks the number at `key`, if it is one.
 pub(super) fn ranges(settings: &Settings, key: &str) -> Result<(), String> {
     if let Some(name) = key.strip_prefix("retrieval.relation_weights.") {
         let weight = settings.retrieval.relation_weights.get(name).copied().unwrap_or_default();
@@ -134,10 +134,10 @@ fn within(value: f64, least: f64, greatest: f64) -> Result<(), String> {
     }
 }
 
-/// Checks that the patterns in the list that `key` names are globs, if it is such a list.
+/// Checks that the patterns in the list at `key` are globs, if it is such a list.
 ///
-/// The daemon's own matcher has the last word; this names file and key for what no matcher takes, without
-/// a matcher in every client.
+/// The daemon's matcher decides in the end; this check names file and key for what no matcher accepts, without a
+/// matcher in every client.
 pub(super) fn globs(settings: &Settings, key: &str) -> Result<(), String> {
     let patterns = match key {
         "watch.ignore" => &settings.watch.ignore,
@@ -146,13 +146,14 @@ pub(super) fn globs(settings: &Settings, key: &str) -> Result<(), String> {
     };
     // As in a `.gitignore`, a line that begins with `#` is a comment.
     for pattern in patterns.iter().filter(|it| !it.starts_with('#')) {
-        glob(pattern).map_err(|why| format!("has `{pattern}`, which is no pattern: {why}"))?;
+        glob(pattern)
+            .map_err(|why| format!("has `{pattern}`, which is not a glob pattern: {why}"))?;
     }
     Ok(())
 }
 
-/// Checks that the folder or file that `key` names is an absolute path, if it names one: a relative one would mean
-/// another one wherever the daemon is started.
+/// Checks that the folder or file at `key` is an absolute path, if it is one: a relative one would depend on where the
+/// daemon is started.
 pub(super) fn paths(settings: &Settings, key: &str) -> Result<(), String> {
     let folder = match key {
         "memory.folder" => Some((&settings.memory.folder, "memory")),
@@ -184,7 +185,7 @@ pub(super) fn paths(settings: &Settings, key: &str) -> Result<(), String> {
     }
 }
 
-/// Checks that what `key` names is the address of a server, if it names one.
+/// Checks that the value at `key` is the address of a server, if it is one.
 pub(super) fn addresses(settings: &Settings, key: &str) -> Result<(), String> {
     let url = match key {
         "embed.hub" => &settings.embed.hub,
@@ -197,14 +198,14 @@ pub(super) fn addresses(settings: &Settings, key: &str) -> Result<(), String> {
     if !url.is_empty() && !is_http {
         return Err(format!("is `{url}`; it must begin with `http://` or `https://`"));
     }
-    // A path is added to it.
+    // A path is appended to it.
     match url.contains(['?', '#']) {
         true => Err(format!("is `{url}`; it must end before any `?` or `#`")),
         false => Ok(()),
     }
 }
 
-/// What is wrong with one glob pattern.
+/// Returns what is wrong with one glob pattern.
 fn glob(pattern: &str) -> Result<(), &'static str> {
     let mut rest = pattern.chars().peekable();
     let mut n_open = 0_usize;
@@ -220,13 +221,13 @@ fn glob(pattern: &str) -> Result<(), &'static str> {
     if n_open == 0 { Ok(()) } else { Err("its `{` is never closed") }
 }
 
-/// The rest of a class such as `[!a-z]`, after its bracket.
+/// Checks the rest of a class such as `[!a-z]`, after its bracket.
 fn class(rest: &mut Peekable<Chars<'_>>) -> Result<(), &'static str> {
     rest.next_if(|c| matches!(c, '!' | '^'));
     let mut previous: Option<char> = None;
     while let Some(c) = rest.next() {
         match c {
-            // First of all, a bracket stands for itself.
+            // As the first character, a bracket stands for itself.
             ']' if previous.is_some() => return Ok(()),
             '-' if previous.is_some() && rest.peek().is_some_and(|next| *next != ']') => {
                 let last = rest.next();
@@ -241,7 +242,7 @@ fn class(rest: &mut Peekable<Chars<'_>>) -> Result<(), &'static str> {
     Err("its `[` is never closed")
 }
 
-/// Checks numbers against each other, once all layers are in. The error names the key to change.
+/// Checks numbers against each other, after all layers are applied. The error names the key to change.
 pub(super) fn together(settings: &Settings) -> Result<(), (&'static str, String)> {
     let chunk = &settings.chunk;
     let ChunkProfiles { definition, procedure, reference, code } = &chunk.profiles;
@@ -303,7 +304,7 @@ pub(super) fn together(settings: &Settings) -> Result<(), (&'static str, String)
     if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
         let key = if *kb == Settings::default().kb.folder { "memory.folder" } else { "kb.folder" };
         let why = format!(
-            "puts entries (`{kb}`) into the folder of memory (`{memory}`), where each would be an entity, too: give \
+            "puts entries (`{kb}`) into the folder of memory (`{memory}`), where each would also become an entity: use \
              them a folder of their own"
         );
         return Err((key, why));
@@ -311,7 +312,7 @@ pub(super) fn together(settings: &Settings) -> Result<(), (&'static str, String)
     Ok(())
 }
 
-/// Edit distance of two keys, in bytes; keys are short ASCII.
+/// Returns the edit distance of two keys, in bytes; keys are short ASCII.
 pub(super) fn distance(left: &str, right: &str) -> usize {
     let mut row: Vec<usize> = (0..=right.len()).collect();
     for (i, a) in left.bytes().enumerate() {

@@ -1,9 +1,9 @@
-//! Changes one value of the user's own settings file, as a person would.
+//! Edit: changes one value of the user's own settings file, as a person would.
 //!
-//! In: the file, a key such as `http.listen`, a text. Out: the file with that value, every other byte as it was.
-//! Invariants: the result is read again before it is written, and sets exactly what the file set before and this; the
-//! file is replaced whole or not at all, where it is a link what that leads to.
-//! Not here: whether the value is any good (`load.rs`).
+//! In: the file, a key such as `http.listen`, a text. Out: the file with that value, every other byte unchanged.
+//! Invariants: the result is parsed before it is written, and sets exactly what the file set before plus this value;
+//! the file is replaced as a whole or not at all; of a link, the target is replaced.
+//! Not here: whether the value is valid (`load.rs`).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,13 +16,13 @@ use serde_json::Value;
 use super::{LoadError, tree};
 use crate::place::create_private_dir;
 
-/// Why a value was not set; the file is as it was.
+/// Why a value was not set; the file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// The file is no settings file.
+    /// The file is not a valid settings file.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// It is laid out in a way that is not understood.
+    /// Its layout is not understood.
     #[error(
         "`{}` cannot be changed without touching the rest of it\nhint: set `{key}: {value}` there by hand",
         path.display()
@@ -45,18 +45,18 @@ pub enum EditError {
     },
 }
 
-/// Sets `section.key` to a text; the file is made where there is none.
+/// Sets `section.key` to a text; creates the file if it is missing.
 ///
 /// # Errors
 /// [`EditError`].
-pub fn set_text(path: &Path, (section, key): (&str, &str), value: &str) -> Result<(), EditError> {
+pub fn set_text(path: &Path, section: &str, key: &str, value: &str) -> Result<(), EditError> {
     let io_error = |source| EditError::Io { path: path.to_path_buf(), source };
     let before = match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         read => read.map_err(io_error)?,
     };
     let quoted = Value::from(value).to_string();
-    let after = edited(&before, (section, key), &quoted);
+    let after = edited(&before, section, key, &quoted);
     let mut wanted = values(path, &before)?;
     wanted.insert(format!("{section}.{key}"), value.into());
     if values(path, &after).ok() != Some(wanted) {
@@ -66,7 +66,7 @@ pub fn set_text(path: &Path, (section, key): (&str, &str), value: &str) -> Resul
     replace(path, &after).map_err(io_error)
 }
 
-/// What a text sets. An empty section sets nothing.
+/// Returns what a text sets. An empty section sets nothing.
 fn values(path: &Path, text: &str) -> Result<BTreeMap<String, Value>, LoadError> {
     let is_empty = |value: &Value| value.as_object().is_some_and(|it| it.is_empty());
     let set = tree::parse(path, text)?.into_iter().filter(|it| !is_empty(&it.value));
@@ -88,8 +88,8 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     })
 }
 
-/// The text with the value at its place: where the key stands, else in its section, else in a new section at the end.
-fn edited(text: &str, (section, key): (&str, &str), value: &str) -> String {
+/// Returns the text with the value in its place: at the key, else in its section, else in a new section at the end.
+fn edited(text: &str, section: &str, key: &str, value: &str) -> String {
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_string).collect();
     let entry = |indent: &str| format!("{indent}{key}: {value}\n");
     let head = format!("{section}:");
@@ -159,9 +159,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("config.yaml");
         fs::write(&path, before).expect("a file");
-        set_text(&path, ("http", "listen"), "127.0.0.1:8765").expect("set");
+        set_text(&path, "http", "listen", "127.0.0.1:8765").expect("set");
         assert_eq!(fs::read_to_string(&path).expect("a file"), after);
-        set_text(&path, ("http", "listen"), "127.0.0.1:8765").expect("set again");
+        set_text(&path, "http", "listen", "127.0.0.1:8765").expect("set again");
         assert_eq!(fs::read_to_string(&path).expect("a file"), after);
     }
 
@@ -197,13 +197,13 @@ mod tests {
             "\"http\": {tools: [core]}\n",
         ] {
             fs::write(&path, odd).expect("a file");
-            let refused = set_text(&path, ("http", "listen"), "0:1");
+            let refused = set_text(&path, "http", "listen", "0:1");
             if let Err(error) = refused {
                 assert!(error.to_string().contains("by hand"), "{error}");
                 assert_eq!(fs::read_to_string(&path).expect("a file"), odd);
             }
         }
         fs::write(&path, "http: [\n").expect("a file");
-        assert!(matches!(set_text(&path, ("http", "listen"), "x"), Err(EditError::Load(_))));
+        assert!(matches!(set_text(&path, "http", "listen", "x"), Err(EditError::Load(_))));
     }
 }

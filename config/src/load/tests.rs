@@ -179,13 +179,13 @@ fn errors_name_file_line_and_key() {
     check(
         &folder("kb:\n  folder: memory/kb\n"),
         expect![[r#"
-            /folder/kg.yaml:2: `kb.folder` puts entries (`memory/kb`) into the folder of memory (`memory`), where each would be an entity, too: give them a folder of their own
+            /folder/kg.yaml:2: `kb.folder` puts entries (`memory/kb`) into the folder of memory (`memory`), where each would also become an entity: use them a folder of their own
         "#]],
     );
     check(
         &folder("memory:\n  folder: kb\n"),
         expect![[r#"
-            /folder/kg.yaml:2: `memory.folder` puts entries (`kb`) into the folder of memory (`kb`), where each would be an entity, too: give them a folder of their own
+            /folder/kg.yaml:2: `memory.folder` puts entries (`kb`) into the folder of memory (`kb`), where each would also become an entity: use them a folder of their own
         "#]],
     );
     check(
@@ -201,8 +201,8 @@ fn a_pattern_that_is_no_glob_is_named() {
     check(
         &Case { folder: "watch:\n  ignore:\n  - '*.tmp'\n  - '['\n", ..NOTHING },
         expect![[r#"
-        /folder/kg.yaml:2: `watch.ignore` has `[`, which is no pattern: its `[` is never closed
-    "#]],
+            /folder/kg.yaml:2: `watch.ignore` has `[`, which is not a glob pattern: its `[` is never closed
+        "#]],
     );
 }
 
@@ -212,7 +212,7 @@ fn a_folder_names_files_of_its_own_only() {
         let folder = format!("relate:\n  predicates: ['{path}']\n");
         let error = load_case(&Case { folder: &folder, ..NOTHING }).expect_err("refused");
         let expected = format!(
-            "/folder/kg.yaml:2: `relate.predicates` names `{path}`, which lies outside the folder"
+            "/folder/kg.yaml:2: `relate.predicates` names `{path}`, which is outside the folder"
         );
         assert!(error.starts_with(&expected), "{error}");
     }
@@ -228,30 +228,30 @@ fn a_folder_may_not_set_what_only_the_user_may() {
     check(
         &Case { folder: "watch:\n  poll: true\nserve:\n  idle_exit_minutes: 0\n", ..NOTHING },
         expect![[r#"
-        /folder/kg.yaml:4: `serve.idle_exit_minutes` may not be set by a folder
-        hint: set it in `/config/config.yaml`, which only you can write
-    "#]],
+            /folder/kg.yaml:4: `serve.idle_exit_minutes` cannot be set by a folder
+            hint: set it in `/config/config.yaml`, which only you can write
+        "#]],
     );
     check(
         &Case { folder: "watch: {max_file_bytes: 99999999}\n", ..NOTHING },
         expect![[r#"
-        /folder/kg.yaml:1: `watch.max_file_bytes` may not be set by a folder
-        hint: set it in `/config/config.yaml`, which only you can write
-    "#]],
+            /folder/kg.yaml:1: `watch.max_file_bytes` cannot be set by a folder
+            hint: set it in `/config/config.yaml`, which only you can write
+        "#]],
     );
     check(
         &Case { folder: "recognize:\n  model: /evil\n", ..NOTHING },
         expect![[r#"
-        /folder/kg.yaml:2: `recognize.model` may not be set by a folder
-        hint: set it in `/config/config.yaml`, which only you can write
-    "#]],
+            /folder/kg.yaml:2: `recognize.model` cannot be set by a folder
+            hint: set it in `/config/config.yaml`, which only you can write
+        "#]],
     );
     check(
         &Case { folder: "recognize:\n  given: /home/you/names.tsv\n", ..NOTHING },
         expect![[r#"
-        /folder/kg.yaml:2: `recognize.given` may not be set by a folder
-        hint: set it in `/config/config.yaml`, which only you can write
-    "#]],
+            /folder/kg.yaml:2: `recognize.given` cannot be set by a folder
+            hint: set it in `/config/config.yaml`, which only you can write
+        "#]],
     );
     check(
         &Case { user: "recognize:\n  given: names.tsv\n", ..NOTHING },
@@ -351,7 +351,7 @@ fn the_registry_has_a_project_read_only_without_a_word_in_the_folder() {
     assert!(!may_write().expect("loaded"));
     std::fs::write(folder.join("kg.yaml"), "write: true\n").expect("written");
     assert!(may_write().is_err());
-    // Nobody knows what a damaged registry forbade.
+    // A damaged registry may have forbidden writing.
     std::fs::remove_file(folder.join("kg.yaml")).expect("there");
     std::fs::write(config.join("projects.json"), "oops").expect("written");
     assert!(may_write().is_err());

@@ -1,8 +1,8 @@
-//! A settings file as a flat list of assignments, each with its line.
+//! Tree: parses a settings file into a flat list of assignments, each with its line.
 //!
 //! In: a path. Out: what the file sets, in its order; nothing when it is absent or empty.
-//! Invariants: no include, link or tag of YAML is followed; a folder's `kg.yaml` is a file of that folder, and the text
-//! of a file never shows in an error.
+//! Invariants: no include, link or tag of YAML is followed; a folder's `kg.yaml` must be a file in that folder, and the
+//! text of a file never appears in an error.
 //! Not here: which keys exist.
 
 use std::fmt;
@@ -16,7 +16,7 @@ use serde_saphyr::Spanned;
 
 use super::{Assignment, LoadError, MAX_FILE_BYTES, Origin};
 
-/// Deepest map of a settings file; ours are three deep.
+/// Deepest nesting of a settings file; ours has three levels.
 const MAX_DEPTH: usize = 8;
 
 /// A YAML value whose maps remember the lines of their keys.
@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Assignment>, LoadError> {
     }
 }
 
-/// Reads the settings file of a folder, which may lie nowhere else.
+/// Reads the settings file of a folder, which must be in that folder.
 ///
 /// # Errors
 /// As [`read`].
@@ -83,7 +83,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Vec<Assignment>, LoadErro
     let not_yaml = |line, why| LoadError::NotYaml { path: path.to_path_buf(), line, why };
     let parsed: Tree = serde_saphyr::from_str(text).map_err(|error| {
         let line = error.location().map_or(0, |at| at.line());
-        // Only the parser's own words: its place is in `line`, and its advice is for programmers.
+        // Only the parser's own words: its position is in `line`, and its advice is for programmers.
         let message = error.without_snippet().to_string();
         let words = message
             .lines()
@@ -111,7 +111,7 @@ fn flatten(
     for (name, tree) in entries {
         let key = if prefix.is_empty() { name.value } else { format!("{prefix}.{}", name.value) };
         match tree {
-            // Deeper than any key is: an unknown key, and no reason to recurse.
+            // Deeper than any key: an unknown key, and no reason to recurse.
             Tree::Map(inner) if !inner.is_empty() && key.split('.').count() < MAX_DEPTH => {
                 flatten(path, &key, inner, found);
             }

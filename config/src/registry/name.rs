@@ -1,25 +1,26 @@
-//! Names of projects: which are told apart, and which can be given.
+//! Names of projects: which are equal, and which are allowed.
 //!
-//! In: names. Out: their permalinks; what speaks against one.
-//! Invariants: two names of one permalink are one name to those who call a project, so they are never both given.
+//! In: names. Out: their permalinks; objections.
+//! Invariants: names with the same permalink are the same name for callers, so only one of them can be registered.
 //! Not here: which names are taken (`registry.rs`).
 
 use super::{Registered, Registry, RegistryError};
 use crate::place::Project;
 
-/// A name in addresses: its letters and digits in lower case, parted by single hyphens; empty where it has none.
+/// Returns a name as in addresses: its letters and digits in lower case, separated by single hyphens; empty if it has
+/// none.
 pub fn permalink(name: &str) -> String {
     let lower = name.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-")
 }
 
-/// Whether two names are one to somebody who calls a project: they are equal, or have one permalink.
+/// Returns true when two names select the same project: they are equal, or have the same permalink.
 pub fn is_same_name(one: &str, other: &str) -> bool {
     one == other || Some(permalink(one)).filter(|it| !it.is_empty()) == Some(permalink(other))
 }
 
-/// What makes a name unfit to be given to a project.
+/// Returns why a project cannot have this name.
 fn fault(name: &str) -> Option<&'static str> {
     if permalink(name).is_empty() {
         return Some("it has no letter and no digit");
@@ -28,19 +29,19 @@ fn fault(name: &str) -> Option<&'static str> {
         return Some("it would be taken for a path");
     }
     if name.contains(',') {
-        return Some("commas part the names in a list of projects");
+        return Some("commas separate names in a list of projects");
     }
     if name.starts_with('-') {
         return Some("it would be taken for a flag");
     }
-    name.contains(char::is_control).then_some("it has control characters in it")
+    name.contains(char::is_control).then_some("it contains control characters")
 }
 
 impl Registry {
-    /// Checks a name that a user gives to the project of a folder.
+    /// Checks a name that a user chose for the project of a folder.
     ///
     /// # Errors
-    /// [`RegistryError::Name`] when it is unfit, or another project's.
+    /// [`RegistryError::Name`] when it is not allowed, or taken by another project.
     pub fn check_name(&self, name: &str, of: &Project) -> Result<(), RegistryError> {
         let refuse = |why: String, hint: String| {
             Err(RegistryError::Name { name: name.to_string(), why, hint })
@@ -48,21 +49,21 @@ impl Registry {
         if let Some(fault) = fault(name) {
             return refuse(
                 fault.to_string(),
-                "give letters, digits, spaces, `-`, `_` or `.`".into(),
+                "use letters, digits, spaces, `-`, `_` or `.`".into(),
             );
         }
         let other =
             self.projects().iter().find(|it| it.root != of.root && is_same_name(&it.name, name));
         match other {
             Some(Registered { name, root, .. }) => refuse(
-                format!("`{name}`, `{}`, is called so", root.display()),
-                "give another `--name`".into(),
+                format!("`{name}`, `{}`, has this name", root.display()),
+                "choose another `--name`".into(),
             ),
             None => Ok(()),
         }
     }
 
-    /// A registered project whose folder lies around that of `project`, or inside it.
+    /// Returns a registered project whose folder contains that of `project`, or is inside it.
     pub fn overlapping(&self, project: &Project) -> Option<&Registered> {
         let others = self.projects().iter().filter(|it| it.root != project.root);
         others

@@ -3,8 +3,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A scratch folder with `a`, `a/deep/inner`, `b`, `c/a` and `outside` in it; `a`, `a/deep` and `b`
-/// are registered.
+/// Creates a scratch folder with `a`, `a/deep/inner`, `b`, `c/a` and `outside`; `a`, `a/deep` and `b` are registered.
 fn fixture() -> (TempDir, Registry) {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     for folder in ["a/deep/inner", "b", "c/a", "outside"] {
@@ -87,29 +86,29 @@ fn the_flag_then_the_variable_then_the_folder_around() {
         &registry,
         &scratch,
         expect![[r#"
-        b /tmp/b
-        deep /tmp/a/deep
-        outside /tmp/outside
-        b /tmp/b
-        deep /tmp/a/deep
-        deep /tmp/a/deep
-        a /tmp/a
-        no project or folder is called `nope` (from `--project`); registered are:
-          a  /tmp/a
-          deep  /tmp/a/deep
-          b  /tmp/b
-        hint: give `--project NAME`, or register a folder with `kgctl init DIR`
-        no project or folder is called `nope` (from `KG_PROJECT`); registered are:
-          a  /tmp/a
-          deep  /tmp/a/deep
-          b  /tmp/b
-        hint: give `--project NAME`, or register a folder with `kgctl init DIR`
-        which project? none was given, and the current folder is in none; registered are:
-          a  /tmp/a
-          deep  /tmp/a/deep
-          b  /tmp/b
-        hint: give `--project NAME`, or register a folder with `kgctl init DIR`
-    "#]],
+            b /tmp/b
+            deep /tmp/a/deep
+            outside /tmp/outside
+            b /tmp/b
+            deep /tmp/a/deep
+            deep /tmp/a/deep
+            a /tmp/a
+            no project or folder is called `nope` (from `--project`); registered projects:
+              a  /tmp/a
+              deep  /tmp/a/deep
+              b  /tmp/b
+            hint: use `--project NAME`, or register a folder with `kgctl init DIR`
+            no project or folder is called `nope` (from `KG_PROJECT`); registered projects:
+              a  /tmp/a
+              deep  /tmp/a/deep
+              b  /tmp/b
+            hint: use `--project NAME`, or register a folder with `kgctl init DIR`
+            no project was given, and the current folder is not in one; registered projects:
+              a  /tmp/a
+              deep  /tmp/a/deep
+              b  /tmp/b
+            hint: use `--project NAME`, or register a folder with `kgctl init DIR`
+        "#]],
     );
 }
 
@@ -123,9 +122,9 @@ fn a_folder_that_cannot_be_a_project_is_refused_with_the_reason() {
         &registry,
         &scratch,
         expect![[r#"
-        `--project` names a folder that cannot be a project: `/tmp/outside` holds keys (`id_rsa`)
-        hint: name a folder of documents inside it
-    "#]],
+            `--project` names a folder that cannot be a project: `/tmp/outside` contains keys (`id_rsa`)
+            hint: name a folder of documents inside it
+        "#]],
     );
 }
 
@@ -158,9 +157,9 @@ fn the_only_or_the_default_project_comes_last() {
         &registry,
         &scratch,
         expect![[r#"
-        which project? none was given, and the current folder is in none; none is registered
-        hint: `kgctl init DIR` registers a folder
-    "#]],
+            no project was given, and the current folder is not in one; none is registered
+            hint: register a folder with `kgctl init DIR`
+        "#]],
     );
 }
 

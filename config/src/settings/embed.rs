@@ -7,25 +7,26 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Embed {
     /// Most tokens of one embedding window; a chunk is scored by its best window. MiniLM reads 256 tokens of a window
-    /// with its title and headings before it; what is beyond is cut.
+    /// including its title and headings; the rest is cut off.
     pub window_tokens: u32,
-    /// The better model, whose vectors join those of the built-in table as they are made: `minilm-l6` (built in), a
-    /// name of `kgctl model list`, the absolute path of a model's folder, `remote` (see there) or `none`. User only.
+    /// The better model, whose vectors are used in addition to those of the built-in table once they are computed:
+    /// `minilm-l6` (built in), a name from `kgctl model list`, the absolute path of a model's folder, `remote` (see
+    /// there) or `none`. User only.
     pub model: String,
-    /// Keep only the first so many components of its vectors: 768, 512, 384, 256 or 128 of EmbeddingGemma's, say. Only
-    /// models that were trained for it (Matryoshka) stay good. 0: all. User only.
+    /// Keep only the first so many components of its vectors, such as 768, 512, 384, 256 or 128 with EmbeddingGemma.
+    /// Only models trained for it (Matryoshka) stay good. 0: all. User only.
     pub dimensions: u32,
-    /// What is put before a question, instead of what the model's own files say; empty: what those say. User only.
+    /// Prefix of a question, instead of the model's own; empty: the model's own. User only.
     pub query_prompt: String,
-    /// The same before what is to be found. User only.
+    /// Prefix of a document, likewise. User only.
     pub document_prompt: String,
-    /// When the better model's vectors are made: `idle` (at the lowest priority, while no question is being answered
-    /// and no document waits), `on` (also beside them) or `off`. MiniLM makes about 15 to 25 a second on one core:
-    /// 1,000 notes take minutes, 100,000 hours; `kgctl status` shows how long.
+    /// When the better model's vectors are computed: `idle` (at the lowest priority, while there are no questions or
+    /// documents to process), `on` (also beside them) or `off`. MiniLM computes about 15 to 25 a second on one core:
+    /// 1,000 notes take minutes, 100,000 hours; `kgctl status` shows the remaining time.
     pub background: Background,
-    /// Where `kgctl model pull` gets models from: a hub, or a mirror of one. User only.
+    /// The source of `kgctl model pull`: a hub, or a mirror of one. User only.
     pub hub: String,
-    /// A server that makes the vectors, for `model: remote`: every text of the folder is sent to it. User only.
+    /// A server that computes the vectors, for `model: remote`: every text of the folder is sent to it. User only.
     pub remote: Remote,
 }
 
@@ -44,26 +45,26 @@ impl Default for Embed {
     }
 }
 
-/// A server that makes vectors. User only: text leaves this machine.
+/// A server that computes vectors. User only: text leaves this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Remote {
-    /// What it speaks: `openai` (`POST /v1/embeddings`, also llama.cpp, vLLM, LM Studio, TEI and others) or `ollama`
-    /// (`POST /api/embed`).
+    /// Its API: `openai` (`POST /v1/embeddings`, also llama.cpp, vLLM, LM Studio, TEI and others) or `ollama` (`POST
+    /// /api/embed`).
     pub api: RemoteApi,
-    /// Its address up to that path, such as `http://localhost:11434`; empty means none.
+    /// Its address without that path, such as `http://localhost:11434`; empty means none.
     pub url: String,
-    /// What the server calls the model.
+    /// The server's name of the model.
     pub model: String,
-    /// The variable of the daemon's environment that holds the key; empty means none.
+    /// The variable of the daemon's environment with the key; empty means none.
     pub key_variable: String,
-    /// The file that holds the key, an absolute path; empty means none.
+    /// The file with the key, an absolute path; empty means none.
     pub key_file: String,
-    /// Components of the vectors that the server gives; others are refused.
+    /// Components of the server's vectors; others are refused.
     pub dimensions: u32,
-    /// Texts sent at once.
+    /// Texts per request.
     pub batch: u32,
-    /// Longest wait for a reply, seconds; of a question, at most 5 of them.
+    /// Longest wait for a reply, seconds; for a question at most 5.
     pub timeout_seconds: u32,
 }
 
@@ -82,7 +83,7 @@ impl Default for Remote {
     }
 }
 
-/// What a server of vectors speaks.
+/// The API of a server of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RemoteApi {
@@ -92,12 +93,12 @@ pub enum RemoteApi {
     Ollama,
 }
 
-/// When the better model's vectors are made.
+/// When the better model's vectors are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Background {
-    /// While nothing else is to be done.
+    /// While there is nothing else to do.
     Idle,
-    /// Beside whatever else is done.
+    /// Beside other work.
     On,
     /// Never.
     Off,
@@ -128,7 +129,7 @@ impl serde::de::Visitor<'_> for BackgroundVisitor {
         f.write_str("`idle`, `on` or `off`")
     }
 
-    // `on` and `off` without quotes are truth values to many readers of YAML.
+    // Many YAML parsers read unquoted `on` and `off` as booleans.
     fn visit_bool<E>(self, is_on: bool) -> Result<Background, E> {
         Ok(if is_on { Background::On } else { Background::Off })
     }

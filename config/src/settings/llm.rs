@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Language models of others, each off until you name one: kgd works without. Text leaves this machine, without its
-/// secrets, if the address is not on it. User only.
+/// Language models of other providers, each off until you configure it: kgd works without them. Text leaves this
+/// machine, without its secrets, unless the address is on it. User only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 pub struct Llm {
-    /// The model that reads what is stored: relations of entries, what a file says. A small and fast one will do.
+    /// The model that reads stored text: relations of entries, facts of a file. A small and fast one is enough.
     pub extraction: LlmSlot,
-    /// The model that serves questions: plans, answers with citations, draft summaries of memory.
+    /// The model for questions: plans, answers with citations, draft summaries of memory.
     pub query: LlmSlot,
 }
 
@@ -17,30 +17,30 @@ pub struct Llm {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LlmSlot {
-    /// What it speaks: `off`; `openai` (`POST /v1/chat/completions`, also llama.cpp, vLLM, LM Studio, Ollama and
-    /// others); `anthropic` (`POST /v1/messages`); `bedrock` (Converse, by a bearer token); `ollama`
-    /// (`POST /api/generate`); or `sampling`: the model of the client that asks, where it offers that (MCP sampling).
+    /// Its API: `off`; `openai` (`POST /v1/chat/completions`, also llama.cpp, vLLM, LM Studio, Ollama and others);
+    /// `anthropic` (`POST /v1/messages`); `bedrock` (Converse, with a bearer token); `ollama` (`POST /api/generate`);
+    /// or `sampling`: the model of the client that asks, if it offers that (MCP sampling).
     pub api: LlmApi,
-    /// Its address up to that path, such as `http://localhost:11434`; empty: `https://api.anthropic.com` of
-    /// `anthropic`, `http://localhost:11434` of `ollama`, and none of the others.
+    /// Its address without that path, such as `http://localhost:11434`; empty: `https://api.anthropic.com` for
+    /// `anthropic`, `http://localhost:11434` for `ollama`, and none for the others.
     pub url: String,
-    /// What the server calls the model; for `sampling` a wish, which may be empty.
+    /// The server's name of the model; for `sampling` only a wish, which may be empty.
     pub model: String,
-    /// The variable of the daemon's environment that holds the key; empty means none.
+    /// The variable of the daemon's environment with the key; empty means none.
     pub key_variable: String,
-    /// The file that holds the key, an absolute path; empty means none.
+    /// The file with the key, an absolute path; empty means none.
     pub key_file: String,
-    /// Longest wait for one reply, with all that is tried again for it, milliseconds. A request that somebody waits
-    /// for ends sooner (`serve.request_deadline_ms`).
+    /// Longest wait for one reply, including retries, milliseconds. A request that a caller waits for ends sooner
+    /// (`serve.request_deadline_ms`).
     pub timeout_ms: u64,
     /// Most tokens of a reply.
     pub max_output_tokens: u32,
-    /// Most characters sent at once; what is beyond is cut off.
+    /// Most characters per request; the rest is cut off.
     pub max_input_chars: u32,
-    /// Most requests to the server in any 60 minutes, those that are tried again included; when they are used up, all
-    /// goes on as without the model. Counted anew when the daemon starts.
+    /// Most requests to the server in any 60 minutes, including retries; beyond that, kgd works as without the model.
+    /// The count restarts with the daemon.
     pub max_calls_per_hour: u32,
-    /// How often a request is tried again that failed for what may pass (429, 5xx, no connection).
+    /// Retries of a request after a temporary failure (429, 5xx, no connection).
     pub max_retries: u32,
 }
 
@@ -61,10 +61,10 @@ impl Default for LlmSlot {
     }
 }
 
-/// What a language model is asked by.
+/// The API of a language model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LlmApi {
-    /// There is none.
+    /// No model.
     Off,
     /// `POST /v1/chat/completions`.
     Openai,
@@ -79,7 +79,7 @@ pub enum LlmApi {
 }
 
 impl LlmApi {
-    /// Every one, by the name it has in settings.
+    /// Every API by its name in settings.
     const NAMES: [(&str, LlmApi); 6] = [
         ("off", LlmApi::Off),
         ("openai", LlmApi::Openai),
@@ -89,7 +89,7 @@ impl LlmApi {
         ("sampling", LlmApi::Sampling),
     ];
 
-    /// As settings name it.
+    /// Returns the name in settings.
     pub fn as_str(self) -> &'static str {
         Self::NAMES.iter().find(|(_, api)| *api == self).map_or("off", |(name, _)| name)
     }
@@ -116,7 +116,7 @@ impl serde::de::Visitor<'_> for ApiVisitor {
         f.write_str("`off`, `openai`, `anthropic`, `bedrock`, `ollama` or `sampling`")
     }
 
-    // `off` without quotes is a truth value to many readers of YAML.
+    // Many YAML parsers read an unquoted `off` as a boolean.
     fn visit_bool<E: serde::de::Error>(self, is_on: bool) -> Result<LlmApi, E> {
         match is_on {
             false => Ok(LlmApi::Off),

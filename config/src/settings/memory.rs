@@ -1,16 +1,16 @@
-//! Settings of what agents learn.
+//! Settings of what agents remember.
 
 use serde::{Deserialize, Serialize};
 
-/// What agents learn, kept as notes.
+/// What agents remember, stored as notes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Memory {
-    /// Folder of the notes that the tools of memory make. Every outermost list item of a note in it is an observation,
+    /// Folder of the notes that the memory tools create. Every top-level list item of a note in it is an observation,
     /// unless it states a relation.
     pub folder: String,
-    /// `weekly`: once a week a report of what needs attention is written into the folder `reports` in there, such as
-    /// `memory/reports/2026-W48.md`, which is a note and no entity. `off`: none is.
+    /// `weekly`: once a week, a report of what needs attention is written into the subfolder `reports`, such as
+    /// `memory/reports/2026-W48.md`; it is a note, but not an entity. `off`: no reports.
     pub report: WeeklyReport,
 }
 
@@ -47,7 +47,7 @@ impl serde::de::Visitor<'_> for ReportVisitor {
         f.write_str("`weekly` or `off`")
     }
 
-    // `off` without quotes is a truth value to many readers of YAML.
+    // Many YAML parsers read an unquoted `off` as a boolean.
     fn visit_bool<E: serde::de::Error>(self, is_on: bool) -> Result<WeeklyReport, E> {
         match is_on {
             false => Ok(WeeklyReport::Off),
@@ -71,7 +71,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Whether a path lies in that folder, and is no report.
+    /// Returns true for a path in that folder that is not a report.
     pub fn holds(&self, path: &str) -> bool {
         let folder = self.folder.trim_matches('/');
         let rest = match folder {

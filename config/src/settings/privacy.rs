@@ -1,6 +1,6 @@
-//! What may be done with personal data, and how that is written.
+//! Modes for personal data, and their syntax.
 //!
-//! Not here: the settings themselves, which `kg.yaml` is generated from (`settings.rs`).
+//! Not here: the settings themselves, from which `kg.yaml` is generated (`settings.rs`).
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ impl Default for PiiKinds {
 }
 
 impl PiiKinds {
-    /// Every kind by its key.
+    /// Returns every kind by its key.
     pub fn all(&self) -> [(&'static str, PiiKind); 10] {
         [
             ("email", self.email),
@@ -43,7 +43,7 @@ impl PiiKinds {
 }
 
 impl Privacy {
-    /// What is done with a kind of personal data; off when there is no such kind.
+    /// Returns the mode for a kind of personal data; off for an unknown kind.
     pub fn mode_of(&self, kind: &str) -> PiiMode {
         let own = self.pii_kinds.all().into_iter().find(|(name, _)| *name == kind);
         match own.map(|(_, own)| own) {
@@ -54,20 +54,20 @@ impl Privacy {
     }
 }
 
-/// What is done with personal data, mildest first.
+/// What to do with personal data, mildest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum PiiMode {
-    /// Left alone.
+    /// Keep it.
     #[default]
     Off,
-    /// Counted by kind.
+    /// Keep it and report counts by kind.
     Flag,
-    /// Removed.
+    /// Remove it.
     Redact,
 }
 
 impl PiiMode {
-    /// As it is written.
+    /// Returns the name in settings.
     pub fn as_str(self) -> &'static str {
         match self {
             PiiMode::Off => "off",
@@ -77,12 +77,12 @@ impl PiiMode {
     }
 }
 
-/// What is done with one kind of personal data.
+/// What to do with one kind of personal data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PiiKind {
-    /// What is done with all.
+    /// The same as with all.
     General,
-    /// Something else.
+    /// Its own mode.
     Only(PiiMode),
 }
 
@@ -131,7 +131,7 @@ impl serde::de::Visitor<'_> for PiiVisitor {
         })
     }
 
-    // `off` without quotes is a truth value to many readers of YAML.
+    // Many YAML parsers read an unquoted `off` as a boolean.
     fn visit_bool<E: serde::de::Error>(self, truth: bool) -> Result<PiiKind, E> {
         match truth {
             false => Ok(PiiKind::Only(PiiMode::Off)),

@@ -1,21 +1,21 @@
-//! Settings of how names are found.
+//! Settings of the recognition of names.
 
 use serde::{Deserialize, Serialize};
 
-/// How names are found.
+/// How names are recognized.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Recognize {
-    /// Read every document a second time, closely, when everything is searchable: for statistical names and for the
-    /// dependencies between words. Runs at the lowest priority; `kgctl deep --pause` stops it for now.
+    /// Read every document a second time, closely, once everything is searchable: for statistical names and for
+    /// dependencies between words. Runs at the lowest priority; `kgctl deep --pause` pauses it.
     pub deep: bool,
-    /// Folder of an ONNX token-classification model (`model.onnx`, `tokenizer.json`, `config.json`) whose names join
-    /// the others in the deep pass, an absolute path; empty means none. User only.
+    /// Folder of an ONNX token-classification model (`model.onnx`, `tokenizer.json`, `config.json`) whose names are
+    /// added in the deep pass, an absolute path; empty means none. User only.
     pub model: String,
-    /// Table of names that count instead of those that would be recognized, in the documents that it names: for
-    /// evaluation, and for folders annotated by hand. Tab separated, with a header: `path`, `surface`, `nth` (which
-    /// appearance of the surface in the file, from 1), `type` and, if wanted, `entity` (what it denotes, which is then
-    /// not asked). An absolute path; empty means none. User only.
+    /// Table of names that replace recognition in the documents that it lists: for evaluation, and for folders
+    /// annotated by hand. Tab separated, with a header: `path`, `surface`, `nth` (which occurrence of the surface in
+    /// the file, from 1), `type` and optionally `entity` (what it denotes, which is then not resolved). An absolute
+    /// path; empty means none. User only.
     pub given: String,
     /// The mined gazetteer.
     pub gazetteer: Gazetteer,

@@ -7,20 +7,20 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Formula {
-    /// Text and vectors, each over its best, and the graph: the measured default.
+    /// Text and vectors, each relative to its best, and the graph: the measured default.
     Hybrid,
-    /// As `hybrid`, but text and vectors by reciprocal rank.
+    /// Like `hybrid`, but text and vectors by reciprocal rank.
     Rrf,
-    /// As `hybrid`, but text and vectors stretched to reach from 0 to 1.
+    /// Like `hybrid`, but text and vectors stretched to 0 to 1.
     #[serde(rename = "minmax")]
     MinMax,
-    /// S0 §14.5: half the text score, stretched to reach from 0 to 1, and half the cosine.
+    /// S0 §14.5: half the text score, stretched to 0 to 1, and half the cosine.
     S0,
     /// S4 §14: 0.7 semantic + 0.2 hop + 0.1 relation weight.
     S4,
-    /// Full text alone.
+    /// Only full text.
     Text,
-    /// Vectors alone.
+    /// Only vectors.
     Vector,
 }
 
@@ -32,7 +32,7 @@ pub struct Retrieval {
     pub formula: Formula,
     /// Hits returned, 1 to 100.
     pub k: u32,
-    /// Candidates taken from each signal (S4's `k`).
+    /// Candidates per signal (S4's `k`).
     pub recall_k: u32,
     /// Hops from the entities of the question, 0 to 4.
     pub hops: u32,
@@ -40,15 +40,15 @@ pub struct Retrieval {
     pub rels: Vec<String>,
     /// Longest text answer, characters.
     pub max_chars: u32,
-    /// Whether words are also searched by the other names of what a question names.
+    /// Whether full text also searches the other names of entities in the question.
     pub other_names: bool,
     /// Weights of the components.
     pub weights: Weights,
-    /// Below which a hit is flagged as weak.
+    /// Thresholds below which a hit is marked as weak.
     pub floor: Floor,
-    /// A model that reads the question together with each of the best passages, and orders them anew.
+    /// A model that reads the question together with each of the best passages, and reorders them.
     pub rerank: Rerank,
-    /// Weight of a relation in the score (S4 §14); others count `default`.
+    /// Weight of a relation in the score (S4 §14); `default` for all others.
     pub relation_weights: BTreeMap<String, f32>,
 }
 
@@ -78,18 +78,18 @@ impl Default for Retrieval {
     }
 }
 
-/// A hit is weak that stays below all of these: an answer of nothing but weak hits has nothing to do with the question.
+/// A hit is weak when it is below all of these: an answer of only weak hits has nothing to do with the question.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Floor {
-    /// The share of the question's words that the passage holds, rare words counting more, 0 to 1; 0: nothing is weak.
+    /// Share of the question's words in the passage, with more weight for rare words, 0 to 1; 0: no hit is weak.
     pub words: f32,
-    /// The cosine of its best window by static vectors.
+    /// Cosine of its best window by static vectors.
     pub vector: f32,
-    /// The same by the better model's: for the built-in one; another one's cosines may lie elsewhere.
+    /// The same by the better model; calibrated for the built-in one, others may need another value.
     pub better: f32,
-    /// Least cosine by static vectors of what formula `s0` and `search_notes` find by meaning: of texts that have to do
-    /// with each other it is .24 to .5 by the built-in model, so S0's .55 would find nothing.
+    /// Least cosine by static vectors for hits by meaning in formula `s0` and `search_notes`: related texts score .24
+    /// to .5 with the built-in model, so S0's .55 would find nothing.
     pub similar: f32,
     /// The same by the better model's vectors.
     pub better_similar: f32,
@@ -107,10 +107,10 @@ impl Default for Floor {
 pub struct Rerank {
     /// Its folder, with `model.onnx`, `tokenizer.json` and `config.json`; empty: none. User only.
     pub model: String,
-    /// How many of the best passages it reads, 1 to 100. One of 300 tokens takes some 50 ms of a core by a model of six
-    /// layers.
+    /// Number of best passages that it reads, 1 to 100. A six-layer model takes about 50 ms of a core for a passage of
+    /// 300 tokens.
     pub depth: u32,
-    /// What its number, 0 to 1, counts in the score.
+    /// Weight of its output, 0 to 1, in the score.
     pub weight: f32,
 }
 
@@ -128,29 +128,30 @@ pub struct Weights {
     pub text: f32,
     /// The same: vectors.
     pub vector: f32,
-    /// Full text where the better model's vectors answer; in between where only some candidates have them.
+    /// Full text where the better model's vectors are used; interpolated where only some candidates have them.
     pub better_text: f32,
     /// Vectors, likewise.
     pub better_vector: f32,
-    /// Formula `hybrid`: the share of their weights that full text and names keep where the words of a question say
-    /// little (no passage holds much of it, or many hold as much), 0 to 1; vectors take the rest. 1: always all.
+    /// Formula `hybrid`: the share of their weights that full text and names keep where the words of a question are
+    /// uninformative (no passage has many of them, or many have equally many), 0 to 1; vectors get the rest. 1: they
+    /// always keep all.
     pub unsure: f32,
-    /// Formulas `hybrid`, `rrf`, `minmax`: relations that lead there from an entity of the question.
+    /// Formulas `hybrid`, `rrf`, `minmax`: relations from an entity of the question to the passage.
     pub graph: f32,
-    /// The same: more for such a relation where the author's structure states it (links, lists, fields) than where it
-    /// is read from a sentence.
+    /// The same: additional weight of a relation that the author's structure states (links, lists, fields), not one
+    /// read from a sentence.
     pub stated: f32,
-    /// The same: an entity of the question that few documents share.
+    /// The same: an entity of the question that few documents mention.
     pub names: f32,
-    /// The same: an entity that one of the best passages names, and few documents share.
+    /// The same: an entity that one of the best passages names, and few documents mention.
     pub bridge: f32,
-    /// The same: taken off for each better hit of the same document, so that one document does not fill the answer.
+    /// The same: penalty per better hit of the same document, so that one document does not fill the answer.
     pub same_document: f32,
     /// Formula `s4`: vectors.
     pub semantic: f32,
     /// Formula `s4`: hops.
     pub hop: f32,
-    /// Formula `s4`: relation on the way.
+    /// Formula `s4`: relation weight.
     pub relation: f32,
 }
 

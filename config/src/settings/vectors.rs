@@ -1,17 +1,17 @@
-//! Settings of how vectors are held.
+//! Settings of the storage of vectors.
 
 use serde::{Deserialize, Serialize};
 
-/// How vectors are held for the search. User only.
+/// How vectors are stored for the search. User only.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Vectors {
-    /// `int8`: a byte a component, in memory as on disk. `bit`: a bit a component in memory, the bytes in a file
-    /// without a name in the project's state, of which each question reads some: a quarter of the memory, nearly the
-    /// same found. `float32`: four bytes a component, in memory and on disk, of the better model, which makes its
-    /// vectors again (with `embed.model: none`, of the built-in table, when `embed.background` lets it); int8 answer
-    /// until all are there. The static vectors that every window has at once are int8 on disk whatever this says. A
-    /// change counts from the next start on.
+    /// `int8`: a byte per component, in memory and on disk. `bit`: a bit per component in memory, and the bytes in an
+    /// unnamed file in the project's state, of which each question reads some: a quarter of the memory, nearly the same
+    /// results. `float32`: four bytes per component, in memory and on disk, for the better model, whose vectors are
+    /// then computed again (with `embed.model: none`, for the built-in table, when `embed.background` allows it); int8
+    /// is used until all are ready. The static vectors that every window has at once are always int8 on disk. A change
+    /// takes effect at the next start.
     pub precision: Precision,
 }
 
@@ -29,7 +29,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// As it is set.
+    /// Returns the name in settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Precision::Int8 => "int8",

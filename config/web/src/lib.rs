@@ -1,10 +1,10 @@
-//! Web: HTTP requests to what the user configured (`embed.remote`, `llm`) or asked for (`kgctl model pull`). Nothing
-//! else in kgd opens a connection to another machine.
+//! Web: HTTP requests to servers that the user configured (`embed.remote`, `llm`) or asked for (`kgctl model pull`).
+//! Nothing else in kgd connects to another machine.
 //!
 //! In: an address, headers, a body. Out: a reply of any status, or why there is none.
-//! Invariants: no redirect is followed by itself, so neither a text nor a key goes where nobody sent it; every wait has
-//! an end; certificates are checked against those of the system; what headers held is never part of an error.
-//! Not here: what is asked, and whether to ask again.
+//! Invariants: redirects are not followed automatically, so neither text nor keys go to an unexpected server; every
+//! wait is bounded; certificates are checked against those of the system; headers never appear in errors.
+//! Not here: what is requested, and retries.
 
 pub mod mock;
 
@@ -17,14 +17,14 @@ use rustls::crypto::ring;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 use ureq::{Agent, Body, Error};
 
-/// How long is waited for what.
+/// Timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// For a connection, and to find the address of a name.
+    /// For resolving the name and connecting.
     pub connect: Duration,
-    /// For the reply to begin, and for each next piece of it.
+    /// For the start of the reply, and for each further part of it.
     pub read: Duration,
-    /// For everything, if that has an end.
+    /// For the whole request, if limited.
     pub whole: Option<Duration>,
 }
 
@@ -34,27 +34,27 @@ pub struct Web {
     agent: Agent,
 }
 
-/// What came back.
+/// A reply.
 #[derive(Debug)]
 pub struct Reply {
-    /// Status, such as 200.
+    /// HTTP status, such as 200.
     pub status: u16,
     headers: ureq::http::HeaderMap,
     body: Body,
 }
 
-/// Why there is no reply, or not the whole of it.
+/// Why there is no reply, or only a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WebError {
-    /// The address is none.
-    #[error("`{url}` is no address: {why}")]
+    /// The address is invalid.
+    #[error("`{url}` is not a valid address: {why}")]
     Address {
         /// As it was given.
         url: String,
         /// What is wrong with it.
         why: String,
     },
-    /// No connection: no network, no such name, nobody listens, or a certificate that is not valid.
+    /// No connection: no network, unknown name, nothing listens, or an invalid certificate.
     #[error("`{url}` cannot be reached: {why}")]
     Unreachable {
         /// What was asked for.
@@ -62,24 +62,24 @@ pub enum WebError {
         /// What the system said.
         why: String,
     },
-    /// Longer than is waited.
-    #[error("`{url}` took longer than is waited for: {why}")]
+    /// A timeout.
+    #[error("`{url}` timed out: {why}")]
     TimedOut {
         /// What was asked for.
         url: String,
-        /// For what.
+        /// Which timeout.
         why: String,
     },
-    /// The connection ended in the middle, or what came is no HTTP.
-    #[error("the reply of `{url}` broke off: {why}")]
+    /// The connection broke, or the reply is not HTTP.
+    #[error("the reply from `{url}` broke off: {why}")]
     Broken {
         /// What was asked for.
         url: String,
         /// How.
         why: String,
     },
-    /// The reply is longer than any sound one.
-    #[error("the reply of `{url}` is longer than {most} bytes")]
+    /// The reply is too long.
+    #[error("the reply from `{url}` is longer than {most} bytes")]
     TooLong {
         /// What was asked for.
         url: String,
@@ -89,11 +89,11 @@ pub enum WebError {
 }
 
 impl Web {
-    /// For requests to `url` and others of its kind. Certificates are read only for `https`; a proxy of the environment
-    /// (`HTTPS_PROXY` and the like) is used but for this machine itself.
+    /// Creates a client for `url` and similar addresses. Certificates are loaded only for `https`; a proxy from the
+    /// environment (`HTTPS_PROXY` and the like) is used except for this machine itself.
     ///
     /// # Errors
-    /// [`WebError::Unreachable`] when the system has no certificates to check others by.
+    /// [`WebError::Unreachable`] when the system has no root certificates.
     pub fn new(url: &str, patience: Patience) -> Result<Self, WebError> {
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
@@ -116,10 +116,10 @@ impl Web {
         Ok(Web { agent: config.build().new_agent() })
     }
 
-    /// Asks for what is at an address.
+    /// Sends a GET request.
     ///
     /// # Errors
-    /// When no reply began. A reply of any status is none.
+    /// When no reply began. A reply of any status is not an error.
     pub fn get(&self, url: &str, headers: &[(&str, &str)]) -> Result<Reply, WebError> {
         let mut request = self.agent.get(url);
         for (name, value) in headers {
@@ -131,7 +131,7 @@ impl Web {
     /// Sends JSON to an address.
     ///
     /// # Errors
-    /// As [`Web::get`].
+    /// Those of [`Web::get`].
     pub fn post_json(
         &self,
         url: &str,
@@ -145,10 +145,10 @@ impl Web {
         request.send(body).map(Reply::of).map_err(|error| explained(url, &error))
     }
 
-    /// As [`Web::post_json`], for at most so long, with the whole reply.
+    /// Like [`Web::post_json`], with a limit for the whole reply.
     ///
     /// # Errors
-    /// As [`Web::get`].
+    /// Those of [`Web::get`].
     pub fn post_json_within(
         &self,
         url: &str,
@@ -166,9 +166,9 @@ impl Web {
 }
 
 impl Reply {
-    /// How long the server wants to be left alone (`Retry-After`), if it says so.
-    pub fn told_pause(&self) -> Option<Duration> {
-        told_pause(self.header("retry-after"), Timestamp::now())
+    /// Returns the pause that the server asks for (`Retry-After`), if any.
+    pub fn retry_after(&self) -> Option<Duration> {
+        retry_after(self.header("retry-after"), Timestamp::now())
     }
 
     fn of(reply: ureq::http::Response<Body>) -> Self {
@@ -176,17 +176,17 @@ impl Reply {
         Reply { status: parts.status.as_u16(), headers: parts.headers, body }
     }
 
-    /// A header by its name in lowercase, where it is plain text.
+    /// Returns a header by its lowercase name, if it is plain text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The body as it comes.
+    /// Returns a reader of the body.
     pub fn into_reader(self) -> impl Read {
         self.body.into_with_config().limit(u64::MAX).reader()
     }
 
-    /// The whole body; `url` is for the error.
+    /// Reads the whole body; `url` is for errors.
     ///
     /// # Errors
     /// When it breaks off, or has more than `most` bytes.
@@ -201,7 +201,7 @@ impl Reply {
     }
 }
 
-/// What an error in the middle of a body means.
+/// Converts an error in the middle of a body.
 pub fn broken(url: &str, error: &std::io::Error) -> WebError {
     let (url, why) = (url.to_string(), error.to_string());
     match error.kind() {
@@ -212,7 +212,7 @@ pub fn broken(url: &str, error: &std::io::Error) -> WebError {
     }
 }
 
-/// Whether the host of an address is this machine.
+/// Returns true when the host of an address is this machine.
 pub fn is_this_machine(url: &str) -> bool {
     let after = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = after.split(['/', '?', '#']).next().unwrap_or_default();
@@ -227,8 +227,7 @@ pub fn is_this_machine(url: &str) -> bool {
 fn tls(url: &str) -> Result<TlsConfig, WebError> {
     let found = rustls_native_certs::load_native_certs().certs;
     if found.is_empty() {
-        let why =
-            "this system has no certificates to check others by (the package `ca-certificates`)";
+        let why = "this system has no root certificates (install the package `ca-certificates`)";
         return Err(WebError::Unreachable { url: url.to_string(), why: why.to_string() });
     }
     let owned =
@@ -263,8 +262,8 @@ fn explained(url: &str, error: &Error) -> WebError {
     }
 }
 
-/// The seconds of a `Retry-After`, or those until its date.
-pub fn told_pause(header: Option<&str>, now: Timestamp) -> Option<Duration> {
+/// Parses a `Retry-After` header: seconds, or a date.
+pub fn retry_after(header: Option<&str>, now: Timestamp) -> Option<Duration> {
     let text = header?.trim();
     if let Ok(seconds) = text.parse() {
         return Some(Duration::from_secs(seconds));
@@ -307,18 +306,18 @@ mod tests {
         };
         let web = Web::new("http://localhost", patience).expect("nothing is needed for it");
         assert!(matches!(web.get("no address", &[]), Err(WebError::Address { .. })));
-        // Nobody listens at a port that was just given back.
+        // Nothing listens at a port that was just released.
         let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
         let url = format!("http://{}/", port.expect("a port"));
         assert!(matches!(web.get(&url, &[]), Err(WebError::Unreachable { .. })));
-        // Whether or not there are certificates, it is an answer and no panic.
+        // Whether or not there are certificates, this must not panic.
         let _ = Web::new("https://localhost", patience);
     }
 
     #[test]
-    fn pauses_are_told_in_seconds_or_as_a_date() {
+    fn a_retry_after_is_seconds_or_a_date() {
         let now: Timestamp = "2026-10-21T07:26:30Z".parse().expect("a moment");
-        let seconds = |text, now| told_pause(text, now).map(|it| it.as_secs());
+        let seconds = |text, now| retry_after(text, now).map(|it| it.as_secs());
         assert_eq!(seconds(Some(" 7 "), now), Some(7));
         let date = Some("Wed, 21 Oct 2026 07:28:00 GMT");
         assert_eq!(seconds(date, now), Some(90));

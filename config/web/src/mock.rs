@@ -1,8 +1,8 @@
-//! Mock: a server on this machine that answers as a test says, and remembers what it was asked.
+//! Mock: a local server that answers as a test decides, and records the requests.
 //!
 //! In: a function from request to answer. Out: its address; requests in order.
-//! Invariants: one connection at a time, one request a connection; it ends with its owner.
-//! Not here: HTTP in general; it reads what the clients here send.
+//! Invariants: one connection at a time, one request per connection; it ends when dropped.
+//! Not here: HTTP in general; it reads only what the clients here send.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// What was asked.
+/// A received request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
     /// `GET` or `POST`.
@@ -25,40 +25,40 @@ pub struct Request {
 }
 
 impl Request {
-    /// A header by its name in lowercase.
+    /// Returns a header by its lowercase name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
     }
 }
 
-/// What is answered.
+/// An answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// Status; 0 closes the connection without a word.
+    /// Status; 0 closes the connection without a reply.
     pub status: u16,
     /// Headers beside the length.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
-    /// The connection ends after so many bytes of the body.
+    /// The connection closes after so many bytes of the body.
     pub cut_after: Option<usize>,
-    /// Nothing is said, and the connection stays open.
+    /// Nothing is sent, and the connection stays open.
     pub hangs: bool,
 }
 
 impl Answer {
-    /// A whole reply.
+    /// Creates a complete reply.
     pub fn of(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Answer { status, body: body.into(), ..Answer::default() }
     }
 
-    /// The same with one more header.
+    /// Adds a header.
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.headers.push((name.to_string(), value.to_string()));
         self
     }
 
-    /// The part of a body that a request asks for (`Range: bytes=N-`), or all of it.
+    /// Answers with the requested part of a body (`Range: bytes=N-`), or all of it.
     pub fn part_of(body: &[u8], request: &Request) -> Self {
         let range = request.header("range").and_then(|it| it.strip_prefix("bytes="));
         let from = range.and_then(|it| it.trim_end_matches('-').parse::<usize>().ok());
@@ -73,7 +73,7 @@ impl Answer {
     }
 }
 
-/// A server; dropped, it ends.
+/// The server; ends when dropped.
 pub struct Mock {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -82,10 +82,10 @@ pub struct Mock {
 }
 
 impl Mock {
-    /// Starts it.
+    /// Starts a server.
     ///
     /// # Errors
-    /// When no port can be had.
+    /// When no port is available.
     pub fn start(answer: impl FnMut(&Request) -> Answer + Send + 'static) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
@@ -93,16 +93,16 @@ impl Mock {
         let (seen, over) = (Arc::clone(&requests), Arc::clone(&is_over));
         let thread = std::thread::Builder::new()
             .name("mock".to_string())
-            .spawn(move || serve(&listener, (&seen, &over), answer))?;
+            .spawn(move || serve(&listener, &seen, &over, answer))?;
         Ok(Mock { address, requests, is_over, thread: Some(thread) })
     }
 
-    /// Its address, such as `http://127.0.0.1:4000`.
+    /// Returns its address, such as `http://127.0.0.1:4000`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What it was asked so far.
+    /// Returns the requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -112,7 +112,7 @@ impl Drop for Mock {
     #[expect(clippy::disallowed_methods, reason = "connects to itself, in tests")]
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::SeqCst);
-        // It waits for a connection: this is one.
+        // The server waits for a connection: this is one.
         drop(TcpStream::connect(self.address));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -122,7 +122,8 @@ impl Drop for Mock {
 
 fn serve(
     listener: &TcpListener,
-    (seen, is_over): (&Mutex<Vec<Request>>, &AtomicBool),
+    seen: &Mutex<Vec<Request>>,
+    is_over: &AtomicBool,
     mut answer: impl FnMut(&Request) -> Answer,
 ) {
     let mut hanging = Vec::new();
@@ -135,7 +136,7 @@ fn serve(
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         match answer.hangs {
             true => hanging.push(stream),
-            // Whoever asked may be gone.
+            // The client may be gone.
             false => drop(write(stream, &answer)),
         }
     }

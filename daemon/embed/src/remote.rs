@@ -161,7 +161,7 @@ impl RemoteModel {
             authorization.iter().map(|it| ("authorization", it.as_str())).collect();
         let reply =
             web.post_json(&self.url, &headers, body.as_bytes()).map_err(|error| trouble(&error))?;
-        let (status, after) = (reply.status, reply.told_pause());
+        let (status, after) = (reply.status, reply.retry_after());
         let bytes = self.body(reply)?;
         if status != 200 {
             let said = self.without_key(&complaint(&bytes));

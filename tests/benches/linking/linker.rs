@@ -1,4 +1,4 @@
-//! Linker: an index of its own that is told where names stand, and says what they denote.
+//! Linker: an index of its own that gets the places of names, and returns what they denote.
 //!
 //! Every document goes through the stages and the writer of the product; only what recognition finds is replaced, or
 //! added to, by given mentions.

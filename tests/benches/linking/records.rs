@@ -61,7 +61,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     println!("    equal norms  {}", scores(&equal, &gold));
     println!("    linked       {}, {n_unsure} records unsure", scores(&linked, &gold));
     if std::env::var_os("KG_SHOW").is_some() {
-        show(&linked, &gold, (&a, &b));
+        show(&linked, &gold, &a, &b);
     }
     Ok(())
 }
@@ -123,7 +123,7 @@ fn scores(predicted: &Pairs, gold: &Pairs) -> String {
 }
 
 /// Prints what is wrong and what is missing.
-fn show(predicted: &Pairs, gold: &Pairs, (a, b): (&[Record], &[Record])) {
+fn show(predicted: &Pairs, gold: &Pairs, a: &[Record], b: &[Record]) {
     let name = |list: &[Record], id: &str| {
         list.iter().find(|it| it.id == id).map_or(String::new(), |it| it.name.clone())
     };

@@ -68,7 +68,7 @@ fn relations_of(folder: &Path, commit: &str) -> Result<Vec<Value>> {
         let (subject, predicate, object): (String, String, String) =
             (row.get(6)?, row.get(7)?, row.get(8)?);
         let (subject, object) = (shown_as(row.get(12)?, subject), shown_as(row.get(13)?, object));
-        // What a title states is told by the title; its evidence is the first place where the name stands.
+        // A relation stated by a title has the title as its words; its evidence is the first place of the name.
         let pattern: String = row.get(9)?;
         let sentence = match pattern.starts_with("title:") {
             true => row.get(14)?,

@@ -170,8 +170,8 @@ impl Bytes {
         Bytes(text.char_indices().map(|(at, _)| at).chain([text.len()]).collect())
     }
 
-    fn range(&self, (start, end): (u64, u64)) -> std::ops::Range<usize> {
+    fn range(&self, ends: (u64, u64)) -> std::ops::Range<usize> {
         let at = |n: u64| self.0.get(n as usize).or(self.0.last()).copied().unwrap_or(0);
-        at(start)..at(end)
+        at(ends.0)..at(ends.1)
     }
 }

@@ -131,7 +131,7 @@ impl Judge {
     }
 
     fn line(&self, set: &str, ranking: &str) -> Result<(String, [f64; 2])> {
-        let output = self.score(set, ranking, (&MEASURES, &["--ci"]))?;
+        let output = self.score(set, ranking, &MEASURES, &["--ci"])?;
         let rows: BTreeMap<&str, &str> =
             output.lines().filter_map(|row| row.split_once('\t')).collect();
         let value = |name: &str| {
@@ -150,18 +150,13 @@ impl Judge {
     /// What `other` adds to `one`, by the first two measures.
     fn difference(&self, set: &str, one: &str, other: &str) -> Result<String> {
         let path = self.run_path(set, other).to_string_lossy().into_owned();
-        let outcome = self.score(set, one, (&MEASURES[..2], &["--compare", &path]))?;
+        let outcome = self.score(set, one, &MEASURES[..2], &["--compare", &path])?;
         let rows = outcome.lines().filter_map(|row| row.strip_prefix("diff_"));
         let rows: Vec<String> = rows.map(|row| row.replace('\t', " ")).collect();
         Ok(rows.join("; "))
     }
 
-    fn score(
-        &self,
-        set: &str,
-        ranking: &str,
-        (measures, more): (&[&str], &[&str]),
-    ) -> Result<String> {
+    fn score(&self, set: &str, ranking: &str, measures: &[&str], more: &[&str]) -> Result<String> {
         let output = Command::new("python3")
             .arg(&self.scorer)
             .args([self.judgments_path(set), self.run_path(set, ranking)])

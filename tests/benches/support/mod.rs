@@ -211,12 +211,13 @@ pub(crate) async fn open_settled(
     state: &Path,
     settings: Settings,
 ) -> Result<Arc<Project>> {
-    open_settled_in((root, state), settings, Parsing::InProcess).await
+    open_settled_in(root, state, settings, Parsing::InProcess).await
 }
 
 /// The same, with the place where documents are parsed.
 pub(crate) async fn open_settled_in(
-    (root, state): (&Path, &Path),
+    root: &Path,
+    state: &Path,
     settings: Settings,
     parsing: Parsing,
 ) -> Result<Arc<Project>> {

@@ -63,8 +63,9 @@ fn a_folder_cannot_name_roots() {
     let home = SharedHome::of(&[NOTES]);
     home.write("notes/kg.yaml", "projects: {roots: [/srv]}\n");
     let (_, said) = home.kgctl_refused(&["--project", "notes", "config", "show"]);
-    assert!(said.contains("`projects.roots` may not be set by a folder"), "{said}");
-    for (root, why) in [("/etc", "is of the system"), ("~", "home folder"), ("here", "absolute")] {
+    assert!(said.contains("`projects.roots` cannot be set by a folder"), "{said}");
+    for (root, why) in [("/etc", "is a system folder"), ("~", "home folder"), ("here", "absolute")]
+    {
         home.write("notes/kg.yaml", "");
         home.write("config/config.yaml", &format!("projects: {{roots: [\"{root}\"]}}\n"));
         let (_, said) = home.kgctl_refused(&["--project", "notes", "config", "show"]);
@@ -72,7 +73,7 @@ fn a_folder_cannot_name_roots() {
     }
 }
 
-/// A project whose user has a home, and lets agents make projects below `agents` in it.
+/// A project whose user has a home and lets agents create projects below `agents` in it.
 fn at_home() -> (TestProject, PathBuf) {
     let mut project = TestProject::empty();
     let home = project.scratch().join("home");
@@ -171,9 +172,9 @@ fn a_person_registers_what_holds_no_keys() {
     for (folder, why) in [
         ("you/.ssh", "a place for keys"),
         ("you", "a whole home folder"),
-        ("them", "holds keys (`.gnupg`)"),
+        ("them", "contains keys (`.gnupg`)"),
         ("/", "home folder"),
-        ("/etc", "is of the system"),
+        ("/etc", "is a system folder"),
     ] {
         let (is_added, said) = add(folder);
         assert!(!is_added && said.contains(why) && said.contains("hint: "), "{folder}: {said}");

@@ -110,7 +110,7 @@ fn only_the_user_switches_the_token_off_and_is_warned() {
     project.set("http.token=required");
     project.write("kg.yaml", "http: {token: none}\n");
     let ended = project.try_start().expect_err("a folder cannot");
-    assert!(ended.log.contains("`http.token` may not be set by a folder"), "{}", ended.log);
+    assert!(ended.log.contains("`http.token` cannot be set by a folder"), "{}", ended.log);
 }
 
 fn http_without_token(project: &TestProject) -> Result<Value, Value> {

@@ -135,18 +135,18 @@ fn replayed(
         while let Some(call) = calls.next_if(|call| call.end <= after.end) {
             disk.apply(call);
             if call.end > before.end {
-                is_old_or_new(project, disk, (before, after))?;
+                is_old_or_new(project, disk, before, after)?;
                 n_instants += 1;
             }
         }
-        is_answered(disk, (before, after))?;
-        before_is_kept(project, disk, (before, after))?;
+        is_answered(disk, before, after)?;
+        before_is_kept(project, disk, before, after)?;
     }
     Ok(n_instants)
 }
 
 /// The reply is out: from now on it is the new one.
-fn is_answered(disk: &Disk, (before, after): (&Step, &Step)) -> Result<(), String> {
+fn is_answered(disk: &Disk, before: &Step, after: &Step) -> Result<(), String> {
     let is_new = |path: &&PathBuf| disk.read(path, View::Lazy).as_ref() == after.files.get(*path);
     match before.files.keys().chain(after.files.keys()).find(|path| !is_new(path)) {
         Some(path) => Err(format!("after `{}`: {}", after.tool, path.display())),
@@ -159,7 +159,8 @@ fn is_answered(disk: &Disk, (before, after): (&Step, &Step)) -> Result<(), Strin
 fn is_old_or_new(
     project: &TestProject,
     disk: &Disk,
-    (before, after): (&Step, &Step),
+    before: &Step,
+    after: &Step,
 ) -> Result<(), String> {
     let tool = after.tool;
     for view in [View::Lazy, View::Eager] {
@@ -190,7 +191,8 @@ fn is_old_or_new(
 fn before_is_kept(
     project: &TestProject,
     disk: &Disk,
-    (before, after): (&Step, &Step),
+    before: &Step,
+    after: &Step,
 ) -> Result<(), String> {
     for (path, bytes) in &before.files {
         if after.files.get(path) == Some(bytes) {

@@ -23,7 +23,7 @@ fn exchange(one: &Path, other: &Path) {
 }
 
 /// Makes calls in turn until all is over, and counts the rounds.
-fn call_on(socket: &Path, calls: &[(&str, Value)], (is_over, n_rounds): (&AtomicBool, &AtomicU32)) {
+fn call_on(socket: &Path, calls: &[(&str, Value)], is_over: &AtomicBool, n_rounds: &AtomicU32) {
     let mut client = Client::admin(socket);
     while !is_over.load(Ordering::Relaxed) {
         for (tool, arguments) in calls {
@@ -85,7 +85,7 @@ fn nothing_from_outside_is_indexed_or_returned_while_links_are_swapped_in() {
     std::thread::scope(|scope| {
         for (calls, n_rounds) in callers.iter().zip(&n_rounds) {
             let (socket, is_over) = (&socket, &is_over);
-            scope.spawn(move || call_on(socket, calls, (is_over, n_rounds)));
+            scope.spawn(move || call_on(socket, calls, is_over, n_rounds));
         }
         let until = |n| {
             while n_rounds.iter().any(|it| it.load(Ordering::Relaxed) < n) {

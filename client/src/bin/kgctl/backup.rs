@@ -1,9 +1,9 @@
-//! `kgctl backup`: copies the ledger while the daemon goes on, or puts a copy back.
+//! `kgctl backup`: copies the ledger while the daemon keeps running, or restores a copy.
 //!
-//! In: a file, or none. Out: what the copy holds.
-//! Invariants: what is put back is checked first, and what it replaces is kept; a daemon that ran runs again
-//! afterwards, whatever came of it.
-//! Not here: copying (the daemon does), or replacing (`kgd --restore`, under the lock).
+//! In: a file, or none. Out: what the copy contains.
+//! Invariants: a backup is checked before it replaces anything, and the replaced ledger is kept; a daemon that was
+//! running is started again, whether or not the restore worked.
+//! Not here: copying (the daemon does it) and replacing (`kgd --restore`, under the lock).
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::stop;
 
-/// Exit code of a `kgd` that found another one at work.
+/// Exit code of a `kgd` that found the project locked by another one.
 const HELD: i32 = 3;
 
-/// Attempts to find the project without a daemon: agents start one whenever they need it.
+/// Attempts to catch the project without a daemon: agents start one whenever they need it.
 const ATTEMPTS: u32 = 3;
 
 /// First bytes of every SQLite database.
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// Replace the file if it exists.
     #[arg(long, requires = "file")]
     force: bool,
-    /// Restore this backup. Stops the daemon meanwhile, keeps the present ledger beside it, and rebuilds the index.
+    /// Restore this backup. Stops the daemon meanwhile, keeps the current ledger beside it, and rebuilds the index.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "force"])]
     restore: Option<PathBuf>,
 }
@@ -60,7 +60,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
 async fn restore(from: &Path, ctx: &Context) -> Result<Exit, Failure> {
     let target = ctx.target()?;
     let from = std::path::absolute(from)?;
-    // What is no database at all shall not cost anybody the daemon.
+    // Do not stop the daemon for a file that is no database at all.
     look_at(&from)?;
     target.check()?;
     let was_running = stop::stop(&target).await?;
@@ -81,10 +81,10 @@ fn look_at(file: &Path) -> Result<(), Failure> {
     let opened = std::fs::File::open(file).map_err(|error| refused(&error.to_string()))?;
     let read = opened.take(MAGIC.len() as u64).read_to_end(&mut head);
     read.map_err(|error| refused(&error.to_string()))?;
-    if head == MAGIC { Ok(()) } else { Err(refused("it is no SQLite database")) }
+    if head == MAGIC { Ok(()) } else { Err(refused("it is not an SQLite database")) }
 }
 
-/// Has `kgd` put the file back; gives its line of JSON.
+/// Runs `kgd --restore`; returns its line of JSON.
 async fn put_back(target: &Target, from: &Path) -> Result<String, Failure> {
     let mut output = run_kgd(target, from)?;
     for _ in 1..ATTEMPTS {

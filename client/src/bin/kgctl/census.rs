@@ -1,6 +1,6 @@
 //! Census: a quick count of what a folder holds, before it is registered.
 //!
-//! In: a folder and its settings. Out: files by type, and what would be left out and why.
+//! In: a folder and its settings. Out: files by type, and which would be left out and why.
 //! Invariants: follows no links; stops counting soon after the limit, so that it ends even at `/`.
 //! Not here: `.gitignore` and `.kgignore`, which the daemon applies; its own counts are in `status`.
 
@@ -14,24 +14,24 @@ use confine::{Meta, Root};
 /// Folders that are never read, as in the daemon's watcher.
 const BUILT_IN: &[&str] = &[".git", ".obsidian", ".trash", "node_modules", "target", ".venv"];
 
-/// Entries looked at in all; a folder with more needs no exact count.
+/// Entries visited in all; a folder with more needs no exact count.
 const MAX_ENTRIES: usize = 4 * MANY_FILES;
 
-/// What a folder holds.
+/// What a folder contains.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Census {
     /// Files that would be read, by extension.
     pub(crate) formats: BTreeMap<String, u64>,
-    /// What would be left out, by reason.
+    /// Entries that would be left out, by reason.
     pub(crate) skipped: BTreeMap<String, u64>,
     /// Entries seen, files and folders.
     pub(crate) entries: usize,
-    /// Set when there was more than could be counted.
+    /// Set when counting stopped at the limit.
     pub(crate) cut: bool,
 }
 
 impl Census {
-    /// Counts what is below `root`.
+    /// Counts everything below `root`.
     pub(crate) fn take(root: &Path, settings: &Settings) -> Self {
         let mut census = Census::default();
         let opened = Root::open(root).ok();
@@ -59,12 +59,12 @@ impl Census {
         census
     }
 
-    /// Files that would be read.
+    /// Returns the number of files that would be read.
     pub(crate) fn files(&self) -> u64 {
         self.formats.values().sum()
     }
 
-    /// Counts one entry; true when it is a folder to go into.
+    /// Counts one entry; returns true for a folder to descend into.
     fn count(&mut self, name: &str, meta: &Meta, settings: &Settings) -> bool {
         if name.starts_with('.') && !settings.watch.hidden {
             self.skip("hidden");

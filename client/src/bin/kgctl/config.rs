@@ -1,4 +1,4 @@
-//! `kgctl config`: settings, and where each came from.
+//! `kgctl config`: settings and their origins.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What every command starts from: where things lie, which project is meant, and how to speak to its daemon.
+//! What every command starts from: the places of files, the selected project, and a connection to its daemon.
 //!
 //! In: the flags that all commands share. Out: a target, a session, a place to print.
 //! Not here: what a command does with them.
@@ -17,13 +17,14 @@ use serde::Serialize;
 
 use super::failure::{Exit, Failure};
 
-/// Connections that are tried: a daemon that ends takes one along, or two.
+/// Connection attempts: a daemon that is shutting down can take one or two connections with it.
 const N_ATTEMPTS: u32 = 4;
 
 /// Pause before the next connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How often, and with what pause, a daemon is looked for that hung up: it says why just before it ends.
+/// How often, and with what pause, to look for the last words of a daemon that hung up: it logs them just before it
+/// ends.
 const FAREWELL_LOOKS: u32 = 50;
 const FAREWELL_LOOK: Duration = Duration::from_millis(20);
 
@@ -33,7 +34,7 @@ pub(crate) struct Context {
     may_start: bool,
     /// Print JSON instead of text.
     pub(crate) json: bool,
-    /// How text is drawn.
+    /// How text is styled.
     pub(crate) style: Style,
 }
 
@@ -42,7 +43,7 @@ impl Context {
         Context { project, json, may_start, style: Style::for_stdout() }
     }
 
-    /// What `--project` said.
+    /// The value of `--project`.
     pub(crate) fn project_flag(&self) -> Option<&str> {
         self.project.as_deref()
     }
@@ -51,22 +52,22 @@ impl Context {
         Ok(Places::from_env()?)
     }
 
-    /// The project that is meant.
+    /// Returns the selected project.
     pub(crate) fn project(&self) -> Result<Project, Failure> {
         Ok(which_project(&self.places()?, self.project_flag())?)
     }
 
-    /// The daemon of the project that is meant, running or not.
+    /// Returns the daemon of the selected project, running or not.
     pub(crate) fn target(&self) -> Result<Target, Failure> {
         Ok(Target::new(&self.places()?, self.project()?)?)
     }
 
-    /// A session with the daemon, which is started if none runs and that is allowed.
+    /// Opens a session with the daemon; starts it if none runs and that is allowed.
     pub(crate) async fn session(&self) -> Result<Session, Failure> {
         self.session_with(&self.target()?).await
     }
 
-    /// As [`Context::session`], with a daemon that is known already.
+    /// Like [`Context::session`], for a daemon that is already known.
     pub(crate) async fn session_with(&self, target: &Target) -> Result<Session, Failure> {
         let n_logged = target.paths.log.metadata().map_or(0, |log| log.len());
         let mut n_left = N_ATTEMPTS;
@@ -84,7 +85,7 @@ impl Context {
                     warn_of_version(session.daemon_version().as_deref());
                     return Ok(session);
                 }
-                // It ended, being idle, as we came; the next one is ours.
+                // It was idle and ended just as we connected; the next one will serve us.
                 Err(ConnectError::Io(_) | ConnectError::Handshake(_))
                     if self.may_start && n_left > 0 =>
                 {
@@ -97,7 +98,7 @@ impl Context {
         }
     }
 
-    /// Prints text as it is.
+    /// Prints text unchanged.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();
         out.write_all(text.as_bytes())?;
@@ -115,7 +116,7 @@ impl Context {
         self.print(&(show_json(&text) + "\n"))
     }
 
-    /// Prints a reply: as JSON if that was asked for, else as `text` draws it.
+    /// Prints a reply: as JSON if requested, else as rendered by `text`.
     pub(crate) fn print_reply<T: Serialize>(
         &self,
         reply: &T,
@@ -131,24 +132,24 @@ impl Context {
         }
         let refused = || {
             Failure::new(Exit::Refused, question.trim_end_matches('.'))
-                .hint("`--yes` goes on all the same")
+                .hint("`--yes` skips this question")
         };
         if !std::io::stdin().is_terminal() {
             return Err(refused());
         }
-        warn(&format!("{question} Go on? [y/N] "));
+        warn(&format!("{question} Continue? [y/N] "));
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer)?;
         if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { Err(refused()) }
     }
 }
 
-/// Says something beside the output. There is nobody left to tell when this fails.
+/// Prints a note on standard error. Nothing can be done if that fails.
 pub(crate) fn warn(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Why a daemon ended that listened already, such as a damaged ledger: what it logged since `n_logged` bytes.
+/// Returns why a daemon ended that already listened, such as a damaged ledger: what it logged after byte `n_logged`.
 pub(crate) async fn last_words(target: &Target, n_logged: u64) -> Option<Failure> {
     for _ in 0..FAREWELL_LOOKS {
         if target.pid().is_none() {
@@ -176,7 +177,7 @@ fn warn_of_version(daemon: Option<&str>) {
     }
 }
 
-/// Says so when the tools of the daemon are of another version than ours.
+/// Warns when the daemon speaks another version of the protocol.
 pub(crate) fn warn_of_protocol(reply: &StatusReply) {
     let daemon = reply.protocol;
     if daemon != PROTOCOL_VERSION {

@@ -1,4 +1,4 @@
-//! `kgctl deep`: how far the deep pass is; stops it, or lets it go on.
+//! `kgctl deep`: shows, pauses or resumes the deep pass.
 
 use client::render::maintain;
 use proto::tool::admin::DeepPass;

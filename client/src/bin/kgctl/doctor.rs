@@ -1,7 +1,7 @@
-//! `kgctl doctor`: what is wrong, or about to go wrong.
+//! `kgctl doctor`: finds what is wrong, or about to go wrong.
 //!
 //! In: programs, settings, registry, places, and the daemon if it runs. Out: findings, each with a hint.
-//! Invariants: it changes and starts nothing.
+//! Invariants: changes nothing and starts nothing.
 //! Not here: repairing (`retry.rs`, `verify.rs`, `backup.rs`).
 
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ use super::failure::{Exit, Failure};
 mod daemon;
 mod memory;
 
-/// Watches that a large folder needs at least; fewer, and the daemon falls back to looking now and then.
+/// Fewest watches for a large folder; with fewer, the daemon falls back to polling.
 const FEW_WATCHES: u64 = 65_536;
 
-/// Look for what is wrong or about to go wrong: programs, settings, databases, memory, files that failed.
+/// Check programs, settings, databases, memory and failed files for problems.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Compare all that the daemon has stored with what it stored, now; it does so by itself every 12 hours.
+    /// Compare all stored data with its checksums now; the daemon does so by itself every 12 hours.
     #[arg(long)]
     scrub: bool,
 }
@@ -85,7 +85,7 @@ fn kgd() -> Finding {
             "kgd",
             Failure::new(
                 Exit::Failed,
-                format!("`{}` is no file\nhint: unset `KGD_BIN`", path.display()),
+                format!("`{}` is not a file\nhint: unset `KGD_BIN`", path.display()),
             ),
         ),
         Err(error) => failed("kgd", error.into()),
@@ -99,8 +99,8 @@ fn shim() -> Finding {
         Some(path) => good("kg-mcp", path.display().to_string()),
         None => warning(
             "kg-mcp",
-            "not beside this program",
-            "agents need it; install the client's programs together",
+            "not in the folder of this program",
+            "agents need it; install `kgctl` and `kg-mcp` together",
         ),
     }
 }
@@ -116,7 +116,7 @@ fn watches() -> Finding {
         Some(limit) => good("file watches", format!("the system allows {}", thousands(limit))),
         None => warning(
             "file watches",
-            "the limit is not known",
+            "the limit is unknown",
             "if changes are not noticed, set `watch.poll: true`",
         ),
     }
@@ -139,8 +139,8 @@ fn registry(places: &Places) -> Vec<Finding> {
     found
 }
 
-/// Registered projects that no agent could have made, and those that nobody could register now: an older version let
-/// agents register any folder.
+/// Reports registered projects outside of the folders in which agents may create projects, and folders that could not
+/// be registered now: older versions let agents register any folder.
 fn boundary(places: &Places) -> Vec<Finding> {
     let Ok(registry) = Registry::load(&places.config) else { return Vec::new() };
     let named = load(places, None, &[]).map(|it| it.settings.projects.roots).unwrap_or_default();
@@ -157,8 +157,8 @@ fn boundary(places: &Places) -> Vec<Finding> {
         }
     }
     let roots = match named.as_slice() {
-        [] => "`projects.roots` is empty, so agents make no projects".to_string(),
-        named => format!("agents make projects below {}", named.join(", ")),
+        [] => "`projects.roots` is empty, so agents cannot create projects".to_string(),
+        named => format!("agents can create projects below {}", named.join(", ")),
     };
     let detail = match outside.as_slice() {
         [] => roots,

@@ -1,5 +1,5 @@
-//! `kgctl dump`: the whole graph as JSON lines, of one tick. Texts are as documents have them; what hides in them
-//! stands as JSON's own escapes.
+//! `kgctl dump`: prints the whole graph as JSON lines, all of one tick. Text is printed as the documents have it, with
+//! invisible characters as JSON escapes.
 
 use std::io::{BufWriter, Write};
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// How often a dump starts over because the graph changed under it.
+/// How often a dump starts over because the graph changed meanwhile.
 const MAX_TRIES: usize = 3;
 
-/// Rows asked for at a time.
+/// Rows per request.
 const ROWS: u32 = 2_000;
 
 /// A whole dump.
@@ -35,8 +35,8 @@ pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Reads all rows, starting over when a commit comes in between. Kept in memory, since nothing may be printed
-/// before the last part is known to be of the same tick.
+/// Reads all rows, starting over when a commit comes in between. Kept in memory, because nothing may be printed before
+/// the last part is known to be of the same tick.
 pub(crate) async fn read(session: &Session) -> Result<Graph, Failure> {
     for _ in 0..MAX_TRIES {
         if let Some(graph) = try_read(session).await? {
@@ -45,10 +45,10 @@ pub(crate) async fn read(session: &Session) -> Result<Graph, Failure> {
     }
     let failure =
         Failure::new(Exit::Failed, format!("the graph changed during each of {MAX_TRIES} dumps"));
-    Err(failure.hint("`kgctl wait` first"))
+    Err(failure.hint("run `kgctl wait` first"))
 }
 
-/// Nothing when the tick changed on the way.
+/// Returns none when the tick changed on the way.
 async fn try_read(session: &Session) -> Result<Option<Graph>, Failure> {
     let mut graph: Option<Graph> = None;
     let mut cursor = None;

@@ -1,10 +1,10 @@
-//! `kgctl eval`: how well kgd does on a corpus that was annotated by hand, stage by stage.
+//! `kgctl eval`: measures kgd on a corpus annotated by hand, stage by stage.
 //!
-//! In: a folder with `docs/`, `gold/` and `questions/` (of a table of questions see `questions.rs`). Out: precision,
-//! recall and F1 of mentions, of links with the mentions given, of relations with mentions and links given, and of all
-//! end to end; ranking metrics for questions; by half where the corpus is divided, with intervals.
-//! Invariants: the corpus is only read; the daemons that read it keep their state in a scratch folder, which is deleted
-//! afterwards, also when it is interrupted, and see nothing of the user's settings but `KG_*` variables.
+//! In: a folder with `docs/`, `gold/` and `questions/` (for a table of questions see `questions.rs`). Out: precision,
+//! recall and F1 of mentions, of links given the mentions, of relations given mentions and links, and of everything end
+//! to end; ranking metrics for questions; per half where the corpus is divided, with intervals.
+//! Invariants: the corpus is only read; the daemons that read it keep their state in a scratch folder that is deleted
+//! afterwards, also after an interrupt, and see none of the user's settings except `KG_*` variables.
 //! Not here: the metrics (`client::score`).
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use client::connect::Session;
 use client::launch::{Life, Target};
 use client::render::quality::{Report, report};
-use client::signals::told_to_stop;
+use client::signals::stop_requested;
 use proto::tool::core::HybridQuery;
 
 use super::context::{Context, last_words};
@@ -34,13 +34,13 @@ use gold::Gold;
 use graph::Found;
 use stage::{Given, Scratch, Stage};
 
-/// Formulas that are compared.
+/// The formulas compared.
 const FORMULAS: [&str; 7] = ["hybrid", "rrf", "minmax", "text", "vector", "s0", "s4"];
 
-/// Hits asked for: several may be of one document, and ten documents are ranked.
+/// Hits per question: ten documents are ranked, and several hits may be of one document.
 const HITS: u32 = 50;
 
-/// Longest answer taken, in characters: enough that no hit is dropped.
+/// Longest accepted answer, in characters: enough that no hit is dropped.
 const MAX_CHARS: u32 = 100_000;
 
 /// Longest wait for the corpus to be indexed.
@@ -65,7 +65,7 @@ pub(crate) struct Arguments {
     /// Of a corpus: also print, for each relation, how many were annotated, found and right.
     #[arg(long)]
     types: bool,
-    /// Of questions: also print each with the rank of its first answer.
+    /// Of questions: also print each question with the rank of its first answer.
     #[arg(long)]
     each: bool,
     /// Of questions: compare with these settings; may be given several times.
@@ -88,13 +88,13 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let gold = Gold::read(&arguments.of)?;
     let scratch = Scratch::make()?;
     let models = ctx.places()?.models();
-    let stages = Stage::all((&scratch, &models), &arguments.of, &gold)?;
-    let interrupted = told_to_stop()?;
+    let stages = Stage::all(&scratch, &models, &arguments.of, &gold)?;
+    let interrupted = stop_requested()?;
     let measured = tokio::select! {
         () = interrupted => Err(Failure::new(Exit::Failed, "interrupted")),
         measured = measure(&stages, &gold) => measured,
     };
-    // Also when measuring failed or was interrupted: nobody would ever stop these daemons otherwise.
+    // Also when measuring failed or was interrupted: nothing else would ever stop these daemons.
     let mut stopped = Ok(());
     for stage in &stages {
         stopped = stopped.and(stop::stop(&stage.target).await.map(drop));
@@ -105,7 +105,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-/// The scratch folder is about to go, so what the log says must be said now.
+/// Appends the end of the daemon's log, which is about to be deleted with the scratch folder.
 fn with_log(failure: Failure, target: &Target) -> Failure {
     let tail = target.log_tail(5).join("\n");
     let text = failure.text().unwrap_or_default();
@@ -126,13 +126,13 @@ fn with_log(failure: Failure, target: &Target) -> Failure {
     )
 }
 
-/// Reads the corpus once for each stage, one after the other, so that none waits for another's processor.
+/// Reads the corpus once for each stage, in sequence, so that the stages do not compete for processors.
 async fn measure(stages: &[Stage; 3], gold: &Gold) -> Result<Report, Failure> {
     let mut answers = Answers::new();
     let mut found = [Found::default(), Found::default(), Found::default()];
     for (stage, found) in stages.iter().zip(&mut found) {
         let session = open(&stage.target).await?;
-        let read = read((stage, &session), gold, &mut answers).await;
+        let read = read(stage, &session, gold, &mut answers).await;
         session.close().await;
         *found = read.map_err(|failure| with_log(failure, &stage.target))?;
         stop::stop(&stage.target).await?;
@@ -140,7 +140,7 @@ async fn measure(stages: &[Stage; 3], gold: &Gold) -> Result<Report, Failure> {
     Ok(compare::report(gold, &found, &answers))
 }
 
-/// A session with a daemon that starts now. One that cannot use what it is given says so as it ends.
+/// Opens a session with a daemon that is starting. A daemon that cannot use its input logs why as it ends.
 async fn open(target: &Target) -> Result<Session, Failure> {
     match Session::open(target.connect_or_start(Life::Stay)?).await {
         Ok(session) => Ok(session),
@@ -149,7 +149,8 @@ async fn open(target: &Target) -> Result<Session, Failure> {
 }
 
 async fn read(
-    (stage, session): (&Stage, &Session),
+    stage: &Stage,
+    session: &Session,
     gold: &Gold,
     answers: &mut Answers,
 ) -> Result<Found, Failure> {
@@ -185,7 +186,7 @@ async fn ask(
     Ok(answers)
 }
 
-/// The documents of the hits for a question, best hit first.
+/// Returns the documents of the hits for a question, best first.
 async fn found_for(
     session: &Session,
     question: &str,
@@ -202,7 +203,7 @@ async fn found_for(
     Ok(reply.chunks.into_iter().map(|hit| hit.path).collect())
 }
 
-/// A file of the corpus; its absence is the user's mistake.
+/// Reads a file of the corpus; a missing one is the user's mistake.
 fn read_file(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| {
         Failure::new(Exit::Refused, format!("cannot read `{}`: {error}", path.display()))

@@ -1,7 +1,7 @@
-//! `kgctl export`: the graph in a form that other programs read.
+//! `kgctl export`: writes the graph in a format for other programs.
 //!
-//! In: a format, where to write. Out: one file, or a folder of several, and what is in them.
-//! Invariants: all of it is of one tick; a file is whole or not there; nothing that is there is replaced without
+//! In: a format, where to write. Out: one file, or a folder of several, and counts of their contents.
+//! Invariants: everything is of one tick; a file is complete or absent; existing files are replaced only with
 //! `--force`.
 //! Not here: the formats (`client::interchange::export`).
 
@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use client::connect::Session;
-use client::interchange::export::{DEFAULT_LIMIT, Export, Told};
+use client::interchange::export::{DEFAULT_LIMIT, Export, Written};
 use client::interchange::graph::Graph;
 use client::render::{clean, counted, thousands};
 use proto::tool::admin::Dump;
@@ -20,10 +20,10 @@ use serde_json::{Value, json};
 use super::context::{Context, warn};
 use super::failure::{Exit, Failure};
 
-/// How often reading starts over because the graph changed under it.
+/// How often reading starts over because the graph changed meanwhile.
 const MAX_TRIES: usize = 3;
 
-/// Rows asked for at a time.
+/// Rows per request.
 const ROWS: u32 = 2_000;
 
 /// Write the graph for another program: CSV with load scripts for Neo4j and Memgraph, GraphML, JSON-LD, an Obsidian
@@ -65,7 +65,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         }
         None => Vec::new(),
     };
-    // Before the daemon is asked: what cannot be written need not be read.
+    // Checked first: if the files cannot be written, the graph need not be read.
     for (_, path) in &files {
         refuse_what_is_there(path, arguments.force)?;
     }
@@ -74,27 +74,27 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     session.close().await;
     let Some(to) = to else {
         let mut out = BufWriter::new(std::io::stdout().lock());
-        export.write(&graph, ("", limit), &mut out)?;
+        export.write(&graph, "", limit, &mut out)?;
         out.flush()?;
         return Ok(Exit::Done);
     };
-    let mut told = Told::default();
+    let mut written = Written::default();
     for (file, path) in &files {
-        let it = write(path, arguments.force, |out| export.write(&graph, (file, limit), out))?;
-        told.n_entities += it.n_entities;
-        told.n_relations += it.n_relations;
-        told.n_entities_left += it.n_entities_left;
-        told.n_relations_left += it.n_relations_left;
+        let it = write(path, arguments.force, |out| export.write(&graph, file, limit, out))?;
+        written.n_entities += it.n_entities;
+        written.n_relations += it.n_relations;
+        written.n_entities_left += it.n_entities_left;
+        written.n_relations_left += it.n_relations_left;
     }
     if ctx.json {
         let files: Vec<&PathBuf> = files.iter().map(|(_, path)| path).collect();
         ctx.print_json(&json!({
-            "format": export.name(), "files": files, "entities": told.n_entities, "relations": told.n_relations,
-            "entities_left_out": told.n_entities_left, "relations_left_out": told.n_relations_left, "tick": tick,
+            "format": export.name(), "files": files, "entities": written.n_entities, "relations": written.n_relations,
+            "entities_left_out": written.n_entities_left, "relations_left_out": written.n_relations_left, "tick": tick,
         }))?;
         return Ok(Exit::Done);
     }
-    ctx.print(&text(&to, &told))?;
+    ctx.print(&text(&to, &written))?;
     Ok(Exit::Done)
 }
 
@@ -102,17 +102,17 @@ fn place(to: &Path, file: &str) -> PathBuf {
     if file.is_empty() { to.to_path_buf() } else { to.join(file) }
 }
 
-fn text(to: &Path, told: &Told) -> String {
-    let entities = match told.n_entities {
+fn text(to: &Path, written: &Written) -> String {
+    let entities = match written.n_entities {
         1 => "1 entity".to_string(),
         n => format!("{} entities", thousands(n as u64)),
     };
-    let relations = counted(told.n_relations as u64, "relation");
+    let relations = counted(written.n_relations as u64, "relation");
     let mut text = format!("{}\n{entities}, {relations}\n", clean(&to.display().to_string()));
-    if told.n_entities_left + told.n_relations_left > 0 {
-        let left = [told.n_entities_left, told.n_relations_left].map(|n| thousands(n as u64));
+    if written.n_entities_left + written.n_relations_left > 0 {
+        let left = [written.n_entities_left, written.n_relations_left].map(|n| thousands(n as u64));
         text += &format!(
-            "left out: {} entities and {} relations, those with the fewest; `--limit` draws more\n",
+            "left out: {} entities and {} relations, the least connected; raise `--limit` to draw more\n",
             left[0], left[1]
         );
     }
@@ -143,49 +143,49 @@ async fn read(session: &Session) -> Result<(Graph, u64), Failure> {
         }
     }
     let message = format!("the graph changed during each of {MAX_TRIES} readings");
-    Err(Failure::new(Exit::Failed, message).hint("`kgctl wait` first"))
+    Err(Failure::new(Exit::Failed, message).hint("run `kgctl wait` first"))
 }
 
 fn refuse_what_is_there(path: &Path, force: bool) -> Result<(), Failure> {
     match path.symlink_metadata() {
         Ok(found) if !found.is_file() => {
-            let message = format!("`{}` is there, and no file", path.display());
-            Err(Failure::new(Exit::Refused, message).hint("give another place with `--to`"))
+            let message = format!("`{}` exists and is not a regular file", path.display());
+            Err(Failure::new(Exit::Refused, message).hint("use another path with `--to`"))
         }
         Ok(_) if !force => {
-            let message = format!("`{}` is there already", path.display());
+            let message = format!("`{}` already exists", path.display());
             Err(Failure::new(Exit::Refused, message)
-                .hint("`--force` replaces it, `--to` names another place"))
+                .hint("use `--force` to replace it, or another path with `--to`"))
         }
         _ => Ok(()),
     }
 }
 
-/// Writes beside the file and gives it its name when it is whole.
+/// Writes to a temporary file beside it and renames it when it is complete.
 fn write(
     path: &Path,
     force: bool,
-    fill: impl FnOnce(&mut dyn Write) -> std::io::Result<Told>,
-) -> Result<Told, Failure> {
+    fill: impl FnOnce(&mut dyn Write) -> std::io::Result<Written>,
+) -> Result<Written, Failure> {
     let failed = |error: std::io::Error| {
-        let message = format!("`{}` cannot be written: {error}", path.display());
-        Failure::new(Exit::Failed, message).hint("give another place with `--to`")
+        let message = format!("cannot write `{}`: {error}", path.display());
+        Failure::new(Exit::Failed, message).hint("use another path with `--to`")
     };
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
     let part = folder.join(format!(".kgd-export-{}.tmp", std::process::id()));
-    // What is in documents is as private as they are.
+    // The graph is as private as the documents.
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
     let file = opened.map_err(failed)?;
-    let done = fill_whole(file, fill).and_then(|told| {
+    let done = fill_whole(file, fill).and_then(|written| {
         if force {
             fs::rename(&part, path)?;
         } else {
-            // Unlike a rename, it fails where something came to be in between.
+            // Unlike a rename, this fails if the file was created in between.
             fs::hard_link(&part, path)?;
             fs::remove_file(&part)?;
         }
-        Ok(told)
+        Ok(written)
     });
     done.map_err(|error| {
         if let Err(error) = fs::remove_file(&part)
@@ -199,10 +199,10 @@ fn write(
 
 fn fill_whole(
     file: File,
-    fill: impl FnOnce(&mut dyn Write) -> std::io::Result<Told>,
-) -> std::io::Result<Told> {
+    fill: impl FnOnce(&mut dyn Write) -> std::io::Result<Written>,
+) -> std::io::Result<Written> {
     let mut out = BufWriter::new(file);
-    let told = fill(&mut out)?;
+    let written = fill(&mut out)?;
     out.into_inner().map_err(|error| error.into_error())?.sync_all()?;
-    Ok(told)
+    Ok(written)
 }

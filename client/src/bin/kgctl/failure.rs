@@ -1,4 +1,4 @@
-//! How a command ends: its exit code, and what is said when it fails.
+//! Failure: the exit code of a command, and the message when it fails.
 //!
 //! In: the errors of everything a command uses. Out: `error: …` and `hint: …`, or both as JSON; a code.
 //! Not here: deciding that something failed.
@@ -29,7 +29,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The code of an error that is the client's own, in the daemon's vocabulary.
+    /// The protocol's error code for a failure of the client itself.
     fn code(self) -> &'static str {
         match self {
             Exit::Done | Exit::Failed => "failed",
@@ -47,20 +47,20 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command did not do what it was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: Exit,
-    /// The daemon's own code, where it gave one.
+    /// The daemon's own code, if it gave one.
     code: Option<Code>,
     message: String,
     hint: Option<String>,
-    /// Set when whoever read our output is gone, which is no failure.
+    /// Set when the reader of our output has closed it, which is not a failure.
     silent: bool,
 }
 
 impl Failure {
-    /// A failure whose message may end in a line `hint: …`.
+    /// Creates a failure; the message may end in a line `hint: …`.
     pub(crate) fn new(exit: Exit, message: impl ToString) -> Self {
         let message = message.to_string();
         let (message, hint) = match message.split_once("\nhint: ") {
@@ -70,7 +70,7 @@ impl Failure {
         Failure { exit, code: None, message, hint, silent: false }
     }
 
-    /// The same with a hint, unless it has one.
+    /// Adds a hint, unless there is one.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint.get_or_insert(hint.into());
         self
@@ -80,13 +80,13 @@ impl Failure {
         self.exit
     }
 
-    /// What to print; nothing when nobody reads it.
+    /// Returns the text to print; none if nobody reads it.
     pub(crate) fn text(&self) -> Option<String> {
         let hint = self.hint.as_ref().map(|hint| format!("hint: {hint}\n")).unwrap_or_default();
         (!self.silent).then(|| format!("error: {}\n{hint}", self.message))
     }
 
-    /// As [`Failure::text`], as one line of JSON.
+    /// Like [`Failure::text`], as one line of JSON.
     pub(crate) fn json(&self) -> Option<String> {
         #[derive(Serialize)]
         struct Envelope<'a> {
@@ -124,13 +124,13 @@ impl From<CallError> for Failure {
             (_, None) => Exit::Failed,
         };
         let failure = Failure::new(exit, error);
-        // Not the message: it may quote what the user typed.
+        // Only the hint is adapted to the shell: the message may quote what the user typed.
         let hint = failure.hint.as_deref().map(for_shell);
         Failure { code, hint, ..failure }
     }
 }
 
-/// How a command ends that the daemon refused with this code.
+/// Returns the exit code for an error code of the daemon.
 fn exit_of(code: Code) -> Exit {
     match code {
         Code::NotFound => Exit::NothingFound,
@@ -157,7 +157,7 @@ impl From<ConnectError> for Failure {
     }
 }
 
-/// Errors that always end with the same code.
+/// Errors with a fixed exit code.
 macro_rules! failure_from {
     ($($error:ty => $exit:expr),* $(,)?) => {
         $(impl From<$error> for Failure {

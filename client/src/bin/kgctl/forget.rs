@@ -1,4 +1,4 @@
-//! `kgctl forget`: takes something out of everything that kgd keeps.
+//! `kgctl forget`: removes something from everything that kgd stores.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,21 +10,21 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::progress;
 
-/// Take a document, an entity or a string out of everything that kgd keeps: index, vectors, ledger, kept versions,
-/// backups, logs and pages. Your own files are not changed; those that still hold it are listed.
+/// Remove a document, an entity or a string from everything that kgd stores: index, vectors, ledger, kept versions,
+/// backups, logs and pages. Your own files are not changed; those that still contain it are listed.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("named").required(true))]
 pub(crate) struct Arguments {
-    /// A document, or a folder with all below it, which you have deleted or listed in `.kgignore`.
+    /// A document, or a folder with everything below it, that you have deleted or listed in `.kgignore`.
     #[arg(group = "named")]
     path: Option<String>,
     /// An entity, by its name.
     #[arg(long, value_name = "NAME", group = "named")]
     entity: Option<String>,
-    /// A string of 6 characters at least; `-` reads it from standard input, so that your shell does not keep it.
+    /// A string of at least 6 characters; `-` reads it from standard input, so that your shell does not keep it.
     #[arg(long, value_name = "STRING", group = "named")]
     text: Option<String>,
-    /// Read every byte of the state folder afterwards; exit with 1 where it still stands there or in your files.
+    /// Then read every byte of the state folder; exit with 1 if it is still there or in your files.
     #[arg(long)]
     prove: bool,
 }
@@ -57,8 +57,9 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     Ok(if is_left { Exit::Failed } else { Exit::Done })
 }
 
-/// A path as the daemon wants it. Inside the project it is relative to the current folder. Elsewhere it is relative to
-/// the project if its folder is there, else to the current folder; the file itself is mostly deleted.
+/// Returns a path as the daemon expects it. Inside the project it is relative to the current folder. Elsewhere it is
+/// relative to the project if its parent folder exists there, else to the current folder; the file itself is usually
+/// deleted.
 fn within(path: &str, cwd: &Path, root: &Path) -> String {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
     let typed = cwd.join(path);
@@ -94,7 +95,7 @@ mod tests {
             ("notes/sub", "gone.md", "sub/gone.md"),
             ("", "gone.md", "gone.md"),
             ("", "notes/sub/gone.md", "sub/gone.md"),
-            // Both are possible: the project's own folder counts.
+            // Both are possible: the project's own folder wins.
             ("", "notes/gone.md", "notes/gone.md"),
             ("", "lost/gone.md", "lost/gone.md"),
         ] {

@@ -1,8 +1,8 @@
-//! `kgctl graph`: the neighborhood of an entity as a page that draws it.
+//! `kgctl graph`: draws the neighborhood of an entity as an HTML page.
 //!
-//! In: a name, hops, bounds. Out: one HTML file, opened if that was asked for.
-//! Invariants: a file that is no such page is never overwritten; a page is whole or not there.
-//! Not here: what stands in the page (`client::page`).
+//! In: a name, hops, bounds. Out: one HTML file, opened if requested.
+//! Invariants: only an older page is overwritten; a page is complete or absent.
+//! Not here: the contents of the page (`client::page`).
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -18,7 +18,7 @@ use serde_json::json;
 use super::context::{Context, warn};
 use super::failure::{Exit, Failure};
 
-/// Longest part of a file's name that is made of the entity's, characters.
+/// Longest part of a file's name that comes from the entity's name, characters.
 const MAX_NAME_CHARS: usize = 60;
 
 /// Draw an entity and its relations as one HTML file that needs no network.
@@ -67,9 +67,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         None => target.paths.dir.join(file_name(&reply)),
     };
     if out.starts_with(&target.project.root) {
-        warn(
-            "note: the page lies in the project's folder, and is indexed like any other HTML file there\n",
-        );
+        warn("note: the page is in the project's folder and is indexed like any other HTML file\n");
     }
     write(&out, &page(&reply))?;
     if ctx.json {
@@ -78,7 +76,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
             "truncated": reply.truncated, "tick": reply.freshness.tick }),
         )?;
     } else {
-        ctx.print(&told(&reply, &out))?;
+        ctx.print(&summary(&reply, &out))?;
     }
     if arguments.open {
         open(&out)?;
@@ -86,7 +84,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-fn told(reply: &GraphReply, out: &Path) -> String {
+fn summary(reply: &GraphReply, out: &Path) -> String {
     let entities = match reply.nodes.len() {
         1 => "1 entity".to_string(),
         n => format!("{} entities", thousands(n as u64)),
@@ -100,7 +98,8 @@ fn told(reply: &GraphReply, out: &Path) -> String {
     text
 }
 
-/// `graph-signing-service-2.html`: letters and digits of the name, and the hops that are in it.
+/// Returns a name such as `graph-signing-service-2.html`: letters and digits of the entity's name, and the number of
+/// hops.
 fn file_name(reply: &GraphReply) -> String {
     let name = reply.nodes.first().map_or("", |it| it.entity.name.as_str());
     let hops = reply.nodes.iter().map(|it| it.hop).max().unwrap_or(0);
@@ -112,15 +111,15 @@ fn file_name(reply: &GraphReply) -> String {
     format!("graph-{slug}-{hops}.html")
 }
 
-/// Writes beside the file and renames, so that a browser never sees half a page.
+/// Writes to a temporary file and renames it, so that a browser never sees half a page.
 fn write(out: &Path, page: &str) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
-        let message = format!("`{}` cannot be written: {error}", out.display());
-        Failure::new(Exit::Failed, message).hint("give another place with `--out`")
+        let message = format!("cannot write `{}`: {error}", out.display());
+        Failure::new(Exit::Failed, message).hint("use another path with `--out`")
     };
     if !may_be_replaced(out).map_err(failed)? {
-        let message = format!("`{}` is there, and no page of `kgctl graph`", out.display());
-        return Err(Failure::new(Exit::Refused, message).hint("give another place with `--out`"));
+        let message = format!("`{}` exists and is not a page of `kgctl graph`", out.display());
+        return Err(Failure::new(Exit::Refused, message).hint("use another path with `--out`"));
     }
     let name = out.file_name().ok_or_else(|| failed(ErrorKind::IsADirectory.into()))?;
     let part = out.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
@@ -134,10 +133,10 @@ fn write(out: &Path, page: &str) -> Result<(), Failure> {
     })
 }
 
-/// True where there is nothing, or an older page.
+/// Returns true if nothing is there, or an older page.
 fn may_be_replaced(out: &Path) -> std::io::Result<bool> {
     let mut head = Vec::new();
-    // A pipe would be waited for, and a device is no page.
+    // Reading a pipe would block, and a device is not a page.
     if fs::metadata(out).is_ok_and(|it| !it.is_file() && !it.is_dir()) {
         return Ok(false);
     }
@@ -154,7 +153,7 @@ fn may_be_replaced(out: &Path) -> std::io::Result<bool> {
 fn open(out: &Path) -> Result<(), Failure> {
     let mut command = Command::new("xdg-open");
     command.arg(out).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let hint = format!("the page is written; open `{}` in a browser", out.display());
+    let hint = format!("the page was written; open `{}` in a browser", out.display());
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => {

@@ -1,7 +1,7 @@
-//! `kgctl http`: MCP over HTTP, its address, its token, and what clients need to be told.
+//! `kgctl http`: MCP over HTTP: its address, its token, and the configuration of clients.
 //!
 //! In: the user's settings, the state folder, the daemon if it runs. Out: text, or JSON; `on` and `off` change the
-//! user's own `config.yaml`, `token --new` the token.
+//! user's `config.yaml`, `token --new` the token.
 //! Not here: serving (`mcp_http`), and `kg-mcp --http`, which is started with its address.
 
 use std::net::SocketAddr;
@@ -22,13 +22,13 @@ use super::context::{Context, warn};
 use super::failure::{Exit, Failure};
 use super::project::restart;
 
-/// Where HTTP is served when nobody says where.
+/// The address of `kgctl http on` without an argument.
 const USUAL_ADDRESS: &str = "127.0.0.1:8765";
 
 /// Show, switch on or off, and connect to MCP over HTTP.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// What to do; shows how it is when left out.
+    /// What to do; shows the current state when left out.
     #[command(subcommand)]
     what: Option<What>,
 }
@@ -43,12 +43,12 @@ enum What {
     },
     /// Serve nowhere: empties `http.listen` in your own `config.yaml`.
     Off,
-    /// Print the token, which is made if there is none yet.
+    /// Print the token; create one if there is none yet.
     Token {
-        /// Make another one first; clients with the old one are turned away.
+        /// Create a new one first; clients with the old one are refused.
         #[arg(long)]
         new: bool,
-        /// That of `kg-mcp --http`, which serves several projects.
+        /// The token of `kg-mcp --http`, which serves several projects.
         #[arg(long)]
         all_projects: bool,
     },
@@ -57,7 +57,7 @@ enum What {
         /// For `kg-mcp --http`, an entry for each project.
         #[arg(long)]
         all_projects: bool,
-        /// Where clients reach it; else where the daemon serves.
+        /// The address by which clients reach it; the daemon's own when left out.
         #[arg(long)]
         address: Option<String>,
     },
@@ -68,7 +68,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         None => show(ctx).await,
         Some(What::On { address }) => switch(address, ctx).await,
         Some(What::Off) => switch("", ctx).await,
-        Some(What::Token { new, all_projects }) => print_token((*new, *all_projects), ctx).await,
+        Some(What::Token { new, all_projects }) => print_token(*new, *all_projects, ctx).await,
         Some(What::Clients { all_projects, address }) => {
             print_clients(*all_projects, address.as_deref(), ctx).await
         }
@@ -79,7 +79,7 @@ fn settings(places: &Places) -> Result<Http, Failure> {
     Ok(load(places, None, &[])?.settings.http)
 }
 
-/// How a daemon that runs is; nothing when none does.
+/// Returns the status of a running daemon; none if it does not run.
 async fn status(target: &Target) -> Option<StatusReply> {
     let session = Session::open(target.connect().ok()?).await.ok()?;
     session.call(&Status::default()).await.ok()
@@ -104,16 +104,18 @@ async fn show(ctx: &Context) -> Result<Exit, Failure> {
     };
     let serving = match (&served, &status) {
         (Some(at), _) => clean(at).into_owned(),
-        (None, None) => "nowhere: the daemon does not run; `kgctl start`".to_string(),
+        (None, None) => "nowhere: the daemon is not running; `kgctl start` starts it".to_string(),
         (None, Some(_)) if settings.listen.is_empty() => "nowhere".to_string(),
-        (None, Some(_)) => "nowhere: another program has the address, perhaps another daemon; \
+        (None, Some(_)) => "nowhere: another program uses the address, perhaps another daemon; \
                             `kgctl logs` says more"
             .to_string(),
     };
     let token = match &file {
         Some(file) => clean(&file.display().to_string()).into_owned(),
-        None => "none is asked for (`http.token`): every program and user of this machine may ask"
-            .to_string(),
+        None => {
+            "none is required (`http.token`): every program and user of this machine has access"
+                .to_string()
+        }
     };
     let mut rows = vec![("http", listen), ("serving", serving), ("token", token)];
     rows.extend(n_clients.map(|n| ("clients", counted(n, "client") + ", over the socket or HTTP")));
@@ -122,10 +124,10 @@ async fn show(ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Writes the address into the user's settings; a daemon that runs is started anew with it.
+/// Writes the address into the user's settings; restarts a running daemon.
 async fn switch(at: &str, ctx: &Context) -> Result<Exit, Failure> {
     let places = ctx.places()?;
-    // Before anything is written.
+    // Fail before anything is written.
     ctx.project()?;
     if !at.is_empty() {
         let address = parsed(at)?;
@@ -137,7 +139,7 @@ async fn switch(at: &str, ctx: &Context) -> Result<Exit, Failure> {
             return Err(Failure::new(Exit::Refused, message).hint(hint));
         }
     }
-    set_text(&places.user_settings(), ("http", "listen"), at)
+    set_text(&places.user_settings(), "http", "listen", at)
         .map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
     heeded(ctx).await?;
     show(ctx).await
@@ -150,7 +152,7 @@ fn parsed(at: &str) -> Result<SocketAddr, Failure> {
     })
 }
 
-/// Starts a daemon that runs anew, so that what was changed counts.
+/// Restarts a running daemon, so that the change takes effect.
 async fn heeded(ctx: &Context) -> Result<(), Failure> {
     let places = ctx.places()?;
     let project = ctx.project()?;
@@ -160,19 +162,19 @@ async fn heeded(ctx: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the token stands that clients must bring.
+/// Returns the file of the token that clients must send, and whether it is kgd's own.
 fn place_of_token(all_projects: bool, ctx: &Context) -> Result<(PathBuf, bool), Failure> {
     let places = ctx.places()?;
     let made = if all_projects { places.http_token() } else { ctx.target()?.paths.http_token };
     let file = token_file(&settings(&places)?, &made).ok_or_else(|| {
-        Failure::new(Exit::NothingFound, "no token is asked for: `http.token` is `none`")
+        Failure::new(Exit::NothingFound, "no token is required: `http.token` is `none`")
             .hint("remove that from your own `config.yaml`")
     })?;
     let is_made = file == made;
     Ok((file, is_made))
 }
 
-/// The token and its file; made if it is kgd's own and there is none.
+/// Returns the token and its file; creates kgd's own if there is none.
 fn token_of(all_projects: bool, ctx: &Context) -> Result<(String, PathBuf), Failure> {
     let (file, is_made) = place_of_token(all_projects, ctx)?;
     if is_made {
@@ -185,17 +187,17 @@ fn token_of(all_projects: bool, ctx: &Context) -> Result<(String, PathBuf), Fail
     Ok((token, file))
 }
 
-async fn print_token((new, all_projects): (bool, bool), ctx: &Context) -> Result<Exit, Failure> {
+async fn print_token(new: bool, all_projects: bool, ctx: &Context) -> Result<Exit, Failure> {
     let (mut token, file) = token_of(all_projects, ctx)?;
     if new {
         if !place_of_token(all_projects, ctx)?.1 {
-            let message = format!("`{}` is a file of your own (`http.token_file`)", file.display());
-            return Err(Failure::new(Exit::Refused, message).hint("write another token into it"));
+            let message = format!("`{}` is your own file (`http.token_file`)", file.display());
+            return Err(Failure::new(Exit::Refused, message).hint("write a new token into it"));
         }
         token::renew(&file)?;
         token = read_token(&file).map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
         match all_projects {
-            true => warn("note: `kg-mcp --http` keeps the old token until it is started again\n"),
+            true => warn("note: `kg-mcp --http` keeps the old token until it is restarted\n"),
             false => heeded(ctx).await?,
         }
     }
@@ -245,7 +247,7 @@ async fn print_clients(
     Ok(Exit::Done)
 }
 
-/// Where the daemon serves, else where it would.
+/// Returns the URL at which the daemon serves, or would serve.
 async fn own_url(settings: &Http, ctx: &Context) -> Result<String, Failure> {
     let served = status(&ctx.target()?).await.and_then(|it| it.http);
     match served {
@@ -261,7 +263,7 @@ fn url(address: &SocketAddr) -> String {
     format!("http://{address}{MCP_PATH}")
 }
 
-/// What a client learns about one server.
+/// Returns the configuration of one server for a client.
 fn entry(url: &str, token: Option<&str>, workspace: Option<&str>) -> Value {
     let mut headers = Map::new();
     headers.extend(token.map(|it| ("Authorization".to_string(), format!("Bearer {it}").into())));

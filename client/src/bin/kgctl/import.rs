@@ -1,10 +1,10 @@
-//! `kgctl import`: what other programs keep, as a project or as notes.
+//! `kgctl import`: imports data of other programs, as a project or as notes.
 //!
 //! In: a vault, a folder or configuration of basic-memory, a memory of server-memory, an export of ChatGPT or Claude.
 //! Out: a registered folder, or new notes in one, and a report.
-//! Invariants: a vault is never written to, and read-only for tools unless wanted otherwise; a folder that its user has
-//! read-only gets no notes; with `--dry-run` nothing changes anywhere.
-//! Exit codes: 1 when something could not be read, also where the rest was.
+//! Invariants: a vault is never written to, and is registered read-only unless the user wants otherwise; a folder that
+//! its user made read-only gets no notes; with `--dry-run` nothing changes anywhere. Exits with 1 when something could
+//! not be read, even if the rest was imported.
 //! Not here: reading and writing (`client::interchange`).
 
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use super::init::{refuse_overlap, refuse_place};
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "kgctl import [OPTIONS] [FORMAT] SOURCE")]
 pub(crate) struct Arguments {
-    /// `obsidian`, `basic-memory`, `server-memory`, `chatgpt` or `claude`; found by looking when left out.
+    /// `obsidian`, `basic-memory`, `server-memory`, `chatgpt` or `claude`; detected when left out.
     #[arg(value_name = "FORMAT")]
     first: String,
     /// A vault's folder, basic-memory's folder or `config.json`, `memory.json`, or an export as it was downloaded.
@@ -44,16 +44,16 @@ pub(crate) struct Arguments {
     /// Let tools write in the vault.
     #[arg(long)]
     writable: bool,
-    /// What to call the project of a vault; the folder's own name when left out.
+    /// The name of a vault's project; the folder's own name when left out.
     #[arg(long)]
     name: Option<String>,
 }
 
-/// What is printed as JSON.
+/// The JSON output.
 #[derive(Serialize)]
 struct Reply {
     reports: Vec<Report>,
-    /// Projects that were registered, or are.
+    /// Projects that were registered, or were already.
     projects: Vec<Registered>,
     /// What to do next.
     next: Vec<String>,
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
     };
     let n_troubles: usize = reply.reports.iter().map(|it| it.troubles.len()).sum();
     let is_empty = reply.reports.iter().all(|it| it.counts.values().sum::<u64>() == 0);
-    ctx.print_reply(&reply, told)?;
+    ctx.print_reply(&reply, summary)?;
     Ok(match (n_troubles, is_empty) {
         (0, true) => Exit::NothingFound,
         (0, false) => Exit::Done,
@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
     })
 }
 
-/// The format that was given or found, and the source.
+/// Returns the given or detected format, and the source.
 fn what(arguments: &Arguments) -> Result<(Format, PathBuf), Failure> {
     let (format, source) = match &arguments.second {
         Some(source) => (Some(arguments.first.as_str()), source.clone()),
@@ -105,7 +105,7 @@ fn what(arguments: &Arguments) -> Result<(Format, PathBuf), Failure> {
         Some(name) => Format::parse(name).ok_or_else(|| {
             let known = Format::ALL.map(Format::name).join("`, `");
             Failure::new(Exit::Refused, format!("no format is called `{name}`"))
-                .hint(format!("`{known}`, or none to find out by looking"))
+                .hint(format!("use `{known}`, or leave it out to detect it"))
         })?,
     };
     Ok((format, source))
@@ -121,7 +121,7 @@ fn report_of(format: Format, source: &Path, into: &Path, arguments: &Arguments) 
     }
 }
 
-/// Makes notes of a memory or of conversations.
+/// Creates notes from a memory or from conversations.
 fn write(
     format: Format,
     source: &Path,
@@ -139,7 +139,7 @@ fn write(
     {
         let named = ctx.project().map(|it| it.root).unwrap_or_else(|_| named.into());
         if project.as_ref().is_none_or(|it| it.root != named) {
-            let message = format!("`{}` is not in `{}`", into.display(), named.display());
+            let message = format!("`{}` is not inside `{}`", into.display(), named.display());
             return Err(Failure::new(Exit::Refused, message).hint(
                 "`--into` is a path from the current folder; leave out `--project` or `--into`",
             ));
@@ -165,16 +165,15 @@ fn write(
         chat::import(&source, format, &mut shelf, arguments.dry_run, &mut report)?;
     }
     let next = match project {
-        _ if arguments.dry_run => vec!["leave out `--dry-run` to write these notes".to_string()],
+        _ if arguments.dry_run => {
+            vec!["run it without `--dry-run` to write these notes".to_string()]
+        }
         Some(project) => vec![
-            format!(
-                "the daemon of `{}` indexes them by itself, when it runs or is asked",
-                project.name
-            ),
-            format!("`kgctl --project {} status --watch` shows how far it is", project.name),
+            format!("the daemon of `{}` indexes them by itself when it runs", project.name),
+            format!("`kgctl --project {} status --watch` shows its progress", project.name),
             match format {
                 Format::ServerMemory => {
-                    "`kgctl explain NAME` tells what is known of an entity".to_string()
+                    "`kgctl explain NAME` shows what is known about an entity".to_string()
                 }
                 _ => "`kgctl query \"words of the conversation\"` finds them".to_string(),
             },
@@ -184,7 +183,7 @@ fn write(
     Ok(Reply { reports: vec![report], projects: Vec::new(), next })
 }
 
-/// The registered project that a folder lies in; the folder need not be there yet.
+/// Returns the registered project that contains a folder, which need not exist yet.
 fn project_around(places: &Places, folder: &Path) -> Result<Option<Project>, Failure> {
     let registry = Registry::load(&places.config)?;
     let there = folder.ancestors().find_map(|it| it.canonicalize().ok());
@@ -199,7 +198,7 @@ fn register(
     ctx: &Context,
 ) -> Result<Reply, Failure> {
     if arguments.into.is_some() || arguments.merge {
-        let message = format!("`--into` and `--merge` do not go with `{}`", format.name());
+        let message = format!("`--into` and `--merge` cannot be used with `{}`", format.name());
         let hint = "its notes stay where they are, and the folder is registered";
         return Err(Failure::new(Exit::Refused, message).hint(hint));
     }
@@ -224,11 +223,11 @@ fn register(
                 if !arguments.dry_run {
                     let name = arguments.name.clone().filter(|_| is_one).or(name);
                     let is_default = name.is_some() && name == default;
-                    reply.projects.push(add(&places, &project, (name, is_default), arguments)?);
+                    reply.projects.push(add(&places, &project, name, is_default, arguments)?);
                 }
             }
             Err(error) => {
-                let hint = "basic-memory names a folder that is not there";
+                let hint = "basic-memory's configuration names a missing folder";
                 report.trouble(folder.display().to_string(), error.to_string(), hint);
             }
         }
@@ -241,12 +240,13 @@ fn register(
 fn add(
     places: &Places,
     project: &Project,
-    (name, is_default): (Option<String>, bool),
+    name: Option<String>,
+    is_default: bool,
     arguments: &Arguments,
 ) -> Result<Registered, Failure> {
     let known = Registry::load(&places.config)?.at(&project.root).cloned();
     if let Some(known) = known {
-        // How it is registered is its user's decision already.
+        // The user has already decided how it is registered.
         return Ok(Registered {
             name: known.name,
             root: known.root,
@@ -273,7 +273,7 @@ fn add(
 
 fn next(projects: &[Registered], dry_run: bool) -> Vec<String> {
     if dry_run {
-        return vec!["leave out `--dry-run` to register it".to_string()];
+        return vec!["run it without `--dry-run` to register it".to_string()];
     }
     let mut next = Vec::new();
     for it in projects {
@@ -286,17 +286,17 @@ fn next(projects: &[Registered], dry_run: bool) -> Vec<String> {
         ));
     }
     if let Some(first) = projects.first() {
-        next.push("its daemon indexes it by itself, when it runs or is asked".to_string());
+        next.push("its daemon indexes it by itself when it runs".to_string());
         next.push(format!(
-            "`kgctl --project {} status --watch` starts it and shows how far it is",
+            "`kgctl --project {} status --watch` starts it and shows its progress",
             first.name
         ));
-        next.push(format!("`kgctl --project {} query \"a question\"` asks", first.name));
+        next.push(format!("`kgctl --project {} query \"a question\"` searches it", first.name));
     }
     next
 }
 
-fn told(reply: &Reply) -> String {
+fn summary(reply: &Reply) -> String {
     let mut text = reply.reports.iter().map(Report::text).collect::<Vec<_>>().join("\n");
     for line in &reply.next {
         text += &format!("{}\n", clean(line));

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// Where the documents came from.
     #[arg(long, value_name = "URL")]
     source_url: Option<String>,
-    /// Index again what is indexed already.
+    /// Index files again that have not changed.
     #[arg(long)]
     force: bool,
 }
@@ -47,14 +47,15 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     Ok(if reply.errors.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
-/// A path or glob as the daemon wants it, relative to the project. What the user typed is relative to where they
-/// stand if it exists there or that is inside the project, else to the project. A folder means everything in it.
+/// Returns a path or glob as the daemon expects it, relative to the project. What the user typed is relative to the
+/// current folder if it exists there or that is inside the project, else to the project. A folder stands for everything
+/// in it.
 fn within(path: &str, cwd: &Path, root: &Path) -> String {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
     let from_here = cwd.starts_with(root) || cwd.join(path).exists();
     let whole = if from_here { cwd.join(path) } else { root.join(path) };
     let is_dir = whole.is_dir();
-    // Resolves `..` and links where the path exists; a glob stays as it is.
+    // Resolves `..` and links if the path exists; a glob stays unchanged.
     let whole = whole.canonicalize().unwrap_or(whole);
     let inside = whole.strip_prefix(root).unwrap_or(&whole).to_string_lossy().into_owned();
     match (is_dir, inside.is_empty()) {

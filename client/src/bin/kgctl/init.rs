@@ -1,4 +1,4 @@
-//! `kgctl init`: registers a folder, starts its daemon, and says how to connect an agent.
+//! `kgctl init`: registers a folder, starts its daemon, and prints how to connect an agent.
 
 use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// The folder.
     #[arg(default_value = ".")]
     dir: PathBuf,
-    /// What to call it; the folder's own name when left out.
+    /// The name of the project; the folder's own name when left out.
     #[arg(long)]
     name: Option<String>,
     /// Make it the default project.
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// Let systemd run the daemon from login on.
     #[arg(long)]
     systemd: bool,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long)]
     yes: bool,
 }
@@ -74,7 +74,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         return Ok(Exit::Done);
     }
     if !is_new {
-        ctx.print(&format!("{} is registered already\n", project.name))?;
+        ctx.print(&format!("{} is already registered\n", project.name))?;
     }
     ctx.print(&summary(&project, &census, by_systemd.as_deref()))?;
     let snippet = serde_json::to_string_pretty(&snippet(&project, &places))?;
@@ -82,7 +82,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-/// The project as it is registered now, and whether it was not before.
+/// Registers the folder; returns the project, and whether it is new.
 fn register(
     places: &Places,
     folder: &Project,
@@ -99,7 +99,7 @@ fn register(
     })?)
 }
 
-/// The state must not lie among the documents: every commit would be a change to index.
+/// Refuses state inside the documents: every commit would be a change to index.
 pub(crate) fn refuse_overlap(
     places: &Places,
     folder: &Project,
@@ -107,17 +107,17 @@ pub(crate) fn refuse_overlap(
 ) -> Result<(), Failure> {
     let state = places.state.canonicalize().unwrap_or_else(|_| places.state.clone());
     let Ok(inside) = state.strip_prefix(&folder.root) else { return Ok(()) };
-    // Hidden folders are not read, so state below one is out of the way.
+    // Hidden folders are not read, so state below one is harmless.
     let is_hidden = |part: Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b".");
     if inside.components().any(is_hidden) && !settings.watch.hidden {
         return Ok(());
     }
     let message =
-        format!("`{}` holds kgd's own state, `{}`", folder.root.display(), state.display());
+        format!("`{}` contains kgd's own state, `{}`", folder.root.display(), state.display());
     Err(Failure::new(Exit::Refused, message).hint("set `KG_STATE_DIR` to a folder elsewhere"))
 }
 
-/// A folder may be no project where it is of the system, a whole home, or a place for keys.
+/// Refuses a folder of the system, a whole home, or a place for keys.
 pub(crate) fn refuse_place(root: &Path) -> Result<(), Failure> {
     let hint = "a project is a folder of documents, such as `~/notes`";
     boundary::objection(root, Who::Person)
@@ -136,14 +136,14 @@ fn summary(project: &Project, census: &Census, by_systemd: Option<&str>) -> Stri
     if !census.skipped.is_empty() {
         let _ = writeln!(
             text,
-            "left out: {}; what `.gitignore` and `.kgignore` name, too",
+            "left out: {}; also what `.gitignore` and `.kgignore` list",
             cells(&census.skipped)
         );
     }
     let _ = writeln!(
         text,
         "{}",
-        by_systemd.unwrap_or("the daemon runs; `kgctl status --watch` shows its progress")
+        by_systemd.unwrap_or("the daemon is running; `kgctl status --watch` shows its progress")
     );
     text
 }

@@ -1,6 +1,6 @@
-//! `kgctl kb`: entries of knowledge, on the command line.
+//! `kgctl kb`: knowledge entries on the command line.
 //!
-//! In: what is wanted. Out: entries as text or JSON, by the daemon's own tools.
+//! In: a subcommand. Out: entries as text or JSON, from the daemon's tools.
 //! Not here: what the tools do (`kb_search`, `kb_get`, `kb_ask`, …).
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -14,7 +14,7 @@ use proto::tool::kb::{
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Entries that `list` tells of one scope, and of one tag or project, when no limit is given: the most there may be.
+/// Default limits of `list`, for one scope and for one tag or project: the largest allowed.
 const MOST_OF_SCOPE: u32 = 500;
 const MOST_OF_NODE: u32 = 100;
 
@@ -50,7 +50,7 @@ enum Command {
         query: String,
         #[command(flatten)]
         filter: Filter,
-        /// Also those whose confidence has fallen under .3.
+        /// Include entries whose confidence has fallen below .3.
         #[arg(long, alias = "stale")]
         include_stale: bool,
         /// Most entries to return, 1 to 100; 10 when left out.
@@ -61,19 +61,19 @@ enum Command {
     Ask {
         /// The question.
         question: String,
-        /// How: as the question reads when left out.
+        /// How to answer; chosen from the question when left out.
         #[arg(long, value_parser = strategies())]
         strategy: Option<Strategy>,
-        /// Which entries are meant, or where to begin: `project:X`, `tag:X`, a type of entries, an id.
+        /// Which entries to use, or where to begin: `project:X`, `tag:X`, an entry type, an id.
         #[arg(long, value_name = "NODE")]
         scope: Option<String>,
         /// Where `--strategy connection` ends.
         #[arg(long, value_name = "NODE")]
         target: Option<String>,
-        /// Do not add what the graph leads to in one step.
+        /// Do not add related entries from the graph.
         #[arg(long)]
         no_graph_context: bool,
-        /// Also those whose confidence has fallen under .3.
+        /// Include entries whose confidence has fallen below .3.
         #[arg(long, alias = "stale")]
         include_stale: bool,
         /// Most entries to return, 1 to 50; 20 when left out.
@@ -84,7 +84,7 @@ enum Command {
     Summarize {
         /// The question.
         question: String,
-        /// Which entries are meant: `project:X`, `tag:X`, a type of entries, an id.
+        /// Which entries to use: `project:X`, `tag:X`, an entry type, an id.
         #[arg(long, value_name = "NODE")]
         scope: Option<String>,
         /// Most entries to read, 1 to 50; 20 when left out.
@@ -99,13 +99,13 @@ enum Command {
         /// Where the text on standard input came from.
         #[arg(long, value_name = "URL", conflicts_with = "path")]
         source_url: Option<String>,
-        /// The project that the entries belong to; the one of the last time when left out.
+        /// The project that the entries belong to; the one of the last ingestion when left out.
         #[arg(long, value_name = "PROJECT")]
         project_ref: Option<String>,
-        /// Leave out the folders below a folder.
+        /// Do not descend into subfolders.
         #[arg(long)]
         no_recursive: bool,
-        /// Show what would be done, and do nothing.
+        /// Show what would be done without doing it.
         #[arg(long)]
         dry_run: bool,
     },
@@ -113,7 +113,7 @@ enum Command {
     History {
         /// Its id.
         id: String,
-        /// Show the text of this version, too.
+        /// Also show the text of this version.
         #[arg(long, value_name = "N")]
         version: Option<u64>,
     },
@@ -128,7 +128,7 @@ enum Command {
     Deactivate {
         /// Its id.
         id: String,
-        /// Why.
+        /// The reason to record.
         #[arg(long, value_name = "WHY")]
         reason: Option<String>,
     },
@@ -139,22 +139,22 @@ enum Command {
     },
     /// Let the model of `llm.extraction` read entries again, in the background.
     Enrich {
-        /// Only this one.
+        /// Only this entry.
         id: Option<String>,
     },
-    /// Forget what a model read in entries; it is read again when their text changes, or by `enrich`.
+    /// Delete what a model read in entries; it reads them again when their text changes, or by `enrich`.
     ForgetEnriched {
-        /// Only in this one.
+        /// Only of this entry.
         id: Option<String>,
     },
     /// Count entries, types, projects, relations.
     Stats,
 }
 
-/// Which entries are meant, as `kb_search` has it.
+/// Which entries to use, as in `kb_search`.
 #[derive(Debug, clap::Args)]
 struct Filter {
-    /// Only those with this tag; several times for several.
+    /// Only those with this tag; may be given several times.
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
     /// Only those of this type.
@@ -172,7 +172,7 @@ impl Filter {
         KbSearch { query, project_ref, entry_type, tags, limit, include_stale }
     }
 
-    /// A node whose entries hold all that are meant.
+    /// Returns a graph node whose entries include all that the filter selects.
     fn node(&self) -> Option<String> {
         let tag = self.tags.first().map(|tag| format!("tag:{}", tag.trim_start_matches('#')));
         tag.or(self.project_ref.as_ref().map(|it| format!("project:{it}")))
@@ -196,7 +196,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
             Some(node) => {
                 let limit = limit.or(Some(MOST_OF_NODE));
                 let mut reply = session.call(&filter.request(node, limit, true)).await?;
-                // What the graph leads to is no part of a list.
+                // Hints from the graph are not part of a list.
                 reply.hints.clear();
                 ctx.print_reply(&reply, entries::found)?;
                 reply.results.is_empty()
@@ -278,7 +278,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     Ok(if is_empty { Exit::NothingFound } else { Exit::Done })
 }
 
-/// The entries of scopes, oldest first.
+/// Returns the entries of each scope, oldest first.
 async fn timelines(
     session: &Session,
     scopes: Vec<String>,
@@ -290,7 +290,7 @@ async fn timelines(
             question: scope.clone(),
             strategy: Some(Strategy::Timeline),
             scope: Some(scope),
-            // As with a tag or a project: a list leaves nothing out.
+            // As with a tag or a project: a list is complete.
             include_stale: Some(true),
             limit: limit.or(Some(MOST_OF_SCOPE)),
             ..KbAsk::default()

@@ -1,4 +1,4 @@
-//! `kgctl links`: which links lead to a note, and which lead nowhere.
+//! `kgctl links`: the links to a note, or all broken links.
 
 use client::render::links;
 use proto::tool::admin::BrokenLinks;

@@ -1,4 +1,4 @@
-//! `kgctl logs`: the end of the daemon's log, and what is added to it.
+//! `kgctl logs`: prints or follows the end of the daemon's log.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// How often a followed log is looked at.
+/// How often a followed log is checked.
 const POLL: Duration = Duration::from_millis(200);
 
 /// Show the end of the daemon's log.
@@ -36,13 +36,13 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
     if arguments.follow { follow(&target.paths.log, at) } else { Ok(Exit::Done) }
 }
 
-/// Prints what is added to the log after byte `at`, until interrupted.
+/// Prints what is appended to the log after byte `at`, until interrupted.
 fn follow(log: &Path, mut at: u64) -> Result<Exit, Failure> {
     loop {
         std::thread::sleep(POLL);
         let Ok(mut log) = File::open(log) else { continue };
         let length = log.metadata()?.len();
-        // Shorter than before: it was moved aside when a daemon started.
+        // A shorter file is a new one: the old one is rotated when a daemon starts.
         at = if length < at { 0 } else { at };
         log.seek(SeekFrom::Start(at))?;
         let mut fresh = Vec::new();

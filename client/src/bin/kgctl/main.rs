@@ -1,8 +1,7 @@
 //! kgctl: the command line of kgd.
 //!
-//! In: arguments. Out: text or JSON on standard output, trouble likewise on standard error, and an exit code
-//! that scripts can rely on: 0 done, 1 failed, 2 refused or misused, 3 nothing found, 4 no daemon, 5
-//! timed out.
+//! In: arguments. Out: text or JSON on standard output, errors likewise on standard error, and an exit code for
+//! scripts: 0 done, 1 failed, 2 refused or misused, 3 nothing found, 4 no daemon, 5 timed out.
 //! Not here: what a command does; each has a file of its own.
 
 use std::io::Write;
@@ -61,12 +60,12 @@ mod wait;
 use context::Context;
 use failure::{Exit, Failure};
 
-/// Search a folder of documents as a knowledge graph, and look after the daemon that keeps it.
+/// Search a folder of documents as a knowledge graph, and manage the daemon that indexes it.
 #[derive(Debug, Parser)]
 #[command(name = "kgctl", version = proto::version(), arg_required_else_help = true)]
 struct Arguments {
-    /// Which project, by name or folder; else `KG_PROJECT`, the registered folder around the current
-    /// one, or the only or default project.
+    /// The project, by name or folder; when left out: `KG_PROJECT`, the registered folder around the current one, or
+    /// the only or default project.
     #[arg(long, global = true, value_name = "NAME|DIR")]
     project: Option<String>,
     /// Print JSON instead of text.
@@ -82,11 +81,11 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Init(init::Arguments),
-    /// Start the daemon, to stay until it is stopped.
+    /// Start the daemon; it runs until it is stopped.
     Start,
-    /// Let the daemon finish what it is doing, then stop it.
+    /// Stop the daemon after it has finished its current work.
     Stop,
-    /// Stop the daemon and start the installed one.
+    /// Stop the daemon and start the installed version.
     Restart,
     Logs(logs::Arguments),
     /// List the registered projects and whether their daemons run.
@@ -189,9 +188,9 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
 }
 
 fn report(failure: &Failure, as_json: bool) -> ExitCode {
-    // On standard error in either form: standard output holds replies and nothing else.
+    // On standard error in either form: standard output is only for replies.
     if let Some(text) = if as_json { failure.json() } else { failure.text() } {
-        // There is nobody left to tell when this fails.
+        // Nothing can be done if standard error is gone.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
     failure.exit().into()

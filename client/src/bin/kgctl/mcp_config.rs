@@ -1,4 +1,4 @@
-//! `kgctl mcp-config`: what to paste into an agent's configuration.
+//! `kgctl mcp-config`: prints the MCP configuration for an agent.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use super::failure::{Exit, Failure};
 /// searches without one go to all projects, other calls to the project of the folder in which the agent starts.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Projects to serve, by name or folder; the one that `--project` would mean when left out.
+    /// Projects to serve, by name or folder; the current project when left out.
     projects: Vec<String>,
     /// Serve every project that is registered when the agent starts.
     #[arg(long, conflicts_with = "projects")]
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
         let project = ctx.project()?;
         if Registry::load(&places.config)?.projects().len() > 1 {
             warn(&format!(
-                "note: this serves `{}` alone; several from one server: `kgctl mcp-config --all-projects`, or name \
+                "note: this serves only `{}`; for several projects: `kgctl mcp-config --all-projects`, or name \
                  them\n",
                 project.name
             ));
@@ -47,10 +47,10 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
     Ok(Exit::Done)
 }
 
-/// What a server of several projects is called.
+/// Name of a server for several projects.
 const SEVERAL: &str = "kgd";
 
-/// The entry for an agent's `mcpServers`. Absolute paths, because agents start servers anywhere.
+/// Returns the entry for an agent's `mcpServers`. Paths are absolute, because agents start servers anywhere.
 pub(crate) fn snippet(project: &Project, places: &Places) -> Value {
     server(&project.name, flag(project).to_vec(), places)
 }
@@ -68,8 +68,8 @@ fn server(name: &str, args: Vec<String>, places: &Places) -> Value {
     json!({ "mcpServers": { name: server } })
 }
 
-/// The places that this process was told by variables: an agent must be told them, too, or it would start
-/// another daemon elsewhere.
+/// Returns the places that were set by variables: the agent needs the same ones, or it would start another daemon
+/// elsewhere.
 fn env(places: &Places, is_set: impl Fn(&str) -> bool) -> Map<String, Value> {
     let variables = [
         ("KG_STATE_DIR", &places.state),
@@ -80,7 +80,7 @@ fn env(places: &Places, is_set: impl Fn(&str) -> bool) -> Map<String, Value> {
     set.map(|(name, path)| (name.to_string(), path.display().to_string().into())).collect()
 }
 
-/// `kg-mcp` beside this program, else by name alone.
+/// `kg-mcp` in the folder of this program, else only its name.
 fn shim() -> PathBuf {
     let here = std::env::current_exe().ok();
     let beside = here.as_deref().and_then(Path::parent).map(|dir| dir.join("kg-mcp"));

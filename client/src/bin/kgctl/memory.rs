@@ -12,7 +12,7 @@ use proto::tool::memory::{
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Deeds that are told.
+/// Most changes that `history` prints.
 const HISTORY: u32 = 1_000;
 
 /// What agents remember: entities with observations and relations.
@@ -26,10 +26,10 @@ pub(crate) struct Arguments {
 enum Command {
     /// List entities with what is known about them.
     List {
-        /// Only those of this type, in brief.
+        /// Only entities of this type, in brief.
         #[arg(long = "type", value_name = "TYPE")]
         entity_type: Option<String>,
-        /// Which page, from 1.
+        /// Page number, from 1.
         #[arg(long, value_name = "N")]
         page: Option<u32>,
     },
@@ -47,15 +47,15 @@ enum Command {
     Consolidate,
     /// Print what needs attention as Markdown.
     Report {
-        /// Keep it as the note of this week, such as `memory/reports/2026-W48.md`; one that is there is left as it is.
+        /// Save it as the note of this week, such as `memory/reports/2026-W48.md`; an existing one is not changed.
         #[arg(long)]
         write: bool,
     },
-    /// Show what changed in the last days, newest first: counts, entities, and who did what with which tool.
+    /// Show recent changes, newest first: counts, entities, and who did what with which tool.
     History {
-        /// Only changes of this entity, of any time, also if it is deleted.
+        /// Only changes of this entity, at any time, even if it is deleted.
         entity: Option<String>,
-        /// How many days.
+        /// Number of days.
         #[arg(long, value_name = "N", default_value_t = 7)]
         days: u32,
     },

@@ -1,6 +1,6 @@
-//! `kgctl model`: embedding models beside the built-in one.
+//! `kgctl model`: manages embedding models beside the built-in one.
 //!
-//! In: a folder, a name. Out: models that `embed.model` can name.
+//! In: a folder or a name. Out: models for `embed.model`.
 //! Not here: the files (`client::model`), embedding.
 
 use std::cell::RefCell;
@@ -52,7 +52,7 @@ struct Add {
 struct Pull {
     /// A known name (without one, they are listed), or a repository of the hub: `OWNER/NAME`, `OWNER/NAME@REVISION`.
     model: Option<String>,
-    /// Take it from this folder, `.zip` or `.whl` instead of the hub.
+    /// Use this folder, `.zip` or `.whl` instead of the hub.
     #[arg(long, value_name = "PATH", requires = "model")]
     from: Option<PathBuf>,
     /// Accept files that differ from those of the first download.
@@ -64,32 +64,32 @@ struct Pull {
 
 #[derive(Debug, clap::Args)]
 struct Remove {
-    /// Its name.
+    /// The name of the model.
     name: String,
-    /// Also when your settings name it.
+    /// Even if your settings use it.
     #[arg(long)]
     force: bool,
 }
 
 #[derive(Debug, clap::Args)]
 struct Options {
-    /// What to call it; else as the folder or the repository is called.
+    /// The name of the model; taken from the folder or repository when left out.
     #[arg(long)]
     name: Option<String>,
-    /// The file with its weights, where there are several.
+    /// The file with the weights, if there are several.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Round the weights of `model.safetensors` to 8 bits, except the word embeddings: smaller, about twice as fast,
     /// less exact.
     #[arg(long)]
     int8: bool,
-    /// The prompt before a question, if its files state none or another one.
+    /// The prompt before a question; overrides the model's own.
     #[arg(long, value_name = "TEXT")]
     query_prompt: Option<String>,
-    /// The prompt before a document, likewise.
+    /// The prompt before a document; overrides the model's own.
     #[arg(long, value_name = "TEXT")]
     document_prompt: Option<String>,
-    /// Replace a model that has the name.
+    /// Replace an existing model of this name.
     #[arg(long)]
     force: bool,
 }
@@ -151,13 +151,13 @@ fn list(ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What is used and is not in the folder of models.
+/// Returns the row of a model in use that is not in the folder of models.
 fn elsewhere(embed: &Embed) -> ModelRow {
     let (state, origin, dimensions) = match embed.model.as_str() {
-        "none" => ("static vectors alone", "", None),
+        "none" => ("only static vectors", "", None),
         "remote" => ("a server", embed.remote.url.as_str(), Some(embed.remote.dimensions as usize)),
         path if Path::new(path).is_dir() => ("a folder", path, None),
-        _ => ("not there: `kgctl model add` or `pull` brings it", "", None),
+        _ => ("missing: `kgctl model add` or `pull` adds it", "", None),
     };
     ModelRow {
         name: embed.model.clone(),
@@ -171,7 +171,7 @@ fn elsewhere(embed: &Embed) -> ModelRow {
 
 fn row(manifest: Manifest, folder: &Path, used: bool) -> ModelRow {
     let state = match manifest.missing(folder) {
-        Some(file) => format!("broken: `{}` is not as it was", file.path),
+        Some(file) => format!("broken: `{}` has changed", file.path),
         None => "added".to_string(),
     };
     ModelRow {
@@ -188,7 +188,7 @@ fn add(it: &Add, ctx: &Context) -> Result<Exit, Failure> {
     let folder = std::path::absolute(&it.folder)?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let manifest = shelf(ctx)?.add(&folder, &it.wish.wish(&name, &folder))?;
-    told(&manifest, ctx)
+    summary(&manifest, ctx)
 }
 
 fn fetch(it: &Pull, ctx: &Context) -> Result<Exit, Failure> {
@@ -208,7 +208,7 @@ fn fetch(it: &Pull, ctx: &Context) -> Result<Exit, Failure> {
     let fetcher = Fetcher::new(&pause, &progress);
     let source = it.from.as_deref().map_or(Source::Hub(&hub), Source::Local);
     let wish = it.wish.wish("", Path::new(""));
-    let pulled = pull(&shelf(ctx)?, (model, source), (&fetcher, it.changed), &wish);
+    let pulled = pull(&shelf(ctx)?, model, source, &fetcher, it.changed, &wish);
     bar.finish_and_clear();
     let (manifest, proof) = pulled?;
     if proof == Proof::None {
@@ -219,7 +219,7 @@ fn fetch(it: &Pull, ctx: &Context) -> Result<Exit, Failure> {
         );
         warn(&message);
     }
-    told(&manifest, ctx)
+    summary(&manifest, ctx)
 }
 
 fn known(ctx: &Context) -> Result<Exit, Failure> {
@@ -236,15 +236,16 @@ fn known(ctx: &Context) -> Result<Exit, Failure> {
 
 fn remove(it: &Remove, ctx: &Context) -> Result<Exit, Failure> {
     if settings(ctx)?.model == it.name && !it.force {
-        let failure = Failure::new(Exit::Refused, format!("your settings name `{}`", it.name));
-        return Err(failure.hint("set another `embed.model` first, or give `--force`"));
+        let failure =
+            Failure::new(Exit::Refused, format!("`{}` is in use: your settings name it", it.name));
+        return Err(failure.hint("set another `embed.model` first, or use `--force`"));
     }
     shelf(ctx)?.remove(&it.name)?;
     ctx.print(&format!("{}: removed\n", it.name))?;
     Ok(Exit::Done)
 }
 
-/// What the user's own settings say of embedding.
+/// Returns the embedding settings of the user.
 fn settings(ctx: &Context) -> Result<Embed, Failure> {
     Ok(load(&ctx.places()?, None, &[])?.settings.embed)
 }
@@ -254,7 +255,7 @@ fn shelf(ctx: &Context) -> Result<Shelf, Failure> {
     Ok(Shelf::take(&ctx.places()?.models(), &kgd)?)
 }
 
-fn told(manifest: &Manifest, ctx: &Context) -> Result<Exit, Failure> {
+fn summary(manifest: &Manifest, ctx: &Context) -> Result<Exit, Failure> {
     ctx.print_reply(manifest, |it| {
         format!(
             "{}: added; {} dimensions, reads {} tokens\nto use it: `embed: {{model: \"{}\"}}` in `config.yaml`, then \
@@ -265,7 +266,7 @@ fn told(manifest: &Manifest, ctx: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// A bar on standard error, where that is a terminal.
+/// Creates a progress bar on standard error, if that is a terminal.
 fn bar() -> ProgressBar {
     let bar = ProgressBar::no_length();
     let style =

@@ -1,9 +1,9 @@
-//! Progress: a bar on standard error that follows what a tool reports.
+//! Progress: a bar on standard error that follows the progress of a tool call.
 
 use client::connect::Session;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Shows how far the calls of this session are, from now on. Whoever shows it clears it.
+/// Shows the progress of this session's calls from now on. The caller clears it.
 pub(crate) fn show(session: &Session) -> ProgressBar {
     let bar = ProgressBar::no_length();
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {

@@ -1,4 +1,4 @@
-//! `kgctl project`: which folders are projects, what they are called, which is the default, and which are read-only.
+//! `kgctl project`: the registered folders, their names, the default, and which are read-only.
 //!
 //! Not here: starting daemons (`kgctl init`, `kgctl start`); an agent's shim starts one when it is needed.
 
@@ -41,24 +41,24 @@ enum Command {
 struct Add {
     /// The folder.
     dir: PathBuf,
-    /// What to call it; the folder's own name when left out.
+    /// The name of the project; the folder's own name when left out.
     #[arg(long)]
     name: Option<String>,
     /// Make it the default project.
     #[arg(long)]
     default: bool,
-    /// Let no tool write in it, whatever its `kg.yaml` says.
+    /// Forbid tools to write in it, whatever its `kg.yaml` says.
     #[arg(long)]
     read_only: bool,
-    /// Let tools write in it again.
+    /// Allow tools to write in it again.
     #[arg(long, conflicts_with = "read_only")]
     writable: bool,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long)]
     yes: bool,
 }
 
-/// Unregister a project and stop its daemon. The documents stay as they are, and so does the index unless purged.
+/// Unregister a project and stop its daemon. Documents are not touched; the index is kept unless purged.
 #[derive(Debug, clap::Args)]
 struct Remove {
     /// Name or folder.
@@ -66,7 +66,7 @@ struct Remove {
     /// Also delete its index and ledger: review decisions, entry versions and kept versions of notes are lost.
     #[arg(long)]
     purge: bool,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long)]
     yes: bool,
 }
@@ -86,7 +86,7 @@ async fn add(arguments: &Add, ctx: &Context) -> Result<Exit, Failure> {
     let folder = Project::at(&arguments.dir).map_err(|error| {
         let dir = arguments.dir.display();
         Failure::new(Exit::Refused, format!("cannot use `{dir}`: {error}"))
-            .hint("a project is a folder that is there")
+            .hint("a project is an existing folder")
     })?;
     let before = Registry::load(&places.config)?.at(&folder.root).cloned();
     if before.is_none() {
@@ -96,7 +96,7 @@ async fn add(arguments: &Add, ctx: &Context) -> Result<Exit, Failure> {
         doubt(&places, &folder, arguments.yes, ctx)?;
     }
     let now = register(&places, &folder, arguments)?;
-    // What its settings say against this, no daemon would accept.
+    // Settings that no daemon would accept are an error now.
     load(&places, Some(&folder.root), &[])?;
     let is_heeded = match &before {
         Some(before) if before.name != now.name || before.read_only != now.read_only => {
@@ -111,11 +111,11 @@ async fn add(arguments: &Add, ctx: &Context) -> Result<Exit, Failure> {
         }))?;
         return Ok(Exit::Done);
     }
-    ctx.print(&told(&now, before.is_none(), is_heeded))?;
+    ctx.print(&summary(&now, before.is_none(), is_heeded))?;
     Ok(Exit::Done)
 }
 
-/// Asks where somebody may not have meant what he said.
+/// Asks for confirmation where the user may have meant something else.
 fn doubt(places: &Places, folder: &Project, yes: bool, ctx: &Context) -> Result<(), Failure> {
     let registry = Registry::load(&places.config)?;
     let Some(other) = registry.overlapping(folder) else { return Ok(()) };
@@ -134,7 +134,7 @@ fn doubt(places: &Places, folder: &Project, yes: bool, ctx: &Context) -> Result<
     )
 }
 
-/// The project as it is registered now.
+/// Returns the project as it is now registered.
 fn register(places: &Places, folder: &Project, arguments: &Add) -> Result<Registered, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let name = arguments.name.as_deref().map(str::trim);
@@ -154,8 +154,8 @@ fn register(places: &Places, folder: &Project, arguments: &Add) -> Result<Regist
     Ok(registered)
 }
 
-/// A daemon that runs was told name and settings when it started: it is started anew, to live as long as the one
-/// before. False when none runs.
+/// Restarts a running daemon, which reads name and settings only at its start; it lives as long as the one before would
+/// have. Returns false when none runs.
 pub(super) async fn restart(places: &Places, project: Project) -> Result<bool, Failure> {
     let target = Target::new(places, project)?;
     let Some(holder) = target.holder() else { return Ok(false) };
@@ -166,12 +166,12 @@ pub(super) async fn restart(places: &Places, project: Project) -> Result<bool, F
     Ok(true)
 }
 
-fn told(project: &Registered, is_new: bool, is_heeded: bool) -> String {
+fn summary(project: &Registered, is_new: bool, is_heeded: bool) -> String {
     let marks = [(project.default, ", the default"), (project.read_only, ", read-only")];
     let marks: String = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| *mark).collect();
-    let what = if is_new { "registered" } else { "registered already" };
+    let what = if is_new { "registered" } else { "already registered" };
     let next = match (is_new, is_heeded) {
-        (_, true) => "its daemon was started anew with this\n".to_string(),
+        (_, true) => "its daemon was restarted\n".to_string(),
         (true, _) => format!(
             "an agent starts its daemon when it needs it; `kgctl start --project {}` indexes now\n",
             shell_word(&project.name)
@@ -181,7 +181,7 @@ fn told(project: &Registered, is_new: bool, is_heeded: bool) -> String {
     format!("{}: {what}{marks}: {}\n{next}", project.name, project.root.display())
 }
 
-/// A name as a shell takes it for one word.
+/// Quotes a name for a shell.
 fn shell_word(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.chars().all(is_plain) {
@@ -205,10 +205,10 @@ fn tell_default(ctx: &Context) -> Result<Exit, Failure> {
     let registry = Registry::load(&ctx.places()?.config)?;
     let found = registry.default_project().ok_or_else(|| {
         let hint = match registry.projects() {
-            [] => "`kgctl init DIR` registers a folder",
-            _ => "`kgctl project default NAME` sets one; `kgctl project list` names them",
+            [] => "register a folder with `kgctl init DIR`",
+            _ => "set one with `kgctl project default NAME`; `kgctl project list` lists them",
         };
-        Failure::new(Exit::NothingFound, "no project is the default").hint(hint)
+        Failure::new(Exit::NothingFound, "there is no default project").hint(hint)
     })?;
     show_default(found, ctx)
 }
@@ -230,7 +230,7 @@ async fn forget(arguments: &Remove, ctx: &Context) -> Result<Exit, Failure> {
     if found.default && n_others > 0 && !arguments.yes {
         let message = format!("`{}` is the default project", found.name);
         return Err(Failure::new(Exit::Refused, message)
-            .hint("`kgctl project default NAME` makes another one so first; `--yes` leaves none"));
+            .hint("choose another one first with `kgctl project default NAME`, or use `--yes` to have none"));
     }
-    remove::forget(&found, (arguments.purge, arguments.yes), ctx).await
+    remove::forget(&found, arguments.purge, arguments.yes, ctx).await
 }

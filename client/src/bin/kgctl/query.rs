@@ -1,4 +1,4 @@
-//! `kgctl query`: ranked chunks, each with its place.
+//! `kgctl query`: prints ranked passages with their places.
 
 use client::connect::Session;
 use client::render::answer;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Longest wait for the first documents of a folder that was just registered, milliseconds.
+/// Longest wait for the first documents of a newly registered folder, milliseconds.
 const FIRST_DOCUMENTS_MS: u64 = 2_000;
 
 /// Search the documents by meaning, words and graph.
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     /// Hops to follow from the entities in the question, 0 to 4.
     #[arg(long, value_name = "N")]
     hops: Option<u32>,
-    /// Relation to follow, such as `depends_on`; may be given several times. All when left out.
+    /// Relation to follow, such as `depends_on`; may be given several times; all when left out.
     #[arg(long, value_name = "RELATION")]
     rel: Vec<String>,
     /// Only documents whose path begins with this.
@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
     explain: bool,
 }
 
-/// The reply as `--json` prints it, by the names that `hybrid_query` has: hits first, each with its place first.
+/// The reply as `--json` prints it, with the field names of `hybrid_query`: hits first, and in each its place first.
 #[derive(Serialize)]
 struct QueryView<'a> {
     chunks: Vec<HitRow<'a>>,
@@ -133,12 +133,12 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let reply = ask(&session, &request).await?;
     session.close().await;
     ctx.print_reply(&view(&reply), |_| answer::query(&reply, ctx.style, arguments.explain))?;
-    // While the index is being built, nothing is known not to be there.
+    // While the index is being built, an empty result is not final.
     let is_final = reply.freshness.building.is_none();
     Ok(if reply.chunks.is_empty() && is_final { Exit::NothingFound } else { Exit::Done })
 }
 
-/// Asks, and once more a little later when there are no hits because the index is still being built.
+/// Asks, and asks once more after a short wait if there are no hits because the index is still being built.
 async fn ask(session: &Session, request: &HybridQuery) -> Result<HybridReply, Failure> {
     let reply = session.call(request).await?;
     if !reply.chunks.is_empty() || reply.freshness.building.is_none() {

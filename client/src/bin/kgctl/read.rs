@@ -1,4 +1,4 @@
-//! `kgctl read`: a passage whole.
+//! `kgctl read`: prints a whole passage.
 
 use client::render::answer;
 use proto::tool::core::ReadPassage;
@@ -6,13 +6,13 @@ use proto::tool::core::ReadPassage;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Print a whole passage, of which a hit shows a part.
+/// Print the whole passage of a hit.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// A hit's place as `kgctl query` prints it (`notes/a.md:12`, `report.pdf p. 3`), a path, or a hit's `ref`.
     #[arg(required = true)]
     at: Vec<String>,
-    /// How many neighboring passages to add on both sides, 0 to 20.
+    /// Number of neighboring passages to add on both sides, 0 to 20.
     #[arg(long, value_name = "N")]
     around: Option<u32>,
     /// Longest text in characters, 200 to 100,000.

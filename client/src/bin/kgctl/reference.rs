@@ -1,6 +1,6 @@
-//! The reference of commands: `docs/src/reference/commands.md`, made from clap's definitions.
+//! Reference: generates `docs/src/reference/commands.md` from clap's definitions.
 //!
-//! In: the command line's definition. Out: Markdown, one heading a command, in groups.
+//! In: the definition of the command line. Out: Markdown, one heading per command, in groups.
 //! Invariant: a committed page that is not current fails a test.
 //! Not here: what a command does.
 
@@ -18,7 +18,7 @@ const OPENING: &str = "\
 This page is generated from the definitions in `client/src/bin/kgctl/`; do not edit it.
 ";
 
-/// Headings with their commands, in the order in which a user meets them. What is in no group comes last.
+/// Headings with their commands, in the order in which a user meets them; ungrouped commands come last.
 const GROUPS: [(&str, &str); 7] = [
     (
         "Projects and daemons",
@@ -63,7 +63,7 @@ fn write_command(text: &mut String, command: &Command, parent: &str, level: usiz
     let _ = writeln!(text, "{}", sentence(&about));
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim();
-    // Below the root, clap names the program by its last part only.
+    // Below the root, clap names the program only by its last part.
     let usage = usage.find(command.get_name()).map_or(usage, |at| &usage[at..]);
     let _ = write!(text, "\n```text\n{parent} {usage}\n```\n");
     let own = command.get_arguments().filter(|it| !it.is_global_set() && it.get_id() != "help");
@@ -77,7 +77,7 @@ fn write_command(text: &mut String, command: &Command, parent: &str, level: usiz
     }
 }
 
-/// One list item an argument.
+/// Writes one list item per argument.
 fn write_arguments<'a>(text: &mut String, arguments: impl Iterator<Item = &'a Arg>) {
     for argument in arguments.filter(|it| !it.is_hide_set()) {
         let values: Vec<&str> =

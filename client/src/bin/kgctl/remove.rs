@@ -1,4 +1,4 @@
-//! `kgctl remove`: forgets a project; its documents stay, and unless purged its index too.
+//! `kgctl remove`: unregisters a project; its documents are kept, and unless purged its index too.
 
 use ::config::registry::Registered;
 use ::config::{Places, Registry};
@@ -12,12 +12,12 @@ use super::systemd;
 /// Unregister a project and stop its daemon. The documents stay as they are.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Name or folder; the project that `--project` would mean when left out.
+    /// Name or folder; the current project when left out.
     name: Option<String>,
     /// Also delete its index and ledger: review decisions, entry versions and kept versions of notes are lost.
     #[arg(long)]
     purge: bool,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long)]
     yes: bool,
 }
@@ -30,23 +30,23 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         (None, None) => ctx.project()?.name,
     };
     let found = find(&places, &wanted)?;
-    forget(&found, (arguments.purge, arguments.yes), ctx).await
+    forget(&found, arguments.purge, arguments.yes, ctx).await
 }
 
-/// The registered project of that name or folder.
+/// Returns the registered project of that name or folder.
 pub(crate) fn find(places: &Places, name: &str) -> Result<Registered, Failure> {
     let registry = Registry::load(&places.config)?;
     registry.find(name).cloned().ok_or_else(|| {
         Failure::new(Exit::NothingFound, format!("no project is called `{name}`"))
-            .hint("`kgctl list` names them")
+            .hint("`kgctl list` lists the projects")
     })
 }
 
-/// Stops the daemon and takes the project out of the registry; `purge`: and its index, which is asked about unless
-/// `yes`.
+/// Stops the daemon and unregisters the project; with `purge` also deletes its index, after confirmation unless `yes`.
 pub(crate) async fn forget(
     found: &Registered,
-    (purge, yes): (bool, bool),
+    purge: bool,
+    yes: bool,
     ctx: &Context,
 ) -> Result<Exit, Failure> {
     let places = ctx.places()?;
@@ -61,7 +61,7 @@ pub(crate) async fn forget(
     if purge {
         std::fs::remove_dir_all(&target.paths.dir)?;
     }
-    let rest = if purge { "its index is deleted" } else { "its index stays" };
-    ctx.print(&format!("{}: removed; its documents stay, {rest}\n", found.name))?;
+    let rest = if purge { "its index was deleted" } else { "its index is kept" };
+    ctx.print(&format!("{}: removed; its documents are kept, {rest}\n", found.name))?;
     Ok(Exit::Done)
 }

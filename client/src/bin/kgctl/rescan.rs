@@ -8,7 +8,7 @@ use super::failure::{Exit, Failure};
 use super::progress;
 
 /// Compare every file with the index now, index what differs, and wait. The daemon also does this by itself: at its
-/// start, after lost events, and now and then.
+/// start, after lost events, and periodically.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Read every file and compare its content; otherwise its size and time decide.

@@ -8,15 +8,15 @@ use super::{start, stop};
 
 pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
     let target = ctx.target()?;
-    // A daemon that runs is better than one that was stopped and cannot be started again.
+    // Checked first: a running daemon is better than a stopped one that cannot be started again.
     target.check()?;
-    // Before it is stopped: else an agent's shim might be faster, and start one that ends when it is idle.
+    // Claimed before the stop: otherwise an agent's shim might start one that ends when it is idle.
     let claim = target.claim()?;
     stop::stop(&target).await?;
     let n_logged = target.paths.log.metadata().map_or(0, |log| log.len());
     let started = start::report(ctx, target.start_claimed(Life::Stay, claim)?, "restarted").await;
     match started {
-        // What the daemon said as it ended tells more than that it hung up.
+        // The daemon's last log lines explain more than the closed connection.
         Err(failure) => Err(last_words(&target, n_logged).await.unwrap_or(failure)),
         done => done,
     }

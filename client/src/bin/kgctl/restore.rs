@@ -1,7 +1,7 @@
-//! `kgctl restore`: what a note was before a tool replaced or removed it, and how to get it back.
+//! `kgctl restore`: lists or restores what a note was before a tool replaced or removed it.
 //!
 //! In: a note, or none; a time. Out: the kept versions, or the note as it was.
-//! Invariant: what is there when a version is written back is kept in its turn.
+//! Invariant: the version that a restore replaces is kept in turn.
 //! Not here: keeping and writing (`kgd --kept`, which needs no daemon and disturbs none).
 
 use std::process::Command;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
-/// Exit code of a `kgd` that keeps nothing of the kind.
+/// Exit code of a `kgd` that has no kept versions.
 const NOTHING_FOUND: i32 = 3;
 
 /// List earlier versions of notes that tools replaced or removed in the last 30 days, or restore one. The current
@@ -39,7 +39,10 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
             if told["versions"].as_array().is_none_or(Vec::is_empty) {
                 let what =
                     note.map_or("of this project".to_string(), |note| format!("of `{note}`"));
-                return Err(Failure::new(Exit::NothingFound, format!("nothing is kept {what}")));
+                return Err(Failure::new(
+                    Exit::NothingFound,
+                    format!("no versions are kept {what}"),
+                ));
             }
             ctx.print_reply(&told, |told| notes::kept(told, ctx.style))?;
         }
@@ -47,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
     Ok(Exit::Done)
 }
 
-/// Has `kgd` do it; gives its line of JSON.
+/// Runs `kgd`; returns its line of JSON.
 fn ask_kgd(ctx: &Context, job: &[&str]) -> Result<Value, Failure> {
     let target = ctx.target()?;
     target.check()?;

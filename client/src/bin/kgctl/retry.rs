@@ -1,4 +1,4 @@
-//! `kgctl retry`: tries files again that failed.
+//! `kgctl retry`: retries failed files.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -9,8 +9,8 @@ use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::progress;
 
-/// Retry failed files at once and report what became of each. `kgctl doctor` lists them. `--all` also asks an
-/// embedding server again that had refused (`embed.remote`).
+/// Retry failed files at once and report the outcome of each. `kgctl doctor` lists them. `--all` also retries an
+/// embedding server that had refused (`embed.remote`).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Files that failed, or folders with such files.
@@ -38,8 +38,8 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     Ok(if is_clear { Exit::Done } else { Exit::Failed })
 }
 
-/// A path relative to the project. What was typed is relative to where the user stands if that is inside the project,
-/// else to the project. The file need not be there any more.
+/// Returns a path relative to the project. What was typed is relative to the current folder if that is inside the
+/// project, else to the project. The file need not exist any more.
 fn within(path: &str, cwd: &Path, root: &Path) -> String {
     let mut full = PathBuf::new();
     for part in cwd.join(path).components() {

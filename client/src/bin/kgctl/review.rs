@@ -1,6 +1,6 @@
-//! `kgctl review`: doubtful links and relations, and lasting decisions on them.
+//! `kgctl review`: shows doubtful links and relations, and records lasting decisions on them.
 //!
-//! On a terminal and without options: a list that is decided with keys. Else: the list as text, or decisions by key.
+//! On a terminal and without options: a list with keys. Otherwise: the list as text, or decisions by id.
 
 use client::connect::Session;
 use client::pick::{Key, List, Step};
@@ -18,10 +18,10 @@ use super::terminal::Terminal;
 /// enter shows evidence, `q` quits. Decisions survive a rebuild of the index.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// This one is right; may be given several times.
+    /// Accept this item; may be given several times.
     #[arg(long, value_name = "KEY")]
     accept: Vec<String>,
-    /// This one is wrong; may be given several times.
+    /// Reject this item; may be given several times.
     #[arg(long, value_name = "KEY")]
     reject: Vec<String>,
     /// Undo a decision; may be given several times.
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// List items below this confidence, 0 to 1.
     #[arg(long, value_name = "CONFIDENCE")]
     below: Option<f32>,
-    /// Only what is read in this document, or below this folder, and the facts that its notes state, too.
+    /// Only items from this document, or from below this folder.
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
     /// Most items to list, 1 to 100.
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     limit: Option<u32>,
 }
 
-/// Items that are fetched for the list.
+/// Items fetched for the list.
 const LISTED: u32 = 100;
 
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
@@ -71,7 +71,7 @@ impl Arguments {
     }
 }
 
-/// Lets a person decide with keys, until they are done.
+/// Lets a person decide with keys until they quit.
 async fn pick(ctx: &Context) -> Result<Exit, Failure> {
     let session = ctx.session().await?;
     let request = ReviewLinks { limit: Some(LISTED), ..ReviewLinks::default() };
@@ -85,11 +85,11 @@ async fn pick(ctx: &Context) -> Result<Exit, Failure> {
     let done = follow_keys(&mut list, &session, ctx).await;
     session.close().await;
     done?;
-    ctx.print(&format!("{} of the list decided\n", list.n_decided()))?;
+    ctx.print(&format!("{} decided\n", list.n_decided()))?;
     Ok(Exit::Done)
 }
 
-/// Ends as a signal would, but with the terminal as it was before. A read that waits for a key keeps nothing alive.
+/// Exits as a signal would, after restoring the terminal. A pending read for a key keeps nothing alive.
 #[expect(clippy::disallowed_methods, reason = "a thread that waits for a key would keep the process alive")]
 fn leave(terminal: Terminal, signal: SignalKind) -> ! {
     drop(terminal);

@@ -1,4 +1,4 @@
-//! `kgctl status`: how far the index is, and how the daemon does.
+//! `kgctl status`: indexing progress and daemon health.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::context::{Context, warn_of_protocol};
 use super::failure::{Exit, Failure};
 
-/// How often a watched status is asked for.
+/// How often a watched status is fetched.
 const POLL: Duration = Duration::from_millis(250);
 
 /// Show indexing progress and daemon health.
@@ -58,7 +58,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-/// Shows a progress bar until everything is settled; the last reply.
+/// Shows a progress bar until everything is settled; returns the last reply.
 pub(crate) async fn watch(session: &Session) -> Result<StatusReply, Failure> {
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} files  {msg}") {

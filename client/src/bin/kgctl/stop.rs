@@ -1,4 +1,4 @@
-//! `kgctl stop`: lets the daemon finish what is on the belt, then waits until it is gone.
+//! `kgctl stop`: lets the daemon finish its current work, then waits until it has ended.
 
 use std::time::{Duration, Instant};
 
@@ -19,12 +19,12 @@ const POLL: Duration = Duration::from_millis(20);
 pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
     let target = ctx.target()?;
     let was_running = stop(&target).await?;
-    let word = if was_running { "stopped" } else { "does not run" };
+    let word = if was_running { "stopped" } else { "not running" };
     ctx.print(&format!("{}: {word}\n", target.project.name))?;
     Ok(Exit::Done)
 }
 
-/// Stops the daemon and waits for its end; false when none ran.
+/// Stops the daemon and waits for its end; returns false when none ran.
 pub(crate) async fn stop(target: &Target) -> Result<bool, Failure> {
     let asked = ask(target).await;
     let holder = target.holder();
@@ -32,8 +32,8 @@ pub(crate) async fn stop(target: &Target) -> Result<bool, Failure> {
     if asked.is_some() && is_gone(pid).await {
         return Ok(true);
     }
-    // It does not listen, or does not end. The lock file names it, and only a process of that name is
-    // signaled.
+    // It does not listen, or does not end. Its process id comes from the lock file, and only a process with the
+    // daemon's name is signaled.
     if let Some(holder) = holder.filter(|holder| holder.pid == pid && holder.is_daemon()) {
         holder.ask_to_end()?;
     }
@@ -41,14 +41,14 @@ pub(crate) async fn stop(target: &Target) -> Result<bool, Failure> {
         return Ok(true);
     }
     let failure = Failure::new(Exit::TimedOut, format!("the daemon (pid {pid}) does not end"));
-    Err(failure.hint(format!("`kill -9 {pid}` loses nothing that is committed")))
+    Err(failure.hint(format!("`kill -9 {pid}` ends it without losing committed data")))
 }
 
-/// Asks the daemon to stop; gives its process id if it heard.
+/// Asks the daemon to stop; returns its process id if it answered.
 async fn ask(target: &Target) -> Option<u32> {
     let session = Session::open(target.connect().ok()?).await.ok()?;
     let pid = session.call(&Status::default()).await.ok()?.pid;
-    // A connection that breaks now is an answer, too.
+    // A broken connection is also an answer.
     let _ = session.call(&Shutdown {}).await;
     session.close().await;
     Some(pid)

@@ -1,8 +1,8 @@
-//! The units: a daemon that systemd starts at login, and again when it fails.
+//! Systemd: units for a daemon that starts at login, and again when it fails.
 //!
 //! In: a project. Out: units and drop-ins in the user's unit folder, enabled and started.
-//! Invariants: files that differ from ours only by a user's edit are not overwritten; what is of one
-//! project stands in drop-ins of its instance.
+//! Invariants: files that a user has edited are not overwritten; settings of one project are in drop-ins of its
+//! instance.
 //! Not here: the templates themselves (`systemd/`).
 
 use std::fmt::Write;
@@ -20,12 +20,12 @@ const UNITS: [(&str, &str); 2] = [
     ("kgd@.socket", include_str!("../../../../systemd/kgd@.socket")),
 ];
 
-/// The drop-in of one project's instance that is ours.
+/// Our drop-in of a project's instance.
 const DROP_IN: &str = "kgctl.conf";
 
-/// Installs, enables and starts the units of a project; gives a line that says what was done.
+/// Installs, enables and starts the units of a project; returns a line for the user.
 pub(super) fn install(target: &Target) -> Result<String, Failure> {
-    // Before anything is written: without a user manager nothing would come of it.
+    // Fails before anything is written: nothing works without a user manager.
     systemctl(&["show-environment"])?;
     let folder = unit_folder()?;
     std::fs::create_dir_all(&folder)?;
@@ -34,7 +34,7 @@ pub(super) fn install(target: &Target) -> Result<String, Failure> {
         match std::fs::read_to_string(&path) {
             Ok(found) if found != text => {
                 warn(&format!(
-                    "note: `{}` differs from ours and is left as it is\n",
+                    "note: `{}` differs from ours and was not changed\n",
                     path.display()
                 ));
             }
@@ -50,7 +50,7 @@ pub(super) fn install(target: &Target) -> Result<String, Failure> {
         std::fs::write(dir.join(DROP_IN), text)?;
     }
     systemctl(&["daemon-reload"])?;
-    // The socket first: it cannot be bound once the service has made its own.
+    // The socket first: it cannot be bound once the service has created its own.
     systemctl(&["enable", "--now", &format!("{instance}.socket")])?;
     systemctl(&["enable", "--now", &format!("{instance}.service")])?;
     Ok(format!(
@@ -73,7 +73,7 @@ pub(super) fn uninstall(target: &Target) {
         warn(&text);
     }
     for dir in drop_ins {
-        // What a user added beside it stays, and then so does the folder.
+        // A user's own drop-ins are kept, and the folder with them.
         let _ = std::fs::remove_file(dir.join(DROP_IN));
         let _ = std::fs::remove_dir(dir);
     }
@@ -93,8 +93,8 @@ fn unit_folder() -> Result<PathBuf, Failure> {
     Ok(config.join("systemd/user"))
 }
 
-/// Which program runs, and where it keeps things, if this user's environment says so: a user's manager
-/// does not have the variables of a shell.
+/// Returns the drop-in that names the program and its places, if the user's environment sets them: a user manager does
+/// not have the variables of a shell.
 fn service_drop_in(target: &Target) -> Result<String, Failure> {
     let kgd = find_kgd(|name| std::env::var_os(name))?;
     let kgd = std::path::absolute(kgd)?;
@@ -123,7 +123,7 @@ fn socket_drop_in(target: &Target) -> String {
     )
 }
 
-/// A word of a unit file: in quotes, with what systemd would expand made literal.
+/// Quotes a word of a unit file, with everything literal that systemd would expand.
 fn quoted(path: &Path) -> String {
     let text = specifier_safe(&path.display().to_string());
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
@@ -133,7 +133,7 @@ fn specifier_safe(text: &str) -> String {
     text.replace('%', "%%")
 }
 
-/// A path as an instance name, as `systemd-escape --path` does it.
+/// Returns a path as an instance name, as `systemd-escape --path` does.
 fn escape_path(path: &Path) -> String {
     let text = path.as_os_str().as_encoded_bytes();
     let text = text.strip_prefix(b"/").unwrap_or(text);
@@ -162,7 +162,7 @@ fn systemctl(arguments: &[&str]) -> Result<(), Failure> {
         ErrorKind::NotFound => {
             let failure = Failure::new(
                 Exit::Failed,
-                "`systemctl` is not here: this system does not run systemd",
+                "`systemctl` is missing: this system does not run systemd",
             );
             failure.hint("leave out `--systemd`; clients start the daemon when they need it")
         }

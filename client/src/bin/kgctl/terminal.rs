@@ -1,20 +1,20 @@
-//! Terminal: a screen of its own and keys as they are pressed, while it lives.
+//! Terminal: an alternate screen with single key presses, for as long as the value lives.
 //!
-//! Invariant: the terminal is as it was before when the value goes, also on the way out of an error.
+//! Invariant: the terminal is restored when the value is dropped, also after an error.
 //! Not here: what is shown (`client::pick`).
 
 use std::io::{IsTerminal, Write};
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-/// Another screen, without a cursor; and back.
+/// Alternate screen without a cursor; and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
 /// Home, and everything below erased.
 const CLEAR: &str = "\x1b[H\x1b[J";
 
-/// Size of a terminal that does not say it: columns, rows.
+/// Size of a terminal that does not report one: columns, rows.
 const DEFAULT_SIZE: (usize, usize) = (80, 24);
 
 /// A terminal in raw mode.
@@ -23,12 +23,12 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// True when a person can see and press keys.
+    /// Returns true when a person can see output and press keys.
     pub(crate) fn is_there() -> bool {
         std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
     }
 
-    /// Takes the terminal over.
+    /// Takes over the terminal.
     pub(crate) fn enter() -> std::io::Result<Self> {
         let before = tcgetattr(std::io::stdin())?;
         let mut raw = before.clone();
@@ -39,7 +39,7 @@ impl Terminal {
         Ok(terminal)
     }
 
-    /// Columns and rows, as they are now.
+    /// Returns the current columns and rows.
     pub(crate) fn size(&self) -> (usize, usize) {
         match tcgetwinsize(std::io::stdout()) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
@@ -49,7 +49,7 @@ impl Terminal {
         }
     }
 
-    /// Shows a screen instead of the last one.
+    /// Replaces the screen.
     pub(crate) fn show(&self, screen: &str) -> std::io::Result<()> {
         self.write(&format!("{CLEAR}{screen}"))
     }
@@ -60,7 +60,7 @@ impl Terminal {
         out.flush()
     }
 
-    /// What was pressed next; empty when the terminal is gone. Other work goes on meanwhile.
+    /// Returns the next bytes typed; empty when the terminal is gone. Other tasks run meanwhile.
     pub(crate) async fn read(&self) -> std::io::Result<Vec<u8>> {
         let read = || {
             let mut bytes = [0; 64];
@@ -75,7 +75,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // There is nobody left to tell when this fails.
+        // Nothing can be done if this fails.
         let _ = self.write(LEAVE);
         let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.before);
     }

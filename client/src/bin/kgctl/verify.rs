@@ -1,4 +1,4 @@
-//! `kgctl verify`: is the index what the files say?
+//! `kgctl verify`: compares the index with the files.
 
 use client::render::maintain;
 use proto::tool::admin::Verify;

@@ -29,7 +29,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-/// Waits until everything is settled, in slices that the daemon's own deadline allows.
+/// Waits until everything is settled, in slices that fit the daemon's deadline.
 pub(crate) async fn settle(session: &Session, timeout: Duration) -> Result<WaitReply, Failure> {
     let deadline = Instant::now() + timeout;
     loop {
@@ -42,7 +42,7 @@ pub(crate) async fn settle(session: &Session, timeout: Duration) -> Result<WaitR
         if left <= SLICE {
             let message = format!("not settled within {} seconds", timeout.as_secs());
             return Err(Failure::new(Exit::TimedOut, message)
-                .hint("`kgctl status` tells what is being done"));
+                .hint("`kgctl status` shows what is being done"));
         }
     }
 }

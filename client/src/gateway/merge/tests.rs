@@ -25,7 +25,7 @@ fn bad(message: &str) -> Answer {
     ))
 }
 
-/// A reply of `hybrid_query` with hits of these scores, called after `letter`.
+/// Returns a reply of `hybrid_query` with hits of these scores, named after `letter`.
 fn hits(letter: &str, scores: &[f64], next: Option<&str>) -> Value {
     let hit = |(idx, score): (usize, &f64)| {
         json!({
@@ -136,7 +136,7 @@ fn who_does_not_answer_is_told_in_both_forms() {
     expect![[r#"[{"project":"beta","code":"unavailable","message":"the daemon for `beta` exited at once","hint":"see the log"},{"project":"gamma","code":"not_found","message":"no entity `x`"}]"#]].assert_eq(&structured["unavailable"].to_string());
 }
 
-/// Asks page after page, as `ask` answers, and gives the paths of each page.
+/// Requests page after page from `ask`, and returns the paths of each page.
 fn pages(
     arguments: Value,
     mut ask: impl FnMut(&Onward, Map<String, Value>) -> Answer,
@@ -160,7 +160,7 @@ fn pages(
     }
 }
 
-/// A project with so many hits, asked as a daemon would answer.
+/// Answers like a daemon of a project with so many hits.
 fn project_of(letter: &str, n: usize, arguments: &Map<String, Value>) -> Answer {
     let from: usize = match arguments.get("cursor").and_then(Value::as_str) {
         Some(cursor) => cursor.parse().expect("its own cursor"),
@@ -271,7 +271,7 @@ fn what_documents_say_cannot_break_a_line() {
         &spread,
         vec![good(reply), good(json!({"chunks": []})), good(json!({"odd": 1}))],
         expect![[r#"
-            (gamma is not in this: the answer is of another shape than this version knows; `kgctl restart` runs the installed daemon)
+            (gamma is not in this: the answer has an unexpected form; `kgctl restart` runs the installed daemon)
             1. [alpha] a 1. [beta] b\u{202e}.md:1-2 (score .50)
                one\u{1b}[2J
                two

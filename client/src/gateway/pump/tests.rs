@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::super::Served;
 use super::*;
 
-/// A gateway over `a` and `b` between a client and daemons that are played by the test.
+/// A gateway over `a` and `b` between a client and daemons played by the test.
 struct Stage {
     client: BufReader<UnixStream>,
     daemons: [Receiver<UnixStream>; 2],
@@ -52,7 +52,7 @@ impl Stage {
         next(&mut self.client)
     }
 
-    /// The next connection to a daemon, after its handshake.
+    /// Returns the next connection to a daemon, after its handshake.
     fn daemon(&mut self, project: usize) -> BufReader<UnixStream> {
         let mut daemon = BufReader::new(self.daemons[project].recv().expect("a connection"));
         assert_eq!(next(&mut daemon)["client"], "test");
@@ -123,7 +123,7 @@ fn one_that_is_dead_and_one_that_sleeps_keep_nobody_waiting() {
     let reply = stage.hear();
     let away = &reply["result"]["structuredContent"]["unavailable"][0];
     assert_eq!((&away["project"], &away["message"]), (&json!("a"), &json!("the daemon is ill")));
-    // Now it does not answer any more: calls of others go on, and the search ends without it.
+    // From now on it does not answer: calls of others continue, and the search ends without it.
     stage.say(call(2, "entity_lookup", json!({"q": "x"})));
     assert_eq!(next(&mut b)["params"]["name"], "entity_lookup");
     stage.say(json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}));
@@ -140,7 +140,7 @@ fn a_project_that_takes_nothing_is_refused_in_its_name() {
     stage.say(hello());
     let _a = stage.daemon(0);
     assert_eq!(stage.hear()["id"], 0);
-    // Longer than what the socket, the pump and the channel hold together.
+    // More than the socket, the pump and the channel hold together.
     let long = "x".repeat(100_000);
     let n = 80;
     let mut sender = stage.client.get_ref().try_clone().expect("a copy");

@@ -1,4 +1,4 @@
-//! Whose note an address means, as conversations.
+//! Tests the resolution of addresses of notes, as conversations.
 
 use expect_test::expect;
 
@@ -62,7 +62,7 @@ fn the_address_of_a_note_without_a_project_is_that_of_whoever_has_it() {
             a 19 result {"content":[{"type":"text","text":"X\nmemory://x\n"}],"structuredContent":{"permalink":"
             b 21 result {"content":[{"type":"text","text":"X\nmemory://x\n"}],"structuredContent":{"permalink":"
             c' 23 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`","hint":"near
-                client < {"id":2,"result":{"content":[{"type":"text","text":"2 projects have a note `memory://x`\nhint: give `project`, or one of `memory://a/x`, `memory://b/x`"}],"structuredContent":{"code":"ambiguous","message":"2 projects have a note `memory://x`","hint":"give `project`, or one of `memory://a/x`, `memory://b/x`"},"isError":true}}
+                client < {"id":2,"result":{"content":[{"type":"text","text":"2 projects have a note `memory://x`\nhint: use `project`, or one of `memory://a/x`, `memory://b/x`"}],"structuredContent":{"code":"ambiguous","message":"2 projects have a note `memory://x`","hint":"use `project`, or one of `memory://a/x`, `memory://b/x`"},"isError":true}}
             c call 3 read_note {"path":"memory://x"}
                 a < {"id":26,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
                 b < {"id":28,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
@@ -81,7 +81,7 @@ fn the_address_of_a_note_without_a_project_is_that_of_whoever_has_it() {
                 c < {"method":"notifications/cancelled","params":{"requestId":37}}
                 client < {"id":4,"result":{"content":[{"type":"text","text":"X\nmemory://b/x\n\n(c is not in this: no answer within 10 s; ask again, or name the `project` to wait for it)"}],"structuredContent":{"permalink":"x","project":"b","unavailable":[{"project":"c","code":"deadline_exceeded","message":"no answer within 10 s","hint":"ask again, or name the `project` to wait for it"}]}}}
             c call 5 edit_note {"path":"memory://x"}
-                client < {"id":5,"result":{"content":[{"type":"text","text":"that address names no project that is served\nhint: give `project`, or an address `memory://PROJECT/…`, of `a`, `b`, `c`"}],"structuredContent":{"code":"ambiguous","message":"that address names no project that is served","hint":"give `project`, or an address `memory://PROJECT/…`, of `a`, `b`, `c`"},"isError":true}}
+                client < {"id":5,"result":{"content":[{"type":"text","text":"the address names no served project\nhint: use `project`, or an address `memory://PROJECT/…`, of `a`, `b`, `c`"}],"structuredContent":{"code":"ambiguous","message":"the address names no served project","hint":"use `project`, or an address `memory://PROJECT/…`, of `a`, `b`, `c`"},"isError":true}}
             waiting false
         "#]],
     );
@@ -92,7 +92,7 @@ fn an_address_may_name_the_project_that_is_named_beside_it() {
     let lacks = r#"{"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}"#;
     let found = |path: &str| format!(r#"{{"structuredContent":{{"path":"{path}"}}}}"#);
     let (short, whole) = (found("x.md"), found("b/x.md"));
-    // What changes something is looked up first; both that are none, both, and each alone.
+    // A change looks the note up first; neither reading exists, both do, and each alone.
     let writes = format!(
         r#"c call 1 edit_note {{"path":"memory://b/x","project":"b"}}
            b 12 result {short}
@@ -113,40 +113,40 @@ fn an_address_may_name_the_project_that_is_named_beside_it() {
     check_open(
         &writes,
         expect![[r#"
-        c call 1 edit_note {"path":"memory://b/x","project":"b"}
-            b < {"id":12,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
-        b 12 result {"structuredContent":{"path":"x.md"}}
-            b < {"id":14,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
-        b 14 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}
-            b < {"id":16,"method":"tools/call","params":{"name":"edit_note","arguments":{"path":"memory://x"}}}
-        b 16 result {"structuredContent":{"path":"x.md"}}
-            client < {"id":1,"result":{"structuredContent":{"path":"x.md"}}}
-        c call 2 edit_note {"path":"memory://b/x","project":"b"}
-            b < {"id":19,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
-        b 19 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}
-            b < {"id":21,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
-        b 21 result {"structuredContent":{"path":"b/x.md"}}
-            b < {"id":23,"method":"tools/call","params":{"name":"edit_note","arguments":{"path":"memory://b/x"}}}
-        b 23 result {"structuredContent":{"path":"b/x.md"}}
-            client < {"id":2,"result":{"structuredContent":{"path":"b/x.md"}}}
-        c call 3 edit_note {"path":"memory://b/x","project":"b"}
-            b < {"id":26,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
-        b 26 result {"structuredContent":{"path":"x.md"}}
-            b < {"id":28,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
-        b 28 result {"structuredContent":{"path":"b/x.md"}}
-            client < {"id":3,"result":{"content":[{"type":"text","text":"`memory://b/x` is the address of two notes: `x` and `b/x`\nhint: give `memory://x` or `memory://b/b/x`, or the path of the file\n(b)"}],"structuredContent":{"code":"ambiguous","message":"`memory://b/x` is the address of two notes: `x` and `b/x`","hint":"give `memory://x` or `memory://b/b/x`, or the path of the file","project":"b"},"isError":true}}
-        c call 4 edit_note {"path":"memory://b/x","project":"b"}
-            b < {"id":31,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
-        b 31 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}
-            b < {"id":33,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
-        b 33 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}
-            b < {"id":35,"method":"tools/call","params":{"name":"edit_note","arguments":{"path":"memory://b/x"}}}
-        b 35 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}
-            client < {"id":4,"result":{"isError":true,"structuredContent":{"code":"not_found","message":"no `x`","project":"b"}}}
-        waiting false
-    "#]],
+            c call 1 edit_note {"path":"memory://b/x","project":"b"}
+                b < {"id":12,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
+            b 12 result {"structuredContent":{"path":"x.md"}}
+                b < {"id":14,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
+            b 14 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}
+                b < {"id":16,"method":"tools/call","params":{"name":"edit_note","arguments":{"path":"memory://x"}}}
+            b 16 result {"structuredContent":{"path":"x.md"}}
+                client < {"id":1,"result":{"structuredContent":{"path":"x.md"}}}
+            c call 2 edit_note {"path":"memory://b/x","project":"b"}
+                b < {"id":19,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
+            b 19 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}
+                b < {"id":21,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
+            b 21 result {"structuredContent":{"path":"b/x.md"}}
+                b < {"id":23,"method":"tools/call","params":{"name":"edit_note","arguments":{"path":"memory://b/x"}}}
+            b 23 result {"structuredContent":{"path":"b/x.md"}}
+                client < {"id":2,"result":{"structuredContent":{"path":"b/x.md"}}}
+            c call 3 edit_note {"path":"memory://b/x","project":"b"}
+                b < {"id":26,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
+            b 26 result {"structuredContent":{"path":"x.md"}}
+                b < {"id":28,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
+            b 28 result {"structuredContent":{"path":"b/x.md"}}
+                client < {"id":3,"result":{"content":[{"type":"text","text":"`memory://b/x` is the address of two notes: `x` and `b/x`\nhint: use `memory://x` or `memory://b/b/x`, or the path of the file\n(b)"}],"structuredContent":{"code":"ambiguous","message":"`memory://b/x` is the address of two notes: `x` and `b/x`","hint":"use `memory://x` or `memory://b/b/x`, or the path of the file","project":"b"},"isError":true}}
+            c call 4 edit_note {"path":"memory://b/x","project":"b"}
+                b < {"id":31,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
+            b 31 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}
+                b < {"id":33,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
+            b 33 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}
+                b < {"id":35,"method":"tools/call","params":{"name":"edit_note","arguments":{"path":"memory://b/x"}}}
+            b 35 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}
+                client < {"id":4,"result":{"isError":true,"structuredContent":{"code":"not_found","message":"no `x`","project":"b"}}}
+            waiting false
+        "#]],
     );
-    // One note may bear both names.
+    // One note may have both names.
     let reads = format!(
         r#"c call 1 read_note {{"path":"memory://b/x","project":"b"}}
            b 12 result {short}
@@ -161,26 +161,26 @@ fn an_address_may_name_the_project_that_is_named_beside_it() {
     check_open(
         &reads,
         expect![[r#"
-        c call 1 read_note {"path":"memory://b/x","project":"b"}
-            b < {"id":12,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
-        b 12 result {"structuredContent":{"path":"x.md"}}
-            b < {"id":14,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
-        b 14 result {"structuredContent":{"path":"x.md"}}
-            client < {"id":1,"result":{"structuredContent":{"path":"x.md"}}}
-        c call 2 read_note {"path":"memory://b/x","project":"b"}
-            b < {"id":17,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
-        b 17 result {"structuredContent":{"path":"x.md"}}
-            b < {"id":19,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
-        b 19 result {"structuredContent":{"path":"b/x.md"}}
-            client < {"id":2,"result":{"content":[{"type":"text","text":"`memory://b/x` is the address of two notes: `x` and `b/x`\nhint: give `memory://x` or `memory://b/b/x`, or the path of the file\n(b)"}],"structuredContent":{"code":"ambiguous","message":"`memory://b/x` is the address of two notes: `x` and `b/x`","hint":"give `memory://x` or `memory://b/b/x`, or the path of the file","project":"b"},"isError":true}}
-        c call 3 read_note {"path":"memory://b/x","project":"b"}
-            b < {"id":22,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
-        b 22 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}
-            b < {"id":24,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
-        b 24 result {"structuredContent":{"path":"b/x.md"}}
-            client < {"id":3,"result":{"structuredContent":{"path":"b/x.md"}}}
-        waiting false
-    "#]],
+            c call 1 read_note {"path":"memory://b/x","project":"b"}
+                b < {"id":12,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
+            b 12 result {"structuredContent":{"path":"x.md"}}
+                b < {"id":14,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
+            b 14 result {"structuredContent":{"path":"x.md"}}
+                client < {"id":1,"result":{"structuredContent":{"path":"x.md"}}}
+            c call 2 read_note {"path":"memory://b/x","project":"b"}
+                b < {"id":17,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
+            b 17 result {"structuredContent":{"path":"x.md"}}
+                b < {"id":19,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
+            b 19 result {"structuredContent":{"path":"b/x.md"}}
+                client < {"id":2,"result":{"content":[{"type":"text","text":"`memory://b/x` is the address of two notes: `x` and `b/x`\nhint: use `memory://x` or `memory://b/b/x`, or the path of the file\n(b)"}],"structuredContent":{"code":"ambiguous","message":"`memory://b/x` is the address of two notes: `x` and `b/x`","hint":"use `memory://x` or `memory://b/b/x`, or the path of the file","project":"b"},"isError":true}}
+            c call 3 read_note {"path":"memory://b/x","project":"b"}
+                b < {"id":22,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://x"}}}
+            b 22 result {"isError":true,"structuredContent":{"code":"not_found","message":"no `x`"}}
+                b < {"id":24,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"memory://b/x"}}}
+            b 24 result {"structuredContent":{"path":"b/x.md"}}
+                client < {"id":3,"result":{"structuredContent":{"path":"b/x.md"}}}
+            waiting false
+        "#]],
     );
 }
 
@@ -232,7 +232,7 @@ fn a_resource_without_a_project_is_read_and_watched_where_it_is() {
             a 19 result {"contents":[{"uri":"memory://x","text":"X"}]}
             b 21 result {"contents":[{"uri":"memory://x","text":"X"}]}
             c' {"id":23,"error":{"code":-32002,"message":"no `x`","data":{"code":"not_found","hint":"y"}}}
-                client < {"id":2,"error":{"code":-32002,"message":"2 projects have a note `memory://x`","data":{"code":"ambiguous","hint":"give one of `memory://a/x`, `memory://b/x`"}}}
+                client < {"id":2,"error":{"code":-32002,"message":"2 projects have a note `memory://x`","data":{"code":"ambiguous","hint":"use one of `memory://a/x`, `memory://b/x`"}}}
             c {"id":3,"method":"resources/subscribe","params":{"uri":"memory://x"}}
                 a < {"id":26,"method":"resources/read","params":{"uri":"memory://x"}}
                 b < {"id":28,"method":"resources/read","params":{"uri":"memory://x"}}

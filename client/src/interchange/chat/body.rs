@@ -1,15 +1,15 @@
-//! Body: what a message says, as Markdown that stays within its section.
+//! Body: converts a message to Markdown that stays within its section.
 //!
-//! Invariants: no heading of a message is of the level of turns or above, none is of none; what follows a message is
-//! read as if the message were not there, whatever it leaves open (code, HTML, a comment). The words stay; of headings
-//! the level changes, and where nothing else helps the message is quoted, or code.
+//! Invariants: a message has no heading at the level of turns or above, or of the document; the text after a message is
+//! parsed as if the message were not there, whatever it leaves open (code, HTML, a comment). Words are kept; headings
+//! change their level, and as a last resort the message is quoted, or becomes code.
 
 use notes::parse::{BlockKind, parse};
 
-/// How many levels headings of a message stand below where they stood: turns are of the second.
+/// By how many levels headings of a message are lowered: turns are of the second level.
 const LOWERED_BY: usize = 2;
 
-/// A message that can stand in a section.
+/// Returns a form of the message that stays within its section.
 pub(super) fn contained(message: &str) -> String {
     let text = message.replace("\r\n", "\n").replace('\r', "\n");
     let is_harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
@@ -30,7 +30,7 @@ pub(super) fn contained(message: &str) -> String {
     if is_contained(&quoted) { quoted } else { super::code("text", text) }
 }
 
-/// Whether a section with this text has only this text, and the next one begins behind it.
+/// Returns true if a section with this text contains only this text, and the next one begins after it.
 fn is_contained(text: &str) -> bool {
     const BEFORE: &str = "## Before\n\n";
     const AFTER: &str = "\n\n## After\n\nLast words\n";
@@ -48,9 +48,9 @@ fn is_contained(text: &str) -> bool {
     !note.is_too_deep && outer == [(0, "Before"), (after, "After")] && is_last && is_read
 }
 
-/// The same with its headings below those of turns.
+/// Lowers headings below those of turns.
 fn lowered(text: &str) -> String {
-    // Behind a line end nothing is front matter.
+    // After a line end, nothing is front matter.
     let source = format!("\n{text}");
     let note = parse(&source);
     let mut out = String::with_capacity(text.len() + 16);
@@ -63,7 +63,7 @@ fn lowered(text: &str) -> String {
         let words = match written.strip_prefix('#') {
             Some(_) => written.trim_start_matches('#').trim_start().to_string(),
             None => {
-                // An underlined one, of several lines.
+                // An underlined heading of several lines.
                 let words = written.rsplit_once('\n').map_or(written, |(words, _)| words);
                 words.split_whitespace().collect::<Vec<_>>().join(" ")
             }
@@ -75,10 +75,10 @@ fn lowered(text: &str) -> String {
     out
 }
 
-/// The same without facts: what somebody said in a conversation is no statement of its note (`- [fact] so`).
+/// Removes facts: words of a conversation are not statements of its note (`- [fact] so`).
 fn unfiled(text: &str) -> String {
     let mut out = text.to_string();
-    // From the end, so that the places before stay right.
+    // From the end, so that earlier positions stay valid.
     for observation in parse(text).observations.iter().rev() {
         let span = observation.place.span.clone();
         let bracket = text.get(span.clone()).and_then(|it| it.find('['));
@@ -89,7 +89,7 @@ fn unfiled(text: &str) -> String {
     out
 }
 
-/// The same with its last block of code closed, which answers that were cut off leave open.
+/// Closes the last block of code, which truncated answers leave open.
 fn closed(text: &str) -> String {
     let mut open: Option<(char, usize)> = None;
     for line in text.lines() {

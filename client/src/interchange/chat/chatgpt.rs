@@ -8,7 +8,7 @@
 //! `is_visually_hidden_from_conversation`) and `content` by `content_type`: `text` and `multimodal_text` have `parts`
 //! (texts, or objects that point to files), `code` and `execution_output` have `text`.
 //! Decisions: the branch that was shown last is the conversation; thoughts, instructions and what is hidden are
-//! counted, not told.
+//! counted, not imported.
 
 use std::collections::HashSet;
 
@@ -42,7 +42,7 @@ pub(super) fn read(value: &Value) -> Result<Conversation, String> {
     Ok(it)
 }
 
-/// The ids of the nodes that were shown last, from the root on.
+/// Returns the ids of the displayed branch, from the root on.
 fn branch<'a>(nodes: &'a Map<String, Value>, current: Option<&'a str>) -> Vec<&'a str> {
     let key = |id: &str| nodes.get_key_value(id).map(|(id, _)| id.as_str());
     let mut path = Vec::new();
@@ -56,7 +56,7 @@ fn branch<'a>(nodes: &'a Map<String, Value>, current: Option<&'a str>) -> Vec<&'
     path
 }
 
-/// Where a conversation without a current node ends: the message that was written last.
+/// Returns the latest message, for a conversation without a current node.
 fn last_leaf(nodes: &Map<String, Value>) -> Option<&str> {
     let time = |node: &Value| {
         node.get("message").and_then(|it| it.get("create_time")?.as_f64()).unwrap_or(0.0)
@@ -120,7 +120,7 @@ fn add(message: &Value, it: &mut Conversation) {
     it.say(Turn { speaker, at: message.get("create_time").and_then(moment), text, attached });
 }
 
-/// The texts of a message, and what it points to.
+/// Returns the texts of a message, and the files that it refers to.
 fn parts_of(message: &Value) -> (Vec<&str>, Vec<String>) {
     let parts = message.pointer("/content/parts").and_then(Value::as_array);
     let (mut texts, mut attached) = (Vec::new(), Vec::new());
@@ -134,7 +134,7 @@ fn parts_of(message: &Value) -> (Vec<&str>, Vec<String>) {
     (texts, attached)
 }
 
-/// `image file-abc` of an object that points to a file.
+/// Returns `image file-abc` for an object that refers to a file.
 fn pointer(part: &Value) -> Option<String> {
     let kind = part.get("content_type").and_then(Value::as_str)?;
     let kind = kind.split('_').next().unwrap_or(kind);

@@ -5,8 +5,8 @@
 //! a message has `sender` (`human`, `assistant`), `created_at`, `text`, in newer exports also `content` (blocks by
 //! `type`: `text`, `tool_use`, `tool_result`, `thinking`), `attachments` and `files` with `file_name`, and
 //! `parent_message_uuid`; a conversation may have `current_leaf_message_uuid`.
-//! Decisions: where the leaf is told, its branch is the conversation, else all messages in order; thoughts are counted,
-//! not told; the text that was extracted from attachments is not told.
+//! Decisions: if the leaf is given, its branch is the conversation, else all messages in order; thoughts are counted,
+//! not imported; nor is the text extracted from attachments.
 
 use std::collections::{HashMap, HashSet};
 
@@ -37,7 +37,7 @@ pub(super) fn read(value: &Value) -> Result<Conversation, String> {
     Ok(it)
 }
 
-/// The messages on the way from a leaf to the root; none when the way is not told.
+/// Returns the messages on the way from a leaf to the root; none when the parents are missing.
 fn branch(messages: &[Value], leaf: &str) -> Option<HashSet<usize>> {
     let id = |message: &'_ Value, key: &str| message.get(key)?.as_str().map(str::to_string);
     let by_id: HashMap<String, usize> =
@@ -48,7 +48,7 @@ fn branch(messages: &[Value], leaf: &str) -> Option<HashSet<usize>> {
         let parent = messages.get(idx).and_then(|it| id(it, "parent_message_uuid"));
         at = parent.and_then(|parent| by_id.get(&parent).copied());
     }
-    // A leaf without parents is an export that does not tell them.
+    // A leaf without parents is from an export that omits them.
     (shown.len() > 1 || messages.len() == shown.len()).then_some(shown)
 }
 

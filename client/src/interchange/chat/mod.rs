@@ -1,9 +1,9 @@
-//! Chat: conversations of ChatGPT and Claude as notes, one a conversation.
+//! Chat: turns conversations of ChatGPT and Claude into notes, one per conversation.
 //!
 //! In: an export (`source.rs`). Out: `conversations/TITLE.md` with front matter and a section for each turn.
-//! Invariants: one conversation is in memory at a time; what a message says stays as it is, but it cannot end its own
-//! section or swallow the next (`body.rs`); a conversation is known by its id, so it is written once.
-//! Not here: what the exports look like (`chatgpt.rs`, `claude.rs`).
+//! Invariants: one conversation is in memory at a time; a message is kept as it is, but cannot end its section or
+//! swallow the next (`body.rs`); a conversation is identified by its id, so it is written once.
+//! Not here: the formats of the exports (`chatgpt.rs`, `claude.rs`).
 
 mod body;
 mod chatgpt;
@@ -21,19 +21,19 @@ use super::elements::{Elements, Found, value};
 use super::moment::shown;
 use super::{Added, Format, InterchangeError, Report, Shelf, Source};
 
-/// The folder of the notes, below the one that is filled.
+/// The folder of the notes, below the target folder.
 pub const FOLDER: &str = "conversations";
 
-/// The key of the front matter for what a conversation is known by.
+/// The front matter key for the id of a conversation.
 const ID: &str = "source_id";
 
-/// When the export says that the conversation was changed last.
+/// The front matter key for the time of the last change.
 const UPDATED: &str = "updated";
 
 /// Longest title, characters; the daemon cuts longer ones.
 const MAX_TITLE_CHARS: usize = 200;
 
-/// Longest id that is kept, characters.
+/// Longest id, characters.
 const MAX_ID_CHARS: usize = 200;
 
 /// Largest note that the daemon reads with default settings, bytes.
@@ -47,18 +47,18 @@ struct Conversation {
     created: Option<String>,
     updated: Option<String>,
     turns: Vec<Turn>,
-    /// What is not told, and how often.
+    /// Omitted parts, by kind and number.
     left_out: BTreeMap<String, u64>,
 }
 
-/// What one side said at once.
+/// One message.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Turn {
     speaker: String,
     at: Option<String>,
     /// Markdown.
     text: String,
-    /// Names of files and pictures.
+    /// Names of attached files and pictures.
     attached: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl Conversation {
         *self.left_out.entry(what.to_string()).or_default() += 1;
     }
 
-    /// Adds a turn that says something.
+    /// Adds a turn unless it is empty.
     fn say(&mut self, turn: Turn) {
         if !turn.text.trim().is_empty() || !turn.attached.is_empty() {
             self.turns.push(turn);
@@ -75,10 +75,10 @@ impl Conversation {
     }
 }
 
-/// Reads what is a conversation of one of these formats.
+/// Parses a conversation in one of these formats.
 ///
 /// # Errors
-/// Why it is none.
+/// Why it is not a conversation.
 fn conversation(value: &Value, format: Option<Format>) -> Result<(Format, Conversation), String> {
     let found = format_of(value).ok_or("no conversation: neither `mapping` nor `chat_messages`")?;
     match format {
@@ -88,7 +88,7 @@ fn conversation(value: &Value, format: Option<Format>) -> Result<(Format, Conver
     }
 }
 
-/// Whose conversation a value is.
+/// Returns the format of a conversation.
 pub fn format_of(value: &Value) -> Option<Format> {
     match (value.get("mapping"), value.get("chat_messages")) {
         (Some(_), _) => Some(Format::ChatGpt),
@@ -100,7 +100,7 @@ pub fn format_of(value: &Value) -> Option<Format> {
 /// Imports every conversation of an export.
 ///
 /// # Errors
-/// When there is no export, or the folder cannot be read; what is wrong with single ones is told in the report.
+/// When there is no export, or the folder cannot be read; problems of single conversations are in the report.
 pub fn import(
     source: &Source,
     format: Format,
@@ -111,11 +111,12 @@ pub fn import(
     let path = shelf.root().join(FOLDER).display().to_string();
     let mut desk =
         Desk::open(shelf, dry_run).map_err(|source| InterchangeError::Io { path, source })?;
-    source.each(&mut |name, reader| read_file((name, reader), format, &mut desk, report))
+    source.each(&mut |name, reader| read_file(name, reader, format, &mut desk, report))
 }
 
 fn read_file(
-    (name, reader): (&str, &mut dyn Read),
+    name: &str,
+    reader: &mut dyn Read,
     format: Format,
     desk: &mut Desk<'_>,
     report: &mut Report,
@@ -143,7 +144,7 @@ fn read_file(
         let wrapped = value.get("conversations").and_then(Value::as_array);
         for value in wrapped.map_or(std::slice::from_ref(&value), Vec::as_slice) {
             match conversation(value, Some(format)) {
-                Ok((_, it)) => desk.take((&format!("{name}:{line}"), format), it, report),
+                Ok((_, it)) => desk.take(&format!("{name}:{line}"), format, it, report),
                 Err(why) => {
                     let hint = "give the export of this program as it was downloaded";
                     report.trouble(format!("{name}:{line}"), why, hint);
@@ -153,11 +154,11 @@ fn read_file(
     }
 }
 
-/// Where conversations become notes.
+/// Writes conversations as notes.
 struct Desk<'a> {
     shelf: &'a mut Shelf,
     dry_run: bool,
-    /// File and last change of each conversation that has a note.
+    /// File and last change of each conversation that already has a note.
     known: HashMap<String, (String, Option<String>)>,
     taken: HashSet<String>,
 }
@@ -177,7 +178,7 @@ impl<'a> Desk<'a> {
         Ok(Desk { shelf, dry_run, known, taken })
     }
 
-    fn take(&mut self, (at, format): (&str, Format), it: Conversation, report: &mut Report) {
+    fn take(&mut self, at: &str, format: Format, it: Conversation, report: &mut Report) {
         report.count("conversations read");
         report.add("turns read", it.turns.len() as u64);
         for (what, n) in &it.left_out {
@@ -186,10 +187,10 @@ impl<'a> Desk<'a> {
         let n_attached: usize = it.turns.iter().map(|turn| turn.attached.len()).sum();
         report.add("attachments named, not copied", n_attached as u64);
         if let Some((file, updated)) = self.known.get(&it.id) {
-            report.count("notes there already");
+            report.count("notes already there");
             if *updated != it.updated {
                 let what = format!(
-                    "`{FOLDER}/{file}` is there already, and the conversation went on since; remove the note to \
+                    "`{FOLDER}/{file}` already exists, and the conversation has continued since; remove the note to \
                      import it anew"
                 );
                 report.remark(at, what);
@@ -197,7 +198,7 @@ impl<'a> Desk<'a> {
             return;
         }
         if it.turns.is_empty() {
-            return report.remark(at, format!("`{}` says nothing: no note", it.title));
+            return report.remark(at, format!("`{}` is empty: no note", it.title));
         }
         let text = match render(&it, format) {
             Ok(text) => text,
@@ -206,7 +207,8 @@ impl<'a> Desk<'a> {
         let file = self.file_for(&it);
         let path = format!("{FOLDER}/{file}");
         if text.len() > MAX_NOTE_BYTES {
-            report.remark(at, format!("`{path}` has {} bytes, more than is indexed", text.len()));
+            report
+                .remark(at, format!("`{path}` has {} bytes, too large to be indexed", text.len()));
         }
         let added = if self.dry_run {
             Ok(Added::New)
@@ -218,7 +220,9 @@ impl<'a> Desk<'a> {
                 self.known.insert(it.id, (file, it.updated));
                 report.note(path);
             }
-            Ok(Added::There) => report.trouble(path, "somebody made it just now", "import again"),
+            Ok(Added::There) => {
+                report.trouble(path, "was created by another program just now", "import again")
+            }
             Err(error) => {
                 report.trouble(path, format!("cannot be written: {error}"), "import again")
             }
@@ -264,7 +268,7 @@ fn render(it: &Conversation, format: Format) -> Result<String, String> {
     render_new(&new).map_err(|error| error.to_string())
 }
 
-/// A title on one line, of a length that is kept, which is no link.
+/// Returns a title on one line, of limited length, that is not a link.
 fn title_of(value: Option<&Value>) -> String {
     let words = value.and_then(Value::as_str).unwrap_or("");
     let words: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -274,7 +278,7 @@ fn title_of(value: Option<&Value>) -> String {
     if title.is_empty() { "Untitled conversation".to_string() } else { title.to_string() }
 }
 
-/// What a conversation is known by: the id that the export gives, else title and time.
+/// Returns the id of a conversation: the export's id, else title and time.
 fn id_of(value: &Value, keys: &[&str], it: &Conversation) -> String {
     let stated = keys.iter().find_map(|key| value.get(*key)?.as_str());
     let id = stated.map(str::trim).filter(|id| !id.is_empty()).map(str::to_string);
@@ -284,7 +288,7 @@ fn id_of(value: &Value, keys: &[&str], it: &Conversation) -> String {
     id.replace("[[", "[ [")
 }
 
-/// A text as a block of code, whatever stands in it.
+/// Returns a text as a block of code, whatever it contains.
 fn code(language: &str, text: &str) -> String {
     let is_language =
         language.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-#_.".contains(&byte));

@@ -109,14 +109,14 @@ fn a_conversation_of_chatgpt_is_a_note_with_a_section_for_each_turn() {
     .map(|it| report.counts.get(it).copied());
     assert_eq!(counts, [Some(1), Some(3), Some(1), Some(1), Some(2), Some(1)]);
 
-    // Once more: it is known by its id. When it went on, that is told.
+    // Again: it is recognized by its id. When it has continued, that is reported.
     let report = run(&dir, &Source::at(&file), Format::ChatGpt);
     assert_eq!((report.counts.get("notes written"), report.remarks.len()), (None, 0));
     let mut later = chatgpt();
     later[0]["update_time"] = json!(1_800_000_000);
     std::fs::write(&file, later.to_string()).expect("written");
     let report = run(&dir, &Source::at(&file), Format::ChatGpt);
-    assert!(report.remarks[0].what.contains("went on since"), "{}", report.text());
+    assert!(report.remarks[0].what.contains("has continued since"), "{}", report.text());
     assert_eq!(notes_in(&dir), notes);
 }
 
@@ -224,7 +224,7 @@ fn broken_exports_give_what_is_whole() {
     assert_eq!(names, ["-..-etc-passwd-two.md", "-..-etc-passwd.md"]);
 }
 
-/// An archive with `conversations.json` in it.
+/// Returns an archive with `conversations.json` in it.
 fn zipped(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut archive = ZipArchiveWriter::new(&mut out);
@@ -272,6 +272,10 @@ fn what_an_archive_unpacks_to_has_an_end() {
     std::fs::write(&file, zipped(text.as_bytes())).expect("written");
     let source = Source::at(&file).limited(1_000_000);
     let report = run(&dir, &source, Format::ChatGpt);
-    assert!(report.troubles[0].what.contains("unpacks to more than is read"), "{}", report.text());
+    assert!(
+        report.troubles[0].what.contains("unpacks to more than the limit"),
+        "{}",
+        report.text()
+    );
     assert_eq!(report.counts["notes written"], 1, "what stood before it is there");
 }

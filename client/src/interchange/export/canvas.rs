@@ -1,11 +1,11 @@
-//! Canvas: the most related entities as a drawing for Obsidian.
+//! Canvas: draws the most related entities for Obsidian.
 //!
 //! Facts (JSON Canvas 1.0, jsoncanvas.org): `nodes` have `id`, `type`, `x`, `y`, `width`, `height` (whole pixels), and
 //! `file` (a path in the vault) or `text` (Markdown); `edges` have `id`, `fromNode`, `toNode`, and may have `fromSide`,
 //! `toSide` and `label`; colors are `"1"` to `"6"`.
 //! Decisions: rings around the entity with the most relations, in the order of how many each has, so that the same
 //! graph is drawn the same; a program with a layout of its own can move them.
-//! Invariant: at most as many entities as wanted; what is left out is told.
+//! Invariant: at most as many entities as requested; the number left out is returned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -14,17 +14,17 @@ use notes::plain;
 use serde_json::{Value, json};
 
 use super::super::graph::{Entity, Graph, Relation};
-use super::Told;
+use super::Written;
 
-/// Entities that are drawn when nothing is said: more are no picture any more.
+/// Entities drawn by default: with more it is not a picture any more.
 pub const DEFAULT_LIMIT: usize = 200;
 
-/// A card, pixels, and the room around it.
+/// Size of a card and the gaps around it, pixels.
 const WIDTH: i64 = 260;
 const HEIGHT: i64 = 100;
 const GAP: f64 = 140.0;
 
-pub(super) fn write(graph: &Graph, limit: usize, out: &mut dyn Write) -> io::Result<Told> {
+pub(super) fn write(graph: &Graph, limit: usize, out: &mut dyn Write) -> io::Result<Written> {
     let mut degrees: BTreeMap<i64, usize> = BTreeMap::new();
     for it in &graph.relations {
         *degrees.entry(it.subject_id).or_default() += 1;
@@ -32,7 +32,7 @@ pub(super) fn write(graph: &Graph, limit: usize, out: &mut dyn Write) -> io::Res
     }
     let degree = |it: &Entity| degrees.get(&it.id).copied().unwrap_or(0);
     let mut chosen: Vec<&Entity> = graph.entities.iter().collect();
-    // What many documents mention is wanted before what few do; then by name, as in the dump.
+    // Entities that more documents mention come first; then by name, as in the dump.
     chosen.sort_by_key(|it| (std::cmp::Reverse(degree(it)), std::cmp::Reverse(it.documents)));
     chosen.truncate(limit);
     let drawn: BTreeSet<i64> = chosen.iter().map(|it| it.id).collect();
@@ -43,11 +43,11 @@ pub(super) fn write(graph: &Graph, limit: usize, out: &mut dyn Write) -> io::Res
     let places = rings(chosen.len());
     let places_of: BTreeMap<i64, (i64, i64)> =
         chosen.iter().zip(&places).map(|(it, place)| (it.id, *place)).collect();
-    items(out, chosen.iter().zip(&places).map(|(it, (x, y))| node(it, (*x, *y))))?;
+    items(out, chosen.iter().zip(&places).map(|(it, (x, y))| node(it, *x, *y)))?;
     out.write_all(b"\n],\"edges\":[\n")?;
     items(out, relations.iter().enumerate().map(|(idx, it)| edge(idx, it, &places_of)))?;
     out.write_all(b"\n]}\n")?;
-    Ok(Told {
+    Ok(Written {
         n_entities: chosen.len(),
         n_relations: relations.len(),
         n_entities_left: graph.entities.len() - chosen.len(),
@@ -63,7 +63,7 @@ fn items(out: &mut dyn Write, items: impl Iterator<Item = Value>) -> io::Result<
     Ok(())
 }
 
-fn node(it: &Entity, (x, y): (i64, i64)) -> Value {
+fn node(it: &Entity, x: i64, y: i64) -> Value {
     let mut node = json!({"id": format!("n{}", it.id)});
     match &it.home {
         Some(home) => {
@@ -114,7 +114,7 @@ fn color(entity_type: &str) -> Option<&'static str> {
     })
 }
 
-/// Places of so many cards: one in the middle, the others on rings that hold as many as have room.
+/// Returns positions for so many cards: one in the middle, the others on rings with as many as fit.
 fn rings(n: usize) -> Vec<(i64, i64)> {
     let mut places = vec![(0, 0)];
     let mut ring = 1.0_f64;

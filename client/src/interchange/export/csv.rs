@@ -17,19 +17,19 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::super::graph::{Evidence, Graph};
-use super::Told;
+use super::Written;
 
-/// What parts the items of a list.
+/// Separates the items of a list.
 const SEPARATOR: char = '\u{1f}';
 
-/// Whose script.
+/// The database of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Neo4j,
     Memgraph,
 }
 
-pub(super) fn nodes(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
+pub(super) fn nodes(graph: &Graph, out: &mut dyn Write) -> io::Result<Written> {
     out.write_all(
         b"id:ID,name,type,aliases:string[],home,documents:int,confidence:float,:LABEL\n",
     )?;
@@ -47,10 +47,10 @@ pub(super) fn nodes(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
         ];
         writeln!(out, "{}", fields.join(","))?;
     }
-    Ok(Told { n_entities: graph.entities.len(), ..Told::default() })
+    Ok(Written { n_entities: graph.entities.len(), ..Written::default() })
 }
 
-pub(super) fn relationships(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
+pub(super) fn relationships(graph: &Graph, out: &mut dyn Write) -> io::Result<Written> {
     out.write_all(b":START_ID,:END_ID,:TYPE,confidence:float,evidence:string[],denied:string[]\n")?;
     for it in &graph.relations {
         let places = |all: &[Evidence]| {
@@ -67,16 +67,16 @@ pub(super) fn relationships(graph: &Graph, out: &mut dyn Write) -> io::Result<To
         ];
         writeln!(out, "{}", fields.join(","))?;
     }
-    Ok(Told { n_relations: graph.relations.len(), ..Told::default() })
+    Ok(Written { n_relations: graph.relations.len(), ..Written::default() })
 }
 
-/// The labels of an entity of this type.
+/// Returns the labels of an entity of this type.
 fn labels(entity_type: &str) -> impl Iterator<Item = &str> {
     std::iter::once("Entity")
         .chain(Some(entity_type).filter(|it| !it.is_empty() && *it != "Entity"))
 }
 
-/// Neither database takes an empty one.
+/// Returns the type of a relationship; neither database accepts an empty one.
 fn relation_type(predicate: &str) -> &str {
     if predicate.is_empty() { "related_to" } else { predicate }
 }
@@ -86,11 +86,11 @@ fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
     items.join(&SEPARATOR.to_string())
 }
 
-/// Characters with which a formula begins, those of wide scripts included, and those that a spreadsheet skips.
+/// Characters that start a formula, including full-width forms, and those that a spreadsheet skips.
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-/// A text that no spreadsheet takes for a formula: one `'` before it, also where it begins with one, so that taking one
-/// off gives what was meant.
+/// Returns a text that no spreadsheet takes for a formula: prefixed with `'`, also where it begins with one, so that
+/// removing one gives the original.
 fn harmless(text: &str) -> Cow<'_, str> {
     match text.starts_with(FORMULA) || text.starts_with('\'') {
         true => Cow::Owned(format!("'{text}")),
@@ -98,12 +98,12 @@ fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What was meant by a column, in Cypher.
+/// Returns the original of a column, in Cypher.
 fn meant(column: &str) -> String {
     format!("CASE WHEN {column} STARTS WITH '\\'' THEN substring({column}, 1) ELSE {column} END")
 }
 
-/// A field as RFC 4180 has it.
+/// Quotes a field as RFC 4180 requires.
 fn field(text: &str) -> String {
     let text = &*harmless(text);
     let is_plain = |c: char| !matches!(c, '"' | ',' | '\n' | '\r' | '\'' | '\\' | '\u{feff}');
@@ -117,7 +117,7 @@ fn field(text: &str) -> String {
     }
 }
 
-pub(super) fn load(graph: &Graph, dialect: Dialect, out: &mut dyn Write) -> io::Result<Told> {
+pub(super) fn load(graph: &Graph, dialect: Dialect, out: &mut dyn Write) -> io::Result<Written> {
     let types: BTreeSet<&str> = graph.entities.iter().map(|it| it.entity_type.as_str()).collect();
     let predicates: BTreeSet<&str> =
         graph.relations.iter().map(|it| relation_type(&it.predicate)).collect();
@@ -157,7 +157,7 @@ pub(super) fn load(graph: &Graph, dialect: Dialect, out: &mut dyn Write) -> io::
         );
     }
     out.write_all(text.as_bytes())?;
-    Ok(Told::default())
+    Ok(Written::default())
 }
 
 fn head(dialect: Dialect) -> &'static str {
@@ -188,7 +188,7 @@ fn reading(dialect: Dialect, file: &str) -> String {
     }
 }
 
-/// The items of a list in a field.
+/// Returns the items of a list in a field.
 fn items(column: &str) -> String {
     format!(
         "CASE WHEN coalesce(row['{column}'], '') = '' THEN [] ELSE split({}, '\\u001F') END",
@@ -196,7 +196,7 @@ fn items(column: &str) -> String {
     )
 }
 
-/// A text as a literal of Cypher.
+/// Returns a text as a Cypher literal.
 fn literal(text: &str) -> String {
     let mut out = String::from("'");
     for c in text.chars() {

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::super::graph::{Evidence, Graph};
-use super::Told;
+use super::Written;
 
 /// Keys: id, of what, name, type.
 const KEYS: [(&str, &str, &str, &str); 10] = [
@@ -25,7 +25,7 @@ const KEYS: [(&str, &str, &str, &str); 10] = [
     ("denied", "edge", "denied", "string"),
 ];
 
-pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
+pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Written> {
     out.write_all(
         b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",
     )?;
@@ -61,7 +61,7 @@ pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
     }
     out.write_all(b"  </graph>\n</graphml>\n")?;
     let (n_entities, n_relations) = (graph.entities.len(), graph.relations.len());
-    Ok(Told { n_entities, n_relations, ..Told::default() })
+    Ok(Written { n_entities, n_relations, ..Written::default() })
 }
 
 fn data(out: &mut dyn Write, key: &str, text: &str) -> io::Result<()> {

@@ -13,12 +13,12 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::super::graph::{Document, Entity, Evidence, Graph, Relation};
-use super::Told;
+use super::Written;
 
-/// The vocabulary of what schema.org has no word for.
+/// Vocabulary for what schema.org does not cover.
 const KG: &str = "urn:kgd:vocabulary:";
 
-pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
+pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Written> {
     let context = json!({
         "schema": "https://schema.org/", "prov": "http://www.w3.org/ns/prov#",
         "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "kg": KG,
@@ -41,7 +41,7 @@ pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
     }
     out.write_all(b"\n]}\n")?;
     let (n_entities, n_relations) = (graph.entities.len(), graph.relations.len());
-    Ok(Told { n_entities, n_relations, ..Told::default() })
+    Ok(Written { n_entities, n_relations, ..Written::default() })
 }
 
 fn document(it: &Document) -> Value {
@@ -115,7 +115,7 @@ fn statement(idx: usize, it: &Relation) -> Value {
     node
 }
 
-/// The type of schema.org, where it fits, and our own.
+/// Returns the type of schema.org, if one fits, and our own.
 fn schema_types(entity_type: &str) -> Value {
     let schema = match entity_type {
         "Person" => "schema:Person",
@@ -146,7 +146,7 @@ fn predicate_id(predicate: &str) -> String {
     format!("kg:{}", encoded(predicate))
 }
 
-/// A text as a part of an IRI.
+/// Percent-encodes a text as a part of an IRI.
 fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -1,9 +1,10 @@
-//! Memory: notes as the file of the MCP server `server-memory` (see `memory/mod.rs` for its form).
+//! Memory: writes notes as the file of the MCP server `server-memory` (see `memory/mod.rs` for its format).
 //!
-//! In: what notes state: facts of memory, observations, and relations that their authors stated. Out: an entity for
-//! each such note, each note that one leads to, and each entity of the memory folder; then the relations.
-//! Invariant: what `kgctl import server-memory` made of a file gives that file again, but for the order of its lines.
-//! Not here: what was found in texts; that is in the other formats.
+//! In: the statements of notes: facts of memory, observations, and relations stated by authors. Out: an entity for each
+//! such note, each note that a relation leads to, and each entity of the memory folder; then the relations.
+//! Invariant: the notes that `kgctl import server-memory` made of a file give that file again, except for the order of
+//! its lines.
+//! Not here: what was extracted from text; the other formats have that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -15,16 +16,16 @@ use super::super::memory::note::{
     CATEGORY, EXACT_NAME, EXACT_TYPE, stated_fact, stated_name, stated_node_type, stated_type,
 };
 use super::super::memory::{Entity, Line, Relation};
-use super::Told;
+use super::Written;
 
-pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
+pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Written> {
     let mut facts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut places: BTreeSet<(&str, u32)> = BTreeSet::new();
     for it in &graph.facts {
         facts.entry(&it.path).or_default().push(it.content.clone());
         places.extend((it.lines[0]..=it.lines[1]).map(|line| (it.path.as_str(), line)));
     }
-    // An outermost observation is a fact already.
+    // A top-level observation is already a fact.
     for it in graph.observations.iter().filter(|it| !places.contains(&(&it.path, it.line))) {
         let fact = stated_fact(&it.category, &it.content, &it.tags, it.context.as_deref());
         facts.entry(&it.path).or_default().push(fact);
@@ -61,12 +62,12 @@ pub(super) fn write(graph: &Graph, out: &mut dyn Write) -> io::Result<Told> {
                 it.context.as_deref(),
             ),
         };
-        // The server knows each once.
+        // The server stores each relation once.
         if told.insert(relation.clone()) {
             line(out, &Line::Relation(&relation))?;
         }
     }
-    Ok(Told { n_entities: names.len(), n_relations: told.len(), ..Told::default() })
+    Ok(Written { n_entities: names.len(), n_relations: told.len(), ..Written::default() })
 }
 
 fn line(out: &mut dyn Write, line: &Line<'_>) -> io::Result<()> {

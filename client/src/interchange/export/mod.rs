@@ -1,8 +1,8 @@
-//! Export: a graph in the forms that other programs read.
+//! Export: writes a graph in formats that other programs read.
 //!
-//! In: a [`Graph`], somewhere to write. Out: bytes, the same for the same graph.
-//! Invariants: every name and text comes back from the file as it was, but for characters that a format cannot hold at
-//! all, which are `\u{fffd}` there; entities keep their ids; each relation has its evidence (`path:line`).
+//! In: a [`Graph`], a writer. Out: bytes, the same for the same graph.
+//! Invariants: every name and text can be read back unchanged, except for characters that a format does not allow,
+//! which become `\u{fffd}`; entities keep their ids; each relation has its evidence (`path:line`).
 //! Not here: files (`kgctl export`).
 
 mod canvas;
@@ -17,7 +17,7 @@ use super::graph::Graph;
 
 pub use canvas::DEFAULT_LIMIT;
 
-/// What can be exported.
+/// The export formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Export {
     /// Nodes, relationships, and scripts that load them, for Neo4j and Memgraph.
@@ -37,7 +37,7 @@ impl Export {
     pub const ALL: [Export; 5] =
         [Export::Csv, Export::GraphMl, Export::JsonLd, Export::Canvas, Export::ServerMemory];
 
-    /// What it is called on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Export::Csv => "csv",
@@ -48,12 +48,12 @@ impl Export {
         }
     }
 
-    /// The format of that name.
+    /// Returns the format of that name.
     pub fn parse(name: &str) -> Option<Export> {
         Export::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// The name of the file, or of the folder of several.
+    /// Returns the default name of the file, or of the folder for several.
     pub fn file_name(self, project: &str) -> String {
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
         let name: String = project.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
@@ -67,7 +67,7 @@ impl Export {
         }
     }
 
-    /// Its files: one without a name, or several.
+    /// Returns its files: one without a name, or several.
     pub fn files(self) -> &'static [&'static str] {
         match self {
             Export::Csv => {
@@ -77,16 +77,17 @@ impl Export {
         }
     }
 
-    /// Writes one of its files; tells what is in it, and what was left out.
+    /// Writes one of its files; returns what is in it, and what was left out.
     ///
     /// # Errors
-    /// What writing says.
+    /// Those of the writer.
     pub fn write(
         self,
         graph: &Graph,
-        (file, limit): (&str, usize),
+        file: &str,
+        limit: usize,
         out: &mut dyn Write,
-    ) -> io::Result<Told> {
+    ) -> io::Result<Written> {
         match (self, file) {
             (Export::Csv, "nodes.csv") => csv::nodes(graph, out),
             (Export::Csv, "relationships.csv") => csv::relationships(graph, out),
@@ -100,9 +101,9 @@ impl Export {
     }
 }
 
-/// What a file holds.
+/// Counts of a written file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Written {
     /// Entities in it.
     pub n_entities: usize,
     /// Relations in it.

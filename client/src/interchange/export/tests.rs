@@ -1,4 +1,4 @@
-//! Each format is read again by a reader that shares no code with its writer.
+//! Each format is read back by a parser that shares no code with its writer.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use super::*;
 
 fn written(export: Export, file: &str, graph: &Graph) -> String {
     let mut out = Vec::new();
-    export.write(graph, (file, usize::MAX), &mut out).expect("written");
+    export.write(graph, file, usize::MAX, &mut out).expect("written");
     let mut again = Vec::new();
-    export.write(graph, (file, usize::MAX), &mut again).expect("written");
+    export.write(graph, file, usize::MAX, &mut again).expect("written");
     assert_eq!(out, again, "the same bytes each time");
     String::from_utf8(out).expect("UTF-8")
 }
 
-/// RFC 4180, as strict as it is: rows of fields.
+/// Parses RFC 4180 strictly into rows of fields.
 fn read_csv(text: &str) -> Vec<Vec<String>> {
     let mut rows = vec![vec![String::new()]];
     let (mut is_quoted, mut chars) = (false, text.chars().peekable());
@@ -97,14 +97,14 @@ fn check_csv(graph: &Graph) {
     }
 }
 
-/// What XML cannot hold.
+/// Returns the text that XML can represent.
 fn in_xml(text: &str) -> String {
     let is_nonchar = |c: char| matches!(c, '\u{fffe}' | '\u{ffff}');
     let is_lost = |c: char| is_nonchar(c) || (c < ' ' && !matches!(c, '\t' | '\n' | '\r'));
     text.chars().map(|c| if is_lost(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// An element of a GraphML file: what it is, its attributes, its data by key.
+/// An element of a GraphML file: its tag, attributes, and data by key.
 type Element = (String, BTreeMap<String, String>, BTreeMap<String, String>);
 
 fn read_graphml(text: &str) -> Vec<Element> {
@@ -180,7 +180,7 @@ fn check_graphml(graph: &Graph) {
     }
 }
 
-/// JSON escapes control characters, so only these two are lost in it.
+/// Replaces the two noncharacters: only these are lost in JSON, which escapes control characters.
 fn no_nonchars(text: &str) -> String {
     text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
@@ -207,14 +207,14 @@ fn check_json_ld(graph: &Graph) {
         assert_eq!(node["@id"], format!("urn:kgd:entity:{}", it.id));
         assert_eq!(node["kg:confidence"].as_f64(), Some(it.confidence));
         let n_edges = graph.relations.iter().filter(|edge| edge.subject_id == it.id).count();
-        let told: usize = node
+        let written: usize = node
             .as_object()
             .expect("a node")
             .iter()
             .filter(|(key, value)| key.starts_with("kg:") && value.is_array())
             .map(|(_, value)| value.as_array().map_or(0, Vec::len))
             .sum();
-        assert_eq!(told, n_edges);
+        assert_eq!(written, n_edges);
     }
     let statements = of("urn:kgd:relation:");
     assert_eq!(statements.len(), graph.relations.len());
@@ -285,7 +285,7 @@ fn check_all(graph: &Graph) {
     }
 }
 
-/// Statements of a script, split where Cypher ends them: outside of literals and backticks.
+/// Splits a script into statements as Cypher does: outside of literals and backticks.
 fn statements(script: &str) -> Vec<String> {
     let lines = script.lines().filter(|line| !line.starts_with("//"));
     let script = lines.collect::<Vec<_>>().join("\n");
@@ -368,9 +368,10 @@ fn a_drawing_holds_the_most_related_and_tells_the_rest() {
             .expect("a row");
     }
     let mut out = Vec::new();
-    let told = Export::Canvas.write(&graph, ("", 4), &mut out).expect("written");
-    let expected = Told { n_entities: 4, n_relations: 4, n_entities_left: 6, n_relations_left: 6 };
-    assert_eq!(told, expected);
+    let written = Export::Canvas.write(&graph, "", 4, &mut out).expect("written");
+    let expected =
+        Written { n_entities: 4, n_relations: 4, n_entities_left: 6, n_relations_left: 6 };
+    assert_eq!(written, expected);
     let whole: Value = serde_json::from_slice(&out).expect("JSON");
     assert_eq!(whole["nodes"][0]["id"], "n3", "the middle");
 }

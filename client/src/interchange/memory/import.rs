@@ -1,8 +1,8 @@
-//! Import: entities and relations of a memory become notes.
+//! Import: turns entities and relations of a memory into notes.
 //!
-//! In: what a file holds, and the folder to fill. Out: `memory/NAME.md` for each entity, and what happened.
-//! Invariants: names that differ have notes that differ; an entity that has a note keeps it as it is, unless merging is
-//! wanted, which only adds what the note lacks; a second import of the same file changes nothing.
+//! In: the contents of a file, and the target folder. Out: `memory/NAME.md` for each entity, and a report.
+//! Invariants: different names give different notes; an existing note is not changed, unless merging is requested,
+//! which only adds what is missing; importing the same file again changes nothing.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -16,43 +16,43 @@ use super::super::{Added, Report, Shelf};
 use super::note::{self, OBSERVATIONS, RELATIONS};
 use super::{Entity, Read, Relation};
 
-/// The folder of the notes, below the one that is filled.
+/// The folder of the notes, below the target folder.
 pub const FOLDER: &str = "memory";
 
 /// Largest note that the daemon reads with default settings, bytes, and most observations of one note.
 const MAX_NOTE_BYTES: usize = 2_000_000;
 const MAX_OBSERVATIONS: usize = 20_000;
 
-/// How to import.
+/// Options of an import.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Only tell what would be done.
+    /// Report without writing.
     pub dry_run: bool,
-    /// Add what is missing to notes that are there.
+    /// Add missing items to existing notes.
     pub merge: bool,
 }
 
-/// An entity with its relations, and the file that is to hold it.
+/// An entity with its relations and its file.
 struct Thing {
     at: String,
     entity: Entity,
-    /// Each with the place at which it stands.
+    /// Each with its place in the imported file.
     relations: BTreeMap<Relation, String>,
     file: String,
     is_there: bool,
 }
 
 impl Thing {
-    /// Its path without extension, which a link can always hold.
+    /// Returns its path without extension, which a link can always contain.
     fn path(&self) -> String {
         format!("{FOLDER}/{}", self.file.trim_end_matches(".md"))
     }
 }
 
-/// Imports what a file holds.
+/// Imports the contents of a file.
 ///
 /// # Errors
-/// When the folder cannot be read; single notes that cannot be written are told in the report.
+/// When the folder cannot be read; notes that cannot be written are in the report.
 pub fn import(
     read: Read,
     shelf: &mut Shelf,
@@ -74,36 +74,35 @@ pub fn import(
     for (at, relation) in read.relations {
         let Some(thing) = by_name.get(&relation.from).and_then(|idx| things.get_mut(*idx)) else {
             let what = format!(
-                "`{}` is no entity, so nothing can tell that it {} `{}`",
+                "`{}` is not an entity, so no note can state that it {} `{}`",
                 relation.from, relation.relation_type, relation.to
             );
             report.trouble(at, what, "add an entity of that name to the file, and import again");
             continue;
         };
         if !by_name.contains_key(&relation.to) {
-            report.remark(&at, format!("`{}` is no entity: a link to nothing", relation.to));
+            report
+                .remark(&at, format!("`{}` is not an entity: the link leads nowhere", relation.to));
         }
         match thing.relations.entry(relation) {
             Entry::Vacant(free) => drop(free.insert(at)),
-            Entry::Occupied(_) => report.remark(at, "the relation stands there twice"),
+            Entry::Occupied(_) => report.remark(at, "the relation is there twice"),
         }
     }
     let targets = Targets::of(&things);
     for thing in &things {
-        let items = items_of(thing, (&things, &by_name, &targets), report);
+        let items = items_of(thing, &things, &by_name, &targets, report);
         match thing.is_there {
-            false => add(thing, &items, (shelf, options), report),
-            true if options.merge => merge(thing, &items, (shelf, options), report),
-            true => {
-                report.remark(&thing.at, format!("`{}/{}` is there already", FOLDER, thing.file))
-            }
+            false => add(thing, &items, shelf, options, report),
+            true if options.merge => merge(thing, &items, shelf, options, report),
+            true => report.remark(&thing.at, format!("`{}/{}` already exists", FOLDER, thing.file)),
         }
-        report.add("notes there already", u64::from(thing.is_there));
+        report.add("notes already there", u64::from(thing.is_there));
     }
     Ok(())
 }
 
-/// Each name once; what others of that name add is added to the first.
+/// Merges entities of the same name: the first gets the additions of the others.
 fn unique(entities: Vec<(String, Entity)>, report: &mut Report) -> Vec<Thing> {
     let mut things: Vec<Thing> = Vec::new();
     let mut by_name: HashMap<String, usize> = HashMap::new();
@@ -116,7 +115,7 @@ fn unique(entities: Vec<(String, Entity)>, report: &mut Report) -> Vec<Thing> {
             things.push(Thing { at, entity, relations, file: String::new(), is_there: false });
             continue;
         };
-        let mut what = format!("`{}` stands at {}, too: one note for both", entity.name, first.at);
+        let mut what = format!("`{}` is also at {}: one note for both", entity.name, first.at);
         if first.entity.entity_type != entity.entity_type {
             what += &format!(
                 "; its type stays `{}`, not `{}`",
@@ -133,8 +132,8 @@ fn unique(entities: Vec<(String, Entity)>, report: &mut Report) -> Vec<Thing> {
     things
 }
 
-/// Gives each thing the file that has it already, else a free name. Things that only relations name, and that have a
-/// note, are added.
+/// Assigns each thing the file that already has it, else a free name. Adds things that only relations name, if they
+/// have a note.
 fn place(
     things: &mut Vec<Thing>,
     relations: &[(String, Relation)],
@@ -181,7 +180,7 @@ fn place(
     Ok(())
 }
 
-/// Which words lead to several things, as names, names of files, or permalinks made of them.
+/// Words that lead to several things: names, names of files, or permalinks made of them.
 struct Targets(HashMap<String, BTreeSet<usize>>);
 
 impl Targets {
@@ -195,7 +194,7 @@ impl Targets {
         Targets(targets)
     }
 
-    /// True where a link by the name of a thing leads to that thing alone.
+    /// Returns true when a link by the thing's name leads only to it.
     fn is_clear(&self, thing: &Thing) -> bool {
         let name = &thing.entity.name;
         let led_to = self.0.get(&path_slug(name)).map_or(0, BTreeSet::len);
@@ -203,10 +202,12 @@ impl Targets {
     }
 }
 
-/// The relations of a thing as items, each with the forms that its target may have in a note.
+/// Returns the relations of a thing as list items, each with the possible forms of its target in a note.
 fn items_of(
     thing: &Thing,
-    (things, by_name, targets): (&[Thing], &HashMap<String, usize>, &Targets),
+    things: &[Thing],
+    by_name: &HashMap<String, usize>,
+    targets: &Targets,
     report: &mut Report,
 ) -> Vec<(Relation, String, [String; 2])> {
     let mut items = Vec::new();
@@ -225,14 +226,14 @@ fn items_of(
             None => {
                 let said =
                     format!("`{}` {} `{}`", relation.from, relation.relation_type, relation.to);
-                // A note that is there may lie where no link can lead.
+                // An existing note may be at a path that no link can contain.
                 let (why, hint) = match to {
                     Some(to) => (
                         format!("no link can lead to `{FOLDER}/{}`", to.file),
                         "give the file another name, and import again",
                     ),
                     None => (
-                        "which is no entity and cannot be a link".to_string(),
+                        "which is not an entity and cannot be a link".to_string(),
                         "add an entity of that name to the file, and import again",
                     ),
                 };
@@ -246,7 +247,8 @@ fn items_of(
 fn add(
     thing: &Thing,
     items: &[(Relation, String, [String; 2])],
-    (shelf, options): (&mut Shelf, Options),
+    shelf: &mut Shelf,
+    options: Options,
     report: &mut Report,
 ) {
     let path = format!("{FOLDER}/{}", thing.file);
@@ -258,7 +260,7 @@ fn add(
     let n_facts = thing.entity.observations.len();
     if text.len() > MAX_NOTE_BYTES || n_facts > MAX_OBSERVATIONS {
         let what = format!(
-            "`{path}` has {} bytes and {n_facts} observations, more than is indexed",
+            "`{path}` has {} bytes and {n_facts} observations, too large to be indexed",
             text.len()
         );
         report.remark(&thing.at, what);
@@ -274,7 +276,9 @@ fn add(
             report.add("relations written", items.len() as u64);
             report.note(path);
         }
-        Ok(Added::There) => report.trouble(path, "somebody made it just now", "import again"),
+        Ok(Added::There) => {
+            report.trouble(path, "was created by another program just now", "import again")
+        }
         Err(error) => report.trouble(path, format!("cannot be written: {error}"), "import again"),
     }
 }
@@ -283,13 +287,14 @@ fn add(
 fn merge(
     thing: &Thing,
     items: &[(Relation, String, [String; 2])],
-    (shelf, options): (&mut Shelf, Options),
+    shelf: &mut Shelf,
+    options: Options,
     report: &mut Report,
 ) {
     let path = format!("{FOLDER}/{}", thing.file);
     let text = match shelf.read(FOLDER, &thing.file) {
         Ok(Some(text)) => text,
-        Ok(None) => return report.trouble(path, "is no text", "look at it"),
+        Ok(None) => return report.trouble(path, "is not text", "look at it"),
         Err(error) => {
             return report.trouble(path, format!("cannot be read: {error}"), "look at it");
         }
@@ -327,14 +332,16 @@ fn merge(
         Err(error) => return report.trouble(path, error.to_string(), "look at the note"),
     };
     let replaced =
-        if options.dry_run { Ok(true) } else { shelf.replace(FOLDER, &thing.file, (&text, &new)) };
+        if options.dry_run { Ok(true) } else { shelf.replace(FOLDER, &thing.file, &text, &new) };
     match replaced {
         Ok(true) => {
             report.count("notes added to");
             report.add("observations written", n_facts as u64);
             report.add("relations written", (ops.len() - n_facts) as u64);
         }
-        Ok(false) => report.trouble(path, "somebody changed it just now", "import again"),
+        Ok(false) => {
+            report.trouble(path, "was changed by another program just now", "import again")
+        }
         Err(error) => report.trouble(path, format!("cannot be written: {error}"), "import again"),
     }
 }

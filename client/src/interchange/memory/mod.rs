@@ -1,11 +1,11 @@
-//! Memory: the graph of the MCP server `server-memory`, and the notes that hold it.
+//! Memory: the graph of the MCP server `server-memory`, and its notes.
 //!
 //! Facts (`modelcontextprotocol/servers`, `src/memory/index.ts`): the file has one JSON object a line, all entities
 //! first: `{"type":"entity","name","entityType","observations":[string]}`, then
 //! `{"type":"relation","from","to","relationType"}`. Names are unique, relations are too, observations of one entity
 //! are. Older versions and forks write one object `{"entities":[],"relations":[]}`. Versions before 2025 do not check
 //! that both ends of a relation are there.
-//! Not here: which project is meant.
+//! Not here: selecting the project.
 
 mod import;
 pub mod note;
@@ -16,7 +16,7 @@ pub use read::{Read, read};
 
 use serde::{Deserialize, Serialize};
 
-/// A thing with facts.
+/// An entity with facts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entity {

@@ -1,10 +1,10 @@
-//! Note: one entity of a memory as a Markdown note, and back.
+//! Note: converts one entity of a memory to a Markdown note, and back.
 //!
 //! In: an entity and its relations. Out: front matter with `title` and `type`, observations as `- [note] text ^o1`,
 //! relations as `- type [[Name]]`.
-//! Invariants: what is written is what [`entity`] and [`relation`] read, character for character; ordinals are block
-//! ids that no later observation takes. What a form of the note cannot hold (a name with blanks around it, a type of
-//! five words) is written in another that can, never changed: every line is read back before it is taken.
+//! Invariants: [`entity`] and [`relation`] read back what is written, character for character; ordinals are block ids
+//! that no later observation reuses. What one form of the note cannot express (a name with surrounding blanks, a type
+//! of five words) is written in another form that can, never changed: every line is read back before it is used.
 //! Not here: files (`import.rs`).
 
 use notes::edit::{EditError, NewNote, render_new};
@@ -20,10 +20,10 @@ pub use notes::memory::{
     title_of,
 };
 
-/// The note of an entity; `relations` are items without marker.
+/// Renders the note of an entity; `relations` are items without marker.
 ///
 /// # Errors
-/// [`EditError`], for nothing that is known.
+/// [`EditError`], in no known case.
 pub fn render(entity: &Entity, relations: &[String]) -> Result<String, EditError> {
     let mut metadata = Map::new();
     let title = if is_a_title(&entity.name) {
@@ -53,12 +53,12 @@ pub fn render(entity: &Entity, relations: &[String]) -> Result<String, EditError
     render_new(&NewNote { title, note_type: Some(note_type), tags: Vec::new(), metadata, content })
 }
 
-/// An observation as the text of an item, without its id.
+/// Returns an observation as the text of an item, without its id.
 pub fn observation(text: &str) -> String {
     format!("[{CATEGORY}] {}", plain::encoded(text))
 }
 
-/// The entity that a note holds, as it is called without a title.
+/// Returns the entity of a note; `stem` is its name if it has no title.
 pub fn entity(note: &Note, stem: &str) -> Entity {
     let values = note.frontmatter.as_ref().map(|it| &it.values);
     let value = |key: &str| values.and_then(|values| values.get(key));

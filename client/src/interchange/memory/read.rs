@@ -1,6 +1,6 @@
-//! Read: the file of server-memory as entities and relations, line by line.
+//! Read: parses the file of server-memory into entities and relations, line by line.
 //!
-//! Invariants: a line that is none costs itself alone; memory is bounded by [`MAX_BYTES`].
+//! Invariants: an invalid line is skipped alone; memory is bounded by [`MAX_BYTES`].
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use serde_json::Value;
 use super::super::{InterchangeError, Trouble};
 use super::{Entity, Relation};
 
-/// Largest file, bytes; it is read whole, as the server itself does with every call.
+/// Largest file, bytes; it is read as a whole, as the server itself does on every call.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Read {
-    /// Things, with the place that each stands at.
+    /// Entities, each with its place.
     pub entities: Vec<(String, Entity)>,
     /// Relations, likewise.
     pub relations: Vec<(String, Relation)>,
-    /// Keys that are no part of the format, and what else is known but not kept.
+    /// Keys that are not part of the format, and known data that is not kept.
     pub remarks: Vec<Trouble>,
     /// What could not be read.
     pub troubles: Vec<Trouble>,
@@ -39,7 +39,7 @@ pub fn read(path: &Path) -> Result<Read, InterchangeError> {
             path: shown,
             wanted: "memory of server-memory",
             why: format!("it has {n_bytes} bytes, more than {MAX_BYTES}"),
-            hint: "part it into several files".to_string(),
+            hint: "split it into several files".to_string(),
         });
     }
     let bytes = std::fs::read(path).map_err(io)?;
@@ -54,7 +54,7 @@ fn of_bytes(name: &str, bytes: &[u8]) -> Read {
             Ok(value) => out.of_object(name, &value),
             Err(error) => {
                 let at = format!("{name}:{}", error.line());
-                let hint = "the object is broken; `server-memory` writes it anew when it is asked for anything";
+                let hint = "the object is broken; `server-memory` rewrites it with the next change";
                 out.trouble(at, error.to_string(), hint);
             }
         }
@@ -69,15 +69,15 @@ fn of_bytes(name: &str, bytes: &[u8]) -> Read {
             Ok(value) => out.of_line(at, value),
             Err((_, why)) => {
                 let hint =
-                    "a line is one JSON object with `type`; mend or remove it, then import again";
-                out.trouble(at, format!("no JSON: {why}"), hint);
+                    "a line is one JSON object with `type`; repair or remove it, then import again";
+                out.trouble(at, format!("not JSON: {why}"), hint);
             }
         }
     }
     out
 }
 
-/// True for `{"entities": …}` on one line or many; false for lines of objects with `type`.
+/// Returns true for `{"entities": …}` on one line or many; false for lines of objects with `type`.
 fn is_one_object(bytes: &[u8]) -> bool {
     let head = bytes.trim_ascii_start();
     let Some(inner) = head.strip_prefix(b"{") else { return false };
@@ -105,7 +105,7 @@ impl Read {
         }
         if value.get("entities").is_none() && value.get("relations").is_none() {
             let hint = "it should have `entities` and `relations`";
-            self.trouble(name.to_string(), "no memory of server-memory".to_string(), hint);
+            self.trouble(name.to_string(), "not a memory of server-memory".to_string(), hint);
         }
     }
 
@@ -115,7 +115,7 @@ impl Read {
             Some("relation") => self.relation(at, &value),
             Some(other) => {
                 let what = format!("`type` is `{other}`, neither `entity` nor `relation`");
-                self.trouble(at, what, "other types are not known here");
+                self.trouble(at, what, "other types are unknown");
             }
             None => {
                 self.trouble(at, "no `type`".to_string(), "it is `entity` or `relation`");
@@ -218,13 +218,13 @@ mod tests {
                 m:2 A <> []
                 m:8 C <> []
                 ? m:8 not kept: `extra`
-                ! m:1 no JSON: expected ident at line 1 column 2
+                ! m:1 not JSON: expected ident at line 1 column 2
                 ! m:3 missing field `name`
                 ! m:4 `type` is `event`, neither `entity` nor `relation`
                 ! m:5 no `type`
                 ! m:6 no `type`
                 ! m:7 invalid type: integer `1`, expected a string
-                ! m:9 no JSON: EOF while parsing a string at line 1 column 12
+                ! m:9 not JSON: EOF while parsing a string at line 1 column 12
             "#]],
         );
         check(

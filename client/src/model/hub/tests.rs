@@ -4,7 +4,7 @@ use web::mock::{Answer, Mock, Request};
 
 use super::*;
 
-/// A shelf whose `kgd` finds every model good.
+/// A shelf whose `kgd` accepts every model.
 struct Place {
     dir: tempfile::TempDir,
     shelf: Shelf,
@@ -32,14 +32,14 @@ impl Place {
         changed: bool,
     ) -> Result<(Manifest, Proof), ModelError> {
         let wish = Wish { force: changed, ..Wish::default() };
-        pull(&self.shelf, (model, source), (&Fetcher::new(&|_| {}, &|_, _, _| {}), changed), &wish)
+        pull(&self.shelf, model, source, &Fetcher::new(&|_| {}, &|_, _, _| {}), changed, &wish)
     }
 
     fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.dir.path().join("models").join(path)).expect("there")
     }
 
-    /// Names in the folder of models that are not settled ones.
+    /// Returns temporary names in the folder of models.
     fn left_over(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.dir.path().join("models")).expect("listed").flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-/// A hub that has these files of one repository.
+/// A hub with these files of one repository.
 fn hub(files: &'static [(&'static str, &'static str)]) -> Mock {
     let answer = move |request: &Request| {
         let found =
@@ -96,7 +96,7 @@ fn a_repository_is_fetched_with_all_its_parts() {
 
 #[test]
 fn a_known_name_brings_its_prompts() {
-    // Ours, and those that the hub has for it.
+    // Our name, and those on the hub.
     for name in [
         "multilingual-e5-small",
         "Multilingual-E5-small",
@@ -147,7 +147,7 @@ fn a_copy_under_the_name_of_another_model_is_refused_or_said_to_be_unverified() 
     let (_, proof) =
         place.pull_proved("bge-base-en-v1.5", Source::Local(&folder), false).expect("pulled");
     assert_eq!(proof, Proof::None);
-    // A hash is pinned, but of another file than the one that is there.
+    // A hash is pinned, but for another file than this one.
     write("config.json", r#"{"hidden_size": 384}"#);
     let (_, proof) =
         place.pull_proved("all-minilm-l6-v2", Source::Local(&folder), false).expect("pulled");
@@ -198,7 +198,10 @@ fn what_differs_from_the_first_download_is_refused() {
     *shared.lock().expect("whole") = CHANGED;
     let found = place.pull("Owner/M", Source::Hub(&hub.url()), false).map(|_| ());
     let error = found.expect_err("changed").to_string();
-    assert!(error.contains("since the first download; `--changed` takes it"), "{error}");
+    assert!(
+        error.contains("since the first download; `--changed` accepts the new file"),
+        "{error}"
+    );
     place.pull("Owner/M", Source::Hub(&hub.url()), true).expect("as it is now");
     assert_eq!(place.read("m/onnx/model.onnx"), "another graph");
 }
@@ -267,7 +270,7 @@ fn names_that_lead_nowhere_are_refused() {
     assert!(place.left_over().is_empty(), "there is nothing to go on with");
 }
 
-/// A container of files.
+/// Returns a zip archive of files.
 fn zipped(files: &[(&str, &str)]) -> Vec<u8> {
     use std::io::Write;
     let mut out = Vec::new();

@@ -128,8 +128,8 @@ fn an_explanation_reads_from_definition_to_reasons() {
           A seals documents.
           services/a.md:9 (own note)
           also: a-service
-          also of this name: A (Note, web/a.md): kgctl explain '#7'
-          also of this name: A (Person): kgctl explain '#8'
+          also has this name: A (Note, web/a.md): kgctl explain '#7'
+          also has this name: A (Person): kgctl explain '#8'
           note: services/a.md
 
         uses

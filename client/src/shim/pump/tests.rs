@@ -6,7 +6,7 @@ use super::*;
 use crate::shim::Patience;
 use crate::shim::watch::connect_within;
 
-/// A shim between a client and daemons that are played by the test.
+/// A shim between a client and daemons played by the test.
 struct Stage {
     client: BufReader<UnixStream>,
     /// The daemon's end of each connection that the shim opened.
@@ -142,7 +142,7 @@ fn daemons_that_die_of_the_handshake_are_given_up() {
         drop(stage.daemon());
     }
     let refusal = stage.hear();
-    assert!(refusal.contains("again and again"), "{refusal}");
+    assert!(refusal.contains("keeps stopping"), "{refusal}");
     stage.end();
 }
 
@@ -185,8 +185,7 @@ fn a_line_that_is_too_long_is_answered_and_the_next_one_passes() {
 fn a_flood_both_ways_does_not_lock_up() {
     let mut stage = stage(0);
     let mut daemon = shake_hands(&mut stage);
-    // More than every buffer on the way holds: the client only writes, and the daemon answers before
-    // it reads on.
+    // More than all buffers on the way hold: the client only writes, and the daemon answers before it reads on.
     let count = 2_000;
     let filler = "y".repeat(1_000);
     let mut writer = stage.client.get_ref().try_clone().expect("a copy");
@@ -215,7 +214,7 @@ fn a_flood_both_ways_does_not_lock_up() {
 fn a_daemon_that_lets_nobody_in_is_asked_once_a_request() {
     const REFUSAL: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"you are old","data":{"code":"version_mismatch","hint":"update"}}}"#;
     let mut stage = stage(0);
-    // Both ways to meet: it hangs up before it hears the request, and after.
+    // Both orders: the daemon hangs up before it reads the request, and after.
     for hears in [false, true] {
         stage.say(INIT);
         let mut daemon = stage.daemon();
@@ -232,7 +231,7 @@ fn a_daemon_that_lets_nobody_in_is_asked_once_a_request() {
     stage.end();
 }
 
-/// A pump before a socket on which the test listens, and what keeps its folder.
+/// Starts a pump before a socket on which the test listens; also returns its folder.
 fn stage_at_socket(patience: Patience) -> (Stage, UnixListener, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("kgd.sock");
@@ -263,7 +262,7 @@ fn a_daemon_that_works_for_long_is_waited_for() {
         assert!(ping.contains(r#""method":"ping""#), "{ping}");
         tell(&mut second, r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
     }
-    // One that refuses more clients is alive, too.
+    // A daemon that refuses more clients is alive, too.
     drop(accepted(&listener));
     assert_eq!(next(&mut daemon), PREAMBLE);
     tell(&mut daemon, ANSWER_0);

@@ -55,7 +55,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use web::told_pause;
+    use web::retry_after;
 
     #[test]
     fn pauses_double_and_end() {
@@ -75,7 +75,7 @@ mod tests {
     fn a_server_may_say_how_long() {
         let at: Timestamp = "2026-10-21T07:26:30Z".parse().expect("a moment");
         let (mut pause, now) = (Pause::default(), Instant::now());
-        let told = |text| told_pause(Some(text), at);
+        let told = |text| retry_after(Some(text), at);
         assert_eq!(pause.failed(now, told("7"), "429").as_secs(), 7);
         assert_eq!(pause.failed(now, told("999999999"), "429"), LONGEST_TOLD);
         pause.went_well();

@@ -144,7 +144,7 @@ fn a_server_that_asks_for_a_pause_gets_it() {
 fn silence_and_cut_connections_end() {
     let hangs = Answer { hangs: true, ..Answer::default() };
     let cut = Answer { cut_after: Some(3), ..Answer::of(200, "{\"data\": []}") };
-    for (answer, part) in [(hangs, "took longer"), (cut, "broke off"), (Answer::default(), "")] {
+    for (answer, part) in [(hangs, "timed out"), (cut, "broke off"), (Answer::default(), "")] {
         let (_mock, mut model) = remote(move |_| answer.clone(), |_| {});
         let short = Duration::from_millis(200);
         model.patience = [Patience { connect: short, read: short, whole: Some(short) }; 2];

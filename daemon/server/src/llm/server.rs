@@ -75,7 +75,7 @@ impl Server {
             .web()?
             .post_json_within(&url, &headers, body.as_bytes(), limits.within)
             .map_err(trouble)?;
-        let (status, after) = (reply.status, reply.told_pause());
+        let (status, after) = (reply.status, reply.retry_after());
         let bytes = reply.into_bytes(&url, MAX_REPLY_BYTES).map_err(trouble)?;
         if status != 200 {
             let said = complaint(&bytes);

@@ -188,7 +188,7 @@ fn a_wrong_key_is_not_tried_over_and_over() {
 fn silence_and_cut_connections_end_in_time() {
     let hangs = Answer { hangs: true, ..Answer::default() };
     let cut = Answer { cut_after: Some(3), ..Answer::of(200, "{\"choices\": []}") };
-    for (answer, part) in [(hangs, "took longer"), (cut, "broke off"), (Answer::default(), "")] {
+    for (answer, part) in [(hangs, "timed out"), (cut, "broke off"), (Answer::default(), "")] {
         let (_mock, slot) = slot(move |_| answer.clone(), |it| it.timeout_ms = 300);
         let start = Instant::now();
         let error = why(ask(&slot));
@@ -208,7 +208,7 @@ fn who_asks_may_have_less_time_than_the_settings_give() {
     let prompt = Prompt { system: String::new(), text: "?".into() };
     let asker = Asker { client: None, until: Instant::now() + Duration::from_millis(300) };
     let start = Instant::now();
-    assert!(why(slot.generate(&prompt, &asker)).contains("took longer"));
+    assert!(why(slot.generate(&prompt, &asker)).contains("timed out"));
     assert!(start.elapsed() < Duration::from_secs(10));
     let late = Asker { client: None, until: Instant::now() };
     assert!(why(slot.generate(&prompt, &late)).contains("no time left"));

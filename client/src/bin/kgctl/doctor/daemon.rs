@@ -1,7 +1,7 @@
-//! The daemon and its databases, as it tells of them.
+//! Findings about the daemon and its databases, from its own status.
 //!
-//! In: a daemon that runs or not. Out: findings: version, index, watching, memory, damage, files that failed.
-//! Invariants: a daemon of another version is told of, whatever else it answers.
+//! In: a daemon, running or not. Out: findings: version, index, watching, memory, damage, failed files.
+//! Invariants: a daemon of another version is always reported, whatever else it answers.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use proto::tool::core::{LlmView, Status, StatusReply, WarningView};
 use super::super::failure::{Exit, Failure};
 use super::{failed, good, memory, warning};
 
-/// What there is to say about a daemon.
+/// Returns all findings about a daemon.
 pub(super) async fn findings(target: &Target, scrubs: bool) -> Vec<Finding> {
     let Ok(stream) = target.connect() else {
         return vec![silent(target)];
@@ -30,7 +30,7 @@ pub(super) async fn findings(target: &Target, scrubs: bool) -> Vec<Finding> {
     if let Some((detail, hint)) = version_mismatch(&version, "kgctl") {
         found.push(warning("version", detail, &hint));
     }
-    // First, so that the status tells what it has found.
+    // Before the status, so that the status includes its results.
     let checkup = session.call(&Checkup { scrub: scrubs.then_some(true) }).await;
     let status = match session.call(&Status::default()).await {
         Ok(reply) => reply,
@@ -50,7 +50,7 @@ pub(super) async fn findings(target: &Target, scrubs: bool) -> Vec<Finding> {
             found.extend(of_checkup(&reply));
             found.extend(documents(&status, &reply));
         }
-        // A daemon of an older version has no such tool; its own list is shorter.
+        // A daemon of an older version lacks this tool; the list in its status is shorter.
         Err(error) => {
             let error = error.to_string();
             let why = error.lines().next().unwrap_or_default();
@@ -63,15 +63,15 @@ pub(super) async fn findings(target: &Target, scrubs: bool) -> Vec<Finding> {
         }
     }
     if let Some(error) = &status.last_error {
-        found.push(warning("last error", error.clone(), "`kgctl logs` has more"));
+        found.push(warning("last error", error.clone(), "`kgctl logs` shows more"));
     }
     found
 }
 
-/// Lines of the log in which a daemon's last words are looked for.
+/// Lines at the end of the log that are searched for the reason why a daemon ended.
 const LOG_LINES: usize = 20;
 
-/// What a daemon said that could not start, or had to end.
+/// Returns the error of a daemon that could not start or had to end.
 fn last_error(log: &[String]) -> Option<String> {
     let at = log.iter().rposition(|line| line.starts_with("kgd: "))?;
     let words = log.get(at..)?.join("\n");
@@ -90,9 +90,9 @@ fn silent(target: &Target) -> Finding {
         None => match last_error(&target.log_tail(LOG_LINES)) {
             Some(error) => failed(
                 "daemon",
-                Failure::new(Exit::Failed, format!("does not run; the last one ended: {error}")),
+                Failure::new(Exit::Failed, format!("not running; the last one ended: {error}")),
             ),
-            None => good("daemon", "does not run; it is started when it is needed"),
+            None => good("daemon", "not running; it starts when it is needed"),
         },
     }
 }
@@ -126,57 +126,57 @@ fn of_status(reply: &StatusReply) -> Vec<Finding> {
         warning(
             &it.part,
             format!("{}: {}", it.at, it.what),
-            "mended, or being mended; find out who or what did that, such as a cleaner or the disk",
+            "repaired, or being repaired; find out what changed the files, such as a cleaner or a failing disk",
         )
     }));
     found.extend(reply.scrub.iter().map(|it| good("scrub", it.told())));
     if reply.orphaned_entities > 0 {
         let detail = format!("entities without a mention: {}", reply.orphaned_entities);
-        let hint = "this is a bug: please report it; `kgctl verify --repair` mends the index";
+        let hint = "this is a bug: please report it; `kgctl verify --repair` repairs the index";
         found.push(failed("index", Failure::new(Exit::Failed, detail).hint(hint)));
     }
     found
 }
 
-/// How changes are noticed.
+/// Reports how changes are detected.
 fn watching(mode: &str) -> Finding {
     let subject = "watching";
     if mode.starts_with("stopped") {
-        let failure = Failure::new(Exit::Failed, "changes are not noticed any more");
+        let failure = Failure::new(Exit::Failed, "changes are no longer detected");
         return failed(subject, failure.hint("`kgctl restart`"));
     }
     if mode.contains("because") {
-        let hint = "changes are noticed at each look then, not at once; if the limit of watches is the reason, \
+        let hint = "changes are then found by polling, not at once; if the limit of watches is the reason, \
                     raise `fs.inotify.max_user_watches` and `kgctl restart`";
         return warning(subject, format!("by {mode}"), hint);
     }
     good(subject, format!("by {mode}"))
 }
 
-/// A slot for a language model. That it gives nothing is no harm, but somebody wanted it.
+/// Reports one slot for a language model. An unusable one is only a warning: kgd works without it.
 fn of_llm(slot: &LlmView) -> Finding {
     match slot.state.as_str() {
         "ready" | "untried" => good("llm", slot.told()),
         "spent" => warning(
             "llm",
             slot.told(),
-            &format!("all goes on without it; raise `llm.{}.max_calls_per_hour`", slot.slot),
+            &format!("kgd works without it; raise `llm.{}.max_calls_per_hour`", slot.slot),
         ),
         _ => {
             let told = slot.told();
             let (told, own) = told.split_once("; hint: ").unwrap_or((&told, ""));
             let own =
                 if own.is_empty() { format!("check `llm.{}`", slot.slot) } else { own.into() };
-            warning("llm", told, &format!("{own}; all goes on without it"))
+            warning("llm", told, &format!("{own}; kgd works without it"))
         }
     }
 }
 
-/// What confines the processes that parse documents; `None` is never bad news.
+/// Reports what confines the processes that parse documents.
 fn sandbox(active: &str) -> Option<Finding> {
     let subject = "sandbox";
     Some(if active.contains("missing:") {
-        let hint = "documents are parsed in processes of their own with limits all the same; a kernel from 5.13 on \
+        let hint = "documents are still parsed in separate processes with resource limits; a kernel from 5.13 on \
                     with landlock and seccomp enabled gives the rest";
         warning(subject, active.to_string(), hint)
     } else {
@@ -186,28 +186,26 @@ fn sandbox(active: &str) -> Option<Finding> {
 
 fn of_checkup(reply: &CheckupReply) -> Vec<Finding> {
     let index = match reply.index.as_str() {
-        "ok" => good("index", "no damage"),
+        "ok" => good("index", "undamaged"),
         why => failed(
             "index",
             Failure::new(Exit::Failed, format!("damaged: {why}"))
-                .hint("`kgctl verify --repair` builds it anew from the files; check the disk"),
+                .hint("`kgctl verify --repair` rebuilds it from the files; check the disk"),
         ),
     };
     let version = reply.ledger_version;
     let ledger = match (reply.ledger.as_str(), reply.newest_backup.as_deref()) {
         ("ok", Some(newest)) => {
-            good("ledger", format!("no damage, version {version}; newest backup `{newest}`"))
+            good("ledger", format!("undamaged, version {version}; newest backup `{newest}`"))
         }
         ("ok", None) => {
-            good("ledger", format!("no damage, version {version}; no backup yet (`kgctl backup`)"))
+            good("ledger", format!("undamaged, version {version}; no backup yet (`kgctl backup`)"))
         }
         (why, newest) => {
             let hint = match newest {
                 Some(file) => format!("`kgctl backup --restore {file}`; check the disk"),
-                None => {
-                    "there is no backup; copy the ledger away before anything else; check the disk"
-                        .into()
-                }
+                None => "there is no backup; copy the ledger to a safe place first; check the disk"
+                    .into(),
             };
             failed("ledger", Failure::new(Exit::Failed, format!("damaged: {why}")).hint(hint))
         }
@@ -215,11 +213,11 @@ fn of_checkup(reply: &CheckupReply) -> Vec<Finding> {
     vec![index, ledger]
 }
 
-/// Documents that failed or were odd.
+/// Reports documents that failed or caused warnings.
 fn documents(status: &StatusReply, checkup: &CheckupReply) -> Vec<Finding> {
     let mut found = Vec::new();
     for it in &checkup.failed {
-        let skipped = if it.skipped { "; left alone now" } else { "" };
+        let skipped = if it.skipped { "; now skipped" } else { "" };
         let failures = counted(u64::from(it.failures), "failure");
         let (reason, own_hint) = reason_and_hint(&it.reason);
         let detail =
@@ -244,13 +242,13 @@ fn documents(status: &StatusReply, checkup: &CheckupReply) -> Vec<Finding> {
         found.push(warning(
             "document",
             format!("`{}`: {}", it.path, it.warning),
-            "its text is indexed all the same",
+            "its text is still indexed",
         ));
     }
     found
 }
 
-/// What is said of the folder as a whole, its settings and the models they name; of no document.
+/// Reports warnings about the folder as a whole, its settings and the models they name.
 fn of_folder(status: &StatusReply) -> Vec<Finding> {
     let told = |it: &WarningView| {
         let warned_of = |start: &str| it.warning.starts_with(start);
@@ -270,16 +268,16 @@ fn of_folder(status: &StatusReply) -> Vec<Finding> {
     status.warnings.iter().filter(is_meant).map(told).collect()
 }
 
-/// How warnings begin that are about a model.
+/// Prefixes of warnings about models.
 const OF_MODELS: [&str; 2] = ["`embed.", "`retrieval.rerank."];
 
-/// How warnings begin that are about HTTP.
+/// Prefixes of warnings about HTTP.
 const OF_HTTP: [&str; 2] = ["`http.", "the token's file"];
 
-/// Files of settings in the folder, which are no documents.
+/// Settings files in the folder, which are not documents.
 const OF_SETTINGS: [&str; 2] = [::config::load::PROJECT_FILE, ::config::limits::DEFAULT_PREDICATES];
 
-/// What went wrong, and what the stage that says so would do about it, if it says that.
+/// Splits a reason into what went wrong and the hint of the stage, if it gave one.
 fn reason_and_hint(reason: &str) -> (&str, Option<&str>) {
     reason.split_once("; hint: ").map_or((reason, None), |(reason, hint)| (reason, Some(hint)))
 }
@@ -304,9 +302,9 @@ mod tests {
         assert_eq!(failed.verdict, Verdict::Warning);
         assert!(failed.detail.ends_with("waiting; it answered 401"), "{}", failed.detail);
         let hint = failed.hint.unwrap_or_default();
-        assert_eq!(hint, "check the key of `llm.query`; all goes on without it");
+        assert_eq!(hint, "check the key of `llm.query`; kgd works without it");
         let hint = slot("failing", Some("it took long")).hint.unwrap_or_default();
-        assert_eq!(hint, "check `llm.query`; all goes on without it");
+        assert_eq!(hint, "check `llm.query`; kgd works without it");
         assert!(slot("spent", None).hint.is_some_and(|it| it.contains("max_calls_per_hour")));
     }
 

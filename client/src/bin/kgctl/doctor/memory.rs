@@ -1,7 +1,7 @@
 //! Memory: what the daemon uses, and what limits it.
 //!
-//! In: a process id. Out: one finding, from what the system says of that process: its own pages and those of mapped
-//! files, its control group's limit, else the machine's memory.
+//! In: a process id. Out: one finding: resident memory, split into the process's own pages and mapped files, against
+//! the limit of its control group, or else the machine's memory.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +10,10 @@ use client::render::health::Finding;
 
 use super::{good, warning};
 
-/// Part of a limit above which somebody should know, in percent.
+/// Share of a limit above which to warn, in percent.
 const NEARLY_ALL: u64 = 90;
 
-/// What a process uses, KiB.
+/// Memory of a process, KiB.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Use {
     resident: u64,
@@ -21,10 +21,10 @@ struct Use {
     peak: u64,
 }
 
-/// What a daemon uses and what limits it.
+/// Reports what a daemon uses and what limits it.
 pub(super) fn finding(pid: u32) -> Finding {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let Some(used) = used(&status) else { return good("memory", "not known") };
+    let Some(used) = used(&status) else { return good("memory", "unknown") };
     let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let read = |path: &str| fs::read_to_string(Path::new("/sys/fs/cgroup").join(path)).ok();
     let limit = group_limit(&groups, &read);
@@ -35,7 +35,7 @@ pub(super) fn finding(pid: u32) -> Finding {
 
 fn judge(used: Use, limit: Option<u64>, machine: Option<u64>) -> Finding {
     let (resident, own, peak) = (mib(used.resident), mib(used.own), mib(used.peak));
-    let detail = format!("{resident} ({own} its own, the rest mapped files; peak {peak})");
+    let detail = format!("{resident} ({own} private, the rest mapped files; peak {peak})");
     match (limit, machine) {
         (Some(limit), _) if used.own * 100 > limit * NEARLY_ALL => warning(
             "memory",
@@ -45,10 +45,9 @@ fn judge(used: Use, limit: Option<u64>, machine: Option<u64>) -> Finding {
         (Some(limit), _) => {
             good("memory", format!("{detail}; its control group allows {}", mib(limit)))
         }
-        (None, Some(machine)) => good(
-            "memory",
-            format!("{detail}; nothing limits it but the machine's {}", mib(machine)),
-        ),
+        (None, Some(machine)) => {
+            good("memory", format!("{detail}; limited only by the machine's {}", mib(machine)))
+        }
         (None, None) => good("memory", detail),
     }
 }
@@ -63,13 +62,13 @@ fn used(status: &str) -> Option<Use> {
     Some(Use { resident: of("VmRSS:")?, own, peak })
 }
 
-/// The number of KiB after a name at the beginning of a line.
+/// Returns the number of KiB after a name at the start of a line.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// The lowest limit of a group and those around it, KiB.
+/// Returns the lowest limit of a control group and its ancestors, KiB.
 fn group_limit(groups: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<u64> {
     let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let limits = Path::new(group).ancestors().filter_map(|around| {

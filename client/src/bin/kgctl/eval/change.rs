@@ -1,7 +1,6 @@
 //! Change: the settings that a comparison changes, checked before anything is read.
 //!
-//! In: texts `KEY=VALUE`, the settings as they are. Out: variables of the environment, and which of them change
-//! nothing.
+//! In: texts `KEY=VALUE` and the current settings. Out: environment variables, and which of the changes have no effect.
 //! Not here: running (`questions.rs`), reading settings (`config::load`).
 
 use std::path::Path;
@@ -11,8 +10,8 @@ use ::config::load::load;
 
 use super::{Exit, Failure};
 
-/// Beginnings of keys that change no score: how fast, how much and when, not what is found. `eval` itself says how many
-/// hits it wants, how long, and by which formula.
+/// Prefixes of keys that do not affect scores, only speed, amounts and times. `eval` itself chooses the number of hits,
+/// the length of answers, and the formula.
 const WITHOUT_EFFECT: &[&str] = &[
     "write",
     "watch.debounce_ms",
@@ -33,24 +32,24 @@ const WITHOUT_EFFECT: &[&str] = &[
     "retrieval.floor.",
 ];
 
-/// Beginnings of keys that count only where the better model's vectors do.
+/// Prefixes of keys that matter only where the better model's vectors do.
 const OF_VECTORS: &[&str] = &["embed.", "vectors.", "retrieval.weights.better_"];
 
-/// What is changed.
+/// A set of changes.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Change {
-    /// Names and values.
+    /// Environment variables: names and values.
     pub(super) variables: Vec<(String, String)>,
-    /// Which settings change nothing, in words.
+    /// Changes without effect, in words.
     pub(super) idle: Vec<String>,
-    /// True where the better model's vectors must be made to see a difference.
+    /// True when the better model's vectors must be computed to see a difference.
     pub(super) is_about_vectors: bool,
 }
 
 /// Checks settings.
 ///
 /// # Errors
-/// When one is no setting, or its value is none.
+/// When a key is not a setting, or its value is invalid.
 pub(super) fn read(against: &[String], places: &Places, root: &Path) -> Result<Change, Failure> {
     let mut change = Change::default();
     for setting in against {
@@ -86,7 +85,7 @@ pub(super) fn read(against: &[String], places: &Places, root: &Path) -> Result<C
     Ok(change)
 }
 
-/// A whole key, or the beginning of one that ends in a dot, an underscore or at a dot or underscore.
+/// Matches a whole key, or a prefix of one that ends at a dot or an underscore.
 fn begins_so(key: &str, with: &str) -> bool {
     key.strip_prefix(with).is_some_and(|rest| {
         rest.is_empty() || with.ends_with(['.', '_']) || rest.starts_with(['.', '_'])

@@ -1,6 +1,6 @@
-//! Compare: the scores of what kgd found against what a person did, with their intervals.
+//! Compare: scores of what kgd found against the annotations, with intervals.
 //!
-//! In: gold, and what was found with nothing, the mentions, or mentions and links given. Out: a report.
+//! In: gold, and what was found given nothing, the mentions, or mentions and links. Out: a report.
 //! Not here: the metrics (`client::score`), reading either side.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,10 +18,10 @@ pub(super) type Answer = (BTreeSet<String>, Vec<String>);
 /// By formula: each question with its answer.
 pub(super) type Answers = BTreeMap<String, Vec<(String, Answer)>>;
 
-/// What was found with nothing given, with the mentions given, and with mentions and links given.
+/// What was found given nothing, given the mentions, and given mentions and links.
 pub(super) type Stages = [Found; 3];
 
-/// Compares all, and each half.
+/// Compares the whole corpus, and each half.
 pub(super) fn report(gold: &Gold, stages: &Stages, answers: &Answers) -> Report {
     let mut whole = compare(gold, stages, answers);
     let of_half = |(half, documents): (&String, &BTreeSet<String>)| {
@@ -77,20 +77,20 @@ fn extraction(gold: &Gold, found: &Found) -> Extraction {
     Extraction {
         mentions: score::mentions(&gold.mentions, &found.mentions),
         links: links.scores(),
-        relations: relations(gold, (gold, found)),
+        relations: relations(gold, gold, found),
         intervals,
     }
 }
 
-/// The intervals of what is a sum over documents.
+/// Returns the intervals of the scores that are sums over documents.
 fn intervals(gold: &Gold, found: &Found) -> BTreeMap<String, Interval> {
     let mut by_row: BTreeMap<&str, Vec<Counts>> = BTreeMap::new();
     for document in &gold.documents {
         let document = BTreeSet::from([document.clone()]);
-        // Which predicates are judged, and who goes by a name, is a matter of the whole set.
+        // Which predicates are judged, and which entity a name denotes, is decided on the whole set.
         let (part, own) = (gold.part(&document), found.part(&document));
         let mentions = score::mentions(&part.mentions, &own.mentions).rows();
-        let relations = relations(gold, (&part, &own)).rows();
+        let relations = relations(gold, &part, &own).rows();
         for (row, counts) in mentions.into_iter().chain(relations) {
             by_row.entry(row).or_default().push(counts);
         }
@@ -98,22 +98,21 @@ fn intervals(gold: &Gold, found: &Found) -> BTreeMap<String, Interval> {
     by_row.into_iter().map(|(row, counts)| (row.to_string(), of_f1(&counts))).collect()
 }
 
-fn relations(whole: &Gold, (part, found): (&Gold, &Found)) -> RelationScores {
+fn relations(whole: &Gold, part: &Gold, found: &Found) -> RelationScores {
     score::relations(
         &relation_set(&part.relations, whole),
         &relation_set(&judged(found.relations(), whole), whole),
     )
 }
 
-/// The relations found whose predicate was annotated at all: who annotated said nothing about the others (plain
-/// links are facts of the files, not readings).
+/// Returns the relations whose predicate was annotated at all: the annotations say nothing about others (plain links
+/// are facts of the files, not readings).
 fn judged(found: Vec<RelationMark>, gold: &Gold) -> Vec<RelationMark> {
     let annotated: BTreeSet<&str> = gold.relations.iter().map(|it| it.predicate.as_str()).collect();
     found.into_iter().filter(|it| annotated.contains(it.predicate.as_str())).collect()
 }
 
-/// Relations with every name replaced by its entity's, so that it does not matter which alias became
-/// the name.
+/// Returns relations with every name replaced by its entity's, so that it does not matter which alias was chosen.
 fn relation_set(relations: &[RelationMark], gold: &Gold) -> BTreeSet<RelationMark> {
     let resolved = |it: &RelationMark| RelationMark {
         path: it.path.clone(),

@@ -1,7 +1,7 @@
-//! What a person found: the annotations of a corpus.
+//! Gold: the human annotations of a corpus.
 //!
 //! In: `gold/*.tsv` and `questions/questions.tsv`. Out: mentions with their spans, names, relations, questions, and the
-//! halves of the corpus: what was seen while extraction was made, and what was not.
+//! halves of the corpus: the one seen during development, and the one held out.
 //! Invariants: an annotation that does not fit its document is an error that names file and line.
 //! Not here: comparing.
 
@@ -15,26 +15,26 @@ use super::{Exit, Failure, read_file};
 /// The annotations of a corpus.
 #[derive(Debug, Clone)]
 pub(super) struct Gold {
-    /// Paths that are annotated exhaustively; only these count.
+    /// Exhaustively annotated paths; only these count.
     pub(super) documents: BTreeSet<String>,
     pub(super) mentions: Vec<MentionMark>,
     pub(super) relations: Vec<RelationMark>,
-    /// The table of the mentions, line by line as it stands; a line about a document that does not count is empty.
+    /// The table of mentions, line by line as in the file; empty for a line about a document that does not count.
     pub(super) table: Vec<Option<[String; 5]>>,
-    /// Each with the documents that answer it.
+    /// Questions, each with the documents that answer it.
     pub(super) questions: Vec<(String, BTreeSet<String>)>,
     /// Documents by half; empty when the corpus is not divided.
     pub(super) halves: BTreeMap<String, BTreeSet<String>>,
-    /// From a page and the norm of a name on it to the norm of its entity's.
+    /// From a page and the norm of a name on it to the norm of the entity.
     on_page: HashMap<(String, String), String>,
-    /// From the norm of a name to the norms of the entities that go by it.
+    /// From the norm of a name to the norms of the entities that have it.
     aliases: HashMap<String, BTreeSet<String>>,
 }
 
-/// One row of a table, and where it stands.
+/// One row of a table, and its place.
 struct Row<const N: usize> {
     place: String,
-    /// From 1.
+    /// Line number, from 1.
     line: usize,
     cells: [String; N],
 }
@@ -74,8 +74,8 @@ impl Gold {
         })
     }
 
-    /// The norm of the entity that goes by this name on this page, else of the one that goes by it anywhere; the name's
-    /// own norm when it is none's, or several'.
+    /// Returns the norm of the entity that has this name on this page, else of the only one that has it anywhere; else
+    /// the norm of the name itself.
     pub(super) fn canonical(&self, path: &str, name: &str) -> String {
         let own = norm(name);
         if let Some(entity) = self.on_page.get(&(path.to_string(), own.clone())) {
@@ -88,13 +88,13 @@ impl Gold {
         }
     }
 
-    /// True when an entity goes by this name somewhere.
+    /// Returns true when an entity has this name anywhere.
     pub(super) fn is_name_of(&self, name: &str, entity: &str) -> bool {
         let (name, entity) = (norm(name), norm(entity));
         name == entity || self.aliases.get(&name).is_some_and(|it| it.contains(&entity))
     }
 
-    /// What concerns some of the documents: their annotations, and the questions that they alone answer.
+    /// Returns the annotations of some documents, and the questions that these alone answer.
     pub(super) fn part(&self, documents: &BTreeSet<String>) -> Gold {
         let mut part =
             Gold { halves: BTreeMap::new(), documents: documents.clone(), ..self.clone() };
@@ -105,7 +105,7 @@ impl Gold {
     }
 }
 
-/// The documents of each half, where the corpus says.
+/// Returns the documents of each half, where the corpus is divided.
 fn halves(
     gold: &Path,
     documents: &BTreeSet<String>,
@@ -126,7 +126,7 @@ fn relation([path, subject, predicate, object]: [String; 4]) -> RelationMark {
     RelationMark { path, subject, predicate, object }
 }
 
-/// What the table of the mentions says.
+/// The parsed table of mentions.
 struct Marked {
     marks: Vec<MentionMark>,
     /// The entities that names denote on their pages; a name that denotes several on one page is left out.
@@ -165,7 +165,7 @@ fn mentions(corpus: &Path, documents: &BTreeSet<String>) -> Result<Marked, Failu
     Ok(Marked { marks, on_page: on_page.into_iter().filter_map(single).collect(), table })
 }
 
-/// The rows of a table without its header.
+/// Returns the rows of a table without its header.
 fn rows<const N: usize>(path: &Path) -> Result<Vec<Row<N>>, Failure> {
     let text = read_file(path)?;
     let lines = text.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty());

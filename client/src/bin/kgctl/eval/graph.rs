@@ -1,6 +1,6 @@
-//! What kgd found: the rows of a dump that concern the annotated documents.
+//! Found: the rows of a dump that concern the annotated documents.
 //!
-//! In: a dump. Out: mentions, names of entities, relations a document.
+//! In: a dump. Out: mentions, names of entities, relations per document.
 //! Not here: comparing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Exit, Failure};
 
-/// A relation that one document states.
+/// A relation as one document states it.
 #[derive(Debug, Clone)]
 struct Stated {
     path: String,
@@ -26,7 +26,7 @@ pub(super) struct Found {
     pub(super) mentions: Vec<MentionMark>,
     /// Names of all entities, by id.
     pub(super) names: HashMap<String, String>,
-    /// A relation once for each document that states it.
+    /// One relation per document that states it.
     relations: Vec<Stated>,
 }
 
@@ -70,14 +70,14 @@ struct EvidenceRow {
 }
 
 impl Found {
-    /// Picks what concerns `documents` from a dump.
+    /// Picks the rows about `documents` from a dump.
     pub(super) fn read(rows: &[Value], documents: &BTreeSet<String>) -> Result<Self, Failure> {
         let mut found = Found::default();
         for row in rows {
             let row = DumpRow::deserialize(row).map_err(|error| {
                 Failure::new(
                     Exit::Failed,
-                    format!("a row of the dump is not understood: {error}: {row}"),
+                    format!("cannot parse a row of the dump: {error}: {row}"),
                 )
             })?;
             match row {
@@ -103,7 +103,7 @@ impl Found {
         Ok(found)
     }
 
-    /// The relations by the names of their ends.
+    /// Returns the relations by the names of their ends.
     pub(super) fn relations(&self) -> Vec<RelationMark> {
         let name = |id: &String| self.names.get(id).cloned().unwrap_or_default();
         let mark = |it: &Stated| {
@@ -113,8 +113,8 @@ impl Found {
         self.relations.iter().map(mark).collect()
     }
 
-    /// Calls each entity by the name under which `given` handed it in, where its mentions agree on one: it may be
-    /// shown by another one of its names, which others bear, too.
+    /// Renames each entity to the name that `given` used for it, where its mentions agree on one: the daemon may
+    /// display another of its names, which other entities also have.
     pub(super) fn call_as_given(&mut self, given: &[MentionMark]) {
         let spans: HashMap<_, _> =
             given.iter().map(|it| ((&it.path, it.start, it.end), &it.entity)).collect();
@@ -132,7 +132,7 @@ impl Found {
         }
     }
 
-    /// What was found in some of the documents.
+    /// Returns what was found in some of the documents.
     pub(super) fn part(&self, documents: &BTreeSet<String>) -> Found {
         let mut part = self.clone();
         part.mentions.retain(|it| documents.contains(&it.path));

@@ -1,8 +1,8 @@
-//! Questions: how well the user's own questions are answered from their own folder.
+//! Questions: measures how well the user's own questions are answered from their own folder.
 //!
-//! In: a table of questions and the documents that answer them; the project; settings to compare with. Out: a report.
-//! Invariants: the folder and its index are only read; a comparison reads the folder twice, into scratch folders that
-//! go in the end, by runs of this same program that differ in nothing but the settings compared.
+//! In: a table of questions with the documents that answer them; the project; settings to compare with. Out: a report.
+//! Invariants: the folder and its index are only read; a comparison reads the folder twice into scratch folders that
+//! are deleted at the end, by runs of this program that differ only in the compared settings.
 //! Not here: reading the table (`table.rs`) and the settings (`change.rs`), the metrics and the report
 //! (`client::render::questions`).
 
@@ -13,9 +13,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use client::connect::Session;
-use client::render::questions::{Against, Answered, Scored, Told, questions};
+use client::render::questions::{Against, Answered, Remark, Scored, questions};
 use client::score;
-use client::signals::told_to_stop;
+use client::signals::stop_requested;
 use proto::error::Code;
 use proto::tool::core::{ReadPassage, Status, UNRANKED};
 use serde_json::Value;
@@ -26,17 +26,17 @@ use super::stage::Scratch;
 use super::table::{self, Question, Table};
 use super::{Arguments, Context, Exit, FORMULAS, Failure, PATIENCE, found_for, read_file, wait};
 
-/// Most lines of a table of which it is told what is wrong with them.
-const MAX_TOLD: usize = 20;
+/// Most problems of a table that are printed.
+const MAX_REMARKS: usize = 20;
 
-/// Between two looks at how far the vectors are.
+/// Pause between two checks of how many vectors are done.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let (table, against) = (arguments.of.as_path(), arguments.against.as_slice());
     let (root, places) = (ctx.project()?.root, ctx.places()?);
     let change = change::read(against, &places, &root)?;
-    let Table { questions: asked, mut told } = parse(table, &root)?;
+    let Table { questions: asked, mut remarks } = parse(table, &root)?;
     let answered = if against.is_empty() {
         let session = ctx.session().await?;
         wait::settle(&session, PATIENCE).await?;
@@ -44,26 +44,26 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
             wait_for_vectors(&session).await?;
         }
         let lacking = lacking(&session, arguments.with_vectors).await?;
-        told.extend(lacking.map(|why| Told { line: None, why, left_out: false }));
-        told.extend(not_indexed(&session, &asked).await?);
+        remarks.extend(lacking.map(|why| Remark { line: None, why, left_out: false }));
+        remarks.extend(not_indexed(&session, &asked).await?);
         let mut answered = ask_all(&session, &asked).await?;
-        told.extend(unranked(&session).await?);
+        remarks.extend(unranked(&session).await?);
         session.close().await;
-        answered.told = told;
+        answered.remarks = remarks;
         answered
     } else {
         for idle in &change.idle {
             warn(&format!("{idle}: nothing to compare\n"));
         }
-        // Both in the same way, so that nothing but the settings differs: not by the project's own daemon, which may
-        // have vectors that take hours to make again. It is vectors that are compared, or they cost nobody the wait.
+        // Both sides run the same way, so that only the settings differ: not by the project's own daemon, whose better
+        // vectors may take hours to compute again. Those are computed only if the comparison is about vectors.
         let common = if change.is_about_vectors { BETTER } else { STATIC };
         let models = places.models();
-        let mut answered = elsewhere((table, &root, &models), (common, &[])).await?;
-        let other = elsewhere((table, &root, &models), (common, &change.variables)).await?;
-        // Nothing would be compared.
-        if let Some(told) = other.told.iter().find(|it| it.why.starts_with(UNRANKED)) {
-            let why = format!("with the other settings: {}", told.why);
+        let mut answered = elsewhere(table, &root, &models, common, &[]).await?;
+        let other = elsewhere(table, &root, &models, common, &change.variables).await?;
+        // There would be nothing to compare.
+        if let Some(remark) = other.remarks.iter().find(|it| it.why.starts_with(UNRANKED)) {
+            let why = format!("with the other settings: {}", remark.why);
             return Err(Failure::new(Exit::Failed, why));
         }
         answered.against = Some(Box::new(Against { settings: against.to_vec(), answered: other }));
@@ -74,59 +74,61 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-/// A variable of the environment that both sides of a comparison run with.
+/// An environment variable that both sides of a comparison run with.
 type Common = (&'static str, &'static str);
 
 /// Static vectors, which every folder has at once.
 const STATIC: Common = ("KG_EMBED__MODEL", "none");
 
-/// The better model's, all of them.
+/// All vectors of the better model.
 const BETTER: Common = ("KG_EMBED__BACKGROUND", "on");
 
-/// Says what is to be known of the figures, where people look.
+/// Prints caveats on standard error.
 fn tell(answered: &Answered) {
-    let other = answered.against.as_ref().map(|it| &it.answered.told);
-    // What is wrong with the table is so on both sides.
+    let other = answered.against.as_ref().map(|it| &it.answered.remarks);
+    // Problems with the table are the same on both sides.
     let other = other.into_iter().flatten().filter(|it| it.line.is_none());
     let other = other.map(|it| format!("with the other settings: {}", it.text()));
-    let told: Vec<String> = answered.told.iter().map(Told::text).chain(other).collect();
-    for text in told.iter().take(MAX_TOLD) {
+    let remarks: Vec<String> = answered.remarks.iter().map(Remark::text).chain(other).collect();
+    for text in remarks.iter().take(MAX_REMARKS) {
         warn(&format!("{text}\n"));
     }
-    if told.len() > MAX_TOLD {
-        warn(&format!("and {} more; `--json` tells all\n", told.len() - MAX_TOLD));
+    if remarks.len() > MAX_REMARKS {
+        warn(&format!("and {} more; `--json` lists all\n", remarks.len() - MAX_REMARKS));
     }
 }
 
-/// What to say where the better model's vectors are not all there: scores change until they are.
+/// Explains that the better model's vectors are incomplete: scores change until they are.
 async fn lacking(session: &Session, were_wanted: bool) -> Result<Option<String>, Failure> {
     let Some(it) = session.call(&Status::default()).await?.embedding else {
         let none =
-            "`--with-vectors`: there are static vectors alone, because `embed.model` is `none`";
+            "`--with-vectors`: there are only static vectors, because `embed.model` is `none`";
         return Ok(were_wanted.then(|| none.to_string()));
     };
     let hint = match it.state.as_str() {
-        "off" => "`embed.background` is off, so no more are made, and nothing was waited for",
+        "off" => {
+            "`embed.background` is off, so no more are computed, and there was nothing to wait for"
+        }
         "failed" => "`kgctl doctor` says why",
         _ => "`--with-vectors` waits for them",
     };
     let (done, total, model) = (it.done, it.total, it.model);
     Ok((done < total).then(|| {
-        format!("{done} of {total} windows have a vector of {model}, the others count by static ones\nhint: {hint}")
+        format!("{done} of {total} windows have a vector of {model}, the others use static ones\nhint: {hint}")
     }))
 }
 
-/// What to say where the model that orders hits anew cannot be used, which may show with the first question.
-async fn unranked(session: &Session) -> Result<Option<Told>, Failure> {
+/// Explains that the reranking model cannot be used, which may show only with the first question.
+async fn unranked(session: &Session) -> Result<Option<Remark>, Failure> {
     let warnings = session.call(&Status::default()).await?.warnings.into_iter();
     let why = warnings.map(|it| it.warning).find(|it| it.starts_with(UNRANKED));
-    Ok(why.map(|why| Told { line: None, why, left_out: false }))
+    Ok(why.map(|why| Remark { line: None, why, left_out: false }))
 }
 
-/// The files that answer a question and are not in the index: nothing can find them.
-async fn not_indexed(session: &Session, asked: &[Question]) -> Result<Vec<Told>, Failure> {
+/// Returns the expected files that are not in the index: nothing can find them.
+async fn not_indexed(session: &Session, asked: &[Question]) -> Result<Vec<Remark>, Failure> {
     let mut known: BTreeMap<&str, bool> = BTreeMap::new();
-    let mut told = Vec::new();
+    let mut remarks = Vec::new();
     for it in asked {
         for path in &it.wanted {
             if !known.contains_key(path.as_str()) {
@@ -142,10 +144,10 @@ async fn not_indexed(session: &Session, asked: &[Question]) -> Result<Vec<Told>,
                 "are not indexed, or have"
             };
             let why = format!("{} {what} no text: counted as not found", missing.join(", "));
-            told.push(Told { line: Some(it.line), why, left_out: false });
+            remarks.push(Remark { line: Some(it.line), why, left_out: false });
         }
     }
-    Ok(told)
+    Ok(remarks)
 }
 
 async fn is_indexed(session: &Session, path: &str) -> Result<bool, Failure> {
@@ -160,7 +162,7 @@ async fn is_indexed(session: &Session, path: &str) -> Result<bool, Failure> {
 
 /// Reads the table.
 fn parse(path: &Path, root: &Path) -> Result<Table, Failure> {
-    let hint = "a line is a question, a tab, and the files that answer it, parted by commas; a header names \
+    let hint = "a line is a question, a tab, and the files that answer it, separated by commas; a header names \
                 the columns `question` and `paths`";
     let shown = path.display();
     let refused = |why: String| Failure::new(Exit::Refused, why).hint(hint);
@@ -169,14 +171,14 @@ fn parse(path: &Path, root: &Path) -> Result<Table, Failure> {
     if !table.questions.is_empty() {
         return Ok(table);
     }
-    let why: Vec<String> = table.told.iter().take(MAX_TOLD).map(Told::text).collect();
+    let why: Vec<String> = table.remarks.iter().take(MAX_REMARKS).map(Remark::text).collect();
     Err(refused(match why.is_empty() {
         true => format!("no question in `{shown}`"),
         false => format!("no question in `{shown}` can be asked: {}", why.join("; ")),
     }))
 }
 
-/// Waits until the better model has made all its vectors, where there is one.
+/// Waits until the better model has computed all its vectors, if there is one.
 async fn wait_for_vectors(session: &Session) -> Result<(), Failure> {
     let started = Instant::now();
     loop {
@@ -186,11 +188,14 @@ async fn wait_for_vectors(session: &Session) -> Result<(), Failure> {
         };
         if embedding.state == "failed" {
             let why = embedding.trouble.unwrap_or_default();
-            return Err(Failure::new(Exit::Failed, format!("the vectors cannot be made: {why}")));
+            return Err(Failure::new(
+                Exit::Failed,
+                format!("the vectors cannot be computed: {why}"),
+            ));
         }
         if embedding.again_seconds.is_some_and(|seconds| seconds > PATIENCE.as_secs()) {
             let why = embedding.trouble.unwrap_or_default();
-            return Err(Failure::new(Exit::TimedOut, format!("the vectors must wait: {why}")));
+            return Err(Failure::new(Exit::TimedOut, format!("the vectors are delayed: {why}")));
         }
         if embedding.state == "done" && embedding.done == embedding.total {
             return Ok(());
@@ -198,8 +203,8 @@ async fn wait_for_vectors(session: &Session) -> Result<(), Failure> {
         if started.elapsed() > PATIENCE {
             let (done, total) = (embedding.done, embedding.total);
             let message =
-                format!("{done} of {total} vectors were made in {} s", PATIENCE.as_secs());
-            return Err(Failure::new(Exit::TimedOut, message).hint("ask about fewer files"));
+                format!("{done} of {total} vectors were computed in {} s", PATIENCE.as_secs());
+            return Err(Failure::new(Exit::TimedOut, message).hint("use a smaller folder"));
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
@@ -233,10 +238,13 @@ fn scored(wanted: &BTreeSet<String>, ranked: Vec<String>) -> Scored {
     }
 }
 
-/// The same questions to a daemon of its own that has these variables; it reads the folder first.
+/// Asks the same questions to a separate daemon with these variables, which indexes the folder first.
 async fn elsewhere(
-    (table, root, models): (&Path, &Path, &Path),
-    (common, changes): (Common, &[(String, String)]),
+    table: &Path,
+    root: &Path,
+    models: &Path,
+    common: Common,
+    changes: &[(String, String)],
 ) -> Result<Answered, Failure> {
     let scratch = Scratch::make()?;
     scratch.lend(models, "state")?;
@@ -252,7 +260,7 @@ async fn elsewhere(
     let project: [OsString; 2] = ["--project".into(), root.into()];
     let with_vectors = (common == BETTER).then(|| "--with-vectors".into());
     let asked = ["eval".into(), table.into(), "--json".into()].into_iter().chain(with_vectors);
-    let stopped = told_to_stop()?;
+    let stopped = stop_requested()?;
     let output = tokio::select! {
         output = run(project.iter().cloned().chain(asked).collect()).output() => Some(output?),
         () = stopped => None,
@@ -262,13 +270,17 @@ async fn elsewhere(
     let Some(output) = output else { return Err(Failure::new(Exit::Failed, "interrupted")) };
     if !output.status.success() {
         let why = why_it_failed(&String::from_utf8_lossy(&output.stderr));
-        let which = if changes.is_empty() { "as it is set" } else { "with the other settings" };
+        let which = if changes.is_empty() {
+            "with the current settings"
+        } else {
+            "with the other settings"
+        };
         return Err(Failure::new(Exit::Failed, format!("{which}: {why}")));
     }
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// What a run with `--json` said when it failed: the error in the last line, else all of it.
+/// Returns the error that a run with `--json` printed in its last line, else all of its output.
 fn why_it_failed(said: &str) -> String {
     let last: Option<Value> = said.lines().rev().find_map(|line| serde_json::from_str(line).ok());
     let of = |name: &str| last.as_ref()?.get("error")?.get(name)?.as_str().map(str::to_string);
@@ -282,7 +294,7 @@ mod tests {
     use super::why_it_failed;
 
     #[test]
-    fn errors_of_the_runs_are_told_in_words() {
+    fn errors_of_the_runs_are_in_words() {
         let json = r#"{"error":{"code":"failed","message":"no such model","hint":"add it"}}"#;
         assert_eq!(why_it_failed(&format!("line 3: x\n{json}\n")), "no such model\nhint: add it");
         assert_eq!(why_it_failed("error: killed\n"), "killed");

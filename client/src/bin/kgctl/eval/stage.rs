@@ -1,9 +1,9 @@
-//! Stage: a daemon of its own for each kind of reading, with what is given to it.
+//! Stage: one daemon per kind of reading, each with its given annotations.
 //!
-//! In: a corpus and its gold. Out: daemons that read it with nothing given, with the mentions of the gold given, and
-//! with mentions and links given (`recognize.given`).
-//! Invariants: all that these daemons keep lies in one scratch folder, which goes in the end; the corpus is only read;
-//! entities are handed in only where the stage says so.
+//! In: a corpus and its gold. Out: daemons that read it given nothing, given the annotated mentions, and given mentions
+//! and links (`recognize.given`).
+//! Invariants: everything these daemons keep is in one scratch folder, which is deleted at the end; the corpus is only
+//! read; annotated entities are used only in the stage that says so.
 //! Not here: comparing.
 
 use std::fmt::Write;
@@ -15,10 +15,10 @@ use client::launch::Target;
 use super::gold::Gold;
 use super::{Exit, Failure};
 
-/// The variable that would overrule what a stage is given.
+/// The variable that would override the annotations of a stage.
 const OWN_TABLE: &str = "KG_RECOGNIZE__GIVEN";
 
-/// What is handed in instead of being found.
+/// The annotations that a stage gets instead of finding them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Given {
     Nothing,
@@ -33,19 +33,20 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// The three readings, none begun.
+    /// Returns the three readings, none of them started.
     pub(super) fn all(
-        (scratch, models): (&Scratch, &Path),
+        scratch: &Scratch,
+        models: &Path,
         corpus: &Path,
         gold: &Gold,
     ) -> Result<[Self; 3], Failure> {
         if std::env::var_os(OWN_TABLE).is_some() {
             let failure = Failure::new(Exit::Refused, format!("`{OWN_TABLE}` is set"));
-            return Err(failure.hint("unset it: the annotations of the corpus are given here"));
+            return Err(failure.hint("unset it: `eval` sets it to the annotations of the corpus"));
         }
         let stage = |given| {
             let places = scratch.places(given);
-            write_settings((&places, given), gold)?;
+            write_settings(&places, given, gold)?;
             scratch.lend(models, &format!("{}/state", given as u8))?;
             let target = Target::new(&places, Project::at(&corpus.join("docs"))?)?;
             Ok::<_, Failure>(Stage { given, target })
@@ -54,21 +55,21 @@ impl Stage {
     }
 }
 
-fn write_settings((places, given): (&Places, Given), gold: &Gold) -> Result<(), Failure> {
+fn write_settings(places: &Places, given: Given, gold: &Gold) -> Result<(), Failure> {
     if given == Given::Nothing {
         return Ok(());
     }
     ::config::place::create_private_dir(&places.config)?;
     let table = places.config.join("mentions.tsv");
     std::fs::write(&table, table_of(gold, given == Given::MentionsAndLinks))?;
-    // A string of JSON is one of YAML.
+    // A JSON string is a YAML string.
     let path = serde_json::to_string(&table.display().to_string())?;
     std::fs::write(places.user_settings(), format!("recognize:\n  given: {path}\n"))?;
     Ok(())
 }
 
-/// The gold as `recognize.given` wants it. Every row stands in the line that it has in the corpus, so that a complaint
-/// about it leads there.
+/// Renders the gold for `recognize.given`. Every row keeps its line number of the corpus, so that errors about it point
+/// there.
 fn table_of(gold: &Gold, with_links: bool) -> String {
     let mut text = String::new();
     for (idx, row) in gold.table.iter().enumerate() {
@@ -85,7 +86,7 @@ fn table_of(gold: &Gold, with_links: bool) -> String {
     if gold.table.is_empty() {
         text.push_str("path\tsurface\tnth\ttype\tentity\n");
     }
-    // Whoever annotated a page without a name said that it has none.
+    // A page annotated without a name has no names.
     gold.documents.iter().for_each(|path| {
         let _ = writeln!(text, "{path}");
     });
@@ -99,19 +100,19 @@ pub(super) struct Scratch {
 
 impl Scratch {
     pub(super) fn make() -> Result<Self, Failure> {
-        // Short, for a socket's path must fit; unique, for two may run at once.
+        // Short, because a socket's path must fit; unique, because two may run at once.
         let dir = std::env::temp_dir().join(format!("kgctl-eval-{}", std::process::id()));
         let scratch = Scratch { dir };
         ::config::place::create_private_dir(&scratch.dir)?;
         Ok(scratch)
     }
 
-    /// A folder inside it, not made yet.
+    /// Returns the path of a folder inside it, not created yet.
     pub(super) fn at(&self, name: &str) -> PathBuf {
         self.dir.join(name)
     }
 
-    /// Has a daemon whose state lies there find the models that the user added; they are only read.
+    /// Links the user's added models into the state of a daemon; they are only read.
     pub(super) fn lend(&self, models: &Path, state: &str) -> Result<(), Failure> {
         if models.is_dir() {
             let places =

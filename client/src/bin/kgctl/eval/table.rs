@@ -1,23 +1,23 @@
 //! Table: the user's questions, and the files that answer them.
 //!
-//! In: a text of lines, the project's folder. Out: the questions that can be asked, and what is wrong with the rest.
-//! Invariants: what cannot be used is told with its line and costs nothing else; a file is named as the index names
-//! it, however it was written.
+//! In: the lines of a file, the project's folder. Out: the usable questions, and what is wrong with the others.
+//! Invariants: an unusable line is reported with its number and skipped; a file is named as in the index, however it
+//! was written.
 //! Not here: whether a file is indexed, which only the daemon knows (`questions.rs`).
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use client::render::questions::Told;
+use client::render::questions::Remark;
 use confine::Root;
 
 /// Most questions of a table.
 const MAX_QUESTIONS: usize = 10_000;
 
-/// Longest question that `hybrid_query` takes, characters.
+/// Longest question that `hybrid_query` accepts, characters.
 const MAX_QUESTION_CHARS: usize = 1_000;
 
-/// What the columns may be called.
+/// Accepted names of the columns.
 const QUESTION: [&str; 4] = ["question", "query", "q", "frage"];
 const PATHS: [&str; 6] = ["paths", "path", "files", "file", "answers", "expected"];
 
@@ -29,12 +29,12 @@ pub(super) struct Question {
     pub(super) wanted: BTreeSet<String>,
 }
 
-/// What a table says.
+/// A parsed table.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Table {
     pub(super) questions: Vec<Question>,
-    /// What is wrong, by line.
-    pub(super) told: Vec<Told>,
+    /// Problems, by line.
+    pub(super) remarks: Vec<Remark>,
 }
 
 /// Reads a table: a header that names its columns, or two columns without one.
@@ -54,12 +54,12 @@ pub(super) fn read(text: &str, root: &Path) -> Result<Table, String> {
                 Some(named) => columns = Some(named),
                 None => {
                     columns = Some((0, 1));
-                    take((line, &cells), (0, 1), root, &mut table);
+                    take(line, &cells, (0, 1), root, &mut table);
                 }
             }
             continue;
         };
-        take((line, &cells), columns, root, &mut table);
+        take(line, &cells, columns, root, &mut table);
         if table.questions.len() > MAX_QUESTIONS {
             return Err(format!("line {line}: more than {MAX_QUESTIONS} questions"));
         }
@@ -67,7 +67,7 @@ pub(super) fn read(text: &str, root: &Path) -> Result<Table, String> {
     Ok(table)
 }
 
-/// Where the columns are, if this is a header.
+/// Returns the columns, if this is a header.
 fn header(cells: &[&str]) -> Result<Option<(usize, usize)>, String> {
     let of = |names: &[&str]| {
         cells.iter().position(|cell| names.iter().any(|name| cell.eq_ignore_ascii_case(name)))
@@ -75,7 +75,7 @@ fn header(cells: &[&str]) -> Result<Option<(usize, usize)>, String> {
     match (of(&QUESTION), of(&PATHS)) {
         (Some(question), Some(paths)) => Ok(Some((question, paths))),
         (None, None) => Ok(None),
-        // Elsewhere such a word may be a question, or the name of a file.
+        // With one column, such a word may be a question, or the name of a file.
         (Some(_), None) if cells.len() > 1 => Err("the header has no column `paths`".to_string()),
         (None, Some(_)) if cells.len() > 1 => {
             Err("the header has no column `question`".to_string())
@@ -84,29 +84,29 @@ fn header(cells: &[&str]) -> Result<Option<(usize, usize)>, String> {
     }
 }
 
-fn take((line, cells): (usize, &[&str]), columns: (usize, usize), root: &Path, table: &mut Table) {
-    let told = |why: String, left_out| Told { line: Some(line), why, left_out };
+fn take(line: usize, cells: &[&str], columns: (usize, usize), root: &Path, table: &mut Table) {
+    let remark = |why: String, left_out| Remark { line: Some(line), why, left_out };
     let (Some(text), Some(paths)) = (cells.get(columns.0), cells.get(columns.1)) else {
         let why = match cells.len() {
             1 => "it has no tab between a question and its files".to_string(),
             n => format!("it has {n} columns, fewer than the header"),
         };
-        return table.told.push(told(why, true));
+        return table.remarks.push(remark(why, true));
     };
     let n_chars = text.chars().count();
     let named: Vec<&str> = paths.split(',').map(str::trim).filter(|it| !it.is_empty()).collect();
     if text.is_empty() || named.is_empty() {
         let what = if text.is_empty() { "its question is empty" } else { "it names no file" };
-        return table.told.push(told(what.to_string(), true));
+        return table.remarks.push(remark(what.to_string(), true));
     }
     if !text.contains(char::is_alphanumeric) {
-        return table.told.push(told("its question has no letter or digit".to_string(), true));
+        return table
+            .remarks
+            .push(remark("its question has no letters or digits".to_string(), true));
     }
     if n_chars > MAX_QUESTION_CHARS {
-        let why = format!(
-            "its question has {n_chars} characters, and at most {MAX_QUESTION_CHARS} are asked"
-        );
-        return table.told.push(told(why, true));
+        let why = format!("its question has {n_chars} characters, more than {MAX_QUESTION_CHARS}");
+        return table.remarks.push(remark(why, true));
     }
     let mut wanted = BTreeSet::new();
     let mut missing = Vec::new();
@@ -117,9 +117,9 @@ fn take((line, cells): (usize, &[&str]), columns: (usize, usize), root: &Path, t
         }
     }
     if !missing.is_empty() {
-        let are = if missing.len() == 1 { "is no file" } else { "are no files" };
+        let are = if missing.len() == 1 { "is not a file" } else { "are not files" };
         let why = format!("{} {are} of {}", missing.join(", "), root.display());
-        table.told.push(told(why, wanted.is_empty()));
+        table.remarks.push(remark(why, wanted.is_empty()));
     }
     if !wanted.is_empty() {
         table.questions.push(Question { line, text: (*text).to_string(), wanted });
@@ -131,14 +131,14 @@ fn is_file(root: &Path, path: &str) -> bool {
     found.is_ok_and(|found| found.is_ok_and(|found| found.meta.is_file()))
 }
 
-/// A path as the index names it; none when it leads out of the folder.
+/// Returns a path as the index names it; none when it leaves the folder.
 fn inside(path: &str, root: &Path) -> Option<String> {
     let path = Path::new(path);
     let relative = match path.is_absolute() {
         false => path.to_path_buf(),
         true => match path.strip_prefix(root) {
             Ok(relative) => relative.to_path_buf(),
-            // It may lead there by a link.
+            // A link may lead into the folder.
             Err(_) => path.canonicalize().ok()?.strip_prefix(root).ok()?.to_path_buf(),
         },
     };
@@ -167,17 +167,18 @@ mod tests {
         dir
     }
 
-    /// The files of each question, and what is told.
+    /// Returns the files of each question, and the problems.
     fn check(text: &str, root: &Path) -> (Vec<String>, Vec<String>) {
         let table = read(text, root).expect("a table");
         let files = |it: &Question| it.wanted.iter().cloned().collect::<Vec<_>>().join(" ");
-        let told = |it: &Told| format!("{}{}", it.text(), if it.left_out { "; out" } else { "" });
+        let remark =
+            |it: &Remark| format!("{}{}", it.text(), if it.left_out { "; out" } else { "" });
         (
             table.questions.iter().map(files).collect(),
             table
-                .told
+                .remarks
                 .iter()
-                .map(|it| told(it).replace(&root.display().to_string(), "<root>"))
+                .map(|it| remark(it).replace(&root.display().to_string(), "<root>"))
                 .collect(),
         )
     }
@@ -198,32 +199,32 @@ mod tests {
             "several, too"
         );
         for path in ["../a.md", "docs\\b.md", "docs", "/etc/hostname", "A.md"] {
-            let (questions, told) = check(&format!("q?\t{path}\n"), &root);
+            let (questions, remarks) = check(&format!("q?\t{path}\n"), &root);
             assert_eq!(questions, [""; 0], "{path}");
-            assert_eq!(told, [format!("line 1: `{path}` is no file of <root>; out")]);
+            assert_eq!(remarks, [format!("line 1: `{path}` is not a file of <root>; out")]);
         }
     }
 
     #[test]
-    fn what_can_be_used_is_used_and_the_rest_told_by_its_line() {
+    fn what_can_be_used_is_used_and_the_rest_reported_by_its_line() {
         let dir = folder();
         let long = "x".repeat(1_001);
         let text = format!(
             "\u{feff}# mine\r\n\r\nid\tQuestion\tPaths\r\n1\thow?\ta.md\r\n2\twhy?\r\n3\t\ta.md\r\n4\twho?\t,\r\n\
              5\t{long}\ta.md\r\n6\twhen?\ta.md, gone.md\r\nalone\r\n7\t!!!\ta.md\r\n"
         );
-        let (questions, told) = check(&text, dir.path());
+        let (questions, remarks) = check(&text, dir.path());
         assert_eq!(questions, ["a.md", "a.md"]);
         assert_eq!(
-            told,
+            remarks,
             [
                 "line 5: it has 2 columns, fewer than the header; out",
                 "line 6: its question is empty; out",
                 "line 7: it names no file; out",
-                "line 8: its question has 1001 characters, and at most 1000 are asked; out",
-                "line 9: `gone.md` is no file of <root>",
+                "line 8: its question has 1001 characters, more than 1000; out",
+                "line 9: `gone.md` is not a file of <root>",
                 "line 10: it has no tab between a question and its files; out",
-                "line 11: its question has no letter or digit; out",
+                "line 11: its question has no letters or digits; out",
             ]
         );
         assert_eq!(check("how?\ta.md\nquery\ta.md", dir.path()).0.len(), 2, "no header");

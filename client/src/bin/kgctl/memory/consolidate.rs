@@ -1,8 +1,8 @@
-//! `kgctl memory consolidate`: the report's candidates one by one, with keys on a terminal, else by lines.
+//! `kgctl memory consolidate`: reviews the report's proposals one by one, with keys on a terminal, else by lines.
 //!
-//! In: the report, keys or lines. Out: calls of the tools that do what was accepted; counts.
-//! Invariants: an accepted candidate is done before the next one is shown; one that cannot be done is told and holds up
-//! no other; a rejected relation is rejected for good (`review_links`), everything else until the next time.
+//! In: the report, keys or lines. Out: tool calls for the accepted proposals; counts.
+//! Invariants: an accepted proposal is carried out before the next one is shown; a failure is reported and does not
+//! stop the review; a rejected relation is rejected for good (`review_links`), everything else until the next time.
 //! Not here: what is proposed and what an answer means (`client::consolidate`).
 
 use std::io::BufRead;
@@ -17,7 +17,7 @@ use super::super::context::Context;
 use super::super::failure::{Exit, Failure};
 use super::super::terminal::Terminal;
 
-/// What was done.
+/// Numbers of proposals by outcome.
 #[derive(Default)]
 struct Counts {
     done: usize,
@@ -25,11 +25,11 @@ struct Counts {
     failed: usize,
 }
 
-/// Where answers come from.
+/// The source of answers.
 enum Asking {
-    /// Keys, each an answer by itself; after `:` a line.
+    /// Single keys; after `:` a line.
     Keys(Terminal),
-    /// Lines: scripts, and whoever has no terminal.
+    /// Lines, for scripts and without a terminal.
     Lines,
 }
 
@@ -56,7 +56,8 @@ pub(super) async fn run(session: Session, ctx: &Context) -> Result<Exit, Failure
     let mut text: String = troubles.iter().map(|it| format!("{}\n", clean(it))).collect();
     text += &format!("{done} done, {rejected} rejected, {failed} failed, of {}\n", all.len());
     if rejected > 0 {
-        text += "rejected relations stay so (`kgctl review --undo`); the rest is proposed again next time\n";
+        text += "rejected relations are never proposed again (`kgctl review --undo` undoes that); \
+                 everything else is, next time\n";
     }
     ctx.print(&text)?;
     Ok(if failed > 0 { Exit::Failed } else { Exit::Done })
@@ -73,7 +74,7 @@ async fn review(
     for (at, candidate) in all.iter().enumerate() {
         loop {
             let mut lines = vec![format!("{} of {}", at + 1, all.len())];
-            lines.extend(candidate.told());
+            lines.extend(candidate.described());
             lines.extend(asking.hint());
             lines.extend((!hint.is_empty()).then(|| format!("not understood: {hint}")));
             let Some(typed) = asking.ask(&lines, ctx).await? else { return Ok((counts, troubles)) };
@@ -93,7 +94,7 @@ async fn review(
                             ReviewLinks { reject, limit: Some(1), ..ReviewLinks::default() };
                         let kept = session.call(&request).await;
                         troubles
-                            .extend(kept.err().map(|it| format!("rejected for now only: {it}")));
+                            .extend(kept.err().map(|it| format!("rejected only for now: {it}")));
                     }
                 }
                 Answer::Do(call) => match carry_out(session, &call).await {
@@ -110,7 +111,7 @@ async fn review(
     Ok((counts, troubles))
 }
 
-/// Does it; an error says why it was not done.
+/// Carries out a proposal; an error says why it failed.
 async fn carry_out(session: &Session, call: &Call) -> Result<(), String> {
     let told = |error: &dyn std::fmt::Display| error.to_string();
     let failed = |items: &[ItemError], missing: &[String]| match (items.first(), missing.first()) {
@@ -138,13 +139,13 @@ async fn carry_out(session: &Session, call: &Call) -> Result<(), String> {
 }
 
 impl Asking {
-    /// How words are given.
+    /// Explains how to type words.
     fn hint(&self) -> Option<String> {
         matches!(self, Asking::Keys(_))
-            .then(|| "with words: `:`, the key, the words, enter".to_string())
+            .then(|| "to add words: `:`, the key, the words, enter".to_string())
     }
 
-    /// Shows a candidate and waits for what is typed; none when nobody is there any more.
+    /// Shows a proposal and waits for an answer; none when the input ends.
     async fn ask(&self, lines: &[String], ctx: &Context) -> Result<Option<String>, Failure> {
         match self {
             Asking::Lines => {
@@ -173,7 +174,7 @@ impl Asking {
     }
 }
 
-/// Adds keys to what was typed; true when that is an answer: one key, or after `:` a whole line.
+/// Adds typed keys; returns true when they are an answer: one key, or after `:` a whole line.
 fn press(typed: &mut String, bytes: &[u8]) -> bool {
     for c in String::from_utf8_lossy(bytes).chars() {
         match c {

@@ -19,7 +19,7 @@ impl Bench {
         report
     }
 
-    /// Names and texts of the notes.
+    /// Returns the names and texts of the notes.
     fn notes(&self) -> Vec<(String, String)> {
         let mut shelf = Shelf::open(&self.dir.path().join("notes")).expect("opened");
         let names = shelf.names(FOLDER).expect("names");
@@ -27,7 +27,7 @@ impl Bench {
         names.iter().cloned().zip(names.iter().map(text)).collect()
     }
 
-    /// Everything that the notes say, as lines of memory; links by path are followed.
+    /// Returns everything that the notes state, as lines of memory; links by path are resolved.
     fn lines(&self) -> String {
         let notes = self.notes();
         let by_path: HashMap<String, String> = notes
@@ -123,13 +123,13 @@ fn what_was_imported_is_what_was_there() {
     let outside = std::fs::read_dir(bench.dir.path()).expect("a folder").count();
     assert_eq!(outside, 2, "the file and the folder of notes");
 
-    // Once more, with and without merging: nothing changes.
+    // Again, with and without merging: nothing changes.
     let before = bench.notes();
     for merge in [false, true] {
         let report = bench.import(&lines, Options { merge, dry_run: false });
         assert_eq!(report.counts.get("notes written"), None);
         assert_eq!(report.counts.get("notes added to"), None, "{:?}", report.text());
-        assert_eq!(report.counts["notes there already"], entities.len() as u64);
+        assert_eq!(report.counts["notes already there"], entities.len() as u64);
         assert_eq!(bench.notes(), before);
     }
 }
@@ -149,24 +149,24 @@ fn duplicates_and_relations_to_nothing_are_told_and_kept() {
         : 
         into 
                   2  entities read
-                  0  notes there already
+                  0  notes already there
                   1  notes written
                   3  observations read
                   2  observations written
                   4  relations read
                   1  relations written
-        to know:
-          memory.jsonl:2: `A` stands at memory.jsonl:1, too: one note for both; its type stays `x`, not `y`
-          memory.jsonl:3: `Nobody` is no entity: a link to nothing
-          memory.jsonl:4: `Nobody` is no entity: a link to nothing
-          memory.jsonl:4: the relation stands there twice
-          memory.jsonl:6: `no[[body` is no entity: a link to nothing
+        remarks:
+          memory.jsonl:2: `A` is also at memory.jsonl:1: one note for both; its type stays `x`, not `y`
+          memory.jsonl:3: `Nobody` is not an entity: the link leads nowhere
+          memory.jsonl:4: `Nobody` is not an entity: the link leads nowhere
+          memory.jsonl:4: the relation is there twice
+          memory.jsonl:6: `no[[body` is not an entity: the link leads nowhere
         not read:
-          memory.jsonl:7: no JSON: EOF while parsing a string at line 1 column 20
-            hint: a line is one JSON object with `type`; mend or remove it, then import again
-          memory.jsonl:5: `Nobody` is no entity, so nothing can tell that it knows `A`
+          memory.jsonl:7: not JSON: EOF while parsing a string at line 1 column 20
+            hint: a line is one JSON object with `type`; repair or remove it, then import again
+          memory.jsonl:5: `Nobody` is not an entity, so no note can state that it knows `A`
             hint: add an entity of that name to the file, and import again
-          memory.jsonl:6: `A` knows `no[[body`, which is no entity and cannot be a link
+          memory.jsonl:6: `A` knows `no[[body`, which is not an entity and cannot be a link
             hint: add an entity of that name to the file, and import again
     "#]]
     .assert_eq(&report.text());

@@ -1,8 +1,8 @@
-//! Told: what a client is told of as it changes, so that the next daemon is asked to tell it, too.
+//! Subscriptions: what a client watches, so that they can be repeated to the next daemon.
 //!
 //! In: requests of the client (`resources/list`, `resources/subscribe`, `resources/unsubscribe`), answers of the
-//! daemon. Out: requests of our own for the next daemon; what the client is told once that has taken them up: that what
-//! it watches may have changed while nobody looked.
+//! daemon. Out: requests of our own for the next daemon; once it has answered them, notifications for the client:
+//! what it watches may have changed in between.
 //! Not here: `subscriptions/listen` of revisions since 2026-07-28, which ends with its daemon, and whose client listens
 //! again.
 
@@ -11,20 +11,20 @@ use std::collections::{BTreeSet, HashMap};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Most addresses that are remembered: as many as a daemon watches for one session.
+/// Most watched addresses: as many as a daemon watches for one session.
 const MAX_WATCHED: usize = 1_000;
 
-/// The methods that count begin so.
+/// Prefix of the methods concerned.
 const METHODS: &str = "resources/";
 
-/// What one client is told of.
+/// The subscriptions of one client.
 #[derive(Debug, Default)]
-pub(super) struct Told {
-    /// Of changes of the list of resources.
-    of_list: bool,
-    /// Of changes of resources, by their addresses.
-    of_resources: BTreeSet<String>,
-    /// By the id of each request of ours, as JSON: what the client is told when it is answered.
+pub(super) struct Subscriptions {
+    /// Set if it watches the list of resources.
+    watches_list: bool,
+    /// Addresses of the resources that it watches.
+    resources: BTreeSet<String>,
+    /// By the id of each request of ours, as JSON: the notification for the client when it is answered.
     asked: HashMap<String, Vec<u8>>,
 }
 
@@ -39,32 +39,32 @@ struct Params {
     uri: Option<String>,
 }
 
-impl Told {
-    /// The client asks for something.
+impl Subscriptions {
+    /// Records a request of the client.
     pub(super) fn on_request(&mut self, line: &[u8]) {
-        // Few do; the others are not read a second time.
+        // Few do; the others are not parsed twice.
         if !line.windows(METHODS.len()).any(|it| it == METHODS.as_bytes()) {
             return;
         }
         let Ok(Request { method, params }) = serde_json::from_slice(line) else { return };
         let uri = params.and_then(|params| params.uri);
         match (method.strip_prefix(METHODS), uri) {
-            (Some("list"), _) => self.of_list = true,
-            (Some("subscribe"), Some(uri)) if self.of_resources.len() < MAX_WATCHED => {
-                self.of_resources.insert(uri);
+            (Some("list"), _) => self.watches_list = true,
+            (Some("subscribe"), Some(uri)) if self.resources.len() < MAX_WATCHED => {
+                self.resources.insert(uri);
             }
             (Some("unsubscribe"), Some(uri)) => {
-                self.of_resources.remove(&uri);
+                self.resources.remove(&uri);
             }
             _ => {}
         }
     }
 
-    /// The requests that have another daemon tell the client the same.
-    pub(super) fn take_up(&mut self) -> Vec<Vec<u8>> {
-        let list = self.of_list.then(|| ("list", json!({}), "list_changed"));
-        let resources = self.of_resources.iter();
-        let resources = resources.map(|uri| ("subscribe", json!({ "uri": uri }), "updated"));
+    /// Returns the requests that repeat the subscriptions to another daemon.
+    pub(super) fn repeated(&mut self) -> Vec<Vec<u8>> {
+        let list = self.watches_list.then(|| ("list", json!({}), "list_changed"));
+        let resources =
+            self.resources.iter().map(|uri| ("subscribe", json!({ "uri": uri }), "updated"));
         let mut requests = Vec::new();
         self.asked.clear();
         for (n, (method, params, change)) in list.into_iter().chain(resources).enumerate() {
@@ -81,12 +81,12 @@ impl Told {
         requests
     }
 
-    /// The daemon answers something. If it is a request of ours: what the client is told instead.
+    /// Handles an answer of the daemon. For a request of ours, returns the notification that replaces it.
     pub(super) fn on_answer(&mut self, id: &str) -> Option<Vec<u8>> {
         self.asked.remove(id)
     }
 
-    /// The daemon is gone.
+    /// Forgets requests to a daemon that is gone.
     pub(super) fn on_disconnect(&mut self) {
         self.asked.clear();
     }
