@@ -72,7 +72,7 @@ fn pages_leave_nothing_out_and_repeat_nothing_whatever_changes_between_them() {
     assert_eq!(paths(&project.call("hybrid_query", request))[0], "long.md");
     let other = json!({"q": "something else", "cursor": first["next_cursor"]});
     let error = project.try_call("hybrid_query", other).expect_err("of another question");
-    assert_eq!(error["message"], "`cursor` is of another question or other conditions");
+    assert_eq!(error["message"], "`cursor` belongs to another question or other conditions");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn hits_about_one_entity_mention_it() {
     assert_eq!(hits(&mut project, json!(id)), ["Key Vault.md", "ops.md"]);
     let request = json!({"q": "rotation", "entity": "Zeppelin"});
     let error = project.try_call("hybrid_query", request).expect_err("unknown");
-    assert_eq!(error["message"], "nothing goes by `Zeppelin`");
+    assert_eq!(error["message"], "no entity is called `Zeppelin`");
 }
 
 fn first_hit(reply: &Value) -> (String, String) {
@@ -212,7 +212,7 @@ fn a_passage_is_read_whole_by_its_ref_wherever_it_moves() {
     project.settle();
     let error = project.try_call("read_passage", json!({"at": handle})).expect_err("other words");
     assert_eq!(error["code"], "not_found");
-    assert_eq!(error["message"], format!("no passage is called `{handle}` any more"));
+    assert_eq!(error["message"], format!("no passage has the ref `{handle}` any more"));
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn a_cursor_that_begins_with_a_hyphen_is_no_option() {
     let asked = ["query", "lighthouse", "--cursor", "-74taEkv1RQ", "--project"];
     let output = project.kgctl().args(asked).arg(project.root()).output().expect("it runs");
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("`cursor` is of another question"), "{errors}");
+    assert!(errors.contains("`cursor` belongs to another question"), "{errors}");
 }
 
 #[test]
@@ -336,12 +336,9 @@ fn an_answer_without_hits_names_the_condition_that_leaves_nothing() {
             json!({"before": "2001-01-01"}),
             "no document is dated before 2001-01-01; the oldest is of 2020-01-01",
         ),
-        (json!({"path": "dcos/"}), "no document lies under `dcos/`; nearest: `docs/`"),
+        (json!({"path": "dcos/"}), "no document is in `dcos/`; nearest: `docs/`"),
         (json!({"tags": ["opps"]}), "no document has the tag `opps`; nearest: `ops`"),
-        (
-            json!({"type": "txt", "path": "old/"}),
-            "no document lies under `old/` and has type `txt`",
-        ),
+        (json!({"type": "txt", "path": "old/"}), "no document is in `old/` and has type `txt`"),
         (
             json!({"after": "2024-01-01", "before": "2024-01-02"}),
             "no document is dated 2024-01-01 or later and is dated before 2024-01-02",

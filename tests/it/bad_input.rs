@@ -639,11 +639,11 @@ fn requests_that_cannot_be_meant() {
           invalid_params: both or neither of `entity_id` and `name` were given
           hint: give exactly one of them
         explain_entity {"name":"Nobody Knows"}
-          not_found: nothing goes by `Nobody Knows`
-          hint: look for it with entity_lookup or hybrid_query
+          not_found: no entity is called `Nobody Knows`
+          hint: find it with entity_lookup or hybrid_query
         explain_entity {"entity_id":9000000}
-          not_found: nothing goes by `entity 9000000`
-          hint: look for it with entity_lookup or hybrid_query
+          not_found: no entity is called `entity 9000000`
+          hint: find it with entity_lookup or hybrid_query
         explain_entity {"name":"Bystander","hops":9}
           invalid_params: `hops` is 9, `limit` is 20
           hint: give 1 to 4 hops and a limit of 1 to 200
@@ -808,7 +808,7 @@ fn planted_secrets_are_nowhere() {
         found.map(|needle| format!("{needle} in {place}")).collect()
     };
     // A caller that asks for a secret by name gets its own words back: that is not a leak of a document.
-    let replies = replies.replace(&format!("nothing goes by `{token}`"), "");
+    let replies = replies.replace(&format!("no entity is called `{token}`"), "");
     let mut leaks = places(replies.as_bytes(), "a reply");
     project.stop();
     let mut open = vec![project.scratch().to_path_buf()];

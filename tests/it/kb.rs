@@ -329,7 +329,7 @@ fn hints_that_are_not_named_stay() {
         |own: &str, other: &str| json!({"update_entry_id": own, "hints": {"supersedes": other}});
     project.call("kb_store", circle("kb-00002", "kb-00001, kb-00003"));
     let stored = project.call("kb_store", circle("kb-00001", "kb-00002"));
-    let warning = "it supersedes and is superseded by kb-00002: each counts as replaced";
+    let warning = "it supersedes and is superseded by kb-00002: each counts as superseded";
     assert_eq!(stored["warnings"], json!([warning]), "{stored}");
     assert_eq!(get(&mut project, "kb-00003")["superseded_by"], json!(["kb-00002"]));
     // So is what cannot be meant, key by key.
@@ -617,7 +617,7 @@ fn confidence_decays_until_somebody_opens_or_edits() {
         stats["doubts"].as_array().expect("rows").iter().filter_map(Value::as_str).collect();
     assert_eq!(doubts.len(), 3, "{doubts:?}");
     assert!(
-        doubts[0].starts_with("kb/kb-00006.md: `entry_type: no such type` is none"),
+        doubts[0].starts_with("kb/kb-00006.md: `entry_type: no such type` is not one of"),
         "{doubts:?}"
     );
     let old = get(&mut project, "kb-00007");
@@ -630,8 +630,8 @@ fn confidence_decays_until_somebody_opens_or_edits() {
     assert_eq!(
         old["doubts"],
         json!([
-            "`confidence: 7` is no number from 0 to 1: it counts as 0.9",
-            "`supersedes` names the entry itself: that counts for nothing"
+            "`confidence: 7` is not a number from 0 to 1; read as 0.9",
+            "`supersedes` names the entry itself; ignored"
         ])
     );
 }

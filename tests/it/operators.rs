@@ -84,7 +84,10 @@ fn an_expression_that_nothing_matches_is_relaxed_and_a_broken_one_is_words() {
     let reply = whole(&mut project, "\"brass ferry\" AND shed");
     let found = paths(&reply);
     assert!(found.contains(&"garden.md".into()) && found.contains(&"boats.md".into()), "{found:?}");
-    assert_eq!(reply["relaxed"], "nothing matches it all, so any of its words", "{reply}");
+    assert_eq!(
+        reply["relaxed"], "nothing matches all of it, so any of its words may match",
+        "{reply}"
+    );
     for question in ["ferry AND", "(ferry", "\"ferry", "NOT ferry", "ferry OR OR", "* ferry -"] {
         let reply = whole(&mut project, question);
         assert!(paths(&reply).contains(&"boats.md".into()), "{question}: {reply}");
@@ -173,9 +176,9 @@ fn a_tag_or_path_that_is_not_there_is_named_with_the_nearest_ones() {
     for (question, hint) in [
         ("tag:bakign", "no document has the tag `bakign`; nearest: `baking`, `baking/bread`"),
         ("loaf tag:harbour", "no document has the tag `harbour`; nearest: `harbor`"),
-        ("path:kichen/", "no document lies under `kichen/`; nearest: `kitchen/`"),
+        ("path:kichen/", "no document is in `kichen/`; nearest: `kitchen/`"),
         ("tag:harbor tag:draft", "no document has the tag `harbor` and has the tag `draft`"),
-        ("loaf path:zzz/*.md", "no document fits the path's pattern"),
+        ("loaf path:zzz/*.md", "no document matches the path's pattern"),
     ] {
         let reply = whole(&mut project, question);
         assert_eq!((paths(&reply).len(), reply["relaxed"].clone()), (0, Value::Null), "{reply}");
@@ -194,9 +197,9 @@ fn what_is_excluded_and_asked_of_documents_stays_where_words_are_given_up() {
         (
             "loaf zeppelin9 -rests",
             &["Kitchen notes.md", "harbor/boats.md"],
-            "; what it excludes still count",
+            "; what it excludes still apply",
         ),
-        ("loaf zeppelin9 tag:harbor", &["harbor/boats.md"], "; its tags and paths still count"),
+        ("loaf zeppelin9 tag:harbor", &["harbor/boats.md"], "; its tags and paths still apply"),
         (
             "loaf zeppelin9 path:kitchen/ -flour",
             &["kitchen/rye.md"],
@@ -208,7 +211,9 @@ fn what_is_excluded_and_asked_of_documents_stays_where_words_are_given_up() {
         let reply = whole(&mut project, question);
         let relaxed = reply["relaxed"].as_str().expect("relaxed");
         assert!(
-            relaxed.starts_with(&format!("nothing matches it all, so any of its words{kept}")),
+            relaxed.starts_with(&format!(
+                "nothing matches all of it, so any of its words may match{kept}"
+            )),
             "{relaxed}"
         );
         let found = paths(&reply);

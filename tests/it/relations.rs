@@ -67,10 +67,10 @@ fn a_relation_that_is_stated_both_ways_is_doubted_and_reviewed() {
         .into_iter()
         .flatten()
         .filter_map(|it| it["claim"].as_str())
-        .filter(|claim| claim.contains("against it speaks"))
+        .filter(|claim| claim.contains("; contradicted in "))
         .collect();
     assert_eq!(claims.len(), 2, "both ways: {claims:?}");
-    let of_alpha = "`Alpha Service` part_of `Beta Suite`; against it speaks in Beta Suite.md";
+    let of_alpha = "`Alpha Service` part_of `Beta Suite`; contradicted in Beta Suite.md";
     assert!(claims.iter().any(|claim| claim.starts_with(of_alpha)), "{claims:?}");
     // A key by names, as decisions of before have it, means all that are called so.
     let key = "relation:betasuite>part_of>alphaservice";

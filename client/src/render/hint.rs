@@ -59,7 +59,7 @@ mod tests {
                 "2 of 9 hits fit; raise `max_chars` for more",
                 "2 of 9 hits fit; raise `--max-chars` for more",
             ),
-            ("look for it with entity_lookup", "look for it with `kgctl lookup`"),
+            ("find it with entity_lookup", "find it with `kgctl lookup`"),
             ("try `hybrid_query`", "try `kgctl query`"),
             ("see `kgctl logs`", "see `kgctl logs`"),
         ];

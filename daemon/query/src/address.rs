@@ -1,13 +1,13 @@
 //! Address: which document a name means.
 //!
-//! In: a path, a permalink, a title, an alias, the name of a file, or `memory://…` with one of these. Out: one document,
-//! or an error that lists the documents with that name or with the nearest names.
-//! Steps: an exact path; a bare name that is the title or the file name of one document (of several: refused, unless one
-//! states it as its permalink); S0 §7.3 (id, permalink, path); names as links resolve them, except that a path with
+//! In: a path, a permalink, a title, an alias, the name of a file, or `memory://…` with one of these. Out: one
+//! document, or an error that lists the documents with that name or with the nearest names.
+//! Steps: an exact path; a bare name that is the title or the file name of one document (of several: refused, unless
+//! one states it as its permalink); S0 §7.3 (id, permalink, path); names as links resolve them, except that a path with
 //! folders never means a file elsewhere.
 //! A name of several documents is refused, never guessed, since a write may follow. For a change two kinds of permalink
-//! are refused, too: one that other notes of the same title compete for, because it moves when a note comes or goes, and
-//! one that results only when signs are dropped, as `C++` becomes `c`.
+//! are refused, too: one that other notes of the same title compete for, because it moves when a note comes or goes,
+//! and one that results only when signs are dropped, as `C++` becomes `c`.
 //! Not here: patterns (`build_context`), headings and blocks of a note.
 
 use notes::resolve::{file_key, fold, is_in_words, name_key};
@@ -145,8 +145,8 @@ fn lookup(snapshot: &Snapshot, address: &str) -> Result<i64, ErrorView> {
     }
 }
 
-/// Returns the documents that an address means by S0 §7.3: by id, else by permalink, else by path, else by the permalink
-/// that such a path or title would have. Several only for a pattern, in the order of permalinks.
+/// Returns the documents that an address means by S0 §7.3: by id, else by permalink, else by path, else by the
+/// permalink that such a path or title would have. Several only for a pattern, in the order of permalinks.
 pub fn find(snapshot: &Snapshot, address: &str) -> Result<Result<Vec<i64>, UriError>, AskError> {
     let lookup = match uri::parse(address) {
         Ok(Address::Note(lookup)) => lookup,

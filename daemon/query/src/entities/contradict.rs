@@ -1,7 +1,7 @@
 //! Contradict: statements against a relation, and the relations that have some.
 //!
-//! In: a relation. Out: statements that deny it; for a relation that holds in one direction only, also statements of the
-//! opposite direction.
+//! In: a relation. Out: statements that deny it; for a relation that holds in one direction only, also statements of
+//! the opposite direction.
 //! Invariants: contradiction lowers the confidence of a relation and is shown beside its evidence; it never removes a
 //! relation, and never creates one.
 //! Not here: finding denials in text (`extract/relate/depend/`).

@@ -1,8 +1,8 @@
 //! Definition: the sentence that best says what an entity is.
 //!
 //! In: an entity. Out: a sentence with its place and why it was chosen.
-//! Invariants: chosen by pattern and position, in the order of [`DefinitionKind`]; then by confidence, path and place, so
-//! that the same documents give the same sentence in whatever order they were read. Bounded: a limited number of
+//! Invariants: chosen by pattern and position, in the order of [`DefinitionKind`]; then by confidence, path and place,
+//! so that the same documents give the same sentence in whatever order they were read. Bounded: a limited number of
 //! statements and headings of an entity is considered, and one document's text at a time.
 //! Not here: which sentences define something (`extract/relate/define.rs`).
 

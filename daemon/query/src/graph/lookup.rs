@@ -60,8 +60,8 @@ pub fn entity_lookup(
     Ok(EntityReply { entities, freshness: Freshness::default() })
 }
 
-/// Returns entities whose names contain `norm` or are similar to it: 1 for an exact name, by share of length for a prefix
-/// or a part, else by likeness.
+/// Returns entities whose names contain `norm` or are similar to it: 1 for an exact name, by share of length for a
+/// prefix or a part, else by likeness.
 fn names_like(
     ctx: &QueryContext<'_>,
     norm: &str,

@@ -1,7 +1,7 @@
 //! Graph: entities and the statements that join them, as the index has them.
 //!
-//! `entity.rs` says what is known about one entity, `relations.rs` which relations exist, `lookup.rs` which entity a name
-//! means. Here: the statements about an entity, with the review decisions applied.
+//! `entity.rs` says what is known about one entity, `relations.rs` which relations exist, `lookup.rs` which entity a
+//! name means. Here: the statements about an entity, with the review decisions applied.
 //! Not here: following them for a question (`expand`), or for a drawing (`entities/neighborhood.rs`).
 
 pub(crate) mod entity;

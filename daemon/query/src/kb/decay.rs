@@ -1,18 +1,18 @@
 //! Decay: how much of an entry's confidence is left.
 //!
-//! In: the confidence that it was written with, its type, when its clock began, the time. Out: the confidence now.
+//! In: the confidence in its note, its type, when its clock began, the time. Out: the confidence now.
 //! `base * 2^(-age / half-life)` (S2). The clock begins when the entry was last edited or opened by `kb_get`, whichever
 //! came later; a search does not count.
-//! Invariant: pure; a clock that begins in the future has not run yet.
+//! Invariant: pure; a clock that begins in the future counts as just begun.
 
 use proto::tool::kb::EntryType;
 
 use super::Times;
 
-/// Under this confidence a warning is told.
+/// Below this confidence an entry has a warning.
 pub const WARNED_UNDER: f64 = 0.5;
 
-/// Under this confidence an entry is told only when asked for.
+/// Below this confidence an entry is hidden unless the caller asks for stale ones.
 pub const HIDDEN_UNDER: f64 = 0.3;
 
 /// Confidence of an entry that states none.
@@ -41,7 +41,7 @@ pub fn effective(base: f64, entry_type: EntryType, anchor_ms: i64, now_ms: i64) 
     base * (-age_days / half_life_days(entry_type)).exp2()
 }
 
-/// What is told of a confidence that is low.
+/// Returns the warning for a low confidence.
 pub fn warning(confidence: f64, entry_type: EntryType) -> Option<String> {
     (confidence < WARNED_UNDER).then(|| {
         format!(
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fact_of_the_usual_confidence_is_warned_of_and_hidden_as_s2_says() {
+    fn a_fact_of_the_usual_confidence_gets_a_warning_and_is_hidden_as_s2_says() {
         let left = |days: i64| effective(USUAL, EntryType::FactualReference, 0, days * DAY);
         assert!((left(90) - 0.45).abs() < 1e-9);
         assert!(warning(left(76), EntryType::FactualReference).is_none());

@@ -1,38 +1,40 @@
-//! Graph: entries and what they name, with typed relations between them (S2's deterministic edges, and those that a
-//! model read).
+//! Graph: entries and the things they name, with typed relations between them (S2's deterministic edges, and those that
+//! a model read).
 //!
 //! In: the entries of a shelf, with what a model read in them. Out: [`Graph`]; neighbors, breadth-first walks,
 //! shortest ways, chains of supersession.
 //! Nodes: `kb-00042`, `tag:python`, `project:kgd`, `person:ada`, `tool:cargo`, `concept:…`, `note:docs/a.md`.
 //! Relations: `has_tag`, `in_project`, `supersedes`, `references`, those of `related_entities`, `mentions_person`,
 //! `uses_tool`, `extracted_from`.
-//! Invariants: made anew from what notes say, so it is always what they say now; an entry that does not count states
-//! nothing; nothing leads to an entry that is not there; what a note states is never told as read by a model, and comes
-//! before that; the same entries give the same order.
+//! Invariants: rebuilt from the notes of each commit; an inactive entry states nothing; no relation leads to a missing
+//! entry; a relation in a note is never attributed to a model, and precedes those of a model; the same entries give the
+//! same order.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use notes::entry::{id_text, number_of};
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::NodeIndex;
 use serde_json::Value;
 
 use super::shelf::{EntryRow, Shelf};
 
-/// The relation of an entry to one whose place it took.
+/// The relation of an entry to one that it replaces.
 pub const SUPERSEDES: &str = "supersedes";
 
-/// Kinds of nodes that are told by a prefix.
+/// Kinds of nodes that have a prefix.
 pub const KINDS: [&str; 7] = ["tag", "project", "person", "tool", "concept", "technology", "note"];
 
-/// A relation, by the places of its nodes.
+/// A relation, by the indices of its nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Edge {
+struct EntryEdge {
     from: usize,
     kind: String,
     to: usize,
     by: By,
 }
 
-/// Who says a relation.
+/// The source of a relation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum By {
     /// The note of an entry.
@@ -41,7 +43,7 @@ pub enum By {
     Llm,
 }
 
-/// A relation as it is told: `uses`, or `uses (llm)` where a model read it.
+/// Formats a relation: `uses`, or `uses (llm)` where a model read it.
 pub fn told(edge: &str, by: By) -> String {
     match by {
         By::Note => edge.to_string(),
@@ -56,13 +58,13 @@ pub struct Neighbor<'g> {
     pub node: &'g str,
     /// The relation.
     pub edge: &'g str,
-    /// Whether the relation leads to it.
+    /// Whether the relation points to it.
     pub is_outgoing: bool,
     /// Who says so.
     pub by: By,
 }
 
-/// A step of a way.
+/// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Where it begins.
@@ -82,12 +84,12 @@ pub struct Step {
 pub struct Graph {
     ids: Vec<String>,
     places: HashMap<String, usize>,
-    edges: Vec<Edge>,
-    /// Numbers of edges at each node: those that begin there, then those that end there.
+    edges: Vec<EntryEdge>,
+    /// Indices of the edges at each node: those that begin there, then those that end there.
     at: Vec<Vec<usize>>,
 }
 
-/// The id of a node as it is written: `Tag:Async IO` gives `tag:async-io`. None for what is none.
+/// Parses the id of a node: `Tag:Async IO` gives `tag:async-io`. `None` for anything else.
 pub fn node_id(text: &str) -> Option<String> {
     let text = text.trim();
     if let Some((kind, name)) = text.split_once(':') {
@@ -97,7 +99,7 @@ pub fn node_id(text: &str) -> Option<String> {
     number_of(text).map(id_text)
 }
 
-/// The id of a node of a kind.
+/// Returns the id of a node of a kind.
 pub fn of_kind(kind: &str, name: &str) -> Option<String> {
     let name = name.trim().trim_start_matches('#');
     if name.is_empty() {
@@ -111,7 +113,7 @@ pub fn of_kind(kind: &str, name: &str) -> Option<String> {
 }
 
 impl Graph {
-    /// The graph of these entries.
+    /// Builds the graph of some entries.
     pub(super) fn of(shelf: &Shelf) -> Graph {
         let mut graph = Graph::default();
         shelf.entries().for_each(|row| {
@@ -132,12 +134,12 @@ impl Graph {
                 }
                 let (from, to) = (graph.place(&from), graph.place(&to));
                 if seen.insert((from, kind.clone(), to)) {
-                    graph.edges.push(Edge { from, kind, to, by });
+                    graph.edges.push(EntryEdge { from, kind, to, by });
                 }
             }
         }
         graph.at = vec![Vec::new(); graph.ids.len()];
-        let ends: [fn(&Edge) -> usize; 2] = [|edge| edge.from, |edge| edge.to];
+        let ends: [fn(&EntryEdge) -> usize; 2] = [|edge| edge.from, |edge| edge.to];
         for end in ends {
             for (number, edge) in graph.edges.iter().enumerate() {
                 if let Some(at) = graph.at.get_mut(end(edge)) {
@@ -157,22 +159,22 @@ impl Graph {
         self.ids.len() - 1
     }
 
-    /// Whether there is such a node.
+    /// Returns whether there is such a node.
     pub fn has(&self, id: &str) -> bool {
         self.places.contains_key(id)
     }
 
-    /// The ids of all nodes.
+    /// Returns the ids of all nodes.
     pub fn nodes(&self) -> impl Iterator<Item = &str> {
         self.ids.iter().map(String::as_str)
     }
 
-    /// How many relations begin or end at a node.
+    /// Returns how many relations begin or end at a node.
     pub fn degree(&self, id: &str) -> usize {
         self.places.get(id).and_then(|place| self.at.get(*place)).map_or(0, Vec::len)
     }
 
-    /// The neighbors of a node: first those that its relations lead to, in the order in which they are stated.
+    /// Returns the neighbors of a node: first those that its relations point to, in the order of its note.
     pub fn neighbors<'g>(&'g self, id: &str) -> impl Iterator<Item = Neighbor<'g>> + use<'g> {
         let place = self.places.get(id).copied();
         let at = place.and_then(|place| self.at.get(place)).into_iter().flatten();
@@ -185,7 +187,8 @@ impl Graph {
         })
     }
 
-    /// The nodes within `depth` steps of one, nearest first, each with the way from it.
+    /// Returns the nodes within `depth` steps of one, nearest first, each with the path to it. By hand rather than with
+    /// a graph library, because the order of neighbors decides which of several paths is returned.
     pub fn around(&self, id: &str, depth: usize) -> Vec<Vec<Step>> {
         let mut seen: HashSet<&str> = HashSet::from([id]);
         let mut queue: VecDeque<(&str, Vec<Step>)> = VecDeque::from([(id, vec![])]);
@@ -207,7 +210,7 @@ impl Graph {
         found
     }
 
-    /// The shortest way between two nodes, of at most `depth` steps; an empty one from a node to itself.
+    /// Returns the shortest path between two nodes, of at most `depth` steps; an empty one from a node to itself.
     pub fn way(&self, from: &str, to: &str, depth: usize) -> Option<Vec<Step>> {
         if from == to {
             return Some(vec![]);
@@ -216,7 +219,7 @@ impl Graph {
         self.around(from, depth).into_iter().find(leads_there)
     }
 
-    /// The entries that one took the place of and those that took its, oldest first, itself among them.
+    /// Returns the entries that one supersedes and those that supersede it, oldest first, with itself.
     pub fn chain(&self, number: u64) -> Vec<u64> {
         let mut seen = HashSet::from([number]);
         let mut older = VecDeque::from([number]);
@@ -245,35 +248,26 @@ impl Graph {
         chain.into()
     }
 
-    /// The entries whose place one took, by others or at once, and that took its: none where supersession is in order.
-    pub fn circle(&self, number: u64) -> Vec<u64> {
-        let older = self.superseded_in_the_end(number);
-        let mut circle: Vec<u64> = match older.contains(&number) {
-            true => older.into_iter().filter(|it| *it != number).collect(),
-            false => vec![],
-        };
-        circle.retain(|it| self.superseded_in_the_end(*it).contains(&number));
-        circle.sort_unstable();
-        circle
+    /// Returns the groups of entries that supersede each other in a circle, each ascending.
+    pub(super) fn circles(&self) -> Vec<Vec<u64>> {
+        let pairs = self.edges.iter().filter(|edge| edge.kind == SUPERSEDES);
+        let pairs = pairs.map(|edge| (edge.from as u32, edge.to as u32));
+        let supersession = petgraph::Graph::<(), ()>::from_edges(pairs);
+        let number = |node: NodeIndex| number_of(self.ids.get(node.index())?);
+        let circles = tarjan_scc(&supersession).into_iter().filter(|it| it.len() > 1);
+        circles
+            .map(|it| {
+                it.into_iter().filter_map(number).collect::<BTreeSet<_>>().into_iter().collect()
+            })
+            .collect()
     }
 
-    /// Every entry to which supersession leads from one.
-    fn superseded_in_the_end(&self, number: u64) -> HashSet<u64> {
-        let (mut seen, mut open) = (HashSet::new(), vec![number]);
-        while let Some(at) = open.pop() {
-            let near = self.neighbors(&id_text(at)).filter(|it| it.edge == SUPERSEDES);
-            let older = near.filter(|it| it.is_outgoing).filter_map(|it| number_of(it.node));
-            open.extend(older.filter(|it| seen.insert(*it)));
-        }
-        seen
-    }
-
-    /// Relations that a model read.
+    /// Counts the relations that a model read.
     pub fn n_by_llm(&self) -> u64 {
         self.edges.iter().filter(|edge| edge.by == By::Llm).count() as u64
     }
 
-    /// Nodes and relations, counted by kind.
+    /// Counts nodes and relations by kind.
     pub fn counts(&self) -> (BTreeMap<String, u64>, BTreeMap<String, u64>) {
         let (mut nodes, mut edges) = (BTreeMap::new(), BTreeMap::new());
         for id in &self.ids {
@@ -297,7 +291,7 @@ fn step(at: &str, next: &Neighbor<'_>) -> Step {
     }
 }
 
-/// The relations that an entry states, in S2's order.
+/// Returns the relations that an entry states, in S2's order.
 fn stated(row: &EntryRow) -> Vec<(String, String, String)> {
     let own = id_text(row.number);
     let entry = &row.entry;
@@ -399,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_notes_state_are_relations() {
+    fn statements_of_notes_are_relations() {
         let shelf = table();
         let mut out = String::new();
         for number in 1..=5 {
@@ -427,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_read_holds_for_the_text_that_it_read() {
+    fn relations_of_a_model_hold_for_the_text_that_it_read() {
         let mut shelf = table();
         let read = |hash: u8| index::store::Enriched {
             entry: 1,

@@ -1,8 +1,8 @@
 //! Kb: entries of knowledge (S2), found and followed.
 //!
-//! In: a snapshot, what the ledger knows of entries, the time. Out: entries in brief, found, related, quoted.
-//! Invariants: what an entry says is what its note says; an entry that does not count leads nowhere and is told only
-//! when asked for; confidence is a pure function of an entry, its clock and the time.
+//! In: a snapshot, the ledger of entries, the time. Out: entries in brief, found, related, quoted.
+//! Invariants: an entry is what its note says; an inactive entry leads nowhere and is hidden unless the caller asks for
+//! it; confidence is a pure function of an entry, its clock and the time.
 //! Not here: writing entries (`serve/tool/kb/`), the shape of their notes (`notes::entry`).
 
 pub mod decay;
@@ -47,7 +47,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// Reads it.
+    /// Reads entries and ledger.
     ///
     /// # Errors
     /// When index or ledger cannot be read.
@@ -69,20 +69,20 @@ impl Library {
         Ok(Library { shelf, facts, opened, first_seen, now_ms })
     }
 
-    /// The newest version that is kept of an entry; 0 for none.
+    /// Returns the newest stored version of an entry; 0 for none.
     pub fn version(&self, row: &EntryRow) -> u64 {
         self.facts.get(&row.number).map_or(0, |facts| facts.version)
     }
 
-    /// The clock of an entry. A note that is not as the newest version has it was changed by hand: when it says, else
-    /// when its file was. What a file says is not worth much: `touch`, or a clone, makes it new.
+    /// Returns the clock of an entry. A note that differs from its newest version was edited by hand: at the time in
+    /// its front matter, else at the time of its file, which is less reliable: `touch` or a clone changes it.
     pub fn times(&self, row: &EntryRow) -> Times {
         let opened_ms = self.opened.get(&row.number).copied();
         let (stated_created, stated_updated) = row.stated_ms;
         let (created_ms, updated_ms) = match self.facts.get(&row.number) {
             Some(facts) if facts.hash == row.hash => (facts.created_ms, facts.updated_ms),
             Some(facts) => {
-                // A date from before the newest version was not kept up: the edit is later.
+                // A date before the newest version was not updated by the edit, which is later.
                 let stated_ms = stated_updated.filter(|it| *it > facts.updated_ms);
                 let changed_ms = stated_ms.unwrap_or(row.modified_ms);
                 (facts.created_ms, facts.updated_ms.max(changed_ms))
@@ -96,18 +96,18 @@ impl Library {
         Times { created_ms: created_ms.min(updated_ms), updated_ms, opened_ms }
     }
 
-    /// Its confidence now.
+    /// Returns its confidence now.
     pub fn confidence(&self, row: &EntryRow) -> f64 {
         let times = self.times(row);
         decay::effective(row.confidence, row.entry_type, decay::anchor(times), self.now_ms)
     }
 
-    /// Whether it is too stale to be told.
+    /// Returns whether it is too stale to be shown.
     pub fn is_hidden(&self, row: &EntryRow) -> bool {
         self.confidence(row) < decay::HIDDEN_UNDER
     }
 
-    /// An entry in brief.
+    /// Returns an entry in brief.
     pub fn view(&self, row: &EntryRow) -> EntryView {
         let confidence = self.confidence(row);
         EntryView {
@@ -125,7 +125,7 @@ impl Library {
         }
     }
 
-    /// The entries that took the place of one, as it says or as they do, and count.
+    /// Returns the active entries that supersede one, as stated by it or by them.
     pub fn superseded_by(&self, row: &EntryRow) -> Vec<String> {
         let mut ids: Vec<String> = row.entry.superseded_by.iter().map(|it| id_text(*it)).collect();
         for it in self.shelf.graph.neighbors(&id_text(row.number)) {
@@ -140,7 +140,7 @@ impl Library {
         ids
     }
 
-    /// The entries whose place one took.
+    /// Returns the entries that one supersedes.
     pub fn supersedes(&self, row: &EntryRow) -> Vec<String> {
         let own = id_text(row.number);
         let near = self.shelf.graph.neighbors(&own);
@@ -148,7 +148,7 @@ impl Library {
         older.map(|it| it.node.to_string()).collect()
     }
 
-    /// The entries that state a relation to a node such as `tag:python`, oldest first; none for what is no such node.
+    /// Returns the entries with a relation to a node such as `tag:python`, oldest first; `None` for an unknown node.
     pub fn of_node(&self, text: &str) -> Option<Vec<&EntryRow>> {
         let id = graph::node_id(text).filter(|id| id.contains(':') && self.shelf.graph.has(id))?;
         let near = self.shelf.graph.neighbors(&id).filter_map(|it| self.shelf.of_node(it.node));
@@ -158,7 +158,7 @@ impl Library {
         Some(rows)
     }
 
-    /// The entry that an id names.
+    /// Returns the entry with an id.
     ///
     /// # Errors
     /// `not_found`, and `ambiguous` where several notes have the id.
@@ -177,17 +177,17 @@ impl Library {
         Err(ErrorView {
             code: Code::Ambiguous,
             message: format!("several notes have the id {}: {}", id_text(number), paths.join(", ")),
-            hint: Some("give all but one of them another `id`, or none".into()),
+            hint: Some("give all but one of them another `id`, or remove it".into()),
             conflict: None,
         })
     }
 }
 
 fn missing(id: &str) -> ErrorView {
-    let told: String = id.chars().filter(|c| !c.is_control()).take(80).collect();
+    let short: String = id.chars().filter(|c| !c.is_control()).take(80).collect();
     ErrorView {
         code: Code::NotFound,
-        message: format!("no entry `{told}`"),
+        message: format!("no entry `{short}`"),
         hint: Some("ids look like `kb-00042`; `kb_search` finds entries".into()),
         conflict: None,
     }

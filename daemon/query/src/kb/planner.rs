@@ -1,10 +1,10 @@
 //! Planner: which strategy answers a question, by rules.
 //!
-//! In: a question and the nodes that there are. Out: [`Planned`]: strategy, nodes, and the reason in words.
-//! Nodes are found in a question by id (`tag:python`, `kb-00042`), and by name, longest first, where the name is not a
-//! word of every question. What a question asks for is told by its words (`why did we`, `connected`, `history`).
-//! Invariants: the same question and nodes give the same plan; a strategy that needs a node is taken only where one is
-//! named; else the plan is `auto`.
+//! In: a question and the existing nodes. Out: [`Planned`]: strategy, nodes, and the reason in words.
+//! Nodes are found in a question by id (`tag:python`, `kb-00042`) and by name, longest first, unless the name is a
+//! common word. Cue words (`why did we`, `connected`, `history`) choose the strategy.
+//! Invariants: the same question and nodes give the same plan; a strategy that needs a node is chosen only if the
+//! question names one; otherwise the plan is `auto`.
 //! Not here: a model that plans (the seam is this function's result).
 
 use std::collections::HashSet;
@@ -17,17 +17,17 @@ use super::graph::{Graph, KINDS, node_id};
 use super::shelf::{EntryRow, Shelf};
 use crate::is_stop_word;
 
-/// Longest name of a node that is looked for, words.
+/// Longest name of a node that is searched for, words.
 const MAX_WORDS: usize = 6;
 
-/// What is done about a question.
+/// How a question will be answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planned {
     /// The strategy.
     pub strategy: Strategy,
     /// Why.
     pub reason: String,
-    /// The first node that is named.
+    /// The first node in the question.
     pub scope: Option<String>,
     /// The second.
     pub target: Option<String>,
@@ -47,10 +47,10 @@ const CONNECTION: [&str; 10] = [
     "in common",
 ];
 
-/// Words that ask for two things beside one another.
+/// Words that ask for a comparison.
 const COMPARISON: [&str; 5] = ["compare", "comparison", "difference", "differ", "versus"];
 
-/// Words that ask for all of something and say nothing of what.
+/// Words that ask for all of something and do not say of what.
 const LISTING: [&str; 27] = [
     "list",
     "show",
@@ -112,7 +112,7 @@ const TIMELINE: [&str; 9] = [
     "changelog",
 ];
 
-/// Words that ask for what is around.
+/// Words that ask for neighbors.
 const RELATED: [&str; 9] = [
     "related to",
     "relates to",
@@ -125,13 +125,13 @@ const RELATED: [&str; 9] = [
     "everything about",
 ];
 
-/// Plans.
+/// Chooses a strategy.
 pub fn plan(question: &str, shelf: &Shelf) -> Planned {
     let folded = format!(" {} ", words_of(question).join(" "));
     let (nodes, said) = named(question, shelf);
     let says = |cues: &[&'static str]| -> Option<&'static str> {
         cues.iter().copied().find(|cue| {
-            // The beginning of a word is enough where the cue is one.
+            // A cue may be the beginning of a word.
             folded.contains(&format!(" {cue}"))
         })
     };
@@ -150,7 +150,7 @@ pub fn plan(question: &str, shelf: &Shelf) -> Planned {
         let name = entry_type.as_str();
         return Planned {
             strategy: Strategy::Timeline,
-            reason: format!("it asks for the entries of the type {name}"),
+            reason: format!("the question asks for the entries of the type {name}"),
             scope: Some(name.to_string()),
             target: None,
         };
@@ -179,16 +179,18 @@ pub fn plan(question: &str, shelf: &Shelf) -> Planned {
         return planned(Strategy::Related, format!("the question is the node {node}"), 1);
     }
     if let ([node], true) = (nodes.as_slice(), rest.is_empty()) {
-        return around(node.clone(), |node| format!("it asks for {node} and nothing else"));
+        return around(node.clone(), |node| {
+            format!("the question asks for {node} and nothing else")
+        });
     }
     let why = match nodes.is_empty() {
-        true => "no words that ask for another strategy, no known name".to_string(),
-        false => format!("no words that ask for another strategy; it names {}", nodes.join(", ")),
+        true => "no cue for another strategy, no known name".to_string(),
+        false => format!("no cue for another strategy; the question names {}", nodes.join(", ")),
     };
     planned(Strategy::Auto, why, 1)
 }
 
-/// What belongs to a node: of a project by day, else what is near.
+/// Plans for the entries of a node: by day for a project, else by nearness.
 pub fn around(node: String, why: impl Fn(&str) -> String) -> Planned {
     let strategy = match node.starts_with("project:") {
         true => Strategy::Timeline,
@@ -197,7 +199,7 @@ pub fn around(node: String, why: impl Fn(&str) -> String) -> Planned {
     Planned { strategy, reason: why(&node), scope: Some(node), target: None }
 }
 
-/// The entries that a question names: by id, and where it compares by title, too.
+/// Returns the entries that a question names: by id, and in a comparison also by title.
 pub fn named_entries<'s>(question: &str, shelf: &'s Shelf) -> Vec<&'s EntryRow> {
     let folded = words_of(question);
     let compares = folded.iter().any(|word| COMPARISON.iter().any(|cue| word.starts_with(cue)));
@@ -210,20 +212,20 @@ pub fn named_entries<'s>(question: &str, shelf: &'s Shelf) -> Vec<&'s EntryRow> 
     rows.filter(|row| compares || has_id(row)).collect()
 }
 
-/// The words of a question that say what is meant beside a node that it names: none of its name, none that ask.
+/// Returns the words of a question that are neither part of a node's name nor cues.
 pub fn words_beside(question: &str, node: &str, shelf: &Shelf) -> Vec<String> {
     let (nodes, said) = named(question, shelf);
     let others = nodes.into_iter().filter(|it| it != node);
     others.chain(rest_of(&said, true).into_iter().map(String::from)).collect()
 }
 
-/// The type of entries that a question asks for, where it says no more beside the nodes that it names.
+/// Returns the type of entries that a question asks for, if it asks for nothing else beside the nodes that it names.
 pub fn type_asked(question: &str, shelf: &Shelf) -> Option<EntryType> {
     let (nodes, said) = named(question, shelf);
     type_of(&rest_of(&said, !nodes.is_empty()))
 }
 
-/// Whether a question asks how many there are.
+/// Returns whether a question asks for a number.
 pub fn asks_how_many(question: &str) -> bool {
     let words = words_of(question).join(" ");
     ["how many", "number of", "count"]
@@ -231,7 +233,7 @@ pub fn asks_how_many(question: &str) -> bool {
         .any(|cue| format!(" {words}").contains(&format!(" {cue}")))
 }
 
-/// The words of a question that are no names and ask for something.
+/// Returns the words of a question that are neither names nor cues for a list.
 fn rest_of(said: &[String], has_names: bool) -> Vec<&str> {
     let is_kind = |word: &str| KINDS.contains(&word);
     let is_listing = |word: &str| LISTING.contains(&word) || word.chars().count() < 2;
@@ -241,7 +243,7 @@ fn rest_of(said: &[String], has_names: bool) -> Vec<&str> {
     words.filter(|word| !says_nothing(word)).collect()
 }
 
-/// The type of entries that all of these words name.
+/// Returns the type of entries that all words name.
 fn type_of(words: &[&str]) -> Option<EntryType> {
     let named = |word: &&str| {
         EntryType::ALL.into_iter().find(|it| {
@@ -253,11 +255,11 @@ fn type_of(words: &[&str]) -> Option<EntryType> {
     types.all(|it| it == Some(first)).then_some(first)
 }
 
-/// The node that a person means: by id, else by name, the one with most relations.
+/// Returns the node that a text means: by id, else by name, of several the one with most relations.
 pub fn resolve(text: &str, shelf: &Shelf) -> Option<String> {
     let graph = &shelf.graph;
     if let Some(id) = node_id(text) {
-        // Cases of paths differ, names of nodes do not.
+        // Paths are case-sensitive, names of nodes are not.
         return graph.has(&id).then_some(id).or_else(|| bare_node(text, graph));
     }
     let key = words_of(text).join(" ");
@@ -275,7 +277,7 @@ fn entry_titled(key: &str, shelf: &Shelf) -> Option<String> {
     found.next().map(|row| id_text(row.number))
 }
 
-/// The node with that name, whatever its kind; of several the one with most relations.
+/// Returns the node with a name, of any kind; of several the one with most relations.
 fn named_so(key: &str, shelf: &Shelf) -> Option<String> {
     let graph = &shelf.graph;
     let is_it = |node: &&str| {
@@ -283,11 +285,11 @@ fn named_so(key: &str, shelf: &Shelf) -> Option<String> {
         name.is_some_and(|name| words_of(name).join(" ") == key)
     };
     let found = graph.nodes().filter(is_it);
-    // Of several with as many the first by id.
+    // Ties go to the first id.
     found.max_by(|a, b| graph.degree(a).cmp(&graph.degree(b)).then(b.cmp(a))).map(str::to_string)
 }
 
-/// A word without the signs around it.
+/// Removes the punctuation around a word.
 fn bare_id(word: &str) -> &str {
     let id = word.trim_matches(|c: char| {
         matches!(c, '`' | '"' | '\'' | ',' | '?' | '!' | '.' | '[' | ']' | '(' | ')')
@@ -295,11 +297,11 @@ fn bare_id(word: &str) -> &str {
     id.trim_end_matches("'s")
 }
 
-/// The nodes that a question names, in its order, and its other words.
+/// Returns the nodes that a question names, in its order, and its other words.
 fn named(question: &str, shelf: &Shelf) -> (Vec<String>, Vec<String>) {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut rest: Vec<&str> = question.split_whitespace().collect();
-    // Ids first: they are no words.
+    // Ids first, since they are not words.
     for (at, word) in rest.iter_mut().enumerate() {
         let id = bare_id(word);
         if let Some(node) = node_id(id).filter(|_| id.contains([':', '-'])) {
@@ -342,13 +344,13 @@ fn named(question: &str, shelf: &Shelf) -> (Vec<String>, Vec<String>) {
     (nodes, others)
 }
 
-/// A word that says nothing of what is meant, although something may be called so.
+/// Returns whether a word is too common to be taken for a name.
 fn is_common(word: &str) -> bool {
     let is_type = EntryType::ALL.iter().any(|it| it.as_str().starts_with(word));
     is_stop_word(word) || is_type || word.chars().count() < 2
 }
 
-/// The words of a text, folded, without signs.
+/// Returns the words of a text, folded, without punctuation.
 fn words_of(text: &str) -> Vec<String> {
     let folded = fold(text);
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '+' | '#');
@@ -376,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_tells_its_strategy_and_its_nodes() {
+    fn a_question_determines_strategy_and_nodes() {
         let shelf = shelf();
         for (question, strategy, scope, target) in [
             (
@@ -421,13 +423,13 @@ mod tests {
             ("how many decisions are there?", Strategy::Timeline, "decision", ""),
         ] {
             let planned = plan(question, &shelf);
-            let told = (
+            let found = (
                 planned.strategy,
                 planned.scope.unwrap_or_default(),
                 planned.target.unwrap_or_default(),
             );
             assert_eq!(
-                told,
+                found,
                 (strategy, scope.into(), target.into()),
                 "{question}: {}",
                 planned.reason
@@ -436,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_question_says_beside_a_name_is_told() {
+    fn the_words_beside_a_name_are_found() {
         let shelf = shelf();
         for (question, words) in [
             ("list all decisions in project kgd", vec!["decisions"]),

@@ -1,9 +1,9 @@
 //! Search: entries by words and by meaning, fused by reciprocal rank (S2).
 //!
 //! In: a question, and the entries that may answer. Out: entries, best first, with score and source.
-//! Each list is asked for three times as many as are wanted; `score = Σ 1 / (60 + rank + 1)`, rank from 0. What has
-//! next to nothing to do with the question (`retrieval.floor`) is in neither list: without that, some vector is always
-//! near, and nothing would ever count as sparse.
+//! Each list has three times as many as are wanted; `score = Σ 1 / (60 + rank + 1)`, rank from 0. Passages below
+//! `retrieval.floor` are in neither list: some vector is always near, so without a floor no result would count as
+//! sparse.
 //! Invariants: words only, no operators, so no question is an error; ties go to the smaller number.
 
 use std::collections::HashMap;
@@ -23,67 +23,67 @@ use crate::{AskError, QueryContext};
 /// S2's constant of reciprocal rank fusion.
 const K: f64 = 60.0;
 
-/// How many times as many as are wanted each list is asked for.
+/// Length of each list, in multiples of the limit.
 const OVER_FETCH: usize = 3;
 
-/// Passages that are looked at for each entry that is asked for: an entry may have several.
+/// Passages that are recalled for each entry: an entry may have several.
 const PASSAGES: usize = 4;
 
-/// Fewer results than these are extended by the graph, by at most so many hints.
+/// Fewer results than this are extended by the graph, and by at most this many hints.
 pub const SPARSE_UNDER: usize = 3;
 const MAX_HINTS: usize = 3;
 
-/// Neighbors of one node that are looked at.
+/// Neighbors of one node that are considered.
 const MAX_NEIGHBORS: usize = 10;
 
-/// An entry that was found.
+/// An entry with its score.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hit<'l> {
+pub struct EntryHit<'l> {
     /// The entry.
     pub row: &'l EntryRow,
     /// The sum of its reciprocal ranks.
     pub score: f64,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Searched<'l> {
     /// Best first.
-    pub hits: Vec<Hit<'l>>,
+    pub hits: Vec<EntryHit<'l>>,
     /// `hybrid`, `fts` or `vector`.
     pub source: &'static str,
-    /// Entries that were found and are too stale to be told.
+    /// Entries that were found but are too stale to be shown.
     pub n_hidden: usize,
-    /// How the question was read.
-    pub told: Vec<String>,
+    /// How the question was read, where that differs from how it is written.
+    pub readings: Vec<String>,
 }
 
-/// What is looked for.
+/// A question with its limits.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'q> {
+pub struct EntryQuery<'q> {
     /// The question.
     pub question: &'q str,
     /// Most entries.
     pub limit: usize,
-    /// Also those that are too stale.
+    /// Whether stale entries are included.
     pub with_stale: bool,
 }
 
-/// Finds entries among those that `may` answer.
+/// Searches the entries that `may` answer.
 ///
 /// # Errors
 /// `invalid_params`; when the index cannot be read.
 pub fn search<'l>(
     ctx: &QueryContext<'_>,
     library: &'l Library,
-    wanted: Wanted<'_>,
+    wanted: EntryQuery<'_>,
     may: impl Fn(&EntryRow) -> bool,
 ) -> Result<Searched<'l>, ErrorView> {
     let may = |row: &&EntryRow| row.entry.is_active && may(row);
     let mut docs: Vec<i64> = library.shelf.entries().filter(may).map(|row| row.doc).collect();
     docs.sort_unstable();
     let deep = wanted.limit * OVER_FETCH;
-    let (mut text, mut vector, mut told) = (vec![], vec![], vec![]);
+    let (mut text, mut vector, mut readings) = (vec![], vec![], vec![]);
     let words = plain(wanted.question);
     if !docs.is_empty() && !words.is_empty() {
         let question = HybridQuery { q: words, ..HybridQuery::default() };
@@ -95,7 +95,7 @@ pub fn search<'l>(
         let recalled = by_each_signal(ctx, &plan, depth)?;
         text = documents(ctx, above_floor_by_words(&plan, &recalled), deep)?;
         vector = documents(ctx, above_floor_by_meaning(&plan, &recalled), deep)?;
-        told = recalled.readings;
+        readings = recalled.readings;
     }
     let source = match (text.is_empty(), vector.is_empty()) {
         (false, true) | (true, true) => "fts",
@@ -113,14 +113,14 @@ pub fn search<'l>(
             n_hidden += 1;
             continue;
         }
-        hits.push(Hit { row, score });
+        hits.push(EntryHit { row, score });
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.number.cmp(&b.row.number)));
     let hits = behind_successors(library, hits, |hit| hit.row.number);
-    Ok(Searched { hits, source, n_hidden, told })
+    Ok(Searched { hits, source, n_hidden, readings })
 }
 
-/// The same entries, but none before one that took its place.
+/// Reorders entries so that none precedes one that supersedes it.
 pub fn behind_successors<T>(
     library: &Library,
     entries: Vec<T>,
@@ -131,7 +131,7 @@ pub fn behind_successors<T>(
     for at in 0..left.len() {
         let Some(entry) = left.get_mut(at).and_then(Option::take) else { continue };
         let own = number_of(&entry);
-        // Newest first; the chain has each once, so a circle ends, too.
+        // Newest first. The chain has each entry once, so this ends in a circle, too.
         let chain = library.shelf.graph.chain(own);
         for number in chain.iter().rev().take_while(|number| **number != own) {
             let is_it =
@@ -156,7 +156,7 @@ fn fused(lists: &[Vec<i64>]) -> Vec<(i64, f64)> {
     scores
 }
 
-/// The words of a question without anything that could be an operator.
+/// Removes everything from a question that could be an operator.
 pub(super) fn plain(question: &str) -> String {
     let signs = |c: char| matches!(c, '"' | '(' | ')' | '*' | ':' | '^' | '{' | '}' | '[' | ']');
     let words = question.split(|c: char| c.is_whitespace() || signs(c));
@@ -186,7 +186,7 @@ fn above_floor_by_meaning(plan: &Plan, recalled: &Recalled) -> Vec<i64> {
     near.map(|it| it.0).collect()
 }
 
-/// The documents of passages, each once, at most so many.
+/// Returns the documents of passages, each once, at most `most`.
 fn documents(ctx: &QueryContext<'_>, chunks: Vec<i64>, most: usize) -> Result<Vec<i64>, AskError> {
     let mut doc_of = ctx.snapshot.prepare_cached("SELECT doc_id FROM chunks WHERE id = ?1")?;
     let mut seen = FxHashSet::default();
@@ -200,13 +200,13 @@ fn documents(ctx: &QueryContext<'_>, chunks: Vec<i64>, most: usize) -> Result<Ve
     Ok(docs)
 }
 
-/// What the graph leads to from few results: `See also: [kb-00042] Title (via tag:security)`.
+/// Returns hints to entries near a few results: `See also: [kb-00042] Title (via tag:security)`.
 pub fn hints(library: &Library, found: &[&EntryRow]) -> Vec<String> {
     use notes::entry::id_text;
     let graph = &library.shelf.graph;
     let mut seen: FxHashSet<u64> = found.iter().map(|row| row.number).collect();
     let mut hints: Vec<String> = Vec::new();
-    let mut tell = |node: &str, via: &str, by: By| {
+    let mut add = |node: &str, via: &str, by: By| {
         let Some(row) = library.shelf.of_node(node).filter(|row| row.entry.is_active) else {
             return;
         };
@@ -222,8 +222,8 @@ pub fn hints(library: &Library, found: &[&EntryRow]) -> Vec<String> {
             match near.node.contains(':') {
                 true => neighbors(near.node)
                     .iter()
-                    .for_each(|far| tell(far.node, near.node, far.by.max(near.by))),
-                false => tell(near.node, near.edge, near.by),
+                    .for_each(|far| add(far.node, near.node, far.by.max(near.by))),
+                false => add(near.node, near.edge, near.by),
             }
         }
     }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_has_no_operators() {
+    fn operators_are_removed_from_a_question() {
         for (question, words) in [
             ("wal AND \"mode\" -x tag:db (a OR b)", "wal and mode x tag db a or b"),
             ("  -- * ", ""),

@@ -1,9 +1,9 @@
 //! Shelf: the entries of one commit, as their notes state them, and the graph between them.
 //!
 //! In: the rows of notes, and what a model read in them. Out: [`Shelf`], in memory, the same for the same rows.
-//! Invariants: a note is an entry when its front matter has an id such as `kb-00042`, or when it lies in the folder of
-//! entries and its name begins with one; of several notes with one id the one whose name says it counts, then the first
-//! by path, and the others are told; what a model read counts only for the text that it read.
+//! Invariants: a note is an entry when its front matter has an id such as `kb-00042`, or when it is in the folder of
+//! entries and its name begins with one; of several notes with one id the one with the id in its name counts, then the
+//! first by path, and the others are reported; relations that a model read hold only for the text that it read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::AskError;
 use index::store::{Enriched, KbLedger, Snapshot};
 use model::terms::{ContentHash, Tick};
 
-/// Longest part of what a person wrote that is quoted, characters.
+/// Longest quotation of an invalid value, characters.
 const MAX_QUOTED: usize = 60;
 
 /// An entry.
@@ -33,17 +33,17 @@ pub struct EntryRow {
     pub doc: i64,
     /// Its number.
     pub number: u64,
-    /// Where its note lies.
+    /// Path of its note.
     pub path: String,
     /// Its short title: the stated one, else the name of its file.
     pub title: String,
-    /// Its type; a fact where none is known by that name.
+    /// Its type; a fact where the note has an unknown one.
     pub entry_type: EntryType,
-    /// The confidence that it was written with.
+    /// The confidence in its note.
     pub confidence: f64,
-    /// What its front matter states.
+    /// Its front matter.
     pub entry: Entry,
-    /// Numbers that its text names.
+    /// Entries that its text mentions.
     pub references: Vec<u64>,
     /// When its file was modified, milliseconds since 1970.
     pub modified_ms: i64,
@@ -51,13 +51,13 @@ pub struct EntryRow {
     pub hash: [u8; 16],
     /// Hash of its title and text.
     pub text_hash: [u8; 16],
-    /// When it says that it was made, and changed; milliseconds since 1970.
+    /// When it was created and changed by its front matter; milliseconds since 1970.
     pub stated_ms: (Option<i64>, Option<i64>),
-    /// What is written in it and counts as something else, in words.
+    /// Invalid values in it and what counts instead, in words.
     pub doubts: Vec<String>,
 }
 
-/// What a person wrote in an entry that cannot be meant, and what counts instead.
+/// Lists the invalid values of an entry, and what counts instead.
 fn doubts(number: u64, entry: &Entry) -> Vec<String> {
     let mut doubts = Vec::new();
     let short = |text: &str| -> String {
@@ -72,26 +72,26 @@ fn doubts(number: u64, entry: &Entry) -> Vec<String> {
     for (key, text) in wrong_type.chain(odd).chain(wrong_dates) {
         let counts = match key {
             "entry_type" => {
-                format!("is none of the four: it counts as `{}`", EntryType::default().as_str())
+                format!("is not one of the four types; read as `{}`", EntryType::default().as_str())
             }
-            "confidence" => format!("is no number from 0 to 1: it counts as {}", decay::USUAL),
-            "active" => "is neither `true` nor `false`: it counts as `true`".to_string(),
-            "hints" => "is no mapping: it counts for nothing".to_string(),
+            "confidence" => format!("is not a number from 0 to 1; read as {}", decay::USUAL),
+            "active" => "is neither `true` nor `false`; read as `true`".to_string(),
+            "hints" => "must be a mapping; ignored".to_string(),
             "supersedes" | "superseded_by" => {
-                "names what is no id such as `kb-00042`: that counts for nothing".to_string()
+                "must be ids such as `kb-00042`; others are ignored".to_string()
             }
-            _ => "is no date or time: it counts for nothing".to_string(),
+            _ => "is not a date or time; ignored".to_string(),
         };
         doubts.push(format!("`{key}: {}` {counts}", short(text)));
     }
     let own = [("supersedes", &entry.supersedes), ("superseded_by", &entry.superseded_by)];
     for (key, _) in own.into_iter().filter(|(_, others)| others.contains(&number)) {
-        doubts.push(format!("`{key}` names the entry itself: that counts for nothing"));
+        doubts.push(format!("`{key}` names the entry itself; ignored"));
     }
     doubts
 }
 
-/// A time or a day (its beginning, in UTC) as people write it into front matter, in milliseconds since 1970.
+/// Parses a time or a day (its beginning, in UTC) of front matter, in milliseconds since 1970.
 fn time_of(text: Option<&str>) -> Option<i64> {
     let text = text?.trim();
     let utc = |time: DateTime| time.to_zoned(TimeZone::UTC).ok().map(|it| it.timestamp());
@@ -170,21 +170,15 @@ impl Shelf {
         Ok(shelf)
     }
 
-    /// Says so where entries take each other's place in a circle.
+    /// Adds a doubt to entries that supersede each other in a circle.
     fn doubt_circles(&mut self) {
-        let in_circles: Vec<(u64, String)> = self
-            .entries
-            .keys()
-            .map(|number| {
-                let others = self.graph.circle(*number).into_iter().map(id_text);
-                (*number, others.collect::<Vec<_>>().join(", "))
-            })
-            .filter(|(_, others)| !others.is_empty())
-            .collect();
-        for (number, others) in in_circles {
-            if let Some(row) = self.entries.get_mut(&number) {
+        for circle in self.graph.circles() {
+            for number in &circle {
+                let others = circle.iter().filter(|it| *it != number).map(|it| id_text(*it));
+                let others = others.collect::<Vec<_>>().join(", ");
+                let Some(row) = self.entries.get_mut(number) else { continue };
                 row.doubts.push(format!(
-                    "it supersedes and is superseded by {others}: each counts as replaced"
+                    "it supersedes and is superseded by {others}: each counts as superseded"
                 ));
             }
         }
@@ -204,12 +198,12 @@ impl Shelf {
         }
     }
 
-    /// What is written in notes and counts as something else: `kb/a.md: …`.
+    /// Returns the invalid values of all notes: `kb/a.md: …`.
     pub fn doubts(&self) -> Vec<String> {
-        let told = |row: &EntryRow| -> Vec<String> {
+        let of_row = |row: &EntryRow| -> Vec<String> {
             row.doubts.iter().map(|doubt| format!("{}: {doubt}", row.path)).collect()
         };
-        self.entries().flat_map(told).collect()
+        self.entries().flat_map(of_row).collect()
     }
 
     /// Every entry, by number.
@@ -222,7 +216,7 @@ impl Shelf {
         self.entries.get(&number)
     }
 
-    /// The entry of a node, where that is one.
+    /// The entry of a node; `None` for other nodes.
     pub fn of_node(&self, node: &str) -> Option<&EntryRow> {
         if node.contains(':') { None } else { number_of(node).and_then(|it| self.get(it)) }
     }
@@ -232,45 +226,45 @@ impl Shelf {
         self.by_doc.get(&doc).and_then(|number| self.get(*number))
     }
 
-    /// Paths of further notes with that id.
+    /// Paths of other notes with the same id.
     pub fn others_of(&self, number: u64) -> &[String] {
         self.others.get(&number).map_or(&[], Vec::as_slice)
     }
 
-    /// Notes with an id that another one has.
+    /// Notes whose id another note has.
     pub fn duplicates(&self) -> Vec<String> {
-        let told = |(number, paths): (&u64, &Vec<String>)| {
+        let of_number = |(number, paths): (&u64, &Vec<String>)| {
             let owner = self.get(*number).map_or("", |row| row.path.as_str()).to_string();
             let id = id_text(*number);
             paths.iter().map(move |path| format!("{path} ({id} is {owner})")).collect::<Vec<_>>()
         };
-        self.others.iter().flat_map(told).collect()
+        self.others.iter().flat_map(of_number).collect()
     }
 
-    /// The relations that a model read in an entry as it is now.
+    /// The relations that a model read in an entry in its present form.
     pub fn read_in(&self, row: &EntryRow) -> &[(String, String)] {
         self.reading(row).map_or(&[], |it| it.relations.as_slice())
     }
 
-    /// What a model read in an entry as it is now.
+    /// The reading of a model of an entry in its present form.
     pub fn reading(&self, row: &EntryRow) -> Option<&Enriched> {
         self.enriched.get(&row.number).filter(|it| it.hash == row.text_hash)
     }
 
-    /// Entries that count and that a model has not read as they are now.
+    /// Active entries that no model has read in their present form.
     pub fn unread(&self) -> impl Iterator<Item = &EntryRow> {
         let is_read = |row: &EntryRow| self.reading(row).is_some_and(|it| !it.is_due);
         self.entries().filter(move |row| row.entry.is_active && !is_read(row))
     }
 
-    /// Puts what a model read there.
+    /// Adds a reading of a model.
     #[cfg(test)]
     pub(super) fn put_reading(&mut self, reading: Enriched) {
         self.enriched.insert(reading.entry, reading);
         self.graph = Graph::of(self);
     }
 
-    /// Puts an entry there, with its relations.
+    /// Adds an entry with its relations.
     #[cfg(test)]
     pub(super) fn put(&mut self, number: u64, entry: Entry, references: Vec<u64>) {
         self.add(EntryRow {
@@ -297,10 +291,10 @@ impl Shelf {
     }
 }
 
-/// A commit, and how often a model had read until then.
+/// A commit, and the number of readings until then.
 type Moment = (Tick, u64);
 
-/// The shelf of the last commit, and of the last readings, that were asked for.
+/// The shelf of the last commit and readings that were asked for.
 pub struct Shelves {
     state_dir: PathBuf,
     n_readings: AtomicU64,
@@ -308,13 +302,13 @@ pub struct Shelves {
 }
 
 impl Shelves {
-    /// Of a project with that folder of state.
+    /// For the project with a folder of state.
     pub fn new(state_dir: &Path) -> Self {
         let (n_readings, last) = (AtomicU64::new(0), Mutex::new(None));
         Shelves { state_dir: state_dir.to_path_buf(), n_readings, last }
     }
 
-    /// A model has read, or what it read was forgotten: what was kept is not so any more.
+    /// Invalidates the shelf after a new reading, or when one was forgotten.
     pub fn read_anew(&self) {
         self.n_readings.fetch_add(1, Ordering::AcqRel);
     }
@@ -324,7 +318,7 @@ impl Shelves {
     /// # Errors
     /// When the index cannot be read.
     pub fn at(&self, snapshot: &Snapshot, folder: &str) -> Result<Arc<Shelf>, AskError> {
-        // Before the ledger is read: a reading that comes meanwhile makes it be read again.
+        // Before the ledger is read: a reading in between then causes another read.
         let key = (snapshot.tick(), self.n_readings.load(Ordering::Acquire));
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((of, shelf)) = last
@@ -332,7 +326,7 @@ impl Shelves {
         {
             return Ok(shelf);
         }
-        // Not under the lock: whoever waited for it would hold a reader's turn meanwhile.
+        // Not under the lock: a caller who waits for it would block a reader of the index.
         let enriched = KbLedger::open(&self.state_dir)?.enriched()?;
         let shelf = Arc::new(Shelf::read(snapshot, folder, enriched)?);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, shelf.clone()));

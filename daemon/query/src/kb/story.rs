@@ -1,8 +1,8 @@
-//! Story: how a decision came about: the decisions that fit, each with what it took the place of and what took its.
+//! Story: how a decision came about: matching decisions with those that they supersede and that supersede them.
 //!
-//! In: a question, maybe a scope. Out: entries, oldest first in each story, with what each is in it.
-//! Invariants: of a scope of which nothing else is asked all its decisions are told; entries that do not count are told
-//! in a story, but begin none.
+//! In: a question, optionally a scope. Out: entries, oldest first in each story, with their part in it.
+//! Invariants: a question for a scope and nothing else gets all its decisions; inactive entries are part of a story,
+//! but never start one.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,32 +13,32 @@ use proto::tool::kb::EntryType;
 use super::Library;
 use super::graph::SUPERSEDES;
 use super::planner::words_beside;
-use super::search::{Wanted, search};
+use super::search::{EntryQuery, search};
 use super::shelf::{EntryRow, Shelf};
-use super::strategy::{Answer, Question, Told, scoped};
+use super::strategy::{CitedEntry, KbAnswer, KbQuestion, scoped};
 use super::summary::{text_of, words_of};
 use crate::QueryContext;
 
-/// Decisions that are told where none holds a word of what is asked.
+/// Decisions in the answer where none contains a word of the question.
 const MAX_NEAR: usize = 3;
 
-/// Words that ask for a decision and say nothing of what it is about.
+/// Words that ask for a decision and do not say what it is about.
 const ASKING: &str = "decide decided decision choose chose chosen choice rationale reason reasons supersede superseded \
     instead switch switched change changed evolve evolved come came story history";
 
-/// Decisions that fit, each with what it took the place of and what took its. Of a scope of which nothing else is asked
-/// all.
+/// Adds the matching decisions with their stories; all decisions of a scope when nothing else is asked.
 pub(super) fn traced<'l>(
     ctx: &QueryContext<'_>,
     library: &'l Library,
-    (question, scope): (&Question, Option<&str>),
-    answer: &mut Answer<'l>,
+    question: &KbQuestion,
+    scope: Option<&str>,
+    answer: &mut KbAnswer<'l>,
 ) -> Result<(), ErrorView> {
     let scope = scoped(library, scope, answer)?;
     let is_decision = |row: &EntryRow| row.entry_type == EntryType::Decision;
     let may =
         |row: &EntryRow| is_decision(row) && scope.as_ref().is_none_or(|scope| scope.holds(row));
-    let wanted = Wanted { question: &question.text, limit: question.limit, with_stale: true };
+    let wanted = EntryQuery { question: &question.text, limit: question.limit, with_stale: true };
     let all = || library.shelf.entries().filter(|row| row.entry.is_active && may(row)).collect();
     let beside = scope.as_ref().map(|it| words_beside(&question.text, &it.name(), &library.shelf));
     let asked = asked(&beside.as_ref().map_or_else(|| question.text.clone(), |it| it.join(" ")));
@@ -65,17 +65,17 @@ pub(super) fn traced<'l>(
             .filter(|it| seen.insert(*it))
             .filter_map(|it| library.shelf.get(it))
             .collect();
-        // What took another's place came after it, whatever the clocks say; beside that the day decides.
+        // A superseding entry comes after the superseded one, whatever their dates; otherwise the day decides.
         let place = |row: &&EntryRow| chain_depth(&library.shelf, row.number);
         chain.sort_by_key(|row| (place(row), library.times(row).created_ms, row.number));
-        answer.entries.extend(chain.into_iter().map(|row| told_of_story(library, row)));
+        answer.entries.extend(chain.into_iter().map(|row| in_story(library, row)));
     }
     Ok(())
 }
 
-/// What an entry is in the story of a decision: whose places it took, and whether it counts still. Of a story with
-/// branches several may.
-fn told_of_story<'l>(library: &'l Library, row: &'l EntryRow) -> Told<'l> {
+/// Describes the part of an entry in a story: what it supersedes, and whether it is current. In a story with branches
+/// several may be.
+fn in_story<'l>(library: &'l Library, row: &'l EntryRow) -> CitedEntry<'l> {
     let via = library.supersedes(row);
     let older = via.join(", ");
     let is_replaced = !library.superseded_by(row).is_empty();
@@ -86,17 +86,17 @@ fn told_of_story<'l>(library: &'l Library, row: &'l EntryRow) -> Told<'l> {
         (false, true, false) => format!("current (supersedes {older})"),
         (false, false, _) => "inactive decision".to_string(),
     };
-    Told { row, context, via }
+    CitedEntry { row, context, via }
 }
 
-/// The words of a question that say what it is about.
+/// Returns the words of a question that say what it is about.
 fn asked(question: &str) -> BTreeSet<String> {
     let asking = words_of(ASKING);
     words_of(question).into_iter().filter(|word| !asking.contains(word)).collect()
 }
 
-/// Those decisions that are about what is asked, the words of asking aside: whose titles and texts hold at least half
-/// as many of its words as the best of them. Where none holds any, the first few, which are near in meaning.
+/// Keeps the decisions whose titles and texts contain at least half as many of the question's words as the best one;
+/// the first few, which are near in meaning, where none contains any.
 fn about<'l>(
     ctx: &QueryContext<'_>,
     asked: &BTreeSet<String>,
@@ -112,7 +112,7 @@ fn about<'l>(
     Ok(held.into_iter().filter(|(n, _)| 2 * n >= best).map(|it| it.1).take(most).collect())
 }
 
-/// How many entries in a row lead from the oldest to one, by supersession.
+/// Returns the length of the longest chain of supersession from the oldest entry to one.
 fn chain_depth(shelf: &Shelf, number: u64) -> usize {
     let mut seen = HashSet::from([number]);
     let mut at = vec![number];

@@ -1,8 +1,8 @@
 //! Strategy: how a question is answered from entries and their graph (S2's five).
 //!
-//! In: a question, maybe a strategy, scope and target. Out: entries with the reason why each is told, or a way.
-//! Invariants: `auto` takes the strategy that the question reads as (`planner.rs`) and, where that finds nothing, the
-//! search; what was taken and why is told; entries that do not count are told in the story of a decision only.
+//! In: a question, optionally a strategy, scope and target. Out: entries, each with a reason, or a path.
+//! Invariants: `auto` uses the strategy that `planner.rs` chooses and, where that finds nothing, the search; the answer
+//! names the strategy and why it was chosen; inactive entries appear in the story of a decision only.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use proto::tool::kb::{EntryType, Strategy};
 
 use super::graph::{By, Step, node_id, told};
 use super::planner::{Planned, around, asks_how_many, named_entries, plan, resolve, type_asked};
-use super::search::{Wanted, behind_successors, search};
+use super::search::{EntryQuery, behind_successors, search};
 use super::shelf::EntryRow;
 use super::{Library, story};
 use crate::QueryContext;
@@ -21,12 +21,12 @@ use crate::QueryContext;
 const RELATED_STEPS: usize = 2;
 const CONNECTION_STEPS: usize = 4;
 
-/// Neighbors of one hit that `auto` looks at.
+/// Neighbors of one hit that `auto` considers.
 const MAX_NEIGHBORS: usize = 10;
 
-/// What is asked.
+/// A question with the caller's choices.
 #[derive(Debug, Clone, Default)]
-pub struct Question {
+pub struct KbQuestion {
     /// The question.
     pub text: String,
     /// The strategy.
@@ -35,55 +35,55 @@ pub struct Question {
     pub scope: Option<String>,
     /// See `kb_ask`.
     pub target: Option<String>,
-    /// Whether `auto` adds what the graph leads to.
+    /// Whether `auto` adds neighbors in the graph.
     pub with_graph: bool,
-    /// Also entries that are too stale; the story of a decision tells them anyway.
+    /// Whether stale entries are included; the story of a decision always includes them.
     pub with_stale: bool,
     /// Most entries.
     pub limit: usize,
-    /// What a model planned; else rules do.
+    /// The plan of a model; `None` leaves it to rules.
     pub planned: Option<Planned>,
 }
 
-/// An entry and why it is told.
+/// An entry and why it is part of the answer.
 #[derive(Debug, Clone)]
-pub struct Told<'l> {
+pub struct CitedEntry<'l> {
     /// The entry.
     pub row: &'l EntryRow,
     /// Why.
     pub context: String,
-    /// The nodes on the way to it.
+    /// The nodes on the path to it.
     pub via: Vec<String>,
 }
 
 /// An answer.
 #[derive(Debug, Clone, Default)]
-pub struct Answer<'l> {
-    /// The strategy that was taken.
+pub struct KbAnswer<'l> {
+    /// The strategy that was used.
     pub strategy: Strategy,
     /// Why.
     pub reason: String,
-    /// The node that was meant.
+    /// The node of the scope.
     pub scope: Option<String>,
-    /// The other one.
+    /// The node of the target.
     pub target: Option<String>,
     /// Entries in the order of the strategy.
-    pub entries: Vec<Told<'l>>,
+    pub entries: Vec<CitedEntry<'l>>,
     /// For `connection`.
     pub way: Vec<Step>,
-    /// Why there is nothing, or how the question was read.
+    /// Why there is no entry, or how the question was read.
     pub hint: Option<String>,
 }
 
-/// Answers.
+/// Answers a question.
 ///
 /// # Errors
-/// `invalid_params` where a strategy lacks what it needs, `not_found` for a node that is not there.
+/// `invalid_params` where a strategy lacks a parameter, `not_found` for an unknown node.
 pub fn ask<'l>(
     ctx: &QueryContext<'_>,
     library: &'l Library,
-    question: &Question,
-) -> Result<Answer<'l>, ErrorView> {
+    question: &KbQuestion,
+) -> Result<KbAnswer<'l>, ErrorView> {
     if question.strategy != Strategy::Auto {
         let planned = Planned {
             strategy: question.strategy,
@@ -112,7 +112,7 @@ pub fn ask<'l>(
         target: None,
     };
     if planned.strategy == Strategy::Auto {
-        // What a question names narrows nothing; a scope that is given does.
+        // Only a given scope narrows the search, not a name in the question.
         let (named, scope) = (planned.scope.clone(), question.scope.clone());
         let planned = Planned { scope, target: None, ..planned };
         let why = planned.reason.clone();
@@ -134,19 +134,19 @@ pub fn ask<'l>(
     }
 }
 
-/// The entries that `auto` finds by search and graph, whatever the question asks for; those of a node where the
-/// question is one, and what the question reads as where the search finds nothing.
+/// Returns the entries that `auto` finds by search and graph, without planning; those of a node where the question is
+/// one; the answer of [`ask`] where the search finds nothing.
 ///
 /// # Errors
 /// As [`ask`].
 pub fn read<'l>(
     ctx: &QueryContext<'_>,
     library: &'l Library,
-    question: &Question,
-) -> Result<Vec<Told<'l>>, ErrorView> {
-    let mut answer = Answer::default();
+    question: &KbQuestion,
+) -> Result<Vec<CitedEntry<'l>>, ErrorView> {
+    let mut answer = KbAnswer::default();
     if library.of_node(&question.text).is_none() {
-        searched(ctx, library, (question, question.scope.as_deref()), &mut answer)?;
+        searched(ctx, library, question, question.scope.as_deref(), &mut answer)?;
     }
     if answer.entries.is_empty() {
         answer = ask(ctx, library, question)?;
@@ -157,47 +157,48 @@ pub fn read<'l>(
 fn run<'l>(
     ctx: &QueryContext<'_>,
     library: &'l Library,
-    question: &Question,
+    question: &KbQuestion,
     planned: Planned,
-) -> Result<Answer<'l>, ErrorView> {
+) -> Result<KbAnswer<'l>, ErrorView> {
     let Planned { strategy, reason, scope, target } = planned;
-    let mut answer = Answer { strategy, reason, ..Answer::default() };
+    let mut answer = KbAnswer { strategy, reason, ..KbAnswer::default() };
     match strategy {
-        Strategy::Auto => searched(ctx, library, (question, scope.as_deref()), &mut answer)?,
+        Strategy::Auto => searched(ctx, library, question, scope.as_deref(), &mut answer)?,
         Strategy::DecisionTrace => {
-            story::traced(ctx, library, (question, scope.as_deref()), &mut answer)?
+            story::traced(ctx, library, question, scope.as_deref(), &mut answer)?
         }
         Strategy::Timeline => {
             dated(library, needed("scope", scope, strategy)?, &mut answer)?;
-            // A scope that is given is no reason to tell what was not asked for.
+            // A question for one type gets only that type, also within a given scope.
             if let Some(wanted) = type_asked(&question.text, &library.shelf) {
-                answer.entries.retain(|told| told.row.entry_type == wanted);
+                answer.entries.retain(|it| it.row.entry_type == wanted);
             }
         }
         Strategy::Related => {
             let scope = needed("scope", scope, strategy)?;
-            near(library, (question, scope), &mut answer)?
+            near(library, question, &scope, &mut answer)?
         }
         Strategy::Connection => {
             let from = node(library, &needed("scope", scope, strategy)?)?;
             let to = node(library, &needed("target", target, strategy)?)?;
-            connected(library, (from, to), &mut answer);
+            connected(library, from, to, &mut answer);
         }
     }
     if matches!(strategy, Strategy::Timeline | Strategy::Related) && !question.with_stale {
         let n = answer.entries.len();
-        answer.entries.retain(|told| !library.is_hidden(told.row));
+        answer.entries.retain(|it| !library.is_hidden(it.row));
         let n_hidden = n - answer.entries.len();
-        answer.hint = (n_hidden > 0)
-            .then(|| format!("{n_hidden} too stale to be told: `include_stale` tells them"));
+        answer.hint = (n_hidden > 0).then(|| {
+            format!("{n_hidden} stale entries are hidden; set `include_stale` to see them")
+        });
     }
     let n = answer.entries.len();
-    let told = n.min(question.limit);
-    // The search finds as many as are wanted; the others find all.
+    let n_shown = n.min(question.limit);
+    // The search stops at the limit, so its number says nothing; the others find all.
     let counts = match strategy == Strategy::Auto {
         true => None,
-        false if told < n => {
-            Some(format!("{told} of {n} are told: a greater `limit`, or a narrower scope"))
+        false if n_shown < n => {
+            Some(format!("{n_shown} of {n} are shown: raise `limit` or narrow the scope"))
         }
         false if n > 0 && asks_how_many(&question.text) => Some(format!("there are {n}")),
         false => None,
@@ -218,7 +219,7 @@ fn nothing(strategy: Strategy) -> &'static str {
         Strategy::DecisionTrace => "no entry of the type `decision` is about this",
         Strategy::Timeline => "no entry belongs to this scope",
         Strategy::Related => "no entry is within two steps",
-        Strategy::Connection => "no way of at most four steps leads there",
+        Strategy::Connection => "no path of at most four steps connects them",
     }
 }
 
@@ -234,10 +235,10 @@ fn needed(name: &str, value: Option<String>, strategy: Strategy) -> Result<Strin
 
 fn node(library: &Library, text: &str) -> Result<String, ErrorView> {
     resolve(text, &library.shelf).ok_or_else(|| {
-        let told: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
+        let short: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
         ErrorView {
             code: Code::NotFound,
-            message: format!("no entry or node `{told}`"),
+            message: format!("no entry or node `{short}`"),
             hint: Some(
                 "ids look like `kb-00042`, `tag:python`, `project:kgd`; `kb_maintain` counts what there is".into(),
             ),
@@ -281,35 +282,36 @@ impl Scope {
     }
 }
 
-/// A scope that is told, where one is given.
+/// Resolves a scope, where one is given, and notes it in the answer.
 pub(super) fn scoped(
     library: &Library,
     scope: Option<&str>,
-    answer: &mut Answer<'_>,
+    answer: &mut KbAnswer<'_>,
 ) -> Result<Option<Scope>, ErrorView> {
     let scope = scope.map(|it| Scope::of(it, library)).transpose()?;
     answer.scope = scope.as_ref().map(Scope::name);
     Ok(scope)
 }
 
-/// Search, and one step through the graph from each hit.
+/// Searches, and adds the neighbors of each hit.
 fn searched<'l>(
     ctx: &QueryContext<'_>,
     library: &'l Library,
-    (question, scope): (&Question, Option<&str>),
-    answer: &mut Answer<'l>,
+    question: &KbQuestion,
+    scope: Option<&str>,
+    answer: &mut KbAnswer<'l>,
 ) -> Result<(), ErrorView> {
     let scope = scoped(library, scope, answer)?;
     let may = |row: &EntryRow| scope.as_ref().is_none_or(|scope| scope.holds(row));
     let (limit, with_stale) = (question.limit, question.with_stale);
-    let wanted = Wanted { question: &question.text, limit, with_stale };
+    let wanted = EntryQuery { question: &question.text, limit, with_stale };
     let found = search(ctx, library, wanted, may)?;
     let mut seen: HashSet<u64> = HashSet::new();
-    // Whatever their texts say, those that are named come first.
+    // Entries that the question names come first, whatever their texts say.
     for row in named_entries(&question.text, &library.shelf) {
         if row.entry.is_active && may(row) && seen.insert(row.number) {
             let context = "named in the question".to_string();
-            answer.entries.push(Told { row, context, via: vec![] });
+            answer.entries.push(CitedEntry { row, context, via: vec![] });
         }
     }
     for hit in &found.hits {
@@ -317,9 +319,9 @@ fn searched<'l>(
             continue;
         }
         let context = format!("search match ({}, {:.4})", found.source, hit.score);
-        answer.entries.push(Told { row: hit.row, context, via: vec![] });
+        answer.entries.push(CitedEntry { row: hit.row, context, via: vec![] });
     }
-    answer.hint = (!found.told.is_empty()).then(|| found.told.join("; "));
+    answer.hint = (!found.readings.is_empty()).then(|| found.readings.join("; "));
     let hits = if question.with_graph { found.hits.as_slice() } else { &[] };
     for hit in hits {
         let own = id_text(hit.row.number);
@@ -328,24 +330,24 @@ fn searched<'l>(
             if answer.entries.len() >= limit {
                 break;
             }
-            let may_tell = with_stale || !library.is_hidden(row);
-            if row.entry.is_active && may_tell && seen.insert(row.number) {
+            let may_show = with_stale || !library.is_hidden(row);
+            if row.entry.is_active && may_show && seen.insert(row.number) {
                 let how = if it.is_outgoing { "linked from" } else { "links to" };
                 let context = format!("{how} {own} via {}", told(it.edge, it.by));
-                answer.entries.push(Told { row, context, via: vec![own.clone()] });
+                answer.entries.push(CitedEntry { row, context, via: vec![own.clone()] });
             }
         }
     }
     let entries = std::mem::take(&mut answer.entries);
-    answer.entries = behind_successors(library, entries, |told| told.row.number);
+    answer.entries = behind_successors(library, entries, |it| it.row.number);
     Ok(())
 }
 
-/// Entries of a scope by the day they were made.
+/// Adds the entries of a scope by the day of their creation.
 fn dated<'l>(
     library: &'l Library,
     scope: String,
-    answer: &mut Answer<'l>,
+    answer: &mut KbAnswer<'l>,
 ) -> Result<(), ErrorView> {
     let Some(scope) = scoped(library, Some(&scope), answer)? else { return Ok(()) };
     let mut found: Vec<&EntryRow> =
@@ -354,21 +356,22 @@ fn dated<'l>(
     for row in found {
         let day = crate::notes::browse::rfc3339(library.times(row).created_ms);
         let context = format!("created {}", day.get(..10).unwrap_or(&day));
-        answer.entries.push(Told { row, context, via: vec![] });
+        answer.entries.push(CitedEntry { row, context, via: vec![] });
     }
     Ok(())
 }
 
-/// Entries within two steps of a node; before them the entry that it is, where the question names that.
+/// Adds the entries within two steps of a node, preceded by its own entry where the question names it.
 fn near<'l>(
     library: &'l Library,
-    (question, scope): (&Question, String),
-    answer: &mut Answer<'l>,
+    question: &KbQuestion,
+    scope: &str,
+    answer: &mut KbAnswer<'l>,
 ) -> Result<(), ErrorView> {
-    let from = node(library, &scope)?;
+    let from = node(library, scope)?;
     let named = named_entries(&question.text, &library.shelf).into_iter();
     let named = named.filter(|row| id_text(row.number) == from);
-    answer.entries.extend(named.map(|row| Told {
+    answer.entries.extend(named.map(|row| CitedEntry {
         row,
         context: "named in the question".into(),
         via: vec![],
@@ -387,14 +390,14 @@ fn near<'l>(
             }
             false => format!("connected via {}", between.join(", ")),
         };
-        answer.entries.push(Told { row, context, via: between });
+        answer.entries.push(CitedEntry { row, context, via: between });
     }
     answer.scope = Some(from);
     Ok(())
 }
 
-/// The shortest way between two nodes.
-fn connected(library: &Library, (from, to): (String, String), answer: &mut Answer<'_>) {
+/// Adds the shortest path between two nodes.
+fn connected(library: &Library, from: String, to: String, answer: &mut KbAnswer<'_>) {
     match library.shelf.graph.way(&from, &to, CONNECTION_STEPS) {
         Some(way) if way.is_empty() => {
             answer.hint = Some(format!("{from} and {to} are the same node"))
@@ -405,7 +408,7 @@ fn connected(library: &Library, (from, to): (String, String), answer: &mut Answe
     (answer.scope, answer.target) = (Some(from), Some(to));
 }
 
-/// The entries on a way, in its order.
+/// Returns the entries on a path, in its order.
 pub fn entries_on<'l>(library: &'l Library, way: &[Step]) -> Vec<&'l EntryRow> {
     let nodes = way.iter().take(1).map(|step| &step.from).chain(way.iter().map(|step| &step.to));
     nodes.filter_map(|node| node_id(node).and_then(|id| library.shelf.of_node(&id))).collect()

@@ -1,12 +1,10 @@
-//! Summary: an answer of sentences as they stand in entries, each cited; where entries do not agree, both sides.
+//! Summary: an answer of sentences quoted from entries, each cited; where entries conflict, both sides.
 //!
 //! In: a question, and the entries that were found for it, with their texts. Out: [`Summary`].
-//! A sentence counts by the share of the question's words that it holds, its nearness in meaning, and the place of its
-//! entry among those found; one of an entry whose place another has taken counts half. Two sentences do not agree when
-//! they are about the same words and their numbers differ, or only one denies; or when one entry takes the place of the
-//! other.
-//! Invariants: every sentence stands in the entry that is cited for it; nothing is said that no entry says; the same
-//! entries give the same answer.
+//! A sentence scores by the share of the question's words that it contains, its nearness in meaning, and the rank of
+//! its entry; a superseded entry counts half. Two sentences conflict when they share most words and their numbers
+//! differ, or only one is a denial; or when one entry supersedes the other.
+//! Invariants: every sentence is quoted from the entry that is cited for it; the same entries give the same answer.
 //! Not here: sentences of a model's own (the seam is this module's result).
 
 use std::collections::BTreeSet;
@@ -27,26 +25,26 @@ use model::parcel::UnitVector;
 const MAX_SENTENCES: usize = 6;
 const MAX_COMPARED: usize = 60;
 
-/// Most conflicts that are told.
+/// Most conflicts of an answer.
 const MAX_CONFLICTS: usize = 5;
 
 /// Fewest words and most characters of a sentence that may answer.
 const MIN_WORDS: usize = 3;
 const MAX_CHARS: usize = 500;
 
-/// Sentences of one entry that are looked at.
+/// Most sentences of one entry that are considered.
 const MAX_OF_ENTRY: usize = 200;
 
-/// How much words, meaning and the place of the entry count.
+/// Weights of words, meaning and the rank of the entry.
 const WEIGHTS: [f64; 3] = [0.5, 0.3, 0.2];
 
-/// What a sentence of an entry counts whose place another took.
+/// Factor for sentences of a superseded entry.
 const REPLACED: f64 = 0.5;
 
-/// A sentence below this has next to nothing to do with the question.
+/// Least score of a sentence that answers the question.
 const LEAST: f64 = 0.2;
 
-/// Share of common words from which two sentences are about the same, and from which they say the same.
+/// Share of common words from which two sentences have the same subject, and from which they are the same.
 const ABOUT_THE_SAME: f64 = 0.5;
 const THE_SAME: f64 = 0.8;
 
@@ -73,7 +71,7 @@ struct Sentence {
     score: f64,
 }
 
-/// Answers from these entries, the best first.
+/// Summarizes entries, which are given best first.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -103,7 +101,7 @@ pub fn summarize(
     Ok(summary)
 }
 
-/// The text of an entry, without secrets.
+/// Returns the text of an entry, without secrets.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -112,7 +110,7 @@ pub fn text_of(ctx: &QueryContext<'_>, row: &EntryRow) -> Result<String, AskErro
     Ok(ctx.snapshot.prepare_cached(sql)?.query_row([row.doc], |row| row.get(0))?)
 }
 
-/// Pairs of entries of which the first takes the place of the second.
+/// Returns the pairs of entries of which the first supersedes the second.
 fn superseding(library: &Library, entries: &[&EntryRow]) -> Vec<(u64, u64)> {
     let there: BTreeSet<u64> = entries.iter().map(|row| row.number).collect();
     let mut pairs = Vec::new();
@@ -154,11 +152,11 @@ fn extract(
         let share = held as f64 / asked.len().max(1) as f64;
         let near = vectors.get(n).copied().unwrap_or(0.0).max(0.0);
         let fits = WEIGHTS[0] * share + WEIGHTS[1] * near;
-        // The place of an entry alone makes no answer of a sentence.
+        // The rank of its entry alone does not make a sentence an answer.
         sentence.score *= if fits >= LEAST * 0.5 { fits + WEIGHTS[2] * *place } else { 0.0 };
     }
     let mut found: Vec<Sentence> = found.into_iter().map(|it| it.1).collect();
-    hear_successors(&mut found, pairs);
+    raise_successors(&mut found, pairs);
     found.retain(|it| it.score >= LEAST);
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.entry.cmp(&b.entry)));
     found.truncate(MAX_COMPARED);
@@ -166,9 +164,9 @@ fn extract(
     Summary { conflicts: conflicts(&found, pairs), sentences }
 }
 
-/// Where an entry answers whose place another took, that one is heard, too, in whatever words: the best of its
-/// sentences counts what that one would, had its place not been taken.
-fn hear_successors(found: &mut [Sentence], pairs: &[(u64, u64)]) {
+/// Where a superseded entry answers, its successor must appear, too, whatever its words: the best sentence of the
+/// successor gets the score that the other would have if it were not superseded.
+fn raise_successors(found: &mut [Sentence], pairs: &[(u64, u64)]) {
     let best = |found: &[Sentence], entry: u64| {
         let own = found.iter().enumerate().filter(|(_, it)| it.entry == entry);
         let best = own.max_by(|a, b| a.1.score.total_cmp(&b.1.score).then(b.0.cmp(&a.0)));
@@ -184,7 +182,7 @@ fn hear_successors(found: &mut [Sentence], pairs: &[(u64, u64)]) {
     }
 }
 
-/// The same sentences, but none before one of an entry that took the place of its own.
+/// Reorders sentences so that none precedes one of an entry that supersedes its own.
 fn behind_successors(told: Vec<CitedSentence>, pairs: &[(u64, u64)]) -> Vec<CitedSentence> {
     fn place(
         at: usize,
@@ -213,7 +211,7 @@ fn behind_successors(told: Vec<CitedSentence>, pairs: &[(u64, u64)]) -> Vec<Cite
     ordered
 }
 
-/// The cosine of each sentence with the question; none where the model gives none.
+/// Returns the cosine of each sentence with the question; empty where the model gives none.
 fn vectors_of(embedder: &dyn Embedder, question: &str, found: &[(f64, Sentence)]) -> Vec<f64> {
     let Ok(question) = embedder.try_question(question) else { return vec![] };
     let texts: Vec<&str> = found.iter().map(|it| it.1.text.as_str()).collect();
@@ -221,12 +219,12 @@ fn vectors_of(embedder: &dyn Embedder, question: &str, found: &[(f64, Sentence)]
     vectors.iter().map(|it| f64::from(cosine(&question, it))).collect()
 }
 
-/// The best sentences; one that says the same as a better one is cited with it.
+/// Returns the best sentences; one that repeats a better one is only cited with it.
 fn best(found: &[Sentence]) -> Vec<CitedSentence> {
     let mut told: Vec<(CitedSentence, &Sentence)> = Vec::new();
     for it in found {
         let id = id_text(it.entry);
-        // The best first: what is told already is the sentence that this one may repeat.
+        // The best come first, so this sentence may only repeat an earlier one.
         let same = told.iter().position(|(_, known)| {
             likeness(&known.words, &it.words) >= THE_SAME && agrees(known, it)
         });
@@ -248,10 +246,10 @@ fn agrees(one: &Sentence, other: &Sentence) -> bool {
     one.numbers == other.numbers && one.denies == other.denies
 }
 
-/// Tells why two sentences do not agree.
+/// Says why two sentences conflict.
 type Why = fn(&Sentence, &Sentence) -> String;
 
-/// Sentences of different entries that do not agree.
+/// Returns conflicting sentences of different entries.
 fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries> {
     let cited = |it: &Sentence| CitedSentence {
         text: it.text.clone(),
@@ -264,7 +262,7 @@ fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries>
     let mut add = |one: &Sentence, other: &Sentence, why: Option<Why>| {
         let ends = (one.entry.min(other.entry), one.entry.max(other.entry));
         if told.len() < MAX_CONFLICTS && seen.insert(ends) {
-            // The side that took the other's place comes first; else the later entry does.
+            // The superseding side comes first; otherwise the later entry.
             let is_first = takes(one.entry, other.entry)
                 || !takes(other.entry, one.entry) && one.entry > other.entry;
             let (one, other) = if is_first { (one, other) } else { (other, one) };
@@ -305,7 +303,7 @@ fn numbers_differ(one: &Sentence, other: &Sentence) -> String {
     format!("the numbers differ: {} and {}", list(one), list(other))
 }
 
-/// Share of the words of two sentences that both have.
+/// Returns the share of the words of two sentences that both have.
 fn likeness(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
     let both = one.intersection(other).count();
     both as f64 / (one.len() + other.len() - both).max(1) as f64
@@ -340,7 +338,7 @@ fn sentences_of(entry: u64, text: &str) -> Vec<Sentence> {
     found
 }
 
-/// The stems of the words of a text that say something.
+/// Returns the stems of the content words of a text.
 pub(crate) fn words_of(text: &str) -> BTreeSet<String> {
     let mut indexer = Indexer::new();
     let mut out = String::new();
@@ -389,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_agree_stands_side_by_side() {
+    fn conflicting_sentences_are_shown_side_by_side() {
         let found = summary(
             "how long do sessions last",
             &[(1, "Sessions last for 30 minutes."), (2, "Sessions last for 45 minutes now.")],
@@ -410,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_whose_place_was_taken_comes_second() {
+    fn a_superseded_entry_comes_second() {
         let texts = [(1, "We chose Redis for the queue."), (2, "We chose Kafka for the queue.")];
         let found = summary("what did we choose for the queue", &texts, &[(2, 1)]);
         assert_eq!(found.sentences[0].cited, ["kb-00002"]);
@@ -422,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_took_the_place_of_an_answer_is_heard_before_it_whatever_its_words() {
+    fn the_successor_of_an_answer_precedes_it_whatever_its_words() {
         let texts = [(8, "The frobnicator timeout is 30 seconds."), (9, "New value: sixty.")];
         let found = summary("frobnicator timeout", &texts, &[(9, 8)]);
         let cited: Vec<&str> = found.sentences.iter().map(|it| it.cited[0].as_str()).collect();
@@ -433,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_that_has_nothing_to_do_with_the_question() {
+    fn unrelated_sentences_are_no_answer() {
         let found = summary("quantum gravity", &[(1, "Sessions last for 30 minutes.")], &[]);
         assert_eq!(found, Summary::default());
     }

@@ -3,7 +3,9 @@
 //! In: the mean vectors of all nodes, and their relations. Out: pairs, clusters with labels, draft summaries.
 //! Invariants: exact and deterministic: every pair is compared, ties are broken by name; a summary quotes facts.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
+
+use petgraph::unionfind::UnionFind;
 
 use super::{NodeRow, Web, node};
 use crate::AskError;
@@ -135,8 +137,8 @@ impl Means {
         self.docs.get(at).copied().unwrap_or_default()
     }
 
-    /// Returns groups of at least two nodes, the largest first: connected components over pairs that are mutually nearest,
-    /// or related and similar.
+    /// Returns groups of at least two nodes, the largest first: connected components over pairs that are mutually
+    /// nearest, or related and similar.
     pub fn clusters(&self, web: &Web) -> Vec<Vec<usize>> {
         let n = self.docs.len();
         let mut nearest: Vec<Vec<usize>> = vec![Vec::new(); n];
@@ -153,20 +155,22 @@ impl Means {
         });
         let is_near =
             |one: usize, other: usize| nearest.get(other).is_some_and(|all| all.contains(&one));
-        let mut roots: Vec<usize> = (0..n).collect();
+        let mut components = UnionFind::new(n);
         for (one, all) in nearest.iter().enumerate() {
-            all.iter()
-                .filter(|other| is_near(one, **other))
-                .for_each(|other| unite(&mut roots, one, *other));
+            all.iter().filter(|other| is_near(one, **other)).for_each(|other| {
+                components.union(one, *other);
+            });
         }
-        related.into_iter().for_each(|(one, other)| unite(&mut roots, one, other));
-        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for at in 0..n {
-            let root = root_of(&mut roots, at);
-            groups.entry(root).or_default().push(at);
+        related.into_iter().for_each(|(one, other)| {
+            components.union(one, other);
+        });
+        let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (at, label) in components.into_labeling().into_iter().enumerate() {
+            groups.entry(label).or_default().push(at);
         }
         let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|it| it.len() > 1).collect();
-        groups.sort_by_key(|it| std::cmp::Reverse(it.len()));
+        // Labels are arbitrary: groups of equal size are ordered by their first node.
+        groups.sort_by_key(|it| (std::cmp::Reverse(it.len()), it.first().copied()));
         groups
     }
 }
@@ -188,25 +192,6 @@ fn nearest_of(row: &[f32], own: usize) -> Vec<usize> {
 
 fn sort(pairs: &mut [Pair]) {
     pairs.sort_by(|a, b| b.score.total_cmp(&a.score).then((a.one, a.other).cmp(&(b.one, b.other))));
-}
-
-fn root_of(roots: &mut [usize], at: usize) -> usize {
-    let mut root = at;
-    while let Some(above) = roots.get(root).copied().filter(|above| *above != root) {
-        root = above;
-    }
-    if let Some(slot) = roots.get_mut(at) {
-        *slot = root;
-    }
-    root
-}
-
-/// The smaller root stays, so that the order of pairs does not matter.
-fn unite(roots: &mut [usize], one: usize, other: usize) {
-    let (one, other) = (root_of(roots, one), root_of(roots, other));
-    if let Some(slot) = roots.get_mut(one.max(other)) {
-        *slot = one.min(other);
-    }
 }
 
 /// Returns the words that distinguish each group: frequent in it, rare in the others.

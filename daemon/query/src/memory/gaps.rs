@@ -1,8 +1,8 @@
 //! Gaps: nodes whose facts mention others to which they state no relation.
 //!
-//! In: facts, the names and aliases of nodes, the targets of links. Out: which node mentions which, and in how many facts.
-//! A name counts where it occurs as whole words; in scripts without blanks (日本) anywhere. Its case matters only for a
-//! common word (`Vault`) and for names of at most two signs.
+//! In: facts, the names and aliases of nodes, the targets of links. Out: which node mentions which, and in how many
+//! facts. A name counts where it occurs as whole words; in scripts without blanks (日本) anywhere. Its case matters only
+//! for a common word (`Vault`) and for names of at most two signs.
 //! Invariants: aliases count as names; a name of several nodes counts for none of them, a link for its target; the
 //! result follows from the text of notes, not from what has been recognized in them so far.
 

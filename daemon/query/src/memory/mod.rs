@@ -102,7 +102,8 @@ fn node_of(row: &Row<'_>) -> rusqlite::Result<NodeRow> {
 pub struct Listed {
     /// Only this type, in any case.
     pub entity_type: Option<String>,
-    /// Only nodes modified since, milliseconds since 1970; then the last modified come first, else the order is by name.
+    /// Only nodes modified since, milliseconds since 1970; then the last modified come first, else the order is by
+    /// name.
     pub since_ms: Option<i64>,
     /// Only nodes without a resolved relation.
     pub is_orphan: bool,
@@ -299,9 +300,9 @@ pub fn edges(snapshot: &Snapshot) -> Result<BTreeSet<Edge>, AskError> {
     Ok(statement.query_map([], edge_of)?.collect::<Result<_, _>>()?)
 }
 
-/// Returns the nodes within `depth` steps of one, nearest first, at most `most`, the relations between them, and whether
-/// there are more. Breadth-first over rows, not over a graph in memory: it costs what the neighborhood holds, however
-/// large memory is.
+/// Returns the nodes within `depth` steps of one, nearest first, at most `most`, the relations between them, and
+/// whether there are more. Breadth-first over rows, not over a graph in memory: it costs what the neighborhood holds,
+/// however large memory is.
 pub fn around(
     snapshot: &Snapshot,
     doc: i64,

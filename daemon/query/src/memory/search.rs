@@ -4,8 +4,8 @@
 //! A node is weak when neither its name nor the meaning or words of a fact match the question (`retrieval.floor`).
 //! Invariants: by meaning, every vector is compared exactly: those of a better model if it has all of them, else all
 //! static ones, so that two spaces are never mixed; by words, BM25 over the facts; ties are broken by row.
-//! An instruction before a text moves all texts alike and does not rank them better, neither with static vectors nor with
-//! MiniLM's (`tests/it/memory_reference.rs`), so there is one perspective, [`GENERAL`].
+//! An instruction before a text moves all texts alike and does not rank them better, neither with static vectors nor
+//! with MiniLM's (`tests/it/memory_reference.rs`), so there is one perspective, [`GENERAL`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -41,7 +41,7 @@ const MAX_WORDS: usize = 64;
 
 /// A fact with its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hit {
+pub struct FactHit {
     /// Row of the document.
     pub doc: i64,
     /// Index among the facts of the document.
@@ -69,7 +69,11 @@ pub struct Found {
 ///
 /// # Errors
 /// When the question cannot be embedded, or the index not read.
-pub fn by_meaning(ctx: &QueryContext<'_>, doc: i64, question: &str) -> Result<Vec<Hit>, ErrorView> {
+pub fn by_meaning(
+    ctx: &QueryContext<'_>,
+    doc: i64,
+    question: &str,
+) -> Result<Vec<FactHit>, ErrorView> {
     let mut hits = Vec::new();
     each_by_meaning(ctx, Some(doc), question, |hit| hits.push(hit))?;
     Ok(ordered(hits))
@@ -80,7 +84,7 @@ pub fn by_words(
     snapshot: &Snapshot,
     doc: Option<i64>,
     question: &str,
-) -> Result<Vec<Hit>, AskError> {
+) -> Result<Vec<FactHit>, AskError> {
     let (n_facts, n_words): (i64, i64) = snapshot.query_row(
         "SELECT count(*), coalesce(sum(n_words), 0) FROM memory_facts",
         [],
@@ -104,7 +108,7 @@ pub fn by_words(
             *scores.entry((row.get(0)?, row.get(1)?)).or_insert(0.0) += idf * weight;
         }
     }
-    let hit = |((doc, seq), score): ((i64, i64), f64)| Hit { doc, seq, score: score as f32 };
+    let hit = |((doc, seq), score): ((i64, i64), f64)| FactHit { doc, seq, score: score as f32 };
     Ok(ordered(scores.into_iter().map(hit).collect()))
 }
 
@@ -117,7 +121,7 @@ pub fn nodes_by_meaning(
     question: &str,
     most: usize,
 ) -> Result<Vec<Found>, ErrorView> {
-    let mut best: HashMap<i64, Hit> = HashMap::new();
+    let mut best: HashMap<i64, FactHit> = HashMap::new();
     each_by_meaning(ctx, None, question, |hit| {
         let known = best.entry(hit.doc).or_insert(hit);
         if hit.score > known.score {
@@ -243,7 +247,7 @@ fn each_by_meaning(
     ctx: &QueryContext<'_>,
     doc: Option<i64>,
     question: &str,
-    visit: impl FnMut(Hit),
+    visit: impl FnMut(FactHit),
 ) -> Result<(), ErrorView> {
     for layer in ctx.snapshot.layers_of_facts() {
         if let Some(hits) = by_layer(ctx.snapshot, &layer, doc, question)? {
@@ -261,7 +265,7 @@ fn by_layer(
     layer: &Layer,
     doc: Option<i64>,
     question: &str,
-) -> Result<Option<Vec<Hit>>, AskError> {
+) -> Result<Option<Vec<FactHit>>, AskError> {
     let sql = "SELECT f.doc_id, f.seq, f.hash FROM memory_facts f JOIN memory_nodes n ON n.doc_id = f.doc_id
                WHERE f.doc_id = ?1 OR ?1 IS NULL AND n.is_node";
     let mut statement = snapshot.prepare_cached(sql)?;
@@ -282,7 +286,7 @@ fn by_layer(
     };
     Ok(layer.with_facts(|known| {
         let hit = |(doc, seq, hash): &(i64, i64, [u8; 16])| {
-            Some(Hit { doc: *doc, seq: *seq, score: score(known.get(&hash_of(hash))?) })
+            Some(FactHit { doc: *doc, seq: *seq, score: score(known.get(&hash_of(hash))?) })
         };
         facts.iter().map(hit).collect()
     }))
@@ -292,7 +296,7 @@ fn each_vector(
     snapshot: &Snapshot,
     doc: Option<i64>,
     question: &UnitVector,
-    mut visit: impl FnMut(Hit),
+    mut visit: impl FnMut(FactHit),
 ) -> Result<(), AskError> {
     let width = question.0.len().max(1);
     let mut statement = snapshot.prepare_cached(
@@ -306,7 +310,7 @@ fn each_vector(
         for (seq, vector) in bytes.chunks_exact(width).enumerate() {
             let (dot, own) = product(&question.0, vector.iter().map(|it| it.cast_signed()));
             let score = if asked * own > 0.0 { dot / (asked * own) } else { 0.0 };
-            visit(Hit { doc, seq: seq as i64, score });
+            visit(FactHit { doc, seq: seq as i64, score });
         }
     }
     Ok(())
@@ -327,7 +331,7 @@ fn product(one: &[i8], other: impl Iterator<Item = i8>) -> (f32, f32) {
     (dot as f32, (square as f32).sqrt())
 }
 
-fn ordered(mut hits: Vec<Hit>) -> Vec<Hit> {
+fn ordered(mut hits: Vec<FactHit>) -> Vec<FactHit> {
     hits.sort_by(|a, b| {
         b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)).then(a.seq.cmp(&b.seq))
     });

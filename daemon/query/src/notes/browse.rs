@@ -102,8 +102,8 @@ pub fn bearer_of(
     Ok(found.optional()?)
 }
 
-/// Returns the permalink that a new note at this path must state because another note has its default one: the first free
-/// one of `base-1`, `base-2` …; `None` where the default is free.
+/// Returns the permalink that a new note at this path must state because another note has its default one: the first
+/// free one of `base-1`, `base-2` …; `None` where the default is free.
 ///
 /// # Errors
 /// When the index cannot be read.
@@ -175,8 +175,8 @@ fn note_view(row: &rusqlite::Row<'_>) -> rusqlite::Result<NoteView> {
     })
 }
 
-/// Formats a time as RFC 3339 with always three digits of milliseconds, so that the order of texts from several projects is
-/// the order of time.
+/// Formats a time as RFC 3339 with always three digits of milliseconds, so that the order of texts from several
+/// projects is the order of time.
 pub fn rfc3339(ms: i64) -> String {
     Timestamp::from_millisecond(ms).map(|it| format!("{it:.3}")).unwrap_or_default()
 }

@@ -2,9 +2,9 @@
 //!
 //! In: keys with values or operators (`{"status": "open", "priority": {"$gte": 3}}`), a note's front matter as S0 §3.2
 //! stores it (strings, lists and maps of strings). Out: whether it matches.
-//! Two numbers are compared as numbers, other values as text, which is the right order for ISO dates; words ignore case.
-//! A word is neither more nor less than a value that is given as a number. A list matches if one of its items does; a
-//! list in the filter must be contained as a whole.
+//! Two numbers are compared as numbers, other values as text, which is the right order for ISO dates; words ignore
+//! case. A word is neither more nor less than a value that is given as a number. A list matches if one of its items
+//! does; a list in the filter must be contained as a whole.
 //! Invariants: pure; an invalid operator or value is an error, never a filter that matches nothing.
 //! Not here: tags and types of notes, which have filters of their own.
 

@@ -1,8 +1,8 @@
 //! Notes: what they state, what links to them, and which links are broken.
 //!
 //! In: a snapshot and a document. Out: rows as types, in the order of places, or of paths and places.
-//! `stated.rs` applies review decisions to them; `browse.rs` lists notes; `search.rs` searches them, with the filters of
-//! `eligible.rs` and `metadata.rs`.
+//! `stated.rs` applies review decisions to them; `browse.rs` lists notes; `search.rs` searches them, with the filters
+//! of `eligible.rs` and `metadata.rs`.
 //! Invariant: rows have the words of the author; a link to a document that is gone counts as broken.
 //! Not here: which note an address means (`address.rs`), how a reply shows it (the tools).
 
@@ -28,8 +28,8 @@ use index::store::links::place_key;
 /// The relation type of an embed.
 pub const EMBEDS: &str = "embeds";
 
-/// Extensions of text files. Only a link to one of these, or to a bare name, can be broken: other files are attachments,
-/// which may exist although they are not indexed.
+/// Extensions of text files. Only a link to one of these, or to a bare name, can be broken: other files are
+/// attachments, which may exist although they are not indexed.
 const TEXT_EXTENSIONS: [&str; 5] = ["md", "markdown", "txt", "html", "htm"];
 
 /// A note, without its text.

@@ -1,9 +1,9 @@
 //! Search: notes and their statements, by words, by meaning or by both, with S0's filters (S0 §5).
 //!
-//! In: a query and filters. Out: one page of notes, each with its best passage, and of single observations and relations.
-//! `fts` demands all words, the last one as a beginning (S0 §5.2), and falls back to any of them where no note has all;
-//! `vector` keeps what is similar enough; `hybrid` is S0 §14.5's formula (`rank`). A question without a vector is
-//! searched by words, and the answer says so. Without a query, the filters select notes, the newest first.
+//! In: a query and filters. Out: one page of notes, each with its best passage, and of single observations and
+//! relations. `fts` demands all words, the last one as a beginning (S0 §5.2), and falls back to any of them where no
+//! note has all; `vector` keeps what is similar enough; `hybrid` is S0 §14.5's formula (`rank`). A question without a
+//! vector is searched by words, and the answer says so. Without a query, the filters select notes, the newest first.
 //! Invariants: pages of one index do not overlap; a filter holds for every result, for a statement through its note.
 //! Not here: the formula of `hybrid_query`, which uses names and the graph; corrections of its best hits.
 

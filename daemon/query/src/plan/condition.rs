@@ -1,9 +1,9 @@
 //! Condition: which documents a tag or a path means.
 //!
 //! In: a tag or path as typed. Out: the condition on documents as SQL; the nearest existing ones where none matches.
-//! `docs/` means paths with that beginning, in this case if there are any, else in any case. In `docs/*.md`, `*` and `?`
-//! stay within a folder and `**` does not; a pattern without a folder matches names in any folder. A tag includes those
-//! below it, as in Obsidian: documents with `baking/bread` also have `baking`.
+//! `docs/` means paths with that beginning, in this case if there are any, else in any case. In `docs/*.md`, `*` and
+//! `?` stay within a folder and `**` does not; a pattern without a folder matches names in any folder. A tag includes
+//! those below it, as in Obsidian: documents with `baking/bread` also have `baking`.
 //! Not here: joining conditions (`filter.rs`, `demand.rs`).
 
 use std::collections::BTreeSet;
@@ -125,8 +125,8 @@ fn plain(tag: &str) -> String {
     tag.trim().trim_start_matches('#').trim_end_matches('/').to_lowercase()
 }
 
-/// Replaces paths that differ from existing ones by case only; returns a hint for each tag, path, type, language and day
-/// that no document has.
+/// Replaces paths that differ from existing ones by case only; returns a hint for each tag, path, type, language and
+/// day that no document has.
 pub(super) fn resolve(
     ctx: &QueryContext<'_>,
     filter: &mut Filter,

@@ -184,7 +184,8 @@ pub(crate) fn joined(parts: &[String], sign: &str) -> Option<String> {
     }
 }
 
-/// Returns the chunks that meet the demand of a question, and whether words were dropped because no chunk met all of it.
+/// Returns the chunks that meet the demand of a question, and whether words were dropped because no chunk met all of
+/// it.
 pub(crate) fn demanded(
     ctx: &QueryContext<'_>,
     question: &Question,

@@ -3,8 +3,8 @@
 //!
 //! In: a question as typed. Out: what must be true of a chunk and its document; the question without its operators.
 //! `None` where there is no operator, or no valid expression: such a question is just its words.
-//! Words side by side mean `AND` (S0 §5.2); `NOT` and `-` need another word that is wanted. Words that say nothing about
-//! the topic (`the`, `how`) are not demanded. `tag:x` or `path:x` alone demands no words.
+//! Words side by side mean `AND` (S0 §5.2); `NOT` and `-` need another word that is wanted. Words that say nothing
+//! about the topic (`the`, `how`) are not demanded. `tag:x` or `path:x` alone demands no words.
 //! Invariants: every index word is quoted, so no question is an error; linear in the question; nesting is bounded.
 //! Not here: which chunks meet the demand, and what happens where none does (`demand.rs`); ranking.
 
@@ -52,7 +52,7 @@ enum Token<'q> {
 }
 
 /// An operand. `None` when it demands nothing.
-type Part = Option<Demand>;
+type Operand = Option<Demand>;
 
 /// Parses a question; `None` when it has no operators or is no valid expression.
 pub(crate) fn expression(text: &str) -> Option<Expression> {
@@ -153,8 +153,8 @@ fn word<'q>(text: &'q str, has_small: bool, found: &mut Vec<Token<'q>>) -> Optio
     Some(behind)
 }
 
-/// Reads `title:x`, `tag:x` or `path:x`, whose value may be quoted after the colon; returns the text behind it. Anything
-/// else before a colon is a word.
+/// Reads `title:x`, `tag:x` or `path:x`, whose value may be quoted after the colon; returns the text behind it.
+/// Anything else before a colon is a word.
 fn field<'q>(word: &'q str, behind: &'q str) -> Option<(Token<'q>, &'q str)> {
     let (field @ ("title" | "tag" | "path"), value) = word.split_once(':')? else { return None };
     let quoted = behind.strip_prefix('"').filter(|_| value.is_empty());
@@ -195,7 +195,7 @@ impl<'q> Reader<'_, 'q> {
     }
 
     /// Parses operands of `OR`. `None` when it is no expression.
-    fn any(&mut self) -> Option<Part> {
+    fn any(&mut self) -> Option<Operand> {
         let mut parts = vec![self.all()?];
         while self.next_is(Token::Or) {
             parts.push(self.all()?);
@@ -205,7 +205,7 @@ impl<'q> Reader<'_, 'q> {
     }
 
     /// Parses operands of `AND` or juxtaposition, and those that `NOT` excludes.
-    fn all(&mut self) -> Option<Part> {
+    fn all(&mut self) -> Option<Operand> {
         let (mut wanted, mut excluded, mut n) = (Vec::new(), Vec::new(), 0);
         loop {
             let is_not = self.next_is(Token::Not);
@@ -225,7 +225,7 @@ impl<'q> Reader<'_, 'q> {
         is_question.then(|| Demand::all(wanted, excluded))
     }
 
-    fn one(&mut self) -> Option<Part> {
+    fn one(&mut self) -> Option<Operand> {
         let (token, rest) = self.tokens.split_first()?;
         self.tokens = rest;
         if !self.is_out
@@ -272,7 +272,7 @@ impl<'q> Reader<'_, 'q> {
 
 /// The terms of one word, all of which must match: a compound is one phrase; in scripts without blanks, each pair of
 /// signs is a term.
-fn all_terms(word: &str) -> Part {
+fn all_terms(word: &str) -> Operand {
     let terms: Vec<String> = terms_of(word).into_iter().map(|term| term.fts).collect();
     joined(&terms, " AND ").map(Demand::Words)
 }

@@ -14,8 +14,8 @@ const MAX_NAME_WORDS: usize = 6;
 /// Most terms of a question that are searched; the rest of a long paste adds cost, not meaning.
 const MAX_TERMS: usize = 64;
 
-/// English words that say nothing about the topic. A question of nothing else keeps them, and so does one that is surely
-/// in another language.
+/// English words that say nothing about the topic. A question of nothing else keeps them, and so does one that is
+/// surely in another language.
 const STOP_WORDS: &[&str] = &[
     "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
     "because", "been", "before", "being", "between", "both", "but", "by", "can", "could", "did",
@@ -163,8 +163,8 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
     run_places(text).filter_map(|(start, end)| text.get(start..end))
 }
 
-/// Returns the places of words: runs of letters and digits, joined by inner signs as in `rotate_keys`, `v1.2.3` or `a::b`,
-/// with the signs around them that make a name (`C++`, `.NET`).
+/// Returns the places of words: runs of letters and digits, joined by inner signs as in `rotate_keys`, `v1.2.3` or
+/// `a::b`, with the signs around them that make a name (`C++`, `.NET`).
 fn run_places(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -133,7 +133,8 @@ pub(crate) fn windows(
     rows_of(ctx, chunks, one, "SELECT chunk_id, id FROM chunk_vec_map")
 }
 
-/// The rows of some owners, by one of two statements: `one` selects the rows of an owner, `all` each owner with its row.
+/// The rows of some owners, by one of two statements: `one` selects the rows of an owner, `all` each owner with its
+/// row.
 pub(crate) fn rows_of(
     ctx: &QueryContext<'_>,
     owners: &FxHashSet<i64>,

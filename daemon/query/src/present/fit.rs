@@ -1,8 +1,8 @@
 //! Fit: an answer within the caller's budget, in both of its forms.
 //!
 //! In: a complete answer, the budget. Out: the answer without its least important parts.
-//! Invariants: one hit stays where there was one, its snippet cut if necessary; both forms have the same hits, so that a
-//! cursor never skips one that only one form showed; the structured form has at most twice the budget, or
+//! Invariants: one hit stays where there was one, its snippet cut if necessary; both forms have the same hits, so that
+//! a cursor never skips one that only one form showed; the structured form has at most twice the budget, or
 //! [`SMALLEST_CHARS`], plus what a cursor takes beyond half of that, as it does after a hundred hits.
 //! Not here: the text form (`render`), the length of a snippet where there is room (`mod.rs`).
 
@@ -21,13 +21,13 @@ const ADDED_LATER_CHARS: usize = 200;
 /// Least size of the structured form: one hit with a short snippet.
 const SMALLEST_CHARS: usize = 800;
 
-/// Shortest snippet that a hit is cut to, characters; and shortest one of the first hits, before later ones are dropped.
-/// The cursor leads to those, and a few words of every hit would not show why it is one.
+/// Shortest snippet that a hit is cut to, characters; and shortest one of the first hits, before later ones are
+/// dropped. The cursor leads to those, and a few words of every hit would not show why it is one.
 const MIN_SNIPPET_CHARS: usize = 60;
 pub(super) const MIN_LEADING_CHARS: usize = 150;
 
-/// Drops the least important parts until the answer fits: edges, entities, files in the reasons, signals in the reasons,
-/// then the last hits. `cursor` is as long as the one that will be returned, if there will be one.
+/// Drops the least important parts until the answer fits: edges, entities, files in the reasons, signals in the
+/// reasons, then the last hits. `cursor` is as long as the one that will be returned, if there will be one.
 pub(super) fn fit(reply: &mut HybridReply, max_chars: usize, cursor: Option<String>) {
     let n_hits = reply.chunks.len();
     let whole = (max_chars * 2).max(SMALLEST_CHARS);
@@ -139,8 +139,8 @@ fn drop_one(reply: &mut HybridReply, n_chars: &mut usize) -> bool {
     is_dropped
 }
 
-/// Cuts an eighth off the snippet that has most to spare above its shortest length, which is `least` for the first hits.
-/// Returns its position, or `None` when all are as short as they may be.
+/// Cuts an eighth off the snippet that has most to spare above its shortest length, which is `least` for the first
+/// hits. Returns its position, or `None` when all are as short as they may be.
 fn cut_longest(reply: &mut HybridReply, least: usize) -> Option<usize> {
     let n_chars = |hit: &HitView| hit.snippet.chars().count();
     let least_of = |at: usize| if at < LEADING { least } else { MIN_SNIPPET_CHARS };

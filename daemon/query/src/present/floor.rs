@@ -1,8 +1,8 @@
 //! Floor: whether a hit has anything to do with the question.
 //!
 //! Scores only compare hits of one answer: each signal is divided by its best value, so the nearest of many unrelated
-//! passages looks as good as a perfect hit. Two numbers mean the same in every answer: the share of the question's words
-//! that the passage contains, rare words counting more, and the cosine of its best window.
+//! passages looks as good as a perfect hit. Two numbers mean the same in every answer: the share of the question's
+//! words that the passage contains, rare words counting more, and the cosine of its best window.
 //! A passage contains a word if the text index found it by that word, in whatever form: its stem, a part of a compound,
 //! a beginning, a corrected spelling, another name.
 //! In: a question, hits with their passages. Out: which hits are weak, and whether all are.

@@ -1,8 +1,8 @@
 //! Present, the last step: the best hits as cited passages with reasons, within the caller's budget.
 //!
 //! In: a plan, what the earlier steps found. Out: the reply of `hybrid_query`.
-//! `floor.rs` flags weak hits, `reasons.rs` says why each was chosen, `hint.rs` how the question was read, `fit.rs` fits
-//! both forms of the reply into the budget.
+//! `floor.rs` flags weak hits, `reasons.rs` says why each was chosen, `hint.rs` how the question was read, `fit.rs`
+//! fits both forms of the reply into the budget.
 //! Invariant: neither the hits nor their order change here; only the last ones may be left to the next page.
 
 mod fit;
@@ -35,7 +35,8 @@ const HIT_OVERHEAD: usize = 130;
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
 
-/// The first hits are read and get longer snippets than the rest, which are only looked over: how many, how much longer.
+/// The first hits are read and get longer snippets than the rest, which are only looked over: how many, how much
+/// longer.
 pub(crate) const LEADING: usize = 5;
 const LEAD: f32 = 2.5;
 

@@ -2,8 +2,8 @@
 
 use super::matched::word_hits;
 
-/// Returns where in `text` to cut a snippet of at most `max_chars`: the stretch with most different question words, else
-/// from `otherwise` on. The byte range begins at a word.
+/// Returns where in `text` to cut a snippet of at most `max_chars`: the stretch with most different question words,
+/// else from `otherwise` on. The byte range begins at a word.
 pub(crate) fn choose(
     text: &str,
     words: &[String],

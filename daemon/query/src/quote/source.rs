@@ -54,7 +54,8 @@ impl Source {
     }
 
     /// The words at a span of the text, on one line, with their place.
-    pub(crate) fn quote(&self, (start, end): (usize, usize)) -> SourceView {
+    pub(crate) fn quote(&self, span: (usize, usize)) -> SourceView {
+        let (start, end) = span;
         let words = self.text.get(start..end).unwrap_or("");
         let range = snippet::choose(words, &[], 0, MAX_QUOTE_CHARS);
         self.view(start, snippet::render(words, range))

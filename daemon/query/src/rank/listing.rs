@@ -1,7 +1,7 @@
 //! Listing: the documents that a question without words asks for.
 //!
-//! In: a question of tags and paths (`tag:ops`, `path:docs/ -draft`). Out: the first passage of each document that meets
-//! it, newest document first, at most `Plan::max_listed`. Nothing is scored, since no passage answers better.
+//! In: a question of tags and paths (`tag:ops`, `path:docs/ -draft`). Out: the first passage of each document that
+//! meets it, newest document first, at most `Plan::max_listed`. Nothing is scored, since no passage answers better.
 //! Not here: what a tag or a path means (`plan/condition.rs`).
 
 use super::ScoredChunk;

@@ -1,11 +1,11 @@
 //! Rank, the fourth step: one score for each candidate, the sum of weighted components that are all kept.
 //!
 //! In: a plan, what was recalled and expanded. Out: [`Ranked`], best first.
-//! `hybrid`, `rrf`, `minmax`: text, vectors and the signals of `signals.rs`; less for a further hit of the same document.
-//! `s0`: S0 §14.5's 0.5 · text, stretched, + 0.5 · cosine; below the least similarity only the text counts.
+//! `hybrid`, `rrf`, `minmax`: text, vectors and the signals of `signals.rs`; less for a further hit of the same
+//! document. `s0`: S0 §14.5's 0.5 · text, stretched, + 0.5 · cosine; below the least similarity only the text counts.
 //! `s4`: S4 §14's 0.7 · semantic + 0.2 · hop + 0.1 · relation. `text`, `vector`: one signal alone.
-//! [`adjust`] then corrects the order of the best: `thin.rs` (a short passage gives way to a fuller one), `rerank.rs` (a
-//! cross-encoder), `cited.rs` (the file that the question names). `listing.rs` replaces all of this where a question
+//! [`adjust`] then corrects the order of the best: `thin.rs` (a short passage gives way to a fuller one), `rerank.rs`
+//! (a cross-encoder), `cited.rs` (the file that the question names). `listing.rs` replaces all of this where a question
 //! has no words.
 //! Invariant: the components of a hit sum to its score.
 

@@ -2,8 +2,9 @@
 //!
 //! In: a plan, the output of the earlier steps, a chunk. Out: a value in [0, 1].
 //! To add a signal: write the function of its value (in a file of its own where it takes more than a line), a row in
-//! [`SIGNALS`], and a weight of the same name in `config::settings::Weights`. It then appears in scores, in `components`
-//! and in reasons. Measure it first (`tests/benches/retrieval.rs`): a signal that gains nothing is not merged.
+//! [`SIGNALS`], and a weight of the same name in `config::settings::Weights`. It then appears in scores, in
+//! `components` and in reasons. Measure it first (`tests/benches/retrieval.rs`): a signal that gains nothing is not
+//! merged.
 //! Not here: text and vectors (`recall/fuse.rs`), corrections that compare hits (`thin.rs`, `rerank.rs`, `cited.rs`).
 
 use config::settings::Weights;

@@ -1,12 +1,12 @@
 //! Thin: a few words under a title that matches the question, such as a list of links under "See also".
 //!
-//! The title of its document finds every passage, too, and the fewer words a passage has of its own, the nearer it is to
-//! the title: by BM25, which divides by length, and by meaning. So the best passage of a runbook would be its list of
-//! links.
+//! The title of its document finds every passage, too, and the fewer words a passage has of its own, the nearer it is
+//! to the title: by BM25, which divides by length, and by meaning. So the best passage of a runbook would be its list
+//! of links.
 //! In: hits, best first. Out: the same; where one is thin, and another hit of its document shortly behind it holds more
 //! of the question itself, the two exchange their scores, as a component of both.
-//! Invariants: documents keep their order; components sum to the score; only the first few hits are considered, and only
-//! thin ones and their possible replacements are read.
+//! Invariants: documents keep their order; components sum to the score; only the first few hits are considered, and
+//! only thin ones and their possible replacements are read.
 
 use rusqlite::OptionalExtension;
 use rustc_hash::FxHashSet;

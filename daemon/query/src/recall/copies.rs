@@ -106,8 +106,8 @@ fn repeated_within(
     Ok(texts.into_iter().collect())
 }
 
-/// Returns the candidates with every score at the place that may answer: inside the filter, and complete where a part of
-/// a chunk's words is indexed elsewhere.
+/// Returns the candidates with every score at the place that may answer: inside the filter, and complete where a part
+/// of a chunk's words is indexed elsewhere.
 pub(crate) fn bring_back(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -200,8 +200,8 @@ fn share(plan: &Plan, indexed: &Part, words: u64) -> f32 {
     (theirs & words).count_ones() as f32 / theirs.count_ones().max(1) as f32
 }
 
-/// Returns the home of a chunk of which nothing is indexed here; the chunk itself otherwise, and where the home must not
-/// answer.
+/// Returns the home of a chunk of which nothing is indexed here; the chunk itself otherwise, and where the home must
+/// not answer.
 pub(crate) fn indexed_at(
     ctx: &QueryContext<'_>,
     within: &Within,

@@ -51,8 +51,8 @@ pub(crate) fn text_and_vector(plan: &Plan, candidates: &Candidates) -> (Values, 
     }
 }
 
-/// Each score divided by the best one. That need not be the first: where a question demands something, all chunks may be
-/// ones that the signal did not find by itself.
+/// Each score divided by the best one. That need not be the first: where a question demands something, all chunks may
+/// be ones that the signal did not find by itself.
 fn over_best(list: &[(i64, f32)]) -> Values {
     let best = list.iter().map(|(_, score)| *score).fold(1e-6, f32::max);
     list.iter().map(|(chunk, score)| (*chunk, score / best)).collect()

@@ -1,7 +1,7 @@
 //! Recall, the second step: each signal's best candidates.
 //!
-//! In: a plan, a depth. Out: [`Recalled`]: candidates by full text and by vectors, the entities that the question names,
-//! and how far its words can be trusted.
+//! In: a plan, a depth. Out: [`Recalled`]: candidates by full text and by vectors, the entities that the question
+//! names, and how far its words can be trusted.
 //! Files in the order in which they are used: `copies.rs` (a repeated text is indexed once), `naming.rs` (names in the
 //! question), `text.rs` and `abbreviation.rs` (words), `nearness.rs` (vectors), `trust.rs` (how much words count),
 //! `fuse.rs` (both signals on one scale).

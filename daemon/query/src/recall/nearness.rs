@@ -1,7 +1,7 @@
 //! Nearness: how near windows are to a question, by the best vector that each of them has.
 //!
-//! In: a question; the static vectors, which every window has, and those of the better model, as far as they exist. Out:
-//! one number a chunk, all on one scale: the better model's where it has any vector, else the static one's.
+//! In: a question; the static vectors, which every window has, and those of the better model, as far as they exist.
+//! Out: one number a chunk, all on one scale: the better model's where it has any vector, else the static one's.
 //! Cosines of two spaces cannot be compared. Where a window lacks the better vector, its static cosine is mapped to the
 //! better cosine of equal rank among windows that have both (`scale.rs`).
 //! Invariants: with all better vectors the static ones have no influence; with none, the better ones have none.

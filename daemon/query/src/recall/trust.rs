@@ -7,8 +7,8 @@
 //! by query-drift estimation"). A hit that holds the whole question, such as a single word or a title, is right however
 //! many other hits hold it, too.
 //! In: the weights of the settings, what full text and vectors found. Out: [`Trust`].
-//! Invariants: the weights of text and vectors have the same sum as before; a demand is trusted; without a vector of the
-//! question nothing changes.
+//! Invariants: the weights of text and vectors have the same sum as before; a demand is trusted; without a vector of
+//! the question nothing changes.
 //! Measured: `tests/benches/retrieval.rs`, with 30 questions that avoid the words of their answers.
 
 use config::settings::{Formula, Weights};

@@ -19,7 +19,7 @@ use query::browse::rfc3339;
 use query::kb::graph::By;
 use query::kb::planner::Planned;
 use query::kb::strategy;
-use query::kb::strategy::{Question, Told, ask};
+use query::kb::strategy::{CitedEntry, KbQuestion, ask};
 use query::kb::summary::{summarize, text_of};
 use query::kb::{EntryRow, Library};
 
@@ -97,7 +97,7 @@ pub fn kb_ask(
         Some(Strategy::Timeline) => MAX_OF_TIMELINE,
         _ => LIMITS.1,
     };
-    let question = Question {
+    let question = KbQuestion {
         planned,
         limit: limit_of(request.limit, LIMITS.0, most)?,
         text: search.unwrap_or(request.question),
@@ -115,7 +115,7 @@ pub fn kb_ask(
         entries.push(asked(&desk, &library, told)?);
     }
     for row in strategy::entries_on(&library, &answer.way) {
-        let told = Told { row, context: "on the way".into(), via: vec![] };
+        let told = CitedEntry { row, context: "on the way".into(), via: vec![] };
         entries.push(asked(&desk, &library, &told)?);
     }
     let steps = answer.way.into_iter().map(|step| KbStep {
@@ -141,7 +141,7 @@ pub fn kb_ask(
 fn asked(
     desk: &QueryContext<'_>,
     library: &Library,
-    told: &Told<'_>,
+    told: &CitedEntry<'_>,
 ) -> Result<AskedEntry, ErrorView> {
     let text = text_of(desk, told.row)?;
     let words: Vec<&str> = text.split_whitespace().take(EXCERPT_CHARS).collect();
@@ -218,7 +218,7 @@ pub fn kb_summarize(
     check_question("question", &request.question)?;
     let library = library(project, snapshot)?;
     let desk = project.desk(snapshot);
-    let question = Question {
+    let question = KbQuestion {
         planned: None,
         limit: limit_of(request.limit, LIMITS.0, LIMITS.1)?,
         text: request.question.clone(),

@@ -19,7 +19,9 @@ use crate::serve::Progress;
 use index::store::{KbRecord, Snapshot};
 use query::browse::rfc3339;
 use query::kb::graph::{SUPERSEDES, node_id};
-use query::kb::search::{Hit, SPARSE_UNDER, Searched, Wanted, behind_successors, hints, search};
+use query::kb::search::{
+    EntryHit, EntryQuery, SPARSE_UNDER, Searched, behind_successors, hints, search,
+};
 use query::kb::{EntryRow, Library};
 use query::{MAX_DRAWN, node_at};
 
@@ -70,7 +72,7 @@ pub fn kb_search(
         of_project && is_type && tags.iter().all(has)
     };
     let with_stale = request.include_stale == Some(true);
-    let wanted = Wanted { question: &request.query, limit, with_stale };
+    let wanted = EntryQuery { question: &request.query, limit, with_stale };
     let mut found = match library.of_node(&request.query) {
         Some(rows) => of_node(&library, rows, wanted, may),
         None => search(&project.desk(snapshot), &library, wanted, may)?,
@@ -79,12 +81,12 @@ pub fn kb_search(
     // It was asked for by its id: whatever its text says, it comes first.
     if let Some(row) = named.filter(|row| row.entry.is_active && may(row)) {
         found.hits.retain(|hit| hit.row != row);
-        found.hits.insert(0, Hit { row, score: 1.0 });
+        found.hits.insert(0, EntryHit { row, score: 1.0 });
         found.hits.truncate(limit);
     }
     let rows: Vec<&EntryRow> = found.hits.iter().map(|hit| hit.row).collect();
     let hints = if rows.len() < SPARSE_UNDER { hints(&library, &rows) } else { vec![] };
-    let mut told = found.told;
+    let mut told = found.readings;
     if rows.is_empty() {
         told.push(match (found.n_hidden, library.shelf.entries().next()) {
             (0, None) => "there are no entries yet: `kb_store` makes them".to_string(),
@@ -113,14 +115,14 @@ pub fn kb_search(
 fn of_node<'l>(
     library: &'l Library,
     rows: Vec<&'l EntryRow>,
-    wanted: Wanted<'_>,
+    wanted: EntryQuery<'_>,
     may: impl Fn(&EntryRow) -> bool,
 ) -> Searched<'l> {
     let (told, hidden): (Vec<_>, Vec<_>) = rows
         .into_iter()
         .filter(|row| may(row))
         .partition(|row| wanted.with_stale || !library.is_hidden(row));
-    let hits = told.into_iter().map(|row| Hit { row, score: 1.0 }).collect();
+    let hits = told.into_iter().map(|row| EntryHit { row, score: 1.0 }).collect();
     let mut hits = behind_successors(library, hits, |hit| hit.row.number);
     let n = hits.len();
     hits.truncate(wanted.limit);
@@ -128,7 +130,7 @@ fn of_node<'l>(
     let told = is_cut
         .then(|| format!("{} of {n} are told: a greater `limit`, or more filters", hits.len()));
     let told = told.into_iter().collect();
-    Searched { hits, source: "graph", n_hidden: hidden.len(), told }
+    Searched { hits, source: "graph", n_hidden: hidden.len(), readings: told }
 }
 
 /// Opens entries.
