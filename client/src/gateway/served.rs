@@ -238,7 +238,10 @@ mod tests {
             assert_eq!(served.find(name), expected, "{name}");
         }
         let error = served.named("wrok\n").expect_err("none").to_string();
-        assert!(error.contains("`wrok ` is served here\nhint: use one of `My Notes`, `work`, `!`"), "{error}");
+        assert!(
+            error.contains("`wrok ` is served here\nhint: use one of `My Notes`, `work`, `!`"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Better: the model whose vectors join the static ones, as `embed.model` names it.
 //!
-//! In: the settings, the folder of models that were added. Out: an embedder, or that none is wanted.
-//! Invariants: asking for one costs neither time nor memory: a model is loaded when the first text comes; the name of
-//! its space changes whenever its vectors would.
+//! In: the settings, the folder of added models. Out: an embedder, or none if the settings say so.
+//! Invariants: making one costs neither time nor memory: a model is loaded when the first text comes; the name of its
+//! space changes whenever its vectors would.
 //! Not here: when its vectors are made (`engine/backfill`), which of a chunk's vectors counts (`query/recall.rs`).
 
 use std::path::Path;
@@ -14,11 +14,11 @@ use config::settings::Embed;
 
 use super::{Embedder, FolderModel, MiniLm, RemoteModel};
 
-/// A model that cannot be had.
+/// A model that is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`embed.model` is `{name}`: {why}\nhint: {hint}")]
 pub struct BetterError {
-    /// As it is set.
+    /// Its name in the settings.
     pub name: String,
     /// What is wrong with it.
     pub why: String,
@@ -26,7 +26,7 @@ pub struct BetterError {
     pub hint: &'static str,
 }
 
-/// What the settings say of a model that takes no notice of it.
+/// Returns a warning about settings that the built-in model ignores.
 pub fn ignored(settings: &Embed) -> Option<String> {
     let said = [
         ("embed.dimensions", settings.dimensions > 0),
@@ -44,17 +44,17 @@ pub fn ignored(settings: &Embed) -> Option<String> {
     })
 }
 
-/// The model that the settings name, of those that the user's own folder of models holds; none for `none`.
+/// Returns the model that the settings name, from the user's own folder of models; none for `none`.
 ///
 /// # Errors
 /// When there is no such model.
 pub fn better(settings: &Embed) -> Result<Option<Arc<dyn Embedder>>, BetterError> {
-    // Without a home there is no such folder, and its models are not there.
+    // Without a home there is no such folder, and its models are missing.
     let models = Places::from_env().map(|places| places.models()).unwrap_or_default();
     better_of(settings, &models)
 }
 
-/// As [`better`], with the folder of models given.
+/// Does the same as [`better`] for a given folder of models.
 ///
 /// # Errors
 /// When there is no such model.
@@ -79,8 +79,11 @@ mod tests {
     fn what_the_built_in_model_takes_no_notice_of_is_told() {
         assert_eq!(ignored(&Embed::default()), None);
         let cut = Embed { dimensions: 128, ..Embed::default() };
-        let told = ignored(&cut).expect("a warning");
-        assert!(told.starts_with("`embed.dimensions`: the built-in model `minilm-l6`"), "{told}");
+        let warning = ignored(&cut).expect("a warning");
+        assert!(
+            warning.starts_with("`embed.dimensions`: the built-in model `minilm-l6`"),
+            "{warning}"
+        );
         assert_eq!(ignored(&Embed { model: "gemma".into(), ..cut }), None);
     }
 

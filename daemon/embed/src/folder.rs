@@ -1,10 +1,10 @@
 //! Folder: a sentence model that the user added (`kgctl model add`, `pull`), or keeps in a folder of their own.
 //!
 //! In: the settings; texts. Out: unit vectors.
-//! Invariants: nothing is loaded before the first text comes; what was not tried when it was added is tried then, in a
-//! process of its own; what was added is loaded only while its files are what they were; the space's name tells files,
-//! dimensions and prompts apart; questions get the prompt for
-//! questions, everything else the one for documents.
+//! Invariants: nothing is loaded before the first text comes; a model that was not tried when it was added is tried
+//! then, in a process of its own; an added model is loaded only while its files are unchanged; the space's name differs
+//! for other files, dimensions and prompts; questions get the prompt for questions, everything else the one for
+//! documents.
 //! Not here: computing (the crate `onnx`), adding models (`kgctl`).
 
 use std::fs::File;
@@ -22,27 +22,27 @@ use super::transformer::{TransformerModel, quiet};
 use super::{EmbedError, Embedder, prepare};
 use model::parcel::UnitVector;
 
-/// What to do about a folder that is no model.
+/// Hint for a folder that is not a model.
 const ADD: &str =
     "`kgctl model add FOLDER` says what is wrong with a folder, and converts `model.safetensors`";
 
-/// What to do about a model whose files are others than those that were added.
+/// Hint for a model whose files changed after they were added.
 const ADD_AGAIN: &str = "`kgctl model remove` it and add it again";
 
-/// A model of a folder, loaded when it is first asked.
+/// A model of a folder, loaded at its first use.
 pub struct FolderModel {
     folder: PathBuf,
     wanted: Wanted,
     space: String,
     n_dimensions: usize,
     is_tried_first: bool,
-    /// Of a model that was added: what its files were then.
+    /// The files of an added model as they were then.
     manifest: Option<Manifest>,
     loaded: OnceLock<Result<TransformerModel, EmbedError>>,
 }
 
 impl FolderModel {
-    /// The model that was added as `settings.model` to the folder `models`.
+    /// Opens the model that was added as `settings.model` to the folder `models`.
     ///
     /// # Errors
     /// When there is none, or a file of it is gone.
@@ -70,7 +70,7 @@ impl FolderModel {
         Ok(FolderModel { manifest: Some(manifest), ..model })
     }
 
-    /// The model in a folder of the user's; reads its files once, to tell another model by.
+    /// Opens the model in a folder of the user's; reads its files once, for a hash in the space's name.
     ///
     /// # Errors
     /// When something is missing.
@@ -108,7 +108,7 @@ impl FolderModel {
             query: settings.query_prompt.clone(),
             document: settings.document_prompt.clone(),
         };
-        // The prompt of questions changes no vector that is kept.
+        // The prompt for questions changes no stored vector.
         let prompt = match prompts.document.is_empty() {
             true => String::new(),
             false => {
@@ -121,7 +121,7 @@ impl FolderModel {
         Ok(FolderModel { folder, wanted, space, n_dimensions, is_tried_first, manifest, loaded })
     }
 
-    /// The same, which another process tries before it is loaded: for a folder that `kgctl` did not try.
+    /// Has another process try the model before it is loaded: for a folder that `kgctl` did not try.
     #[must_use]
     pub fn tried_first(self) -> Self {
         FolderModel { is_tried_first: true, ..self }

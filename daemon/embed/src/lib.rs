@@ -1,11 +1,10 @@
-//! Embed: models that turn texts into vectors, or weigh two texts against each other, and the stage that embeds a
-//! document.
+//! Embed: models that turn texts into vectors, or compare two texts, and the stage that embeds a document.
 //!
-//! It lies on `model`, and on `onnx` and `web` for what runs models; `extract` counts tokens by it, `index` and `query`
+//! It depends on `model`, and on `onnx` and `web` to run models; `extract` counts tokens with it, `index` and `query`
 //! compare vectors of one space.
 //! Invariants: vectors of different spaces are never compared; a model of the user's is tried in a process with limits
 //! first.
-//! Not here: where vectors are kept (`index`), or when a better model fills in (`engine`).
+//! Not here: where vectors are stored (`index`), or when a better model fills in (`engine`).
 
 pub mod reranker;
 pub mod servers;
@@ -36,9 +35,9 @@ pub use wordpiece::WordPiece;
 
 use model::parcel::UnitVector;
 
-/// What a component of 1 would become in a [`UnitVector`], whose int8 then ends at ±.5. Hardly any component of a
-/// text is so large, most are below .1, and twice the steps of 127 halve the neighbors that rounding puts in the wrong
-/// order (measured in `tests/benches/vectors.rs`).
+/// A component of 1 as int8 in a [`UnitVector`], which then ends at ±.5. Hardly any component of a text is so large,
+/// most are below .1, and twice the steps of 127 halve the neighbors that rounding puts in the wrong order (measured in
+/// `tests/benches/vectors.rs`).
 pub const UNIT: f32 = 254.0;
 
 /// Turns texts into vectors of one space.
@@ -47,23 +46,23 @@ pub trait Embedder: Send + Sync {
     fn space(&self) -> &str;
     /// Components of a vector.
     fn dimensions(&self) -> usize;
-    /// True when it has learned no other language: texts that are surely in another get no vector.
+    /// True when it knows no other language: texts that are surely in another get no vector.
     fn is_english_only(&self) -> bool {
         false
     }
-    /// Texts that are best sent together.
+    /// Returns the number of texts that are best sent together.
     fn batch(&self) -> usize {
         1
     }
-    /// One vector for each text, in order; a text without known tokens gives a vector of zeros. What fails on one text
-    /// fails for all of them.
+    /// Returns one vector for each text, in order; a text without known tokens gives a vector of zeros. A failure on
+    /// one text fails all of them.
     ///
     /// # Errors
-    /// When it failed, and whether to try again.
+    /// Why it failed, and whether to try again.
     fn try_embed(&self, texts: &[&str]) -> Result<Vec<UnitVector>, EmbedError> {
         Ok(self.embed(texts))
     }
-    /// The vector of a question, where a model reads questions otherwise than what answers them.
+    /// Returns the vector of a question, for models that read questions differently from documents.
     ///
     /// # Errors
     /// As [`Embedder::try_embed`].
@@ -72,42 +71,42 @@ pub trait Embedder: Send + Sync {
         let none = || EmbedError::Model { why: "it gave no vector for a question".to_string() };
         vectors.into_iter().next().ok_or_else(none)
     }
-    /// True where what an [`EmbedError::Model`] says may be mended without a new start, so that it is asked again when
-    /// somebody wants that.
+    /// True where an [`EmbedError::Model`] may be repaired without a restart, so that the model is asked again on
+    /// request.
     fn may_recover(&self) -> bool {
         false
     }
-    /// Ends a pause that failures made, because somebody wants it asked now.
+    /// Ends a pause after failures, because somebody requests it.
     fn ask_again(&self) {}
-    /// True when the space keeps 32-bit floats: a [`UnitVector`] of it is their bytes, little-endian.
+    /// True when the space stores 32-bit floats: a [`UnitVector`] of it holds their bytes, little-endian.
     fn keeps_floats(&self) -> bool {
         false
     }
-    /// As [`Embedder::try_embed`], scaled to length 1 and not rounded.
+    /// Does the same as [`Embedder::try_embed`], scaled to length 1 and not rounded.
     ///
     /// # Errors
     /// As [`Embedder::try_embed`].
     fn try_floats(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         Ok(self.try_embed(texts)?.iter().map(as_floats).collect())
     }
-    /// As [`Embedder::try_question`], scaled to length 1 and not rounded.
+    /// Does the same as [`Embedder::try_question`], scaled to length 1 and not rounded.
     ///
     /// # Errors
     /// As [`Embedder::try_embed`].
     fn try_question_floats(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
         Ok(as_floats(&self.try_question(question)?))
     }
-    /// The same as [`Embedder::try_embed`] for models that cannot fail; those that can give a vector of zeros for a
-    /// text that they fail on.
+    /// Does the same as [`Embedder::try_embed`] for models that cannot fail; others give a vector of zeros for a text
+    /// that they fail on.
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector>;
 }
 
-/// What a rounded vector says of the one it was made of.
+/// Converts a rounded vector back.
 fn as_floats(vector: &UnitVector) -> Vec<f32> {
     vector.0.iter().map(|component| f32::from(*component) / UNIT).collect()
 }
 
-/// A vector of floats scaled to length 1 and rounded to int8; zeros when it has no length.
+/// Scales a vector of floats to length 1 and rounds it to int8; zeros when it has no length.
 pub fn unit_vector(numbers: &[f32]) -> UnitVector {
     let length = numbers.iter().map(|number| number * number).sum::<f32>().sqrt();
     let factor = if length.is_finite() && length > 0.0 { UNIT / length } else { 0.0 };

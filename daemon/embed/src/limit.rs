@@ -1,8 +1,8 @@
-//! Limit: what a process may use that tries a model of the user's.
+//! Limit: what a process that tries a model of the user's may use.
 //!
 //! In: the model's folder. Out: limits on this process.
 //! Invariant: a graph that asks for all memory or endless time ends its own process.
-//! Not here: what is tried (`prepare.rs`, `recognize/tagger/trial.rs`).
+//! Not here: the trial itself (`prepare.rs`).
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
-//! MiniLM: the sentence model that the daemon carries, all-MiniLM-L6-v2 in int8.
+//! MiniLM: the built-in sentence model, all-MiniLM-L6-v2 in int8.
 //!
-//! Invariants: nothing is loaded before the first text comes; then it takes some 70 MB for as long as it is kept.
-//! Not here: computing (the crate `onnx`), when and what is embedded.
+//! Invariants: nothing is loaded before the first text comes; then it takes some 70 MB as long as it exists.
+//! Not here: computing (the crate `onnx`), when texts are embedded.
 
 use std::sync::OnceLock;
 
@@ -25,7 +25,7 @@ const CARRIED: Carried = Carried {
     max_tokens: 256,
 };
 
-/// The carried model, loaded when it is first asked.
+/// The built-in model, loaded at its first use.
 #[derive(Default)]
 pub struct MiniLm {
     loaded: OnceLock<Result<TransformerModel, EmbedError>>,

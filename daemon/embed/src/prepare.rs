@@ -1,8 +1,9 @@
-//! Prepare: a model is tried, and converted if it must be, in a process that may use only so much.
+//! Prepare: tries a model, and converts it if necessary, in a process with limits.
 //!
 //! In: its folder. Out: its dimensions and longest text as a line of JSON, or why it cannot be used.
-//! Invariants: what a graph asks for (all memory, endless time) costs this process, neither the daemon nor `kgctl`.
-//! Not here: which files a model has (`config::models`), where it lies.
+//! Invariants: a graph that asks for all memory, endless time or an endless stack costs this process, neither the
+//! daemon nor `kgctl`. The exit status is trusted: the folder is the user's own, so a lie is no concern.
+//! Not here: the files of a model (`config::models`), the sandbox of documents, which come from strangers (`formats`).
 
 use std::io::Write;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -12,22 +13,22 @@ use std::process::{Command, ExitCode, Stdio};
 use onnx::{PairModel, Precision, SentenceModel};
 use serde::{Deserialize, Serialize};
 
-use super::limit::limit;
+use super::limit::{MAX_CPU_SECONDS, MAX_MEMORY_BYTES, limit};
 
 /// The program: this one, even when its file was replaced meanwhile.
 const PROGRAM: &str = "/proc/self/exe";
 
-/// What a model says of itself when it runs.
+/// What a trial found out about a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
     /// Components of its vectors.
     pub dimensions: usize,
-    /// Tokens that it reads of a text.
+    /// Longest text, tokens.
     pub max_tokens: usize,
 }
 
-/// The life of `kgd --prepare-model FOLDER`: writes `model.onnx` in the place of `model.safetensors`, where that is
-/// what there is, and tries the model. Without a precision nothing is written.
+/// Runs `kgd --prepare-model FOLDER`: replaces `model.safetensors` by `model.onnx`, if there is no ONNX file yet, and
+/// tries the model. Without a precision nothing is written.
 pub fn run(folder: &Path, precision: Option<Precision>) -> ExitCode {
     let convert = || precision.map_or(Ok(()), |precision| converted(folder, precision));
     match limited(folder, convert) {
@@ -38,10 +39,7 @@ pub fn run(folder: &Path, precision: Option<Precision>) -> ExitCode {
                 Err(_) => ExitCode::FAILURE,
             }
         }
-        Err(why) => {
-            let _ = writeln!(std::io::stderr(), "{why}");
-            ExitCode::FAILURE
-        }
+        Err(why) => refused(why),
     }
 }
 
@@ -62,28 +60,36 @@ fn converted(folder: &Path, precision: Precision) -> Result<(), String> {
     std::fs::remove_file(folder.join("model.safetensors")).map_err(|error| error.to_string())
 }
 
-/// The life of `kgd --try-reranking FOLDER`: loads a model that reads two texts together, and has it read the longest.
+/// Runs `kgd --try-reranking FOLDER`: loads a model that reads two texts together, and lets it read the longest.
 pub fn run_pair(folder: &Path) -> ExitCode {
-    let try_it = || {
-        limit(folder).map_err(|error| error.to_string())?;
-        let model = PairModel::load(folder).map_err(|error| error.to_string())?;
+    run_limited(folder, || {
+        let model = PairModel::load(folder)?;
         let longest = "a ".repeat(model.max_tokens());
-        model.score(&longest, &longest).map_err(|error| error.to_string())
-    };
-    match try_it() {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(why) => {
-            let _ = writeln!(std::io::stderr(), "{why}");
-            ExitCode::FAILURE
-        }
-    }
+        model.score(&longest, &longest).map(|_| ())
+    })
 }
 
-/// Has another process try the model of a folder, which is left as it is; `flag` says what it is tried as.
+/// Runs a trial within limits, in a process of its own: writes why the model of a folder cannot be used.
+pub fn run_limited(
+    folder: &Path,
+    trial: impl FnOnce() -> Result<(), onnx::ModelError>,
+) -> ExitCode {
+    let limited = limit(folder).map_err(|error| error.to_string());
+    let tried = limited.and_then(|()| trial().map_err(|error| error.to_string()));
+    tried.map_or_else(refused, |()| ExitCode::SUCCESS)
+}
+
+fn refused(why: String) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "{why}");
+    ExitCode::FAILURE
+}
+
+/// Has another process try the model of a folder, which stays as it is; `flag` says what it is tried as. Takes as long
+/// as loading it and reading its longest text.
 ///
 /// # Errors
 /// Why it cannot be used, with a hint.
-pub(crate) fn hold(flag: &str, folder: &Path) -> Result<(), String> {
+pub fn hold(flag: &str, folder: &Path) -> Result<(), String> {
     let started = Command::new(PROGRAM)
         .arg0("kgd")
         .arg(flag)
@@ -96,14 +102,15 @@ pub(crate) fn hold(flag: &str, folder: &Path) -> Result<(), String> {
     let output =
         started.map_err(|error| format!("no process could be started to try it: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
-    // After what panics of the library may have written, the last such line is the error itself.
+    // After the library's panic messages, the last such line is the error itself.
     let error =
         said.rfind("model file `").and_then(|at| said.get(at..)).unwrap_or(&said).trim_end();
     match (output.status.success(), output.status.signal()) {
         (true, _) => Ok(()),
         (false, None) => Err(error.to_string()),
         (false, Some(signal)) => Err(format!(
-            "signal {signal} ended it when it was tried: it needs more time or memory than is sensible\nhint: use a \
+            "signal {signal} ended it when it was tried: it needs more than {MAX_CPU_SECONDS} s of a processor for its \
+             longest text, or more memory than {MAX_MEMORY_BYTES} bytes beside six times its files\nhint: use a \
              smaller model"
         )),
     }

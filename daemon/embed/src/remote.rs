@@ -1,10 +1,11 @@
 //! Remote: vectors made by a server that the user configured (`embed.remote`), for OpenAI's and Ollama's interface.
 //!
 //! In: the settings; texts. Out: unit vectors.
-//! Invariants: nothing is sent unless the user's own configuration names a server, and nothing but to that address;
-//! what is sent holds no secret, questions included; the key is in no message and no log. What may pass by itself (no
-//! connection, 429, 5xx, a reply that is none) is asked again after a pause that doubles, or is as long as the server
-//! says; during it questions do without at once. A vector of another length ends it: it would be of another space.
+//! Invariants: nothing is sent unless the user's own configuration names a server, and only to that address; texts are
+//! sent without secrets, questions included; the key is in no message and no log. After a failure that may pass by
+//! itself (no connection, 429, 5xx, a malformed reply) the server is asked again after a pause that doubles, or is as
+//! long as the server asks for; meanwhile questions get no vector at once. A vector of another length is a lasting
+//! error: it would belong to another space.
 //! Not here: HTTP (the crate `web`), when vectors are made (`engine/backfill`).
 
 mod pause;
@@ -26,7 +27,7 @@ use crate::servers::{KeyPlace, complaint};
 use model::parcel::UnitVector;
 use redact::clean;
 
-/// Longest wait for the vector of a question: who asked waits, too, and the static vector is there.
+/// Longest wait for the vector of a question: a person waits for it, and the static vector is there.
 const QUESTION: Duration = Duration::from_secs(5);
 
 /// Longest wait for a connection.
@@ -45,7 +46,7 @@ const INCOMPLETE: &str = "set `embed.remote.url`, `embed.remote.model` and `embe
 pub struct RemoteModel {
     settings: Remote,
     url: String,
-    /// What is sent as `Authorization`; read again after it was refused, for then it may be another.
+    /// The value of the header `Authorization`; read again after a refusal, because the file may have changed.
     authorization: Mutex<Option<String>>,
     query_prompt: String,
     document_prompt: String,
@@ -54,13 +55,13 @@ pub struct RemoteModel {
     for_documents: OnceLock<Result<Web, EmbedError>>,
     for_questions: OnceLock<Result<Web, EmbedError>>,
     patience: [Patience; 2],
-    /// Texts that a request may hold, as far as is known: a server may take fewer than were configured.
+    /// Most texts of a request, as far as is known: a server may take fewer than configured.
     n_at_once: AtomicUsize,
     pause: Mutex<Pause>,
 }
 
 impl RemoteModel {
-    /// The server that the settings name. Nothing is sent yet.
+    /// Opens the server that the settings name. Nothing is sent yet.
     ///
     /// # Errors
     /// When settings are missing, or the key cannot be read.
@@ -84,9 +85,9 @@ impl RemoteModel {
             ));
         }
         let url = address(remote);
-        // Another server may call another model so.
-        let told = format!("{url}\n{}", settings.document_prompt);
-        let told = xxhash_rust::xxh3::xxh3_64(told.as_bytes());
+        // Another server may use the same name for another model.
+        let named = format!("{url}\n{}", settings.document_prompt);
+        let named = xxhash_rust::xxh3::xxh3_64(named.as_bytes());
         let whole = Duration::from_secs(u64::from(remote.timeout_seconds));
         let patience = |whole: Duration| Patience {
             connect: CONNECT.min(whole),
@@ -97,7 +98,7 @@ impl RemoteModel {
             authorization: Mutex::new(authorization(remote).map_err(wrong)?),
             query_prompt: settings.query_prompt.clone(),
             document_prompt: settings.document_prompt.clone(),
-            space: format!("{}@{told:016x}/{n_dimensions}/i8x254", remote.model),
+            space: format!("{}@{named:016x}/{n_dimensions}/i8x254", remote.model),
             n_dimensions,
             for_documents: OnceLock::new(),
             for_questions: OnceLock::new(),
@@ -109,14 +110,14 @@ impl RemoteModel {
         })
     }
 
-    /// Vectors of texts that go in one request, or in several where the server takes no so many.
+    /// Returns vectors of texts, in one request or in several where the server takes fewer.
     fn ask_or_halve(&self, web: &Web, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         match self.ask(web, texts) {
             Err(EmbedError::Text { .. }) if texts.len() > 1 => {
                 let (first, rest) = texts.split_at(texts.len().div_ceil(2));
                 let mut made = self.ask_or_halve(web, first)?;
                 made.extend(self.ask_or_halve(web, rest)?);
-                // Each by itself is welcome, so it was their number.
+                // Each half is accepted, so there were too many texts.
                 self.n_at_once.fetch_min(first.len(), Ordering::Relaxed);
                 Ok(made)
             }
@@ -124,7 +125,7 @@ impl RemoteModel {
         }
     }
 
-    /// Vectors of texts that go in one request.
+    /// Returns vectors of texts in one request.
     fn ask(&self, web: &Web, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let pause = {
             let pause = self.pause();
@@ -140,7 +141,7 @@ impl RemoteModel {
                 Err(EmbedError::Later { why: why.clone(), after: Some(after) })
             }
             Err(EmbedError::Text { why }) if texts.len() == 1 && texts != [PROBE.to_string()] => {
-                // If it refuses this one, too, then it is not the text.
+                // If it refuses this text, too, the fault is not in the texts.
                 match self.ask_once(web, &[PROBE.to_string()]) {
                     Err(EmbedError::Text { .. }) => Err(EmbedError::Model { why: why.clone() }),
                     Err(other) => Err(other),
@@ -165,7 +166,7 @@ impl RemoteModel {
         let bytes = self.body(reply)?;
         if status != 200 {
             let said = self.without_key(&complaint(&bytes));
-            // Somebody may have mended it since it was read.
+            // Somebody may have replaced the key since it was read.
             if let (401 | 403, Ok(now)) = (status, self::authorization(&self.settings))
                 && now != authorization
             {
@@ -194,7 +195,7 @@ impl RemoteModel {
         reply.into_bytes(&self.url, MAX_REPLY_BYTES).map_err(|error| trouble(&error))
     }
 
-    /// What a server said, which may quote what it was given.
+    /// Removes the key from a server's message, which may quote it.
     fn without_key(&self, said: &str) -> String {
         let authorization = self.authorization();
         let key = authorization.as_deref().and_then(|it| it.strip_prefix("Bearer "));
@@ -221,7 +222,7 @@ impl RemoteModel {
         self.pause.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Cut to the components that are kept, and of length 1.
+    /// Keeps the first components and scales them to length 1.
     fn cut(&self, vector: &[f32]) -> Vec<f32> {
         let mut kept = vector.get(..self.n_dimensions).unwrap_or(vector).to_vec();
         let length = kept.iter().map(|it| it * it).sum::<f32>().sqrt();
@@ -291,7 +292,7 @@ impl Embedder for RemoteModel {
     }
 }
 
-/// Where vectors are asked for.
+/// Returns the address for vectors.
 fn address(remote: &Remote) -> String {
     let base = remote.url.trim_end_matches('/');
     match remote.api {
@@ -301,7 +302,7 @@ fn address(remote: &Remote) -> String {
     }
 }
 
-/// What is sent as `Authorization`.
+/// Returns the value of the header `Authorization`.
 fn authorization(remote: &Remote) -> Result<Option<String>, String> {
     let place = KeyPlace {
         section: "embed.remote",
@@ -320,7 +321,7 @@ fn trouble(error: &WebError) -> EmbedError {
     }
 }
 
-/// What a status other than 200 means.
+/// Returns the error of a status other than 200.
 fn refusal(url: &str, status: u16, after: Option<Duration>, said: &str) -> EmbedError {
     let why = format!("`{url}` answered {status}{}{said}", if said.is_empty() { "" } else { ": " });
     match status {

@@ -1,11 +1,10 @@
-//! Reranker: a model of the user's that reads a question and a passage together and says how well the one answers
-//! the other.
+//! Reranker: a model of the user's that reads a question and a passage together and scores how well the passage
+//! answers.
 //!
 //! In: its folder, as `retrieval.rerank.model` names it; two texts. Out: a number from 0 to 1.
-//! Invariants: nothing is loaded before the first question; it is tried before that in a process that may use only so
-//! much; what is not there or cannot be used costs no answer: it is told in the log and the status, and hits keep their
-//! order.
-//! Not here: computing (the crate `onnx`), which passages are read and what the number counts (`query/rerank.rs`).
+//! Invariants: nothing is loaded before the first question; before that it is tried in a process with limits; a missing
+//! or unusable model costs no answer: the log and the status report it, and hits keep their order.
+//! Not here: computing (the crate `onnx`), which passages are read and how much the number counts (`query/rerank.rs`).
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -15,18 +14,19 @@ use onnx::PairModel;
 
 use crate::prepare;
 
-/// What to do about a folder that is not there.
+/// Hint for a folder that is missing.
 const GIVE: &str = "give the whole path of a folder with `model.onnx`, `tokenizer.json` and `config.json`, then \
                     `kgctl restart`";
 
-/// The model, loaded when it is first asked.
+/// The model, loaded at its first use.
 pub struct Reranker {
     folder: PathBuf,
     loaded: OnceLock<Result<PairModel, String>>,
 }
 
 impl Reranker {
-    /// The one that the settings name; none where they name none. One that is not there is known not to be usable.
+    /// Opens the model that the settings name; `None` where they name none. A missing folder makes it unusable from the
+    /// start.
     pub fn of(settings: &Rerank) -> Option<Self> {
         if settings.model.is_empty() {
             return None;

@@ -1,9 +1,8 @@
-//! Servers: what is common to servers of others that the user named: the key for one, how one complains, how long one
-//! wants to be left alone.
+//! Servers: common parts for servers that the user named: the key, error messages, requested pauses.
 //!
 //! In: settings, replies. Out: keys, words, pauses.
-//! Invariants: a key is in no error; what servers say of errors is cut short.
-//! Not here: HTTP (the crate `web`), what is asked (`embed/remote.rs`, `llm/`).
+//! Invariants: a key is in no error; messages of servers are cut short.
+//! Not here: HTTP (the crate `web`), the requests (`embed/remote.rs`, `llm/`).
 
 use std::path::Path;
 
@@ -12,10 +11,10 @@ use serde_json::Value;
 /// Largest file with a key, bytes.
 const MAX_KEY_BYTES: u64 = 8_192;
 
-/// Longest complaint of a server that is repeated, characters.
+/// Longest part of a server's message that is repeated, characters.
 const MAX_COMPLAINT: usize = 200;
 
-/// Where a key is, by the settings.
+/// The place of a key in the settings.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyPlace<'a> {
     /// Which settings these are, such as `embed.remote`.
@@ -27,10 +26,10 @@ pub struct KeyPlace<'a> {
 }
 
 impl KeyPlace<'_> {
-    /// The key, if there is to be one.
+    /// Returns the key, if one is configured.
     ///
     /// # Errors
-    /// Why it cannot be had, in words that never hold it.
+    /// Why it cannot be read, in words that never hold it.
     pub fn read(self) -> Result<Option<String>, String> {
         let KeyPlace { section, variable, file } = self;
         let found = if !variable.is_empty() {
@@ -61,15 +60,15 @@ fn read_key(path: &Path) -> Result<String, String> {
     }
 }
 
-/// What a server says of an error: the message in its JSON, else the beginning of its text.
+/// Returns a server's error message: that in its JSON, else the beginning of its text.
 pub fn complaint(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let json: Option<Value> = serde_json::from_slice(bytes).ok();
-    let told = json.as_ref().and_then(|json| {
+    let found = json.as_ref().and_then(|json| {
         let error = json.get("error").unwrap_or(json);
         error.as_str().or_else(|| error.get("message")?.as_str())
     });
-    let words = told.unwrap_or(&text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = found.unwrap_or(&text).split_whitespace().collect::<Vec<_>>().join(" ");
     words.chars().take(MAX_COMPLAINT).collect()
 }
 

@@ -13,9 +13,8 @@ use safetensors::{Dtype, SafeTensors};
 use super::wordpiece::{CachedWordPiece, WordPiece};
 use super::{EmbedError, Embedder, UNIT};
 use model::parcel::UnitVector;
-use model::terms::{Norm, Span};
 
-/// The table that is shipped with the daemon.
+/// The table that is built in.
 const BUILTIN_TABLE: &[u8] =
     include_bytes!("../../models/potion-base-8M/embeddings_i8.safetensors");
 
@@ -42,28 +41,23 @@ pub struct StaticModel {
     wordpiece: Arc<WordPiece>,
     /// Rows of int8, as bytes, one after the other.
     rows: &'static [u8],
-    /// What a row's int8 values are multiplied by.
+    /// The factors of the rows' int8 values.
     scales: Vec<f32>,
-    /// Workbenches nobody uses now. The lock is held to take one or give it back, once a batch.
+    /// Idle workbenches. The lock is held to take one or give it back, once a batch.
     idle: Mutex<Vec<Workbench>>,
 }
 
-/// What one thread needs while it embeds.
+/// Buffers of one thread.
 #[derive(Debug)]
 struct Workbench {
     tokenizer: CachedWordPiece,
-    /// For each id, how often it stands in the text at hand; zeros between texts.
+    /// For each id, how often it occurs in the current text; zeros between texts.
     counts: Vec<u32>,
     /// The ids whose count is not zero, in order of first appearance.
     distinct: Vec<u32>,
 }
 
 impl Workbench {
-    /// Counts ids; those outside the vocabulary count for nothing.
-    fn count(&mut self, ids: &[u32]) {
-        ids.iter().for_each(|&id| count(&mut self.counts, &mut self.distinct, id));
-    }
-
     fn count_words(&mut self, text: &str) {
         let Workbench { tokenizer, counts, distinct } = self;
         tokenizer.each(text, |_, pieces| {
@@ -98,41 +92,17 @@ impl StaticModel {
         if scales.dtype() != Dtype::F16 || scales.shape() != [n_ids] {
             return Err(TableError::Shape("scales"));
         }
-        let scales =
-            scales.data().as_chunks::<2>().0.iter().map(|&bytes| half_to_f32(bytes)).collect();
+        let scales = scales
+            .data()
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .map(|&bytes| onnx::half_to_f32(bytes))
+            .collect();
         Ok(StaticModel { wordpiece, rows: rows.data(), scales, idle: Mutex::default() })
     }
 
-    /// The vector of a text that is already tokenized; ids outside the vocabulary count for nothing.
-    pub fn embed_ids(&self, ids: &[u32]) -> UnitVector {
-        let mut bench = self.workbench();
-        bench.count(ids);
-        let vector = self.vector(&mut bench);
-        self.give_back(bench);
-        vector
-    }
-
-    /// One vector for each window of `text`, tokenizing it once. A word counts for the windows that hold its
-    /// first byte; windows may overlap and come in any order.
-    pub fn embed_windows(&self, text: &str, windows: &[Span<Norm>]) -> Vec<UnitVector> {
-        let mut bench = self.workbench();
-        let (mut starts, mut ids) = (Vec::new(), Vec::new());
-        bench.tokenizer.each(text, |word, pieces| {
-            starts.extend(pieces.iter().map(|_| word.start));
-            ids.extend(pieces.iter().map(|&id| u32::from(id)));
-        });
-        let first = |offset: usize| starts.partition_point(|&start| (start as usize) < offset);
-        let embed_one = |window: &Span<Norm>| {
-            let ids = ids.get(first(window.start())..first(window.end())).unwrap_or_default();
-            bench.count(ids);
-            self.vector(&mut bench)
-        };
-        let vectors = windows.iter().map(embed_one).collect();
-        self.give_back(bench);
-        vectors
-    }
-
-    /// The sum of a text's rows, whose direction is that of its vector: of what rounding costs nothing is in it yet.
+    /// Returns the sum of a text's rows, which has the direction of its vector, without the loss of rounding.
     pub fn unrounded(&self, text: &str) -> Vec<f32> {
         let mut bench = self.workbench();
         bench.count_words(text);
@@ -141,13 +111,13 @@ impl StaticModel {
         sum.to_vec()
     }
 
-    /// The vector of what the workbench has counted, which it clears.
+    /// Makes the vector of the counted words and clears the workbench.
     fn vector(&self, bench: &mut Workbench) -> UnitVector {
         quantized(&self.sum(bench))
     }
 
-    /// Each distinct row is added once, times its count: words repeat even within a window, and widening int8 is what
-    /// costs.
+    /// Adds each distinct row once, times its count: words repeat even within a window, and widening int8 is the
+    /// expensive part.
     fn sum(&self, bench: &mut Workbench) -> [f32; N_DIMENSIONS] {
         let mut sum = [0.0; N_DIMENSIONS];
         for id in bench.distinct.drain(..) {
@@ -250,20 +220,6 @@ fn quantized(sum: &[f32; N_DIMENSIONS]) -> UnitVector {
     // Adding 1.5 × 2^23 rounds to the nearest integer; `f32::round` is a call without SSE4.1.
     const ROUND: f32 = 12_582_912.0;
     UnitVector(sum.iter().map(|component| (component * factor + ROUND - ROUND) as i8).collect())
-}
-
-/// An IEEE 754 half, little-endian. Written out because no half-precision type is stable.
-fn half_to_f32(bytes: [u8; 2]) -> f32 {
-    let bits = u16::from_le_bytes(bytes);
-    let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f32::from(bits & 0x3ff));
-    let magnitude = match exponent {
-        0 => fraction * 2f32.powi(-24),
-        0x1f if fraction == 0.0 => f32::INFINITY,
-        0x1f => f32::NAN,
-        _ => (1.0 + fraction / 1024.0) * 2f32.powi(exponent - 15),
-    };
-    sign * magnitude
 }
 
 #[cfg(test)]

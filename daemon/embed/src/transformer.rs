@@ -1,6 +1,6 @@
 //! Transformer: sentence vectors of an ONNX model.
 //!
-//! In: the folder of a model, or one that the program carries; texts. Out: unit vectors.
+//! In: the folder of a model, or a built-in one; texts. Out: unit vectors.
 //! Invariants: a text's vector does not depend on its batch.
 //! Not here: computing (the crate `onnx`), windows of a document (`extract/chunk`), static vectors.
 
@@ -26,19 +26,19 @@ impl TransformerModel {
         Self::open_as(folder, space, Wanted::default())
     }
 
-    /// As [`TransformerModel::open`], with wishes.
+    /// Loads the model of a folder with options.
     ///
     /// # Errors
-    /// As [`TransformerModel::open`], and when the wishes cannot be met.
+    /// As [`TransformerModel::open`], and when the options do not fit the model.
     pub fn open_as(folder: &Path, space: &str, wanted: Wanted) -> Result<Self, ModelError> {
         let model = SentenceModel::load_as(folder, wanted)?;
         Ok(TransformerModel { model, space: space.to_string() })
     }
 
-    /// Takes a model that the program carries.
+    /// Loads a built-in model.
     ///
     /// # Errors
-    /// When it is none.
+    /// When its files are malformed.
     pub fn carried(carried: &Carried, space: &str) -> Result<Self, ModelError> {
         let model = SentenceModel::from_carried(carried)?;
         Ok(TransformerModel { model, space: space.to_string() })
@@ -83,7 +83,7 @@ fn of_text(error: ModelError) -> EmbedError {
     EmbedError::Text { why: error.to_string() }
 }
 
-/// Vectors of zeros for texts that a model fails on.
+/// Returns vectors, and zeros for texts that the model fails on.
 pub(super) fn quiet(model: &dyn Embedder, texts: &[&str]) -> Vec<UnitVector> {
     let zeros = || UnitVector(vec![0; model.dimensions()].into());
     let embed_one = |text: &&str| model.try_embed(&[text]).ok().and_then(|mut one| one.pop());

@@ -1,7 +1,7 @@
-//! Unrounded: an embedder whose vectors are kept as 32-bit floats, in a space of their own.
+//! Unrounded: an embedder whose vectors are stored as 32-bit floats, in a space of their own.
 //!
 //! In: any embedder. Out: the bytes of its vectors before they are rounded, little-endian.
-//! Not here: who wants floats (`vectors.precision`), scans of them (`vectors/`).
+//! Not here: the setting (`vectors.precision`), scans of them (`vectors/`).
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Unrounded {
 }
 
 impl Unrounded {
-    /// Of a model.
+    /// Wraps a model.
     pub fn of(rounded: Arc<dyn Embedder>) -> Self {
         let space = Self::space_of(rounded.space());
         Unrounded { rounded, space }
@@ -33,7 +33,7 @@ impl Unrounded {
         format!("{}{UNROUNDED}", rounded.strip_suffix(ROUNDED).unwrap_or(rounded))
     }
 
-    /// The numbers of a vector that is kept; none when these are no numbers.
+    /// Returns the numbers of a stored vector; `None` when the bytes are malformed.
     pub fn floats(bytes: &[u8]) -> Option<Vec<f32>> {
         let (numbers, rest) = bytes.as_chunks::<4>();
         let floats = || numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();

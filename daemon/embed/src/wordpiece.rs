@@ -22,7 +22,7 @@ use vocabulary::Vocabulary;
 /// The tokenizer that belongs to the built-in static model.
 const BUILTIN_JSON: &[u8] = include_bytes!("../../models/potion-base-8M/tokenizer.json");
 
-/// A `tokenizer.json` that cannot be used.
+/// A `tokenizer.json` that is not usable.
 #[derive(Debug, thiserror::Error)]
 pub enum VocabularyError {
     /// Not JSON, or not of the expected shape.

@@ -1,12 +1,10 @@
 //! The text builder: every format writes its normalized text through it.
 //!
-//! In: pieces of the source text in reading order, with the structure they stand in. Out: normalized text,
-//! map, outline, inline marks and links ([`TextBuilder::finish`]).
-//! Invariants: a block without visible text leaves no trace; blocks never overlap; white space at the ends
-//! of a block is dropped, inside it a run becomes one space (but in code); marks and links stay inside one
-//! block.
-//! Not here: any syntax; blocks and containers (`builder/structure.rs`); marks and links
-//! (`builder/marks.rs`).
+//! In: pieces of the source text in reading order, with their structure. Out: normalized text, map, outline, inline
+//! marks and links ([`TextBuilder::finish`]).
+//! Invariants: a block without visible text leaves no trace; blocks never overlap; white space at the ends of a block
+//! is dropped, inside it a run becomes one space (except in code); marks and links stay inside one block.
+//! Not here: any syntax; blocks and containers (`builder/structure.rs`); marks and links (`builder/marks.rs`).
 
 mod marks;
 mod structure;
@@ -26,9 +24,8 @@ const SEPARATOR_ROOM: usize = 4;
 
 /// Builds a normalized text from pieces of `source`.
 ///
-/// Structure is given by `begin_…`/`end_…` pairs. Text outside any block opens one by itself, of the kind
-/// its container asks for: a list item, a quotation, else a paragraph. Inside a table row every block is
-/// mere text.
+/// Structure is given by `begin_…`/`end_…` pairs. Text outside any block opens one by itself, of the kind that its
+/// container implies: a list item, a quotation, else a paragraph. Inside a table row every block is mere text.
 pub(crate) struct TextBuilder<'a> {
     source: &'a str,
     max_bytes: usize,
@@ -53,12 +50,12 @@ enum Pending {
     None,
     /// A run of white space that begins at this place of the source.
     Source(usize),
-    /// A space that stands for markup, such as `<br>`.
+    /// A space in place of markup, such as `<br>`.
     Inserted,
 }
 
 impl<'a> TextBuilder<'a> {
-    /// A builder over the text given to [`super::format::Format::read`]; all ranges are byte ranges of it.
+    /// Makes a builder for the text given to [`super::format::Format::read`]; all ranges are byte ranges of it.
     pub(crate) fn new(source: &'a str, limits: &FormatLimits) -> Self {
         TextBuilder {
             source,
@@ -77,8 +74,7 @@ impl<'a> TextBuilder<'a> {
         }
     }
 
-    /// Running text: a source range in which runs of white space (spaces, tabs, line ends) become one
-    /// space.
+    /// Writes running text: a source range in which runs of white space (spaces, tabs, line ends) become one space.
     pub(crate) fn flow(&mut self, range: Range<usize>) {
         let Some(piece) = self.source.get(range.clone()) else { return };
         let bytes = piece.as_bytes();
@@ -100,7 +96,7 @@ impl<'a> TextBuilder<'a> {
         }
     }
 
-    /// Running text in which every white space is one space: all of it but the ends is taken as it is.
+    /// Writes running text in which every white space is one space: everything but the ends is copied.
     fn flow_evenly(&mut self, bytes: &[u8], range: Range<usize>) {
         let (begins, ends) = (bytes.starts_with(b" "), bytes.ends_with(b" "));
         if begins {
@@ -115,8 +111,8 @@ impl<'a> TextBuilder<'a> {
         }
     }
 
-    /// Text that stands for a source range but differs from it: a decoded entity, a resolved escape. White
-    /// space alone is taken as a space; other white space in `text` is kept as given.
+    /// Writes text that replaces a source range: a decoded entity, a resolved escape. White space alone counts as a
+    /// space; other white space in `text` stays as it is.
     pub(crate) fn replaced(&mut self, text: &str, range: Range<usize>) {
         if text.trim_ascii().is_empty() {
             if !text.is_empty() {
@@ -127,21 +123,21 @@ impl<'a> TextBuilder<'a> {
         }
     }
 
-    /// A space at a place of the source where white space stands; shown if text follows in this block.
+    /// Writes a space for white space in the source; shown if text follows in this block.
     pub(crate) fn space_at(&mut self, source: usize) {
         if matches!(self.space, Pending::None) {
             self.space = Pending::Source(source);
         }
     }
 
-    /// A space that stands for markup (`<br>`, the end of a block inside a table cell).
+    /// Writes a space in place of markup (`<br>`, the end of a block inside a table cell).
     pub(crate) fn space_inserted(&mut self) {
         if matches!(self.space, Pending::None) {
             self.space = Pending::Inserted;
         }
     }
 
-    /// Preformatted text of a code block: everything is kept, but blank lines at the ends of the block.
+    /// Writes preformatted text of a code block unchanged, except blank lines at the ends of the block.
     pub(crate) fn code(&mut self, range: Range<usize>) {
         let Some(piece) = self.source.get(range.clone()) else { return };
         if self.structure.in_row() {
@@ -150,7 +146,7 @@ impl<'a> TextBuilder<'a> {
         if piece.trim_ascii().is_empty() {
             return self.held_lines.push(range);
         }
-        // Only whole blank lines go: the indentation of the first line with text is kept.
+        // Drops only whole blank lines: the indentation of the first line with text stays.
         let mut start = range.start;
         let mut held = std::mem::take(&mut self.held_lines);
         if self.structure.has_visible_text() {
@@ -168,8 +164,7 @@ impl<'a> TextBuilder<'a> {
         self.held_lines = held;
     }
 
-    /// Preformatted text that stands for a source range but differs from it: decoded entities, expanded
-    /// tabs.
+    /// Writes preformatted text that replaces a source range: decoded entities, expanded tabs.
     pub(crate) fn code_replaced(&mut self, text: &str, range: Range<usize>) {
         if self.structure.in_row() {
             return self.replaced(text, range);
@@ -185,13 +180,13 @@ impl<'a> TextBuilder<'a> {
         self.write_replaced(text, range);
     }
 
-    /// Closes what is open and gives the outcome; title and metadata are left to the format.
+    /// Closes everything and returns the outcome; title and metadata are left to the format.
     pub(crate) fn finish(mut self) -> Parsed {
         self.close_block();
         while !self.marks.is_empty() {
             self.end_mark();
         }
-        // Marks are told as they end; readers want them as they begin, the outer one first.
+        // Marks were recorded as they ended; readers want them as they begin, the outer one first.
         self.inlines.sort_by_key(|inline| (inline.span.start(), usize::MAX - inline.span.end()));
         self.links.sort_by_key(|link| link.span.start());
         let warnings = if self.is_cut {
@@ -206,7 +201,7 @@ impl<'a> TextBuilder<'a> {
         Parsed { text, map, blocks, inlines, links, warnings, ..Parsed::default() }
     }
 
-    /// Writes a source range as it is.
+    /// Writes a source range unchanged.
     fn verbatim(&mut self, range: Range<usize>) {
         let Some(piece) = self.source.get(range.clone()) else { return };
         if !piece.is_empty() && self.make_room(piece.len()) {
@@ -224,7 +219,7 @@ impl<'a> TextBuilder<'a> {
         }
     }
 
-    /// False, and cut from here on, when `n_bytes` more with their separators would pass the limit.
+    /// Returns false, and cuts all further text, when `n_bytes` more with their separators would pass the limit.
     fn make_room(&mut self, n_bytes: usize) -> bool {
         let n_cells = self.structure.n_pending_cells();
         let needed = self.text.len() + n_bytes + SEPARATOR_ROOM + n_cells * CELL_SEPARATOR.len();
@@ -232,7 +227,7 @@ impl<'a> TextBuilder<'a> {
         !self.is_cut
     }
 
-    /// Writes what is due before visible text (separator, cells, space); block and marks begin after it.
+    /// Writes what is pending before visible text (separator, cells, space); block and marks begin after it.
     fn start_visible(&mut self) {
         let is_new = self.start_block();
         let n_cells = self.structure.take_pending_cells();
@@ -249,12 +244,12 @@ impl<'a> TextBuilder<'a> {
     }
 }
 
-/// The end of a stretch from `at` that needs no change: words parted by single spaces, without the last
+/// Returns the end of a stretch from `at` that needs no change: words with single spaces between, without the last
 /// space.
 fn end_of_words(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while let Some(&byte) = bytes.get(end) {
-        // One comparison for nearly every byte; control characters below the space stay text.
+        // Most bytes need one comparison; control characters below the space stay text.
         if byte <= b' ' && byte.is_ascii_whitespace() {
             let next_is_word = bytes.get(end + 1).is_some_and(|next| !next.is_ascii_whitespace());
             if byte != b' ' || end == at || !next_is_word {

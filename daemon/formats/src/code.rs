@@ -38,7 +38,7 @@ macro_rules! language {
     };
 }
 
-/// Every language that is told apart.
+/// Every known language.
 pub(crate) static LANGUAGES: &[Code] = &[
     language!("python", ["py", "pyi"], HASH, DOCSTRING),
     language!("javascript", ["js", "mjs", "cjs", "jsx"], C_LINE, C_BLOCK),
@@ -91,7 +91,8 @@ pub(crate) static LANGUAGES: &[Code] = &[
 
 impl Format<str> for Code {
     fn read(&self, text: &str, limits: &FormatLimits) -> Result<Parsed, String> {
-        let mut walk = Walk { language: self, source: text, out: TextBuilder::new(text, limits) };
+        let mut walk =
+            CodeWalk { language: self, source: text, out: TextBuilder::new(text, limits) };
         let (mut at, mut code, mut after_blank) = (0, 0, false);
         while at < text.len() {
             let line = walk.line(at);
@@ -117,20 +118,20 @@ impl Format<str> for Code {
     }
 }
 
-struct Walk<'a> {
+struct CodeWalk<'a> {
     language: &'a Code,
     source: &'a str,
     out: TextBuilder<'a>,
 }
 
-impl Walk<'_> {
+impl CodeWalk<'_> {
     /// The line that begins at a place, without its end.
     fn line(&self, at: usize) -> Range<usize> {
         let rest = self.source.as_bytes().get(at..).unwrap_or(&[]);
         at..at + memchr::memchr(b'\n', rest).unwrap_or(rest.len())
     }
 
-    /// The place after the comment that alone stands on the lines from `at` on; `at` if none does.
+    /// Returns the end of a comment that has the lines from `at` on to itself; `at` if there is none.
     fn comment_end(&self, at: usize) -> usize {
         let line = self.source.get(self.line(at)).unwrap_or("");
         let text = line.trim_ascii();
@@ -183,7 +184,7 @@ impl Walk<'_> {
         self.out.end_block();
     }
 
-    /// The lines of a comment without its marks; an empty one parts paragraphs.
+    /// Writes the lines of a comment without its marks; an empty line separates paragraphs.
     fn prose(&mut self, range: Range<usize>) {
         let mut at = range.start;
         self.out.begin_text();
@@ -203,7 +204,7 @@ impl Walk<'_> {
         self.out.end_block();
     }
 
-    /// What a line of a comment says.
+    /// Returns a line of a comment without its marks.
     fn without_marks(&self, line: &str) -> Range<usize> {
         let mut inner = line.trim_ascii();
         for (open, close) in self.language.block {

@@ -1,8 +1,9 @@
 //! Decoding: from the bytes of a file to text.
 //!
-//! In: bytes. Out: [`Decoded`]: UTF-8 text whose line ends are all `\n`, and the map back to the bytes.
-//! Invariants: valid UTF-8 is never read as anything else; what is not text is a fault, not mojibake.
-//! Not here: what the text means, or the encoding that an HTML page declares (bytes speak first).
+//! In: bytes. Out: [`Decoded`]: UTF-8 text whose line ends are all `
+//! `, and the map back to the bytes.
+//! Invariants: valid UTF-8 is never read as anything else; bytes that are not text are a fault, not mojibake.
+//! Not here: the meaning of the text, or the encoding that an HTML page declares (bytes go first).
 
 use std::borrow::Cow;
 
@@ -13,9 +14,9 @@ use model::DocFault;
 use model::bytes::count;
 use model::terms::SpanMap;
 
-/// Control characters among a text's characters from which it is no text, percent.
+/// Share of control characters from which bytes are not text, percent.
 const MAX_CONTROL_PERCENT: usize = 10;
-/// NUL bytes among a text's bytes from which it is no text, per thousand; fewer are strays and dropped.
+/// Share of NUL bytes from which bytes are not text, per thousand; fewer are strays and dropped.
 const MAX_NUL_PER_THOUSAND: usize = 1;
 /// NUL bytes that are strays even in a short text.
 const MAX_STRAY_NULS: usize = 3;
@@ -69,10 +70,10 @@ fn binary() -> DocFault {
     )
 }
 
-/// Faults when too many characters are control characters (white space, form feed and escape codes of
-/// terminals set aside).
+/// Returns a fault when too many characters are control characters (except white space, form feed and escape codes of
+/// terminals).
 fn check_controls(text: &str) -> Result<(), DocFault> {
-    // Without short-circuits, so that many are looked at at once.
+    // Without short-circuits, so that the compiler checks many at once.
     let is_white = |byte: u8| (byte == b'\t') | (byte == b'\n') | (byte == b'\r') | (byte == 0x0c);
     let is_control = |byte: u8| ((byte < 0x20) & !is_white(byte) & (byte != 0x1b)) | (byte == 0x7f);
     let n_controls = count(text.as_bytes(), is_control);
@@ -91,7 +92,7 @@ fn line_starts(bytes: &[u8]) -> Vec<u32> {
     starts
 }
 
-/// UTF-8, the common case: a copy, unless line ends or NULs must go.
+/// Decodes UTF-8, the common case: a copy, unless line ends or NULs must change.
 fn decode_utf8(text: &str, start: usize, has_nuls: bool) -> Decoded {
     if !has_nuls && memchr::memchr(b'\r', text.as_bytes()).is_none() {
         let map = SpanMap::identity(text.len(), start);
@@ -102,7 +103,7 @@ fn decode_utf8(text: &str, start: usize, has_nuls: bool) -> Decoded {
             warnings: Vec::new(),
         };
     }
-    let mut writer = Writer::with_capacity(text.len());
+    let mut writer = DecodedWriter::with_capacity(text.len());
     let mut last = 0;
     for at in memchr::memchr2_iter(b'\r', 0, text.as_bytes()) {
         writer.verbatim(text.get(last..at).unwrap_or(""), start + last);
@@ -116,10 +117,10 @@ fn decode_utf8(text: &str, start: usize, has_nuls: bool) -> Decoded {
     writer.into_decoded(Vec::new())
 }
 
-/// Neither UTF-8 nor UTF-16: the likeliest legacy encoding, decoded character by character for the map.
+/// Decodes neither UTF-8 nor UTF-16: the likeliest legacy encoding, character by character for the map.
 fn decode_legacy(body: &[u8], start: usize) -> Decoded {
     let encoding = guess(body);
-    let mut writer = Writer::with_capacity(body.len() + body.len() / 8);
+    let mut writer = DecodedWriter::with_capacity(body.len() + body.len() / 8);
     let mut n_bad = 0_u32;
     let mut at = 0;
     while at < body.len() {
@@ -144,8 +145,8 @@ fn decode_legacy(body: &[u8], start: usize) -> Decoded {
     writer.into_decoded(warnings)
 }
 
-/// The likeliest encoding. Mostly valid UTF-8 with a few broken bytes stays UTF-8: a guess by frequency
-/// would turn all of its accents into rubbish.
+/// Returns the likeliest encoding. Mostly valid UTF-8 with a few broken bytes stays UTF-8: a guess by frequency would
+/// turn all of its accents into rubbish.
 fn guess(body: &[u8]) -> &'static Encoding {
     let lossy = String::from_utf8_lossy(body);
     let n_good = lossy.chars().filter(|c| !c.is_ascii() && *c != '\u{fffd}').count();
@@ -158,8 +159,8 @@ fn guess(body: &[u8]) -> &'static Encoding {
     detector.guess(None, Utf8Detection::Deny)
 }
 
-/// The first character of `rest` and its length in bytes: the shortest prefix, up to four bytes, that
-/// decodes without error, else one byte as `U+FFFD`.
+/// Returns the first character of `rest` and its length in bytes: the shortest prefix, up to four bytes, that decodes
+/// without error, else one byte as `U+FFFD`.
 fn next_character(encoding: &'static Encoding, rest: &[u8]) -> (String, usize) {
     for n_bytes in 1..=rest.len().min(4) {
         let piece = rest.get(..n_bytes).unwrap_or(&[]);
@@ -170,7 +171,7 @@ fn next_character(encoding: &'static Encoding, rest: &[u8]) -> (String, usize) {
     ('\u{fffd}'.to_string(), 1)
 }
 
-/// The byte order if this is UTF-16: by its mark, or by NULs on one side of nearly every pair.
+/// Returns the byte order of UTF-16: by its mark, or by NULs on one side of nearly every pair.
 fn utf16_order(bytes: &[u8]) -> Option<Order> {
     match bytes {
         [0xff, 0xfe, ..] => return Some(Order::Little),
@@ -196,7 +197,7 @@ fn decode_utf16(bytes: &[u8], order: Order) -> Result<Decoded, DocFault> {
         let pair = [pair.first().copied().unwrap_or(0), pair.get(1).copied().unwrap_or(0)];
         if order == Order::Little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) }
     });
-    let mut writer = Writer::with_capacity(bytes.len() / 2);
+    let mut writer = DecodedWriter::with_capacity(bytes.len() / 2);
     let mut starts = vec![0];
     let (mut at, mut n_bad, mut n_nuls) = (start, 0_usize, 0_usize);
     let mut characters = char::decode_utf16(units).peekable();
@@ -227,14 +228,14 @@ fn decode_utf16(bytes: &[u8], order: Order) -> Result<Decoded, DocFault> {
 }
 
 /// Writes text and its map side by side.
-struct Writer {
+struct DecodedWriter {
     text: String,
     map: SpanMap,
 }
 
-impl Writer {
+impl DecodedWriter {
     fn with_capacity(n_bytes: usize) -> Self {
-        Writer { text: String::with_capacity(n_bytes), map: SpanMap::default() }
+        DecodedWriter { text: String::with_capacity(n_bytes), map: SpanMap::default() }
     }
 
     fn verbatim(&mut self, piece: &str, from: usize) {

@@ -1,14 +1,14 @@
 //! DOCX: documents of Word and of programs that write its format (OOXML, transitional and strict).
 //!
 //! In: the bytes of a file. Out: headings, paragraphs, lists, tables, code and notes of its body, with links and
-//! metadata; no pages, since they are only known to who lays the text out.
+//! metadata; no pages, since only the layout decides them.
 //! ```text
 //! bytes ► package (zip) ► xml (tokens) ► body (model) ► write (blocks) ► meta (title, author, dates)
 //!                                 └► styles, numbering ──┘
 //! ```
-//! Invariants: linear time and bounded memory for any input, whatever sizes it states; no recursion; a part that
-//! breaks off is read up to there, with a warning.
-//! Not here: redaction and spans of the extracted text (`redact.rs`), the old binary format.
+//! Invariants: linear time and bounded memory for any input, whatever sizes it states; no recursion; a broken part is
+//! read up to the break, with a warning.
+//! Not here: redaction and spans of the extracted text (the crate `redact`), the old binary format.
 
 mod body;
 mod field;
@@ -82,7 +82,7 @@ fn missing(main: &str) -> String {
     format!("not a Word document: the container has no part `{main}`")
 }
 
-/// The first target of a kind, by name so that the choice does not depend on the order of a table.
+/// Returns the first target of a kind, by name so that the choice does not depend on the order of a table.
 fn target_of<'a>(all: &'a HashMap<String, Relationship>, kind: &str) -> Option<&'a str> {
     let targets = all.values().filter(|to| to.kind == kind && !to.is_external);
     targets.map(|to| to.target.as_str()).min()

@@ -35,7 +35,7 @@ impl Format<[u8]> for Email {
         let mut parsed = TextBuilder::new("", limits).finish();
         let is_written =
             |part: &&MessagePart<'_>| matches!(&part.body, PartType::Text(_) | PartType::Html(_));
-        // Of parts that say the same in several ways the parser gives one, the text where there is one.
+        // The parser returns one of several alternative parts, the text where there is one.
         for part in message.text_bodies().filter(is_written).take(MAX_PARTS) {
             let room = limits.max_output_bytes.saturating_sub(parsed.text.len() + 2);
             let limits = FormatLimits { max_output_bytes: room, ..*limits };
@@ -74,7 +74,7 @@ fn short(name: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Puts what a further part holds behind what there is.
+/// Appends a further part.
 fn append(parsed: &mut Parsed, mut next: Parsed) {
     if next.text.is_empty() {
         return parsed.warnings.append(&mut next.warnings);

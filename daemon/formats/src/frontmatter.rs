@@ -1,7 +1,7 @@
 //! Frontmatter: the YAML between two `---` lines at the head of a document.
 //!
-//! In: what was parsed. Out: title, metadata, and where the body begins. YAML that cannot be read costs a
-//! warning that names the line of the file; the body is read all the same.
+//! In: the parsed front matter. Out: title, metadata, and where the body begins. Unreadable YAML costs a warning that names the
+//! line of the file; the body is read all the same.
 //! Invariant: size, depth, nodes and alias expansion are bounded, so that hostile YAML costs milliseconds.
 //! Not here: finding it and reading YAML (`notes::parse`); writing it; `+++` (TOML), which stays text.
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use model::parcel::DocMeta;
 
-/// Keys told that stand there twice.
-const MAX_TOLD: usize = 5;
+/// Most duplicate keys that a warning names.
+const MAX_NAMED: usize = 5;
 
-/// What stands at the head of a document.
+/// The head of a document.
 #[derive(Debug, Default)]
 pub(super) struct Frontmatter {
     /// The stated title.
@@ -22,7 +22,7 @@ pub(super) struct Frontmatter {
     pub(super) meta: DocMeta,
     /// Byte offset at which the body begins; 0 when there is no frontmatter.
     pub(super) body: usize,
-    /// Why it could not be read, or what of it does not count, if so.
+    /// Why it could not be read, or which part of it is ignored.
     pub(super) warning: Option<String>,
 }
 
@@ -30,10 +30,10 @@ pub(super) struct Frontmatter {
 pub(super) fn sort(parsed: Option<&notes::parse::Frontmatter>) -> Frontmatter {
     let Some(read) = parsed else { return Frontmatter::default() };
     let repeated = read.repeated();
-    let told = repeated.iter().take(MAX_TOLD).map(|(key, line)| format!("`{key}` (line {line})"));
-    let told = told.collect::<Vec<_>>().join(", ");
+    let named = repeated.iter().take(MAX_NAMED).map(|(key, line)| format!("`{key}` (line {line})"));
+    let named = named.collect::<Vec<_>>().join(", ");
     let repeated = (!repeated.is_empty())
-        .then(|| format!("front matter has keys twice, of which the first counts: {told}"));
+        .then(|| format!("front matter has keys twice, of which the first counts: {named}"));
     let warning = read.warning.clone().or(repeated);
     let mut found = Frontmatter { body: read.body, warning, ..Frontmatter::default() };
     for (key, value) in &read.values {
@@ -42,7 +42,7 @@ pub(super) fn sort(parsed: Option<&notes::parse::Frontmatter>) -> Frontmatter {
     found
 }
 
-/// Files one key; what has another shape than expected is kept in `extra`.
+/// Takes one key; a value of an unexpected shape is kept in `extra`.
 fn take(found: &mut Frontmatter, key: String, value: Value) {
     if value.is_null() {
         return;

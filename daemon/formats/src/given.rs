@@ -1,9 +1,10 @@
-//! Given: the table of names that a user states (`recognize.given`), and where they stand in a document.
+//! Given: the table of names that a user states (`recognize.given`), and their places in a document.
 //!
-//! In: the table; a file's bytes, its text and the map between them. Out: the names of a document with their places,
-//! which ride with it.
-//! Invariants: stated in each file; places are looked for here, because only here are file, map and text at hand.
-//! Not here: what the names do to what is recognized (`recognize/given.rs`).
+//! In: the table; a file's bytes, its text and the map between them. Out: the names of a document with their places, as
+//! part of it.
+//! Invariants: in each file.
+//! Not here: how the names replace what is recognized (`given.rs` of the crate `extract`). Places are searched here,
+//! because only here are file, map and text at hand.
 
 mod place;
 mod table;

@@ -1,12 +1,11 @@
 //! HTML: a page to normalized text, without what surrounds its content.
 //!
-//! In: the text of a file. Out: headings, paragraphs, lists, tables and code of the page's content, with
-//! places.
+//! In: the text of a file. Out: headings, paragraphs, lists, tables and code of the page's content, with places.
 //! ```text
 //! source ► parse (tree with places) ► article (what to read) ► render (blocks) ► meta (title, dates, tags)
 //! ```
-//! Invariants: linear time for any input; text is dropped only as part of an element that is hidden or stands
-//! beside the content; verbatim pieces of the map equal their source.
+//! Invariants: linear time for any input; text is dropped only as part of an element that is hidden or beside the
+//! content; verbatim pieces of the map equal their source.
 //! Not here: resolving relative links (the caller knows the folder).
 
 mod article;
@@ -52,7 +51,7 @@ impl Format<str> for Html {
         let mut parsed = rendered.parsed;
         let author =
             selection.author.and_then(|id| byline::author_of(&tree.text_of(id, text, 200)));
-        meta::read_head(&tree, text, meta::Shown { time: rendered.time, author }, &mut parsed);
+        meta::read_head(&tree, text, meta::ShownMeta { time: rendered.time, author }, &mut parsed);
         if is_flat {
             parsed
                 .warnings

@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 100;
 const MAX_KEY_BYTES: usize = 100;
 
 /// What was met.
-pub(super) enum Step {
+pub(super) enum JsonStep {
     /// An object opened; the last element of the path will be its keys.
     Open,
     /// A string, without its quotes.
@@ -41,7 +41,7 @@ impl<'a> Json<'a> {
     }
 
     /// The next step; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Step>, String> {
+    pub(super) fn next(&mut self) -> Result<Option<JsonStep>, String> {
         loop {
             let Some(&byte) = self.source.as_bytes().get(self.at) else {
                 return if self.open.is_empty() && self.at > 0 {
@@ -60,7 +60,7 @@ impl<'a> Json<'a> {
                     self.is_key = byte == b'{';
                     self.path.push(String::new());
                     if byte == b'{' {
-                        return Ok(Some(Step::Open));
+                        return Ok(Some(JsonStep::Open));
                     }
                 }
                 b'}' | b']' => {
@@ -75,7 +75,7 @@ impl<'a> Json<'a> {
                 b'"' => {
                     let range = self.string()?;
                     if !self.is_key {
-                        return Ok(Some(Step::Text(range)));
+                        return Ok(Some(JsonStep::Text(range)));
                     }
                     let key: String =
                         self.source.get(range).unwrap_or("").chars().take(MAX_KEY_BYTES).collect();

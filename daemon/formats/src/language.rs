@@ -1,11 +1,10 @@
-//! Language: which one a document is mainly written in, and which blocks are in another.
+//! Language: the main language of a document, and which blocks are in another.
 //!
 //! In: text, outline, and the language that the document states. Out: an ISO 639 code, empty when there is too little
 //! running text or too much doubt; and the blocks that differ.
-//! Invariants: what is detected for sure outranks what is stated (templates state `en` whatever they hold), unless the
-//! two are easily mixed up; what is stated outranks a guess.
-//! Not here: what follows from a language (stems in `words/`, templates in `extract/relate`, vectors in
-//! `embed/stage`).
+//! Invariants: a certain detection outranks what is stated (templates state `en` whatever they hold), unless the two
+//! are easily mixed up; what is stated outranks a guess.
+//! Not here: what follows from a language (stems in `words/`, templates in `extract/relate`, vectors in `embed/stage`).
 
 use std::collections::BTreeMap;
 
@@ -18,9 +17,9 @@ use model::terms::{Norm, Span};
 
 /// Running text looked at, bytes; more does not make the answer surer.
 const MAX_SAMPLE_BYTES: usize = 2_000;
-/// Less text than this is no ground for an answer by words, characters (measured: `tests/benches/languages.rs`).
+/// Shortest text with an answer by words, characters (measured: `tests/benches/languages.rs`).
 const MIN_SAMPLE_CHARS: usize = 40;
-/// Less than this is none even where the script tells the language, characters.
+/// Shortest text with an answer even where the script decides, characters.
 const MIN_SCRIPT_CHARS: usize = 8;
 /// Words that English uses all the time and its neighbors do not.
 const ENGLISH_WORDS: &[&str] =
@@ -39,7 +38,7 @@ const FOREIGN_WORDS: &[&str] = &[
     "jest", "na", "ve", "bir", "için", "của", "và", "không", "um", "uma", "não", "os", "dos",
     "yang", "dan", "dengan", "az", "egy", "és", "nem", "je", "sa", "pro", "ne",
 ];
-/// Fewest bytes of a block in Latin letters that is asked about: of shorter ones the detector is too often wrong.
+/// Shortest block in Latin letters that is checked, bytes: on shorter ones the detector is too often wrong.
 const MIN_BLOCK_BYTES: usize = 100;
 /// Share of such words from which a text is English, percent. Running English has 10 to 16.
 const MIN_ENGLISH_PERCENT: usize = 7;
@@ -73,7 +72,7 @@ const CODES: &str = "\
 /// The languages of a document.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Languages {
-    /// The main one; empty when nothing tells.
+    /// The main one; empty when unknown.
     pub(super) main: String,
     /// Blocks in another, in order.
     pub(super) others: Vec<(Span<Norm>, &'static str)>,
@@ -157,7 +156,7 @@ fn language_of_block(block: &Block, text: &str, main: &str) -> Option<&'static s
     (!own.is_empty() && !are_alike).then_some(own)
 }
 
-/// True for a question that is surely not English. An English one may hold hardly any word that is not a name.
+/// True for a question that is surely not English. An English question may consist almost only of names.
 pub fn is_foreign(question: &str) -> bool {
     let is_latin = is_mostly_latin(question);
     let has_english =
@@ -180,7 +179,7 @@ fn has_foreign_signs(text: &str) -> bool {
         || has_word_of(text, FOREIGN_WORDS)
 }
 
-/// `de` of `de-AT`, lowercase; `None` for what is no tag.
+/// Returns `de` of `de-AT`, lowercase; `None` for an invalid tag.
 fn primary(tag: &str) -> Option<String> {
     let primary = tag.trim().split(['-', '_']).next()?.to_ascii_lowercase();
     let is_code =
@@ -228,15 +227,16 @@ fn is_plainly_english(sample: &str) -> bool {
     n_words >= MIN_ENGLISH_WORDS && n_english * 100 >= n_words * MIN_ENGLISH_PERCENT
 }
 
-/// Words, and those of [`ENGLISH_WORDS`] among them.
+/// Returns the number of words, and of those in [`ENGLISH_WORDS`].
 fn n_english_words(sample: &str) -> (usize, usize) {
     english_signs(sample).fold((0, 0), |(n_words, n_english), is_english| {
         (n_words + 1, n_english + usize::from(is_english))
     })
 }
 
-/// Whether each word is one of [`ENGLISH_WORDS`]. A word ends at any letter beyond ASCII, so one with such letters
-/// counts as several that are not: every block of every document is asked, and bytes are told faster than characters.
+/// Returns for each word whether it is one of [`ENGLISH_WORDS`]. A word ends at any letter beyond ASCII, so one with
+/// such letters counts as several foreign ones: every block of every document is checked, and bytes are faster than
+/// characters.
 fn english_signs(text: &str) -> impl Iterator<Item = bool> {
     let words = text.as_bytes().split(|byte| !byte.is_ascii_alphabetic());
     words.filter(|word| !word.is_empty()).map(|word| {
@@ -275,7 +275,7 @@ fn has_one_language(script: Script) -> bool {
     )
 }
 
-/// The two-letter code of a language; empty for one that has none here.
+/// Returns the two-letter code of a language; empty for one without a code here.
 fn code(lang: Lang) -> &'static str {
     let of_lang = |pair: &'static str| pair.strip_prefix(lang.code())?.strip_prefix('=');
     CODES.split_ascii_whitespace().find_map(of_lang).unwrap_or("")

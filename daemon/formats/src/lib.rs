@@ -1,14 +1,14 @@
-//! Formats: the layer that reads files. It lies on `redact` and `model`; only the engine and the server call it.
+//! Formats: the layer that reads files. It depends on `redact` and `model`; only the engine and the server call it.
 //!
 //! Normalize: from the bytes of a file to text, structure and the way back.
 //!
 //! In: [`SourceDoc`]. Out: [`NormalDoc`]. Steps, each in its file: decode, redact, read by format, redact again, join
 //! the maps, then title, aliases, link paths and language, which every format shares.
-//! Invariants: secrets are gone before any format sees the text; every piece of normalized text that came
-//! from the file leads back to it; a document without text is a document.
-//! Formats that are confined are read in a worker process ([`Parsing`]); all else happens here, redaction before it
-//! for text, after it for bytes. The document is the same wherever it was parsed.
-//! Not here: chunks, sentences, names. A new file type is a file here and a line in `format.rs`.
+//! Invariants: secrets are gone before any format sees the text; every piece of normalized text that came from the file
+//! leads back to it; a document without text is a document.
+//! Confined formats are read in a worker process ([`Parsing`]); everything else happens here, redaction before it for
+//! text, after it for bytes. The document is the same wherever it was parsed.
+//! Not here: chunks, sentences, names; the table of formats (`config::formats`).
 
 mod builder;
 mod code;
@@ -64,10 +64,10 @@ pub struct Normalizer {
     given: Option<Arc<GivenNames>>,
 }
 
-/// Where formats that are confined are read.
+/// Where confined formats are read.
 #[derive(Debug, Clone, Default)]
 pub enum Parsing {
-    /// In this process: for tests, fuzzing and measurements, where whoever runs it can bear a crash.
+    /// In this process: for tests, fuzzing and measurements, which can bear a crash.
     #[default]
     InProcess,
     /// In worker processes.
@@ -75,7 +75,7 @@ pub enum Parsing {
 }
 
 impl Parsing {
-    /// Bulk documents that are worth reading at once.
+    /// Returns the number of bulk documents that are worth reading at once.
     pub fn n_at_once(&self) -> usize {
         match self {
             Parsing::InProcess => 1,
@@ -85,12 +85,12 @@ impl Parsing {
 }
 
 impl Normalizer {
-    /// A stage for files up to the size that the settings allow, that removes what they say and parses in this process.
+    /// Makes a stage that follows the settings for size and privacy and parses in this process.
     pub fn new(watch: &Watch, privacy: &Privacy) -> Self {
         Normalizer::with(watch, privacy, Parsing::InProcess, Lane::Bulk)
     }
 
-    /// The same for one lane, with the place to parse in.
+    /// Makes a stage for one lane, with the place to parse in.
     pub fn with(watch: &Watch, privacy: &Privacy, parsing: Parsing, lane: Lane) -> Self {
         let max_file_bytes = usize::try_from(watch.max_file_bytes).unwrap_or(usize::MAX);
         // Separators of cells and blocks can make a text longer than its file, but never by this much.
@@ -99,7 +99,7 @@ impl Normalizer {
         Normalizer { limits, redactor: Redactor::new(privacy), parsing, lane, given: None }
     }
 
-    /// With the names that the user states for documents, if there are some.
+    /// Adds the names that the user states for documents.
     pub fn with_given(mut self, given: Option<Arc<GivenNames>>) -> Self {
         self.given = given;
         self
@@ -157,7 +157,7 @@ impl Stage for Normalizer {
     }
 }
 
-/// A document as its format left it; its map leads to the bytes of the file, or to the extracted text.
+/// A document from its format; its map leads to the bytes of the file, or to the extracted text.
 struct Read {
     parsed: Parsed,
     line_starts: Vec<u32>,
@@ -220,12 +220,13 @@ impl Normalizer {
     ) -> Result<Read, DocFault> {
         let mut parsed = self.parse(reader, extension, bytes)?;
         let findings = redactor.map(|redactor| redactor.redact_parsed(&mut parsed, &[]));
-        // Lines of what was extracted lead nobody anywhere: places are pages and headings.
+        // Lines of extracted text mean nothing to a reader: places are pages and headings.
         let findings = findings.unwrap_or_default();
         Ok(Read { parsed, line_starts: Vec::new(), findings, note: None })
     }
 
-    /// Where the names stand that the user states for the document; one that stands nowhere is warned of.
+    /// Returns the places of the names that the user states for the document; a warning names those that were not
+    /// found.
     fn given_in(
         &self,
         source: &SourceDoc,
@@ -248,7 +249,7 @@ impl Normalizer {
         FormatLimits { max_output_bytes, ..self.limits }
     }
 
-    /// Lets the format read, in this process or in a worker.
+    /// Runs the format, in this process or in a worker.
     fn parse(&self, reader: Reader, extension: &str, source: &[u8]) -> Result<Parsed, DocFault> {
         let limits = self.limits_of(reader);
         let is_confined = config::formats::of(extension).is_some_and(|it| it.is_confined);
@@ -275,7 +276,7 @@ fn is_identity(map: &SpanMap) -> bool {
         && map.segments().iter().all(|segment| segment.to_len == segment.from_len)
 }
 
-/// The stated title, else (for formats that say so) the first heading of level 1, else the file's name.
+/// Returns the stated title, else (for formats that say so) the first heading of level 1, else the file's name.
 fn title_of(parsed: &mut Parsed, path: &RelPath, takes_heading: bool) -> String {
     let stated = parsed.title.take().map(|title| tidy(&title)).filter(|title| !title.is_empty());
     parsed.meta.has_stated_title = stated.is_some();
@@ -285,14 +286,14 @@ fn title_of(parsed: &mut Parsed, path: &RelPath, takes_heading: bool) -> String 
     })
 }
 
-/// The first heading, if it is of level 1: a deeper one (`## Overview`) names a section, not the document.
+/// Returns the first heading, if it is of level 1: a deeper one (`## Overview`) names a section, not the document.
 fn first_heading(parsed: &Parsed) -> Option<String> {
     let heading = parsed.blocks.iter().find(|block| matches!(block.kind, BlockKind::Heading(_)))?;
     let title = tidy(heading.span.of(&parsed.text));
     (heading.kind == BlockKind::Heading(1) && !title.is_empty()).then_some(title)
 }
 
-/// Makes the first heading another name of the document, where it is one.
+/// Adds the first heading as another name of the document, where it differs.
 fn add_heading_alias(parsed: &mut Parsed, title: &str) {
     let Some(heading) = first_heading(parsed) else { return };
     let norm = norm_of(&heading);
@@ -309,7 +310,7 @@ fn tidy(title: &str) -> String {
     words.join(" ").chars().take(MAX_TITLE_CHARS).collect()
 }
 
-/// The language that a document states: its format's own, else a key of its frontmatter.
+/// Returns the stated language: the format's own, else a key of the frontmatter.
 fn stated_language(meta: &DocMeta) -> Option<&str> {
     let by_key = |key: &&str| meta.extra.get(*key).and_then(serde_json::Value::as_str);
     meta.language.as_deref().or_else(|| ["lang", "language"].iter().find_map(by_key))

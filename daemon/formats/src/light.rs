@@ -1,10 +1,10 @@
-//! Light markup: reStructuredText, Org and AsciiDoc, as far as they say the same: headings, lists, code, tables,
+//! Light markup: reStructuredText, Org and AsciiDoc, as far as they have the same: headings, lists, code, tables,
 //! links, bold and code in lines, and a few lines of metadata.
 //!
-//! In: decoded, redacted text. Out: [`Parsed`]. What is special to one syntax and carries text is read as text.
-//! Invariants: one pass over the lines, each classified once; spans inside lines are looked for a bounded
-//! way ahead; every piece leads back to its place.
-//! Not here: which line is what (`light/rst.rs`, `light/org.rs`, `light/adoc.rs`).
+//! In: decoded, redacted text. Out: [`Parsed`]. Constructs of one syntax only are read as text.
+//! Invariants: one pass over the lines, each classified once; spans inside lines are searched a bounded way ahead;
+//! every piece leads back to its place.
+//! Not here: the meaning of a line (`light/rst.rs`, `light/org.rs`, `light/adoc.rs`).
 
 mod adoc;
 mod inline;
@@ -29,7 +29,7 @@ const MAX_LISTS: usize = 20;
 
 /// One of the syntaxes.
 pub(crate) struct Light {
-    classify: fn(&Lines<'_>, usize, &mut State) -> Found,
+    classify: fn(&Lines<'_>, usize, &mut LightState) -> Found,
     inlines: Inlines,
 }
 
@@ -70,9 +70,9 @@ enum Found {
     Drop(usize),
 }
 
-/// What the lines before have settled.
+/// What the previous lines decided.
 #[derive(Default)]
-struct State {
+struct LightState {
     /// Ornaments of headings, in the order of their first use: reStructuredText.
     ornaments: Vec<(u8, bool)>,
     in_table: bool,
@@ -153,10 +153,10 @@ impl Format<str> for Light {
     }
 
     fn read(&self, text: &str, limits: &FormatLimits) -> Result<Parsed, String> {
-        let mut walk = Walk {
+        let mut walk = LightWalk {
             syntax: self,
             lines: Lines::new(text),
-            state: State::default(),
+            state: LightState::default(),
             out: TextBuilder::new(text, limits),
             lists: Vec::new(),
             in_rows: false,
@@ -170,7 +170,7 @@ impl Format<str> for Light {
         }
         walk.end_rows();
         walk.end_lists();
-        let Walk { out, title, meta, .. } = walk;
+        let LightWalk { out, title, meta, .. } = walk;
         let mut parsed = Parsed { title, ..out.finish() };
         for (key, value) in meta {
             match key.as_str() {
@@ -184,10 +184,10 @@ impl Format<str> for Light {
     }
 }
 
-struct Walk<'a> {
+struct LightWalk<'a> {
     syntax: &'a Light,
     lines: Lines<'a>,
-    state: State,
+    state: LightState,
     out: TextBuilder<'a>,
     /// Indentation and kind of the lists that are open.
     lists: Vec<(usize, bool)>,
@@ -198,8 +198,8 @@ struct Walk<'a> {
     meta: Vec<(String, String)>,
 }
 
-impl Walk<'_> {
-    /// Reads what begins at a line; gives the line after it.
+impl LightWalk<'_> {
+    /// Reads the block that begins at a line and returns the line after it.
     fn block(&mut self, at: usize) -> usize {
         let found = match self.ahead.take() {
             Some((line, found)) if line == at => found,

@@ -37,7 +37,7 @@ impl Format<str> for Markdown {
 pub(crate) fn read_note(text: &str, limits: &FormatLimits) -> Result<(Parsed, Note), String> {
     let head = Head::of(text);
     if nests_deeper_than(text, limits.max_nesting) {
-        // Markdown's rules make each line cost as much as it is deep: such text is not worth the time.
+        // Each line costs as much as it is deep by Markdown's rules: such text is not worth the time.
         let mut parsed = Plain.read(text, limits)?;
         parsed.warnings.push(format!(
             "a line nests more than {} lists or quotations; the document is read as plain text",
@@ -46,7 +46,7 @@ pub(crate) fn read_note(text: &str, limits: &FormatLimits) -> Result<(Parsed, No
         return Ok((parsed, head.parse(|_, _| {})));
     }
     let stated = frontmatter::sort(head.frontmatter());
-    let mut walk = Walk::new(text, stated.body, limits);
+    let mut walk = MarkdownWalk::new(text, stated.body, limits);
     walk.tags = stated.meta.tags.clone();
     let note = head.parse(|event, range| walk.event(event, range));
     let mut parsed = walk.out.finish();
@@ -58,7 +58,7 @@ pub(crate) fn read_note(text: &str, limits: &FormatLimits) -> Result<(Parsed, No
 }
 
 /// One walk over the events of a document.
-struct Walk<'a> {
+struct MarkdownWalk<'a> {
     source: &'a str,
     out: TextBuilder<'a>,
     tags: Vec<String>,
@@ -75,10 +75,10 @@ struct Walk<'a> {
     n_silent: u32,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> MarkdownWalk<'a> {
     fn new(source: &'a str, body: usize, limits: &FormatLimits) -> Self {
         let body = source.get(body..).unwrap_or("");
-        Walk {
+        MarkdownWalk {
             source,
             out: TextBuilder::new(source, limits),
             tags: Vec::new(),
@@ -191,7 +191,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where a link leads; `None` when it is hidden or leads nowhere.
+    /// Returns the target of a link; `None` when it is hidden or empty.
     fn target(
         &self,
         link_type: LinkType,
@@ -204,7 +204,7 @@ impl<'a> Walk<'a> {
         match link_type {
             // In a table the `|` of a wikilink is escaped, and the backslash stays on the target.
             LinkType::WikiLink { .. } => {
-                // Over the end of a line it is none in a note either.
+                // A wikilink over the end of a line is not a link in a note either.
                 let written = self.source.get(range.clone()).unwrap_or("");
                 let is_one = !written.contains(['\n', '\r']);
                 is_one.then(|| Target::of_wikilink(address.trim_end_matches('\\'))).flatten()

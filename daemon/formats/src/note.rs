@@ -1,9 +1,9 @@
 //! Note: what the author of a Markdown file stated in it, with places in the file.
 //!
 //! In: the file's text without secrets, and the maps back to the file. Out: [`StatedNote`].
-//! Invariants: at most [`MAX_STATED`] things of each kind are kept, the first, and a warning says so; a line is told in
-//! at most [`MAX_SAID_BYTES`], around the link.
-//! Not here: what is stated how (`notes::parse`), what links lead to (`store/links.rs`).
+//! Invariants: at most [`MAX_STATED`] things of each kind are kept, the first, and a warning says so; at most
+//! [`MAX_SAID_BYTES`] of a line are kept, around the link.
+//! Not here: the syntax (`notes::parse`), what links lead to (`store/links.rs`).
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use notes::parse::{Note, Place};
 use model::parcel::{Link, LinkKind, StatedNote};
 use model::terms::{SpanMap, line_of};
 
-/// Most observations, links, fields, headings and blocks of one note; what has more is data.
+/// Most observations, links, fields, headings and blocks of one note; larger ones are data.
 const MAX_STATED: usize = 20_000;
 
 /// Longest part of a line that is kept with a link, bytes.
@@ -34,7 +34,7 @@ pub(super) fn keep(text: &str, mut note: Note) -> StatedNote {
     StatedNote { note, said, node }
 }
 
-/// Leaves out what is too much; tells of it.
+/// Drops what is too much and returns a warning.
 pub(super) fn limit(stated: &mut StatedNote) -> Option<String> {
     stated.node.items.truncate(MAX_STATED);
     let note = &mut stated.note;
@@ -56,7 +56,7 @@ pub(super) fn limit(stated: &mut StatedNote) -> Option<String> {
     Some(format!("of {most} links, observations or the like only the first {MAX_STATED} are kept"))
 }
 
-/// Makes all places those of the file: through the text before redaction to the bytes on disk.
+/// Converts all places to those of the file: through the text before redaction to the bytes on disk.
 pub(super) fn place(
     stated: &mut StatedNote,
     to_decoded: Option<&SpanMap>,
@@ -98,7 +98,7 @@ pub(super) fn place(
     note.callouts.iter_mut().for_each(|it| move_to(&mut it.place));
 }
 
-/// Leads the links of a text where the note's lead: of `[[React [[Hooks]]]]` Markdown's parser knows the inner one
+/// Corrects the targets of a text's links by the note's: in `[[React [[Hooks]]]]` Markdown's parser sees the inner one
 /// alone.
 pub(super) fn lead(links: &mut [Link], map: &SpanMap, stated: &StatedNote) {
     let nested = stated.note.links.iter().filter(|it| it.target.contains("[["));
@@ -117,7 +117,7 @@ pub(super) fn lead(links: &mut [Link], map: &SpanMap, stated: &StatedNote) {
     }
 }
 
-/// The line of a link; of a long one what stands around the link.
+/// Returns the line of a link; of a long one the part around the link.
 fn said_around(text: &str, link: &Range<usize>) -> String {
     let before = text.get(..link.start).unwrap_or("");
     let after = text.get(link.start..).unwrap_or("");
@@ -172,12 +172,12 @@ mod tests {
             parts.0, parts.1
         );
         let doc = normalized("a.md", text.as_bytes());
-        let told = format!("{:?}", doc.note);
-        assert!(!told.contains("01234567890123"), "{told}");
+        let shown = format!("{:?}", doc.note);
+        assert!(!shown.contains("01234567890123"), "{shown}");
     }
 
     #[test]
-    fn a_long_line_is_told_around_its_link() {
+    fn a_long_line_is_cut_around_its_link() {
         let line = format!("{}[[Note]]{}", "é ".repeat(1_000), " x".repeat(1_000));
         let at = line.find("[[").expect("a link");
         let said = said_around(&format!("a\n{line}\nb"), &(at + 2..at + 10));

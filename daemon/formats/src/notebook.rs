@@ -10,12 +10,12 @@
 use std::ops::Range;
 
 use super::format::{Format, FormatLimits};
-use super::json::{Json, Step};
+use super::json::{Json, JsonStep};
 use super::markdown::Markdown;
 use model::parcel::Parsed;
 use model::terms::SpanMap;
 
-/// Longest printed output that is kept of one cell, bytes; more is data.
+/// Longest printed output kept of one cell, bytes; longer output is data.
 const MAX_OUTPUT_BYTES: usize = 2_000;
 
 /// Reads notebooks.
@@ -72,12 +72,12 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn step(&mut self, json: &Json<'_>, step: Step) {
+    fn step(&mut self, json: &Json<'_>, step: JsonStep) {
         let path = json.path();
         let in_cells = path.first().is_some_and(|key| key == "cells");
         match step {
-            Step::Open if in_cells && path.len() == 3 => self.cells.push(Cell::default()),
-            Step::Text(range) if in_cells => {
+            JsonStep::Open if in_cells && path.len() == 3 => self.cells.push(Cell::default()),
+            JsonStep::Text(range) if in_cells => {
                 let value = self.source.get(range.clone()).unwrap_or("");
                 let Some(cell) = self.cells.last_mut() else { return };
                 match path.get(2).map(String::as_str) {
@@ -87,7 +87,7 @@ impl Reading<'_> {
                     _ => {}
                 }
             }
-            Step::Text(range) if path.first().is_some_and(|key| key == "metadata") => {
+            JsonStep::Text(range) if path.first().is_some_and(|key| key == "metadata") => {
                 let is_language = matches!(
                     path.get(1..)
                         .map(|rest| rest.iter().map(String::as_str).collect::<Vec<_>>())

@@ -1,13 +1,12 @@
 //! PDF: pages of placed glyphs to normalized text with headings, lists, tables, code and links.
 //!
-//! In: the bytes of a file. Out: text in reading order, where each page begins, and what the document says about
-//! itself.
+//! In: the bytes of a file. Out: text in reading order, where each page begins, and the document's metadata.
 //! ```text
 //! bytes ► bound (bombs) ► interpret (glyphs) ► rows (words) ► columns (reading order) ► page
 //!       ► furniture (headers and footers go) ► blocks (paragraphs, headings, …) ► script ► TextBuilder
 //! ```
-//! Invariants: work and memory are bounded by the file's size and by fixed limits; one page's glyphs are in memory
-//! at a time; a document that cannot be opened is an error with a reason, a page that cannot be read is a warning.
+//! Invariants: work and memory are bounded by the file's size and by fixed limits; one page's glyphs are in memory at a
+//! time; a document that cannot be opened is an error with a reason, a page that cannot be read is a warning.
 //! Not here: text in pictures (there is no OCR), forms filled in by scripts, annotations other than links.
 
 mod accent;
@@ -65,7 +64,7 @@ impl Format<[u8]> for Pdf {
     }
 
     fn read(&self, bytes: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
-        // The library is not ours: a file that breaks it is a bad file, not a reason to end.
+        // The library panics on some files: such a file is bad, but the process goes on.
         catch_unwind(AssertUnwindSafe(|| read(bytes, limits))).unwrap_or_else(|_| {
             Err("damaged: the PDF reader failed on it; hint: save it anew".to_string())
         })

@@ -29,7 +29,7 @@ impl Format<str> for Plain {
     }
 
     fn read(&self, text: &str, limits: &FormatLimits) -> Result<Parsed, String> {
-        let mut walk = Walk {
+        let mut walk = PlainWalk {
             source: text,
             lines: lines_of(text),
             out: TextBuilder::new(text, limits),
@@ -48,14 +48,14 @@ impl Format<str> for Plain {
 
 /// One line: where it begins, where its text begins and ends, and the columns before its text.
 #[derive(Clone, Copy)]
-struct Line {
+struct PlainLine {
     start: usize,
     text: usize,
     end: usize,
     indent: usize,
 }
 
-impl Line {
+impl PlainLine {
     fn is_blank(self) -> bool {
         self.text == self.end
     }
@@ -63,29 +63,29 @@ impl Line {
 
 /// A list that is open: the column of its markers, that of its text, and whether it is numbered.
 #[derive(Clone, Copy)]
-struct OpenList {
+struct PlainList {
     indent: usize,
     text_indent: usize,
     is_ordered: bool,
 }
 
 /// The start of a list item.
-struct Marker {
+struct PlainMarker {
     number: Option<u32>,
     /// Bytes up to the item's text.
     n_bytes: usize,
 }
 
-struct Walk<'a> {
+struct PlainWalk<'a> {
     source: &'a str,
-    lines: Vec<Line>,
+    lines: Vec<PlainLine>,
     out: TextBuilder<'a>,
     /// Open lists, outermost first; each has an open item.
-    lists: Vec<OpenList>,
+    lists: Vec<PlainList>,
     max_depth: usize,
 }
 
-impl Walk<'_> {
+impl PlainWalk<'_> {
     /// Reads the block that begins at a line; gives the line after it.
     fn block(&mut self, at: usize, after_blank: bool) -> usize {
         let Some(line) = self.lines.get(at).copied() else { return at + 1 };
@@ -119,7 +119,7 @@ impl Walk<'_> {
         self.paragraph(at, 0)
     }
 
-    fn heading(&mut self, line: Line, level: u8) {
+    fn heading(&mut self, line: PlainLine, level: u8) {
         self.end_lists();
         self.out.begin_heading(level);
         self.out.flow(line.text..line.end);
@@ -155,7 +155,7 @@ impl Walk<'_> {
         !is_item && !is_rule(text) && self.underline_level(at).is_none()
     }
 
-    fn item(&mut self, at: usize, marker: &Marker) -> usize {
+    fn item(&mut self, at: usize, marker: &PlainMarker) -> usize {
         let Some(line) = self.lines.get(at).copied() else { return at + 1 };
         let is_ordered = marker.number.is_some();
         while let Some(list) = self.lists.last().copied() {
@@ -175,7 +175,7 @@ impl Walk<'_> {
         self.out.begin_list(marker.number);
         self.out.begin_item();
         let text_indent = line.indent + 2;
-        self.lists.push(OpenList { indent: line.indent, text_indent, is_ordered });
+        self.lists.push(PlainList { indent: line.indent, text_indent, is_ordered });
         self.paragraph(at, marker.n_bytes)
     }
 
@@ -256,12 +256,12 @@ impl Walk<'_> {
             && text.chars().count() <= MAX_CAPITALS_CHARS
     }
 
-    fn text(&self, line: Line) -> &str {
+    fn text(&self, line: PlainLine) -> &str {
         self.source.get(line.text..line.end).unwrap_or("")
     }
 }
 
-fn lines_of(text: &str) -> Vec<Line> {
+fn lines_of(text: &str) -> Vec<PlainLine> {
     let mut start = 0;
     let mut lines = Vec::new();
     for line in text.split('\n') {
@@ -271,14 +271,14 @@ fn lines_of(text: &str) -> Vec<Line> {
             if byte == b'\t' { (column / TAB_COLUMNS + 1) * TAB_COLUMNS } else { column + 1 }
         });
         let end = start + n_indent + trimmed.trim_ascii_end().len();
-        lines.push(Line { start, text: start + n_indent, end, indent });
+        lines.push(PlainLine { start, text: start + n_indent, end, indent });
         start += line.len() + 1;
     }
     lines
 }
 
 /// The list marker that a line's text begins with.
-fn marker_of(text: &str) -> Option<Marker> {
+fn marker_of(text: &str) -> Option<PlainMarker> {
     let rest = text.strip_prefix(['-', '*', '+', '•']);
     let (number, rest) = match rest {
         Some(rest) => (None, rest),
@@ -290,7 +290,7 @@ fn marker_of(text: &str) -> Option<Marker> {
     };
     let item = rest.trim_ascii_start();
     (item.len() < rest.len() && !item.is_empty())
-        .then_some(Marker { number, n_bytes: text.len() - item.len() })
+        .then_some(PlainMarker { number, n_bytes: text.len() - item.len() })
 }
 
 /// True for a line drawn with punctuation.

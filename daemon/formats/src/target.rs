@@ -1,9 +1,8 @@
 //! Link targets: what an address or a wikilink points to, without its decoration.
 //!
-//! In: an address as written (`../a%20b.md#part`, `https://…`, `Note#part|text`). Out: kind, target,
-//! fragment.
-//! Invariant: a path leaves [`Target::of_address`] percent-decoded and beginning with `./`, `../` or `/`,
-//! so that it cannot be mistaken for a note's name; [`resolve`] makes it relative to the project's root.
+//! In: an address as written (`../a%20b.md#part`, `https://…`, `Note#part|text`). Out: kind, target, fragment.
+//! Invariant: a path leaves [`Target::of_address`] percent-decoded and beginning with `./`, `../` or `/`, so that it
+//! cannot be mistaken for a note's name; [`resolve`] makes it relative to the project's root.
 
 pub(crate) use notes::target::{joined, resolve};
 use notes::target::{percent_decoded, scheme_of};
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_told_apart() {
+    fn addresses_have_kinds() {
         check(
             &[
                 "a.md",

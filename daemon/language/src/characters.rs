@@ -1,6 +1,6 @@
-//! Characters: what Python calls a letter, a digit or white space, which is not quite what Rust does.
+//! Characters: letters, digits and white space by Python's rules, which differ a little from Rust's.
 //!
-//! In: a character. Out: its class. Invariant: as Python's `str` methods answer; Unicode's newest letters aside.
+//! In: a character. Out: its class. Invariant: as Python's `str` methods answer, except for Unicode's newest letters.
 //! Not here: the classes inside the tokenizer's patterns (`pattern.rs`).
 
 use std::sync::LazyLock;

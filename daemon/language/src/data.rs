@@ -1,9 +1,9 @@
-//! Data: the shipped model's files, as they lie in `models/en_core_web_sm`, and how tensors are read from them.
+//! Data: the built-in model's files in `models/en_core_web_sm`, and reading tensors from them.
 //!
-//! In: nothing. Out: configuration, tables, and tensors: layers as f32, the hash tables' rows as the
-//! f16 that they are stored in (`tests/english/export.py` tells why and makes the file).
-//! Invariants: strings and rows are borrowed from the binary; only what a model asks for is copied.
-//! Not here: what the tensors mean (`encoder.rs`, `entities.rs`, `parser/`).
+//! In: nothing. Out: configuration, tables, and tensors: layers as f32, the hash tables' rows as the f16 that they are
+//! stored in (`tests/english/export.py` explains why and makes the file).
+//! Invariants: strings and rows are borrowed from the binary; only requested tensors are copied.
+//! Not here: the meaning of the tensors (`encoder.rs`, `entities.rs`, `parser/`).
 
 use rustc_hash::FxHashMap;
 use safetensors::{Dtype, SafeTensors};

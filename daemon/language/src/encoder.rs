@@ -2,10 +2,10 @@
 //!
 //! In: tokens and a range of them. Out: one row a token of the range.
 //! Hash tables give each feature a row; a maxout layer mixes the features of a word; four more see three neighbors each
-//! and add to what was there. What the first layer makes of a word depends on the word alone, so it is cached.
-//! Invariants: the same tokens give the same rows, whatever range they are asked in (rows round alike or nearly so: the
-//! kernel may add in another order); buffers are bounded by [`TILE_TOKENS`].
-//! Not here: what is read from the rows (`entities.rs`, `parser.rs`).
+//! and add to the row. The first layer's output depends on the word alone, so it is cached.
+//! Invariants: the same tokens give the same rows, whatever range is requested (equal up to rounding: the kernel may
+//! add in another order); buffers are bounded by [`TILE_TOKENS`].
+//! Not here: what is computed from the rows (`entities.rs`, `parser.rs`).
 
 use std::ops::Range;
 
@@ -73,7 +73,7 @@ pub(super) struct EncoderBench {
     rows: Vec<f32>,
     products: Vec<f32>,
     embedded: Vec<f32>,
-    /// For who reads the rows.
+    /// Scores of whoever reads the rows.
     pub(super) scores: Vec<f32>,
 }
 
@@ -169,7 +169,7 @@ impl Encoder {
     }
 }
 
-/// What the first `n` tables are asked for; zeros after.
+/// Returns the keys of the first `n` tables; zeros after.
 fn features(token: &Token, n: usize) -> Features {
     let lexeme = &token.lexeme;
     let (is_followed, is_space) = (token.has_blank_after.into(), lexeme.is_space.into());

@@ -32,9 +32,9 @@ pub struct Entity {
     pub label: &'static str,
 }
 
-/// What a score stands for, with the number of its label.
+/// The meaning of a score, with the number of its label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Action {
+enum EntityAction {
     Begin,
     Inside,
     Last,
@@ -44,7 +44,7 @@ enum Action {
 
 #[derive(Debug)]
 struct Move {
-    action: Action,
+    action: EntityAction,
     label: &'static str,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct EntityModel {
     project: Matrix,
     /// Outputs: parts, pieces, units.
     lower: Matrix,
-    /// What a part counts for where there is no token.
+    /// A part's contribution where there is no token.
     missing: Vec<Part>,
     upper: Matrix,
     /// The weights of `upper` once more, one row a score.
@@ -62,7 +62,7 @@ pub(super) struct EntityModel {
     moves: Vec<Move>,
 }
 
-/// What is known at a token, before it is decided.
+/// The state at a token, before it is decided.
 struct Open {
     entity: Entity,
     /// Scores of going on and of ending here.
@@ -76,11 +76,11 @@ impl EntityModel {
     pub(super) fn new(shipped: &Shipped) -> Result<Self, LoadError> {
         let moves = shipped.config.ner_moves.iter().map(|(action, label)| Move {
             action: match action {
-                1 => Action::Begin,
-                2 => Action::Inside,
-                3 => Action::Last,
-                4 => Action::Unit,
-                _ => Action::Out,
+                1 => EntityAction::Begin,
+                2 => EntityAction::Inside,
+                3 => EntityAction::Last,
+                4 => EntityAction::Unit,
+                _ => EntityAction::Out,
             },
             label,
         });
@@ -154,7 +154,7 @@ struct Run<'a> {
     tokens: &'a [Token],
     starts: &'a [bool],
     open: Option<Open>,
-    /// What the token before brings, as such.
+    /// The contribution of the previous token.
     before: Part,
     found: Vec<Entity>,
 }
@@ -174,33 +174,34 @@ impl Run<'_> {
     fn begin(&mut self, i: usize, is_at_end: bool, parts: &[Part; N_PARTS], scores: &[f32]) {
         let is_space = self.tokens.get(i).is_some_and(|token| token.lexeme.is_space);
         let is_possible = |action| match action {
-            Action::Begin => !is_at_end && !is_space,
-            Action::Unit => !is_space,
-            Action::Inside | Action::Last => false,
-            Action::Out => true,
+            EntityAction::Begin => !is_at_end && !is_space,
+            EntityAction::Unit => !is_space,
+            EntityAction::Inside | EntityAction::Last => false,
+            EntityAction::Out => true,
         };
         let possible = self.model.moves.iter().enumerate().zip(scores);
         let possible = possible.filter(|((_, one), _)| {
-            is_possible(one.action) && (one.label.is_empty() == (one.action == Action::Out))
+            is_possible(one.action) && (one.label.is_empty() == (one.action == EntityAction::Out))
         });
         // Of equal scores the first counts.
         let best = possible.reduce(|best, next| if next.1 > best.1 { next } else { best });
         let Some(((_, &Move { action, label }), _)) = best else { return };
         let entity = Entity { start: i as u32, end: i as u32 + 1, label };
         match action {
-            Action::Unit => self.found.push(entity),
-            Action::Begin => {
+            EntityAction::Unit => self.found.push(entity),
+            EntityAction::Begin => {
                 let place = |wanted| {
                     let is_it = |one: &Move| one.action == wanted && one.label == label;
                     self.model.moves.iter().position(is_it)
                 };
-                let (Some(inside), Some(last)) = (place(Action::Inside), place(Action::Last))
+                let (Some(inside), Some(last)) =
+                    (place(EntityAction::Inside), place(EntityAction::Last))
                 else {
                     return;
                 };
                 self.open = Some(Open { entity, inside, last, first: parts[1] });
             }
-            Action::Inside | Action::Last | Action::Out => {}
+            EntityAction::Inside | EntityAction::Last | EntityAction::Out => {}
         }
     }
 

@@ -28,8 +28,8 @@ const PART: usize = HIDDEN * PIECES;
 /// Tokens that a move looks at.
 const N_SLOTS: usize = 8;
 
-type Part = [f32; PART];
-type Parts = [Part; N_SLOTS];
+type ParserPart = [f32; PART];
+type Parts = [ParserPart; N_SLOTS];
 
 /// White space gets this label and tag, whatever the models say: the shipped pipeline's attribute rules.
 const SPACE_LABEL: &str = "dep";
@@ -56,9 +56,9 @@ pub(super) struct ParserModel {
     /// Outputs: slots, pieces, units; its bias is zero.
     lower: Matrix,
     /// The hidden layer's own bias.
-    bias: Part,
+    bias: ParserPart,
     /// What a slot counts for where there is no token.
-    missing: Vec<Part>,
+    missing: Vec<ParserPart>,
     /// One row a move.
     upper: Vec<[f32; HIDDEN]>,
     upper_bias: Vec<f32>,
@@ -226,7 +226,7 @@ impl<'a> Feed<'a> {
         greatest_of_two(&sum)
     }
 
-    fn add_part(&self, i: usize, slot: usize, sum: &mut Part) {
+    fn add_part(&self, i: usize, slot: usize, sum: &mut ParserPart) {
         let tile = i / TILE_TOKENS;
         if tile + 2 >= self.n_tiles {
             let rows =

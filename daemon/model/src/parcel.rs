@@ -74,7 +74,7 @@ pub struct NormalDoc {
     pub title: String,
     /// What the document says about itself.
     pub meta: DocMeta,
-    /// ISO 639-1 code of the main language; empty when there is too little text to tell.
+    /// ISO 639-1 code of the main language; empty when there is too little text.
     pub language: String,
     /// Blocks that are written in another language, with its ISO 639-1 code, in order of place.
     pub other_languages: Vec<(Span<Norm>, &'static str)>,
@@ -96,7 +96,7 @@ pub struct NormalDoc {
     pub links: Vec<Link>,
     /// The names that a table of the user's states for it, in order of place; `None` where names are recognized.
     pub given: Option<Vec<GivenName>>,
-    /// What its author stated, of a note.
+    /// What the author of a note stated.
     pub note: Option<Box<StatedNote>>,
     /// Secrets and personal data that were found.
     pub findings: Findings,
@@ -144,20 +144,20 @@ impl Findings {
 }
 
 impl NormalDoc {
-    /// The language of the text at a place; empty when nothing tells.
+    /// Returns the language of the text at a place; empty when unknown.
     pub fn language_at(&self, offset: usize) -> &str {
         let at = self.other_languages.partition_point(|(span, _)| span.end() <= offset);
         let other = self.other_languages.get(at).filter(|(span, _)| span.start() <= offset);
         other.map_or(self.language.as_str(), |(_, code)| code)
     }
 
-    /// True where the text is English, or nothing says that it is not: what reads English only may read it.
+    /// True where the text is English, or may be: recognizers of English read it.
     pub fn is_english_at(&self, offset: usize) -> bool {
         may_be_english(self.language_at(offset))
     }
 }
 
-/// True for English, and for text too short to tell.
+/// True for English, and for text too short to detect.
 pub fn may_be_english(language: &str) -> bool {
     matches!(language, "" | "en")
 }
@@ -192,8 +192,8 @@ pub struct DocMeta {
 pub const LONG_TITLE: &str = "long_title";
 
 impl DocMeta {
-    /// What the document is found by beside its title, as if it were one: its other names, and the long title of an
-    /// entry, which is no name.
+    /// Returns the texts that are searched like a title: the title, the other names, and the long title of an entry,
+    /// which is not a name.
     pub fn searched_titles(&self) -> Vec<String> {
         let long = self.extra.get(LONG_TITLE).and_then(|it| it.as_str()).map(String::from);
         self.aliases.iter().cloned().chain(long).collect()
@@ -334,7 +334,7 @@ pub struct MentionedDoc {
     pub anaphors: Vec<Anaphor>,
     /// Candidate gazetteer terms of this document alone, at most one entry a norm, ordered by norm.
     pub terms: Vec<MinedTerm>,
-    /// Which gazetteer was used, so that the writer can tell whether it has changed since.
+    /// Which gazetteer was used, so that the writer sees whether it has changed since.
     pub gazetteer_version: u64,
 }
 

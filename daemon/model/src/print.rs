@@ -1,9 +1,9 @@
-//! Prints: what the index compares paragraphs by, to hold once what stands in many places.
+//! Prints: what the index compares paragraphs by, to store text only once that occurs in many places.
 //!
 //! In: one document, cut into chunks. Out: a print for each paragraph of enough words and for each chunk.
 //! Invariants: a print depends on the words it covers alone, so that equal paragraphs have equal prints wherever they
-//! stand; reading is linear in the text.
-//! Not here: which place is the one that is indexed (`store/duplicates/`).
+//! are; reading is linear in the text.
+//! Not here: which place is indexed (`store/duplicates/`).
 
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ const KEY_BITS: u32 = 47;
 /// What a print covers. The numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PrintKind {
-    /// Title, aliases and tags: what a document is found by beside its text.
+    /// Title, aliases and tags: the searched texts beside the document's own.
     Title = 0,
     /// A paragraph, list item or quote.
     Paragraph = 1,
@@ -42,7 +42,7 @@ pub enum PrintKind {
     Chunk = 2,
 }
 
-/// What a stretch of a document is compared by.
+/// The print of a stretch of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Print {
     /// What it covers.
@@ -51,7 +51,7 @@ pub struct Print {
     pub span: Range<usize>,
     /// Hash of its words in order, lowercase; of a chunk, of its bytes. Kinds never share one.
     pub text: i64,
-    /// Texts that are alike share one of these, most likely; none where a single changed word makes too much of it.
+    /// Similar texts most likely share one of these; none where a single changed word has too much weight.
     pub keys: Vec<i64>,
 }
 
@@ -82,13 +82,13 @@ pub fn prints_of(doc: &NormalDoc, chunks: &[Chunk], dedup: &Dedup) -> Vec<Print>
     out
 }
 
-/// The print of what a document is found by beside its text.
+/// Returns the print of the searched texts beside the document's own.
 pub fn title_print(indexed_as: &str) -> Print {
     let text = hash_of(PrintKind::Title, indexed_as.as_bytes());
     Print { kind: PrintKind::Title, span: 0..0, text, keys: Vec::new() }
 }
 
-/// Running text. Headings, rows and code lines are too short, or say too much by where they stand; those of a copied
+/// True for running text. Headings, rows and code lines are too short, or depend on their place; those of a copied
 /// chunk go with it.
 fn may_repeat(block: &Block) -> bool {
     matches!(block.kind, BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote)

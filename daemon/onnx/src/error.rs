@@ -1,4 +1,4 @@
-//! Errors: what is wrong with a model, or with what it computed.
+//! Errors of a model, or of its results.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("model file `{}` {why}\nhint: {hint}", path.display())]
 pub struct ModelError {
-    /// The file that is wrong.
+    /// The faulty file.
     pub path: PathBuf,
     /// What is wrong with it.
     pub why: String,
@@ -20,9 +20,9 @@ impl ModelError {
     }
 }
 
-/// Runs code of others that reads what may be malformed: its panic is an error like any other.
+/// Runs other people's code that reads possibly malformed data: its panic is an error like any other.
 pub(crate) fn caught<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    // What the code had half done is dropped with it, so nothing broken is seen afterwards.
+    // Half-finished state is dropped with the closure, so nobody sees it afterwards.
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

@@ -1,7 +1,7 @@
 //! Folder: the files of a model, read within limits.
 //!
-//! In: a folder. Out: which of its files is the model, bytes of its files, and what `config.json` says.
-//! Not here: what the bytes mean (`model.rs`, `tokens.rs`), the files of sentence-transformers (`recipe.rs`).
+//! In: a folder. Out: the path of the model, bytes of its files, and `config.json`.
+//! Not here: the meaning of the bytes (`model.rs`, `tokens.rs`), the files of sentence-transformers (`recipe.rs`).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,15 +22,15 @@ const MAX_TOKENIZER_BYTES: u64 = 64_000_000;
 /// Largest `config.json`, bytes. It has some hundred lines.
 const MAX_CONFIG_BYTES: u64 = 1_000_000;
 
-/// What an ONNX file begins with: its version is its first field. What is none at all (a page that reports an error, a
-/// pointer of git-lfs) is refused by this, because `rten-onnx` 0.27 reads ten bytes of 0xff for ever.
+/// First byte of an ONNX file: the tag of its version. Anything else (an error page, a pointer of git-lfs) is refused
+/// by it, because `rten-onnx` 0.27 reads ten bytes of 0xff for ever.
 const FIRST_BYTE: [u8; 1] = [0x08];
 
 /// What to do when a folder lacks something.
 pub(crate) const WANTED: &str = "the folder needs `model.onnx`, `tokenizer.json` and `config.json`, as \
      `optimum-cli export onnx` writes them";
 
-/// What to do when it has weights that no runtime reads as they are.
+/// Hint for weights that no runtime reads.
 const UNCONVERTED: &str =
     "`kgctl model add FOLDER` converts `model.safetensors` of a BERT-like model";
 
@@ -44,7 +44,7 @@ const PLACES: [&str; 2] = ["", "onnx"];
 #[derive(Debug)]
 pub(crate) struct Folder<'a>(pub(crate) &'a Path);
 
-/// What `config.json` says of a model.
+/// The parts of `config.json` that matter here.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ModelConfig {
     /// Names of the labels by their number, which is written as text.
@@ -61,7 +61,7 @@ pub(crate) struct ModelConfig {
 }
 
 impl ModelConfig {
-    /// Longest input, tokens. The RoBERTa family counts positions from 2, and says so in the sum.
+    /// Returns the longest input, tokens. The RoBERTa family counts positions from 2, and includes them in the total.
     pub(crate) fn max_tokens(&self) -> Option<usize> {
         let n_unused = match self.model_type.contains("roberta") || self.model_type == "camembert" {
             true => 2,
@@ -72,8 +72,8 @@ impl ModelConfig {
 }
 
 impl Folder<'_> {
-    /// The place of the model, if a file of a readable size is there. Its bytes are read by the library, which then
-    /// finds `*.onnx_data` files beside it.
+    /// Returns the path of the model, if it is a file of a readable size. The library reads its bytes and finds
+    /// `*.onnx_data` files beside it.
     pub(crate) fn model(&self) -> Result<PathBuf, ModelError> {
         let path = self.model_path()?;
         check_size(&path, MAX_MODEL_BYTES)?;
@@ -87,7 +87,7 @@ impl Folder<'_> {
         }
     }
 
-    /// `model.onnx`, or the only `*.onnx` file, of the folder or of `onnx` in it.
+    /// Returns `model.onnx`, or the only `*.onnx` file, of the folder or of `onnx` in it.
     fn model_path(&self) -> Result<PathBuf, ModelError> {
         let folders = PLACES.map(|place| self.0.join(place));
         let usual = folders.each_ref().map(|folder| folder.join("model.onnx"));
@@ -117,7 +117,7 @@ impl Folder<'_> {
         self.read("model.safetensors", MAX_MODEL_BYTES)
     }
 
-    /// Place and contents of a file that a folder may have: JSON of a known form.
+    /// Returns path and contents of an optional JSON file.
     pub(crate) fn optional<T: DeserializeOwned>(
         &self,
         name: &str,
@@ -128,7 +128,7 @@ impl Folder<'_> {
         }
     }
 
-    /// Place and contents of a file of a known form.
+    /// Returns path and contents of a JSON file.
     pub(crate) fn json<T: DeserializeOwned>(&self, name: &str) -> Result<(PathBuf, T), ModelError> {
         let (path, bytes) = self.read(name, MAX_CONFIG_BYTES)?;
         let value = serde_json::from_slice(&bytes).map_err(|error| {
@@ -170,7 +170,7 @@ fn onnx_files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Looks at the size first, so that neither a device nor a pipe is opened.
+/// Checks type and size first, so that neither a device nor a pipe is opened.
 fn check_size(path: &Path, max_bytes: u64) -> Result<(), ModelError> {
     let metadata = std::fs::metadata(path)
         .map_err(|error| ModelError::new(path, format!("cannot be read: {error}"), WANTED))?;

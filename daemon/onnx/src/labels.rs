@@ -1,4 +1,4 @@
-//! Labels: what a model calls its classes, and how labeled words become names.
+//! Labels: a model's names for its classes, and how labeled words become names.
 //!
 //! In: `id2label`; for each word the number of its best label. Out: spans with the label's name.
 //! Invariants: spans are in order of place, never overlap, never reach over a line break.
@@ -19,25 +19,25 @@ pub struct Labels {
     classes: Vec<String>,
 }
 
-/// What one label says of a word.
+/// The meaning of one label for a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tag {
-    /// It belongs to no name.
+    /// Not part of a name.
     Outside,
-    /// It belongs to a name of this class.
-    Inside(Place, usize),
+    /// Part of a name of this class.
+    Inside(Position, usize),
 }
 
-/// Where in a name the word stands.
+/// The position of the word in a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// `B-`: a new name begins.
     Begin,
-    /// `I-`, `M-`, or no prefix at all: goes on, or begins where none of this class is open.
+    /// `I-`, `M-`, or no prefix at all: continues a name, or begins one where none of this class is open.
     Inside,
-    /// `L-`, `E-`: goes on, and ends the name.
+    /// `L-`, `E-`: continues and ends a name.
     Last,
-    /// `U-`, `S-`: a name by itself.
+    /// `U-`, `S-`: a name of one word.
     Unit,
 }
 
@@ -75,7 +75,7 @@ impl Labels {
     /// Reads `id2label` of a `config.json`.
     ///
     /// # Errors
-    /// What is missing, in words that go on after the name of the file.
+    /// What is missing, as the rest of a sentence that begins with the file's name.
     pub fn read(id2label: &BTreeMap<String, String>) -> Result<Self, String> {
         if id2label.len() > MAX_LABELS {
             return Err(format!("names {} labels; at most {MAX_LABELS} are read", id2label.len()));
@@ -123,7 +123,7 @@ impl Labels {
             };
             let goes_on = |name: &&mut Open| {
                 let gap = text.get(name.span.end..word.span.start).unwrap_or("\n");
-                let may_follow = matches!(place, Place::Inside | Place::Last);
+                let may_follow = matches!(place, Position::Inside | Position::Last);
                 may_follow && name.class == class && name.n_words < u16::MAX && !gap.contains('\n')
             };
             match open.as_mut().filter(goes_on) {
@@ -138,7 +138,7 @@ impl Labels {
                     open = Some(Open { span, class, probabilities, n_words: 1 });
                 }
             }
-            if matches!(place, Place::Last | Place::Unit) {
+            if matches!(place, Position::Last | Position::Unit) {
                 close(&mut open);
             }
         }
@@ -152,11 +152,11 @@ impl Labels {
             return Tag::Outside;
         }
         let (place, name) = match label.split_once(['-', '_']) {
-            Some(("B", name)) => (Place::Begin, name),
-            Some(("I" | "M", name)) => (Place::Inside, name),
-            Some(("L" | "E", name)) => (Place::Last, name),
-            Some(("U" | "S", name)) => (Place::Unit, name),
-            _ => (Place::Inside, label),
+            Some(("B", name)) => (Position::Begin, name),
+            Some(("I" | "M", name)) => (Position::Inside, name),
+            Some(("L" | "E", name)) => (Position::Last, name),
+            Some(("U" | "S", name)) => (Position::Unit, name),
+            _ => (Position::Inside, label),
         };
         let known = self.classes.iter().position(|class| class == name);
         let class = known.unwrap_or_else(|| {

@@ -1,13 +1,13 @@
-//! ONNX models of one folder (`model.onnx`, `tokenizer.json`, `config.json`), computed in this process by `rten`,
-//! or by ONNX Runtime (feature `ort`).
+//! ONNX models of one folder (`model.onnx`, `tokenizer.json`, `config.json`), computed in this process by `rten`, or by
+//! ONNX Runtime (feature `ort`).
 //!
 //! In: a folder that the user chose; texts. Out: names with their labels ([`Tagger`]), vectors ([`SentenceModel`]), or
-//! how well a passage answers a question ([`PairModel`]); of weights that are no ONNX file, one ([`convert()`]).
-//! Invariants: of the text and the folder alone: the same machine gives the same answer, in whatever order and on
-//! whatever thread; one window of tokens is computed at a time, on one thread that has the priority of its caller, so
-//! memory does not grow with the text; a folder that is not such a model is an error with a hint, never a panic.
-//! Not here: kgd's vocabulary and traits (the daemon has adapters), which models there are, downloads. A graph may ask
-//! for any amount of memory or time, which no library bounds: the daemon tries it in another process first.
+//! how well a passage answers a question ([`PairModel`]); ONNX files made from other weights ([`convert()`]).
+//! Invariants: results are a function of the text and the folder: the same machine gives the same answer, in whatever
+//! order and on whatever thread; one window of tokens is computed at a time, on one thread with the priority of its
+//! caller, so memory does not grow with the text; an unsuitable folder is an error with a hint, never a panic.
+//! Not here: kgd's vocabulary and traits (the daemon has adapters), which models there are, downloads. A graph may use
+//! any amount of memory or time, which no library bounds: the daemon tries it in another process first.
 
 mod convert;
 mod error;
@@ -32,3 +32,4 @@ pub use recipe::Prompts;
 pub use runtime::Runtime;
 pub use sentence::{Carried, SentenceModel, Wanted};
 pub use tagger::Tagger;
+pub use weights::half_to_f32;

@@ -1,9 +1,9 @@
-//! Model: one ONNX graph that takes token ids and gives numbers.
+//! Model: one ONNX graph from token ids to numbers.
 //!
 //! In: the file; ids of one window. Out: the shape and numbers of one output: the first that the caller knows by name,
 //! else the first.
 //! Invariants: inputs are known by name at load; a run never panics; one thread computes, with its caller's priority.
-//! Not here: tokens (`tokens.rs`), what the numbers mean (`tagger.rs`, `sentence.rs`), computing (`runtime/`).
+//! Not here: tokens (`tokens.rs`), the meaning of the numbers (`tagger.rs`, `sentence.rs`), computing (`runtime/`).
 
 use std::path::{Path, PathBuf};
 
@@ -22,20 +22,20 @@ pub(crate) struct Model {
     output: String,
 }
 
-/// What an input is filled with.
+/// The contents of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Input {
     Ids,
     /// Ones: every token counts, since windows are never padded.
     Mask,
-    /// Which of two texts a token is of; zeros where there is one.
+    /// 1 where a token belongs to the second of two texts, else 0.
     Kinds,
     /// 0, 1, 2 and so on.
     Positions,
 }
 
 impl Model {
-    /// Loads a file whose size was checked; `outputs` names those that are wanted, the best first.
+    /// Loads a file whose size was checked; `outputs` names the outputs to use, best first.
     pub(crate) fn load(
         path: &Path,
         outputs: &[&str],
@@ -44,7 +44,7 @@ impl Model {
         Self::load_from(path, outputs, Place::File(path), wanted)
     }
 
-    /// Takes a file that is in memory; errors call it `path`.
+    /// Loads a file from memory; errors call it `path`.
     pub(crate) fn from_bytes(
         path: &Path,
         outputs: &[&str],
@@ -83,8 +83,8 @@ impl Model {
         self.run_of_kinds(ids, &[])
     }
 
-    /// Runs the graph over one window of two texts: `kinds` is 1 where a token is of the second one. Without kinds all
-    /// are of the first.
+    /// Runs the graph over one window of two texts: `kinds` is 1 where a token belongs to the second one. Without kinds
+    /// all belong to the first.
     pub(crate) fn run_of_kinds(&self, ids: &[u32], kinds: &[u32]) -> Result<Output, ModelError> {
         let row = |input: Input| -> Vec<i32> {
             match input {
@@ -103,12 +103,12 @@ impl Model {
             .map_err(|why| self.error(format!("could not be run: {why}")))
     }
 
-    /// Where it lies.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// An error about this model.
+    /// Makes an error about this model.
     pub(crate) fn error(&self, why: impl Into<String>) -> ModelError {
         ModelError::new(&self.path, why, UNSUITED)
     }

@@ -1,10 +1,10 @@
 //! Pair model: how well a passage answers a question, by a model that reads both together (a cross-encoder).
 //!
 //! In: two texts. Out: a number from 0 to 1.
-//! Invariants: of the two texts and the folder alone; the passage is cut where both are longer than a window.
+//! Invariants: a function of the two texts and the folder; the passage is cut where both are longer than a window.
 //! The number is the logistic function of the one logit, or of the difference of the second and the first of two (not
-//! relevant, relevant), as sentence-transformers' `CrossEncoder` has it.
-//! Not here: which passages are read, what the number counts.
+//! relevant, relevant), as in sentence-transformers' `CrossEncoder`.
+//! Not here: which passages are read, how much the number counts.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ impl PairModel {
         Ok(loaded)
     }
 
-    /// Tokens that it reads of both texts together, special ones included.
+    /// Returns the most tokens of both texts together, special ones included.
     pub fn max_tokens(&self) -> usize {
         self.max_tokens
     }

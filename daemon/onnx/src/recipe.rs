@@ -1,8 +1,8 @@
-//! Recipe: how the vectors of tokens become the vector of a text, as sentence-transformers keeps it in a folder.
+//! Recipe: how the vectors of tokens become the vector of a text, by the files of sentence-transformers.
 //!
 //! In: `modules.json`, `1_Pooling/config.json`, `sentence_bert_config.json`, `config_sentence_transformers.json`, the
 //! folders of dense layers; each may be missing. Out: pooling, dense layers, longest input, prompts.
-//! Invariants: a step that is not known is an error, never left out: the vectors would look like vectors.
+//! Invariants: an unknown step is an error, never skipped: the result would still look like a vector.
 //! Not here: scaling to length 1, which every vector is.
 
 mod dense;
@@ -18,13 +18,13 @@ pub(crate) use dense::Dense;
 use crate::ModelError;
 use crate::folder::Folder;
 
-/// Most layers after the pooling; those that exist have two.
+/// Most layers after the pooling; real models have two.
 const MAX_DENSE: usize = 8;
 
 const UNSUPPORTED: &str = "kgd pools by the mean, the largest, the first or the last token, and knows dense layers; a \
      model with an output `sentence_embedding` computes everything else itself";
 
-/// What the vectors of tokens become.
+/// How the vectors of tokens become one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Pooling {
     /// The mean over all tokens, special ones included.
@@ -38,21 +38,21 @@ pub(crate) enum Pooling {
     Last,
 }
 
-/// What is put before a text that is a question, and one that is to be found.
+/// Texts put before questions and documents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompts {
     /// Before a question.
     pub query: String,
-    /// Before what is to be found.
+    /// Before a document.
     pub document: String,
 }
 
-/// Everything that a folder says of it.
+/// Everything that the folder states.
 #[derive(Debug, Default)]
 pub(crate) struct Recipe {
     pub(crate) pooling: Pooling,
     pub(crate) dense: Vec<Dense>,
-    /// Longest input, tokens, if it says so.
+    /// Longest input, tokens, if stated.
     pub(crate) max_tokens: Option<usize>,
     pub(crate) prompts: Prompts,
 }
@@ -65,13 +65,13 @@ struct Module {
     kind: String,
 }
 
-/// What is read of `sentence_bert_config.json`.
+/// The used part of `sentence_bert_config.json`.
 #[derive(Debug, Default, Deserialize)]
 struct Limits {
     max_seq_length: Option<usize>,
 }
 
-/// What is read of `config_sentence_transformers.json`.
+/// The used part of `config_sentence_transformers.json`.
 #[derive(Debug, Default, Deserialize)]
 struct Wording {
     #[serde(default)]
@@ -122,7 +122,7 @@ impl Recipe {
     }
 }
 
-/// The path of a module, which may not lead out of the folder.
+/// Returns the path of a module, which may not lead out of the folder.
 fn inside<'a>(listed_in: &Path, path: &'a str) -> Result<&'a str, ModelError> {
     match !path.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         true => Ok(path),
@@ -133,7 +133,7 @@ fn inside<'a>(listed_in: &Path, path: &'a str) -> Result<&'a str, ModelError> {
     }
 }
 
-/// What `config.json` of a pooling folder says; the mean where there is none.
+/// Reads `config.json` of a pooling folder; the mean where there is none.
 fn pooling(folder: &Folder<'_>, name: &str) -> Result<Pooling, ModelError> {
     let file = format!("{name}/config.json");
     let Some((path, config)) = folder.optional::<BTreeMap<String, Value>>(&file)? else {
@@ -161,7 +161,7 @@ fn pooling(folder: &Folder<'_>, name: &str) -> Result<Pooling, ModelError> {
 }
 
 impl Wording {
-    /// The prompts for questions and documents by the names that models give them, else the one for everything.
+    /// Returns the prompts for questions and documents by their usual names, else the one for everything.
     fn prompts(&self) -> Prompts {
         let by_name = |names: &[&str]| {
             names
@@ -179,7 +179,7 @@ impl Wording {
 }
 
 impl Pooling {
-    /// One vector of `n` components from those of the tokens, one after the other.
+    /// Makes one vector of `n` components from those of the tokens, one after the other.
     pub(crate) fn pool(self, numbers: &[f32], n: usize) -> Vec<f32> {
         let mut rows = numbers.chunks_exact(n.max(1));
         let fold =

@@ -1,10 +1,10 @@
 //! Sentence model: a text's vector.
 //!
 //! In: texts. Out: vectors of length 1, 32-bit floats.
-//! Invariants: what a graph gives for a whole text is taken as it is; what it gives for each token is pooled as the
-//! folder says (`recipe.rs`), else averaged over the tokens, special ones included, as sentence-transformers does; both
-//! are scaled to length 1, and again when only the first components are wanted. A text longer than a window is cut:
-//! windows are the caller's business.
+//! Invariants: a vector that the graph gives for a whole text is used as it is; vectors of tokens are pooled as the
+//! folder states (`recipe.rs`), else averaged over the tokens, special ones included, as sentence-transformers does;
+//! both are scaled to length 1, and again when only the first components are kept. A text longer than a window is cut:
+//! windows are up to the caller.
 //! Not here: quantization, spaces.
 
 use std::path::{Path, PathBuf};
@@ -22,27 +22,27 @@ const OUTPUTS: [&str; 3] = ["sentence_embedding", "last_hidden_state", "token_em
 const FEWER: &str = "leave `embed.dimensions` out, or set it to at most that; only models that were trained for it \
      (Matryoshka) are good with fewer";
 
-/// What is asked of a model beside what its folder says.
+/// Options that override the folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Keep only so many components.
     pub dimensions: Option<usize>,
-    /// Prompts instead of the folder's own; an empty one leaves that alone.
+    /// Prompts instead of the folder's own; an empty one changes nothing.
     pub prompts: Prompts,
-    /// What computes; left out, ONNX Runtime where it is there.
+    /// The library that computes; by default ONNX Runtime where it is available.
     pub runtime: Option<Runtime>,
 }
 
-/// The files of a model that a program carries.
+/// The files of a model that is built into the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Carried {
-    /// What errors call it.
+    /// Its name in errors.
     pub name: &'static str,
     /// `model.onnx`.
     pub model: &'static [u8],
     /// `tokenizer.json`.
     pub tokenizer: &'static [u8],
-    /// Tokens that it reads of a text, special ones included.
+    /// Longest text, tokens, special ones included.
     pub max_tokens: usize,
 }
 
@@ -65,10 +65,10 @@ impl SentenceModel {
         Self::load_as(folder, Wanted::default())
     }
 
-    /// As [`SentenceModel::load`], with wishes.
+    /// Loads a folder as [`SentenceModel::load`] does, with options.
     ///
     /// # Errors
-    /// As [`SentenceModel::load`], and when more components are wanted than there are.
+    /// As [`SentenceModel::load`], and when more components are requested than there are.
     pub fn load_as(folder: &Path, wanted: Wanted) -> Result<Self, ModelError> {
         let folder = Folder(folder);
         let (_, config) = folder.config()?;
@@ -84,7 +84,7 @@ impl SentenceModel {
         Self::tried(model, tokens, recipe)?.cut_to(wanted.dimensions)
     }
 
-    /// Takes a model that the program carries and runs it once.
+    /// Loads a built-in model and runs it once.
     ///
     /// # Errors
     /// When the files are malformed, or of a kind that is not supported.
@@ -119,7 +119,8 @@ impl SentenceModel {
         Ok(self)
     }
 
-    /// Components of a vector as the files of a folder tell, without loading the model; none where they do not.
+    /// Returns the number of components that the files of a folder state, without loading the model; `None` where they
+    /// do not.
     ///
     /// # Errors
     /// When a file is malformed.
@@ -135,17 +136,17 @@ impl SentenceModel {
         self.n_dimensions
     }
 
-    /// Tokens that it reads of a text, special ones included.
+    /// Returns the longest text, tokens, special ones included.
     pub fn max_tokens(&self) -> usize {
         self.window_pieces + self.tokens.n_special()
     }
 
-    /// What is put before texts.
+    /// Returns the texts put before questions and documents.
     pub fn prompts(&self) -> &Prompts {
         &self.recipe.prompts
     }
 
-    /// The vector of a question, with the model's prompt for questions before it.
+    /// Returns the vector of a question, with the model's prompt for questions.
     ///
     /// # Errors
     /// When the model fails on it.
@@ -153,7 +154,7 @@ impl SentenceModel {
         self.embed(&format!("{}{question}", self.recipe.prompts.query))
     }
 
-    /// The vector of what is to be found, with the model's prompt for that before it.
+    /// Returns the vector of a document, with the model's prompt for documents.
     ///
     /// # Errors
     /// When the model fails on it.
@@ -161,7 +162,7 @@ impl SentenceModel {
         self.embed(&format!("{}{text}", self.recipe.prompts.document))
     }
 
-    /// The vector of a text as it is; zeros where the model gives no finite numbers.
+    /// Returns the vector of a text without a prompt; zeros where the model gives no finite numbers.
     ///
     /// # Errors
     /// When the model fails on it.
@@ -187,7 +188,7 @@ impl SentenceModel {
         }
     }
 
-    /// Of length 1, cut to the components that are wanted, and of length 1 again.
+    /// Scales to length 1, keeps the requested components, and scales again.
     fn finished(&self, numbers: Vec<f32>) -> Vec<f32> {
         let mut vector = unit(numbers);
         if vector.len() > self.n_dimensions {

@@ -1,8 +1,8 @@
 //! Tagger: a token-classification model, from a text to names.
 //!
 //! In: a text of any length. Out: names with label and probability.
-//! Invariants: a word's label is what the model says of its first token (it was trained so), with the softmax
-//! probability of that label; names are joined words (`labels.rs`), scored by the mean of their words.
+//! Invariants: a word's label is that of its first token (models are trained so), with the softmax probability of that
+//! label; names are joined words (`labels.rs`), scored by the mean of their words.
 //! Not here: sentences, kgd's types.
 
 use std::path::Path;
@@ -43,9 +43,8 @@ impl Tagger {
         Ok(tagger)
     }
 
-    /// Reads the longest text that the model takes at once, and forgets what it said. Where this ends well, so will
-    /// other texts; a malicious graph may instead use up memory or time, so this is best done in a process that
-    /// may not.
+    /// Reads the longest text that the model takes at once, and drops the result. If this succeeds, other texts will; a
+    /// malicious graph may instead use up memory or time, so run it in a process with limits.
     ///
     /// # Errors
     /// When the model fails on it.
@@ -105,8 +104,8 @@ impl Tagger {
     }
 }
 
-/// The most probable label in one row, and its softmax probability; the first of equals. Numbers that are none count
-/// as impossible, and a row without any other as outside every name (a label that does not exist).
+/// Returns the most probable label in one row, and its softmax probability; the first of equals. NaN and infinity count
+/// as impossible, and a row without any other number as outside every name (a label that does not exist).
 fn best(output: &Output, row: usize, n_labels: usize) -> (usize, f32) {
     let logits = output.numbers.get(row * n_labels..(row + 1) * n_labels).unwrap_or_default();
     let finite = || logits.iter().enumerate().filter(|(_, logit)| logit.is_finite());

@@ -1,8 +1,7 @@
 //! Allow: the lines and paths that are left alone.
 //!
 //! Where the user's own configuration says so (`privacy.allow_marks`), a line that contains `kg:allow`, in a comment or
-//! not, is left alone; one that contains `kg:allow-next` also leaves the line after it alone. Paths are globs of that
-//! configuration.
+//! not, is left alone; `kg:allow-next` also covers the next line. Paths are globs of that configuration.
 //! Not here: which names are never read (`watch/deny.rs`).
 
 use std::ops::Range;
@@ -12,7 +11,7 @@ use memchr::{memchr, memmem, memrchr};
 
 /// A line that contains this is left alone.
 const ALLOW: &str = "kg:allow";
-/// What makes it mean the next line, too.
+/// Suffix that extends it to the next line.
 const NEXT: &str = "-next";
 
 /// The lines of a text that are left alone.
@@ -53,13 +52,13 @@ impl AllowedLines {
     }
 }
 
-/// The paths that the user has allowed, by the rules of a `.gitignore`: neither is their name held against them, nor is
-/// anything in them replaced.
+/// The paths that the user has allowed, by the rules of a `.gitignore`: their names are not checked, and nothing in
+/// them is replaced.
 #[derive(Debug, Clone)]
 pub struct AllowedPaths(Option<Gitignore>);
 
 impl AllowedPaths {
-    /// Takes globs. What is no glob allows nothing; the settings were checked when they were loaded.
+    /// Takes globs. Invalid ones are ignored; the settings were checked when they were loaded.
     pub fn new(globs: &[String]) -> Self {
         if globs.is_empty() {
             return AllowedPaths(None);

@@ -1,4 +1,4 @@
-//! Assignments: values given to labels that say they are secret, in any syntax.
+//! Assignments: values given to labels that announce a secret, in any syntax.
 //!
 //! ```text
 //! DB_PASSWORD=…   Secret access key: …   "api_key": "…"   secret := `…`   config["token"] = '…'   <password>…
@@ -70,7 +70,7 @@ pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Option
         }
         Promise::Phrase => false,
     };
-    // Beside words, only what cannot be one of them.
+    // Between words, only values that cannot be words.
     let least = match op {
         // `pass` is also a verb.
         Op::Next if place.len() < 6 => usize::MAX,
@@ -115,7 +115,7 @@ fn is_in_name(byte: &&u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// True when the name that `part` ends says that its value is public, however long that is.
+/// True when the name that `part` ends announces a public value, however long.
 fn is_public(text: &str, part: &Range<usize>) -> bool {
     let before = text.as_bytes().get(..part.start).unwrap_or(&[]);
     let n = before.iter().rev().take(MAX_NAME_BYTES).take_while(is_in_name).count();
@@ -148,7 +148,7 @@ const PUBLIC_NAMES: [&str; 21] = [
     "file",
 ];
 
-/// A value shorter than machines make them, but of three kinds of character.
+/// True for a value shorter than generated ones, with three kinds of character.
 fn is_short_secret(value: &str, form: Form) -> bool {
     let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
     value.len() >= 8
@@ -171,7 +171,8 @@ fn ends_line(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\' | b'"'))
 }
 
-/// True inside of `[redacted:password]`: marks are no names, and announce nothing. What only begins like one is none.
+/// True inside of `[redacted:password]`: marks are not names, and announce nothing. A text that only begins like a mark
+/// is not one.
 pub(super) fn is_in_mark(bytes: &[u8], place: usize) -> bool {
     const MAX_MARK_BYTES: usize = 64;
     let is_kind = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';

@@ -1,8 +1,8 @@
-//! Columns: tables whose header names a secret, so that the cells below it are some.
+//! Columns: tables whose header announces secrets in the cells below.
 //!
-//! In: a text and a label in it. Out: the cells below the label that look like secrets, where it heads a column.
-//! Cells are parted by `|` (Markdown, and what every format makes of its tables), tabs, `;`, `,`, or by blanks where
-//! each row has as many words as the header.
+//! In: a text and a label in it. Out: the cells below the label that look like secrets, where it heads a column. Cells
+//! are separated by `|` (Markdown, and the tables of every format), tabs, `;`, `,`, or by blanks where each row has as
+//! many words as the header.
 //! Invariant: at most [`MAX_ROWS`] lines of at most [`MAX_ROW_BYTES`] are looked at, and each header is looked at once.
 //! Not here: rows of a name and a value, which are assignments (`assign.rs`).
 
@@ -38,7 +38,7 @@ pub(super) fn below(text: &str, label: Range<usize>, promise: Promise) -> Vec<Ra
     for _ in 0..MAX_ROWS {
         let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else { break };
         let row = rest.split('\n').next().unwrap_or("");
-        // What was a line of its own may be a paragraph now.
+        // A former line may be a paragraph now.
         if row.trim().is_empty() && !was_blank {
             was_blank = true;
             at += row.len() + 1;
@@ -128,7 +128,7 @@ fn line_around(text: &str, place: &Range<usize>) -> Range<usize> {
     start..memchr::memchr(b'\n', after).map_or(to, |at| place.end + at)
 }
 
-/// The line of a label and what parts its cells, if the label fills one of several.
+/// Returns the line of a label and the separator of its cells, if the label fills one of several.
 fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char)> {
     let Range { start, end } = line_around(text, label);
     text.as_bytes().get(end).filter(|byte| **byte == b'\n')?;

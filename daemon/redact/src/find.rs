@@ -30,7 +30,7 @@ use model::bytes::count;
 /// to 16 (see `run_start`).
 pub(super) const MIN_RUN_BYTES: usize = 15;
 
-/// What the rest of a secret is called.
+/// Kind of the rest of a secret.
 const CUT_OFF: &str = "rest";
 
 /// How far before a long value the name of its issuer may stand, bytes.
@@ -43,19 +43,19 @@ pub(crate) struct Found {
     pub range: Range<usize>,
     /// What it is.
     pub kind: &'static str,
-    /// Shapes before names: the more telling kind wins where both find the same.
+    /// Shapes go before names: the more specific kind wins where both find the same.
     rank: u8,
 }
 
 impl Found {
-    /// Personal data, which is whatever is no secret.
+    /// Makes personal data, which ranks below every secret.
     pub(super) fn personal(range: Range<usize>, kind: &'static str) -> Self {
         Found { range, kind, rank: 3 }
     }
 }
 
-/// Finds names of issuers, which stand before values that nothing else shows. `None` cannot happen with fixed tables; a
-/// test holds that.
+/// Finds names of issuers, which precede values without any other sign. `None` cannot happen with fixed tables, see the
+/// tests.
 pub(super) static ISSUERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
@@ -65,7 +65,7 @@ pub(super) static ISSUERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
-/// Finds the literals that tokens begin with. The same.
+/// Finds the literals that tokens begin with. `None` cannot happen here either.
 pub(super) static TOKENS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
@@ -94,7 +94,7 @@ pub(super) fn secrets_in(text: &str) -> Vec<Found> {
     }
 }
 
-/// Tokens that are glued to what was found, and that are only seen to end once that is a mark.
+/// Returns tokens glued to an earlier find, whose end is visible only once that is a mark.
 fn beside(text: &str, found: &[Found]) -> Vec<Found> {
     if found.is_empty() {
         return Vec::new();
@@ -119,7 +119,7 @@ fn beside(text: &str, found: &[Found]) -> Vec<Found> {
     more
 }
 
-/// Tokens that go on after a line end, as a PDF prints them, or after the blank that a format put there.
+/// Returns tokens that continue after a line end, as a PDF prints them, or after the blank that a format put there.
 pub(super) fn wrapped_in(text: &str) -> Vec<Found> {
     let Some(finder) = TOKENS.as_ref() else { return Vec::new() };
     let mut found = Vec::new();
@@ -176,7 +176,7 @@ pub(super) fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
     None
 }
 
-/// Bytes looked at at once: one bit each.
+/// Bytes looked at together, one bit each.
 const WINDOW_BYTES: usize = 64;
 
 /// Which of the first 64 bytes are white space or control characters, or beyond the end; the first is the lowest bit.
@@ -250,7 +250,7 @@ fn find_phrases(text: &str, found: &mut Vec<Found>) {
     }
 }
 
-/// Values whose only sign is the issuer that their name begins with.
+/// Finds values whose only sign is the issuer at the beginning of their name.
 fn find_named(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
     let from = run.start.saturating_sub(NEAR_BYTES);
     let (Some(finder), Some(slice)) = (ISSUERS.as_ref(), text.as_bytes().get(from..run.end)) else {
@@ -282,7 +282,7 @@ pub(super) fn find_words(text: &str, found: &mut Vec<Found>) {
     });
 }
 
-/// What a label announces whose last word ends at `end`: a value, or the column below it.
+/// Finds what a label whose last word ends at `end` announces: a value, or the column below it.
 fn by_label(text: &str, end: usize, labels: &[Label], found: &mut Vec<Found>) {
     let Some((start, label)) = label_at(text, end, labels) else { return };
     if is_in_mark(text.as_bytes(), end) {
@@ -296,8 +296,8 @@ fn by_label(text: &str, end: usize, labels: &[Label], found: &mut Vec<Found>) {
     found.extend(ranges.into_iter().map(|range| Found { range, kind, rank: 2 }));
 }
 
-/// What markup had parted from a secret whose first part was one by itself: it stands right after a mark, and goes with
-/// it.
+/// Returns the parts that markup separated from a secret whose first part was found by itself: they follow a mark
+/// directly.
 pub(super) fn cut_off(text: &str) -> Vec<Found> {
     const MARK: &str = "[redacted:";
     let mut out = Vec::new();
@@ -322,7 +322,7 @@ fn is_example(text: &str, range: &Range<usize>) -> bool {
     range.len() < 500 && text.get(range.clone()).is_some_and(is_example_token)
 }
 
-/// Puts what was found in order; what overlaps becomes one, of the more telling kind.
+/// Sorts the finds; of overlapping ones it makes one, of the more specific kind.
 pub(super) fn joined(mut found: Vec<Found>) -> Vec<Found> {
     found.sort_by_key(|it| (it.range.start, it.rank, std::cmp::Reverse(it.range.end)));
     let mut out: Vec<Found> = Vec::with_capacity(found.len());

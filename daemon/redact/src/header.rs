@@ -1,6 +1,6 @@
 //! Headers and command lines: `Authorization: …`, `curl -u user:…`, `mysql -p…`.
 //!
-//! In: a text and the place of a telling word. Out: the range of the credential after it, if it looks like one.
+//! In: a text and the place of such a word. Out: the range of the credential after it, if it looks like one.
 //! Invariant: a fixed number of bytes after the word is looked at.
 //! Not here: long flags such as `--password`, which are assignments (`assign.rs`).
 
@@ -9,10 +9,10 @@ use std::ops::Range;
 use super::likely::{Form, is_example_token, is_key, is_password, is_placeholder};
 use super::token::{BASE64_ANY, run};
 
-/// How far a flag may stand from its program, bytes.
+/// Longest distance of a flag from its program, bytes.
 const MAX_COMMAND_BYTES: usize = 300;
 
-/// Credentials that the specifications of HTTP use as examples: `Aladdin:open sesame` and its like.
+/// Example credentials of the HTTP specifications, such as `Aladdin:open sesame`.
 const KNOWN_BASIC: [&str; 4] = [
     "QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
     "QWxhZGRpbjpPcGVuU2VzYW1l",
@@ -100,7 +100,7 @@ pub(super) fn bearer(text: &str, word_end: usize) -> Option<Range<usize>> {
     credential(text, from, |it| it.len() >= 20 && is_key(it, Form::Bare))
 }
 
-/// The password that a program, whose name ends at `end`, is given by a short flag.
+/// Returns the password that a program, whose name ends at `end`, gets by a short flag.
 pub(super) fn flagged(text: &str, end: usize, command: &Command) -> Option<Range<usize>> {
     let start = end.checked_sub(command.literal.trim_end().len())?;
     if text.as_bytes().get(end) != Some(&b' ') {
@@ -162,7 +162,7 @@ fn skip(text: &str, from: usize) -> (usize, bool) {
 fn credential(text: &str, from: usize, is_one: impl Fn(&str) -> bool) -> Option<Range<usize>> {
     let n = run(text, from, &BASE64_ANY);
     let shown = text.get(from..from + n)?;
-    // `::` is in no credential: what follows it is judged by itself, now as after it was removed.
+    // No credential contains `::`: the text after it is judged by itself, now as after its removal.
     let kept = shown.split("::").next().unwrap_or(shown).trim_end_matches(['.', ':']);
     (!is_placeholder(kept) && !is_example_token(kept) && is_one(kept))
         .then_some(from..from + kept.len())

@@ -56,7 +56,7 @@ fn window(text: &str, start: usize) -> &str {
     text.get(start..end).unwrap_or("")
 }
 
-/// How far a key goes that was cut off; `None` where somebody only writes about keys.
+/// Returns how far a cut-off key goes; `None` where somebody only writes about keys.
 fn n_key_bytes(text: &str) -> Option<usize> {
     n_key_bytes_in_lines(text).max(n_key_bytes_in_words(text))
 }

@@ -1,7 +1,8 @@
 //! Labels: the words that announce a secret, from `config/secret_labels.tsv`.
 //!
 //! In: a text and where the last word of a label ends. Out: the label, and where it begins.
-//! Invariant: between the words of a label one blank, dash, underscore or dot may stand, or nothing; case is ignored.
+//! Invariant: between the words of a label there may be one blank, dash, underscore or dot, or nothing; case is
+//! ignored.
 //! Not here: finding the last words (`words.rs`), what follows a label (`operator.rs`).
 
 use std::collections::BTreeMap;
@@ -12,18 +13,18 @@ const TABLE: &str = include_str!("../../../config/secret_labels.tsv");
 /// Longest label with what may stand between its words, characters.
 const MAX_LABEL_CHARS: usize = 40;
 
-/// What a label promises.
+/// The kind of value that a label announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Promise {
     /// Something that people type.
     Password,
     /// Something that a machine made.
     Key,
-    /// A word that also means other things: what it names must be long and irregular, and no UUID.
+    /// A word that also means other things: its value must be long and irregular, and not a UUID.
     Token,
     /// 40 characters of base64, which is what Amazon makes.
     Amazon,
-    /// A word that means much else: what it names can be nothing but a key.
+    /// A word with many meanings: its value must be a key beyond doubt.
     Any,
     /// The words of a wallet.
     Phrase,
@@ -42,7 +43,7 @@ impl Promise {
         })
     }
 
-    /// What its values are called in marks and counts.
+    /// Returns the kind of its values in marks and counts.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Promise::Password => "password",
@@ -66,9 +67,9 @@ pub(super) struct Label {
 pub(super) struct Labels {
     /// By their last words, lowercase; of one word the longest label first.
     pub(super) by_last_word: BTreeMap<String, Vec<Label>>,
-    /// What stands between a label and its value: `is`, `lautet`; the longest first.
+    /// Words between a label and its value: `is`, `lautet`; the longest first.
     pub(super) copulas: Vec<&'static str>,
-    /// What leads from a label to more words about it: `for`, `für`.
+    /// Words that lead from a label to more words about it: `for`, `für`.
     pub(super) links: Vec<&'static str>,
 }
 
@@ -96,7 +97,7 @@ pub(super) static LABELS: LazyLock<Labels> = LazyLock::new(|| {
     out
 });
 
-/// Lines of the table that say nothing that is understood; a test holds that there are none.
+/// Returns malformed lines of the table; a test requires that there are none.
 #[cfg(test)]
 pub(super) fn n_unread() -> usize {
     let lines = TABLE.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
@@ -126,14 +127,15 @@ pub(super) fn label_at<'l>(
     Some((before.get(label.reversed.len() - 1)?.1, label))
 }
 
-/// What belongs to a name after its label: `secret_key_base`, `client-key-data`, `passwordHash`.
+/// Suffixes that belong to a name after its label: `secret_key_base`, `client-key-data`, `passwordHash`.
 pub(super) const SUFFIXES: [&str; 25] = [
     "_base", "_BASE", "-data", "_data", "_DATA", "Data", "_hash", "-hash", "_HASH", "Hash",
     " hash", "_value", "_VALUE", "-value", "Value", "_text", "_plain", "_b64", "_base64",
     "_BASE64", "_string", "_private", "_PRIVATE", "String", "_raw",
 ];
 
-/// Letters and digits before `end`, lowercase, the last first, with their places; what may part words is left out.
+/// Returns letters and digits before `end`, lowercase, the last first, with their places; skips characters between
+/// words.
 fn folded_before(text: &str, end: usize) -> Vec<(char, usize)> {
     let mut out = Vec::with_capacity(MAX_LABEL_CHARS);
     let mut was_gap = true;

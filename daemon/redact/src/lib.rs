@@ -1,19 +1,19 @@
-//! Redact: the layer that keeps secrets out. It lies on `model`; `formats` calls it before and after a format reads,
+//! Redact: the layer that keeps secrets out. It depends on `model`; `formats` calls it before and after a format reads,
 //! the engine and the server for logs and answers.
 //!
-//! Redaction: secrets, and personal data where the settings say so, leave the text before anything else looks at it.
+//! Redaction: removes secrets, and personal data where the settings say so, before anything else sees the text.
 //!
-//! In: decoded text, then what a format made of it. Out: [`Redacted`]: each secret replaced by `[redacted:KIND]`,
-//! the map back, counts by kind. Two passes: the first over the file's text, so that no format sees a secret; the
-//! second over everything that a format gives, because markup may have split what it joins (`AKIA<b>…</b>`), and
-//! because formats over bytes have no first.
-//! Invariants: each pass is linear; what is replaced once is never replaced again; a secret never appears in a
-//! warning, a count or a log.
+//! In: decoded text, then the outcome of a format. Out: [`Redacted`]: each secret replaced by `[redacted:KIND]`, the
+//! map back, counts by kind. Two passes: the first over the file's text, so that no format sees a secret; the second
+//! over the outcome of a format, because markup may have split a secret (`AKIA<b>…</b>`), and because formats over
+//! bytes have no first pass.
+//! Invariants: each pass is linear; replaced text is never replaced again; a secret never appears in a warning, a count
+//! or a log.
 //! Not here: what a secret looks like (`config/secrets.tsv`, `config/secret_labels.tsv`, `redact/find.rs`), what
 //! personal data looks like (`redact/personal.rs`), which files are not read at all (`watch/deny.rs`).
 //!
-//! A new kind is a row of a table; since it changes what is stored, [`DETECTORS`] is raised with it.
-//! Whoever cleans other text than documents calls [`clean`], or [`places_of_secrets`] for places and kinds.
+//! A new kind is a row of a table; since it changes what is stored, [`DETECTORS`] is raised with it. For other text
+//! than documents, call [`clean`], or [`places_of_secrets`] for places and kinds.
 
 mod allow;
 mod assign;
@@ -48,16 +48,16 @@ use model::terms::SpanMap;
 pub use allow::AllowedPaths;
 pub use personal::{Kind, personal_data_in};
 
-/// Raised with every change of what is found: part of the index's fingerprint, so that a rebuild follows.
+/// Raised with every change of the results: part of the index's fingerprint, so that a rebuild follows.
 pub const DETECTORS: u32 = 5;
 
 /// What is removed from documents.
 #[derive(Debug, Clone)]
 pub struct Redactor {
     allowed: AllowedPaths,
-    /// Whether a line may say that it is left alone.
+    /// Whether a mark in a line may exempt it.
     allows_marks: bool,
-    /// What to do with each kind of personal data; those that are left alone are not there.
+    /// What to do with each kind of personal data; kinds that are ignored are missing.
     personal: BTreeMap<Kind, PiiMode>,
 }
 
@@ -70,7 +70,7 @@ pub struct Redacted {
     pub map: Option<SpanMap>,
     /// What was found.
     pub findings: Findings,
-    /// Secrets on lines that are left alone. The second pass may not see those lines as such: a comment is gone.
+    /// Secrets on exempted lines. The second pass may not see the mark: a comment is gone.
     pub allowed: Vec<String>,
 }
 
@@ -85,12 +85,12 @@ impl Redactor {
         }
     }
 
-    /// Whether documents at `path` are shown with marks in the place of secrets.
+    /// True when documents at `path` are shown with marks in place of secrets.
     pub fn shows_marks_in(&self, path: &str) -> bool {
         !self.allowed.hold(path)
     }
 
-    /// The parts of a file's text that nobody is shown: secrets, and personal data that is to be removed.
+    /// Returns the parts of a file's text that are never shown: secrets, and personal data that is removed.
     pub fn hidden_in<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let mut found = secrets_in(text);
         self.take_allowed(text, &mut found);
@@ -102,7 +102,7 @@ impl Redactor {
         ranges.filter_map(|range| text.get(range)).collect()
     }
 
-    /// The text of the file at `path` as it may be shown: marks in the place of what nobody is shown.
+    /// Returns the text of the file at `path` as it may be shown, with marks.
     pub fn shown(&self, path: &str, text: &str) -> String {
         let Some(redactor) = self.for_path(path) else { return text.to_string() };
         let mut found = secrets_in(text);
@@ -121,7 +121,7 @@ impl Redactor {
         replace(text.to_string(), &found).0
     }
 
-    /// The kinds of secrets of a text that nobody is shown, each once.
+    /// Returns the kinds of hidden secrets in a text, each once.
     pub fn kinds_hidden_in(&self, text: &str) -> Vec<&'static str> {
         let mut found = secrets_in(text);
         self.take_allowed(text, &mut found);
@@ -131,8 +131,7 @@ impl Redactor {
         kinds
     }
 
-    /// Those of `found` that stand on lines which say that they are left alone, taken out of it, where the user lets
-    /// them.
+    /// Takes finds on exempted lines out of `found` and returns them, where the user permits marks.
     fn take_allowed(&self, text: &str, found: &mut Vec<Found>) -> Vec<Found> {
         if found.is_empty() || !self.allows_marks {
             return Vec::new();
@@ -144,7 +143,7 @@ impl Redactor {
         allowed
     }
 
-    /// What applies to the document at `path`; `None` when the user has allowed everything there.
+    /// Returns the redactor for the document at `path`; `None` when the user has allowed everything there.
     pub fn for_path(&self, path: &str) -> Option<&Self> {
         (!self.allowed.hold(path)).then_some(self)
     }
@@ -161,7 +160,7 @@ impl Redactor {
         Redacted { text, map, findings, allowed }
     }
 
-    /// Replaces every secret and what else is to be removed in a text that a format gave, but for what is `allowed`.
+    /// Replaces every secret and other removed data in the text of a format, except those `allowed`.
     fn redact_again(
         &self,
         text: String,
@@ -190,11 +189,11 @@ impl Redactor {
         !self.personal.is_empty()
     }
 
-    /// Counts what is to be flagged, and adds what is to be redacted to the secrets.
+    /// Counts personal data that is flagged, and adds data that is removed to the secrets.
     fn add_personal_data(&self, text: &str, found: &mut Vec<Found>, findings: &mut Findings) {
         let wanted = |kind: Kind| self.personal.contains_key(&kind);
         let mut data = personal_data_in(text, wanted);
-        // A secret wins over what it may also look like.
+        // A secret wins over overlapping personal data.
         let overlaps = |range: &Range<usize>| {
             let first = found.partition_point(|it| it.range.end <= range.start);
             found.get(first).is_some_and(|it| it.range.start < range.end)
@@ -211,7 +210,7 @@ impl Redactor {
     }
 }
 
-/// A text that is no document (a line of the log, a message, a name) without its secrets.
+/// Returns a text other than a document (a log line, a message, a name) without its secrets.
 pub fn clean(text: &str) -> Cow<'_, str> {
     let found = secrets_in(text);
     if found.is_empty() {
@@ -226,7 +225,7 @@ pub fn holds_secret(text: &str) -> bool {
     !secrets_in(text).is_empty()
 }
 
-/// Places and kinds of the secrets of a text, in order, without overlap; of allowed lines, too.
+/// Returns places and kinds of the secrets of a text, in order, without overlap, on exempted lines too.
 pub fn places_of_secrets(text: &str) -> Vec<(Range<usize>, &'static str)> {
     secrets_in(text).into_iter().map(|it| (it.range, it.kind)).collect()
 }
@@ -237,7 +236,7 @@ fn count(counts: &mut BTreeMap<&'static str, u32>, found: &[Found]) {
     }
 }
 
-/// Puts a mark in the place of each secret; the map leads from the new text to the old.
+/// Puts a mark in place of each secret; the map leads from the new text to the old.
 fn replace(text: String, found: &[Found]) -> (String, Option<SpanMap>) {
     if found.is_empty() {
         return (text, None);

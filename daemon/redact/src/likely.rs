@@ -1,12 +1,12 @@
-//! Likely: does a value look like a secret, or like what documentation and code write in the place of one?
+//! Likely: whether a value looks like a secret, or like a placeholder of documentation and code.
 //!
-//! In: the value of an assignment to a telling name, or the body of a token. Out: yes or no.
+//! In: the value of an assignment to a name that announces a secret, or the body of a token. Out: yes or no.
 //! Invariants: one pass over the value, whose length the caller bounds; the answer depends on the value alone.
 //! Not here: finding names and values (`assign.rs`).
 
 use super::token::is_uuid;
 
-/// Words that documentation writes into the place of a secret; compared in lowercase, anywhere in the value.
+/// Words of placeholders in documentation; compared in lowercase, anywhere in the value.
 const PLACEHOLDER_WORDS: [&str; 26] = [
     "example",
     "your",
@@ -36,7 +36,7 @@ const PLACEHOLDER_WORDS: [&str; 26] = [
     "goes_here",
 ];
 
-/// Whole values that are no secrets; compared in lowercase.
+/// Whole values that are not secrets; compared in lowercase.
 const PLAIN_VALUES: [&str; 48] = [
     "true",
     "false",
@@ -94,7 +94,7 @@ const REFERENCES: [&str; 22] = [
     "env(", "file:", "ref:", "sops:", "enc[", "secret:", "op://",
 ];
 
-/// True for what stands in the place of a secret: `your-api-key-here`, `<TOKEN>`, `${VAR}`, `xxxx`, a mark.
+/// True for a placeholder: `your-api-key-here`, `<TOKEN>`, `${VAR}`, `xxxx`, a mark.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let mut letters: Vec<u8> = lower.bytes().filter(u8::is_ascii_alphanumeric).collect();
@@ -123,14 +123,14 @@ const PASSWORD_WORDS: [&str; 14] = [
     "p",
 ];
 
-/// True for what stands in the place of a password where only a password can stand: a word for one, a variable.
+/// True for a placeholder where only a password can be: a word for one, a variable.
 pub(super) fn is_stand_in(value: &str) -> bool {
     PASSWORD_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
         || value.bytes().next().is_none_or(|byte| b"$*%{[(".contains(&byte))
         || is_placeholder(value)
 }
 
-/// True for a token that says that it is an example: `AKIAIOSFODNN7EXAMPLE`, `ghp_xxxxxxxxxx…`.
+/// True for a token that is marked as an example: `AKIAIOSFODNN7EXAMPLE`, `ghp_xxxxxxxxxx…`.
 pub(super) fn is_example_token(token: &str) -> bool {
     let lower = token.to_ascii_lowercase();
     let says_so =
@@ -184,7 +184,7 @@ impl Mix {
     }
 }
 
-/// Where a value stands, which says how much it must look like a secret.
+/// The surroundings of a value, which decide how much it must look like a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// In quotes.
@@ -235,7 +235,7 @@ pub(super) fn is_key(value: &str, form: Form) -> bool {
     is_plain && (is_mixed || (is_random_case && value.len() >= 20)) && entropy(value) >= 3.0
 }
 
-/// True when a value can be nothing but a key: long, of capitals, small letters and digits, or hexadecimal.
+/// True when a value must be a key: long, of capitals, small letters and digits, or hexadecimal.
 pub(super) fn is_sure_key(value: &str) -> bool {
     let mix = Mix::of(value);
     let is_random =
@@ -244,7 +244,7 @@ pub(super) fn is_sure_key(value: &str) -> bool {
     value.len() >= 20 && (is_random || is_hex) && is_key(value, Form::Bare)
 }
 
-/// True for letters alone that may be a password where nothing else can stand: `DB_PASSWORD=sunshine`.
+/// True for letters alone that may be a password where only one can be: `DB_PASSWORD=sunshine`.
 pub(super) fn is_plain_word(value: &str) -> bool {
     (6..=64).contains(&value.len())
         && value.bytes().all(|byte| byte.is_ascii_alphabetic())
@@ -263,7 +263,7 @@ fn is_crypt(value: &str) -> bool {
         && parts.next_back().is_some_and(|hash| hash.len() >= 22)
 }
 
-/// True when nothing says that a value is a placeholder, a reference, code, or a name.
+/// True unless a value looks like a placeholder, a reference, code, or a name.
 fn may_be_secret(value: &str, form: Form) -> bool {
     let lower = value.to_ascii_lowercase();
     let is_code = match form {

@@ -1,8 +1,8 @@
-//! The second pass over what a note states: its strings are the file's own text, which the first pass has cleaned; but
-//! markup may split a secret, and personal data is only removed here.
+//! The second pass over a note: its strings are the file's own text, which the first pass has cleaned; but markup may
+//! split a secret, and personal data is only removed here.
 //!
 //! Invariant: where the second pass found something in the document, or looks for more than secrets, every string is
-//! cleaned, without the markup that may hide it; else only what YAML may have joined.
+//! cleaned, without the markup that may hide it; else only strings that YAML may have joined.
 
 use notes::parse::{Frontmatter, Note};
 
@@ -11,7 +11,7 @@ use super::parsed::clean_value;
 use model::parcel::StatedNote;
 
 impl Redactor {
-    /// Cleans what a note states; `found_more`: the document held what only the second pass sees.
+    /// Cleans a note; `found_more`: the second pass found something in the document.
     pub fn redact_note(&self, stated: &mut StatedNote, allowed: &[String], found_more: bool) {
         let mut clean = |text: &mut String| {
             let cleaned = self.redact_again(text.clone(), allowed);
@@ -87,7 +87,7 @@ fn clean_note(note: &mut Note, clean: &mut dyn FnMut(&mut String)) {
     }
 }
 
-/// A text without what may stand inside a word and is not shown: signs of emphasis and code, tags, backslashes.
+/// Returns a text without invisible characters inside words: signs of emphasis and code, tags, backslashes.
 fn without_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut is_tag = false;

@@ -1,9 +1,9 @@
-//! Operators: what stands between a label and its value.
+//! Operators: the text between a label and its value.
 //!
 //! ```text
 //! = : := => -> → ： ＝    |    >    --password …    "password", "…"    is, lautet, は    password of the router: …
 //! ```
-//! In: a text and where a label stands. Out: where the value begins, and what leads there.
+//! In: a text and the place of a label. Out: where the value begins, and what leads there.
 //! Invariant: a fixed number of bytes after the label is looked at.
 //! Not here: the value (`assign.rs`); columns of tables (`column.rs`).
 
@@ -18,7 +18,7 @@ const MAX_WORDS_BYTES: usize = 60;
 /// How far before a word its program or `login` may stand, bytes.
 const MAX_BEFORE_BYTES: usize = 200;
 
-/// What stands between a name and its value.
+/// The text between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Op {
     /// `=`, `:`, `:=`, `=>`, `->`, `==`.
@@ -39,7 +39,7 @@ pub(super) enum Op {
     Next,
 }
 
-/// Where the value begins, and what leads there.
+/// Returns where the value begins, and what leads there.
 pub(super) fn operator(text: &str, name_start: usize, name_end: usize) -> Option<(usize, Op)> {
     let bytes = text.as_bytes();
     let at = |i: usize| bytes.get(i).copied().unwrap_or(b'\n');
@@ -81,7 +81,7 @@ pub(super) fn operator(text: &str, name_start: usize, name_end: usize) -> Option
     Some(after_spaces(text, found.0, found.1))
 }
 
-/// Passes white space and marks of emphasis; over the end of a line, where nothing else follows on it.
+/// Skips white space and marks of emphasis, and the end of a line with nothing else on it.
 fn after_spaces(text: &str, start: usize, op: Op) -> (usize, Op) {
     let bytes = text.as_bytes();
     let mut i = skip_emphasis(bytes, start);
@@ -117,7 +117,7 @@ fn skip_emphasis(bytes: &[u8], mut i: usize) -> usize {
     i
 }
 
-/// Passes what belongs to a name after its label: a plural, a number, `_base`; `None` when the word goes on.
+/// Skips suffixes of a name after its label: a plural, a number, `_base`; `None` when the word continues.
 fn skip_suffix(text: &str, mut at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     at += usize::from(matches!(bytes.get(at), Some(b's' | b'S')));

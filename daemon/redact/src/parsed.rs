@@ -1,7 +1,7 @@
-//! The second pass: over all that a format made of a document.
+//! The second pass: over the outcome of a format.
 //!
-//! In: a [`Parsed`]. Out: the same without secrets and without what the settings remove; its places moved along.
-//! Invariant: the map goes on leading to what it led to before.
+//! In: a [`Parsed`]. Out: the same without secrets and other removed data, with its places adjusted.
+//! Invariant: the map leads to the same places as before.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use model::parcel::Parsed;
 use model::terms::{Norm, Segment, Span, SpanMap};
 
 impl Redactor {
-    /// Cleans what a format gave, but for what is `allowed`: values that stood on lines to be left alone.
+    /// Cleans the outcome of a format, except `allowed`: values on exempted lines.
     pub fn redact_parsed(&self, parsed: &mut Parsed, allowed: &[String]) -> Findings {
         let mut findings = Findings::default();
         let mut clean = |text: &mut String| {
@@ -67,7 +67,7 @@ fn clean_meta(parsed: &mut Parsed, clean: &mut dyn FnMut(&mut String)) {
     }
 }
 
-/// Every string of a value; nesting is bounded by whoever read it.
+/// Visits every string of a value; nesting is bounded by the reader.
 pub(super) fn clean_value(value: &mut Value, clean: &mut dyn FnMut(&mut String)) {
     match value {
         Value::String(text) => clean(text),
@@ -99,7 +99,7 @@ impl<'a> Moved<'a> {
         Span::new(start, end.max(start))
     }
 
-    /// What lies inside a mark goes to its beginning, or to its `end`.
+    /// Moves a place; one inside a mark goes to its beginning, or to its `end`.
     fn place(&self, place: usize, end: bool) -> usize {
         let reaches = |segment: &Segment| {
             let stop = (segment.from + segment.from_len) as usize;

@@ -1,8 +1,8 @@
 //! Personal data: numbers, addresses and names of people.
 //!
-//! In: a text and the kinds that are wanted. Out: places and kinds, in order, without overlap.
-//! Invariants: what has a check digit is found only when that holds; digits alone need a word before them that says
-//! what they are; patterns have no backtracking, so that any text costs linear time.
+//! In: a text and the requested kinds. Out: places and kinds, in order, without overlap.
+//! Invariants: numbers with a check digit are found only when it holds; digits alone need a word before them that names
+//! them; patterns have no backtracking, so that any text costs linear time.
 //! Not here: what is done with it (the settings); secrets. There is no statistical model: names of people are found by
 //! titles and by common first names only.
 
@@ -78,7 +78,7 @@ impl Kind {
     }
 }
 
-/// A pattern, made when it is first used. `None` cannot happen with a fixed pattern; a test holds that.
+/// A pattern, compiled at its first use. `None` cannot happen with a fixed pattern, see the tests.
 type Pattern = LazyLock<Option<Regex>>;
 
 /// Compiles a pattern.
@@ -96,7 +96,7 @@ fn matches<'a>(
     found.map(|it| it.range()).filter(move |range| is_one(text, range))
 }
 
-/// Places and kinds of the personal data that is `wanted`.
+/// Returns places and kinds of the personal data that is `wanted`.
 pub fn personal_data_in(text: &str, wanted: impl Fn(Kind) -> bool) -> Vec<(Range<usize>, Kind)> {
     let mut all: Vec<(Range<usize>, Kind)> = Vec::new();
     for kind in Kind::ALL.into_iter().filter(|kind| wanted(*kind)) {
@@ -131,7 +131,7 @@ pub fn personal_data_in(text: &str, wanted: impl Fn(Kind) -> bool) -> Vec<(Range
     out
 }
 
-/// True when one of `words` (lowercase) stands shortly before a place, as a word of its own.
+/// True when one of `words` (lowercase) shortly precedes a place, as a word of its own.
 fn is_announced(text: &str, place: usize, words: &[&str]) -> bool {
     let mut from = place.saturating_sub(CONTEXT_BYTES);
     while !text.is_char_boundary(from) {

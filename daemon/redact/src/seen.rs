@@ -1,9 +1,10 @@
-//! Seen: a text as a reader sees it, without the characters that have no width, with letters of full width made
-//! narrow, and without the line ends inside of words that are too long for a line.
+//! Seen: a text as a reader sees it, without characters of no width, with letters of full width made narrow, and
+//! without the line ends inside of words that are too long for a line.
 //!
-//! Copying from pages leaves soft hyphens and zero-width spaces inside of tokens; a PDF breaks them over lines. In: a
-//! text. Out: pieces around such characters, without them, with the way back to the text.
-//! Invariant: the pieces are short, and at most a dozen overlap, so that looking at them costs about what the text did.
+//! Copying from pages leaves soft hyphens and zero-width spaces inside of tokens; a PDF breaks them over lines.
+//! In: a text. Out: pieces around such characters, without them, with the way back to the text.
+//! Invariant: the pieces are short, and at most a dozen overlap, so that looking at them costs about as much as the
+//! text.
 
 use std::ops::Range;
 
@@ -21,21 +22,21 @@ pub(super) struct Seen {
     /// What is left.
     pub(super) text: String,
     /// What the text is made of, in order.
-    parts: Vec<Part>,
+    parts: Vec<SeenPart>,
 }
 
 /// A part of a piece: where it begins in the piece and in the whole text, and its length there.
-struct Part {
+struct SeenPart {
     seen: usize,
     start: usize,
     len: usize,
 }
 
-/// A character that is not seen as it is written: its place, its length, and what is seen.
+/// A character that is seen differently: its place, its length, and what is seen.
 type Odd = (usize, usize, Option<char>);
 
 impl Seen {
-    /// The pieces of a text that hold such characters; as a rule none.
+    /// Returns the pieces of a text with such characters; usually none.
     pub(super) fn pieces_of(text: &str) -> Vec<Seen> {
         let bytes = text.as_bytes();
         let places = memchr::memchr3_iter(0xc2, 0xe2, 0xef, bytes);
@@ -125,7 +126,7 @@ impl Seen {
 
     fn push(&mut self, shown: &str, start: usize, len: usize) {
         if !shown.is_empty() {
-            self.parts.push(Part { seen: self.text.len(), start, len });
+            self.parts.push(SeenPart { seen: self.text.len(), start, len });
             self.text.push_str(shown);
         }
     }
@@ -136,7 +137,7 @@ impl Seen {
             let n = self.parts.partition_point(|part| part.seen <= place);
             n.checked_sub(1).and_then(|i| Some((self.parts.get(i)?, self.parts.get(n))))
         };
-        let within = |part: &Part, next: Option<&Part>, place: usize| {
+        let within = |part: &SeenPart, next: Option<&SeenPart>, place: usize| {
             let n_seen = next.map_or(self.text.len(), |next| next.seen) - part.seen;
             // A character that stands for a longer one is taken as a whole.
             if n_seen == part.len { part.start + place - part.seen } else { part.start }
@@ -151,8 +152,8 @@ impl Seen {
     }
 }
 
-/// True for what may be the rest of a token of which `n_before` bytes stand before a blank: a long word, or what is
-/// left of a long line. No name in it is given a value.
+/// True for a possible rest of a token, of which `n_before` bytes precede a blank: a long word, or the end of a long
+/// line. No name in it gets a value.
 fn is_part_of_token(part: &[u8], n_before: usize) -> bool {
     let is_inside = |byte: &&u8| !b"\"'`<>()[]{}|;,".contains(byte);
     let n = part.iter().take_while(is_inside).count();

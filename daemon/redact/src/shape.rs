@@ -1,8 +1,9 @@
-//! Shapes: what secrets of known issuers look like, one a row of `config/secrets.tsv`.
+//! Shapes: what secrets of known issuers look like, one for each row of `config/secrets.tsv`.
 //!
-//! In: a text and the place of the literal that a shape has. Out: the range to replace.
-//! Invariants: a check reads no more than the shape is long; a shape without a literal of two characters is no row.
-//! Not here: finding the literals (`find.rs`), shapes that a row cannot say (`special.rs`), assignments (`assign.rs`).
+//! In: a text and the place of a shape's literal. Out: the range to replace.
+//! Invariants: a check reads no more than the shape is long; a shape without a literal of two characters is not a row.
+//! Not here: finding the literals (`find.rs`), shapes that a row cannot describe (`special.rs`), assignments
+//! (`assign.rs`).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,14 +24,14 @@ pub(super) struct Shape {
     pub(super) kind: &'static str,
     /// What every secret of this kind contains: the longest of its literals.
     pub(super) literal: &'static str,
-    /// What stands before the literal, the nearest first, and after it.
+    /// Items before the literal, the nearest first, and after it.
     before: Vec<Item>,
     after: Vec<Item>,
     checks: Checks,
     special: Option<Special>,
 }
 
-/// What is asked of a token beside its shape.
+/// Conditions on a token beside its shape.
 #[derive(Default)]
 struct Checks {
     /// Least entropy, bits a character.
@@ -98,7 +99,7 @@ impl Row {
         self.words.starts_with('=')
     }
 
-    /// The shape that the row says; `None` where it says none, which a test holds never to be.
+    /// Returns the shape of a row; `None` for a malformed one, of which there are none (see the tests).
     pub(super) fn shape(&self) -> Option<Shape> {
         let checks = Checks {
             floor: self.floor.parse().unwrap_or(0.0),
@@ -181,7 +182,7 @@ impl Shape {
         let mut part = Part::default();
         let start = backward(text, place.start, &self.before, &mut part)?;
         let end = forward(text, place.end, &self.after, &mut part)?;
-        // A part that is replaced without what leads to it stands wherever that stands.
+        // A part that is replaced without its lead may be anywhere.
         if part.start.is_none() && !begins_token(text, start) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Special: shapes that a row of the table cannot say; it names them `@name:literal`.
+//! Special: shapes that a row of the table cannot describe; it names them `@name:literal`.
 //!
 //! In: a text and the place of a literal. Out: the range to replace, if it is a secret.
 //! Invariant: each check reads no more than it accepts or a fixed number of bytes.
@@ -14,10 +14,10 @@ use super::token::{HEX, URL_SAFE, is_in, run};
 /// Longest authority part of a URL looked at, bytes.
 const MAX_AUTHORITY_BYTES: usize = 512;
 
-/// A check of what stands around a literal.
+/// Checks the surroundings of a literal.
 pub(super) type Special = fn(&str, Range<usize>) -> Option<Range<usize>>;
 
-/// The check of a name.
+/// Returns the check of a name.
 pub(super) fn by_name(name: &str) -> Option<Special> {
     Some(match name {
         "discord" => discord_token,

@@ -1,4 +1,4 @@
-//! Runs of characters: what most tokens are made of.
+//! Runs of characters: the parts of most tokens.
 //!
 //! In: a text and a place in it. Out: how far the characters of a set go from there.
 //! Invariant: a run is read no further than its bound.

@@ -1,6 +1,6 @@
-//! Clock: how much of the processor another process has used.
+//! Clock: how much processor time another process has used.
 //!
-//! Works without `/proc`, and for a process that forbids others to look at it.
+//! Works without `/proc`, and for a process that hides from others.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ pub fn process_cpu_time(pid: u32) -> Duration {
     let mut clock: libc::clockid_t = 0;
     // SAFETY: both calls only write to the place they are given, which lives until they return, and refuse an id of no
     // process.
-    let is_told = unsafe {
+    let is_known = unsafe {
         libc::clock_getcpuclockid(pid, &raw mut clock) == 0
             && libc::clock_gettime(clock, &raw mut time) == 0
     };
-    if !is_told {
+    if !is_known {
         return Duration::ZERO;
     }
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);

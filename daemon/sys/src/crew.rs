@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 /// Added to the nice value: a tenth of the weight of a normal thread, when both want the processor.
 pub const NICENESS: i32 = 10;
 
-/// The same for what has hours of time: a seventieth of the weight of a normal thread, an eighth of the others'.
+/// The same for work that has hours of time: a seventieth of the weight of a normal thread, an eighth of the others'.
 const NICEST: i32 = 19;
 
 /// Threads for the bulk work of all stages, at most: the work of a stage is short, and each thread keeps memory.
@@ -33,7 +33,7 @@ pub struct Crew {
     n_threads: usize,
 }
 
-/// The job panicked, with these words, or the process is ending.
+/// The job panicked, with this message, or the process is ending.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Lost(pub String);
@@ -47,21 +47,20 @@ pub fn stages() -> &'static Crew {
     &CREW
 }
 
-/// Threads that wait for the workers that parse the documents of the bulk lane; of their own, since a document may keep
-/// one of them for a minute. They cost nothing while they wait.
+/// Threads that wait for the workers that parse documents of the bulk lane; separate, since a document may keep one of
+/// them for a minute. They cost nothing while they wait.
 pub fn parsing() -> &'static Crew {
     static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::new("kgd-bulk-parse", N_PARSE_THREADS));
     &CREW
 }
 
-/// The thread for bulk commits and ripples; one of its own, so that whoever waits for the writer never waits for a
-/// stage.
+/// The thread for bulk commits and ripples; separate, so that callers of the writer never wait for a stage.
 pub fn writing() -> &'static Crew {
     static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::new("kgd-bulk-write", 1));
     &CREW
 }
 
-/// The thread that reads files for the bulk lane; one of its own, since a slow disk must hold up no stage.
+/// The thread that reads files for the bulk lane; separate, since a slow disk must delay no stage.
 pub fn reading() -> &'static Crew {
     static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::new("kgd-bulk-read", 1));
     &CREW
@@ -73,13 +72,13 @@ pub fn comparing() -> &'static Crew {
     &CREW
 }
 
-/// The thread that reads over what is stored, which has hours of time.
+/// The thread that checks stored data for changed bytes, which has hours of time.
 pub fn scrubbing() -> &'static Crew {
     static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::nicer("kgd-scrub", 1, NICEST));
     &CREW
 }
 
-/// The thread that embeds by the better model, after everything else: nicer still than the others.
+/// The thread that embeds with the better model, after everything else: nicer still than the others.
 pub fn embedding() -> &'static Crew {
     static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::nicer("kgd-embed", 1, NICEST));
     &CREW
@@ -102,7 +101,7 @@ impl Crew {
         Crew { jobs, n_threads }
     }
 
-    /// Does `job` on one of the threads, after those given before. It is done even if nobody waits for it.
+    /// Runs `job` on one of the threads, after earlier jobs. It is run even if nobody waits for it.
     pub fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
@@ -113,7 +112,7 @@ impl Crew {
             let _ = reply.send(done.map_err(|panic| Lost(panic_message(&*panic).to_string())));
         };
         if self.n_threads == 0 {
-            // The system gave us no thread; its own are better than none.
+            // The system gave us no thread; one of the runtime's is better than none.
             tokio::task::spawn_blocking(job);
         } else if let Err(job) = self.jobs.send(Box::new(job)) {
             (job.0)();
@@ -122,7 +121,7 @@ impl Crew {
     }
 }
 
-/// What a thread of a crew does all its life.
+/// Runs a thread of a crew.
 fn work(jobs: &Mutex<Receiver<Job>>, niceness: i32) {
     if let Err(error) = rustix::process::nice(niceness) {
         tracing::warn!(%error, "bulk work runs at normal priority");
@@ -136,7 +135,7 @@ fn work(jobs: &Mutex<Receiver<Job>>, niceness: i32) {
     }
 }
 
-/// What a panic said, as far as it can be read.
+/// Returns the message of a panic, if it is text.
 pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     panic
         .downcast_ref::<String>()

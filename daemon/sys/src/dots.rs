@@ -1,12 +1,11 @@
 //! Dots: the products of one vector of int8 with many, with the widest instructions that the machine has.
 //!
-//! Plain loops that the compiler turns into vector instructions, compiled once for each kind of machine; measured
-//! beside a library of hand-written kernels, they are as fast (`tests/benches/RESULTS.md`, vectors).
-//! `unsafe` only calls a function whose instructions have just been asked for.
+//! Plain loops that the compiler turns into vector instructions, compiled once for each kind of machine; they are as
+//! fast as a library of hand-written kernels (`tests/benches/RESULTS.md`, vectors). `unsafe` only calls a function
+//! after its instructions were detected.
 
-/// Sets each of `out` to the product of `query` with one of `rows`, which stand one after the other and are as long as
-/// it.
-/// Rows beyond the end of either are left out.
+/// Sets each of `out` to the product of `query` with one of `rows`, which follow one another and are as long as
+/// `query`. Rows beyond the end of either are skipped.
 pub fn dots(query: &[i8], rows: &[i8], out: &mut [i32]) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -37,7 +36,7 @@ fn dots_avx2(query: &[i8], rows: &[i8], out: &mut [i32]) {
     dots_of_any_length(query, rows, out);
 }
 
-/// Loops of a known length become straight lines: the lengths that models have are known here.
+/// Loops of a known length are unrolled: the usual lengths of models are listed here.
 #[inline(always)]
 fn dots_of_any_length(query: &[i8], rows: &[i8], out: &mut [i32]) {
     match query.len() {

@@ -1,8 +1,8 @@
 //! Fail points: named places at which a test may kill this very process, as a power failure would.
 //!
 //! In: the variable `KG_FAIL`, a list such as `commit.before@3,watch.limit=10`: die at the third arrival at a point
-//! (the first when no number stands there), or give a number to whoever asks for it. Unset, a point costs one load of a
-//! static. Only who starts the daemon can set the variable, and he could kill it as well.
+//! (the first without a number), or return a number to the code that asks for it. Unset, a point costs one load of a
+//! static. Only whoever starts the daemon can set the variable, and could kill it as well.
 //! Not here: the tests that set it (`tests/it/crash.rs`).
 
 use std::sync::OnceLock;
@@ -17,7 +17,7 @@ pub const POINTS: &[&str] = &[
     "create.tables",
     "create.after",
     "open.after",
-    // An index in the place of another.
+    // Replacing an index.
     "replace.closed",
     "replace.rename",
     "replace.renamed",
@@ -56,9 +56,9 @@ pub const POINTS: &[&str] = &[
     "commit.ticked",
     "commit.after",
     "write.told",
-    // Documents that are to be read deeply from now on.
+    // Documents marked for the deep pass.
     "deep.marked",
-    // What commits made necessary.
+    // The ripple.
     "gazetteer.begun",
     "gazetteer.before",
     "gazetteer.after",
@@ -74,7 +74,7 @@ pub const POINTS: &[&str] = &[
     "resolve.after",
     "vacuum.before",
     "vacuum.after",
-    // What a person decides or says.
+    // Decisions and statements of a person.
     "decide.before",
     "decide.marked",
     "decide.ledger",
@@ -87,7 +87,7 @@ pub const POINTS: &[&str] = &[
     "note.renamed",
     "note.removed",
     "note.moved",
-    // What a person wants forgotten.
+    // Erasure on request.
     "forget.begun",
     "forget.ledger",
     "forget.copy",
@@ -102,7 +102,7 @@ pub const POINTS: &[&str] = &[
     "drain.done",
 ];
 
-/// What `KG_FAIL` asks for.
+/// The requests of `KG_FAIL`.
 #[derive(Debug, Default)]
 struct Plan {
     deaths: Vec<(String, u64, AtomicU64)>,
@@ -150,7 +150,7 @@ pub fn station(stage: &'static str, side: &'static str) {
     }
 }
 
-/// The number that `KG_FAIL` gives for `name`, such as a limit the system would set.
+/// Returns the number that `KG_FAIL` gives for `name`, such as a limit that the system would set.
 pub fn number(name: &str) -> Option<u64> {
     plan().numbers.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
 }

@@ -1,9 +1,8 @@
-//! Files: descriptors that nobody in this process knows of.
+//! Files: inherited descriptors.
 //!
-//! Whoever started the daemon may have left files open in it by mistake (build tools do), and what it starts inherits
-//! them.
+//! The parent may have left files open by mistake (build tools do), and every child of the daemon would inherit them.
 
-/// The first descriptor that is no standard stream.
+/// The first descriptor after the standard streams.
 const FIRST: libc::c_uint = 3;
 
 /// Closes every file but the standard streams. Only for the very beginning of a process, before it opens anything;

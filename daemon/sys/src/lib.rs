@@ -1,12 +1,9 @@
 //! Sys: the floor of the daemon. Clocks, memory, descriptors, kernels in wide instructions, threads of a lower priority
 //! (`crew`) and the places at which a test may kill the process (`fail`).
 //!
-//! Below it are only crates of others; every layer may use it.
-//! Invariants: `unsafe` stands in no other crate of the daemon; nothing here knows a document, a database or a setting.
-//! Not here: what runs on the threads, or why.
-//!
-//! The only place with `unsafe`: what the operating system, SQLite's C interface, a matrix kernel and wide
-//! instructions ask for.
+//! It depends only on other people's crates; every layer may use it.
+//! Invariants: no other crate of the daemon has `unsafe`; nothing here knows a document, a database or a setting.
+//! Not here: the work of the threads, or its reasons.
 
 #![allow(unsafe_code)]
 

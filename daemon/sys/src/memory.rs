@@ -1,8 +1,8 @@
-//! Memory: makes the C library's allocator keep little for itself.
+//! Memory: makes the C library's allocator keep little free memory.
 //!
-//! glibc gives every thread an arena, up to eight a core, and hands an arena's free memory back only from its end: a
-//! daemon whose threads pass documents on to each other held twice of what it used (measured: 90 MB for 42).
-//! Does nothing with another C library.
+//! glibc gives every thread an arena, up to eight a core, and returns an arena's free memory only from its end: a
+//! daemon whose threads pass documents to each other held twice as much as it used (measured: 90 MB for 42). Does
+//! nothing with another C library.
 
 /// Arenas: one a core of a small machine. Threads that wait for one another's do so for less than a microsecond.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -26,7 +26,7 @@ mod glibc {
     }
 }
 
-/// Few arenas; call it before threads are started.
+/// Limits the arenas; call it before threads are started.
 pub fn spare_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: `mallopt` takes two numbers, may be called at any time, and refuses what it does not know.
@@ -36,7 +36,7 @@ pub fn spare_memory() {
     }
 }
 
-/// Hands free memory back to the system: some milliseconds for a heap of some tens of megabytes.
+/// Returns free memory to the system: some milliseconds for a heap of some tens of megabytes.
 pub fn release_free_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: `malloc_trim` takes a number and may be called at any time from any thread.

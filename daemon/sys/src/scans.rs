@@ -1,16 +1,16 @@
 //! Scans: one vector of floats, or of four-bit numbers, with many rows, with the widest instructions that the machine
-//! has. As `dots.rs` does it for int8.
+//! has, as `dots.rs` does for int8.
 //!
-//! `unsafe` only calls a function whose instructions have just been asked for.
+//! `unsafe` only calls a function after its instructions were detected.
 
 /// Bits of a component of a question in [`sign_sums`]: the worth of its last one is negative.
 pub const N_PLANES: usize = 4;
 
-/// Running sums of a product of floats. As many on every machine, so that each adds up to the same.
+/// Running sums of a product of floats: the same number on every machine, so that results are equal.
 const LANES: usize = 16;
 
-/// Sets each of `out` to the product of `query` with one of `rows`, which stand one after the other and are as long as
-/// it. Rows beyond the end of either are left out.
+/// Sets each of `out` to the product of `query` with one of `rows`, which follow one another and are as long as
+/// `query`. Rows beyond the end of either are skipped.
 pub fn float_dots(query: &[f32], rows: &[f32], out: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -57,9 +57,9 @@ fn float_dots_anywhere(query: &[f32], rows: &[f32], out: &mut [f32]) {
     }
 }
 
-/// For each of `rows`, `n_words` words of bits each, the sum of the question's numbers where the row has a bit.
-/// `planes` holds these numbers bit by bit, [`N_PLANES`] times `n_words` words, in two's complement.
-/// Rows beyond the end of either are left out.
+/// Sets each of `out` to the sum of the question's numbers where one of `rows`, `n_words` words of bits each, has a
+/// bit. `planes` holds these numbers bit by bit, [`N_PLANES`] times `n_words` words, in two's complement. Rows beyond
+/// the end of either are skipped.
 pub fn sign_sums(planes: &[u64], n_words: usize, rows: &[u64], out: &mut [i32]) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -89,7 +89,7 @@ fn sign_sums_popcnt(planes: &[u64], n_words: usize, rows: &[u64], out: &mut [i32
     sign_sums_anywhere(planes, n_words, rows, out);
 }
 
-/// Loops of a known length become straight lines: the lengths that models have are known here.
+/// Loops of a known length are unrolled: the usual lengths of models are listed here.
 #[inline(always)]
 fn sign_sums_anywhere(planes: &[u64], n_words: usize, rows: &[u64], out: &mut [i32]) {
     match n_words {

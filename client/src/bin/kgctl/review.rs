@@ -90,7 +90,10 @@ async fn pick(ctx: &Context) -> Result<Exit, Failure> {
 }
 
 /// Exits as a signal would, after restoring the terminal. A pending read for a key keeps nothing alive.
-#[expect(clippy::disallowed_methods, reason = "a thread that waits for a key would keep the process alive")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a thread that waits for a key would keep the process alive"
+)]
 fn leave(terminal: Terminal, signal: SignalKind) -> ! {
     drop(terminal);
     std::process::exit(128 + signal.as_raw_value())

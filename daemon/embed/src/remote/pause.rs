@@ -1,7 +1,7 @@
 //! Pause: how long a server that failed is left alone.
 //!
-//! In: failures and when they were. Out: how long to wait.
-//! Invariants: a pause is as long as the server asked for, within reason, and never shorter than one that doubles with
+//! In: failures and their times. Out: how long to wait.
+//! Invariants: a pause is as long as the server asked for, within limits, and never shorter than one that doubles with
 //! each failure in a row: a server that rounds half a second down to 0, or whose clock is behind, is not asked at once.
 
 use std::time::{Duration, Instant};
@@ -13,9 +13,9 @@ const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// Longest pause that a server may ask for.
-const LONGEST_TOLD: Duration = Duration::from_secs(3_600);
+const LONGEST_ASKED: Duration = Duration::from_secs(3_600);
 
-/// What is known of a server's failures.
+/// The failures of a server.
 #[derive(Debug, Default)]
 pub(super) struct Pause {
     n_failures: u32,
@@ -34,17 +34,17 @@ impl Pause {
         &self.why
     }
 
-    /// Notes a failure; returns how long to wait. What a server says counts where it is longer than what it has by now.
-    pub(super) fn failed(&mut self, now: Instant, told: Option<Duration>, why: &str) -> Duration {
+    /// Records a failure; returns how long to wait: at least as long as the server asks for.
+    pub(super) fn failed(&mut self, now: Instant, asked: Option<Duration>, why: &str) -> Duration {
         self.why = why.to_string();
         let doubled = FIRST.saturating_mul(2u32.saturating_pow(self.n_failures)).min(LONGEST);
-        let wait = told.map_or(doubled, |told| told.min(LONGEST_TOLD).max(doubled));
+        let wait = asked.map_or(doubled, |asked| asked.min(LONGEST_ASKED).max(doubled));
         self.n_failures = self.n_failures.saturating_add(1);
         self.until = now.checked_add(wait);
         wait
     }
 
-    /// Notes that it answered.
+    /// Records a success.
     pub(super) fn went_well(&mut self) {
         *self = Pause::default();
     }
@@ -75,12 +75,12 @@ mod tests {
     fn a_server_may_say_how_long() {
         let at: Timestamp = "2026-10-21T07:26:30Z".parse().expect("a moment");
         let (mut pause, now) = (Pause::default(), Instant::now());
-        let told = |text| retry_after(Some(text), at);
-        assert_eq!(pause.failed(now, told("7"), "429").as_secs(), 7);
-        assert_eq!(pause.failed(now, told("999999999"), "429"), LONGEST_TOLD);
+        let asked = |text| retry_after(Some(text), at);
+        assert_eq!(pause.failed(now, asked("7"), "429").as_secs(), 7);
+        assert_eq!(pause.failed(now, asked("999999999"), "429"), LONGEST_ASKED);
         pause.went_well();
         for (at, text) in ["0", "Wed, 21 Oct 2015 07:28:00 GMT", "1", "x"].into_iter().enumerate() {
-            assert_eq!(pause.failed(now, told(text), "429").as_secs(), 1 << at, "{text}");
+            assert_eq!(pause.failed(now, asked(text), "429").as_secs(), 1 << at, "{text}");
         }
     }
 }

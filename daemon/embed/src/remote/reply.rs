@@ -1,4 +1,4 @@
-//! Reply: what servers of vectors answer.
+//! Reply: the replies of embedding servers.
 //!
 //! In: the bytes of a reply. Out: vectors in the order of the texts, or what is wrong.
 //! Invariants: a vector for each text, of finite numbers.
@@ -44,7 +44,7 @@ pub(super) fn vectors(
         return Err(format!("{} vectors for {n_texts} texts", vectors.len()));
     }
     match vectors.iter().flatten().all(|number| number.is_finite()) {
-        // A vector without length says nothing, and would hide the static one.
+        // A vector without length is useless, and would hide the static one.
         true if vectors.iter().any(|vector| vector.iter().all(|number| *number == 0.0)) => {
             Err("a vector is of zeros alone".to_string())
         }
@@ -53,7 +53,7 @@ pub(super) fn vectors(
     }
 }
 
-/// By their numbers, where they have some.
+/// Sorts them by their numbers, where they have some.
 fn in_order(items: Vec<Item>) -> Result<Vec<Vec<f32>>, String> {
     let n_items = items.len();
     let mut vectors: Vec<Option<Vec<f32>>> = vec![None; n_items];

@@ -38,18 +38,18 @@ pub struct EmbedStage {
 }
 
 impl EmbedStage {
-    /// A stage that asks `embedder` for vectors.
+    /// Makes a stage that gets vectors from `embedder`.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
         let (dedup, remembered) = (Dedup::default(), FxHashMap::default());
         EmbedStage { embedder, dedup, memory: Memory::default(), remembered, n_remembered: 0 }
     }
 
-    /// The same with other settings for what is indexed once.
+    /// Sets the settings for what is indexed once.
     pub fn with_dedup(self, dedup: Dedup) -> Self {
         EmbedStage { dedup, ..self }
     }
 
-    /// The same with another folder of memory.
+    /// Sets the folder of memory.
     pub fn with_memory(self, memory: Memory) -> Self {
         EmbedStage { memory, ..self }
     }
@@ -70,7 +70,7 @@ impl Stage for EmbedStage {
 }
 
 impl EmbedStage {
-    /// The facts of a note with their vectors: one batch.
+    /// Returns the facts of a note with their vectors, in one batch.
     fn facts_of(&self, doc: &NormalDoc, in_memory: bool) -> Result<Vec<EmbeddedFact>, DocFault> {
         let Some(note) = &doc.note else { return Ok(vec![]) };
         let facts: Vec<_> = note.node.facts(in_memory).collect();
@@ -93,7 +93,7 @@ impl EmbedStage {
         Ok(facts.into_iter().map(embedded).collect())
     }
 
-    /// One batch for the chunks that are not remembered; equal chunks (title, headings and text) have equal vectors.
+    /// Embeds the chunks that are not cached in one batch; equal chunks (title, headings and text) have equal vectors.
     fn vectors_of(&mut self, doc: &MentionedDoc) -> Result<Vec<Vec<UnitVector>>, DocFault> {
         let is_new = |chunk: &&Chunk| {
             self.remembered.get(&chunk.hash).is_none_or(|v| v.len() != chunk.windows.len())
@@ -128,9 +128,9 @@ impl EmbedStage {
     }
 }
 
-/// What the better model reads of a window: title and section, each in a line unless it says the same as one before or
-/// as the line that the window begins with, and the window. It is made from what the index holds, long after the
-/// document has left the belt.
+/// Returns the text of a window for the better model: title and section, each on a line unless it repeats an earlier
+/// one or the window's first line, and the window. It is made from the index, long after the document has left the
+/// belt.
 pub fn better_text(title: &str, section: &str, window: &str) -> String {
     let plain = |line: &str| -> String {
         line.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect()

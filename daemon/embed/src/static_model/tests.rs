@@ -72,32 +72,6 @@ fn unknown_words_count_for_nothing() {
     assert_eq!(vectors[0], vectors[1]);
     assert_eq!(vectors[2].0, vectors[3].0);
     assert!(vectors[3].0.iter().all(|&component| component == 0));
-    assert_eq!(model.embed_ids(&[u32::MAX, 1]), vectors[3]);
-}
-
-#[test]
-fn windows_of_a_text_equal_the_texts_of_the_windows() {
-    let model = model();
-    let text = "One tiny window. Another window, larger. The end";
-    let windows: Vec<Span<Norm>> =
-        [(0, 16), (17, 40), (8, 48), (48, 48)].map(|(start, end)| Span::new(start, end)).to_vec();
-    let pieces: Vec<&str> = windows.iter().map(|window| window.of(text)).collect();
-    assert_eq!(model.embed_windows(text, &windows), model.embed(&pieces));
-}
-
-#[test]
-fn halves_become_floats() {
-    let rows: [(u16, f32); 6] = [
-        (0x3c00, 1.0),
-        (0xc000, -2.0),
-        (0x3555, 0.333_251_95),
-        (0x0001, 5.960_464_5e-8),
-        (0, 0.0),
-        (0x7bff, 65504.0),
-    ];
-    for (bits, value) in rows {
-        assert_eq!(half_to_f32(bits.to_le_bytes()), value, "{bits:#x}");
-    }
 }
 
 #[test]

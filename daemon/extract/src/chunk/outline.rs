@@ -33,7 +33,7 @@ struct Section {
 
 /// Whole sections whose chunks are filled together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct SectionGroup {
     /// Their atoms.
     pub(super) atoms: Range<usize>,
     /// The profile of all that have a body.
@@ -98,7 +98,7 @@ impl<'a> Outline<'a> {
 
     /// Returns the sections that are filled together: a small section is joined by the next ones of the same profile
     /// under the same parent while all of them fit one chunk.
-    pub(super) fn groups(&self, budgets: &Budgets) -> Vec<Group> {
+    pub(super) fn groups(&self, budgets: &Budgets) -> Vec<SectionGroup> {
         let mut groups = Vec::new();
         let mut sections = self.sections.iter().peekable();
         while let Some(first) = sections.next() {
@@ -118,7 +118,7 @@ impl<'a> Outline<'a> {
                 }
                 has_body |= next.has_body;
             }
-            groups.push(Group { atoms: first.atoms.start..end, profile });
+            groups.push(SectionGroup { atoms: first.atoms.start..end, profile });
         }
         groups
     }

@@ -44,7 +44,7 @@ const LEGAL_FORMS: [&str; 16] = [
 ];
 
 /// One norm as the document first writes it.
-struct Form<'a> {
+struct WrittenForm<'a> {
     norm: &'a str,
     surface: &'a str,
     words: Vec<String>,
@@ -139,15 +139,15 @@ fn are_initials(short: &str, long: &str) -> bool {
         && (initials(false) == letters || initials(true) == letters)
 }
 
-fn forms_of<'a>(doc: &'a MentionedDoc, mention_norms: &'a [String]) -> Vec<Form<'a>> {
-    let mut forms: BTreeMap<&str, Form<'a>> = BTreeMap::new();
+fn forms_of<'a>(doc: &'a MentionedDoc, mention_norms: &'a [String]) -> Vec<WrittenForm<'a>> {
+    let mut forms: BTreeMap<&str, WrittenForm<'a>> = BTreeMap::new();
     for (mention, norm) in doc.mentions.iter().zip(mention_norms) {
         let place = mention.place;
         if mention.recognizer == RecognizerKind::Stated || place.in_code || place.is_entity_given {
             continue;
         }
         let surface = mention.span.of(&doc.doc.text);
-        let form = forms.entry(norm).or_insert_with(|| Form {
+        let form = forms.entry(norm).or_insert_with(|| WrittenForm {
             norm,
             surface,
             words: words_of(surface),
@@ -171,9 +171,9 @@ fn words_of(surface: &str) -> Vec<String> {
 }
 
 /// Adds parts of names, and initials, that can belong to only one whole name before them.
-fn shortened(forms: &[Form<'_>], out: &mut BTreeSet<(String, String, AliasSource)>) {
-    let mut by_word: BTreeMap<&str, Vec<&Form<'_>>> = BTreeMap::new();
-    let mut by_initial: BTreeMap<char, Vec<&Form<'_>>> = BTreeMap::new();
+fn shortened(forms: &[WrittenForm<'_>], out: &mut BTreeSet<(String, String, AliasSource)>) {
+    let mut by_word: BTreeMap<&str, Vec<&WrittenForm<'_>>> = BTreeMap::new();
+    let mut by_initial: BTreeMap<char, Vec<&WrittenForm<'_>>> = BTreeMap::new();
     for form in forms.iter().filter(|form| form.words.len() > 1) {
         let ends: BTreeSet<&String> =
             form.words.first().into_iter().chain(form.words.last()).collect();
@@ -184,7 +184,7 @@ fn shortened(forms: &[Form<'_>], out: &mut BTreeSet<(String, String, AliasSource
     for short in forms {
         let is_caps = short.surface.chars().all(|c| c.is_ascii_uppercase() || c == '.');
         let first = short.surface.chars().next();
-        let wholes: Vec<&&Form<'_>> = if is_caps && INITIALS.contains(&short.surface.len()) {
+        let wholes: Vec<&&WrittenForm<'_>> = if is_caps && INITIALS.contains(&short.surface.len()) {
             let candidates = first.and_then(|first| by_initial.get(&first)).into_iter().flatten();
             candidates
                 .filter(|long| agree(short, long) && are_initials(short.surface, long.surface))
@@ -194,7 +194,7 @@ fn shortened(forms: &[Form<'_>], out: &mut BTreeSet<(String, String, AliasSource
             let ends: BTreeSet<&String> = ends.collect();
             let candidates =
                 ends.into_iter().filter_map(|word| by_word.get(word.as_str())).flatten();
-            let mut found: Vec<&&Form<'_>> =
+            let mut found: Vec<&&WrittenForm<'_>> =
                 candidates.filter(|long| is_part(short, long)).collect();
             found.sort_by_key(|form| form.norm);
             found.dedup_by_key(|form| form.norm);
@@ -210,12 +210,12 @@ fn shortened(forms: &[Form<'_>], out: &mut BTreeSet<(String, String, AliasSource
 }
 
 /// True when the types are equal, or one of them is unknown.
-fn agree(short: &Form<'_>, long: &Form<'_>) -> bool {
+fn agree(short: &WrittenForm<'_>, long: &WrittenForm<'_>) -> bool {
     short.types.is_empty() || long.types.is_empty() || !short.types.is_disjoint(&long.types)
 }
 
 /// True when `short` may be a shorter form of `long`.
-fn is_part(short: &Form<'_>, long: &Form<'_>) -> bool {
+fn is_part(short: &WrittenForm<'_>, long: &WrittenForm<'_>) -> bool {
     if short.words.is_empty() || short.words.len() >= long.words.len() || !agree(short, long) {
         return false;
     }

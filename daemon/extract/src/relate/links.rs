@@ -62,10 +62,10 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
 }
 
 /// Bytes of the file that a typed link covers, and its predicate; by where they begin.
-type Types = FxHashMap<usize, (usize, &'static str)>;
+type LinkTypes = FxHashMap<usize, (usize, &'static str)>;
 
-fn types_of(doc: &NormalDoc) -> Types {
-    let Some(stated) = &doc.note else { return Types::default() };
+fn types_of(doc: &NormalDoc) -> LinkTypes {
+    let Some(stated) = &doc.note else { return LinkTypes::default() };
     let typed = stated.note.relations.iter().filter(|it| it.kind == RelationKind::Typed);
     let typed = typed.filter_map(|relation| {
         let link = stated.note.links.get(relation.link)?;
@@ -76,7 +76,7 @@ fn types_of(doc: &NormalDoc) -> Types {
 }
 
 /// Returns the type of the link that holds these bytes: the shown part of a link begins behind its brackets.
-fn type_at(types: &Types, start: usize, end: usize) -> Option<&'static str> {
+fn type_at(types: &LinkTypes, start: usize, end: usize) -> Option<&'static str> {
     if types.is_empty() {
         return None;
     }

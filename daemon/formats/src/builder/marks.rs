@@ -11,7 +11,7 @@ pub(super) enum Mark {
         kind: InlineKind,
         start: usize,
     },
-    /// A link is told once: after its first block `target` is taken.
+    /// `target` is taken by the first block, so that a link over several blocks is recorded once.
     Link {
         target: Option<Target>,
         start: usize,
@@ -34,7 +34,7 @@ impl TextBuilder<'_> {
         let is_started = self.marks.len() <= self.n_started;
         let end = self.text.len();
         match self.marks.pop() {
-            Some(mark) if is_started => self.tell(mark),
+            Some(mark) if is_started => self.record(mark),
             Some(Mark::Link { target: Some(target), .. }) => {
                 self.links.push(target.into_link(Span::new(end, end)));
             }
@@ -49,7 +49,7 @@ impl TextBuilder<'_> {
         self.links.push(target.into_embed().into_link(Span::new(here, here)));
     }
 
-    /// Begins, at the visible text that follows, the marks that have none yet.
+    /// Begins the marks that have no text yet, at the visible text that follows.
     pub(super) fn start_marks(&mut self) {
         let here = self.text.len();
         for mark in self.marks.iter_mut().skip(self.n_started) {
@@ -60,7 +60,7 @@ impl TextBuilder<'_> {
         self.n_started = self.marks.len();
     }
 
-    /// Ends, for this block, the marks that have text in it; they go on in the next block.
+    /// Ends the marks that have text in this block; they continue in the next block.
     pub(super) fn end_marks_in_block(&mut self) {
         let end = self.text.len();
         for mark in self.marks.iter_mut().take(self.n_started) {
@@ -78,7 +78,7 @@ impl TextBuilder<'_> {
     }
 
     /// Records a mark that ends here.
-    fn tell(&mut self, mark: Mark) {
+    fn record(&mut self, mark: Mark) {
         let end = self.text.len();
         match mark {
             Mark::Inline { kind, start } => {

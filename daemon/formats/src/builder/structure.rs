@@ -1,7 +1,7 @@
-//! Blocks and the containers they stand in: lists, items, quotations, tables, rows.
+//! Blocks and their containers: lists, items, quotations, tables, rows.
 //!
-//! Invariants: every `begin_…` pushes exactly one container, so that pairs stay balanced whatever their
-//! order; inside a table row no block begins or ends but the row.
+//! Invariants: every `begin_…` pushes exactly one container, so that pairs stay balanced in whatever order; inside a
+//! table row only the row begins and ends blocks.
 
 use super::{Pending, TextBuilder};
 use model::parcel::{Block, BlockKind};
@@ -14,7 +14,7 @@ const ITEM_SEPARATOR: &str = "\n";
 /// Between the cells of a row.
 pub(super) const CELL_SEPARATOR: &str = " | ";
 
-/// Where the builder stands in the outline.
+/// The current place in the outline.
 #[derive(Default)]
 pub(super) struct Structure {
     /// The block that is open; its start is known once it has visible text.
@@ -54,7 +54,7 @@ enum Container {
     Row { is_inner: bool },
 }
 
-/// For a list: what its next item will be. For an item: what its next block will be.
+/// For a list: the next item. For an item: its next block.
 #[derive(Clone, Copy)]
 struct Item {
     list: u32,
@@ -80,12 +80,12 @@ impl Structure {
         self.open.as_ref().is_some_and(|open| open.start.is_some())
     }
 
-    /// How many cell separators are due before the next visible text.
+    /// Returns the number of cell separators that are pending before the next visible text.
     pub(super) fn n_pending_cells(&self) -> usize {
         self.row.as_ref().map_or(0, |row| row.n_pending)
     }
 
-    /// The same, and none are due after.
+    /// Returns the same and resets it to 0.
     pub(super) fn take_pending_cells(&mut self) -> usize {
         self.row.as_mut().map_or(0, |row| std::mem::take(&mut row.n_pending))
     }
@@ -109,7 +109,7 @@ impl Structure {
 }
 
 impl TextBuilder<'_> {
-    /// A paragraph, or what its container makes of one.
+    /// Begins a paragraph, or what its container makes of one.
     pub(crate) fn begin_text(&mut self) {
         let (kind, group) = match self.structure.containers.last() {
             Some(Container::Item(item)) => (
@@ -122,7 +122,7 @@ impl TextBuilder<'_> {
         self.begin_block(kind, group);
     }
 
-    /// A heading of level 1 to 6; in a quotation it is part of the quotation and opens no section.
+    /// Begins a heading of level 1 to 6; in a quotation it is part of the quotation and opens no section.
     pub(crate) fn begin_heading(&mut self, level: u8) {
         match self.structure.containers.last() {
             Some(Container::Quote) => self.begin_text(),
@@ -130,12 +130,12 @@ impl TextBuilder<'_> {
         }
     }
 
-    /// A code block; `language` is the info string's first word, lowercase, or empty.
+    /// Begins a code block; `language` is the info string's first word, lowercase, or empty.
     pub(crate) fn begin_code(&mut self, language: &str) {
         self.begin_block(BlockKind::Code { language: language.to_string() }, Group::None);
     }
 
-    /// Ends the open block, if any. Inside a table row it only parts words.
+    /// Ends the open block, if any. Inside a table row it only separates words.
     pub(crate) fn end_block(&mut self) {
         if self.structure.in_row() {
             self.space_inserted();
@@ -144,7 +144,7 @@ impl TextBuilder<'_> {
         }
     }
 
-    /// A quotation or callout: text inside is [`BlockKind::Quote`].
+    /// Begins a quotation or callout: text inside is [`BlockKind::Quote`].
     pub(crate) fn begin_quote(&mut self) {
         self.end_block();
         self.structure.containers.push(Container::Quote);
@@ -155,7 +155,7 @@ impl TextBuilder<'_> {
         self.end_container();
     }
 
-    /// A list; `first` is the number of the first item of an ordered one.
+    /// Begins a list; `first` is the number of the first item of an ordered one.
     pub(crate) fn begin_list(&mut self, first: Option<u32>) {
         self.end_block();
         let list = self.structure.new_list(first);
@@ -167,7 +167,7 @@ impl TextBuilder<'_> {
         self.end_container();
     }
 
-    /// An item of the innermost list; outside a list it makes one for itself.
+    /// Begins an item of the innermost list; outside a list it opens one.
     pub(crate) fn begin_item(&mut self) {
         self.end_block();
         let item = match self.structure.containers.last_mut() {
@@ -186,7 +186,7 @@ impl TextBuilder<'_> {
         self.end_container();
     }
 
-    /// A table; one inside a row of another is read as text of that row.
+    /// Begins a table; a table inside a row is read as text of that row.
     pub(crate) fn begin_table(&mut self) {
         self.end_block();
         let table = self.structure.new_table();
@@ -198,7 +198,7 @@ impl TextBuilder<'_> {
         self.end_container();
     }
 
-    /// A row of the innermost table; a row without any text is dropped.
+    /// Begins a row of the innermost table; a row without any text is dropped.
     pub(crate) fn begin_row(&mut self, is_header: bool) {
         self.end_block();
         let is_inner = self.structure.in_row();
@@ -213,7 +213,7 @@ impl TextBuilder<'_> {
         self.structure.containers.push(Container::Row { is_inner });
     }
 
-    /// A cell of the innermost row. Cells have no end: the next one, or the row's end, ends them.
+    /// Begins a cell of the innermost row. The next cell, or the row's end, ends it.
     pub(crate) fn begin_cell(&mut self) {
         self.space_inserted();
         let is_inner =
@@ -229,7 +229,7 @@ impl TextBuilder<'_> {
         if let Some(Container::Row { is_inner: false }) = self.structure.containers.last() {
             let n_cells = self.structure.take_pending_cells();
             if self.structure.has_visible_text() && self.make_room(n_cells * CELL_SEPARATOR.len()) {
-                // Empty cells at the end count too: a reader may go by the column.
+                // Empty cells at the end count too, so that a reader may go by the column.
                 (0..n_cells).for_each(|_| self.text.push_str(CELL_SEPARATOR));
             }
             self.structure.row = None;
@@ -249,7 +249,7 @@ impl TextBuilder<'_> {
         }
     }
 
-    /// Makes sure that a block is open and has its place; true when its first visible text follows now.
+    /// Makes sure that a block is open and has a place; true when its first visible text follows now.
     pub(super) fn start_block(&mut self) -> bool {
         if self.structure.open.is_none() {
             // Opening one drops pending white space, which stood before the block anyway.
@@ -265,7 +265,7 @@ impl TextBuilder<'_> {
         if let (BlockKind::ListItem { ordinal, .. }, Some(Container::Item(item))) =
             (&mut open.kind, containers.last_mut())
         {
-            // The number belongs to the item's first block; what follows in the same item has none.
+            // The number belongs to the item's first block; the item's other blocks have none.
             *ordinal = item.ordinal.take();
         }
         true

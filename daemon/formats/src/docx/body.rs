@@ -1,11 +1,11 @@
 //! Body: reads the parts that hold text.
 //!
 //! In: `document.xml`, `footnotes.xml`, `endnotes.xml`, with styles and relationships. Out: [`Content`].
-//! Decisions: deleted text, hidden text, comments, tables of contents, headers and footers are left out; what was
-//! inserted stays; of two versions of the same thing (`mc:AlternateContent`) the first is read; text boxes follow
-//! the paragraph that they hang on.
-//! Invariants: no recursion; what opens closes; elements that are not known are looked through, so that new ones
-//! cost no text; memory grows with the text and its paragraphs, not with tags.
+//! Decisions: deleted text, hidden text, comments, tables of contents, headers and footers are skipped; inserted text
+//! stays; of two versions of the same thing (`mc:AlternateContent`) the first is read; text boxes follow the paragraph
+//! they are anchored to.
+//! Invariants: no recursion; what opens closes; the children of unknown elements are read, so that new elements cost no
+//! text; memory grows with the text and its paragraphs, not with tags.
 //! Not here: properties (`properties.rs`), blocks (`write.rs`).
 
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ pub(super) struct Means<'a> {
     pub(super) max_nodes: usize,
 }
 
-/// What is to be done at the end of an element, and what its children mean.
+/// What to do at the end of an element, and what its children mean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Frame {
     Plain,
@@ -50,7 +50,7 @@ pub(super) enum Frame {
     Sdt,
     SdtProps,
     Table,
-    /// One that nests too deep: only its text is kept.
+    /// A table that nests too deep: only its text is kept.
     FlatTable,
     TableProps,
     Row,
@@ -68,13 +68,13 @@ pub(super) enum Frame {
 #[derive(Default)]
 pub(super) struct OpenParagraph {
     pub(super) pieces: Vec<Piece>,
-    /// What it says of itself, and its style.
+    /// Its own properties, and its style.
     pub(super) own: Style,
     pub(super) style: Option<String>,
     pub(super) is_mark_deleted: bool,
-    /// Text boxes that hang on it.
+    /// Text boxes anchored to it.
     pub(super) floats: Vec<Node>,
-    /// What its current run says.
+    /// The properties of its current run.
     pub(super) run: Style,
     pub(super) run_style: Option<String>,
 }
@@ -87,10 +87,10 @@ pub(super) struct Body<'a> {
     /// Where nodes go: the body or a note first, then text boxes.
     pub(super) sinks: Vec<Vec<Node>>,
     pub(super) paragraphs: Vec<OpenParagraph>,
-    /// Pieces of paragraphs whose mark was deleted: they go on in the next paragraph.
+    /// Pieces of paragraphs whose mark was deleted: they continue in the next paragraph.
     pub(super) carried: Vec<Piece>,
     pub(super) tables: Vec<OpenTable>,
-    /// For each open control: true if what it holds is not shown.
+    /// For each open control: true if its content is not shown.
     pub(super) controls: Vec<bool>,
     /// For each open `AlternateContent`: true when a version was read.
     alternates: Vec<bool>,
@@ -100,12 +100,12 @@ pub(super) struct Body<'a> {
     pub(super) math_start: Option<usize>,
     /// Where the last equation ended.
     pub(super) math_end: Option<usize>,
-    /// Tables that are open below the deepest that is kept.
+    /// Tables open below the deepest that is kept.
     pub(super) n_flat_tables: usize,
     pub(super) note: Option<NoteId>,
     pub(super) n_nodes: usize,
     pub(super) n_pictures: usize,
-    /// True when the limits were reached.
+    /// True when a limit was reached.
     pub(super) is_cut: bool,
     /// Where the XML broke off, if it did.
     broken_at: Option<u64>,
@@ -184,7 +184,7 @@ impl<'a> Body<'a> {
         self.fields = Fields::default();
     }
 
-    /// What an element is; `None` when it and all it holds is left out.
+    /// Returns the frame of an element; `None` when it is skipped with all its content.
     fn open(&mut self, tag: &Tag<'_>) -> Option<Frame> {
         if self.math_start.is_some() {
             return self.open_in_math(tag);

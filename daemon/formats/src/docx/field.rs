@@ -1,4 +1,4 @@
-//! Fields: instructions such as `HYPERLINK "https://…"` between marks, and what they result in.
+//! Fields: instructions such as `HYPERLINK "https://…"` between marks, and their results.
 //!
 //! Invariant: instructions are never text; a field that is never ended hides nothing beyond its paragraph.
 
@@ -69,7 +69,7 @@ impl Fields {
         self.open.iter().any(|field| !field.is_result)
     }
 
-    /// A paragraph ended: what was still an instruction is taken as complete.
+    /// Ends a paragraph: an instruction that is still open counts as complete.
     pub(super) fn end_paragraph(&mut self) {
         for field in &mut self.open {
             field.is_result = true;

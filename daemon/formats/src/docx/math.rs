@@ -15,7 +15,7 @@ const MAX_NESTING: usize = 100;
 pub(super) enum MathFrame {
     /// Writes nothing of its own.
     Plain,
-    /// The same, but what stands in it is its own affair.
+    /// The same, but its content starts over.
     Group,
     /// Text of a run.
     Text,
@@ -37,9 +37,9 @@ pub(super) enum MathFrame {
     Root,
 }
 
-/// What has been said about the innermost delimiters, operators and rows.
+/// The properties of the innermost delimiters, operators and rows.
 #[derive(Clone, Debug)]
-struct Open {
+struct OpenMath {
     frame: MathFrame,
     first: String,
     last: String,
@@ -51,11 +51,11 @@ struct Open {
 /// Writes one equation.
 #[derive(Default)]
 pub(super) struct Math {
-    open: Vec<Open>,
+    open: Vec<OpenMath>,
 }
 
 impl Math {
-    /// An element opens; `None` when what it holds is not shown.
+    /// Opens an element; `None` when its content is not shown.
     pub(super) fn open(&mut self, tag: &Tag<'_>, out: &mut String) -> Option<MathFrame> {
         let local = tag.local();
         if self.open.len() > MAX_NESTING {
@@ -144,11 +144,11 @@ impl Math {
 
     fn begin(&mut self, frame: MathFrame, first: &str, last: &str, between: &str) -> MathFrame {
         let [first, last, between] = [first, last, between].map(String::from);
-        self.open.push(Open { frame, first, last, between, n_parts: 0, is_written: false });
+        self.open.push(OpenMath { frame, first, last, between, n_parts: 0, is_written: false });
         frame
     }
 
-    /// What stands in a delimiter, under a root, after an operator, in a row.
+    /// Begins the content of a delimiter, a root, an operator, a row.
     fn element(&mut self, out: &mut String) -> MathFrame {
         let Some(open) = self.open.last_mut() else { return MathFrame::Plain };
         match open.frame {

@@ -1,8 +1,8 @@
-//! Meta: what a document's properties say of it.
+//! Meta: a document's properties.
 //!
 //! In: `docProps/core.xml`. Out: title, author, dates, language, keywords.
-//! Decision: a title of the properties counts only if no paragraph looks like one, and not if a program made it
-//! up (`Microsoft Word - report.doc`).
+//! Decision: a title of the properties counts only if no paragraph looks like one, and not if a program made it up
+//! (`Microsoft Word - report.doc`).
 //! Not here: the dates of the file.
 
 use serde_json::Value;
@@ -23,7 +23,7 @@ const EMPTY_TITLES: &[&str] = &[
     "untitled document",
 ];
 
-/// Adds what the properties say.
+/// Adds the properties.
 pub(super) fn read(text: &str, parsed: &mut Parsed) {
     let mut xml = Xml::new(text);
     let mut open: Option<String> = None;

@@ -1,6 +1,6 @@
-//! Model: what the body of a document comes to, before it is written.
+//! Model: the body of a document before it is written.
 //!
-//! Invariant: text stands once, in [`Content::text`]; everything else points to it.
+//! Invariant: text is held once, in [`Content::text`]; everything else points to it.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -38,12 +38,12 @@ pub(super) enum Node {
     CellEnd,
 }
 
-/// What a table is, known at its end.
+/// Properties of a table, known at its end.
 #[derive(Clone, Copy, Default)]
 pub(super) struct TableShape {
     /// True when its first row is meant to be looked at as a header.
     pub(super) has_header: bool,
-    /// True for boxes and columns: text that is no data, only laid out.
+    /// True for boxes and columns: text that is not data, only laid out.
     pub(super) is_layout: bool,
 }
 
@@ -81,11 +81,11 @@ pub(super) struct Paragraph {
     pub(super) kind: ParagraphKind,
     /// The list it belongs to.
     pub(super) numbering: Option<Numbered>,
-    /// Where the line end after it stands in the text.
+    /// Place of the line end after it in the text.
     pub(super) line_end: usize,
 }
 
-/// What a paragraph's style makes of it.
+/// The meaning of a paragraph's style.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) enum ParagraphKind {
     #[default]
@@ -95,7 +95,7 @@ pub(super) enum ParagraphKind {
     Heading(u8),
     Code,
     Quote,
-    /// Goes on with the item above it.
+    /// Continues the item above it.
     ItemText,
 }
 

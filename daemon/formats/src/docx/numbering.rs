@@ -1,9 +1,9 @@
-//! Numbering: the lists of a document, and the numbers that their paragraphs get.
+//! Numbering: the lists of a document, and the numbers of their paragraphs.
 //!
-//! In: `numbering.xml`, then paragraphs in order. Out: for each numbered paragraph its number and, for headings
-//! and legal numbering, the label as Word shows it (`2.3.1`).
-//! Invariants: a list that goes on after other text goes on counting; a level that is counted restarts the
-//! deeper ones; lists that are instances of one definition share its count, but for stated new starts.
+//! In: `numbering.xml`, then paragraphs in order. Out: for each numbered paragraph its number and, for headings and
+//! legal numbering, the label as Word shows it (`2.3.1`).
+//! Invariants: a list that continues after other text continues counting; a level that is counted restarts the deeper
+//! ones; lists that are instances of one definition share its count, except for stated new starts.
 //! Not here: nesting of lists in the text (`write.rs`).
 
 use std::collections::HashMap;
@@ -39,15 +39,15 @@ struct Definition {
 #[derive(Clone, Default)]
 struct Level {
     start: u32,
-    format: Format,
+    format: NumberFormat,
     /// `%1.%2` and the like.
     pattern: String,
-    /// The style of paragraphs that are on this level without saying so.
+    /// The style of paragraphs that have this level without saying so.
     style: Option<String>,
 }
 
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
-enum Format {
+enum NumberFormat {
     #[default]
     Decimal,
     Bullet,
@@ -69,7 +69,7 @@ struct Instance {
 impl Numbering {
     /// Reads `numbering.xml`.
     pub(super) fn read(text: &str) -> Self {
-        let mut reading = Reading::default();
+        let mut reading = NumberingReader::default();
         let mut xml = Xml::new(text);
         while let Some(token) = xml.next() {
             match token {
@@ -83,7 +83,7 @@ impl Numbering {
         numbering
     }
 
-    /// Definitions that only refer to a list style become instances of what defines it.
+    /// Makes definitions that only refer to a list style instances of the list that the style defines.
     fn follow_styles(&mut self) {
         let known: HashMap<String, u32> = self
             .definitions
@@ -99,7 +99,7 @@ impl Numbering {
         }
     }
 
-    /// The level of a list on which paragraphs of a style stand.
+    /// Returns the level of a list for paragraphs of a style.
     pub(super) fn level_of_style(&self, list: u32, style: &str) -> Option<u8> {
         let levels = &self.definition(list)?.levels;
         let place = levels.iter().position(|level| level.style.as_deref() == Some(style))?;
@@ -154,7 +154,7 @@ impl Counters {
         for deeper in counts.iter_mut().skip(at + 1) {
             *deeper = None;
         }
-        let has_number = !matches!(level.format, Format::Bullet | Format::None);
+        let has_number = !matches!(level.format, NumberFormat::Bullet | NumberFormat::None);
         let shown = if has_number { label(definition, at, counts) } else { String::new() };
         Some(Number {
             definition: instance.definition,
@@ -189,22 +189,26 @@ fn label(definition: &Definition, at: usize, counts: &[Option<u32>; N_LEVELS]) -
 }
 
 /// A number in one of Word's formats; those without letters or digits of ours are decimal.
-fn push_number(out: &mut String, number: u32, format: Format) {
+fn push_number(out: &mut String, number: u32, format: NumberFormat) {
     match format {
-        Format::LowerLetter | Format::UpperLetter if (1..=780).contains(&number) => {
-            let base = if format == Format::LowerLetter { b'a' } else { b'A' };
+        NumberFormat::LowerLetter | NumberFormat::UpperLetter if (1..=780).contains(&number) => {
+            let base = if format == NumberFormat::LowerLetter { b'a' } else { b'A' };
             let letter = char::from(base + ((number - 1) % 26) as u8);
             // After `z` come `aa`, `bb`, …
             (0..=(number - 1) / 26).for_each(|_| out.push(letter));
         }
-        Format::LowerRoman | Format::UpperRoman if (1..=3_999).contains(&number) => {
+        NumberFormat::LowerRoman | NumberFormat::UpperRoman if (1..=3_999).contains(&number) => {
             let roman = roman(number);
-            out.push_str(&if format == Format::LowerRoman { roman.to_lowercase() } else { roman });
+            out.push_str(&if format == NumberFormat::LowerRoman {
+                roman.to_lowercase()
+            } else {
+                roman
+            });
         }
-        Format::DecimalZero => {
+        NumberFormat::DecimalZero => {
             let _ = write!(out, "{number:02}");
         }
-        Format::Bullet | Format::None => {}
+        NumberFormat::Bullet | NumberFormat::None => {}
         _ => {
             let _ = write!(out, "{number}");
         }
@@ -239,7 +243,7 @@ fn roman(mut number: u32) -> String {
 
 /// What is open while `numbering.xml` is read.
 #[derive(Default)]
-struct Reading {
+struct NumberingReader {
     found: Numbering,
     depth: usize,
     definition: Option<(u32, Definition, usize)>,
@@ -249,7 +253,7 @@ struct Reading {
     is_override: bool,
 }
 
-impl Reading {
+impl NumberingReader {
     fn open(&mut self, tag: &Tag<'_>) {
         self.depth += 1;
         if tag.space != Space::Word {
@@ -314,14 +318,14 @@ impl Level {
             "start" => self.start = tag.number("val").unwrap_or(0),
             "numFmt" => {
                 self.format = match &*tag.attr("val").unwrap_or_default() {
-                    "bullet" => Format::Bullet,
-                    "none" => Format::None,
-                    "lowerLetter" => Format::LowerLetter,
-                    "upperLetter" => Format::UpperLetter,
-                    "lowerRoman" => Format::LowerRoman,
-                    "upperRoman" => Format::UpperRoman,
-                    "decimalZero" => Format::DecimalZero,
-                    _ => Format::Decimal,
+                    "bullet" => NumberFormat::Bullet,
+                    "none" => NumberFormat::None,
+                    "lowerLetter" => NumberFormat::LowerLetter,
+                    "upperLetter" => NumberFormat::UpperLetter,
+                    "lowerRoman" => NumberFormat::LowerRoman,
+                    "upperRoman" => NumberFormat::UpperRoman,
+                    "decimalZero" => NumberFormat::DecimalZero,
+                    _ => NumberFormat::Decimal,
                 };
             }
             "lvlText" => {
@@ -336,19 +340,19 @@ impl Level {
 
 #[cfg(test)]
 mod tests {
-    use super::{Format, push_number};
+    use super::{NumberFormat, push_number};
 
     #[test]
     fn numbers_are_written_in_the_formats_of_word() {
         let rows = [
-            (4, Format::LowerRoman, "iv"),
-            (1_994, Format::UpperRoman, "MCMXCIV"),
-            (27, Format::LowerLetter, "aa"),
-            (3, Format::UpperLetter, "C"),
-            (7, Format::DecimalZero, "07"),
-            (0, Format::LowerRoman, "0"),
-            (4_000_000_000, Format::UpperLetter, "4000000000"),
-            (5, Format::Bullet, ""),
+            (4, NumberFormat::LowerRoman, "iv"),
+            (1_994, NumberFormat::UpperRoman, "MCMXCIV"),
+            (27, NumberFormat::LowerLetter, "aa"),
+            (3, NumberFormat::UpperLetter, "C"),
+            (7, NumberFormat::DecimalZero, "07"),
+            (0, NumberFormat::LowerRoman, "0"),
+            (4_000_000_000, NumberFormat::UpperLetter, "4000000000"),
+            (5, NumberFormat::Bullet, ""),
         ];
         for (number, format, expected) in rows {
             let mut out = String::new();

@@ -1,9 +1,9 @@
 //! Package: the zip container of an Office document, its parts and their relationships.
 //!
 //! In: the bytes of a file. Out: parts as text, by name; relationships by id.
-//! Invariants: nothing that a file says of its own size is believed: every part is inflated through a counter,
-//! all of them together up to one budget; names are compared without case; linear time.
-//! Not here: what the parts mean.
+//! Invariants: sizes that a file states are never trusted: every part is inflated through a counter, all of them
+//! together up to one budget; names are compared without case; linear time.
+//! Not here: the meaning of the parts.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ const MAX_ENTRIES: usize = 20_000;
 const MAX_NAME_BYTES: usize = 300;
 /// Most relationships of one part that are kept: links of a very long document.
 const MAX_RELATIONSHIPS: usize = 100_000;
-/// What OLE containers begin with: the old binary formats, and encrypted documents of any format.
+/// First bytes of OLE containers: the old binary formats, and encrypted documents of any format.
 pub(super) const OLE_MAGIC: &[u8] = &[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
 /// An opened container.
@@ -100,7 +100,7 @@ impl<'a> Package<'a> {
                 "part `{name}` unpacks to more than {budget} bytes; hint: it is a bomb or not for reading"
             ));
         }
-        // What was unpacked before the damage is XML that breaks off: its reader says so.
+        // The part before the damage is XML that breaks off: its reader says so.
         if let Err(why) = outcome
             && bytes.is_empty()
         {
@@ -138,7 +138,7 @@ impl<'a> Package<'a> {
     }
 }
 
-/// A part's name as it is compared; `None` for one that no document needs.
+/// Returns a part's name as it is compared; `None` for one that no document needs.
 fn part_name(raw: &str) -> Option<String> {
     let name = raw.trim_start_matches(['/', '\\']);
     (name.len() <= MAX_NAME_BYTES).then(|| name.replace('\\', "/").to_ascii_lowercase())
@@ -150,7 +150,7 @@ fn joined(folder: &str, target: &str) -> String {
     crate::target::joined(base, target)
 }
 
-/// Parts are UTF-8 as a rule; UTF-16 is allowed, and what is neither is read as far as it goes.
+/// Decodes a part: UTF-8 as a rule, UTF-16 is allowed, and anything else is read as far as it goes.
 fn decoded(bytes: Vec<u8>) -> String {
     let encoding = match bytes.as_slice() {
         [0xff, 0xfe, ..] | [b'<', 0, ..] => UTF_16LE,
@@ -172,7 +172,7 @@ fn encrypted() -> String {
     "encrypted: the document is protected by a password; hint: save a copy without one".to_string()
 }
 
-/// What an OLE container holds, by the names of its streams.
+/// Returns what an OLE container holds, by the names of its streams.
 fn ole_reason(bytes: &[u8]) -> String {
     let holds = |name: &str| {
         let utf16: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -187,7 +187,7 @@ fn ole_reason(bytes: &[u8]) -> String {
     "an old binary Office file is not read; hint: save it as .docx".to_string()
 }
 
-/// What a file that is no container seems to be.
+/// Returns what a file that is not a container seems to be.
 fn not_word(bytes: &[u8]) -> String {
     let head = bytes.get(..bytes.len().min(512)).unwrap_or(bytes).trim_ascii_start();
     let is = |start: &[u8]| head.get(..start.len()).is_some_and(|h| h.eq_ignore_ascii_case(start));

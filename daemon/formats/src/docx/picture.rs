@@ -9,7 +9,7 @@ use super::body::Body;
 use super::model::{CellShape, Marks, Node, Paragraph, Piece, RowShape, TableShape};
 use super::xml::{Space, Tag, Token, Xml};
 
-/// Most numbers of a chart that are read; what has more is a measurement, not a statement.
+/// Most numbers of a chart that are read; larger charts are measurements, not statements.
 const MAX_POINTS: usize = 1_000;
 /// Longest text of one point, bytes.
 const MAX_POINT_BYTES: usize = 300;
@@ -34,14 +34,14 @@ struct Series {
 
 /// Which text of a chart is being read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum ChartPart {
     Name,
     Category,
     Value,
 }
 
 impl Body<'_> {
-    /// A drawing points to a part: what it says follows the paragraph it hangs on.
+    /// Reads the part that a drawing points to; its text follows the paragraph of the drawing.
     pub(super) fn picture(&mut self, tag: &Tag<'_>) {
         let attribute = if tag.space == Space::Chart { "id" } else { "dm" };
         let Some(id) = tag.attr(attribute) else { return };
@@ -53,7 +53,7 @@ impl Body<'_> {
         if self.n_pictures > MAX_PICTURES {
             return;
         }
-        // A picture that cannot be read costs nothing but itself.
+        // A picture that cannot be read is skipped.
         let Ok(Some(text)) = self.means.package.part(&relationship.target) else { return };
         if self.begin_box().is_none() {
             return;
@@ -120,9 +120,9 @@ fn read_chart(text: &str) -> Chart {
                         in_title = depth;
                     }
                     (Space::Chart, "ser") => chart.series.push(Series::default()),
-                    (Space::Chart, "tx") => part = Some(Part::Name),
-                    (Space::Chart, "cat" | "xVal") => part = Some(Part::Category),
-                    (Space::Chart, "val" | "yVal") => part = Some(Part::Value),
+                    (Space::Chart, "tx") => part = Some(ChartPart::Name),
+                    (Space::Chart, "cat" | "xVal") => part = Some(ChartPart::Category),
+                    (Space::Chart, "val" | "yVal") => part = Some(ChartPart::Value),
                     (Space::Chart, "pt") => index = tag.number("idx").unwrap_or(0),
                     (Space::Chart, "v") | (Space::Drawing, "t") => is_text = true,
                     _ => {}
@@ -144,16 +144,16 @@ fn read_chart(text: &str) -> Chart {
 }
 
 impl Chart {
-    fn take(&mut self, part: Option<Part>, index: u32, text: &str) {
+    fn take(&mut self, part: Option<ChartPart>, index: u32, text: &str) {
         let (Some(part), Some(series)) = (part, self.series.last_mut()) else { return };
         if self.n_points >= MAX_POINTS {
             return;
         }
-        self.n_points += usize::from(part == Part::Value);
+        self.n_points += usize::from(part == ChartPart::Value);
         let into = match part {
-            Part::Name => &mut series.name,
-            Part::Category => series.categories.entry(index).or_default(),
-            Part::Value => series.values.entry(index).or_default(),
+            ChartPart::Name => &mut series.name,
+            ChartPart::Category => series.categories.entry(index).or_default(),
+            ChartPart::Value => series.values.entry(index).or_default(),
         };
         push_some(into, &shortened(text));
     }

@@ -1,6 +1,6 @@
-//! Properties: what elements such as `w:pPr` and `w:trPr` say of what they stand in.
+//! Properties: elements such as `w:pPr` and `w:trPr`.
 //!
-//! Invariant: old properties (`w:pPrChange` and its kin) are never taken for the present ones.
+//! Invariant: old properties (`w:pPrChange` and the like) are never taken for the present ones.
 
 use super::body::{Body, Frame};
 use super::model::{Merge, Node};
@@ -12,8 +12,8 @@ const FIRST_ROW: u32 = 0x20;
 const MAX_COLUMNS: u32 = 63;
 
 impl Body<'_> {
-    /// Reads an element that is or stands in properties: `None` when it is neither, else what [`Body::open`]
-    /// is to give back.
+    /// Reads an element that is a property or inside properties: `None` when it is neither, else the return value of
+    /// [`Body::open`].
     pub(super) fn open_property(&mut self, tag: &Tag<'_>, parent: Frame) -> Option<Option<Frame>> {
         let local = tag.local();
         match parent {

@@ -1,12 +1,12 @@
 //! Rows: writes tables, row by row.
 //!
-//! Invariants: every row of a table has a cell for each column, so that a reader may go by the column; what is
-//! repeated for a merged cell is short, so that merging cannot blow a document up.
+//! Invariants: every row of a table has a cell for each column, so that a reader may go by the column; repeated text of
+//! a merged cell is short, so that merging cannot blow a document up.
 
 use std::ops::Range;
 
 use super::model::{CellShape, Merge, Node, TableShape};
-use super::write::Writer;
+use super::write::DocxWriter;
 
 /// Longest text that is repeated for the cells that a merged one covers, bytes.
 const MAX_REPEATED_BYTES: usize = 200;
@@ -16,13 +16,13 @@ const MAX_REPEATED_PIECES: usize = 16;
 /// The tables that are open.
 #[derive(Default)]
 pub(super) struct Rows {
-    open: Vec<OpenTable>,
+    open: Vec<WrittenTable>,
     /// Inside a row that was deleted: how many rows deep.
     n_skipped: usize,
 }
 
 #[derive(Default)]
-struct OpenTable {
+struct WrittenTable {
     shape: TableShape,
     in_row: bool,
     /// The column of the cell that is open.
@@ -61,7 +61,7 @@ impl Rows {
         true
     }
 
-    /// Takes a piece of the cell that is open, should it have to be repeated.
+    /// Records a piece of the open cell, in case it must be repeated.
     pub(super) fn capture(&mut self, range: &Range<usize>) {
         let Some(capture) = self.open.last_mut().and_then(|table| table.capture.as_mut()) else {
             return;
@@ -76,11 +76,11 @@ impl Rows {
     }
 }
 
-impl Writer<'_> {
+impl DocxWriter<'_> {
     pub(super) fn table_part(&mut self, node: &Node) {
         match node {
             Node::TableStart(shape) => {
-                self.rows.open.push(OpenTable { shape: *shape, ..OpenTable::default() });
+                self.rows.open.push(WrittenTable { shape: *shape, ..WrittenTable::default() });
                 if shape.is_layout {
                     self.builder.end_block();
                 } else {
@@ -148,7 +148,7 @@ impl Writer<'_> {
         if let Some(below) = table.merged.get_mut(column) {
             *below = capture.clone().filter(|_| reaches_down);
         }
-        // What covers the whole row is said once.
+        // Text that covers the whole row is written once.
         let is_alone = table.n_cells == 1;
         for _ in 1..n_columns {
             self.builder.begin_cell();

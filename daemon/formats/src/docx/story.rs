@@ -1,7 +1,7 @@
 //! Story: paragraphs, links, text boxes and notes, as they begin and end in the body.
 //!
-//! Invariants: what begins a paragraph ends it; a link that spans paragraphs ends with each of them; what hangs on
-//! a paragraph follows it.
+//! Invariants: every paragraph that begins ends; a link that spans paragraphs ends with each of them; text boxes follow
+//! their paragraph.
 
 use super::body::{Body, Frame, OpenParagraph};
 use super::field::{FieldStep, Fields, link_target};
@@ -14,7 +14,7 @@ use crate::target::Target;
 const MAX_PARAGRAPHS: usize = 16;
 /// Longest description of a picture, bytes; longer ones are written for machines.
 const MAX_ALT_BYTES: usize = 500;
-/// What Word adds to descriptions that it made up.
+/// Added by Word to descriptions that it generated.
 const GENERATED_ALT: &str = "escription automatically generated";
 
 impl Body<'_> {
@@ -101,7 +101,7 @@ impl Body<'_> {
         Some(Numbered { list, level })
     }
 
-    /// Pieces that wait for a next paragraph become one of their own.
+    /// Makes pieces that wait for a next paragraph a paragraph of their own.
     pub(super) fn flush_carried(&mut self) {
         if self.carried.is_empty() {
             return;
@@ -206,7 +206,7 @@ impl Body<'_> {
         Frame::Link
     }
 
-    /// A text box: what it holds follows the paragraph that it hangs on.
+    /// Begins a text box: its content follows the paragraph it is anchored to.
     pub(super) fn begin_box(&mut self) -> Option<Frame> {
         if self.sinks.len() > MAX_PARAGRAPHS {
             return Some(Frame::Plain);
@@ -225,7 +225,7 @@ impl Body<'_> {
         }
     }
 
-    /// A note; those that only draw the line above the notes are none.
+    /// Begins a note; notes that only draw the line above the notes are skipped.
     pub(super) fn begin_note(&mut self, tag: &Tag<'_>) -> Option<Frame> {
         let is_drawn = tag.attr("type").is_some_and(|kind| &*kind != "normal");
         let number = tag.attr("id")?.trim().parse().ok()?;

@@ -1,9 +1,9 @@
 //! Styles: what the named styles of a document say about structure.
 //!
-//! In: `styles.xml`. Out: for each style, what it makes of a paragraph or a run, what it is based on included.
-//! Invariants: a chain of styles is followed a bounded number of steps, so that a loop ends; the names that Word
-//! gives to its own styles are the same in every language (`heading 1`), their ids are not (`berschrift1`).
-//! Not here: what a paragraph says for itself (`body.rs`).
+//! In: `styles.xml`. Out: for each style its effect on a paragraph or a run, including the styles it is based on.
+//! Invariants: a chain of styles is followed a bounded number of steps, so that a loop ends; the names that Word gives
+//! to its own styles are the same in every language (`heading 1`), their ids are not (`berschrift1`).
+//! Not here: a paragraph's own properties (`body.rs`).
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use super::xml::{Space, Tag, Token, Xml};
 const MAX_CHAIN: usize = 20;
 /// Most styles that are kept.
 const MAX_STYLES: usize = 10_000;
-/// What other programs call the styles that Word calls `heading N`.
+/// Names that other programs give to the styles that Word calls `heading N`.
 const HEADING_NAMES: &[&str] = &[
     "heading",
     "überschrift",
@@ -81,7 +81,7 @@ const MONOSPACED: &[&str] = &[
     "fixedsys",
 ];
 
-/// What a style says, or what a paragraph or run says for itself.
+/// Properties of a style, or of a single paragraph or run.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Style {
     name: String,
@@ -96,7 +96,7 @@ pub(super) struct Style {
     pub(super) is_bold: Option<bool>,
     pub(super) is_hidden: Option<bool>,
     pub(super) is_monospaced: Option<bool>,
-    /// What the names of the chain make of a paragraph.
+    /// The kind of paragraph, by the names of the chain.
     pub(super) kind: Option<ParagraphKind>,
     /// An entry of a table of contents.
     pub(super) is_contents: bool,
@@ -118,7 +118,7 @@ impl Styles {
         Styles { by_id }
     }
 
-    /// What a style says; a style that is not declared says nothing.
+    /// Returns a style; `None` for one that is not declared.
     pub(super) fn get(&self, id: &str) -> Option<&Style> {
         self.by_id.get(id)
     }
@@ -186,7 +186,7 @@ impl Style {
         }
     }
 
-    /// Fills what this style leaves open from the one it is based on.
+    /// Fills the open properties from the style it is based on.
     fn inherit(&mut self, base: &Style) {
         self.outline_level = self.outline_level.or(base.outline_level);
         self.list = self.list.or(base.list);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_contents_and_fonts_are_told_by_name() {
+    fn tables_of_contents_and_fonts_are_known_by_name() {
         assert!(is_contents("toc1") && is_contents("tocheading") && is_contents("tableoffigures"));
         assert!(!is_contents("tocsin") && !is_contents("toc") && !is_contents("tableofdata"));
         assert!(is_monospaced("Courier New") && is_monospaced("DejaVu Sans Mono"));

@@ -10,7 +10,7 @@ const GREEK_LOWER: &str = "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
 /// The character at a place (hexadecimal) of a font.
 pub(super) fn character(font: &str, code: &str) -> Option<char> {
     let code = u32::from_str_radix(code.trim(), 16).ok()?;
-    // Symbol fonts lie in the private area, or are told without it.
+    // Symbol fonts use the private area, or the same places without its offset.
     let place = if (0xf000..=0xf0ff).contains(&code) { code - 0xf000 } else { code };
     let font = font.to_ascii_lowercase();
     if font == "symbol" {

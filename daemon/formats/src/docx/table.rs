@@ -1,7 +1,7 @@
-//! Tables: what is known of one while it is open, and whether it holds data.
+//! Tables: the state of an open table, and whether it holds data.
 //!
-//! A table is data unless it only lays text out: one cell a row (a box), headings in cells, or rows as long as
-//! pages. Rows of data become lines; what is laid out becomes paragraphs.
+//! A table is data unless it only lays text out: one cell a row (a box), headings in cells, or rows as long as pages.
+//! Rows of data become lines; laid-out text becomes paragraphs.
 
 use super::body::{Body, Frame};
 use super::model::{CellShape, Node, RowShape, TableShape};
@@ -110,7 +110,7 @@ impl Body<'_> {
         }
     }
 
-    /// A heading stands here: the table around it, if any, only lays out.
+    /// Records a heading: the table around it, if any, only lays out.
     pub(super) fn note_heading(&mut self) {
         if let Some(table) = self.tables.last_mut() {
             table.has_headings = true;

@@ -18,12 +18,12 @@ use crate::format::FormatLimits;
 use model::parcel::InlineKind;
 use model::parcel::Parsed;
 
-/// What running text in a font for code does not have.
+/// Characters that running text in a monospaced font lacks.
 const CODE_CHARACTERS: &[char] =
     &['{', '}', '(', ')', ';', '=', '<', '>', '[', ']', '_', '$', '#', '\\', '|', '&', '/'];
 
 /// Writes blocks.
-pub(super) struct Writer<'a> {
+pub(super) struct DocxWriter<'a> {
     pub(super) content: &'a Content,
     pub(super) builder: TextBuilder<'a>,
     numbering: &'a Numbering,
@@ -48,7 +48,7 @@ struct OpenList {
 
 /// Writes a document; its title is the paragraph that looks like one.
 pub(super) fn write(content: &Content, numbering: &Numbering, limits: &FormatLimits) -> Parsed {
-    let mut writer = Writer {
+    let mut writer = DocxWriter {
         content,
         builder: TextBuilder::new(&content.text, limits),
         numbering,
@@ -61,11 +61,11 @@ pub(super) fn write(content: &Content, numbering: &Numbering, limits: &FormatLim
         title: None,
     };
     writer.nodes(&content.body);
-    let Writer { builder, title, .. } = writer;
+    let DocxWriter { builder, title, .. } = writer;
     Parsed { title, ..builder.finish() }
 }
 
-impl Writer<'_> {
+impl DocxWriter<'_> {
     fn nodes(&mut self, nodes: &[Node]) {
         for node in nodes {
             if self.rows.skips(node) {
@@ -100,7 +100,7 @@ impl Writer<'_> {
                 continue;
             };
             for node in nodes {
-                // Inside an item its note goes on with the item; tables in notes are read as their text.
+                // Inside an item its note continues the item; tables in notes are read as their text.
                 if let Node::Paragraph(paragraph) = node {
                     self.builder.begin_text();
                     self.pieces(paragraph, Marks::default());
@@ -162,7 +162,7 @@ impl Writer<'_> {
             self.builder.replaced(&number.label, 0..0);
             self.builder.space_inserted();
         }
-        // All of a heading is as bold as the rest.
+        // A heading is bold as a whole, so bold inside it means nothing.
         self.pieces(paragraph, Marks { is_bold: true, is_code: false });
         self.builder.end_block();
     }
@@ -264,7 +264,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The text of a paragraph, with its links and marks but those that go without saying.
+    /// Writes the text of a paragraph with its links and marks, except marks that are implied.
     pub(super) fn pieces(&mut self, paragraph: &Paragraph, implied: Marks) {
         let mut marks = Marks::default();
         let mut n_links = 0_usize;

@@ -1,12 +1,12 @@
-//! XML: tokens of a part, with namespaces told apart.
+//! XML: tokens of a part, with their namespaces.
 //!
 //! In: the text of a part. Out: [`Token`]s: elements that open and close, text.
-//! Invariants: linear time; no entity but the five of XML and characters by number is expanded, so that a
-//! declaration costs nothing; broken XML ends the tokens and is told by [`Xml::broken_at`].
+//! Invariants: linear time; no entity but the five of XML and characters by number is expanded, so that a declaration
+//! costs nothing; broken XML ends the tokens, see [`Xml::broken_at`].
 //! Not here: which elements mean what.
 //!
-//! Namespaces are bound for the whole part at their first sight, not by scope: Office writes them at the root,
-//! and a stack of scopes costs quadratic time when each of many nested elements declares one.
+//! Namespaces are bound for the whole part at their first sight, not by scope: Office writes them at the root, and a
+//! stack of scopes costs quadratic time when each of many nested elements declares one.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use quick_xml::events::{BytesStart, Event};
 /// Most prefixes that are remembered.
 const MAX_PREFIXES: usize = 64;
 
-/// The namespaces that are told apart; the strict and the transitional one of each are the same here.
+/// The namespaces that matter; the strict and the transitional one of each are the same here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Space {
     /// WordprocessingML.
@@ -101,7 +101,7 @@ impl<'a> Xml<'a> {
         Xml { reader, prefixes: Vec::new(), broken_at: None }
     }
 
-    /// The byte at which the XML stops to be XML, if it does.
+    /// Returns the byte at which the XML breaks, if it does.
     pub(super) fn broken_at(&self) -> Option<u64> {
         self.broken_at
     }

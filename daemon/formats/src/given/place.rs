@@ -1,26 +1,26 @@
 //! The places of given names: from `surface`, `nth` in the file to a span of the normalized text.
 //!
-//! In: the bytes of a file, its normalized text and the map between the two. Out: the names that stand in the text, and
-//! a warning that tells the others.
+//! In: the bytes of a file, its normalized text and the map between the two. Out: the names that were found in the
+//! text, and a warning that lists the others.
 //! Invariants: appearances are counted in the file as it is, markup, code and front matter included, left to right and
-//! without overlap; of a file whose bytes are not text (PDF, DOCX), in the text that was taken from it. A name stands
-//! where its pieces stand in one run of the text; what the format leaves out (front matter, a link's target) stands
-//! nowhere. Time: one look over the file a distinct surface.
-//! Not here: what the names are for (`given.rs`).
+//! without overlap; for a file whose bytes are not text (PDF, DOCX), in the extracted text. A name is found only if its
+//! pieces are in one run of the text; text that the format drops (front matter, a link's target) has no place. Time:
+//! one scan of the file for each distinct surface.
+//! Not here: the purpose of the names (`given.rs`).
 
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
 use super::GivenNames;
-use super::table::Row;
+use super::table::GivenRow;
 use model::parcel::GivenName;
 use model::terms::{Norm, RelPath, Segment, Span, SpanMap};
 
 /// Most bytes that normalizing puts between two pieces of one name: a blank for a line break.
 const MAX_JOINT_BYTES: usize = 1;
 
-/// Where a document's given names are looked for.
+/// A document in which given names are searched.
 pub(crate) struct Ground<'a> {
     /// The bytes of the file, where they are text.
     pub file: Option<&'a [u8]>,
@@ -31,7 +31,7 @@ pub(crate) struct Ground<'a> {
 }
 
 impl GivenNames {
-    /// The names of a document in order of place, and what to warn of; `None` for a document that the table does not
+    /// Returns the names of a document in order of place, and a warning; `None` for a document that the table does not
     /// name.
     pub(crate) fn places_in(
         &self,
@@ -48,7 +48,7 @@ impl GivenNames {
         let mut way = map.segments().to_vec();
         way.sort_unstable_by_key(|segment| (segment.from, segment.to));
         let mut names = Vec::with_capacity(rows.len());
-        let mut missing: Option<&Row> = None;
+        let mut missing: Option<&GivenRow> = None;
         for (row, found) in rows.iter().zip(appearances(source, rows)) {
             match found.and_then(|range| text_span(&way, ground.text, range)) {
                 Some(span) => names.push(GivenName {
@@ -74,7 +74,7 @@ impl GivenNames {
 }
 
 /// Where each row's surface appears for the `nth` time.
-fn appearances(source: &str, rows: &[Row]) -> Vec<Option<Range<usize>>> {
+fn appearances(source: &str, rows: &[GivenRow]) -> Vec<Option<Range<usize>>> {
     let mut wanted: FxHashMap<&str, Vec<(usize, usize)>> = FxHashMap::default();
     for (idx, row) in rows.iter().enumerate() {
         wanted.entry(row.surface.as_str()).or_default().push((row.nth, idx));
@@ -93,8 +93,8 @@ fn appearances(source: &str, rows: &[Row]) -> Vec<Option<Range<usize>>> {
     found
 }
 
-/// The span of the text that stands for a range of the file, blanks at its ends left out. `way`: the map's pieces,
-/// ordered by their place in the file.
+/// Returns the span of the text for a range of the file, without blanks at its ends. `way`: the map's pieces, ordered
+/// by their place in the file.
 fn text_span(way: &[Segment], text: &str, range: Range<usize>) -> Option<Span<Norm>> {
     let end_of = |segment: &Segment| (segment.from + segment.from_len) as usize;
     let first = way.partition_point(|segment| end_of(segment) <= range.start);

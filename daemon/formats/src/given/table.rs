@@ -35,13 +35,13 @@ const PATH_HINT: &str = "give the path from the project's folder on, such as `no
 /// Names that a user states for documents.
 #[derive(Debug)]
 pub struct GivenNames {
-    pub(super) by_path: FxHashMap<String, Vec<Row>>,
+    pub(super) by_path: FxHashMap<String, Vec<GivenRow>>,
     digest: String,
 }
 
 /// One name of one document.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Row {
+pub(super) struct GivenRow {
     pub(super) surface: String,
     /// Which appearance of the surface, from 1.
     pub(super) nth: usize,
@@ -123,13 +123,13 @@ fn read(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).or_else(|_| refused("it is not UTF-8".to_string()))
 }
 
-fn parse(text: &str) -> Result<FxHashMap<String, Vec<Row>>, (usize, Wrong)> {
+fn parse(text: &str) -> Result<FxHashMap<String, Vec<GivenRow>>, (usize, Wrong)> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().enumerate();
     let header: Vec<&str> = lines.next().map_or(Vec::new(), |(_, line)| line.split('\t').collect());
     if header != COLUMNS && header.split_last() != Some((&"entity", &COLUMNS[..])) {
         return Err((1, ("is not the header of such a table".to_string(), HEADER_HINT)));
     }
-    let mut by_path: FxHashMap<String, Vec<Row>> = FxHashMap::default();
+    let mut by_path: FxHashMap<String, Vec<GivenRow>> = FxHashMap::default();
     let mut seen: BTreeSet<(&str, &str, &str)> = BTreeSet::new();
     for (idx, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let at = |wrong: Wrong| (idx + 1, wrong);
@@ -164,7 +164,7 @@ fn path_of(cell: &str) -> Result<&str, Wrong> {
     }
 }
 
-fn row([surface, nth, kind, entity]: [&str; 4]) -> Result<Row, Wrong> {
+fn row([surface, nth, kind, entity]: [&str; 4]) -> Result<GivenRow, Wrong> {
     for name in [Some(surface), Some(entity).filter(|it| !it.is_empty())].into_iter().flatten() {
         if name.len() > MAX_SURFACE_BYTES {
             return Err((format!("`{name}` is longer than {MAX_SURFACE_BYTES} bytes"), NAME_HINT));
@@ -181,7 +181,7 @@ fn row([surface, nth, kind, entity]: [&str; 4]) -> Result<Row, Wrong> {
     });
     let entity_type = entity_type.ok_or_else(|| (format!("`{kind}` is no type"), TYPE_HINT))?;
     let entity = Some(entity.to_string()).filter(|it| !it.is_empty());
-    Ok(Row { surface: surface.to_string(), nth, entity_type, entity })
+    Ok(GivenRow { surface: surface.to_string(), nth, entity_type, entity })
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Article: which part of a page is its content.
 //!
-//! In: a measured [`Page`]. Out: a [`Selection`]: where to read, and what to leave out there.
-//! What the author says (`<main>`, `<article>`, `<nav>`, roles) counts first, then what classes and ids hint
-//! at, then how much of the text is linked. The choice leans to keeping: what is wrongly kept makes noise,
-//! what is wrongly dropped is lost.
+//! In: a measured [`Page`]. Out: a [`Selection`]: where to read, and what to skip there.
+//! The author's own marks (`<main>`, `<article>`, `<nav>`, roles) go first, then hints of classes and ids, then the
+//! share of linked text. In doubt text is kept: wrongly kept text makes noise, wrongly dropped text is lost.
 //! Invariant: a page that shows text has a selection that shows text.
 
 use super::edge;
@@ -26,7 +25,7 @@ const MIN_ARTICLE_BYTES: usize = 800;
 /// What to read of a page.
 #[derive(Debug)]
 pub(super) struct Selection {
-    /// Read what is inside this node.
+    /// Read the content of this node.
     pub(super) root: NodeId,
     /// The page's heading, where it stands before the root and none stands in it.
     pub(super) lead: Option<NodeId>,
@@ -34,7 +33,7 @@ pub(super) struct Selection {
     pub(super) author: Option<NodeId>,
     /// An article of the press, in which pictures go with their captions.
     pub(super) is_press: bool,
-    /// Indexed by node: what to leave out, with all that is inside.
+    /// Indexed by node: what to skip, with its content.
     pub(super) is_dropped: Vec<bool>,
 }
 
@@ -62,7 +61,7 @@ pub(super) fn select(tree: &Tree, source: &str) -> Selection {
     selection(tree, &page, 0, None)
 }
 
-/// True when what is kept is a fair share of what might be content: less than that means that a sign was misread.
+/// True when the kept text is a fair share of all possible content: less means that a sign was misread.
 fn is_enough(page: &Page, root: usize) -> bool {
     let all = page.parts[0].amount;
     let kept = page.kept(root);

@@ -5,7 +5,7 @@
 
 /// Longest name, or list of names, in bytes.
 const MAX_NAME_BYTES: usize = 80;
-/// What stands before a name.
+/// Words before a name.
 const BEFORE: &[&str] = &[
     "written by",
     "posted by",
@@ -21,7 +21,7 @@ const BEFORE: &[&str] = &[
     "author:",
     "autor:",
 ];
-/// What ends a name, beside a digit.
+/// Characters that end a name, beside a digit.
 const AFTER: &[char] = &['|', '•', '·', '—', '–', '(', '\n', ':', ';', '/', '@', '»', '«'];
 
 /// The author that a line names.

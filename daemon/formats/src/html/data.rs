@@ -1,7 +1,7 @@
-//! Data: what a page's JSON-LD says about the article it shows.
+//! Data: what a page's JSON-LD says about its article.
 //!
 //! In: the text of one script. Out: author, date and language. Invariants: bounded in size and depth; data that is not
-//! JSON says nothing.
+//! JSON is ignored.
 //! Not here: finding the scripts (`meta.rs`); the type (`press.rs`). Its `articleBody` is not read: it has no place in
 //! the file.
 

@@ -23,15 +23,15 @@ pub(super) fn parse(source: &str) -> Tree {
     tree.append(NodeId::ROOT, html);
     tree.append(html, body);
     let state =
-        State { tree, cursor: Cursor::new(source), body, block: None, next: local_name!("p") };
-    run(source, Sink(RefCell::new(state))).0.into_inner().tree
+        FlatState { tree, cursor: Cursor::new(source), body, block: None, next: local_name!("p") };
+    run(source, FlatSink(RefCell::new(state))).0.into_inner().tree
 }
 
 fn element(tree: &mut Tree, name: LocalName) -> NodeId {
     tree.create(Data::Element(Element::new(QualName::new(None, ns!(html), name), Vec::new())))
 }
 
-struct State<'a> {
+struct FlatState<'a> {
     tree: Tree,
     cursor: Cursor<'a>,
     body: NodeId,
@@ -41,7 +41,7 @@ struct State<'a> {
     next: LocalName,
 }
 
-impl State<'_> {
+impl FlatState<'_> {
     fn block(&mut self) -> NodeId {
         if let Some(block) = self.block {
             return block;
@@ -85,9 +85,9 @@ fn raw_kind(name: &str) -> Option<RawKind> {
     }
 }
 
-struct Sink<'a>(RefCell<State<'a>>);
+struct FlatSink<'a>(RefCell<FlatState<'a>>);
 
-impl TokenSink for Sink<'_> {
+impl TokenSink for FlatSink<'_> {
     type Handle = NodeId;
 
     fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<NodeId> {

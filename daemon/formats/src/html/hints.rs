@@ -2,7 +2,7 @@
 //!
 //! In: an element. Out: whether it is hidden, and a [`Hint`] from its role, class and id.
 //! Invariant: a hint is about the element alone; whether it is followed depends on the page (`article.rs`).
-//! Not here: what the element's name alone says (`kind.rs`).
+//! Not here: the element's name (`kind.rs`).
 
 use super::kind::Kind;
 use super::naming::of_name;
@@ -11,7 +11,7 @@ use super::tree::Element;
 /// What an element is called by those who made the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hint {
-    /// Nothing that tells.
+    /// No hint.
     None,
     /// Named as content.
     Content,
@@ -19,11 +19,11 @@ pub(super) enum Hint {
     Body,
     /// The line that says who wrote it and when.
     Byline,
-    /// What describes or credits a picture.
+    /// A description or credit of a picture.
     Caption,
     /// A note, tip or warning inside content.
     Callout,
-    /// What readers wrote below.
+    /// Comments of readers.
     Comments,
     /// Not content, whatever it holds.
     Boilerplate,
@@ -117,7 +117,7 @@ pub(super) fn hint_of(element: &Element) -> Hint {
         .take(20)
         .map(of_name);
     let by_id = element.attr("id").map(of_name);
-    // The most telling name wins; the enum is in no such order on purpose.
+    // The strongest hint wins; the enum is in another order on purpose.
     by_class
         .chain(by_id)
         .fold(by_tag, |best, hint| if weight(hint) > weight(best) { hint } else { best })

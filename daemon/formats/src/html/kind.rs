@@ -6,9 +6,9 @@
 /// What an element means for a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Runs inside a line and means nothing by itself.
+    /// Part of a line, without a meaning of its own.
     Inline,
-    /// Parts the text into blocks and means nothing by itself.
+    /// Separates blocks of text, without a meaning of its own.
     Block,
     /// A paragraph.
     Paragraph,

@@ -7,11 +7,11 @@
 /// What an element announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Label {
-    /// Nothing of the kind.
+    /// None of these.
     None,
     /// Other pages.
     Related,
-    /// What readers wrote, or may write.
+    /// Comments of readers, or a form for them.
     Comments,
     /// Buttons, tags, advertisements: not for reading.
     Furniture,

@@ -35,7 +35,7 @@ const DATES: &[&str] = &[
 
 /// What the content itself says of its making, where the head does not.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct ShownMeta {
     /// The `datetime` of the first `<time>`.
     pub(super) time: Option<String>,
     /// Who wrote it, as a byline says.
@@ -43,7 +43,7 @@ pub(super) struct Shown {
 }
 
 /// Reads the head of a page into `parsed`.
-pub(super) fn read_head(tree: &Tree, source: &str, shown: Shown, parsed: &mut Parsed) {
+pub(super) fn read_head(tree: &Tree, source: &str, shown: ShownMeta, parsed: &mut Parsed) {
     let mut head = Head::default();
     // Heads are found early; a page without one is not searched to its end.
     for id in tree.walk(NodeId::ROOT) {
@@ -131,7 +131,7 @@ impl Head {
         }
     }
 
-    fn into_meta(self, shown: Shown, has_stated_title: bool) -> DocMeta {
+    fn into_meta(self, shown: ShownMeta, has_stated_title: bool) -> DocMeta {
         let mut meta =
             DocMeta { has_stated_title, source_url: self.canonical, ..DocMeta::default() };
         let time = shown.time.as_deref().and_then(value_of);

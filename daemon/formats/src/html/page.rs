@@ -1,9 +1,9 @@
 //! Page: how much text, and how much of it linked, every element of a page holds.
 //!
 //! In: a tree. Out: its visible elements in document order, measured.
-//! Invariants: an element stands before what it holds; two elements are nested or apart. Hidden elements are
-//! left out. Text is counted in bytes that are not white space. A stretch of text between the bounds of blocks is
-//! prose if it reads like sentences (`run.rs`); prose is counted where its block ends.
+//! Invariants: an element precedes its content; two elements are nested or apart. Hidden elements are skipped. Text is
+//! counted in bytes that are not white space. A stretch of text between the bounds of blocks is prose if it reads like
+//! sentences (`run.rs`); prose is counted where its block ends.
 //! Not here: what follows from the numbers (`article.rs`).
 
 use std::ops::{Range, Sub};
@@ -106,9 +106,9 @@ impl Part {
     }
 }
 
-/// Where measuring stands.
+/// The state of measuring.
 #[derive(Default)]
-struct Walk {
+struct Measuring {
     /// Open elements, outermost first, as indexes of parts whose amount is still the sum before them.
     open: Vec<usize>,
     /// All that was read so far.
@@ -123,7 +123,7 @@ struct Walk {
     blank: Vec<usize>,
 }
 
-impl Walk {
+impl Measuring {
     /// Counts an element that opens.
     fn count(&mut self, kind: Kind, element: &Element) {
         match kind {
@@ -161,7 +161,7 @@ impl Page {
     pub(super) fn measure(tree: &Tree, source: &str) -> Page {
         let mut page = Page { parts: Vec::new(), hidden: Vec::new(), dropped: Vec::new() };
         page.parts.push(Part::new(NodeId::ROOT, Kind::Block, Hint::None));
-        let mut walk = Walk { open: vec![0], ..Walk::default() };
+        let mut walk = Measuring { open: vec![0], ..Measuring::default() };
         let mut next = tree.first_child(NodeId::ROOT);
         while let Some(here) = next {
             next = page.visit(tree, source, here, &mut walk);
@@ -187,7 +187,7 @@ impl Page {
         tree: &Tree,
         source: &str,
         here: NodeId,
-        walk: &mut Walk,
+        walk: &mut Measuring,
     ) -> Option<NodeId> {
         let element = match tree.data(here) {
             Data::Other => return None,
@@ -227,7 +227,7 @@ impl Page {
     }
 
     /// Ends the innermost open element.
-    fn close(&mut self, walk: &mut Walk) {
+    fn close(&mut self, walk: &mut Measuring) {
         let n_parts = self.parts.len();
         let Some(index) = walk.open.pop() else { return };
         if self.parts[index].kind.is_block() {
@@ -246,7 +246,7 @@ impl Page {
     }
 
     /// Ends a stretch of text: counts it as prose or not, and labels the elements that begin with it.
-    fn end_run(&mut self, walk: &mut Walk) {
+    fn end_run(&mut self, walk: &mut Measuring) {
         if walk.run.is_blank() {
             return;
         }

@@ -1,11 +1,10 @@
 //! Parse: HTML to a [`Tree`] in which every text knows its place.
 //!
 //! In: a source. Out: the tree that a browser would build, or, where that would cost too much, a flat one.
-//! Invariants: time is linear in the source: the builder's work is counted, and a page that passes the budget
-//! is read again without it (`flat.rs`). No recursion. `html5ever` is driven here directly, not through
-//! `scraper`: each of its tags searches the stack of open elements, so that 80,000 nested `<div>` take 12 s,
-//! and only its sink can tell. The tokens that pass through here also come in the order of the source, which
-//! gives places without guessing.
+//! Invariants: time is linear in the source: the builder's work is counted, and a page that passes the budget is read
+//! again without it (`flat.rs`). No recursion. `html5ever` is driven here directly, not through `scraper`: each of its
+//! tags searches the stack of open elements, so that 80,000 nested `<div>` take 12 s, and only its sink sees that. The
+//! tokens that pass through here also come in the order of the source, which gives places without guessing.
 //! Not here: what is content (`article.rs`).
 
 use std::borrow::Cow;
@@ -133,7 +132,7 @@ impl TokenSink for Builder<'_> {
         }
         let result = self.builder.process_token(token, line);
         if !is_text {
-            // Text that waited (inside a table) is placed by now; what is left was of no use.
+            // Text that waited (inside a table) has a place by now; the rest was dropped by the parser.
             sink.texts.borrow_mut().clear();
         }
         match result {
@@ -210,7 +209,7 @@ impl<'a> Sink<'a> {
             }
             return out;
         }
-        // Nothing was read that could be this: a NUL in foreign content.
+        // Nothing in the source can be this: a NUL in foreign content.
         Text::Replaced(text, self.source.len()..self.source.len())
     }
 

@@ -17,7 +17,7 @@ use super::tree::Text;
 /// mark) lies between two tokens, so a short look is enough; it bounds the cost of text that is not there.
 const SEARCH_BYTES: usize = 256;
 
-/// Stands in the source right after the last token.
+/// The place in the source right after the last token.
 pub(super) struct Cursor<'a> {
     source: &'a str,
     at: usize,
@@ -76,7 +76,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes a text token and tells its place.
+    /// Passes a text token and returns its place.
     pub(super) fn pass_text(&mut self, text: &StrTendril) -> Text {
         let rest = self.rest();
         if rest.first() == Some(&b'&')
@@ -112,8 +112,8 @@ impl<'a> Cursor<'a> {
         Text::Replaced(text.clone(), start..self.at)
     }
 
-    /// Text that does not stand here: the tail of a reference without `;`, the second character of a
-    /// reference, or text behind markup that yields no token.
+    /// Finds text that is not at the cursor: the tail of a reference without `;`, the second character of a reference,
+    /// or text behind markup that yields no token.
     fn search(&mut self, text: &StrTendril) -> Text {
         if self.reference.end == self.at && !self.reference.is_empty() {
             // `&notit;` is read as `&not` and `it;`.

@@ -1,6 +1,6 @@
 //! Press: whether a page says that it is an article of news or of a blog.
 //!
-//! In: a tree. Out: yes or no, from what pages tell search engines and social networks.
+//! In: a tree. Out: yes or no, from the marks for search engines and social networks.
 //! Invariant: looks at each element once, and at the text of scripts of data only.
 //! Not here: what follows from it (`surround.rs`), the data's values (`meta.rs`).
 

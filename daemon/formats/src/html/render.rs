@@ -18,7 +18,7 @@ use model::parcel::{InlineKind, LinkKind};
 /// Longest alternative text of an image, in bytes; longer ones are descriptions for machines.
 const MAX_ALT_BYTES: usize = 500;
 
-/// What is to be done at the end of an element.
+/// What to do at the end of an element.
 #[derive(Clone, Copy)]
 enum End {
     Nothing,
@@ -36,7 +36,7 @@ enum End {
     Line,
 }
 
-/// What was written.
+/// The outcome.
 pub(super) struct Rendered {
     pub(super) parsed: Parsed,
     /// The `datetime` of the first `<time>`.
@@ -51,7 +51,7 @@ pub(super) fn render(
     limits: &FormatLimits,
 ) -> Rendered {
     let builder = TextBuilder::new(source, limits);
-    let mut writer = Writer {
+    let mut writer = PageWriter {
         tree,
         source,
         builder,
@@ -77,7 +77,7 @@ pub(super) fn render(
 }
 
 /// Writes in document order.
-pub(super) struct Writer<'a> {
+pub(super) struct PageWriter<'a> {
     tree: &'a Tree,
     pub(super) source: &'a str,
     pub(super) builder: TextBuilder<'a>,
@@ -100,7 +100,7 @@ pub(super) struct Writer<'a> {
     time: Option<String>,
 }
 
-impl Writer<'_> {
+impl PageWriter<'_> {
     fn write_inside(&mut self, top: NodeId) {
         let mut open: Vec<End> = Vec::new();
         let mut next = self.tree.first_child(top);
@@ -173,7 +173,7 @@ impl Writer<'_> {
             return End::Line;
         }
         if self.n_headings > 0 {
-            // A heading is one block, whatever stands in it.
+            // A heading is one block, whatever it holds.
             self.builder.space_inserted();
             return End::Nothing;
         }

@@ -25,7 +25,7 @@ const MAX_HEADING_BYTES: usize = 70;
 /// Longest teaser of another page, in bytes of its text.
 const MAX_TEASER_BYTES: usize = 500;
 
-/// How much a sign must say to be followed.
+/// How strong a sign must be to be followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Care {
     /// Names and first words count.
@@ -154,7 +154,7 @@ fn is_surround(page: &Page, index: usize, place: Place, nature: &Nature) -> bool
         && (is_named_surround(part, nature) || is_labelled_surround(part, nature) || is_caption())
 }
 
-/// True for what stands with a picture, not for a table or quotation that is set like one.
+/// True for text that belongs to a picture, not for a table or quotation in a caption's element.
 fn is_caption(page: &Page, index: usize) -> bool {
     let holds = |kind: Kind| {
         matches!(

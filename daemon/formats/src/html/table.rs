@@ -1,14 +1,13 @@
-//! Table: tells tables that hold data from those that only lay out a page.
+//! Table: separates tables that hold data from those that only lay out a page.
 //!
-//! In: a table or row of a tree. Out: yes or no. Invariant: looks at a bounded number of nodes, so that
-//! tables in tables cost linear time.
+//! In: a table or row of a tree. Out: yes or no. Invariant: looks at a bounded number of nodes, so that tables in
+//! tables cost linear time.
 //! Not here: writing rows and cells (`render.rs`).
 
 use super::kind::Kind;
 use super::tree::{NodeId, Tree};
 
-/// Most nodes looked at to judge a table. What shows its nature stands early; the bound keeps nested tables
-/// cheap.
+/// Most nodes looked at to judge a table. The first rows show its nature; the bound keeps nested tables cheap.
 const MAX_LOOKED_AT: usize = 400;
 
 /// True for a table of data, false for one that lays out blocks.

@@ -82,7 +82,7 @@ pub(super) enum Data {
 }
 
 #[derive(Debug)]
-struct Node {
+struct TreeNode {
     parent: Option<NodeId>,
     previous: Option<NodeId>,
     next: Option<NodeId>,
@@ -94,7 +94,7 @@ struct Node {
 /// A page.
 #[derive(Debug)]
 pub(super) struct Tree {
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
 }
 
 impl Tree {
@@ -113,7 +113,8 @@ impl Tree {
     /// A new node, attached to nothing.
     pub(super) fn create(&mut self, data: Data) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
-        let node = Node { parent: None, previous: None, next: None, first: None, last: None, data };
+        let node =
+            TreeNode { parent: None, previous: None, next: None, first: None, last: None, data };
         self.nodes.push(node);
         id
     }
@@ -191,7 +192,7 @@ impl Tree {
         (node.parent, node.previous, node.next) = (Some(parent), previous, Some(sibling));
     }
 
-    /// Moves all children of one node to the end of another; tells how many they were.
+    /// Moves all children of one node to the end of another; returns their number.
     pub(super) fn move_children(&mut self, from: NodeId, to: NodeId) -> usize {
         let mut n_moved = 0;
         while let Some(child) = self.first_child(from) {

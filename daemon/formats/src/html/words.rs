@@ -6,10 +6,10 @@
 
 use std::ops::Range;
 
-use super::render::Writer;
+use super::render::PageWriter;
 use super::tree::Text;
 
-impl Writer<'_> {
+impl PageWriter<'_> {
     /// Writes a text.
     pub(super) fn text(&mut self, text: &Text) {
         let written = text.of(self.source);

@@ -36,7 +36,7 @@ fn read(paragraphs: &[&str], stated: Option<&str>) -> (String, Vec<(String, &'st
 }
 
 #[test]
-fn languages_are_told_apart() {
+fn languages_are_detected() {
     let rows = [
         ("en", ENGLISH),
         ("de", GERMAN),
@@ -56,7 +56,7 @@ fn languages_are_told_apart() {
 }
 
 #[test]
-fn what_is_stated_helps_where_the_text_does_not_tell() {
+fn what_is_stated_helps_where_the_text_does_not_decide() {
     let rows = [
         ("Kurz und gut.", Some("de-AT"), "de"),
         ("Kurz und gut.", Some("DEU"), "de"),

@@ -1,14 +1,14 @@
 //! AsciiDoc.
 
-use super::inline::{Inlines, Inside, Kind, between, may_open};
-use super::{Found, Light, Lines, State};
+use super::inline::{Inlines, Inside, InsideKind, between, may_open};
+use super::{Found, Light, LightState, Lines};
 use crate::target::Target;
 use model::parcel::InlineKind;
 
 pub(crate) static ADOC: Light =
     Light { classify, inlines: Inlines { starts: b"`*hlxm<", find: inside } };
 
-fn classify(lines: &Lines<'_>, at: usize, state: &mut State) -> Found {
+fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     let line = lines.get(at);
     let text = line.trim_ascii_end();
     if text.trim_ascii_start().is_empty() {
@@ -88,7 +88,7 @@ fn fence(text: &str) -> Option<&str> {
     (is_code || is_open || is_ticks).then_some(text)
 }
 
-fn fenced(lines: &Lines<'_>, at: usize, fence: &str, state: &mut State) -> Found {
+fn fenced(lines: &Lines<'_>, at: usize, fence: &str, state: &mut LightState) -> Found {
     let language = std::mem::take(&mut state.language);
     if !fence.starts_with(['-', '.', '/', '+', '`']) || fence == "--" {
         // What stands in examples, sidebars and quotations is text.
@@ -155,7 +155,11 @@ fn inside(text: &str, before: Option<char>) -> Option<Inside> {
         let inner = text.get(2..)?;
         let end = inner.find(">>")?;
         let shown = inner.get(..end)?.split_once(',').map_or(0, |(id, _)| id.len() + 1);
-        return Some(Inside { n_bytes: 2 + end + 2, text: 2 + shown..2 + end, kind: Kind::Plain });
+        return Some(Inside {
+            n_bytes: 2 + end + 2,
+            text: 2 + shown..2 + end,
+            kind: InsideKind::Plain,
+        });
     }
     if !may_open(before) {
         return None;
@@ -177,5 +181,5 @@ fn link(text: &str) -> Option<Inside> {
     let end = open + text.get(open..)?.find(']')?;
     let target = Target::of_address(text.get(n_prefix..open)?);
     let shown = if end > open + 1 { open + 1..end } else { n_prefix..open };
-    Some(Inside { n_bytes: end + 1, text: shown, kind: Kind::Link(target) })
+    Some(Inside { n_bytes: end + 1, text: shown, kind: InsideKind::Link(target) })
 }

@@ -6,7 +6,7 @@ use crate::builder::TextBuilder;
 use crate::target::Target;
 use model::parcel::InlineKind;
 
-/// Longest stretch that is looked through for an end, bytes.
+/// Longest stretch in which the end of a mark is searched, bytes.
 const MAX_BYTES: usize = 500;
 
 /// What a syntax has inside lines.
@@ -22,11 +22,11 @@ pub(super) struct Inside {
     pub(super) n_bytes: usize,
     /// What is shown of it.
     pub(super) text: Range<usize>,
-    pub(super) kind: Kind,
+    pub(super) kind: InsideKind,
 }
 
 /// What it is.
-pub(super) enum Kind {
+pub(super) enum InsideKind {
     Plain,
     Mark(InlineKind),
     Link(Option<Target>),
@@ -52,13 +52,13 @@ impl Inlines {
             out.flow(range.start + shown..range.start + at);
             let inner = range.start + at + inside.text.start..range.start + at + inside.text.end;
             match inside.kind {
-                Kind::Plain => out.flow(inner),
-                Kind::Mark(kind) => {
+                InsideKind::Plain => out.flow(inner),
+                InsideKind::Mark(kind) => {
                     out.begin_inline(kind);
                     out.flow(inner);
                     out.end_mark();
                 }
-                Kind::Link(target) => {
+                InsideKind::Link(target) => {
                     out.begin_link(target);
                     out.flow(inner);
                     out.end_mark();
@@ -86,7 +86,7 @@ pub(super) fn between(text: &str, mark: &str, kind: InlineKind) -> Option<Inside
     is_tight.then_some(Inside {
         n_bytes: start + end + start,
         text: start..start + end,
-        kind: Kind::Mark(kind),
+        kind: InsideKind::Mark(kind),
     })
 }
 

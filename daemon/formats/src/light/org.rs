@@ -1,7 +1,7 @@
 //! Org.
 
-use super::inline::{Inlines, Inside, Kind, between, may_open};
-use super::{Found, Light, Lines, State, cells_between, marker};
+use super::inline::{Inlines, Inside, InsideKind, between, may_open};
+use super::{Found, Light, LightState, Lines, cells_between, marker};
 use crate::target::Target;
 use model::parcel::InlineKind;
 
@@ -11,7 +11,7 @@ pub(crate) static ORG: Light =
 /// Words that may stand before a heading's text.
 const STATES: &[&str] = &["TODO ", "DONE ", "NEXT ", "WAITING ", "CANCELLED ", "CANCELED "];
 
-fn classify(lines: &Lines<'_>, at: usize, state: &mut State) -> Found {
+fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     let line = lines.get(at);
     let text = line.trim_ascii();
     if text.is_empty() {
@@ -136,5 +136,5 @@ fn link(text: &str) -> Option<Inside> {
     let address = address.split("::").next().unwrap_or(address);
     let is_inner = address.starts_with(['*', '#']) || address.starts_with("id:");
     let target = if is_inner { None } else { Target::of_address(address) };
-    Some(Inside { n_bytes: 2 + end + 2, text: shown, kind: Kind::Link(target) })
+    Some(Inside { n_bytes: 2 + end + 2, text: shown, kind: InsideKind::Link(target) })
 }

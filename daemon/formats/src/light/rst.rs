@@ -1,7 +1,7 @@
 //! reStructuredText.
 
-use super::inline::{Inlines, Inside, Kind, between, may_open};
-use super::{Found, Light, Lines, State, cells_between, marker};
+use super::inline::{Inlines, Inside, InsideKind, between, may_open};
+use super::{Found, Light, LightState, Lines, cells_between, marker};
 use crate::target::Target;
 use model::parcel::InlineKind;
 
@@ -33,7 +33,7 @@ const ARRANGING: &[&str] = &[
     "default-role",
 ];
 
-fn classify(lines: &Lines<'_>, at: usize, state: &mut State) -> Found {
+fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     let line = lines.get(at);
     let text = line.trim_ascii();
     if text.is_empty() {
@@ -96,7 +96,7 @@ fn footnote(line: &str) -> Option<&str> {
 }
 
 /// A heading with a line under it, or above and under it.
-fn heading(lines: &Lines<'_>, at: usize, state: &mut State) -> Option<Found> {
+fn heading(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Option<Found> {
     let ornament = |at: usize| is_ornament(lines.get(at).trim_ascii_end());
     let fits = |text: usize, rule: usize| {
         let text = lines.get(text).trim_ascii();
@@ -237,9 +237,9 @@ fn reference(rest: &str, start: usize, role: Option<&str>) -> Option<Inside> {
         _ => None,
     };
     let kind = match role {
-        _ if is_path || target.is_some() => Kind::Link(target),
-        Some(_) => Kind::Mark(InlineKind::Code),
-        None => Kind::Plain,
+        _ if is_path || target.is_some() => InsideKind::Link(target),
+        Some(_) => InsideKind::Mark(InlineKind::Code),
+        None => InsideKind::Plain,
     };
     Some(Inside { n_bytes, text: start..start + shown, kind })
 }

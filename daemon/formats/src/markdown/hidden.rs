@@ -1,15 +1,13 @@
-//! What stands in the source as text but is not shown: Obsidian comments, callout markers, heading
-//! attributes.
+//! Text of the source that is not shown: Obsidian comments, callout markers, heading attributes.
 //!
-//! Invariant: at any time one stretch is hidden, at or after the current place; the walk moves forward
-//! only.
+//! Invariant: at any time one stretch is hidden, at or after the current place; the walk moves forward only.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::memmem;
 
-use super::Walk;
+use super::MarkdownWalk;
 
 /// Opens and closes an Obsidian comment.
 const COMMENT: &str = "%%";
@@ -22,7 +20,7 @@ pub(super) fn may_have_comments(text: &str) -> bool {
     COMMENT_FINDER.find(text.as_bytes()).is_some()
 }
 
-impl Walk<'_> {
+impl MarkdownWalk<'_> {
     /// True when a piece begins in the hidden stretch.
     pub(super) fn is_hidden(&self, range: &Range<usize>) -> bool {
         self.hidden.contains(&range.start)

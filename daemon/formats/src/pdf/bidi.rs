@@ -1,9 +1,9 @@
-//! Right to left: from the order in which characters stand on a line to the order in which they are read.
+//! Right to left: from the order of characters on a line to the order in which they are read.
 //!
 //! In: characters of one line from left to right. Out: the same in reading order.
 //! Invariants: linear time; a line without right-to-left letters is left as it is.
-//! Not here: full bidirectional layout; embedded numbers and words of the other direction are put right, and
-//! that is what documents have.
+//! Not here: full bidirectional layout; embedded numbers and words of the other direction are put right, and documents
+//! need no more.
 
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ pub(super) fn reads_leftwards(chars: impl Iterator<Item = char>) -> bool {
     n_right > 0 && n_right >= n_left
 }
 
-/// Puts what stands from left to right into reading order; `char_of` tells the character of an item.
+/// Puts items that go from left to right into reading order; `char_of` returns the character of an item.
 pub(super) fn into_reading_order<T>(items: &mut [T], char_of: impl Fn(&T) -> char) {
     let classes =
         |items: &[T]| items.iter().map(|item| class_of(char_of(item))).collect::<Vec<_>>();

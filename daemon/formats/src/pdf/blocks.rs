@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use super::columns::Line;
-use super::glyph::Style;
+use super::glyph::GlyphStyle;
 use super::heading::Headings;
 use super::hyphen::{Joint, Vocabulary};
 use super::item::{Marker, marker_of};
@@ -27,7 +27,7 @@ const MONO_WIDTH: f32 = 0.6;
 
 /// Writes all pages.
 pub(super) fn write(pages: &[PageLines], headings: &Headings, vocabulary: &Vocabulary) -> Script {
-    let mut writer = Writer {
+    let mut writer = BlockWriter {
         script: Script::default(),
         headings,
         vocabulary,
@@ -68,7 +68,7 @@ struct List {
     number: Option<u32>,
 }
 
-struct Writer<'a> {
+struct BlockWriter<'a> {
     script: Script,
     headings: &'a Headings,
     vocabulary: &'a Vocabulary,
@@ -85,7 +85,7 @@ struct Column {
     pitch: f32,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> BlockWriter<'a> {
     fn page(&mut self, page: &'a PageLines) {
         self.links = &page.links;
         let mut start = 0;
@@ -232,8 +232,8 @@ impl<'a> Writer<'a> {
         for word in line.words.iter().skip(n_skipped) {
             if with_marks {
                 let inline = match word.style {
-                    style if style.has(Style::MONO) => Some(InlineKind::Code),
-                    style if style.has(Style::BOLD) => Some(InlineKind::Bold),
+                    style if style.has(GlyphStyle::MONO) => Some(InlineKind::Code),
+                    style if style.has(GlyphStyle::BOLD) => Some(InlineKind::Bold),
                     _ => None,
                 };
                 self.script.mark(word.link, inline, self.links);
@@ -344,13 +344,13 @@ fn is_leader(word: &str) -> bool {
 
 /// True if all words are bold.
 pub(super) fn is_bold(line: &Line) -> bool {
-    !line.words.is_empty() && line.words.iter().all(|word| word.style.has(Style::BOLD))
+    !line.words.is_empty() && line.words.iter().all(|word| word.style.has(GlyphStyle::BOLD))
 }
 
 /// True for a line of code: all in a font with characters of one width.
 fn is_code(line: &Line) -> bool {
     !line.words.is_empty()
-        && line.words.iter().all(|word| word.style.has(Style::MONO))
+        && line.words.iter().all(|word| word.style.has(GlyphStyle::MONO))
         && line.words.iter().any(|word| word.text.chars().any(|char| !char.is_numeric()))
 }
 

@@ -17,7 +17,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::bound;
 use super::cid::CidText;
-use super::glyph::Style;
+use super::glyph::GlyphStyle;
 
 /// Units of a font's widths in one size of the font.
 const UNITS_PER_EM: f32 = 1000.0;
@@ -44,7 +44,7 @@ pub(super) struct PdfFont<'a> {
     /// For a font that does not say itself what its glyphs are.
     collection: Option<CidText>,
     codes: RefCell<FxHashMap<u32, Code>>,
-    pub(super) style: Style,
+    pub(super) style: GlyphStyle,
     /// What the stated size is to be multiplied with; other than 1 only where glyphs are drawings.
     pub(super) scale: f32,
 }
@@ -168,19 +168,19 @@ impl<'a> Fonts<'a> {
     }
 }
 
-fn style_of(dict: &Dict<'_>, descriptor: Option<&Dict<'_>>) -> Style {
+fn style_of(dict: &Dict<'_>, descriptor: Option<&Dict<'_>>) -> GlyphStyle {
     let name = dict.get::<Name<'_>>(keys::BASE_FONT).map(|name| name.as_str().to_ascii_lowercase());
     let name = name.unwrap_or_default();
     let number = |key: &[u8]| descriptor.and_then(|d| d.get::<f32>(key)).unwrap_or(0.0);
     let flags = number(keys::FLAGS) as u32;
     let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    Style::default()
+    GlyphStyle::default()
         .and(
-            Style::BOLD,
+            GlyphStyle::BOLD,
             says(HEAVY) || number(keys::FONT_WEIGHT) >= 600.0 || flags & (1 << 18) != 0,
         )
-        .and(Style::ITALIC, says(&["italic", "oblique"]) || flags & (1 << 6) != 0)
-        .and(Style::MONO, says(FIXED) || flags & 1 != 0 && has_one_width(dict))
+        .and(GlyphStyle::ITALIC, says(&["italic", "oblique"]) || flags & (1 << 6) != 0)
+        .and(GlyphStyle::MONO, says(FIXED) || flags & 1 != 0 && has_one_width(dict))
 }
 
 /// True if all widths that are stated are the same: the flag alone is often wrong.

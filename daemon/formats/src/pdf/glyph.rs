@@ -9,34 +9,34 @@ use std::ops::BitOr;
 
 /// How text is set, and what it is said to be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Style(u8);
+pub(super) struct GlyphStyle(u8);
 
-impl Style {
+impl GlyphStyle {
     /// Heavier than the text around it.
-    pub(super) const BOLD: Style = Style(1);
+    pub(super) const BOLD: GlyphStyle = GlyphStyle(1);
     /// Slanted.
-    pub(super) const ITALIC: Style = Style(2);
+    pub(super) const ITALIC: GlyphStyle = GlyphStyle(2);
     /// All characters are equally wide.
-    pub(super) const MONO: Style = Style(4);
+    pub(super) const MONO: GlyphStyle = GlyphStyle(4);
     /// The document says that this is a running header, a footer or a page number.
-    pub(super) const FURNITURE: Style = Style(8);
+    pub(super) const FURNITURE: GlyphStyle = GlyphStyle(8);
 
     /// True if all of `other` is there.
-    pub(super) fn has(self, other: Style) -> bool {
+    pub(super) fn has(self, other: GlyphStyle) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// This style, and `other` if `is_so`.
-    pub(super) fn and(self, other: Style, is_so: bool) -> Style {
+    pub(super) fn and(self, other: GlyphStyle, is_so: bool) -> GlyphStyle {
         if is_so { self | other } else { self }
     }
 }
 
-impl BitOr for Style {
-    type Output = Style;
+impl BitOr for GlyphStyle {
+    type Output = GlyphStyle;
 
-    fn bitor(self, other: Style) -> Style {
-        Style(self.0 | other.0)
+    fn bitor(self, other: GlyphStyle) -> GlyphStyle {
+        GlyphStyle(self.0 | other.0)
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Glyph {
     pub(super) size: f32,
     /// The direction in which text runs, whole degrees from 0 to 359, clockwise.
     pub(super) turn: u16,
-    pub(super) style: Style,
+    pub(super) style: GlyphStyle,
 }
 
 /// What a page shows.

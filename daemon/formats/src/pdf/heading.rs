@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::blocks::{is_bold, text_of};
 use super::columns::Line;
-use super::glyph::Style;
+use super::glyph::GlyphStyle;
 use super::outline::Outline;
 use super::page::PageLines;
 
@@ -74,7 +74,7 @@ impl Headings {
         {
             return Some((level, n_lines));
         }
-        let is_mono = line.words.iter().all(|word| word.style.has(Style::MONO));
+        let is_mono = line.words.iter().all(|word| word.style.has(GlyphStyle::MONO));
         let is_larger = line.size >= LARGER * self.body;
         let is_alone = n_chars <= MAX_BOLD_CHARS
             && !text.ends_with(['.', ',', ';', ':'])

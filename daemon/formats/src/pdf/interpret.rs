@@ -58,7 +58,7 @@ impl<'a> Interpreter<'a> {
     /// What a page shows.
     pub(super) fn page(&mut self, page: &Page<'a>) -> Shown {
         let start = Affine::new(page.initial_transform(true).as_coeffs());
-        let mut run = Run {
+        let mut run = PageRun {
             document: self,
             shown: Shown::default(),
             state: State::new(start),
@@ -100,7 +100,7 @@ fn name_of<'a>(operand: Option<&Object<'a>>) -> Option<Name<'a>> {
 }
 
 /// One page as it is drawn.
-struct Run<'a, 'd> {
+struct PageRun<'a, 'd> {
     document: &'d mut Interpreter<'a>,
     shown: Shown,
     state: State<'a>,
@@ -109,7 +109,7 @@ struct Run<'a, 'd> {
     depth: usize,
 }
 
-impl<'a> Run<'a, '_> {
+impl<'a> PageRun<'a, '_> {
     fn content(&mut self, content: &[u8], resources: &Resources<'a>) {
         let budget = &mut self.document.budget;
         budget.n_bytes = budget.n_bytes.saturating_sub(content.len());

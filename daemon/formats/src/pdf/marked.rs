@@ -1,29 +1,29 @@
-//! Marked content: what the document says about pieces of its own drawing.
+//! Marked content: tags that a document puts around pieces of its drawing.
 //!
-//! In: the tags around pieces. Out: running headers and footers told apart; text that stands for glyphs which do
-//! not say what they are (`ActualText`).
+//! In: the tags around pieces. Out: a style for running headers and footers; text that replaces glyphs of unknown
+//! meaning (`ActualText`).
 //! Invariant: every beginning has one end, at the latest with the page.
 //! Not here: the order that tags can give to a document; few documents have it right.
 
 use hayro_syntax::object::{Dict, Name, String as PdfString};
 
-use super::glyph::{Glyph, Style};
+use super::glyph::{Glyph, GlyphStyle};
 use super::meta::text_of;
 
 /// Deepest nesting that is followed.
 const MAX_DEPTH: usize = 64;
-/// Longest text that stands for a piece, bytes.
+/// Longest text that replaces a piece, bytes.
 const MAX_TEXT_BYTES: usize = 4_096;
 
 /// The pieces that are open.
 #[derive(Default)]
 pub(super) struct Marked {
-    open: Vec<Piece>,
+    open: Vec<MarkedPiece>,
     /// Pieces that are open but nested too deep to be followed.
     n_skipped: usize,
 }
 
-struct Piece {
+struct MarkedPiece {
     /// How many glyphs there were before it.
     start: usize,
     text: Option<String>,
@@ -32,8 +32,9 @@ struct Piece {
 
 impl Marked {
     /// The style that the open pieces give.
-    pub(super) fn style(&self) -> Style {
-        Style::default().and(Style::FURNITURE, self.open.iter().any(|piece| piece.is_furniture))
+    pub(super) fn style(&self) -> GlyphStyle {
+        GlyphStyle::default()
+            .and(GlyphStyle::FURNITURE, self.open.iter().any(|piece| piece.is_furniture))
     }
 
     pub(super) fn begin(
@@ -56,7 +57,7 @@ impl Marked {
         let is_furniture = is_artifact
             && (says("Type", &["Pagination"])
                 || says("Subtype", &["Header", "Footer", "PageNum", "Watermark"]));
-        self.open.push(Piece {
+        self.open.push(MarkedPiece {
             start: n_glyphs,
             text: text.map(|text| text_of(text.as_bytes())),
             is_furniture,
@@ -68,7 +69,7 @@ impl Marked {
             self.n_skipped -= 1;
             return;
         }
-        let Some(Piece { start, text: Some(text), .. }) = self.open.pop() else { return };
+        let Some(MarkedPiece { start, text: Some(text), .. }) = self.open.pop() else { return };
         replace(glyphs, start, &text);
     }
 

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::columns::{self, Line};
-use super::glyph::{Glyph, Shown, Style};
+use super::glyph::{Glyph, GlyphStyle, Shown};
 use super::links::PageLink;
 use super::rows;
 
@@ -26,7 +26,7 @@ pub(super) struct PageLines {
 pub(super) fn page_lines(shown: Shown, width: f32, height: f32, links: Vec<PageLink>) -> PageLines {
     let mut by_turn: BTreeMap<u16, Vec<Glyph>> = BTreeMap::new();
     for glyph in shown.glyphs {
-        if !glyph.style.has(Style::FURNITURE) && is_on_page(&glyph, width, height) {
+        if !glyph.style.has(GlyphStyle::FURNITURE) && is_on_page(&glyph, width, height) {
             by_turn.entry(glyph.turn).or_default().push(glyph);
         }
     }

@@ -10,7 +10,7 @@
 
 use super::accent::accented;
 use super::bidi;
-use super::glyph::{Glyph, Style};
+use super::glyph::{Glyph, GlyphStyle};
 
 /// Distance of baselines up to which glyphs stand on one line, in sizes: raised and lowered ones do.
 const SAME_ROW: f32 = 0.45;
@@ -30,7 +30,7 @@ pub(super) struct Word {
     pub(super) x1: f32,
     pub(super) y: f32,
     pub(super) size: f32,
-    pub(super) style: Style,
+    pub(super) style: GlyphStyle,
     /// Which link of the page it belongs to, counted from 1; 0 for none.
     pub(super) link: u16,
 }
@@ -50,7 +50,7 @@ pub(super) struct Stretch {
 }
 
 /// Glyphs drawn one after another on one line.
-struct Run {
+struct GlyphRun {
     start: usize,
     end: usize,
     x0: f32,
@@ -69,8 +69,8 @@ pub(super) fn stretches(glyphs: &[Glyph]) -> Vec<Stretch> {
     out
 }
 
-fn runs(glyphs: &[Glyph]) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn runs(glyphs: &[Glyph]) -> Vec<GlyphRun> {
+    let mut runs: Vec<GlyphRun> = Vec::new();
     let mut last: Option<&Glyph> = None;
     for (at, glyph) in glyphs.iter().enumerate() {
         if glyph.char == ' ' {
@@ -98,7 +98,7 @@ fn runs(glyphs: &[Glyph]) -> Vec<Run> {
             }
             None => {
                 let Glyph { x0, x1, y, size, .. } = *glyph;
-                runs.push(Run { start: at, end: at + 1, x0, x1, y, size });
+                runs.push(GlyphRun { start: at, end: at + 1, x0, x1, y, size });
             }
         }
         last = Some(glyph);
@@ -107,19 +107,19 @@ fn runs(glyphs: &[Glyph]) -> Vec<Run> {
 }
 
 /// Runs at one height.
-struct Row {
-    runs: Vec<Run>,
-    /// The baseline and the size of its largest run, from which raised and lowered ones are told.
+struct BaselineRow {
+    runs: Vec<GlyphRun>,
+    /// The baseline and size of its largest run, against which raised and lowered runs are measured.
     y: f32,
     size: f32,
 }
 
-impl Row {
+impl BaselineRow {
     /// True if a run stands on this line, and neither above nor below another one of it. Small runs may: a
     /// power stands above an index.
-    fn takes(&self, run: &Run) -> bool {
+    fn takes(&self, run: &GlyphRun) -> bool {
         let is_small = run.size < 0.85 * self.size;
-        let stands_over = |other: &Run| {
+        let stands_over = |other: &GlyphRun| {
             let shared = run.x1.min(other.x1) - run.x0.max(other.x0);
             let is_level = (run.y - other.y).abs() < 0.15 * run.size.min(other.size);
             let are_small = is_small && other.size < 0.85 * self.size;
@@ -129,7 +129,7 @@ impl Row {
             && !self.runs.iter().rev().take(MAX_COMPARED).any(stands_over)
     }
 
-    fn push(&mut self, run: Run) {
+    fn push(&mut self, run: GlyphRun) {
         if run.size > 1.05 * self.size {
             (self.y, self.size) = (run.y, run.size);
         }
@@ -138,14 +138,14 @@ impl Row {
 }
 
 /// Groups runs by their height.
-fn rows(mut runs: Vec<Run>) -> Vec<Vec<Run>> {
+fn rows(mut runs: Vec<GlyphRun>) -> Vec<Vec<GlyphRun>> {
     runs.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.start.cmp(&b.start)));
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<BaselineRow> = Vec::new();
     for run in runs {
         // A run that does not fit the last row for standing below one of its runs may fit the one before.
         match rows.iter_mut().rev().take(3).find(|row| row.takes(&run)) {
             Some(row) => row.push(run),
-            None => rows.push(Row { y: run.y, size: run.size, runs: vec![run] }),
+            None => rows.push(BaselineRow { y: run.y, size: run.size, runs: vec![run] }),
         }
     }
     rows.into_iter().map(|row| row.runs).collect()
@@ -153,16 +153,16 @@ fn rows(mut runs: Vec<Run>) -> Vec<Vec<Run>> {
 
 /// A glyph of a row, and whether white space is drawn before it.
 #[derive(Clone, Copy)]
-struct Item {
+struct RowItem {
     glyph: Glyph,
     order: usize,
     is_after_space: bool,
 }
 
-fn stretches_of(glyphs: &[Glyph], row: &[Run], out: &mut Vec<Stretch>) {
+fn stretches_of(glyphs: &[Glyph], row: &[GlyphRun], out: &mut Vec<Stretch>) {
     let items = items_of(glyphs, row);
     let word_gap = word_gap(&items);
-    let mut open: Vec<(Item, bool)> = Vec::new();
+    let mut open: Vec<(RowItem, bool)> = Vec::new();
     let mut end = f32::MIN;
     for item in items {
         let em =
@@ -182,12 +182,12 @@ fn stretches_of(glyphs: &[Glyph], row: &[Run], out: &mut Vec<Stretch>) {
 }
 
 /// The glyphs of a row from left to right, without copies at the same place.
-fn items_of(glyphs: &[Glyph], row: &[Run]) -> Vec<Item> {
+fn items_of(glyphs: &[Glyph], row: &[GlyphRun]) -> Vec<RowItem> {
     let places = row.iter().flat_map(|run| run.start..run.end);
     let mut all: Vec<(usize, Glyph)> =
         places.filter_map(|order| glyphs.get(order).map(|glyph| (order, *glyph))).collect();
     all.sort_by(|(_, a), (_, b)| a.x0.total_cmp(&b.x0));
-    let mut items: Vec<Item> = Vec::with_capacity(all.len());
+    let mut items: Vec<RowItem> = Vec::with_capacity(all.len());
     let mut is_after_space = false;
     for (order, glyph) in all {
         if glyph.char == ' ' {
@@ -195,13 +195,13 @@ fn items_of(glyphs: &[Glyph], row: &[Run]) -> Vec<Item> {
             continue;
         }
         let is_copy = items.last().is_some_and(|last| {
-            let Item { glyph: last, .. } = last;
+            let RowItem { glyph: last, .. } = last;
             last.char == glyph.char
                 && glyph.x0 - last.x0 < 0.3 * (last.x1 - last.x0)
                 && (glyph.y - last.y).abs() < 0.3 * last.size
         });
         if !is_copy {
-            items.push(Item { glyph, order, is_after_space });
+            items.push(RowItem { glyph, order, is_after_space });
         }
         is_after_space = false;
     }
@@ -210,7 +210,7 @@ fn items_of(glyphs: &[Glyph], row: &[Run]) -> Vec<Item> {
 
 /// The gap that parts words in a row, in sizes. Where all characters stand apart, only what is wider than
 /// most gaps parts words.
-fn word_gap(items: &[Item]) -> f32 {
+fn word_gap(items: &[RowItem]) -> f32 {
     let mut gaps: Vec<f32> = items
         .windows(2)
         .filter_map(|pair| match pair {
@@ -230,7 +230,7 @@ fn word_gap(items: &[Item]) -> f32 {
     (1.7 * middle).max(usual)
 }
 
-fn stretch(mut items: Vec<(Item, bool)>) -> Option<Stretch> {
+fn stretch(mut items: Vec<(RowItem, bool)>) -> Option<Stretch> {
     let order = items.iter().map(|(item, _)| item.order).min()?;
     let reads_leftwards = bidi::reads_leftwards(items.iter().map(|(item, _)| item.glyph.char));
     // For reading order, white space between words has to be an item of its own.
@@ -249,8 +249,8 @@ fn stretch(mut items: Vec<(Item, bool)>) -> Option<Stretch> {
 }
 
 /// Puts a stretch with right-to-left letters into reading order.
-fn turned(items: Vec<(Item, bool)>, reads_leftwards: bool) -> Vec<(Item, bool)> {
-    let mut spaced: Vec<Option<Item>> = Vec::with_capacity(items.len() * 2);
+fn turned(items: Vec<(RowItem, bool)>, reads_leftwards: bool) -> Vec<(RowItem, bool)> {
+    let mut spaced: Vec<Option<RowItem>> = Vec::with_capacity(items.len() * 2);
     for (at, (mut item, begins_word)) in items.into_iter().enumerate() {
         if begins_word && at > 0 {
             spaced.push(None);
@@ -275,7 +275,7 @@ fn turned(items: Vec<(Item, bool)>, reads_leftwards: bool) -> Vec<(Item, bool)> 
     out
 }
 
-fn words_of(items: &[(Item, bool)]) -> Vec<Word> {
+fn words_of(items: &[(RowItem, bool)]) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut text = String::new();
     let mut last: Option<Glyph> = None;

@@ -11,7 +11,7 @@ use hayro_syntax::content::OperandIterator;
 use hayro_syntax::object::Object;
 
 use super::font::{Code, PdfFont};
-use super::glyph::{Glyph, Style};
+use super::glyph::{Glyph, GlyphStyle};
 
 /// What is set when a glyph is drawn.
 #[derive(Clone)]
@@ -141,7 +141,7 @@ impl State<'_> {
             y: y as f32,
             size: size as f32,
             turn: turn as u16 % 360,
-            style: Style::default(),
+            style: GlyphStyle::default(),
         })
     }
 

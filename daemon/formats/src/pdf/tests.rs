@@ -259,7 +259,7 @@ fn metadata_is_taken_from_the_document() {
 }
 
 #[test]
-fn pages_without_a_text_layer_are_told() {
+fn pages_without_a_text_layer_cause_a_warning() {
     let draft = Draft::new()
         .page(Sheet::default().image())
         .page(Sheet::default().lines((50, 700), 10, &["Text."]).image());

@@ -1,12 +1,12 @@
-//! Check: decides whether what a worker says of a document can be used.
+//! Check: decides whether a worker's reply about a document can be used.
 //!
-//! In: a reply of the right shape, and how long its source was. Out: the document as the format would have made it
-//! in this process, or what is wrong with it.
+//! In: a reply of the right shape, and the length of its source. Out: the document as the format would have made it in
+//! this process, or what is wrong with it.
 //! Invariants: every place lies within its text and between two characters; blocks, marks, links and pages come in
-//! order; a section is a heading further up. The worker read a hostile file and may have been taken over by it: what
-//! it says can be wrong about the document, never harmful to who reads it.
+//! order; a section is a heading further up. The worker read a hostile file and may be under its control: its reply can
+//! be wrong about the document, never harmful to its reader.
 //! Not here: the shape of messages and their length (`message.rs`, `process.rs`), secrets, which the daemon removes
-//! from what comes out of here as from what it parsed itself.
+//! from the reply as from its own parsing.
 
 use super::message::{
     WireBlock, WireBlockKind, WireInline, WireLink, WireLinkKind, WireMeta, WireParsed,

@@ -1,9 +1,9 @@
-//! Child: the life of a worker process, `kgd --worker`.
+//! Child: runs a worker process, `kgd --worker`.
 //!
 //! In: a socket as standard input, on it an opening, then documents. Out: one reply each, until the socket ends.
 //! Invariants: it is confined before it sees a document; it has one thread, keeps nothing from one document to the
-//! next, and ends after a panic; it logs nothing, since whatever it could say may be text of a document.
-//! Not here: what is done about a worker that does not answer (`process.rs`).
+//! next, and ends after a panic; it logs nothing, since a message may hold text of a document.
+//! Not here: the handling of a worker that does not answer (`process.rs`).
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
@@ -23,7 +23,7 @@ use crate::reader_for;
 /// Where the last panic was.
 static PANICKED_AT: Mutex<String> = Mutex::new(String::new());
 
-/// Lives a worker's life. Only for the beginning of `main`: it closes files that it did not open.
+/// Runs a worker. Only for the beginning of `main`: it closes files that it did not open.
 pub fn run() -> ExitCode {
     let is_alone = sys::close_inherited_files();
     sys::spare_memory();

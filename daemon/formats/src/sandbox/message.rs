@@ -25,7 +25,7 @@ pub(super) const HEAD_BYTES: usize = 4;
 /// Longest message but for a [`Reply`] to a job, bytes.
 pub(super) const MAX_SMALL_BYTES: usize = 4096;
 
-/// What a worker is told when it starts.
+/// Settings of a worker, sent when it starts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Opening {
     /// Memory it may take beside its own program, bytes.
@@ -62,7 +62,7 @@ impl Job {
     }
 }
 
-/// What a worker says.
+/// A message of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
     /// It is confined, and waits.
@@ -71,7 +71,7 @@ pub(super) enum Reply {
     Parsed(Box<WireParsed>),
     /// The format's reason for refusing the document.
     Refused(String),
-    /// The format panicked; where in our code, never what it said.
+    /// The format panicked; the place in our code, never the message.
     Panicked(String),
     /// The reply would be longer than allowed.
     TooLarge,

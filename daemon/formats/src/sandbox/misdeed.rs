@@ -4,7 +4,10 @@
 //! Invariant: a daemon started with `KG_FAIL=worker.obeys=N` lets workers listen for its first N documents.
 //! Not here: what becomes of the document (`process.rs`).
 
-#![expect(clippy::disallowed_methods, reason = "does what no code should, for tests of the sandbox")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "does what no code should, for tests of the sandbox"
+)]
 
 use std::hint::black_box;
 use std::io::Write;

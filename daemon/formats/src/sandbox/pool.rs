@@ -1,11 +1,11 @@
 //! Pool: who parses which document, and when a worker process is started and ended.
 //!
 //! In: documents, from any number of threads. Out: the same as parsing them here would give, or their fault.
-//! Invariants: at most so many processes for the bulk lane, and one more that is kept for what was just saved, so that
-//! it never waits for a bulk document. (Killing the bulk parse instead would do its work again at each save, and a
-//! process cannot become less nice.) What broke a rule is not used again; one that was killed from outside
-//! costs a new try. Processes end when they are not needed, and with the pool.
-//! A thread of its own starts them: the kernel ends a worker when the thread that started it ends.
+//! Invariants: a bounded number of processes for the bulk lane, and one more that is kept for what was just saved, so
+//! that it never waits for a bulk document. (Killing the bulk parse instead would repeat its work at each save, and a
+//! process cannot become less nice.) A process that broke a rule is not used again; one that was killed from outside
+//! costs a new try. Processes end when they are not needed, and with the pool. A thread of its own starts them: the
+//! kernel ends a worker when the thread that started it ends.
 //! Not here: threads that wait for the answers (`belt/crew.rs`).
 
 use std::io;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use super::check::{self, Bounds};
 use super::message::{Job, Opening, Reply, decode};
-use super::process::{Budget, Failure, Process};
+use super::process::{Failure, Process, TimeBudget};
 use super::restrict::Sandbox;
 use crate::FormatLimits;
 use model::DocFault;
@@ -83,21 +83,21 @@ pub struct WorkersNow {
     pub n_failed: u64,
     /// Resident memory of those without a document, bytes.
     pub idle_bytes: u64,
-    /// What holds in them, once one has been started.
+    /// The protections of its workers, once one has been started.
     pub sandbox: Option<Sandbox>,
 }
 
 struct Shared {
     settings: config::settings::Worker,
     n_bulk: usize,
-    /// So many documents more may say how their worker shall misbehave; 0 outside of tests.
+    /// Number of further documents that may misbehave on request; 0 outside of tests.
     n_obeyed: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     freed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     interactive: Team,
     bulk: Team,
     n_started: u64,
@@ -235,7 +235,7 @@ impl std::fmt::Debug for Workers {
     }
 }
 
-/// What a reply is worth.
+/// The verdict on a reply.
 struct Judged {
     outcome: Result<Parsed, String>,
     is_reusable: bool,
@@ -277,7 +277,7 @@ fn max_reply_bytes(limits: &FormatLimits) -> usize {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -298,8 +298,8 @@ impl Shared {
         self.n_obeyed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
-    fn budget(&self) -> Budget {
-        Budget {
+    fn budget(&self) -> TimeBudget {
+        TimeBudget {
             cpu: Duration::from_secs(self.settings.max_cpu_seconds),
             wall: Duration::from_secs(self.settings.max_seconds),
         }
@@ -312,7 +312,7 @@ impl Shared {
             Lane::Bulk => self.n_bulk,
         };
         let state = self.lock();
-        let is_full = |state: &mut State| state.team(lane).n_out >= most;
+        let is_full = |state: &mut PoolState| state.team(lane).n_out >= most;
         let mut state =
             self.freed.wait_while(state, is_full).unwrap_or_else(PoisonError::into_inner);
         let team = state.team(lane);
@@ -320,7 +320,7 @@ impl Shared {
         Turn { shared: self, lane, process: team.idle.pop(), is_reusable: false }
     }
 
-    /// Starts the worker that waits for the first save, so that `status` tells from the beginning what holds in it.
+    /// Starts the worker that waits for the first save, so that `status` shows its protections from the beginning.
     fn start_first(&self) {
         match Process::start(&self.opening(0)) {
             Ok(process) => {
@@ -338,7 +338,7 @@ impl Shared {
         Opening { max_memory_bytes: self.settings.max_memory_bytes, niceness }
     }
 
-    /// What the starting thread does all its life.
+    /// Runs the starting thread.
     fn keep(&self, orders: &Receiver<Start>) {
         self.start_first();
         let max_idle = Duration::from_secs(self.settings.idle_seconds);
@@ -363,7 +363,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl PoolState {
     fn team(&mut self, lane: Lane) -> &mut Team {
         match lane {
             Lane::Interactive => &mut self.interactive,

@@ -1,10 +1,10 @@
 //! Process: one worker as the daemon sees it.
 //!
-//! In: documents, one at a time. Out: what became of each, and whether the worker can take another.
-//! Invariants: nothing a worker does or fails to do keeps the daemon longer than the budget, or makes it hold more than
-//! the longest reply; a worker that broke a rule is never used again; it ends with the daemon, and when dropped.
-//! What a worker writes to standard error is only looked at for the two messages of Rust's runtime that tell why it
-//! aborted, since anything in it may be text of a document.
+//! In: documents, one at a time. Out: the outcome of each, and whether the worker can take another.
+//! Invariants: no worker keeps the daemon longer than the budget, or makes it hold more than the longest reply; a
+//! worker that broke a rule is never used again; it ends with the daemon, and when dropped. Its standard error is only
+//! searched for the two messages of Rust's runtime that explain an abort, since anything in it may be text of a
+//! document.
 //! Not here: how many there are (`pool.rs`), whether a reply is sound (`check.rs`).
 
 use std::fs::File;
@@ -44,7 +44,7 @@ const READ_BYTES: usize = 64 * 1024;
 
 /// How long one document may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Budget {
+pub(super) struct TimeBudget {
     /// Of the processor.
     pub(super) cpu: Duration,
     /// Of the clock on the wall.
@@ -54,11 +54,11 @@ pub(super) struct Budget {
 /// Why a worker gave no reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// The document did that, and will do it again.
+    /// The document caused it, and will do so again.
     Document(String),
     /// The time on the wall is over and the processor's is not: rather a loaded machine than the document.
     Slow(String),
-    /// Something else ended the worker, or kept it from starting.
+    /// Something else ended the worker, or prevented its start.
     Outside(String),
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Process {
     child: Child,
     socket: UnixStream,
     errors: PipeReader,
-    /// What it said of its sandbox.
+    /// The protections it reported.
     pub(super) sandbox: Sandbox,
     /// Documents it was given.
     pub(super) n_documents: u32,
@@ -105,7 +105,7 @@ impl Process {
     fn open(&mut self, opening: &Opening) -> io::Result<Sandbox> {
         let message = encode(opening, MAX_SMALL_BYTES).map_err(|_| io::ErrorKind::InvalidData)?;
         self.send(&message, None)?;
-        let budget = Budget { cpu: START_WITHIN, wall: START_WITHIN };
+        let budget = TimeBudget { cpu: START_WITHIN, wall: START_WITHIN };
         let reply = self.receive(MAX_SMALL_BYTES, budget).map_err(|silence| {
             io::Error::other(match self.verdict(silence, MAX_SMALL_BYTES, budget, 0) {
                 Failure::Document(why) | Failure::Slow(why) | Failure::Outside(why) => why,
@@ -122,7 +122,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Resident memory, bytes; 0 where the system does not tell.
+    /// Returns the resident memory, bytes; 0 where the system does not report it.
     pub(super) fn resident_bytes(&self) -> u64 {
         let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.id()));
         let pages = statm.ok().and_then(|words| words.split(' ').nth(1)?.parse::<u64>().ok());
@@ -134,7 +134,7 @@ impl Process {
         &mut self,
         job: &Job,
         source: &[u8],
-        budget: Budget,
+        budget: TimeBudget,
         max_memory_bytes: u64,
     ) -> Result<Vec<u8>, Failure> {
         self.n_documents += 1;
@@ -164,7 +164,7 @@ impl Process {
     }
 
     /// The next message, without its length.
-    fn receive(&self, max_bytes: usize, budget: Budget) -> Result<Vec<u8>, Silence> {
+    fn receive(&self, max_bytes: usize, budget: TimeBudget) -> Result<Vec<u8>, Silence> {
         let (begin, cpu_before) = (Instant::now(), self.cpu_time());
         let mut received = Vec::new();
         let mut piece = vec![0; READ_BYTES];
@@ -220,7 +220,7 @@ impl Process {
         &mut self,
         silence: Silence,
         max_bytes: usize,
-        budget: Budget,
+        budget: TimeBudget,
         max_memory_bytes: u64,
     ) -> Failure {
         let seconds = |limit: Duration| limit.as_secs_f32();
@@ -261,7 +261,7 @@ impl Process {
         status
     }
 
-    /// What a death that was not ours says about the document.
+    /// Returns what a death that we did not cause says about the document.
     fn death(&mut self, status: ExitStatus, max_memory_bytes: u64) -> Failure {
         let Some(signal) = status.signal() else {
             let code = status.code().unwrap_or_default();
@@ -301,7 +301,7 @@ impl Drop for Process {
     }
 }
 
-/// Why nothing came.
+/// Why no reply came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Silence {
     /// It closed its end, as it does when it dies.
@@ -310,11 +310,11 @@ enum Silence {
     Wall,
     /// The processor's time is used up.
     Cpu,
-    /// It says more than it may.
+    /// The reply is too long.
     TooMuch,
 }
 
-/// Signals by which others end a process; every other one is its own doing.
+/// Signals by which others end a process; it causes every other one itself.
 const OUTSIDE: &[(i32, &str)] = &[
     (Signal::KILL.as_raw(), "SIGKILL"),
     (Signal::TERM.as_raw(), "SIGTERM"),

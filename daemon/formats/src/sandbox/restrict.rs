@@ -1,9 +1,9 @@
-//! Sandbox: takes everything from this process that a parser has no need of, before it sees a document.
+//! Sandbox: takes all rights from this process that a parser does not need, before it sees a document.
 //!
-//! In: how much memory it may have. Out: what holds from now on, and what this kernel does not offer.
-//! Invariants: none of it can be undone by this process; a kernel without one of the parts still gives the others;
-//! the parts are, from outside in: resource limits, landlock (no file, no TCP, no signal or abstract socket of
-//! others), seccomp (`calls.rs`: the few system calls of a loop that reads, computes and writes).
+//! In: how much memory it may have. Out: the protections in force, and those that this kernel lacks.
+//! Invariants: this process can undo none of it; a kernel without one part still gives the others; the parts are, from
+//! outside in: resource limits, landlock (no file, no TCP, no signal or abstract socket of others), seccomp
+//! (`calls.rs`: the few system calls of a loop that reads, computes and writes).
 //! Not here: time, which the daemon watches (`process.rs`).
 
 use std::fmt;
@@ -31,12 +31,12 @@ const OOM_SCORE: &str = "800";
 /// they have.
 const LANDLOCK: ABI = ABI::V6;
 
-/// What holds in a worker.
+/// The protections of a worker.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Sandbox {
-    /// The parts that hold, such as `landlock abi 4`.
+    /// The parts in force, such as `landlock abi 4`.
     pub active: Vec<String>,
-    /// The parts that do not, each with the reason.
+    /// The missing parts, each with the reason.
     pub missing: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ fn limit_resources(max_memory_bytes: u64) -> rustix::io::Result<()> {
     rustix::process::setrlimit(Resource::As, at_most(memory))
 }
 
-/// Bytes of address space in use; a generous guess where the system does not tell.
+/// Returns the address space in use, bytes; a generous guess where the system does not report it.
 fn own_address_space() -> u64 {
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').next().and_then(|word| word.parse::<u64>().ok());

@@ -10,7 +10,7 @@ pub struct Mention {
     pub span: Span<Norm>,
     /// The name it goes by: the surface as written or, for a wikilink with other text, the target's name.
     pub name: String,
-    /// What kind of thing, as far as this recognizer can tell.
+    /// The kind of thing, as far as this recognizer knows.
     pub entity_type: EntityType,
     /// Who found it; in order of trust.
     pub recognizer: RecognizerKind,
@@ -48,8 +48,7 @@ pub struct GivenName {
     pub entity: Option<String>,
 }
 
-/// Words that stand for a name given before: `it`, `the service`. No mention: they count where something is said of
-/// them.
+/// Words that refer to an earlier name: `it`, `the service`. Not a mention: they count only in relations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Anaphor {
     /// Place in the normalized text.
@@ -73,7 +72,7 @@ pub struct PlaceFeatures {
     pub in_link: bool,
     /// Its type is the guess of a statistical model.
     pub is_type_guessed: bool,
-    /// What it denotes is stated by the user's table: nothing else may decide that.
+    /// Its entity is stated by the user's table, which is final.
     pub is_entity_given: bool,
     /// The words after it define it: `is a fruit`, `is a company`.
     pub is_defined: bool,

@@ -70,7 +70,7 @@ impl ContentHash {
     }
 }
 
-/// What a file was when it was looked at: enough to tell later whether it has changed since.
+/// A file at the moment it was looked at: enough to see later whether it has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileVersion {
     /// Hash of its bytes; `None` when they could not be read.
@@ -84,7 +84,7 @@ pub struct FileVersion {
 }
 
 impl FileVersion {
-    /// True when `now`, which may be known by its looks only, is this version as far as can be told.
+    /// True when `now`, which may hold metadata only, is this version as far as is known.
     pub fn is_still(&self, now: &FileVersion) -> bool {
         let looks_the_same = (self.mtime_ms, self.n_bytes) == (now.mtime_ms, now.n_bytes);
         match (self.hash, now.hash) {

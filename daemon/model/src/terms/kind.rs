@@ -1,6 +1,4 @@
-//! Kinds: the few classes of things that one name is told apart by.
-//!
-//! Coarser than types, because recognizers confuse types that are alike.
+//! Kinds: the few classes of things that separate two bearers of one name.
 
 use super::EntityType;
 

@@ -16,7 +16,7 @@ const MAX_SIZE: usize = 1_000_000;
 /// Most layers; real models have up to 48.
 const MAX_LAYERS: usize = 200;
 
-/// DistilBERT and MPNet were converted once: their repositories on the hub have ONNX files by now.
+/// DistilBERT and MPNet are left out: their repositories on the hub have ONNX files.
 const UNSUPPORTED: &str = "kgd converts BERT, RoBERTa, XLM-RoBERTa and CamemBERT; export other models with \
      `optimum-cli export onnx --model NAME FOLDER`";
 

@@ -17,7 +17,7 @@ const UNSUITED: &str = "kgd knows dense layers with no activation, Tanh or ReLU,
 /// A linear layer.
 #[derive(Debug)]
 pub(crate) struct Dense {
-    /// One row of `n_in` for each component that comes out.
+    /// One row of `n_in` for each component of the output.
     rows: Vec<f32>,
     n_in: usize,
     bias: Option<Vec<f32>>,
@@ -58,15 +58,15 @@ impl Dense {
         Ok(Dense { rows, n_in: config.in_features, bias, activation })
     }
 
-    /// Components of what it gives.
+    /// Returns the number of output components.
     pub(crate) fn n_out(&self) -> usize {
         self.rows.len() / self.n_in.max(1)
     }
 
-    /// The layer's answer to a vector.
+    /// Applies the layer to a vector.
     ///
     /// # Errors
-    /// When the vector is of another length than the layer takes.
+    /// When the vector has another length than the layer takes.
     pub(crate) fn apply(&self, vector: &[f32], path: &Path) -> Result<Vec<f32>, ModelError> {
         if vector.len() != self.n_in {
             let why = format!("gives {} numbers to a layer for {}", vector.len(), self.n_in);

@@ -1,4 +1,4 @@
-//! Runtime: what computes a graph: `rten`, or ONNX Runtime where this was built with the feature `ort` and
+//! Runtime: the library that computes a graph: `rten`, or ONNX Runtime where this was built with the feature `ort` and
 //! `ORT_DYLIB_PATH` names its library.
 //!
 //! In: an ONNX file; numbers by the names of inputs. Out: names of inputs and outputs; one output.
@@ -10,7 +10,7 @@ mod rten;
 
 use std::path::Path;
 
-/// What computes.
+/// The library that computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runtime {
     /// Pure Rust, always there.
@@ -45,7 +45,7 @@ pub(crate) trait Engine: Send + Sync {
     fn run(&self, inputs: &[(&str, Vec<i32>)], output: &str) -> Result<Output, String>;
 }
 
-/// Loads a graph. With no wish, ONNX Runtime computes where it can.
+/// Loads a graph. Without a choice, ONNX Runtime computes where it is available.
 pub(crate) fn load(place: Place<'_>, wanted: Option<Runtime>) -> Result<Box<dyn Engine>, String> {
     match wanted.unwrap_or(if ort::is_there() { Runtime::Ort } else { Runtime::Rten }) {
         Runtime::Rten => rten::load(place),

@@ -10,17 +10,17 @@ use rten_tensor::prelude::*;
 
 use super::{Engine, Output, Place};
 
-/// Largest file whose weights are laid out at load as they are computed with, bytes: a second copy of most of them. For
-/// 10 MB more, the 14 tokens of a question cost MiniLM 2.6 ms of CPU instead of 11.7, and the same numbers come out.
+/// Largest file whose weights are packed at load in the layout that computing needs, bytes: a second copy of most of
+/// them. For 10 MB more, the 14 tokens of a question cost MiniLM 2.6 ms of CPU instead of 11.7, with the same numbers.
 const MAX_PACKED_BYTES: u64 = 100_000_000;
 
 thread_local! {
-    /// A pool of one thread for each thread that asks, made when it first asks: it has the asker's priority, where
-    /// the library's own pool has that of whoever came first and takes every core.
+    /// A pool of one thread for each calling thread, made at its first call: it has the caller's priority. The
+    /// library's own pool has that of its first caller and takes every core.
     static POOL: Arc<ThreadPool> = Arc::new(ThreadPool::with_num_threads(1));
 }
 
-struct Graph(Model);
+struct RtenGraph(Model);
 
 pub(super) fn load(place: Place<'_>) -> Result<Box<dyn Engine>, String> {
     let mut options = ModelOptions::with_all_ops();
@@ -33,10 +33,10 @@ pub(super) fn load(place: Place<'_>) -> Result<Box<dyn Engine>, String> {
         Place::File(path) => options.load_file(path),
         Place::Memory(bytes) => options.load_static_slice(bytes),
     };
-    Ok(Box::new(Graph(loaded.map_err(|error| error.to_string())?)))
+    Ok(Box::new(RtenGraph(loaded.map_err(|error| error.to_string())?)))
 }
 
-impl Graph {
+impl RtenGraph {
     fn names(&self, ids: &[NodeId]) -> Vec<String> {
         let name_of = |&id: &NodeId| {
             let info = self.0.node_info(id);
@@ -46,7 +46,7 @@ impl Graph {
     }
 }
 
-impl Engine for Graph {
+impl Engine for RtenGraph {
     fn inputs(&self) -> Vec<String> {
         self.names(self.0.input_ids())
     }

@@ -1,6 +1,6 @@
-//! Check digits: arithmetic that tells a number from mere digits.
+//! Check digits: arithmetic that separates valid numbers from mere digits.
 //!
-//! In: digits (0 to 9) or characters. Out: whether they are sound. Each is the published rule of who gives them.
+//! In: digits (0 to 9) or characters. Out: whether they are sound. Each is the published rule of the issuer.
 
 /// Payment cards, Swedish and Canadian numbers: Luhn.
 pub(super) fn luhn(digits: &[u8]) -> bool {

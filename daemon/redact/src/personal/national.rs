@@ -1,4 +1,4 @@
-//! Numbers that states give to people. Where a form is not telling, a word before it must be.
+//! Numbers that states give to people. Where the form alone is not enough, a word must precede it.
 
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
-//! Names of people, as far as forms tell them: a title before, words that introduce, a common first name before a
-//! surname. Many are missed: a statistical model is not here yet.
+//! Names of people, as far as forms show them: a title before, words that introduce, a common first name before a
+//! surname. Many are missed: there is no statistical model here.
 
 use std::ops::Range;
 use std::sync::LazyLock;

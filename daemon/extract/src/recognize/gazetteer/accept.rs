@@ -11,12 +11,12 @@ use model::parcel::{InlineKind, NormalDoc};
 use model::terms::{Norm, Span};
 
 /// What a run is judged by, apart from its words.
-pub(super) struct Surroundings<'d> {
+pub(super) struct RunContext<'d> {
     pub(super) doc: &'d NormalDoc,
     pub(super) sentences: &'d [Span<Norm>],
 }
 
-impl Surroundings<'_> {
+impl RunContext<'_> {
     /// True when the run at `place` is a mention of `entry`.
     pub(super) fn accepts(&self, entry: Entry<'_>, place: Range<usize>, is_plural: bool) -> bool {
         let Some(surface) = self.doc.text.get(place.clone()) else { return false };

@@ -5,7 +5,7 @@
 //! longer run tried; a hash alone is no match, the norms are compared.
 //! Not here: whether a run that has an entry's norm is accepted (`accept.rs`).
 
-use super::accept::Surroundings;
+use super::accept::RunContext;
 use super::hash::{FNV_START, LOWER, Token, read_token, step};
 use super::{EXACT_SCORE, Entry, Gazetteer, PLURAL_SCORE};
 use model::parcel::{Block, BlockKind, Mention, NormalDoc, PlaceFeatures, RecognizerKind};
@@ -15,7 +15,7 @@ use model::terms::{Confidence, Norm, Span};
 const MAX_RUN_WORDS: usize = 12;
 
 /// A run that is a mention.
-struct Hit<'g> {
+struct GazetteerHit<'g> {
     end: usize,
     entry: Entry<'g>,
     is_plural: bool,
@@ -25,7 +25,7 @@ struct Hit<'g> {
 pub(super) struct Scan<'d, 'g> {
     gazetteer: &'g Gazetteer,
     doc: &'d NormalDoc,
-    surroundings: Surroundings<'d>,
+    surroundings: RunContext<'d>,
 }
 
 impl<'d, 'g> Scan<'d, 'g> {
@@ -34,7 +34,7 @@ impl<'d, 'g> Scan<'d, 'g> {
         doc: &'d NormalDoc,
         sentences: &'d [Span<Norm>],
     ) -> Self {
-        Scan { gazetteer, doc, surroundings: Surroundings { doc, sentences } }
+        Scan { gazetteer, doc, surroundings: RunContext { doc, sentences } }
     }
 
     pub(super) fn run(&self, out: &mut Vec<Mention>) {
@@ -79,7 +79,7 @@ impl<'d, 'g> Scan<'d, 'g> {
     }
 
     /// The longest accepted run that begins with `token` at `start`.
-    fn longest(&self, start: usize, token: &Token, end: usize) -> Option<Hit<'g>> {
+    fn longest(&self, start: usize, token: &Token, end: usize) -> Option<GazetteerHit<'g>> {
         let text = &self.doc.text;
         let bytes = text.as_bytes();
         let mut best = self.hit(start, token);
@@ -99,7 +99,7 @@ impl<'d, 'g> Scan<'d, 'g> {
         best
     }
 
-    fn hit(&self, start: usize, token: &Token) -> Option<Hit<'g>> {
+    fn hit(&self, start: usize, token: &Token) -> Option<GazetteerHit<'g>> {
         let as_written = self.accepted(start, token.end, token.hash, false);
         if as_written.is_some() || !ends_with_s(self.doc.text.as_bytes(), token.end) {
             return as_written;
@@ -107,13 +107,19 @@ impl<'d, 'g> Scan<'d, 'g> {
         self.accepted(start, token.end, token.hash_before_last, true)
     }
 
-    fn accepted(&self, start: usize, end: usize, hash: u64, is_plural: bool) -> Option<Hit<'g>> {
+    fn accepted(
+        &self,
+        start: usize,
+        end: usize,
+        hash: u64,
+        is_plural: bool,
+    ) -> Option<GazetteerHit<'g>> {
         let slot = self.gazetteer.table.get(&hash)?;
         let entry = self.gazetteer.entry_of(*slot)?;
         let surface = self.doc.text.get(start..end)?;
         let is_match = super::has_norm(surface, entry, is_plural)
             && self.surroundings.accepts(entry, start..end, is_plural);
-        is_match.then_some(Hit { end, entry, is_plural })
+        is_match.then_some(GazetteerHit { end, entry, is_plural })
     }
 
     /// In fenced code only identifiers count (`KeyRotationJob`, `rotate_keys`), equal to an entry to the
@@ -140,7 +146,7 @@ impl<'d, 'g> Scan<'d, 'g> {
                 let entry =
                     self.gazetteer.table.get(&hash).and_then(|s| self.gazetteer.entry_of(*s));
                 if let Some(entry) = entry.filter(|e| text.get(start..at) == Some(e.surface)) {
-                    out.push(mention(start, &Hit { end: at, entry, is_plural: false }));
+                    out.push(mention(start, &GazetteerHit { end: at, entry, is_plural: false }));
                 }
             }
             at += usize::from(at == start);
@@ -184,7 +190,7 @@ fn after_article(text: &str, start: usize, end: usize) -> usize {
     rest.map_or(start, |rest| end - rest.len())
 }
 
-fn mention(start: usize, hit: &Hit<'_>) -> Mention {
+fn mention(start: usize, hit: &GazetteerHit<'_>) -> Mention {
     Mention {
         span: Span::new(start, hit.end),
         name: hit.entry.surface.to_string(),

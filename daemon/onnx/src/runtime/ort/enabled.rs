@@ -15,11 +15,11 @@ use crate::runtime::{Engine, Output, Place};
 /// The variable that names the library.
 const LIBRARY: &str = "ORT_DYLIB_PATH";
 
-/// What loading the library came to; once a process, which may have one only.
+/// The result of loading the library; once a process, which may have one only.
 static LOADED: OnceLock<Result<Environment, String>> = OnceLock::new();
 
-struct Graph {
-    /// A run needs it alone.
+struct OrtGraph {
+    /// A run needs exclusive access.
     session: Mutex<Session>,
     inputs: Vec<String>,
     outputs: Vec<String>,
@@ -49,10 +49,10 @@ pub(in crate::runtime) fn load(place: Place<'_>) -> Result<Box<dyn Engine>, Stri
     let session = session.map_err(|error| error.to_string())?;
     let inputs = session.inputs().iter().map(|it| it.name().to_string()).collect();
     let outputs = session.outputs().iter().map(|it| it.name().to_string()).collect();
-    Ok(Box::new(Graph { session: Mutex::new(session), inputs, outputs }))
+    Ok(Box::new(OrtGraph { session: Mutex::new(session), inputs, outputs }))
 }
 
-impl Engine for Graph {
+impl Engine for OrtGraph {
     fn inputs(&self) -> Vec<String> {
         self.inputs.clone()
     }
