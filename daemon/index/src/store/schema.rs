@@ -59,8 +59,8 @@ CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, st
 CREATE INDEX chunk_vec_map_chunk ON chunk_vec_map(chunk_id);
 
 -- What stands in several places (`store/duplicates.rs`). `prints`: each paragraph and chunk, with the hash of its
--- words; `keys` is what texts that are alike share. `copies`: all places of a text that has several; `rank` orders them, the
--- first is indexed. `alike`: a text that another one covers, except for the words that only it has.
+-- words; `keys` is what texts that are alike share. `copies`: all places of a text that has several; `rank` orders
+-- them, the first is indexed. `alike`: a text that another one covers, except for the words that only it has.
 CREATE TABLE prints(
   doc_id INTEGER NOT NULL, kind INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, text INTEGER NOT NULL,
   keys BLOB, PRIMARY KEY(doc_id, kind, start)) WITHOUT ROWID;
