@@ -34,114 +34,45 @@ pub struct Planned {
 }
 
 /// Words that ask how two things connect.
-const CONNECTION: [&str; 10] = [
-    "connect",
-    "connected",
-    "connection",
-    "connects",
-    "between",
-    "relationship",
-    "link",
-    "relate",
-    "related",
-    "in common",
-];
+const CONNECTION: &str =
+    "connect, connected, connection, connects, between, relationship, link, relate, related, in common";
 
 /// Words that ask for a comparison.
-const COMPARISON: [&str; 5] = ["compare", "comparison", "difference", "differ", "versus"];
+const COMPARISON: &str = "compare, comparison, difference, differ, versus";
 
 /// Words that ask for all of something and do not say of what.
-const LISTING: [&str; 27] = [
-    "list",
-    "show",
-    "tell",
-    "give",
-    "get",
-    "find",
-    "all",
-    "every",
-    "each",
-    "any",
-    "known",
-    "know",
-    "learned",
-    "have",
-    "entries",
-    "things",
-    "everything",
-    "made",
-    "so",
-    "far",
-    "currently",
-    "related",
-    "many",
-    "number",
-    "count",
-    "total",
-    "exist",
-];
+const LISTING: &str = "list, show, tell, give, get, find, all, every, each, any, known, know, learned, have, entries, \
+    things, everything, made, so, far, currently, related, many, number, count, total, exist";
 
 /// Words that ask for the story of a decision.
-const DECISION: [&str; 14] = [
-    "why did",
-    "why do we",
-    "why was",
-    "why were",
-    "why we",
-    "decide",
-    "decided",
-    "decision",
-    "decisions",
-    "chose",
-    "chosen",
-    "rationale",
-    "instead of",
-    "supersede",
-];
+const DECISION: &str = "why did, why do we, why was, why were, why we, decide, decided, decision, decisions, chose, \
+    chosen, rationale, instead of, supersede";
 
 /// Words that ask when.
-const TIMELINE: [&str; 9] = [
-    "timeline",
-    "chronolog",
-    "history of",
-    "over time",
-    "when did",
-    "evolution of",
-    "what happened",
-    "recently",
-    "changelog",
-];
+const TIMELINE: &str = "timeline, chronolog, history of, over time, when did, evolution of, what happened, recently, \
+    changelog";
 
 /// Words that ask for neighbors.
-const RELATED: [&str; 9] = [
-    "related to",
-    "relates to",
-    "relate to",
-    "what else",
-    "associated with",
-    "similar to",
-    "linked to",
-    "who uses",
-    "everything about",
-];
+const RELATED: &str = "related to, relates to, relate to, what else, associated with, similar to, linked to, who uses, \
+    everything about";
+
+fn cues(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.split(", ")
+}
 
 /// Chooses a strategy.
 pub fn plan(question: &str, shelf: &Shelf) -> Planned {
     let folded = format!(" {} ", words_of(question).join(" "));
     let (nodes, said) = named(question, shelf);
-    let says = |cues: &[&'static str]| -> Option<&'static str> {
-        cues.iter().copied().find(|cue| {
-            // A cue may be the beginning of a word.
-            folded.contains(&format!(" {cue}"))
-        })
-    };
+    // A cue may be the beginning of a word.
+    let says = |list: &'static str| cues(list).find(|cue| folded.contains(&format!(" {cue}")));
     let planned = |strategy: Strategy, why: String, n: usize| Planned {
         strategy,
         reason: why,
         scope: nodes.first().filter(|_| n > 0).cloned(),
         target: nodes.get(1).filter(|_| n > 1).cloned(),
     };
-    if let (Some(cue), [one, other, ..]) = (says(&CONNECTION), nodes.as_slice()) {
+    if let (Some(cue), [one, other, ..]) = (says(CONNECTION), nodes.as_slice()) {
         let why = format!("`{cue}` with two known names, {one} and {other}");
         return planned(Strategy::Connection, why, 2);
     }
@@ -155,21 +86,21 @@ pub fn plan(question: &str, shelf: &Shelf) -> Planned {
             target: None,
         };
     }
-    if let (Some(cue), [_, _, ..]) = (says(&COMPARISON), nodes.as_slice()) {
+    if let (Some(cue), [_, _, ..]) = (says(COMPARISON), nodes.as_slice()) {
         let why = format!("`{cue}` with known names: the entries among them come first");
         return planned(Strategy::Auto, why, 1);
     }
-    if let Some(cue) = says(&DECISION) {
+    if let Some(cue) = says(DECISION) {
         return planned(
             Strategy::DecisionTrace,
             format!("`{cue}` asks how a decision came about"),
             1,
         );
     }
-    if let (Some(cue), Some(node)) = (says(&TIMELINE), nodes.first()) {
+    if let (Some(cue), Some(node)) = (says(TIMELINE), nodes.first()) {
         return planned(Strategy::Timeline, format!("`{cue}` with the known name {node}"), 1);
     }
-    if let (Some(cue), Some(node)) = (says(&RELATED), nodes.first()) {
+    if let (Some(cue), Some(node)) = (says(RELATED), nodes.first()) {
         return planned(Strategy::Related, format!("`{cue}` with the known name {node}"), 1);
     }
     if let [node] = nodes.as_slice()
@@ -202,7 +133,7 @@ pub fn around(node: String, why: impl Fn(&str) -> String) -> Planned {
 /// Returns the entries that a question names: by id, and in a comparison also by title.
 pub fn named_entries<'s>(question: &str, shelf: &'s Shelf) -> Vec<&'s EntryRow> {
     let folded = words_of(question);
-    let compares = folded.iter().any(|word| COMPARISON.iter().any(|cue| word.starts_with(cue)));
+    let compares = folded.iter().any(|word| cues(COMPARISON).any(|cue| word.starts_with(cue)));
     let has_id = |row: &EntryRow| {
         let ids = question.split_whitespace().filter_map(|word| node_id(bare_id(word)));
         ids.filter(|id| !id.contains(':')).any(|id| id == id_text(row.number))
@@ -236,7 +167,7 @@ pub fn asks_how_many(question: &str) -> bool {
 /// Returns the words of a question that are neither names nor cues for a list.
 fn rest_of(said: &[String], has_names: bool) -> Vec<&str> {
     let is_kind = |word: &str| KINDS.contains(&word);
-    let is_listing = |word: &str| LISTING.contains(&word) || word.chars().count() < 2;
+    let is_listing = |word: &str| cues(LISTING).any(|it| it == word) || word.chars().count() < 2;
     let words = said.iter().flat_map(|it| it.split(' ')).filter(|it| !it.is_empty());
     let says_nothing =
         |word: &str| is_stop_word(word) || is_listing(word) || has_names && is_kind(word);
