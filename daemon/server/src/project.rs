@@ -100,7 +100,7 @@ pub struct Project {
     pub(crate) tallies: Tallies,
     /// The entries of the last commit that was asked for.
     pub(crate) shelves: query::kb::Shelves,
-    /// What whoever has a model read entries is told.
+    /// How far a model has read the entries, for `kb_maintain`.
     enrichment: Arc<enrichment::Enrichment>,
     /// Held from the write of an entry to its record: versions are kept in the order of writes.
     pub(crate) entries_turn: tokio::sync::Mutex<()>,

@@ -1,4 +1,4 @@
-//! Manager: what systemd is told, when it started us (`NOTIFY_SOCKET`).
+//! Manager: notifies systemd if it started us (`NOTIFY_SOCKET`).
 //!
 //! In: the daemon's life. Out: `READY`, `STATUS`, `WATCHDOG` and `STOPPING`; nothing without
 //! systemd.

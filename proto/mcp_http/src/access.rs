@@ -37,7 +37,7 @@ pub struct Access {
     warning: Option<String>,
 }
 
-/// Why the settings do not tell who may ask.
+/// Why the settings do not determine who may ask.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum AccessError {
     /// The file with the token cannot be used.

@@ -135,7 +135,7 @@ impl Pending {
 
 impl Project {
     /// Takes what is named out of everything that is kept. With `proves`, reads the state folder through afterwards.
-    /// `told` hears what is being done.
+    /// `told` receives the name of each step.
     ///
     /// # Errors
     /// See [`ForgetError`].

@@ -337,7 +337,7 @@ async fn what_is_written_is_found_once_it_is_indexed_now() {
         assert_eq!(paths(&project), std::slice::from_ref(&path));
         let moved = project
             .notes()
-            .rename((&path, "moved.md"), None, &[], &[], (false, &|_| {}))
+            .rename(&path, "moved.md", None, &[], &[], Some(&|_| {}))
             .expect("moved");
         index(moved.changed()).await;
         assert_eq!(paths(&project), ["moved.md"]);

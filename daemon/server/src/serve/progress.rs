@@ -1,4 +1,4 @@
-//! Progress: how a long call tells how far it is, when its caller asked for that.
+//! Progress: reports how far a long call is, if its caller asked for that.
 //!
 //! In: reports from a tool's handler. Out: the newest one, for the session to send.
 //! Invariants: reporting never waits and never fails; only the newest report is kept, so a fast

@@ -65,7 +65,7 @@ pub(super) const PROMPTS: &[Prompt] = &[
     },
 ];
 
-/// Notes told by a prompt.
+/// Most notes that a prompt lists.
 const MAX_NOTES: u32 = 20;
 
 /// The message of a prompt.

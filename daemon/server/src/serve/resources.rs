@@ -218,7 +218,7 @@ impl Watched {
 }
 
 fn list_now(snapshot: &Snapshot) -> Result<(i64, i64), ErrorView> {
-    // Of the index over permalinks alone. A sum may stay the same by chance; then one change in many is not told.
+    // From the index over permalinks alone. A sum may stay the same by chance; then one change in many goes unnoticed.
     let sql = "SELECT count(permalink), coalesce(sum(doc_id % 1000003 * (length(permalink) + 7 * unicode(permalink)
                  + 31 * unicode(substr(permalink, -1)))), 0) FROM notes";
     let now = snapshot.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));

@@ -7,7 +7,7 @@ use super::are_none;
 use crate::shape::Freshness;
 use crate::tool::{Effect, Tool, ToolSet};
 
-/// Characters of a passage told where the caller gives no budget.
+/// Characters of a passage if the caller gives no budget.
 pub const PASSAGE_CHARS: u32 = 8_000;
 
 /// Parameters of `read_passage`.

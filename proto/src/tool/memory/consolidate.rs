@@ -1,4 +1,4 @@
-//! The tools of memory that tell what needs attention.
+//! The memory tools that list what needs attention.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The tools of memory that tell entities and how they are related.
+//! The memory tools that return entities and their relations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

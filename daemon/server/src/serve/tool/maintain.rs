@@ -178,7 +178,7 @@ pub(super) fn deep_view(project: &Project) -> Option<DeepView> {
     })
 }
 
-/// Tries files that failed again, and tells what became of each.
+/// Tries failed files again, and returns the outcome of each.
 pub async fn retry(
     project: Arc<Project>,
     request: Retry,

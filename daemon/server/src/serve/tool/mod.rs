@@ -47,7 +47,7 @@ use index::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
 use model::terms::{RelPath, Tick};
 use redact::holds_secret;
 
-/// Longest name of an item that is told, characters.
+/// Longest name of an item in an error, characters.
 const MAX_NAME: usize = 200;
 
 /// Answers a question.
@@ -81,7 +81,7 @@ fn found_at<T>(
     })
 }
 
-/// Tells a passage whole.
+/// Returns a whole passage.
 pub fn read_passage(
     project: &Project,
     snapshot: &Snapshot,
@@ -104,7 +104,7 @@ pub fn entity_lookup(
     Ok(reply)
 }
 
-/// Tells everything known about one entity.
+/// Returns everything known about one entity.
 pub fn explain_entity(
     project: &Project,
     snapshot: &Snapshot,
@@ -289,7 +289,7 @@ fn batch_of<T>(
     }
 }
 
-/// Items that could be read, and what is told of the others.
+/// Separates the items that could be read from the errors of the others.
 fn parted<T>(items: Vec<Result<T, ItemError>>) -> (Vec<T>, Vec<ItemError>) {
     let (mut whole, mut failed) = (Vec::new(), Vec::new());
     for item in items {
@@ -355,7 +355,7 @@ fn though_written(paths: &[RelPath], error: ErrorView) -> ErrorView {
     ErrorView { message: format!("{what} changed on the disk, but {}", error.message), ..error }
 }
 
-/// What a caller is told who waits for a commit while none can be made.
+/// The error of a call that waits for a commit while none can be made.
 fn stalled(stall: Stall) -> ErrorView {
     ErrorView {
         code: Code::Unavailable,

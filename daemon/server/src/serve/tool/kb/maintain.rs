@@ -21,7 +21,7 @@ use model::terms::RelPath;
 use query::browse::rfc3339;
 use query::kb::{EntryRow, Library, decay};
 
-/// Most doubts about notes that are told.
+/// Most doubts about notes that are listed.
 const MAX_DOUBTS: usize = 100;
 
 const DAY_MS: i64 = 86_400_000;
@@ -143,7 +143,7 @@ async fn activate(
         Some(reason) => format!("{what}: {reason}"),
         None => what.to_string(),
     };
-    let stored = change(project, id, edit, who, (reason, false)).await?;
+    let stored = change(project, id, edit, who, reason, false).await?;
     let message = match stored.is_changed {
         true => format!("{what} {}", id_text(stored.number)),
         false => format!("{} was so already", id_text(stored.number)),
@@ -271,7 +271,7 @@ async fn restore(
             vec![Change { span: 0..now.len(), replacement: text.clone() }]
         })
     };
-    match rewrite(project, id, plan, who, (reason.clone(), true)).await {
+    match rewrite(project, id, plan, who, reason.clone(), true).await {
         Err(error) if error.code == Code::NotFound => {}
         done => return settled(project, done?, message).await,
     }

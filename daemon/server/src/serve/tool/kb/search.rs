@@ -26,7 +26,7 @@ use query::{MAX_DRAWN, node_at};
 /// Most ids of one call (S2).
 const MAX_IDS: usize = 20;
 
-/// Most entries that are told of a node.
+/// Most entries returned for a node.
 const MAX_LISTED: usize = 100;
 
 /// Longest question, characters.

@@ -1,4 +1,4 @@
-//! The tools of memory that tell what needs attention.
+//! The memory tools that list what needs attention.
 
 use jiff::{Timestamp, Zoned};
 use proto::error::ErrorView;
@@ -35,7 +35,7 @@ const MAX_ROWS: usize = 50;
 const MAX_CANDIDATES: usize = 20;
 const MAX_NAMES: usize = 50;
 
-/// So many times as many pairs are looked at as are told: some are rejected.
+/// How many times more pairs are considered than returned: some are rejected.
 const MAX_REJECTED: usize = 5;
 
 /// The relation that is decided on where nobody says which one it would be.

@@ -1,4 +1,4 @@
-//! The tools of memory that tell entities and how they are related.
+//! The memory tools that return entities and their relations.
 
 use std::collections::BTreeSet;
 
@@ -18,11 +18,11 @@ use query::browse::rfc3339;
 use query::memory as rows;
 use query::memory::{Edge, Listed, NodeRow, Web};
 
-/// Entities of one page of a list, and of one that tells them whole.
+/// Entities on one page of a list, and on one that returns them whole.
 const LIST_PAGE: usize = 200;
 const GRAPH_PAGE: usize = 50;
 
-/// Most entities opened at once, observations told in one answer, and relations.
+/// Most entities opened at once, and most observations and relations in one answer.
 const MAX_OPENED: usize = 200;
 const MAX_FACTS: usize = 5_000;
 const MAX_RELATIONS: usize = 2_000;
@@ -80,13 +80,13 @@ pub fn read_graph(
     request: ReadGraph,
 ) -> Result<MemoryGraphReply, ErrorView> {
     let page = page_of(request.page)?;
-    let (nodes, next_page) = listed(snapshot, Listed::default(), (page, GRAPH_PAGE))?;
+    let (nodes, next_page) = listed(snapshot, Listed::default(), page, GRAPH_PAGE)?;
     let mut reply = MemoryGraphReply { next_page, ..MemoryGraphReply::default() };
     tell(project, snapshot, &nodes, ALL, &mut reply)?;
     Ok(reply)
 }
 
-/// How much of entities is told.
+/// How much of each entity is returned.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) n_facts: usize,
@@ -157,7 +157,8 @@ fn entity(
 fn listed(
     snapshot: &Snapshot,
     wanted: Listed,
-    (page, size): (usize, usize),
+    page: usize,
+    size: usize,
 ) -> Result<(Vec<NodeRow>, Option<u32>), ErrorView> {
     let skip = (page - 1).saturating_mul(size);
     let mut nodes = rows::list(snapshot, &Listed { skip, most: size + 1, ..wanted })?;
@@ -169,7 +170,8 @@ fn listed(
 fn nodes_reply(
     project: &Project,
     snapshot: &Snapshot,
-    (nodes, next_page): (Vec<NodeRow>, Option<u32>),
+    nodes: Vec<NodeRow>,
+    next_page: Option<u32>,
 ) -> MemoryNodesReply {
     let freshness = project.freshness(snapshot);
     MemoryNodesReply { nodes: nodes.iter().map(node_view).collect(), next_page, freshness }
@@ -183,8 +185,8 @@ pub fn get_nodes_by_type(
 ) -> Result<MemoryNodesReply, ErrorView> {
     let entity_type = Some(request.entity_type.trim().to_string());
     let wanted = Listed { entity_type, ..Listed::default() };
-    let found = listed(snapshot, wanted, (page_of(request.page)?, LIST_PAGE))?;
-    Ok(nodes_reply(project, snapshot, found))
+    let (nodes, next) = listed(snapshot, wanted, page_of(request.page)?, LIST_PAGE)?;
+    Ok(nodes_reply(project, snapshot, nodes, next))
 }
 
 /// Lists the entities that changed in the last days.
@@ -197,7 +199,7 @@ pub fn get_recently_modified(
     let days = i64::from(request.days.unwrap_or(7));
     let since_ms = Some(Timestamp::now().as_millisecond().saturating_sub(days * DAY_MS));
     let nodes = rows::list(snapshot, &Listed { since_ms, most: limit, ..Listed::default() })?;
-    Ok(nodes_reply(project, snapshot, (nodes, None)))
+    Ok(nodes_reply(project, snapshot, nodes, None))
 }
 
 /// Lists the entities without any relation.
@@ -207,8 +209,8 @@ pub fn get_orphans(
     request: GetOrphans,
 ) -> Result<MemoryNodesReply, ErrorView> {
     let wanted = Listed { is_orphan: true, ..Listed::default() };
-    let found = listed(snapshot, wanted, (page_of(request.page)?, LIST_PAGE))?;
-    Ok(nodes_reply(project, snapshot, found))
+    let (nodes, next) = listed(snapshot, wanted, page_of(request.page)?, LIST_PAGE)?;
+    Ok(nodes_reply(project, snapshot, nodes, next))
 }
 
 /// Tells all relations between two entities.
@@ -272,7 +274,7 @@ pub fn get_path(
         let joins = |it: &&Edge| {
             (it.from, it.to) == (one, Some(other)) || (it.from, it.to) == (other, Some(one))
         };
-        // The one that is told in the direction of the path comes first.
+        // A relation that points along the path comes first.
         let mut joining: Vec<&Edge> = web.edges.iter().filter(joins).collect();
         joining.sort_by_key(|it| it.from != one);
         relations.extend(relation_views(snapshot, joining.into_iter().take(1))?);

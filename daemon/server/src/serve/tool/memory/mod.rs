@@ -1,7 +1,7 @@
 //! Tools of memory (S1): entities, observations and relations, each a note, a list item, a link.
 //!
 //! In: requests. Out: replies, or refusals with code and hint.
-//! Invariants: an entity is changed wholly or not at all, and what was not done is told item by item; what was written
+//! Invariants: an entity is changed wholly or not at all, and each item that failed has an error; what was written
 //! is indexed before the answer is made; what was done, by whom, is in the ledger.
 //! Not here: which bytes change (`notes::edit::memory`), what is found how (`query/memory`).
 
@@ -135,7 +135,7 @@ fn refused(error: NoteError) -> ErrorView {
     error.view()
 }
 
-/// What a write leaves to be told and kept.
+/// What a write leaves to be indexed and recorded.
 #[derive(Debug, Default)]
 pub(super) struct Aftermath {
     paths: Vec<RelPath>,
@@ -147,7 +147,8 @@ impl Aftermath {
         &mut self,
         who: &Who,
         operation: Operation,
-        (path, node): (&str, &str),
+        path: &str,
+        node: &str,
         highest: u64,
     ) {
         self.paths.push(RelPath::new(path));
@@ -193,7 +194,7 @@ impl Aftermath {
     }
 }
 
-/// Errors of single items that tell that nothing goes by a name.
+/// Items whose error is that no entity has the name.
 fn is_missing(error: &ErrorView) -> bool {
     error.code == Code::NotFound
 }
