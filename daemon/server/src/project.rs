@@ -83,7 +83,7 @@ pub struct Project {
     llms: Llms,
     /// Why the better model that is named cannot be had.
     missing_model: Option<String>,
-    /// What is set and counts nothing.
+    /// Settings without effect.
     ignored: Option<String>,
     /// Relations that contradict themselves when stated both ways.
     one_way: Vec<&'static str>,
@@ -136,7 +136,7 @@ impl Project {
         };
         let ignored = embed::ignored(&settings.embed);
         if let Some(ignored) = &ignored {
-            tracing::warn!(ignored, "a setting counts nothing");
+            tracing::warn!(ignored, "a setting has no effect");
         }
         let better: Option<Arc<dyn Embedder>> = match settings.vectors.precision {
             Precision::Float32 => {
@@ -241,7 +241,7 @@ impl Project {
         self.missing_model.as_deref()
     }
 
-    /// What the settings say and no model takes notice of.
+    /// Returns settings that no model uses.
     pub fn ignored_settings(&self) -> Option<&str> {
         self.ignored.as_deref()
     }

@@ -49,7 +49,7 @@ impl Manager {
 
     /// No new clients; what is on the belt is being finished.
     pub(super) fn stopping(&self) {
-        send(&[NotifyState::Stopping, NotifyState::Status("finishing what is on the belt")]);
+        send(&[NotifyState::Stopping, NotifyState::Status("finishing the documents in work")]);
     }
 }
 

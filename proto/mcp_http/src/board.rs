@@ -160,7 +160,7 @@ impl Board {
             }
             Some(LineKind::Notification) => self.put(GENERAL, line, false, None),
             Some(LineKind::Refusal) => self.refuse_all(&line),
-            None => tracing::debug!("a session said something that is no message"),
+            None => tracing::debug!("a session sent something that is not a message"),
         }
     }
 

@@ -359,7 +359,7 @@ impl Endpoint {
         let after = match headers.get(LAST_EVENT) {
             None => None,
             Some(id) => Some(id.to_str().ok().and_then(place_of).ok_or_else(|| {
-                let message = "the header `Last-Event-ID` is none of ours";
+                let message = "the header `Last-Event-ID` is unknown";
                 Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message)
             })?),
         };

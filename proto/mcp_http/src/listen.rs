@@ -98,7 +98,7 @@ impl Default for Limits {
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// What was given is no address.
-    #[error("`{0}` is no address to serve HTTP at\nhint: such as `127.0.0.1:8765`")]
+    #[error("`{0}` is not an address to serve HTTP at\nhint: use one like `127.0.0.1:8765`")]
     NoAddress(String),
     /// Others could reach it, and nobody would ask who they are.
     #[error(
@@ -270,7 +270,7 @@ async fn converse(
     }
 }
 
-/// Tells one connection too many so, if it listens.
+/// Refuses one connection too many, with an error if it listens.
 async fn refuse(mut stream: TcpStream) {
     let data = json!({ "code": "unavailable", "hint": "close some, or try again" });
     let error =
@@ -308,8 +308,8 @@ mod tests {
             ("0", "127.0.0.1"),
             ("0.0.0.0:0", "`0.0.0.0:0` can be reached from other machines, which needs a token"),
             ("[::]:0", "`[::]:0` can be reached from other machines, which needs a token"),
-            ("example.org:80", "`example.org:80` is no address to serve HTTP at"),
-            ("", "`` is no address to serve HTTP at"),
+            ("example.org:80", "`example.org:80` is not an address to serve HTTP at"),
+            ("", "`` is not an address to serve HTTP at"),
         ] {
             assert_eq!(bound(text).await, expected);
         }

@@ -97,7 +97,7 @@ impl Message {
             Unreadable { code: -32_600, id, why: why.to_string() }
         };
         if value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-            return Err(invalid(&value, "this is JSON, but no JSON-RPC 2.0 message"));
+            return Err(invalid(&value, "this is JSON, but not a JSON-RPC 2.0 message"));
         }
         let method = value.get("method").and_then(Value::as_str).map(str::to_string);
         let is_answer = value.get("result").is_some() || value.get("error").is_some();
@@ -248,7 +248,7 @@ mod tests {
                 Request { id: "1", method: "a" } {"jsonrpc":"2.0","id":1,"method":"a"} | Request { id: "\"1\"", method: "b" } {"jsonrpc":"2.0","id":"1","method":"b"}
                 -32600 null a batch holds 1 to 64 messages, not 0
                 -32700 null not JSON: expected ident at line 1 column 2
-                -32600 3 this is JSON, but no JSON-RPC 2.0 message
+                -32600 3 this is JSON, but not a JSON-RPC 2.0 message
                 -32600 null an `id` is a number or a string
                 -32600 3 the message has neither `method` nor `result`
                 -32600 null an `id` is a number or a string

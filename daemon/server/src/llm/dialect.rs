@@ -118,7 +118,7 @@ pub(super) fn text(api: LlmApi, bytes: &[u8]) -> Result<String, String> {
             joined(&reply["choices"][0]["message"]["content"])
         }
     };
-    spoken(&found).ok_or_else(|| "there is no text in it".to_string())
+    spoken(&found).ok_or_else(|| "it has no text".to_string())
 }
 
 /// What a model says aloud, if it says anything: without its thoughts.

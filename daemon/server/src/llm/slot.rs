@@ -261,7 +261,7 @@ enum Failure {
 }
 
 fn no_time() -> Trouble {
-    Trouble::Request { why: "there is no time left to ask it".to_string() }
+    Trouble::Request { why: "no time left to ask it".to_string() }
 }
 
 /// A call that runs.

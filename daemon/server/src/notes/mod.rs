@@ -577,8 +577,7 @@ fn check_portable(root: &Path, path: &str) -> Result<(), NoteError> {
         }
         let is_foreign = name.contains(['\\', ':', '*', '?', '"', '<', '>', '|']);
         if is_foreign || name.starts_with('~') {
-            let why =
-                "a part of it holds a sign that paths of other systems cannot, or begins with `~`";
+            let why = "a part of it holds a character that other systems do not allow in paths, or begins with `~`";
             return Err(bad(why));
         }
     }

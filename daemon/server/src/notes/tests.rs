@@ -100,11 +100,8 @@ fn a_new_note_gets_its_folders_and_never_replaces_one_unasked() {
     let notes = place.notes();
     let written = notes.write("x/y/b.md", "new\n", Overwrite::No, None).expect("written");
     assert_eq!((written.checksum_before, place.text("x/y/b.md").as_str()), (None, "new\n"));
-    let error = refused(
-        notes.write("a.md", "new\n", Overwrite::No, None),
-        Code::Exists,
-        "is there already",
-    );
+    let error =
+        refused(notes.write("a.md", "new\n", Overwrite::No, None), Code::Exists, "already exists");
     assert!(error.hint().is_some_and(|hint| hint.contains(&checksum(b"one\n"))));
     let written = notes.write("a.md", "new\n", Overwrite::Yes, None).expect("written");
     assert_eq!(written.checksum_before, Some(checksum(b"one\n")));
@@ -124,7 +121,7 @@ fn a_checksum_that_is_not_the_note_s_is_a_conflict_that_loses_nothing() {
     let error = refused(
         notes.edit("a.md", &append("mine"), Some(&read)),
         Code::Conflict,
-        "changed by somebody else",
+        "has changed meanwhile",
     );
     let conflict = error.view().conflict.expect("both versions");
     assert_eq!(conflict.checksum, Some(checksum(b"theirs\n")));
@@ -363,7 +360,7 @@ fn a_note_moves_with_the_links_that_lead_to_it() {
     refused(
         notes.rename("a.md", "c.md", None, &[], &[], Some(&|_| {})),
         Code::Exists,
-        "is there already",
+        "already exists",
     );
     refused(
         notes.rename("no.md", "n.md", None, &[], &[], Some(&|_| {})),

@@ -307,8 +307,8 @@ async fn settle_second(second: &Build, told: &impl Fn(u64, u64, &str)) -> Result
     if settled && second.settled().deep { Ok(()) } else { Err(failed()) }
 }
 
-/// The same folder and settings, in a place of its own. It reads all files when asked, and sets no watches, of which the
-/// system has few.
+/// The same folder and settings, in a place of its own. It reads all files when asked, and sets no
+/// watches, of which the system has few.
 fn second_recipe(recipe: &Recipe, scratch: &Path) -> Recipe {
     let mut second = Recipe { state_dir: scratch.to_path_buf(), ..recipe.clone() };
     // They are no part of what is compared, and take hours.

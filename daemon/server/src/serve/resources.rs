@@ -49,7 +49,7 @@ pub(super) fn list(
         None => "",
         Some(cursor) => cursor.strip_prefix(BEHIND).ok_or_else(|| {
             let hint = "give `nextCursor` of the page before, or none";
-            invalid("`cursor` is none that a page of this list gave".into(), hint)
+            invalid("`cursor` is not from a page of this list".into(), hint)
         })?,
     };
     let mut statement = snapshot

@@ -59,7 +59,7 @@ impl Watching {
     }
 }
 
-/// Tells a session's client what changed, until it is gone.
+/// Notifies a session's client of changes, until it is gone.
 async fn tell_peer(
     project: Arc<Project>,
     mut changes: watch::Receiver<u64>,

@@ -152,7 +152,7 @@ pub async fn rescan(
     })
 }
 
-/// Tells how far the deep pass is; stops it, or lets it go on.
+/// Returns the progress of the deep pass; stops or resumes it.
 pub async fn deep_pass(
     project: Arc<Project>,
     request: DeepPass,

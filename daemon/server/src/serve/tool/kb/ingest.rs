@@ -291,7 +291,7 @@ fn by_model(
     let is_owed = !troubles.is_empty();
     let trouble = is_owed.then(|| {
         let why = troubles.join("; ");
-        format!("by rules where the model gave nothing: {why}; ingest it again to have it read")
+        format!("by rules, because the model returned nothing: {why}; ingest it again to retry")
     });
     Written { found, by, trouble, is_owed }
 }

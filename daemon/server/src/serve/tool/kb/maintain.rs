@@ -146,7 +146,7 @@ async fn activate(
     let stored = change(project, id, edit, who, reason, false).await?;
     let message = match stored.is_changed {
         true => format!("{what} {}", id_text(stored.number)),
-        false => format!("{} was so already", id_text(stored.number)),
+        false => format!("{} is unchanged", id_text(stored.number)),
     };
     settled(project, stored, message).await
 }
@@ -234,7 +234,7 @@ fn no_version(number: u64, version: Option<u64>) -> ErrorView {
     ErrorView {
         code: Code::NotFound,
         message,
-        hint: Some("`entry_versions` lists what is kept".into()),
+        hint: Some("`entry_versions` lists the stored versions".into()),
         conflict: None,
     }
 }
@@ -247,7 +247,10 @@ async fn restore(
     let id = needed(request)?;
     let number = check_id(id)?;
     let Some(wanted) = request.version else {
-        return Err(invalid("`version` is missing".into(), "`entry_versions` lists what is kept"));
+        return Err(invalid(
+            "`version` is missing".into(),
+            "`entry_versions` lists the stored versions",
+        ));
     };
     let worker = project.clone();
     let kept = blocking(move || {

@@ -109,7 +109,7 @@ fn check_others(id: &str, hints: Option<&Map<String, Value>>) -> Result<(), Erro
     }
 }
 
-/// Tells hints that name entries that are not there: they lead nowhere until those are.
+/// Returns a warning for hints that name missing entries: they have no target until those exist.
 fn missing_entries(library: &Library, hints: Option<&Map<String, Value>>) -> Vec<String> {
     let stated = stated_in(hints);
     let others = stated.supersedes.iter().chain(&stated.superseded_by);
@@ -223,7 +223,7 @@ fn check_names_entries(key: &str, value: &Value) -> Result<(), ErrorView> {
     match entry::names_entries_only(value) {
         true => Ok(()),
         false => Err(invalid(
-            format!("`hints.{key}` names what is no entry"),
+            format!("`hints.{key}` does not name an entry"),
             "give ids of entries, such as [\"kb-00042\"]",
         )),
     }
@@ -267,7 +267,7 @@ pub(super) async fn create(
     }
     Err(ErrorView {
         code: Code::Exists,
-        message: "files of the next entries are there already".into(),
+        message: "the files of the next entries already exist".into(),
         hint: Some("try again".into()),
         conflict: None,
     })

@@ -49,7 +49,7 @@ pub(super) fn limit_of(limit: Option<u32>, usual: usize, most: usize) -> Result<
     }
 }
 
-/// Tells entities whole.
+/// Returns whole entities.
 pub fn open_nodes(
     project: &Project,
     snapshot: &Snapshot,
@@ -73,7 +73,7 @@ pub fn open_nodes(
     Ok(reply)
 }
 
-/// Tells all entities, page by page.
+/// Returns all entities, page by page.
 pub fn read_graph(
     project: &Project,
     snapshot: &Snapshot,
@@ -97,7 +97,7 @@ pub(super) struct Bounds {
 
 const ALL: Bounds = Bounds { n_facts: MAX_FACTS, of_one: MAX_FACTS, n_relations: MAX_RELATIONS };
 
-/// Tells entities with their relations, within bounds.
+/// Returns entities with their relations, within bounds.
 pub(super) fn tell(
     project: &Project,
     snapshot: &Snapshot,
@@ -116,9 +116,9 @@ pub(super) fn tell(
             let Bounds { n_facts, of_one, .. } = bounds;
             reply.truncated = Some(match of_one < n_facts {
                 true => format!(
-                    "only {of_one} observations of an entity are told; `open_nodes` tells all"
+                    "only {of_one} observations of each entity are shown; `open_nodes` returns all"
                 ),
-                false => format!("only {n_facts} observations are told; open fewer at once"),
+                false => format!("only {n_facts} observations are shown; open fewer at once"),
             });
         }
         reply.entities.push(entity);
@@ -126,7 +126,7 @@ pub(super) fn tell(
     }
     reply.relations = relation_views(snapshot, edges.iter().take(bounds.n_relations))?;
     if let Some(n) = edges.len().checked_sub(bounds.n_relations).filter(|n| *n > 0) {
-        reply.truncated = Some(format!("{n} relations are not told"));
+        reply.truncated = Some(format!("{n} relations are left out"));
     }
     reply.freshness = project.freshness(snapshot);
     Ok(())
@@ -213,7 +213,7 @@ pub fn get_orphans(
     Ok(nodes_reply(project, snapshot, nodes, next))
 }
 
-/// Tells all relations between two entities.
+/// Returns all relations between two entities.
 pub fn get_relations_between(
     project: &Project,
     snapshot: &Snapshot,
@@ -230,7 +230,7 @@ pub fn get_relations_between(
     Ok(RelationsReply { relations, freshness: project.freshness(snapshot) })
 }
 
-/// Tells an entity and all around it.
+/// Returns an entity and those around it.
 pub fn get_neighborhood(
     project: &Project,
     snapshot: &Snapshot,
@@ -242,9 +242,9 @@ pub fn get_neighborhood(
     }
     let node = rows::named(snapshot, &request.name)?;
     let (docs, edges, is_cut) = rows::around(snapshot, node.doc, (depth, MAX_AROUND))?;
-    let mut truncated = is_cut.then(|| format!("only the nearest {MAX_AROUND} entities are told"));
+    let mut truncated = is_cut.then(|| format!("only the nearest {MAX_AROUND} entities are shown"));
     if edges.len() > MAX_RELATIONS {
-        truncated = Some(format!("{} relations are not told", edges.len() - MAX_RELATIONS));
+        truncated = Some(format!("{} relations are left out", edges.len() - MAX_RELATIONS));
     }
     let nodes = rows::alike::nodes(snapshot, &docs)?;
     Ok(NeighborhoodReply {

@@ -21,23 +21,14 @@ use proto::error::{Code, ErrorView};
 use proto::tool::batch::Item;
 use proto::tool::memory::{FactView, ItemError, MemoryNode, MemoryRelation};
 
-pub use consolidate::{
-    find_similar_nodes, get_consolidation_report, get_pending_consolidation, get_relation_gaps,
-    get_stats, with_drafts,
-};
-pub use delete::delete_entities;
-pub use graph::{
-    get_neighborhood, get_nodes_by_type, get_orphans, get_path, get_recently_modified,
-    get_relations_between, open_nodes, read_graph,
-};
-pub use relate::{create_relations, delete_relations, update_relation_type};
+pub use consolidate::*;
+pub use delete::*;
+pub use graph::*;
+pub use relate::*;
 pub(crate) use report::begin as begin_reports;
-pub use report::memory_report;
-pub use search::{query_observations, search_nodes};
-pub use write::{
-    add_observations, create_entities, delete_observations, replace_observation, set_summary,
-    set_tags,
-};
+pub use report::*;
+pub use search::*;
+pub use write::*;
 
 use super::{
     batch_of, blocking, check_count, check_secrets, invalid, item_error, stalled, though_written,

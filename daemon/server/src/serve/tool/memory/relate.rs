@@ -252,7 +252,7 @@ pub async fn update_relation_type(
                 "`{}` states no relation `{}` with `{}`",
                 ends.from.name, types.0, ends.to
             ),
-            hint: Some("`get_relations_between` tells which there are".into()),
+            hint: Some("`get_relations_between` lists them".into()),
             conflict: None,
         })
     })

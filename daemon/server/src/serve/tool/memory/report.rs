@@ -143,7 +143,7 @@ async fn write(
         }
     });
     match written.await? {
-        None => done("nothing to tell", String::new()),
+        None => done("nothing to report", String::new()),
         Some((None, _)) => done("there already", String::new()),
         Some((Some(written), text)) => {
             project.index_now(&[written], false, &|_| {}).await.map_err(stalled)?;

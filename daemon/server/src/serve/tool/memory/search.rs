@@ -27,7 +27,7 @@ const MAX_RELATIONS: usize = 100;
 
 fn check(query: &str) -> Result<(), ErrorView> {
     match query.trim().len() {
-        0 => Err(invalid("`query` is empty".into(), "say what is looked for")),
+        0 => Err(invalid("`query` is empty".into(), "say what to search for")),
         n if n > MAX_QUESTION => {
             Err(invalid(format!("`query` has {n} bytes"), "give at most 1000"))
         }

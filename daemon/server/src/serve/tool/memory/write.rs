@@ -330,7 +330,7 @@ fn no_ordinal(error: NoteError, node: &NodeRow, ordinal: u64) -> ErrorView {
         NoteError::Edit { why: EditError::NoItem(_), .. } => ErrorView {
             code: Code::NotFound,
             message: format!("`{}` has no observation {ordinal}", node.name),
-            hint: Some("`open_nodes` tells which there are".into()),
+            hint: Some("`open_nodes` lists them".into()),
             conflict: None,
         },
         error => error.view(),

@@ -18,13 +18,13 @@ mod write;
 
 use std::sync::Arc;
 
-pub use browse::{backlinks, broken_links, list_directory, list_notes, recent_activity};
-pub use edit::edit_note;
-pub use moving::move_note;
-pub use projects::{create_memory_project, get_mcp_instructions, list_memory_projects};
-pub use read::{build_context, read_note};
-pub use search::{search, search_notes};
-pub use write::{delete_note, write_note};
+pub use browse::*;
+pub use edit::*;
+pub use moving::*;
+pub use projects::*;
+pub use read::*;
+pub use search::*;
+pub use write::*;
 
 use proto::error::{Code, ErrorView};
 use proto::tool::notes::{LinkView, ObservationView};

@@ -92,7 +92,7 @@ fn read(
     let file = row.as_ref().map(|_| project.notes().read(&note.path)).transpose();
     let file = match file {
         Err(error @ crate::notes::NoteError::NotText(_)) => {
-            reply.warnings.push(format!("{error}: this is what is indexed of it"));
+            reply.warnings.push(format!("{error}; this is its indexed text"));
             None
         }
         file => file.map_err(|error| error.view())?,
@@ -195,7 +195,7 @@ fn fit(reply: &mut ReadNoteReply, room: usize) -> Option<String> {
     let n_left = reply.observations.len() + reply.relations.len() + reply.backlinks.len();
     (n_left < n_all).then(|| {
         format!(
-            "{} of {n_all} facts, relations and backlinks are told; raise `max_chars` for more",
+            "{} of {n_all} facts, relations and backlinks are shown; raise `max_chars` for more",
             n_left
         )
     })
@@ -246,8 +246,9 @@ pub fn build_context(
         n_notes: docs.len() as u64,
         next_page: page.next(docs.len()),
         related,
-        truncated: (n_cut > 0)
-            .then(|| "the beginning of the text is told; `read_note` reads it whole".to_string()),
+        truncated: (n_cut > 0).then(|| {
+            "only the beginning of the text is shown; `read_note` returns all of it".to_string()
+        }),
         freshness: project.freshness(snapshot),
     })
 }

@@ -132,7 +132,7 @@ pub(super) async fn check_permalink(
     };
     if !permalink.trim().is_empty() && !is_address() {
         return Err(invalid(
-            format!("`{permalink}` is no permalink: no address would find the note by it"),
+            format!("invalid permalink `{permalink}`: nothing resolves to it"),
             "give words such as `projects/plan`: without `memory://`, `//`, `..`, `*` and < > \" | ?, and not `id/…`",
         ));
     }
@@ -242,7 +242,7 @@ pub async fn delete_note(
 pub(super) fn lost_links(n: usize) -> String {
     match n {
         1 => "1 link of another note leads nowhere now".into(),
-        n => format!("{n} links of other notes lead nowhere now"),
+        n => format!("{n} links in other notes now have no target"),
     }
 }
 
