@@ -88,7 +88,7 @@ pub enum KeptJob {
     },
 }
 
-/// Why a daemon does not start, where the exit code tells more than 1.
+/// Why a daemon does not start, where the exit code says more than 1.
 #[derive(Debug, thiserror::Error)]
 enum StartError {
     #[error(
@@ -150,7 +150,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         .enable_all()
         .build()?;
     let Prepared { place, paths, mut lock } = prepared;
-    let end = runtime.block_on(live((place, paths, &mut lock), &options));
+    let end = runtime.block_on(live(place, paths, &mut lock, &options));
     // What is still computing must not hold up the exit; a commit that is cut off is one that never was.
     runtime.shutdown_timeout(LAST_COMMIT);
     // Not before: whoever takes it writes.
@@ -225,16 +225,18 @@ fn prepare(options: &Options) -> anyhow::Result<Prepared> {
 }
 
 async fn live(
-    (place, paths, lock): (OpenProject, ProjectPaths, &mut Lock),
+    place: OpenProject,
+    paths: ProjectPaths,
+    lock: &mut Lock,
     options: &Options,
 ) -> anyhow::Result<End> {
     let mut signals = Signals::new()?;
     let manager = Manager::new();
     let usual = options.socket.as_deref().unwrap_or(&paths.socket);
     let door = open_door(usual).await?;
-    let named = (place.name.as_str(), paths.http_token.as_path());
+    let (settings, token) = (&place.settings.http, paths.http_token.as_path());
     let (http, visitors) =
-        HttpDoor::bind(options.http.as_deref(), &place.settings.http, named).await?;
+        HttpDoor::bind(options.http.as_deref(), settings, &place.name, token).await?;
     let (root, socket) = (place.root.display(), door.path().display());
     tracing::info!(project = place.name, %root, %socket, "starting");
     let project = tokio::select! {
@@ -246,7 +248,7 @@ async fn live(
         project.serves_http_at(http.address(), http.warning());
     }
     manager.ready();
-    let watching = watch((&project, lock), &manager, options.idle_exit, &mut signals);
+    let watching = watch(&project, lock, &manager, options.idle_exit, &mut signals);
     let ending = tokio::sync::watch::Sender::new(false);
     let stop = || {
         let mut ending = ending.subscribe();
@@ -255,7 +257,7 @@ async fn live(
         }
     };
     let routes = Arc::new(routes());
-    let serving = tokio::spawn(serve((door, visitors), Arc::clone(&project), routes, stop()));
+    let serving = tokio::spawn(serve(door, visitors, Arc::clone(&project), routes, stop()));
     let serving_http = http.map(|http| tokio::spawn(http.serve(Arc::clone(&project), stop())));
     let end = watching.await;
     tracing::info!(
@@ -311,7 +313,8 @@ async fn wind_down(project: &Project, sessions: Sessions) {
 
 /// Returns when the daemon should end, and says why.
 async fn watch(
-    (project, lock): (&Project, &mut Lock),
+    project: &Project,
+    lock: &mut Lock,
     manager: &Manager,
     idle_exit: Option<Duration>,
     signals: &mut Signals,

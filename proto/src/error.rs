@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Code {
     /// A parameter is missing, unknown or out of range.
     InvalidParams,
-    /// Nothing goes by that name or id.
+    /// Nothing has that name or id.
     NotFound,
     /// The name fits several things; the message lists them.
     Ambiguous,
@@ -35,7 +35,7 @@ pub enum Code {
     Internal,
 }
 
-/// A refused request, as it stands in a tool result's structured content.
+/// A refused request, as the structured content of a tool result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorView {
     /// The error code.
@@ -50,19 +50,19 @@ pub struct ErrorView {
     pub conflict: Option<Box<ConflictView>>,
 }
 
-/// Both versions of a note that somebody else has changed.
+/// Both versions of a note that changed meanwhile.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConflictView {
-    /// Where it stands.
+    /// The path of the note.
     pub path: String,
     /// SHA-256 of the present file, for the next `expected_checksum`; absent when the note is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
-    /// The lines of what there is now that differ from what was not written, secrets removed; all lines where nothing
-    /// was to be written, or where the edit does not fit any more.
+    /// The present lines that differ from the text that was not written, secrets removed; all lines if nothing was to
+    /// be written, or the edit no longer applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theirs: Option<VersionView>,
-    /// Lines of the text that was not written, where it differs from the present one.
+    /// The differing lines of the text that was not written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yours: Option<VersionView>,
     /// The file that keeps the whole text that was not written, for 30 days.

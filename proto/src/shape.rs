@@ -55,10 +55,10 @@ pub struct SourceView {
     /// Page, from 1, where a format has pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
-    /// The last two headings above it, where lines alone do not lead a reader there (PDF, DOCX, HTML).
+    /// The last two headings above it, for formats in which lines alone do not help a reader (PDF, DOCX, HTML).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub section: String,
-    /// The words that stand there.
+    /// The words at this place.
     pub text: String,
 }
 
@@ -172,7 +172,7 @@ pub struct RelationView {
     /// Whether others have the object's name, too.
     #[serde(default, skip_serializing_if = "is_false")]
     pub object_shares_name: bool,
-    /// Highest confidence of its evidence, raised by each independent source, lowered by what speaks against it.
+    /// Highest confidence of its evidence, raised by each independent source, lowered by evidence against it.
     pub confidence: f32,
     /// Hops from the entity asked about, from 1.
     pub hop: u32,
@@ -194,10 +194,10 @@ impl RelationView {
     }
 }
 
-/// Why nothing can be written for now. It goes on by itself when the trouble has passed.
+/// Why nothing can be written for now. Writing resumes by itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StallView {
-    /// What is wrong.
+    /// The reason.
     pub why: String,
     /// What to do about it.
     pub hint: String,
@@ -210,7 +210,7 @@ pub struct WorkersView {
     pub running: u64,
     /// Those that have a document.
     pub busy: u64,
-    /// Most that run at once; one of them is for what was just saved.
+    /// Most that run at once; one of them is reserved for files just saved.
     pub most: u64,
     /// Started since the daemon was.
     pub started: u64,
@@ -218,7 +218,7 @@ pub struct WorkersView {
     pub failed: u64,
     /// Memory of those without a document, bytes.
     pub idle_bytes: u64,
-    /// What confines them, and what this system does not offer; once one has been started.
+    /// How they are confined, and what this system lacks for that; set once one has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
 }

@@ -474,7 +474,7 @@ fn a_client_that_sends_garbage() {
         -32700 not JSON: expected value at line 1 column 1
         -32700 not JSON: expected value at line 1 column 1
         -32700 not JSON: expected value at line 1 column 1
-        -32600 this is JSON, but no JSON-RPC 2.0 message
+        -32600 this is JSON, but not a JSON-RPC 2.0 message
         -32600 a batch holds 1 to 64 messages, not 0
     "#]]
     .assert_eq(&out);

@@ -148,7 +148,7 @@ fn boilerplate_counts_where_it_stands_and_floods_no_answer() {
     assert!(found[0].starts_with("towns/t33.md"), "{found:?}");
     let status = project.status();
     assert_eq!(status["counts"]["repeated paragraphs"], 1);
-    assert_eq!(status["counts"]["paragraphs told elsewhere"], 59);
+    assert_eq!(status["counts"]["duplicate paragraphs"], 59);
     project.verify("footers");
 }
 

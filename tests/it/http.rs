@@ -166,22 +166,22 @@ fn what_cannot_be_served_says_why() {
         403 -32000 refused pages of `https://evil.example.com` may not ask here | if it is yours, list it under `http.origins` in your own `config.yaml`
         403 -32000 refused pages of `null` may not ask here | if it is yours, list it under `http.origins` in your own `config.yaml`
         400 -32700 invalid_params not JSON: EOF while parsing a value at line 1 column 11 | -
-        400 -32600 invalid_params this is JSON, but no JSON-RPC 2.0 message | -
+        400 -32600 invalid_params this is JSON, but not a JSON-RPC 2.0 message | -
         413 -32000 invalid_params the body is longer than 1048576 bytes | give paths of files instead of their text
         415 -32000 invalid_params a body is `application/json`, not `text/plain` | -
         406 -32000 invalid_params the header `Accept` must list `application/json, text/event-stream` | -
         406 -32000 invalid_params the header `Accept` must list `text/event-stream` | -
         400 -32000 invalid_params the header `Mcp-Session-Id` is missing | `initialize` begins a session, and its reply has the id
-        404 -32000 not_found no session has this id | it was ended, or nobody used it for long: begin another one by `initialize`
+        404 -32000 not_found no session has this id | it ended, or was idle for too long: begin another one with `initialize`
         400 -32000 version_mismatch sessions are of no revision `1999-01-01` of the protocol | `MCP-Protocol-Version` is one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25
         400 -32000 invalid_params this session is about the workspace `notes`, not `others` workspace=others | begin another session for another workspace
-        400 -32000 invalid_params the header `Last-Event-ID` is none of ours | -
+        400 -32000 invalid_params the header `Last-Event-ID` is unknown | -
         400 -32000 not_found no workspace is called `nowhere` workspace=nowhere | served are `notes`
         400 -32600 invalid_params `initialize` is a request, and comes alone | -
         400 -32602 invalid_params `_meta` lacks io.modelcontextprotocol/protocolVersion, io.modelcontextprotocol/clientCapabilities | -
         404 -32601 ? no/such/method | -
         404 -32601 invalid_params revision 2026-07-28 has no `ping` | -
-        404 -32000 not_found no stream has this `session_id` | the first event of `/sse` tells where to post
+        404 -32000 not_found no stream has this `session_id` | the first event of `/sse` names the address for messages
         405 -32000 invalid_params `PUT` does nothing here | -
         404 -32000 not_found nothing is at `/` | MCP is at `/mcp`, for older clients at `/sse`
     "#]].assert_eq(&shown);

@@ -68,7 +68,7 @@ fn each_session_is_about_the_workspace_that_its_client_names() {
         400 "invalid_params" "the header `X-Memory-Workspace` must name a workspace" workspace=null | "served are `alpha`, `beta`"
         400 "not_found" "no workspace is called `gamma`" workspace="gamma" | "served are `alpha`, `beta`"
         400 "not_found" "no workspace is called `gamma`" workspace="gamma" | "served are `alpha`, `beta`"
-        404 "not_found" "no session has this id" workspace="alpha" | "it was ended, or nobody used it for long: begin another one by `initialize`"
+        404 "not_found" "no session has this id" workspace="alpha" | "it ended, or was idle for too long: begin another one with `initialize`"
         400 "not_found" "no workspace is called ``" workspace="" | "served are `alpha`, `beta`"
     "#]].assert_eq(&told);
     let moved =
@@ -124,8 +124,8 @@ fn what_cannot_be_served_ends_it_with_a_reason() {
         error: `0.0.0.0:0` can be reached from other machines, which needs a token
         hint: remove `http.token: none` from your own `config.yaml`, or serve at `127.0.0.1` behind a proxy
 
-        error: `nowhere` is no address to serve HTTP at
-        hint: such as `127.0.0.1:8765`
+        error: `nowhere` is not an address to serve HTTP at
+        hint: use one like `127.0.0.1:8765`
 
         error: `--http` needs a value
         hint: `kg-mcp --help`

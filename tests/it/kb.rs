@@ -310,7 +310,7 @@ fn hints_that_are_not_named_stay() {
     ] {
         let wrong = json!({"update_entry_id": "kb-00002", "hints": {"supersedes": nothing}});
         let told = refusal(&mut project, "kb_store", wrong).1;
-        assert_eq!(told, "`hints.supersedes` names what is no entry", "{nothing}");
+        assert_eq!(told, "`hints.supersedes` does not name an entry", "{nothing}");
     }
     project.call("kb_store", json!({"update_entry_id": "kb-00002", "hints": {"person": "Bo"}}));
     let entry = get(&mut project, "kb-00002");
@@ -366,7 +366,7 @@ fn a_batch_is_done_entry_by_entry() {
     let some = project.call("kb_get", some);
     assert_eq!(all(&some["entries"], "id"), ["kb-00001", "kb-00002"]);
     assert_eq!(some["not_found"], json!(["kb-00077"]));
-    assert_eq!(all(&some["failed"], "message"), ["`nonsense` is no id of an entry"]);
+    assert_eq!(all(&some["failed"], "message"), ["`nonsense` is not the id of an entry"]);
     let many: Vec<Value> = (0..11)
         .map(|n| json!({"short_title": format!("{n}"), "knowledge_details": "x y z"}))
         .collect();
@@ -403,19 +403,19 @@ fn what_cannot_be_kept_is_refused_with_a_reason() {
             "kb_store",
             json!({"short_title": "x", "knowledge_details": secret}),
             "refused",
-            "what is to be kept holds a secret",
+            "the text holds a secret",
         ),
         (
             "kb_store",
             json!({"short_title": "x", "knowledge_details": "x y z", "tags": [secret]}),
             "refused",
-            "what is to be kept holds a secret",
+            "the text holds a secret",
         ),
         (
             "kb_store",
             json!({"short_title": "x", "knowledge_details": "x y z", "project_ref": secret}),
             "refused",
-            "what is to be kept holds a secret",
+            "the text holds a secret",
         ),
         (
             "kb_store",
@@ -433,7 +433,7 @@ fn what_cannot_be_kept_is_refused_with_a_reason() {
             "kb_get",
             json!({"entry_id": "nonsense"}),
             "invalid_params",
-            "`nonsense` is no id of an entry",
+            "`nonsense` is not the id of an entry",
         ),
         ("kb_get", json!({"entry_id": []}), "invalid_params", "`entry_id` has 0 ids"),
         ("kb_search", json!({"query": " "}), "invalid_params", "`query` has 1 characters"),

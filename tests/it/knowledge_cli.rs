@@ -66,7 +66,7 @@ fn entries_are_listed_shown_changed_and_counted() {
                 0,
             ),
             ("kb show kb-00077", &["not found"], 3),
-            ("kb show nonsense", &["is no id of an entry"], 2),
+            ("kb show nonsense", &["is not the id of an entry"], 2),
             ("kb list --tag db --type decision", &["kb-00001  decision"], 0),
             ("kb list --type lesson_learned", &["no entries"], 3),
             ("kb list --project-ref none", &["nothing found"], 3),

@@ -84,7 +84,7 @@ pub struct Project {
     llms: Llms,
     /// Why the better model that is named cannot be had.
     missing_model: Option<String>,
-    /// What is set and counts nothing.
+    /// Settings without effect.
     ignored: Option<String>,
     /// Relations that contradict themselves when stated both ways.
     one_way: Vec<&'static str>,
@@ -101,7 +101,7 @@ pub struct Project {
     pub(crate) tallies: Tallies,
     /// The entries of the last commit that was asked for.
     pub(crate) shelves: query::kb::Shelves,
-    /// What whoever has a model read entries is told.
+    /// How far a model has read the entries, for `kb_maintain`.
     enrichment: Arc<enrichment::Enrichment>,
     /// Held from the write of an entry to its record: versions are kept in the order of writes.
     pub(crate) entries_turn: tokio::sync::Mutex<()>,
@@ -137,7 +137,7 @@ impl Project {
         };
         let ignored = embed::ignored(&settings.embed);
         if let Some(ignored) = &ignored {
-            tracing::warn!(ignored, "a setting counts nothing");
+            tracing::warn!(ignored, "a setting has no effect");
         }
         let better: Option<Arc<dyn Embedder>> = match settings.vectors.precision {
             Precision::Float32 => {
@@ -242,7 +242,7 @@ impl Project {
         self.missing_model.as_deref()
     }
 
-    /// What the settings say and no model takes notice of.
+    /// Returns settings that no model uses.
     pub fn ignored_settings(&self) -> Option<&str> {
         self.ignored.as_deref()
     }

@@ -51,8 +51,8 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, or says who has it. Does not wait. `life` (`stay` or `until-idle`) tells clients whether
-    /// this daemon is one that they may replace.
+    /// Takes the lock, or says who has it. Does not wait. `life` (`stay` or `until-idle`) lets clients know
+    /// whether they may replace this daemon.
     ///
     /// # Errors
     /// [`LockError::Held`] when another process has it.
@@ -91,7 +91,7 @@ impl Lock {
 
     fn take_once(path: &Path, life: &str) -> Result<Self, LockError> {
         let io_error = |source| LockError::Io { path: path.to_path_buf(), source };
-        // Not truncated here: before the lock is ours, the file tells about its holder.
+        // Not truncated here: until the lock is ours, the file describes its holder.
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)

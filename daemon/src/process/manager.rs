@@ -1,4 +1,4 @@
-//! Manager: what systemd is told, when it started us (`NOTIFY_SOCKET`).
+//! Manager: notifies systemd if it started us (`NOTIFY_SOCKET`).
 //!
 //! In: the daemon's life. Out: `READY`, `STATUS`, `WATCHDOG` and `STOPPING`; nothing without
 //! systemd.
@@ -49,7 +49,7 @@ impl Manager {
 
     /// No new clients; what is on the belt is being finished.
     pub(super) fn stopping(&self) {
-        send(&[NotifyState::Stopping, NotifyState::Status("finishing what is on the belt")]);
+        send(&[NotifyState::Stopping, NotifyState::Status("finishing the documents in work")]);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Restore: puts a backup in the place of the ledger, under the lock, and ends.
 //!
-//! In: a project that no daemon serves, and a file. Out: one line of JSON that tells what was put back.
+//! In: a project that no daemon serves, and a file. Out: one line of JSON that lists the restored rows.
 //! Not here: checking and replacing (`store/ledger/backup.rs`), stopping a daemon that runs (`kgctl backup --restore`).
 
 use std::io::Write as _;

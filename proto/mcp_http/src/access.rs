@@ -37,7 +37,7 @@ pub struct Access {
     warning: Option<String>,
 }
 
-/// Why the settings do not tell who may ask.
+/// Why the settings do not determine who may ask.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum AccessError {
     /// The file with the token cannot be used.
@@ -215,7 +215,7 @@ pub fn read_token(path: &Path) -> Result<String, AccessError> {
     let unreadable = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
     let found = path.metadata().map_err(unreadable)?;
     if !found.is_file() || found.len() > MAX_TOKEN_BYTES {
-        return Err(wrong(format!("is no file of at most {MAX_TOKEN_BYTES} bytes")));
+        return Err(wrong(format!("is not a file of at most {MAX_TOKEN_BYTES} bytes")));
     }
     let token = std::fs::read_to_string(path).map_err(unreadable)?.trim().to_string();
     if !token.bytes().all(|byte| byte.is_ascii_graphic()) {

@@ -1,9 +1,9 @@
-//! Board: of one session, which stream is told what.
+//! Board: which line of a session goes to which stream.
 //!
 //! In: requests that wait, streams that listen, lines of the session. Out: each line on one stream: an answer and its
 //! progress on the stream of its request, everything else on the general one.
-//! Invariants: a line is told on one stream only; nothing here waits: a stream that is not read is cut off and may be
-//! resumed; what was told last is kept for that, within [`MAX_KEPT_BYTES`]; of what nobody listened to, too.
+//! Invariants: a line goes to one stream only; nothing here waits: a stream that is not read is cut off and may be
+//! resumed; the last events are kept for that, within [`MAX_KEPT_BYTES`], including those nobody listened to.
 //! Not here: HTTP (`reply.rs`), reading the lines (`session.rs`).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -12,15 +12,15 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::message::Told;
+use crate::message::LineKind;
 
 /// The stream that a client opens by GET.
 pub(crate) const GENERAL: u64 = 0;
 
-/// Events that wait for one stream to be read; more, and it is cut off. Progress is told ten times a second.
+/// Events that wait for one stream to be read; more, and it is cut off. Progress comes ten times a second.
 const MAX_WAITING: usize = 64;
 
-/// Most that is kept to be told again, in bytes and events.
+/// Most that is kept for resuming, in bytes and events.
 const MAX_KEPT_BYTES: usize = 256 << 10;
 const MAX_KEPT: usize = 256;
 
@@ -44,7 +44,7 @@ pub(crate) type Place = (u64, u64);
 /// A stream that answers requests: its number, and what comes.
 pub(crate) type Answers = (u64, mpsc::Receiver<Event>);
 
-/// What was told on a stream: up to where, what came since then, and what will come, where it has not ended.
+/// A resumed stream: the place it resumes after, the events missed since, and those to come, if it has not ended.
 pub(crate) type Heard = (Place, Vec<Event>, Option<mpsc::Receiver<Event>>);
 
 /// One session's streams.
@@ -56,7 +56,7 @@ pub(crate) struct Board {
     n_kept_bytes: usize,
     last_stream: u64,
     last_event: u64,
-    /// The last event of the general stream that somebody was told.
+    /// The last event of the general stream that somebody received.
     told: u64,
     is_over: bool,
 }
@@ -147,20 +147,20 @@ impl Board {
 
     /// A line of the session.
     pub(crate) fn tell(&mut self, line: Bytes) {
-        match Told::of(&line) {
-            Some(Told::Answer { id, error }) => self.answer(&id, line, error),
-            Some(Told::Progress(token)) => {
+        match LineKind::of(&line) {
+            Some(LineKind::Answer { id, error }) => self.answer(&id, line, error),
+            Some(LineKind::Progress(token)) => {
                 let fits = |it: &&Waiting| it.token.as_ref() == Some(&token);
                 let stream = self.waiting.values().find(fits).map_or(GENERAL, |it| it.stream);
                 self.put(stream, line, false, None);
             }
-            Some(Told::Request) => {
+            Some(LineKind::Request) => {
                 let stream = self.who_listens();
                 self.put(stream, line, false, None);
             }
-            Some(Told::Notification) => self.put(GENERAL, line, false, None),
-            Some(Told::Refusal) => self.refuse_all(&line),
-            None => tracing::debug!("a session said something that is no message"),
+            Some(LineKind::Notification) => self.put(GENERAL, line, false, None),
+            Some(LineKind::Refusal) => self.refuse_all(&line),
+            None => tracing::debug!("a session sent something that is not a message"),
         }
     }
 
@@ -255,7 +255,7 @@ mod tests {
         )
     }
 
-    /// What a stream has been told so far, as numbers; `!` behind the last.
+    /// Returns what a stream has received so far, as numbers; `!` follows the last.
     fn heard(events: &mut mpsc::Receiver<Event>) -> String {
         let mut out = Vec::new();
         while let Ok(event) = events.try_recv() {

@@ -97,7 +97,8 @@ impl Endpoint {
     pub(crate) async fn answer(
         &self,
         request: Request<Incoming>,
-        (peer, local): (SocketAddr, SocketAddr),
+        peer: SocketAddr,
+        local: SocketAddr,
         seat: &Arc<Seat<IpAddr>>,
     ) -> Reply {
         let named = named_in(request.headers()).ok().flatten();
@@ -242,7 +243,7 @@ impl Endpoint {
         self.workspaces.open(workspace).map_err(|error| {
             let message = format!("`{}` cannot be reached: {error}", brief(workspace));
             Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
-                .hint("try again; `kgctl doctor` tells more")
+                .hint("try again, or run `kgctl doctor`")
                 .about(workspace)
         })
     }
@@ -277,7 +278,7 @@ impl Endpoint {
         }
         let is_hello = posted.messages.iter().any(|it| it.method() == Some("initialize"));
         if is_hello {
-            return self.begin((&headers, peer), posted).await;
+            return self.begin(&headers, peer, posted).await;
         }
         let session = self.session(&headers)?;
         let is_batch = posted.is_batch;
@@ -293,7 +294,8 @@ impl Endpoint {
     /// Begins a session.
     async fn begin(
         &self,
-        (headers, peer): (&HeaderMap, IpAddr),
+        headers: &HeaderMap,
+        peer: IpAddr,
         posted: Posted,
     ) -> Result<Reply, Refusal> {
         let id = posted.messages.first().map(message::Message::id).unwrap_or_default();
@@ -310,7 +312,7 @@ impl Endpoint {
         })?;
         let stream = self.open(&workspace).map_err(|it| it.of_request(id.clone()))?;
         let (table, name) = (Arc::downgrade(&self.table), key.clone());
-        let session = Session::begin(stream, (workspace, peer), move || {
+        let session = Session::begin(stream, workspace, peer, move || {
             if let Some(table) = table.upgrade() {
                 table.remove(&name);
             }
@@ -338,7 +340,7 @@ impl Endpoint {
     async fn answer_once(&self, headers: &HeaderMap, posted: &Posted) -> Result<Reply, Refusal> {
         let Some(message) = posted.messages.first().filter(|it| it.is_request()) else {
             posted.messages.iter().try_for_each(|it| oneshot::check_told(headers, it))?;
-            // Nothing that a client may tell in this revision is about anything that goes on here.
+            // No notification of this revision concerns anything here.
             return Ok(empty(StatusCode::ACCEPTED));
         };
         let refused = |it: Refusal| it.of_request(message.id());
@@ -357,7 +359,7 @@ impl Endpoint {
         let after = match headers.get(LAST_EVENT) {
             None => None,
             Some(id) => Some(id.to_str().ok().and_then(place_of).ok_or_else(|| {
-                let message = "the header `Last-Event-ID` is none of ours";
+                let message = "the header `Last-Event-ID` is unknown";
                 Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message)
             })?),
         };
@@ -392,7 +394,7 @@ impl Endpoint {
         let post = id.and_then(|id| self.streams.open(id)).ok_or_else(|| {
             let message = "no stream has this `session_id`";
             Refusal::new(StatusCode::NOT_FOUND, Code::NotFound, message)
-                .hint(format!("the first event of `{SSE_PATH}` tells where to post"))
+                .hint(format!("the first event of `{SSE_PATH}` names the address for messages"))
         })?;
         self.check_workspace(request.headers(), &post.workspace)?;
         let posted = self.body(request).await?;

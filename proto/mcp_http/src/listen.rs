@@ -1,10 +1,10 @@
 //! Listen: connections, from the first byte to the last.
 //!
-//! In: an address, who may ask, workspaces. Out: a server that answers until it is told to stop.
+//! In: an address, who may ask, workspaces. Out: a server that answers until it is asked to stop.
 //! Invariants: off loopback there is a token, or there is no server; there are at most `max_connections` at once: the
-//! next takes the place of one that was not used, and gets an error if there is none; who is slow to send a head or a
-//! body, or does not read, is cut off; told to stop, the server takes nothing new, and lets those be answered who
-//! have asked.
+//! next takes the place of one that was never used, and gets an error if there is none; a client that is slow to send a
+//! head or a body, or does not read, is cut off; once asked to stop, the server accepts nothing new and finishes the
+//! requests it has.
 //! Not here: what a request means (`endpoint.rs`).
 
 use std::io;
@@ -32,7 +32,7 @@ use crate::{Access, AccessError, Workspaces};
 /// Largest head of a request, in bytes.
 const MAX_HEAD_BYTES: usize = 32 << 10;
 
-/// Connections that are being told that there are too many; those beyond are closed without a word.
+/// Connections refused with an error at the same time; further ones are closed at once.
 const MAX_REFUSED: usize = 32;
 
 /// How often unused sessions are looked for.
@@ -60,7 +60,7 @@ pub struct Limits {
     pub patience: Duration,
     /// Longest time without any byte taken by a client that is sent some.
     pub slow_reader: Duration,
-    /// Longest time for last answers, once the server is told to stop.
+    /// Longest time for last answers after the server was asked to stop.
     pub farewell: Duration,
 }
 
@@ -98,7 +98,7 @@ impl Default for Limits {
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// What was given is no address.
-    #[error("`{0}` is no address to serve HTTP at\nhint: such as `127.0.0.1:8765`")]
+    #[error("`{0}` is not an address to serve HTTP at\nhint: use one like `127.0.0.1:8765`")]
     NoAddress(String),
     /// Others could reach it, and nobody would ask who they are.
     #[error(
@@ -191,7 +191,7 @@ impl Server {
                     Ok((stream, peer)) => match seats.take(owner(peer.ip()), limits.max_connections) {
                         Some((seat, leave)) => {
                             let (endpoint, closing) = (Arc::clone(&endpoint), closing.subscribe());
-                            let serving = converse((stream, peer), endpoint, closing, Arc::new(seat));
+                            let serving = converse( stream, peer, endpoint, closing, Arc::new(seat));
                             connections.spawn(async move {
                                 tokio::select! {
                                     () = serving => {}
@@ -228,7 +228,8 @@ impl Server {
 }
 
 async fn converse(
-    (stream, peer): (TcpStream, SocketAddr),
+    stream: TcpStream,
+    peer: SocketAddr,
     endpoint: Arc<Endpoint>,
     mut closing: watch::Receiver<bool>,
     seat: Arc<Seat<IpAddr>>,
@@ -243,7 +244,7 @@ async fn converse(
     let service = service_fn(|request| {
         let (endpoint, seat) = (Arc::clone(&endpoint), Arc::clone(&seat));
         async move {
-            let reply = endpoint.answer(request, (peer, local), &seat).await;
+            let reply = endpoint.answer(request, peer, local, &seat).await;
             Ok::<_, std::convert::Infallible>(reply)
         }
     });
@@ -269,7 +270,7 @@ async fn converse(
     }
 }
 
-/// Tells one connection too many so, if it listens.
+/// Refuses one connection too many, with an error if it listens.
 async fn refuse(mut stream: TcpStream) {
     let data = json!({ "code": "unavailable", "hint": "close some, or try again" });
     let error =
@@ -307,8 +308,8 @@ mod tests {
             ("0", "127.0.0.1"),
             ("0.0.0.0:0", "`0.0.0.0:0` can be reached from other machines, which needs a token"),
             ("[::]:0", "`[::]:0` can be reached from other machines, which needs a token"),
-            ("example.org:80", "`example.org:80` is no address to serve HTTP at"),
-            ("", "`` is no address to serve HTTP at"),
+            ("example.org:80", "`example.org:80` is not an address to serve HTTP at"),
+            ("", "`` is not an address to serve HTTP at"),
         ] {
             assert_eq!(bound(text).await, expected);
         }

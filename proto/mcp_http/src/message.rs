@@ -1,9 +1,8 @@
-//! Message: what the body of a POST says, and which kind of message a session's line is.
+//! Message: reads the body of a POST, and classifies the lines of a session.
 //!
 //! In: bytes. Out: messages with their ids as JSON text, so that `1` and `"1"` differ, ready to be sent as lines.
-//! Invariants: what is sent on says the same as the body; it has no line break, for in JSON these stand between tokens
-//! only.
-//! Not here: what follows from it (`oneshot.rs`, `session.rs`).
+//! Invariants: a forwarded line says the same as the body; it has no line break, which JSON allows only between tokens.
+//! Not here: what is done with messages (`oneshot.rs`, `session.rs`).
 
 use std::borrow::Cow;
 
@@ -44,7 +43,7 @@ pub(crate) enum Kind {
     },
     /// It waits for none.
     Notification {
-        /// What is told.
+        /// What happened.
         method: String,
     },
     /// It answers a request of the server.
@@ -79,7 +78,7 @@ impl Message {
         matches!(self.kind, Kind::Request { .. })
     }
 
-    /// What is asked for or told.
+    /// The method of a request or notification.
     pub(crate) fn method(&self) -> Option<&str> {
         match &self.kind {
             Kind::Request { method, .. } | Kind::Notification { method } => Some(method),
@@ -87,7 +86,7 @@ impl Message {
         }
     }
 
-    /// The token under which its progress is told, as JSON.
+    /// The token of its progress notifications, as JSON.
     pub(crate) fn progress_token(&self) -> Option<String> {
         self.meta()?.get("progressToken").map(Value::to_string)
     }
@@ -98,7 +97,7 @@ impl Message {
             Unreadable { code: -32_600, id, why: why.to_string() }
         };
         if value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-            return Err(invalid(&value, "this is JSON, but no JSON-RPC 2.0 message"));
+            return Err(invalid(&value, "this is JSON, but not a JSON-RPC 2.0 message"));
         }
         let method = value.get("method").and_then(Value::as_str).map(str::to_string);
         let is_answer = value.get("result").is_some() || value.get("error").is_some();
@@ -147,18 +146,18 @@ pub(crate) fn read(body: &[u8]) -> Result<Posted, Unreadable> {
     }
 }
 
-/// What a line of a session is, by its outermost fields.
+/// The kind of a session's line, by its outermost fields.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum LineKind {
     /// A result or an error; of an error, its code.
     Answer {
         /// As JSON.
         id: String,
         error: Option<i64>,
     },
-    /// An error that names no request: the session is not let in, or ends.
+    /// An error without a request: the session was refused, or ends.
     Refusal,
-    /// How far a request is, by its token as JSON.
+    /// Progress of a request, by its token as JSON.
     Progress(String),
     /// A request of the server.
     Request,
@@ -188,22 +187,22 @@ struct Code {
     code: i64,
 }
 
-impl Told {
-    /// Reads the outermost fields; none where it is no message.
-    pub(crate) fn of(line: &[u8]) -> Option<Told> {
+impl LineKind {
+    /// Reads the outermost fields; `None` if the line is not a message.
+    pub(crate) fn of(line: &[u8]) -> Option<LineKind> {
         let head: Head<'_> = serde_json::from_slice(line).ok()?;
         let id = head.id.filter(is_id).map(|id| id.to_string());
         match (head.method.as_deref(), id) {
-            (Some(_), Some(_)) => Some(Told::Request),
+            (Some(_), Some(_)) => Some(LineKind::Request),
             (Some("notifications/progress"), None) => {
                 let token = head.params.and_then(|it| it.progress_token);
-                Some(token.map_or(Told::Notification, |it| Told::Progress(it.to_string())))
+                Some(token.map_or(LineKind::Notification, |it| LineKind::Progress(it.to_string())))
             }
-            (Some(_), None) => Some(Told::Notification),
+            (Some(_), None) => Some(LineKind::Notification),
             (None, Some(id)) if head.result.is_some() || head.error.is_some() => {
-                Some(Told::Answer { id, error: head.error.map(|it| it.code) })
+                Some(LineKind::Answer { id, error: head.error.map(|it| it.code) })
             }
-            (None, None) if head.error.is_some() => Some(Told::Refusal),
+            (None, None) if head.error.is_some() => Some(LineKind::Refusal),
             (None, _) => None,
         }
     }
@@ -249,7 +248,7 @@ mod tests {
                 Request { id: "1", method: "a" } {"jsonrpc":"2.0","id":1,"method":"a"} | Request { id: "\"1\"", method: "b" } {"jsonrpc":"2.0","id":"1","method":"b"}
                 -32600 null a batch holds 1 to 64 messages, not 0
                 -32700 null not JSON: expected ident at line 1 column 2
-                -32600 3 this is JSON, but no JSON-RPC 2.0 message
+                -32600 3 this is JSON, but not a JSON-RPC 2.0 message
                 -32600 null an `id` is a number or a string
                 -32600 3 the message has neither `method` nor `result`
                 -32600 null an `id` is a number or a string
@@ -269,7 +268,7 @@ mod tests {
             "nonsense",
         ];
         let shown: String =
-            lines.iter().map(|it| format!("{:?}\n", Told::of(it.as_bytes()))).collect();
+            lines.iter().map(|it| format!("{:?}\n", LineKind::of(it.as_bytes()))).collect();
         expect![[r#"
             Some(Answer { id: "1", error: None })
             Some(Answer { id: "\"x\"", error: Some(-32601) })

@@ -22,7 +22,7 @@ use tokio::task::AbortHandle;
 
 use crate::board::Event;
 use crate::link::{Outgoing, split};
-use crate::message::{Message, Posted, Told};
+use crate::message::{LineKind, Message, Posted};
 use crate::reply::{Refusal, brief};
 
 /// The header that names the revision.
@@ -181,12 +181,12 @@ pub(crate) fn ask(stream: UnixStream, message: &Message) -> (mpsc::Receiver<Even
     let reader = tokio::spawn(async move {
         let mut number = 0;
         while let Some(line) = incoming.next().await {
-            let (line, is_last, error) = match Told::of(&line) {
-                Some(Told::Answer { error, .. }) => (line, true, error),
-                Some(Told::Refusal) => (with_id(&line, &id), true, Some(0)),
+            let (line, is_last, error) = match LineKind::of(&line) {
+                Some(LineKind::Answer { error, .. }) => (line, true, error),
+                Some(LineKind::Refusal) => (with_id(&line, &id), true, Some(0)),
                 // In this revision a server asks nothing.
-                Some(Told::Request) | None => continue,
-                Some(Told::Progress(_) | Told::Notification) => (line, false, None),
+                Some(LineKind::Request) | None => continue,
+                Some(LineKind::Progress(_) | LineKind::Notification) => (line, false, None),
             };
             number += 1;
             answered.fetch_or(is_last, Ordering::AcqRel);

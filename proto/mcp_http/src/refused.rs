@@ -14,7 +14,7 @@ use crate::reply::{Refusal, brief};
 
 pub(crate) fn unknown_session() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, Code::NotFound, "no session has this id")
-        .hint("it was ended, or nobody used it for long: begin another one by `initialize`")
+        .hint("it ended, or was idle for too long: begin another one with `initialize`")
 }
 
 pub(crate) fn not_allowed(method: &Method, allowed: &'static str) -> Refusal {

@@ -33,7 +33,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// After so long without a word, an answer becomes a stream, so that the client sees that it is worked on.
 const SHORT: Duration = Duration::from_secs(5);
 
-/// Longest part of what a client said that is told back, in characters.
+/// Longest part of a client's own words in an error, in characters.
 const MAX_ECHO_CHARS: usize = 60;
 
 pub(crate) type Reply = Response<Content>;
@@ -197,13 +197,13 @@ pub(crate) fn events(
 
 /// Events that were missed, then those to come.
 pub(crate) fn resumed((place, missed, coming): Heard, style: Style) -> Reply {
-    let prime = (style == Style::Primed).then(|| primer(place));
+    let prime = (style == Style::Primed).then(|| primer(place.0, place.1));
     let ready = prime.into_iter().chain(missed.iter().map(|it| style.write(it))).collect();
     events(ready, coming, style, None)
 }
 
 /// Nothing but an id, so that a client that is cut off now can go on.
-fn primer((stream, number): (u64, u64)) -> Bytes {
+fn primer(stream: u64, number: u64) -> Bytes {
     format!("id: {stream}-{number}\ndata: \n\n").into()
 }
 
@@ -214,7 +214,7 @@ pub(crate) struct Answering {
     pub(crate) is_batch: bool,
     /// The number of the stream.
     pub(crate) stream: u64,
-    /// Whether the status tells of errors, as of revision 2026-07-28.
+    /// Whether an error sets the HTTP status, as revision 2026-07-28 demands.
     pub(crate) tells_status: bool,
 }
 
@@ -235,7 +235,7 @@ pub(crate) async fn answer(
         Err(_) => None,
     };
     let is_done = first.as_ref().is_some_and(|it| it.is_last);
-    let prime = (style == Style::Primed && first.is_none()).then(|| primer((stream, 0)));
+    let prime = (style == Style::Primed && first.is_none()).then(|| primer(stream, 0));
     let ready = prime.into_iter().chain(first.map(|it| style.write(&it))).collect();
     events(ready, (!is_done).then_some(coming), style, held)
 }
@@ -345,7 +345,7 @@ pub(crate) fn over() -> Refusal {
         .hint("call again; of a call that writes, look first whether it was done")
 }
 
-/// What a client said, short enough to be told back.
+/// Shortens a client's own words for an error.
 pub(crate) fn brief(said: &str) -> String {
     said.chars().filter(|c| !c.is_control()).take(MAX_ECHO_CHARS).collect()
 }

@@ -3,7 +3,7 @@
 //! In: posted messages, and streams that listen. Out: what the session behind it says, on the right stream.
 //! Invariants: a request that was posted is waited for before it is sent; a session that nobody uses for a while ends;
 //! what was asked goes on when its connection breaks, as MCP has it up to 2025-11-25, and can be heard when resumed.
-//! Not here: which stream is told what (`board.rs`), who finds it (`table.rs`).
+//! Not here: which line goes to which stream (`board.rs`), looking up sessions (`table.rs`).
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +38,8 @@ impl Session {
     /// Begins one over `stream`; `on_end` is called when the other side ends it.
     pub(crate) fn begin(
         stream: UnixStream,
-        (workspace, peer): (String, IpAddr),
+        workspace: String,
+        peer: IpAddr,
         on_end: impl FnOnce() + Send + 'static,
     ) -> Arc<Self> {
         let (mut incoming, outgoing) = split(stream);
@@ -131,7 +132,7 @@ impl Session {
         self.board().listen(after)
     }
 
-    /// Ends the stream on which things are told that nobody asked for.
+    /// Ends the general stream, of messages that answer no request.
     pub(crate) fn hush(&self) {
         self.board().hush();
     }

@@ -102,7 +102,7 @@ mod tests {
     fn session() -> (Arc<Session>, UnixStream) {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         let peer = std::net::IpAddr::from([127, 0, 0, 1]);
-        (Session::begin(ours, ("notes".to_string(), peer), || ()), theirs)
+        (Session::begin(ours, "notes".to_string(), peer, || ()), theirs)
     }
 
     #[tokio::test]

@@ -84,7 +84,7 @@ impl Tool for Wait {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
-    /// True to put the rebuilt index in the place of one that differs; false when left out.
+    /// True to replace an index that differs by the rebuilt one; false when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repair: Option<bool>,
     /// Most differences to list, 0 to 1000; 20 when left out.
@@ -95,7 +95,7 @@ pub struct Verify {
 /// Reply of `verify`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VerifyReply {
-    /// True when every row of the index is what its files say.
+    /// True when every row of the index agrees with the files.
     pub same: bool,
     /// True when the rebuilt index has taken the place of the one that differed.
     pub repaired: bool,
@@ -154,7 +154,7 @@ pub struct Rescan {
     pub full: Option<bool>,
 }
 
-/// Reply of `rescan`, once what was found is searchable and linked.
+/// Reply of `rescan`, once every change is searchable and linked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RescanReply {
     /// Files that should be indexed.
@@ -192,7 +192,7 @@ pub struct Retry {
 pub struct RetryReply {
     /// What became of each file, by path.
     pub files: Vec<Retried>,
-    /// What became of a better model that had been given up and was asked again; absent where there was none, or where
+    /// The outcome for a better model that had been given up and was asked again; absent if there was none, or if
     /// paths were named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<EmbeddingView>,
@@ -206,12 +206,12 @@ pub struct RetryReply {
 pub struct Retried {
     /// Path relative to the project.
     pub path: String,
-    /// `indexed`, `failed`, or `gone` when there is nothing to index at this path any more.
+    /// `indexed`, `failed`, or `gone` when the path no longer exists.
     pub outcome: String,
-    /// The stage that gave up, where it failed.
+    /// The stage that failed, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
-    /// What was wrong, where it failed.
+    /// Why it failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -259,7 +259,7 @@ impl Tool for DeepPass {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checkup {
-    /// True to compare all that is stored with what was stored first, which the background does every 12 hours; false
+    /// True to first compare everything stored with its checksums, as the background does every 12 hours; false
     /// when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<bool>,
@@ -291,9 +291,9 @@ pub struct CheckupReply {
 pub struct FailedFile {
     /// Path relative to the project.
     pub path: String,
-    /// The stage that gave up.
+    /// The stage that failed.
     pub stage: String,
-    /// What was wrong.
+    /// Why it failed.
     pub reason: String,
     /// Failures in a row of this version of the file.
     pub failures: u32,
@@ -366,7 +366,7 @@ pub struct ShutdownReply {
 
 impl Tool for Shutdown {
     const NAME: &'static str = "shutdown";
-    const SUMMARY: &'static str = "Finish what is on the belt, then stop the daemon.";
+    const SUMMARY: &'static str = "Finish the documents in work, then stop the daemon.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = ShutdownReply;

@@ -58,7 +58,7 @@ pub struct HybridQuery {
     /// The same in tokens, 70 to 33000, at 3 characters a token; the smaller of the two counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// The `next_cursor` of an answer to the same question: goes on after its hits, whatever changed in between.
+    /// The `next_cursor` of an answer to the same question: returns the hits after it, even if documents changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// Ranking: `hybrid` (default), `rrf`, `minmax`, `s0`, `s4`, `text` or `vector`.
@@ -80,13 +80,13 @@ pub struct HybridReply {
     /// Set when hits were dropped or shortened to fit `max_chars`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
-    /// True when no hit fits the question: each is `weak`, only the nearest there is.
+    /// True when no hit fits the question: all are `weak`, the nearest there are.
     #[serde(default, skip_serializing_if = "is_false")]
     pub nothing_relevant: bool,
-    /// Set when nothing matches the whole question and hits match any of its words: which demands were kept.
+    /// Set when nothing matches the whole question, so hits match any of its words: which filters still apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relaxed: Option<String>,
-    /// How the question was read: what does not exist, what was left out.
+    /// How the question was interpreted: filters that match nothing, parts that were ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Set when there are more hits: the `cursor` for the next ones. Only the first 400 are ranked; `hint` says so
@@ -101,7 +101,7 @@ pub struct HybridReply {
 /// A chunk that answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HitView {
-    /// For `read_passage`: names the passage while its document holds these words, wherever that moves.
+    /// For `read_passage`: identifies the passage while its document holds these words, even if the file moves.
     #[serde(default, rename = "ref", skip_serializing_if = "String::is_empty")]
     pub handle: String,
     /// The chunk's id in this index, which another index may give to another chunk.
@@ -119,11 +119,11 @@ pub struct HitView {
     /// The last two headings above it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub section: String,
-    /// The words that fit best.
+    /// The passage's best matching words.
     pub snippet: String,
     /// Sum of the weighted components.
     pub score: f32,
-    /// What the score is made of, each already weighted.
+    /// The weighted parts of the score.
     pub components: BTreeMap<String, f32>,
     /// True when it holds few of the question's rare words and is not near it in meaning either.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -251,9 +251,9 @@ pub struct IngestReply {
 pub struct IngestError {
     /// Path or glob.
     pub path: String,
-    /// The stage that gave up.
+    /// The stage that failed.
     pub stage: String,
-    /// What was wrong.
+    /// Why it failed.
     pub reason: String,
 }
 
@@ -270,7 +270,7 @@ impl Tool for IngestDocs {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExtractAndLink {
-    /// Documents to extract again; whatever is pending when left out.
+    /// Documents to extract again; everything pending when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doc_ids: Option<Vec<Id>>,
 }
@@ -305,7 +305,7 @@ pub struct ReviewLinks {
     /// List items with confidence below this, 0 to 1; 0.6 when left out. At 1 also relations that are stated outright.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<f32>,
-    /// Only what is read in this document, or below this folder, and the facts that its notes state, too. `below` is 1
+    /// Only items from this document or folder, including the facts that its notes state. `below` is 1
     /// then when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -345,7 +345,7 @@ pub struct ReviewItem {
     pub kind: String,
     /// What is claimed, as a sentence.
     pub claim: String,
-    /// How sure we are, 0 to 1.
+    /// Confidence, 0 to 1.
     pub confidence: f32,
     /// The best evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]

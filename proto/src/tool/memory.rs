@@ -32,7 +32,7 @@ pub struct FactView {
 pub struct MemoryNode {
     /// Its name.
     pub name: String,
-    /// Its type; `note` where none is stated.
+    /// Its type; `note` if none is stated.
     #[serde(default, alias = "entityType")]
     pub entity_type: String,
     /// Its summary.
@@ -52,7 +52,7 @@ pub struct MemoryNode {
 pub struct MemoryEntity {
     /// Its name.
     pub name: String,
-    /// Its type; `note` where none is stated.
+    /// Its type; `note` if none is stated.
     pub entity_type: String,
     /// Its summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]

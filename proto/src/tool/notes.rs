@@ -52,14 +52,14 @@ pub struct NoteView {
 /// A stated fact: `- [category] content #tag (context) ^block`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObservationView {
-    /// What stands in the brackets.
+    /// The word in brackets.
     pub category: String,
     /// The fact.
     pub content: String,
     /// Its tags, without `#`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// What stands in parentheses at its end.
+    /// The words in parentheses at its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// Its block id, without `^`.
@@ -76,11 +76,11 @@ pub struct ObservationView {
 /// A relation that a note states by a link.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkView {
-    /// `implements`, say, where the author gave a type; else `links_to`.
+    /// The type that the author gave, such as `implements`; else `links_to`.
     pub relation: String,
     /// The target as written.
     pub target: String,
-    /// The path of the document that it leads to; left out while there is none.
+    /// The path of the target document; left out while there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_path: Option<String>,
     /// The heading of the target, and its block.
@@ -89,7 +89,7 @@ pub struct LinkView {
     /// See `heading`; without `^`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<String>,
-    /// What stands in parentheses behind a typed relation.
+    /// The words in parentheses after a typed relation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// Line of the file, from 1.
@@ -97,7 +97,7 @@ pub struct LinkView {
     pub line: u32,
 }
 
-/// A link from another note, with the line on which it stands.
+/// A link from another note, with its line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BacklinkView {
     /// The note that holds it.
@@ -110,15 +110,15 @@ pub struct BacklinkView {
     pub relation: String,
     /// The words of the line, or a part of them.
     pub said: String,
-    /// The heading that it leads to.
+    /// The heading it links to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heading: Option<String>,
-    /// The block that it leads to, without its `^`.
+    /// The block it links to, without its `^`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<String>,
 }
 
-/// One backlink for each line, with the relations of all links that stand there, for people.
+/// Returns one backlink for each line, with the relations of all links on it, for people.
 pub fn by_place(backlinks: &[BacklinkView]) -> Vec<BacklinkView> {
     let mut places: Vec<BacklinkView> = Vec::new();
     for it in backlinks {

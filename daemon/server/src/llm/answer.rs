@@ -1,8 +1,8 @@
 //! Answer: what entries say about a question, in a model's words with citations (S2's synthesis).
 //!
 //! In: a question and entries; a model's text. Out: a prompt; an answer and whom it cites.
-//! Invariants: an answer cites at least one of the entries that were given, and no other: marks of others are taken
-//! out and told. What cites nothing is no answer.
+//! Invariants: an answer cites at least one of the entries that were given, and no other: marks of others are
+//! removed and reported. A text that cites nothing is not an answer.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -63,7 +63,7 @@ pub fn parse(reply: &str, given: &[&str]) -> Option<Answer> {
     // What is left around a mark that was taken out may make another one.
     let mut before = reply;
     let text = loop {
-        let after = checked(&before, given, (&mut cited, &mut invented));
+        let after = checked(&before, given, &mut cited, &mut invented);
         if after == before {
             // Parts of a secret may have stood around a mark.
             break clean(after.trim()).into_owned();
@@ -78,7 +78,8 @@ pub fn parse(reply: &str, given: &[&str]) -> Option<Answer> {
 fn checked(
     reply: &str,
     given: &[&str],
-    (cited, invented): (&mut Vec<String>, &mut BTreeSet<String>),
+    cited: &mut Vec<String>,
+    invented: &mut BTreeSet<String>,
 ) -> String {
     let text = MARKS.replace_all(reply, |found: &regex::Captures<'_>| {
         let mark = found.get(0).map_or("", |it| it.as_str());
@@ -95,8 +96,8 @@ fn checked(
     text.into_owned()
 }
 
-/// The statements of an answer, sentence by sentence: a mark tells whom the sentence before it cites, and what bears no
-/// mark cites nobody.
+/// Splits an answer into statements, sentence by sentence: a mark cites for the sentence before it, and a sentence
+/// without a mark cites nothing.
 pub fn statements(text: &str) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     let mut last = 0;

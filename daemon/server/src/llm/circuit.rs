@@ -33,7 +33,7 @@ impl Circuit {
         self.until?.checked_duration_since(now).filter(|left| !left.is_zero())
     }
 
-    /// Notes a failure: `lasts` if it does not pass by itself, `told` if the server asks for a pause.
+    /// Records a failure: `lasts` if it will not pass by itself, `told` if the server asked for a pause.
     pub(super) fn failed(&mut self, now: Instant, lasts: bool, told: Option<Duration>) {
         self.n_failures = self.n_failures.saturating_add(1);
         let is_due = lasts || self.n_failures >= PATIENT_FOR;

@@ -39,7 +39,8 @@ pub(super) enum Limit {
 pub(super) fn request(
     settings: &LlmSlot,
     prompt: &Prompt,
-    (key, limit): (Option<&str>, Limit),
+    key: Option<&str>,
+    limit: Limit,
     max_tokens: u32,
 ) -> Request {
     let LlmSlot { api, model, .. } = settings;
@@ -91,7 +92,7 @@ pub(super) fn request(
 /// The address of a request.
 pub(super) fn address(base: &str, path: &str) -> String {
     let base = base.trim_end_matches('/');
-    // `/v1` is often part of what people are told to configure.
+    // Instructions of servers often include `/v1` in the address.
     match path.strip_prefix("/v1") {
         Some(rest) if base.ends_with("/v1") => format!("{base}{rest}"),
         _ => format!("{base}{path}"),
@@ -117,7 +118,7 @@ pub(super) fn text(api: LlmApi, bytes: &[u8]) -> Result<String, String> {
             joined(&reply["choices"][0]["message"]["content"])
         }
     };
-    spoken(&found).ok_or_else(|| "there is no text in it".to_string())
+    spoken(&found).ok_or_else(|| "it has no text".to_string())
 }
 
 /// What a model says aloud, if it says anything: without its thoughts.
@@ -173,7 +174,7 @@ mod tests {
         let asked = |api| {
             let settings = LlmSlot { api, model: "a.b:1".into(), ..LlmSlot::default() };
             let Request { path, headers, body } =
-                request(&settings, &prompt, (Some("k"), Limit::Old), 9);
+                request(&settings, &prompt, Some("k"), Limit::Old, 9);
             format!("{path} {headers:?} {body}\n")
         };
         expect_test::expect![[r#"

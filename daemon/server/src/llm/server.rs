@@ -66,7 +66,7 @@ impl Server {
         };
         let key = place.read().map_err(|why| Trouble::Lasting { why })?;
         let dialect::Request { path, headers, body } =
-            dialect::request(&self.settings, prompt, (key.as_deref(), limit), limits.max_tokens);
+            dialect::request(&self.settings, prompt, key.as_deref(), limit, limits.max_tokens);
         let url = dialect::address(&self.base, &path);
         let headers: Vec<(&str, &str)> =
             headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -80,7 +80,7 @@ impl Server {
         if status != 200 {
             let said = complaint(&bytes);
             let said = key.map_or(said.clone(), |key| said.replace(&key, "[key]"));
-            return Err(self.refusal(&url, status, (after, &said)));
+            return Err(self.refusal(&url, status, after, &said));
         }
         dialect::text(self.settings.api, &bytes).map_err(|why| Trouble::Passing {
             why: format!("`{url}` answered something else than a text: {why}"),
@@ -89,7 +89,7 @@ impl Server {
     }
 
     /// What a status other than 200 means.
-    fn refusal(&self, url: &str, status: u16, (after, said): (Option<Duration>, &str)) -> Trouble {
+    fn refusal(&self, url: &str, status: u16, after: Option<Duration>, said: &str) -> Trouble {
         let why =
             format!("`{url}` answered {status}{}{said}", if said.is_empty() { "" } else { ": " });
         let section = &self.section;

@@ -112,7 +112,7 @@ impl Slot {
             Ok(said) => {
                 state.circuit.went_well();
                 state.last = Some(Ok(()));
-                // A model may know a secret that nobody sent, or make one up: it is told and kept nowhere.
+                // A model may know a secret that nobody sent, or make one up: it is neither returned nor stored.
                 Ok(Said { text: clean(&said.text).into_owned(), ..said })
             }
             Err(Failure::Of(Trouble::Asked)) => Err(LlmError::Asked),
@@ -155,7 +155,7 @@ impl Slot {
             if !provider.has_said(prompt)
                 && let Err(again) = self.state().take(now)
             {
-                // What failed tells more than that it cannot be tried again.
+                // The failure says more than that it cannot be tried again.
                 return Err(last.map_or(Failure::Spent(again), Failure::Of));
             }
             let LlmSlot { max_output_tokens: max_tokens, model, .. } = &self.settings;
@@ -261,7 +261,7 @@ enum Failure {
 }
 
 fn no_time() -> Trouble {
-    Trouble::Request { why: "there is no time left to ask it".to_string() }
+    Trouble::Request { why: "no time left to ask it".to_string() }
 }
 
 /// A call that runs.

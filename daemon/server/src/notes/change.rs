@@ -1,7 +1,7 @@
 //! Change: edits that are decided by what the note says when its turn has come.
 //!
 //! In: a path, and a function from the text as it is to changes of it. Out: what was written, and what the function
-//! told.
+//! returned.
 //! Invariants: nobody who takes turns writes between the look and the write; where somebody else does (an editor), the
 //! function is asked again, so nothing of either is lost.
 

@@ -1,7 +1,7 @@
 //! Conflict: the two versions of a note that somebody else has changed, as a caller may see them.
 //!
 //! In: the bytes that are there and those that were to be written. Out: the lines in which they differ.
-//! Invariants: secrets are removed before anything is compared; no more than a screen of each is told.
+//! Invariants: secrets are removed before anything is compared; at most a screen of each is returned.
 //! Not here: whether there is a conflict, and where the version lies that was not written (`mod.rs`).
 
 use std::path::Path;
@@ -10,14 +10,15 @@ use proto::error::{ConflictView, VersionView};
 
 use super::checksum;
 
-/// Characters of each version that are told.
+/// Most characters of each version.
 const MAX_CHARS: usize = 4_000;
 
-/// What is told of a conflict. `theirs` is none where the note is gone, `mine` where nothing was to be written or where
-/// the edit does not fit any more.
+/// Describes a conflict. `theirs` is `None` if the note is gone, `mine` if nothing was to be written or the edit no
+/// longer applies.
 pub(super) fn view(
     path: &str,
-    (theirs, mine): (Option<&[u8]>, Option<&[u8]>),
+    theirs: Option<&[u8]>,
+    mine: Option<&[u8]>,
     kept: Option<&Path>,
     shown: impl Fn(&str) -> String,
 ) -> ConflictView {
@@ -67,8 +68,8 @@ mod tests {
     use super::*;
 
     fn told(theirs: &str, mine: &str) -> String {
-        let versions = (Some(theirs.as_bytes()), Some(mine.as_bytes()));
-        let view = view("a.md", versions, None, |text| text.replace("hunter2", "[secret]"));
+        let (theirs, mine) = (Some(theirs.as_bytes()), Some(mine.as_bytes()));
+        let view = view("a.md", theirs, mine, None, |text| text.replace("hunter2", "[secret]"));
         let of = |it: Option<VersionView>| it.map(|it| format!("{} {:?}", it.line, it.text));
         [of(view.theirs), of(view.yours)].map(Option::unwrap_or_default).join(" | ")
     }
@@ -88,7 +89,7 @@ mod tests {
             assert_eq!(told(theirs, mine), expected, "{theirs:?} {mine:?}");
         }
         let long = "word ".repeat(2_000);
-        let view = view("a.md", (Some(long.as_bytes()), None), None, str::to_string);
+        let view = view("a.md", Some(long.as_bytes()), None, None, str::to_string);
         let theirs = view.theirs.expect("all of it");
         assert!(theirs.is_cut && theirs.text.len() == MAX_CHARS && view.yours.is_none());
     }

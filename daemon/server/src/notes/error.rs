@@ -40,7 +40,7 @@ pub enum NoteError {
     #[error("no note `{0}`")]
     NotFound(String),
     /// There is one already.
-    #[error("`{path}` is there already")]
+    #[error("`{path}` already exists")]
     Exists {
         /// The path.
         path: String,
@@ -64,10 +64,10 @@ pub enum NoteError {
     #[error("`{0}` is not UTF-8 text")]
     NotText(String),
     /// A sign that no text holds, and for which no reader takes it for text.
-    #[error("`{0}` would hold a NUL, which is no text")]
+    #[error("`{0}` would hold a NUL, which is not text")]
     Nul(String),
     /// It is not what the caller, or this very edit, has read.
-    #[error("`{}` was changed by somebody else: {}", .0.path, now(.0.checksum.as_deref()))]
+    #[error("`{}` has changed meanwhile: {}", .0.path, now(.0.checksum.as_deref()))]
     Conflict(Box<ConflictView>),
     /// It would remove a secret that the caller cannot have seen, or write the mark in its place.
     #[error("`{path}` holds {why}")]
@@ -163,16 +163,14 @@ impl NoteError {
                 }
             },
             NoteError::Secret { .. } => {
-                "edit what stands around it by `find` and `content_updates`; secrets are changed by hand only"
+                "edit the text around it by `find` and `content_updates`; secrets are changed by hand only"
             }
-            NoteError::NotKept(_) => "`kgctl restore` lists what is kept",
+            NoteError::NotKept(_) => "`kgctl restore` lists the kept versions",
             NoteError::Edit { why, .. } => return hint_of(why).map(str::to_string),
             NoteError::Protected(_) => {
                 "its owner took the right to write away; `chmod u+w` gives it back"
             }
-            NoteError::NotText(_) => {
-                "convert it to UTF-8; `read_passage` shows what is indexed of it"
-            }
+            NoteError::NotText(_) => "convert it to UTF-8; `read_passage` shows its indexed text",
             NoteError::Nul(_) => "leave it out of the content",
             NoteError::NotAFile(_) => return None,
             NoteError::NoLedger(told) => return told.split_once("\nhint: ").map(|it| it.1.into()),
@@ -219,7 +217,7 @@ fn hint_of(why: &EditError) -> Option<&'static str> {
             Some("give more of the text around it, or the number that is meant")
         }
         EditError::NotFound { .. } => {
-            Some("read the note again; give the text exactly as it stands there")
+            Some("read the note again; give the text exactly as it is there")
         }
         EditError::NoHeading { .. } | EditError::NoItem(_) => {
             Some("read the note again; `append` and `prepend` need no heading")

@@ -91,10 +91,10 @@ impl From<io::Error> for Trouble {
 
 /// Reads a file, at most `max_bytes` of it; none where there is none.
 pub(super) fn read(spot: &Spot, max_bytes: u64) -> Result<Option<Found>, Trouble> {
-    read_at((&spot.folder, &spot.name), max_bytes)
+    read_at(&spot.folder, &spot.name, max_bytes)
 }
 
-fn read_at((folder, name): (&OwnedFd, &str), max_bytes: u64) -> Result<Option<Found>, Trouble> {
+fn read_at(folder: &OwnedFd, name: &str, max_bytes: u64) -> Result<Option<Found>, Trouble> {
     let file = match ::confine::entry(folder, name) {
         Ok(found) => found.open()?.ok_or(Trouble::NotAFile)?,
         Err(error) if error.is_missing() => return Ok(None),
@@ -110,7 +110,8 @@ fn read_at((folder, name): (&OwnedFd, &str), max_bytes: u64) -> Result<Option<Fo
 /// Puts bytes in the place of a file, or makes it where there is none, with a mode where one is given. `keep` is called
 /// when the new file lies ready, and keeps the old bytes: if it cannot, nothing changes.
 pub(super) fn replace(
-    (spot, mode): (&Spot, Option<u32>),
+    spot: &Spot,
+    mode: Option<u32>,
     old: Option<&Found>,
     bytes: &[u8],
     journal: &Journal,
@@ -281,7 +282,7 @@ impl<'a> Temporary<'a> {
             }
             Err(error) => return Err(error.into()),
         }
-        if read_at((folder, own), u64::MAX)?.is_some_and(|out| old.is_same(&out)) {
+        if read_at(folder, own, u64::MAX)?.is_some_and(|out| old.is_same(&out)) {
             return Ok(());
         }
         // What was put there meanwhile goes back; and if somebody is faster again, the newer one.

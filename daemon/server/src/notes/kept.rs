@@ -87,18 +87,20 @@ impl Kept {
         &self,
         path: &str,
         bytes: &[u8],
-        (why, mode): (Why, Option<u32>),
+        why: Why,
+        mode: Option<u32>,
         now: Timestamp,
     ) -> io::Result<PathBuf> {
         let at = now.strftime(TIME).to_string();
-        self.keep_as(path, bytes, (why, mode), &at).map_err(|why| in_state(&self.dir, &why))
+        self.keep_as(path, bytes, why, mode, &at).map_err(|why| in_state(&self.dir, &why))
     }
 
     fn keep_as(
         &self,
         path: &str,
         bytes: &[u8],
-        (why, mode): (Why, Option<u32>),
+        why: Why,
+        mode: Option<u32>,
         at: &str,
     ) -> io::Result<PathBuf> {
         let dir = self.dir.join(path);
@@ -167,7 +169,7 @@ impl Kept {
 
     /// Keeps other bytes, or another path, in the place of a version.
     pub(super) fn rewrite(&self, version: &Version, path: &str, bytes: &[u8]) -> io::Result<()> {
-        let now = self.keep_as(path, bytes, (version.why, version.mode), &version.at)?;
+        let now = self.keep_as(path, bytes, version.why, version.mode, &version.at)?;
         if now == version.file { Ok(()) } else { self.remove(version) }
     }
 
@@ -222,9 +224,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let kept = Kept::new(dir.path());
         let at = |days: i64| Timestamp::from_second(1_750_000_000 + days * 86_400).expect("a time");
-        kept.keep("a/b.md", b"one", (Why::Replaced, None), at(0)).expect("kept");
-        kept.keep("a/b.md", b"two", (Why::Removed, None), at(5)).expect("kept");
-        kept.keep("a", b"three", (Why::Unwritten, None), at(6)).expect("kept");
+        kept.keep("a/b.md", b"one", Why::Replaced, None, at(0)).expect("kept");
+        kept.keep("a/b.md", b"two", Why::Removed, None, at(5)).expect("kept");
+        kept.keep("a", b"three", Why::Unwritten, None, at(6)).expect("kept");
         let shown = |versions: Vec<Version>| {
             let line =
                 |it: &Version| format!("{} {} {} {}", it.path, it.at, it.why.as_str(), it.n_bytes);

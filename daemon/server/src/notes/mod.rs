@@ -154,7 +154,7 @@ impl Notes {
     }
 
     /// The path under which what stands at `path`, or will, is indexed: where that is a link, that of its target. A
-    /// path that cannot be one is told as it is; whoever reads or writes there says why.
+    /// path that cannot be one is returned as it is; reading or writing there fails with the reason.
     pub fn indexed_as(&self, path: &str) -> String {
         let found = self.allowed(path).and_then(|path| {
             let spot = spot(&self.root, &path, Missing::Refuse)?;
@@ -278,7 +278,7 @@ impl Notes {
         self.check_expected(&path, expected, &old.bytes, None)?;
         let keep = || {
             self.kept
-                .keep(&spot.real, &old.bytes, (Why::Removed, Some(old.mode())), Timestamp::now())
+                .keep(&spot.real, &old.bytes, Why::Removed, Some(old.mode()), Timestamp::now())
                 .map(drop)
         };
         files::remove(&spot, &old, keep).map_err(|trouble| self.failed(&path, trouble, None))?;
@@ -320,7 +320,7 @@ impl Notes {
         let n_old = old.as_ref().map_or(0, |old| old.bytes.len());
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let changes = vec![Change { span: 0..n_old, replacement: text }];
-        self.replace_bytes((&path, version.mode), &spot, old.as_ref(), &bytes, changes)
+        self.replace_bytes(&path, version.mode, &spot, old.as_ref(), &bytes, changes)
     }
 
     /// The one kept version whose time begins so, or the newest.
@@ -465,7 +465,7 @@ impl Notes {
     fn conflict(&self, path: &str, found: Option<&[u8]>, mine: Option<&[u8]>) -> NoteError {
         let kept = mine.and_then(|mine| self.keep_unwritten(path, mine));
         let shown = |text: &str| self.shown(path, text);
-        NoteError::Conflict(Box::new(conflict::view(path, (found, mine), kept.as_deref(), shown)))
+        NoteError::Conflict(Box::new(conflict::view(path, found, mine, kept.as_deref(), shown)))
     }
 
     fn check_content(&self, path: &str, before: &str, after: &str) -> Result<(), NoteError> {
@@ -487,7 +487,7 @@ impl Notes {
     }
 
     fn keep_unwritten(&self, path: &str, bytes: &[u8]) -> Option<PathBuf> {
-        self.kept.keep(path, bytes, (Why::Unwritten, None), Timestamp::now()).ok()
+        self.kept.keep(path, bytes, Why::Unwritten, None, Timestamp::now()).ok()
     }
 
     fn replace(
@@ -498,13 +498,14 @@ impl Notes {
         text: &str,
         changes: Vec<Change>,
     ) -> Result<Written, NoteError> {
-        self.replace_bytes((path, None), spot, old, text.as_bytes(), changes)
+        self.replace_bytes(path, None, spot, old, text.as_bytes(), changes)
     }
 
     /// `mode`: of a file that is made.
     fn replace_bytes(
         &self,
-        (path, mode): (&str, Option<u32>),
+        path: &str,
+        mode: Option<u32>,
         spot: &Spot,
         old: Option<&Found>,
         bytes: &[u8],
@@ -527,18 +528,18 @@ impl Notes {
         let keep = || match old {
             Some(old) => self
                 .kept
-                .keep(&spot.real, &old.bytes, (Why::Replaced, Some(old.mode())), Timestamp::now())
+                .keep(&spot.real, &old.bytes, Why::Replaced, Some(old.mode()), Timestamp::now())
                 .map(drop),
             None => Ok(()),
         };
-        files::replace((spot, mode), old, bytes, &self.journal, keep)
+        files::replace(spot, mode, old, bytes, &self.journal, keep)
             .map_err(|trouble| self.failed(path, trouble, Some(bytes)))?;
         self.prune(Timestamp::now());
         written.warnings = old.map(several_names).unwrap_or_default();
         Ok(written)
     }
 
-    /// What a caller is told; of a version that could not be written where it lies.
+    /// Returns the error for the caller; if a version could not be written, with the place where it is kept.
     fn failed(&self, path: &str, trouble: Trouble, mine: Option<&[u8]>) -> NoteError {
         match trouble {
             Trouble::NotAFile => NoteError::NotAFile(path.to_string()),
@@ -576,8 +577,7 @@ fn check_portable(root: &Path, path: &str) -> Result<(), NoteError> {
         }
         let is_foreign = name.contains(['\\', ':', '*', '?', '"', '<', '>', '|']);
         if is_foreign || name.starts_with('~') {
-            let why =
-                "a part of it holds a sign that paths of other systems cannot, or begins with `~`";
+            let why = "a part of it holds a character that other systems do not allow in paths, or begins with `~`";
             return Err(bad(why));
         }
     }

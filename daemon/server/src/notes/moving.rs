@@ -58,19 +58,20 @@ impl Moved {
 }
 
 impl Notes {
-    /// Moves a note. With `is_dry` nothing is changed, and what would be is told. `moved` is called when the file has
-    /// its new path and still its old bytes, by which alone it is known to be the same document.
+    /// Moves a note. `settle` is called when the file has its new path and still its old bytes, by which alone it is
+    /// known to be the same document; without it, this is a dry run, which only returns what would change.
     ///
     /// # Errors
     /// [`NoteError`], for the note itself, or for the first other one that could not be edited; then nothing has
-    /// changed. What fails only once the note has moved stands in [`Moved::others`].
+    /// changed. Failures after the note has moved are in [`Moved::others`].
     pub fn rename(
         &self,
-        (from, to): (&str, &str),
+        from: &str,
+        to: &str,
         expected: Option<&str>,
         own: &[Op],
         others: &[Rewrite],
-        (is_dry, moved): (bool, &Settle<'_>),
+        settle: Option<&Settle<'_>>,
     ) -> Result<Moved, NoteError> {
         let turn = self.turn()?;
         let note = self.opened(from)?;
@@ -86,10 +87,10 @@ impl Notes {
         super::check_portable(&self.root, &to)?;
         self.check_free(&note.spot.real, &to)?;
         let paths = (RelPath::new(note.path.clone()), RelPath::new(to.clone()));
-        if is_dry {
-            let told = |rewrite: &Rewrite| self.preview(&rewrite.path, &rewrite.ops, None);
-            let told = |it: &Rewrite| Rewritten { path: it.path.clone(), done: told(it) };
-            let mut others: Vec<Rewritten> = others.iter().map(told).collect();
+        let Some(settle) = settle else {
+            let preview = |rewrite: &Rewrite| self.preview(&rewrite.path, &rewrite.ops, None);
+            let preview = |it: &Rewrite| Rewritten { path: it.path.clone(), done: preview(it) };
+            let mut others: Vec<Rewritten> = others.iter().map(preview).collect();
             let own = match self.preview(from, own, None) {
                 Ok(own) => own.is_changed().then_some(own),
                 // It can be moved all the same.
@@ -101,19 +102,19 @@ impl Notes {
                 Err(error) => return Err(error),
             };
             return Ok(Moved { from: paths.0, to: paths.1, own, others });
-        }
+        };
         let target = spot(&self.root, &to, Missing::Make)?;
         self.refuse_link(&to, &target)?;
         let keep = || {
             let (bytes, mode) = (&note.found.bytes, note.found.mode());
-            let why = (Why::Moved, Some(mode));
-            self.kept.keep(&note.spot.real, bytes, why, Timestamp::now()).map(drop)
+            let now = Timestamp::now();
+            self.kept.keep(&note.spot.real, bytes, Why::Moved, Some(mode), now).map(drop)
         };
         files::rename(&note.spot, &target, keep)
             .map_err(|trouble| self.failed(&to, trouble, None))?;
         // Each edit takes its own turn.
         drop(turn);
-        moved(&[paths.0.clone(), paths.1.clone()]);
+        settle(&[paths.0.clone(), paths.1.clone()]);
         let done = (!own_changes.is_empty())
             .then(|| self.edit(&to, own, Some(&note.checksum)))
             .transpose();
@@ -129,7 +130,7 @@ impl Notes {
         Ok(Moved { from: paths.0, to: paths.1, own, others })
     }
 
-    /// Whether nothing is at a path. Another spelling of the same file is no obstacle.
+    /// Checks that nothing is at a path. Another spelling of the same file is no obstacle.
     fn check_free(&self, from: &str, to: &str) -> Result<(), NoteError> {
         let spot = match spot(&self.root, to, Missing::Refuse) {
             Err(NoteError::NotFound(_)) => return Ok(()),

@@ -38,8 +38,7 @@ pub(super) fn objection(
     is_lost.then_some("a secret in the text that would be replaced or removed")
 }
 
-/// Whether a text is looked for that stands in a secret: an answer of any other kind than "not there" would tell the
-/// caller a part of what he is not shown.
+/// Returns true if a text to find lies inside a secret: any answer but "not found" would reveal a part of it.
 pub(super) fn is_probed(redactor: &Redactor, path: &str, text: &str, ops: &[Op]) -> bool {
     let wanted = ops.iter().filter_map(|op| match op {
         Op::Replace { find, .. } if !find.is_empty() => Some(find.as_str()),
@@ -58,7 +57,7 @@ pub(super) fn is_probed(redactor: &Redactor, path: &str, text: &str, ops: &[Op])
     wanted.any(|find| {
         let mut found = text.match_indices(find).map(|(at, _)| (at, at + find.len()));
         found.any(|(from, to)| {
-            // Around a whole secret it would be lost: that is refused, and tells nothing that was not known.
+            // Around a whole secret it would be lost: that is refused, and reveals nothing.
             let holds_it = |at: usize, n: usize| from <= at && at + n <= to;
             hidden.iter().any(|(at, n)| from < at + n && *at < to && !holds_it(*at, *n))
         })

@@ -100,11 +100,8 @@ fn a_new_note_gets_its_folders_and_never_replaces_one_unasked() {
     let notes = place.notes();
     let written = notes.write("x/y/b.md", "new\n", Overwrite::No, None).expect("written");
     assert_eq!((written.checksum_before, place.text("x/y/b.md").as_str()), (None, "new\n"));
-    let error = refused(
-        notes.write("a.md", "new\n", Overwrite::No, None),
-        Code::Exists,
-        "is there already",
-    );
+    let error =
+        refused(notes.write("a.md", "new\n", Overwrite::No, None), Code::Exists, "already exists");
     assert!(error.hint().is_some_and(|hint| hint.contains(&checksum(b"one\n"))));
     let written = notes.write("a.md", "new\n", Overwrite::Yes, None).expect("written");
     assert_eq!(written.checksum_before, Some(checksum(b"one\n")));
@@ -124,7 +121,7 @@ fn a_checksum_that_is_not_the_note_s_is_a_conflict_that_loses_nothing() {
     let error = refused(
         notes.edit("a.md", &append("mine"), Some(&read)),
         Code::Conflict,
-        "changed by somebody else",
+        "has changed meanwhile",
     );
     let conflict = error.view().conflict.expect("both versions");
     assert_eq!(conflict.checksum, Some(checksum(b"theirs\n")));
@@ -151,7 +148,7 @@ fn a_change_under_our_hands_is_a_conflict() {
     ] {
         place.put("b", "theirs\n");
         let keep = || change(&place);
-        let trouble = files::replace((&spot, None), Some(&old), b"mine\n", &notes.journal, keep);
+        let trouble = files::replace(&spot, None, Some(&old), b"mine\n", &notes.journal, keep);
         assert!(matches!(trouble, Err(Trouble::Changed(Some(_)))), "{trouble:?}");
     }
     assert_eq!(place.text("a.md"), "in place\n");
@@ -169,7 +166,8 @@ fn a_change_under_our_hands_is_a_conflict() {
     );
     place.put("a.md", "in place\n");
     let made = files::replace(
-        (&confine::spot(&notes.root, "new.md", Missing::Refuse).expect("a spot"), None),
+        &confine::spot(&notes.root, "new.md", Missing::Refuse).expect("a spot"),
+        None,
         None,
         b"mine\n",
         &notes.journal,
@@ -180,7 +178,7 @@ fn a_change_under_our_hands_is_a_conflict() {
     let full = || Err(std::io::Error::from(std::io::ErrorKind::StorageFull));
     let old = files::read(&spot, 100).expect("read").expect("it is there");
     assert!(matches!(
-        files::replace((&spot, None), Some(&old), b"x", &notes.journal, full),
+        files::replace(&spot, None, Some(&old), b"x", &notes.journal, full),
         Err(Trouble::Io(_))
     ));
     assert_eq!(place.text("a.md"), "in place\n");
@@ -294,7 +292,7 @@ fn a_read_only_project_is_not_written() {
     refused(notes.write("b.md", "x", Overwrite::No, None), Code::ReadOnly, "read-only");
     refused(notes.remove("a.md", None), Code::ReadOnly, "read-only");
     refused(
-        notes.rename(("a.md", "b.md"), None, &[], &[], (false, &|_| {})),
+        notes.rename("a.md", "b.md", None, &[], &[], Some(&|_| {})),
         Code::ReadOnly,
         "read-only",
     );
@@ -360,33 +358,28 @@ fn a_note_moves_with_the_links_that_lead_to_it() {
     };
     let own = vec![Op::SetKey { key: "title".into(), value: json!("New") }];
     refused(
-        notes.rename(("a.md", "c.md"), None, &[], &[], (false, &|_| {})),
+        notes.rename("a.md", "c.md", None, &[], &[], Some(&|_| {})),
         Code::Exists,
-        "is there already",
+        "already exists",
     );
     refused(
-        notes.rename(("no.md", "n.md"), None, &[], &[], (false, &|_| {})),
+        notes.rename("no.md", "n.md", None, &[], &[], Some(&|_| {})),
         Code::NotFound,
         "no note",
     );
+    refused(notes.rename("a.md", ".x.md", None, &[], &[], Some(&|_| {})), Code::Refused, "hidden");
     refused(
-        notes.rename(("a.md", ".x.md"), None, &[], &[], (false, &|_| {})),
-        Code::Refused,
-        "hidden",
-    );
-    refused(
-        notes.rename(("a.md", "n.md"), None, &[], &[rewrite("[[z]]")], (false, &|_| {})),
+        notes.rename("a.md", "n.md", None, &[], &[rewrite("[[z]]")], Some(&|_| {})),
         Code::NotFound,
         "not there",
     );
-    let dry = notes
-        .rename(("a.md", "x/n.md"), None, &own, &[rewrite("[[a]]")], (true, &|_| {}))
-        .expect("a plan");
+    let dry =
+        notes.rename("a.md", "x/n.md", None, &own, &[rewrite("[[a]]")], None).expect("a plan");
     assert!(dry.own.is_some() && dry.others[0].done.as_ref().is_ok_and(Written::is_changed));
     assert_eq!(place.files(), ["a.md", "b.md", "c.md"]);
     assert_eq!(place.text("b.md"), "[[a]]\n");
     let moved = notes
-        .rename(("a.md", "x/n.md"), None, &own, &[rewrite("[[a]]")], (false, &|_| {}))
+        .rename("a.md", "x/n.md", None, &own, &[rewrite("[[a]]")], Some(&|_| {}))
         .expect("moved");
     assert_eq!(place.text("x/n.md"), "---\ntitle: New\n---\n\nA\n");
     assert_eq!(place.text("b.md"), "[[n]]\n");

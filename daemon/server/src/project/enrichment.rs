@@ -45,7 +45,7 @@ const BUSY: Duration = Duration::from_secs(5);
 /// What is asked next waits for this long at most; the slot's own limit is usually shorter.
 const LONGEST_CALL: Duration = Duration::from_secs(600);
 
-/// What it is told.
+/// What it reports.
 #[derive(Debug, Default)]
 pub(crate) struct Enrichment {
     wanted: Notify,

@@ -135,7 +135,7 @@ impl Pending {
 
 impl Project {
     /// Takes what is named out of everything that is kept. With `proves`, reads the state folder through afterwards.
-    /// `told` hears what is being done.
+    /// `told` receives the name of each step.
     ///
     /// # Errors
     /// See [`ForgetError`].
@@ -148,11 +148,11 @@ impl Project {
         told("waiting for the index to follow the folder");
         let _alone = self.upkeep.clone().lock_owned().await;
         self.follow_folder().await?;
-        told("looking for what is meant");
+        told("searching");
         let pending = self.clone().off_thread(move |project| project.gather(named)).await?;
         told("removing");
         let mut receipt = self.clone().finish(&pending).await?;
-        told("reading what is left");
+        told("checking that nothing is left");
         self.off_thread(move |project| {
             let needles = Needles::new(&pending.needles)?;
             let mut holding = project.files_holding(&pending.gone, &needles)?;

@@ -16,7 +16,7 @@ use model::terms::{ContentHash, Generation, RelPath};
 /// Longest wait for what was submitted.
 pub const LONGEST: Duration = Duration::from_secs(600);
 
-/// Files that are submitted together, so that progress can be told; as many as one commit takes.
+/// Files submitted together between two progress reports: as many as one commit takes.
 const GROUP: usize = 64;
 
 /// What became of files.
@@ -29,7 +29,7 @@ pub struct Indexed {
 }
 
 impl Project {
-    /// Indexes files now, those that are gone, too. `report` is told how many are done.
+    /// Indexes files now, including deleted ones. `report` receives how many are done.
     ///
     /// # Errors
     /// When nothing could be written for as long as a request may take; the rest is committed when that has passed.
@@ -91,7 +91,7 @@ impl Project {
         submitted
     }
 
-    /// Whether the index holds the file as it is now, as far as can be told.
+    /// Returns whether the index holds the file as it is now, as far as its time and size show.
     async fn is_indexed(&self, path: &RelPath) -> bool {
         if self.settled().searchable {
             // What was sent has been committed.

@@ -142,7 +142,7 @@ impl Project {
                 true
             }
             Err(error) => {
-                tracing::warn!(%error, "what is stored could not be read over");
+                tracing::warn!(%error, "stored data could not be checked");
                 true
             }
         };
@@ -167,9 +167,9 @@ impl Project {
         }
         if let Some((_, first)) = found.damaged.first() {
             let what = format!(
-                "{n_damaged} documents, the first of them `{first}`, were not what was stored; they are read again"
+                "{n_damaged} documents, the first of them `{first}`, are damaged; they are read again"
             );
-            tracing::error!(what, "the disk has changed what was stored");
+            tracing::error!(what, "stored data is damaged");
             self.build.health.mended("text", what);
             let distrust = |reply| Command::Distrust(found.damaged, reply);
             if let Err(why) = self.command(distrust).await {

@@ -28,7 +28,7 @@ const COUNTS: [(&str, &str); 12] = [
            ON p.doc_id = c.doc_id AND p.kind = 1 AND p.start = c.start AND p.text = c.text",
     ),
     (
-        "paragraphs told elsewhere",
+        "duplicate paragraphs",
         "SELECT count(*) - count(DISTINCT c.text) + (SELECT count(*) FROM alike) FROM copies c JOIN prints p
            ON p.doc_id = c.doc_id AND p.kind = 1 AND p.start = c.start AND p.text = c.text",
     ),

@@ -287,7 +287,7 @@ async fn what_is_saved_while_the_second_index_is_built_is_no_difference() {
     let place = Place::new();
     let project = place.settled(Settings::default()).await;
     let n_saves = std::sync::atomic::AtomicUsize::new(0);
-    // Each time it tells how far it is, something changes; the last of them while it compares.
+    // Something changes at each progress report; the last time while it compares.
     let told = |_: u64, _: u64, what: &str| {
         let n = n_saves.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         if n < 5 {
@@ -337,7 +337,7 @@ async fn what_is_written_is_found_once_it_is_indexed_now() {
         assert_eq!(paths(&project), std::slice::from_ref(&path));
         let moved = project
             .notes()
-            .rename((&path, "moved.md"), None, &[], &[], (false, &|_| {}))
+            .rename(&path, "moved.md", None, &[], &[], Some(&|_| {}))
             .expect("moved");
         index(moved.changed()).await;
         assert_eq!(paths(&project), ["moved.md"]);

@@ -148,7 +148,7 @@ impl Project {
                 (Part::Vectors, Seen::Shorter) => {}
                 (Part::Ledger, Seen::Lost(_)) => {
                     if let Err(why) = self.command(Command::HeedLedger).await {
-                        tracing::error!(why, "nothing can stand in for the lost ledger yet");
+                        tracing::error!(why, "nothing can replace the lost ledger yet");
                     }
                 }
                 (Part::Index, Seen::Lost(why)) => self.mend(why).await,

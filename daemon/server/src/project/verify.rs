@@ -147,7 +147,7 @@ impl Drop for Second {
 }
 
 impl Project {
-    /// Builds the index a second time and compares; `told` hears how far it is, in documents. With `repair`, an index
+    /// Builds the index a second time and compares; `told` receives the progress, in documents. With `repair`, an index
     /// that differs is replaced. At most `limit` rows are kept of each side and part.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl Project {
         self.settle_live(&told).await?;
         self.all_readable()?;
         let second = Second::start(&self.recipe, alone).await?;
-        let (parts, tick) = self.compare_until_still(second.build()?, (limit, &told)).await?;
+        let (parts, tick) = self.compare_until_still(second.build()?, limit, &told).await?;
         let (_alone, scratch) = second.end().await?;
         let mut found = Verification { parts, ..Verification::default() };
         found.is_same = found.parts.iter().all(|part| part.n_differing == 0);
@@ -229,7 +229,8 @@ impl Project {
     async fn compare_until_still(
         &self,
         second: &Build,
-        (limit, told): (usize, &impl Fn(u64, u64, &str)),
+        limit: usize,
+        told: &impl Fn(u64, u64, &str),
     ) -> Result<(Vec<PartDiff>, Tick), VerifyError> {
         for _ in 0..MAX_ROUNDS {
             // What changes before the second index has read everything shows there; what changes later moves the live
@@ -307,8 +308,8 @@ async fn settle_second(second: &Build, told: &impl Fn(u64, u64, &str)) -> Result
     if settled && second.settled().deep { Ok(()) } else { Err(failed()) }
 }
 
-/// The same folder and settings, in a place of its own. It looks at all files when it is told to, and sets no watches:
-/// the system has few.
+/// The same folder and settings, in a place of its own. It reads all files when asked, and sets no
+/// watches, of which the system has few.
 fn second_recipe(recipe: &Recipe, scratch: &Path) -> Recipe {
     let mut second = Recipe { state_dir: scratch.to_path_buf(), ..recipe.clone() };
     // They are no part of what is compared, and take hours.

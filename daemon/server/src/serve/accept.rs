@@ -67,7 +67,8 @@ impl Sessions {
 /// Lets clients in until `stop` returns, then closes the door and gives back those who are still
 /// here.
 pub async fn serve(
-    (mut door, mut visitors): (Door, mpsc::Receiver<UnixStream>),
+    mut door: Door,
+    mut visitors: mpsc::Receiver<UnixStream>,
     project: Arc<Project>,
     routes: Arc<Routes>,
     stop: impl Future<Output = ()>,
@@ -86,9 +87,9 @@ pub async fn serve(
             };
             // Taken here and not in the task, so that whoever came last is refused.
             match seats.take(peer, most) {
-                Some(seat) => {
+                Some((seat, leave)) => {
                     let visit = project.activity().enter();
-                    sessions.tasks.spawn(guest.welcome(stream, visit, seat));
+                    sessions.tasks.spawn(guest.welcome(stream, visit, seat, leave));
                 }
                 None => {
                     sessions.tasks.spawn(refuse(stream));
@@ -153,7 +154,7 @@ struct Guest {
 }
 
 impl Guest {
-    async fn welcome(self, stream: UnixStream, visit: Visit, (seat, leave): (Seat<Peer>, Leave)) {
+    async fn welcome(self, stream: UnixStream, visit: Visit, seat: Seat<Peer>, leave: Leave) {
         let mut hang_up = self.hang_up.clone();
         let hang_up = async move {
             // An error means that the sender is gone, which comes to the same.
@@ -230,7 +231,7 @@ fn never_opened(client: &str) {
     tracing::debug!(client, "no session was opened; the connection is closed");
 }
 
-/// Reads the preamble; a client whose preamble is refused is told why.
+/// Reads the preamble; sends the reason to a client whose preamble is refused.
 async fn open<R: AsyncRead + Unpin>(
     lines: &mut Lines<R>,
     writing: &mut (impl AsyncWrite + Unpin),
@@ -245,7 +246,7 @@ async fn open<R: AsyncRead + Unpin>(
     }
 }
 
-/// Tells one client too many so, if it listens.
+/// Refuses one client too many, with an error if it listens.
 async fn refuse(mut stream: UnixStream) {
     let message = "too many clients are connected".to_string();
     tracing::warn!("a client was refused: {message}");

@@ -1,4 +1,4 @@
-//! Ear: reads from a client, and tells when it is gone rather than done.
+//! Ear: reads from a client, and notices when it is gone rather than done.
 //!
 //! In: a socket. Out: its bytes, and a sign once the other side cannot hear us any more.
 //! Invariants: who only finished sending is not gone: it still waits for answers.

@@ -52,7 +52,8 @@ impl HttpDoor {
     pub async fn bind(
         flag: Option<&str>,
         settings: &Http,
-        (project, token): (&str, &Path),
+        project: &str,
+        token: &Path,
     ) -> anyhow::Result<(Option<Self>, mpsc::Receiver<UnixStream>)> {
         let (visitors, coming) = mpsc::channel(MAX_WAITING);
         let address = flag.unwrap_or(&settings.listen);
@@ -91,7 +92,7 @@ impl HttpDoor {
         self.warning.clone()
     }
 
-    /// Answers until told to stop.
+    /// Answers until asked to stop.
     pub async fn serve(mut self, project: Arc<Project>, stop: impl Future<Output = ()>) {
         self.sessions.serves = Some(project);
         self.server.serve(Arc::new(self.sessions), stop).await;

@@ -1,10 +1,10 @@
-//! Leaving: what leaves the daemon is without secrets, and hides nothing.
+//! Leaving: removes secrets from everything that leaves the daemon, and writes out hidden characters.
 //!
-//! In: replies and errors as tools made them. Out: the same, cleaned.
-//! Every text that leaves is made visible here (`proto::visible`), and names that come back so are read as they were
-//! meant. Documents were cleaned of secrets when they were read, and their text goes out as it is stored: what the user
-//! allowed there (`privacy.allow_paths`, `privacy.allow_marks`) is shown. Everything else may repeat a request, a path
-//! or a reason, and is cleaned here.
+//! In: replies as JSON, errors, arguments. Out: the same, cleaned.
+//! Hidden characters are written out (`proto::visible`), and names that come back that way are restored. Documents were
+//! cleaned of secrets when they were read; their text leaves as it is stored, so secrets that the user allowed
+//! (`privacy.allow_paths`, `privacy.allow_marks`) are shown. Everything else may repeat a request, a path or a reason,
+//! and is cleaned here. The text form of replies is cleaned by `render`.
 //! Not here: what a secret is (`redact`); the log (`process.rs`).
 
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use redact::clean;
 
-/// Keys of replies under which stored text stands, and nothing that a caller said.
+/// Keys of replies that hold stored text and never repeat an argument.
 const STORED: [&str; 10] = [
     "knowledge_details",
     "excerpt",
@@ -29,8 +29,8 @@ const STORED: [&str; 10] = [
     "checksum",
 ];
 
-/// Keys of requests that must be taken as they are: to find what they name, or because they are to be written. What a
-/// write may do to secrets is decided where the note is known (`notes/secrets.rs`).
+/// Keys of requests that must not be cleaned: they name something, or are to be written. What a write may do to secrets
+/// is decided where the note is known (`notes/secrets.rs`).
 const TAKEN: [&str; 21] = [
     "knowledge_details",
     "entries",
@@ -55,7 +55,7 @@ const TAKEN: [&str; 21] = [
     "expected_checksum",
 ];
 
-/// Keys of requests whose value names something that an answer may have shown, at any depth.
+/// Keys of requests, at any depth, whose value names something that an answer may have shown.
 const NAMING: [&str; 16] = [
     "at",
     "deletions",
@@ -75,8 +75,8 @@ const NAMING: [&str; 16] = [
     "to_entity",
 ];
 
-/// Cleans what a caller says before anything is done with it: an answer may repeat it in another form, such as a norm,
-/// in which nobody could tell a secret any more.
+/// Cleans arguments before anything is done with them: an answer may repeat them in another form, such as a norm, in
+/// which a secret could no longer be recognized.
 pub(super) fn clean_request(mut arguments: Map<String, Value>) -> Map<String, Value> {
     let open = arguments.iter_mut().filter(|(key, _)| !TAKEN.contains(&key.as_str()));
     open.for_each(|(_, value)| clean_reply(value));
@@ -103,7 +103,7 @@ fn restore_names(value: &mut Value, is_name: bool) {
     }
 }
 
-/// Makes every text of a reply visible, stored text and the author's keys, too.
+/// Writes out hidden characters in every text of a reply, including stored text and keys that the author chose.
 pub(super) fn show_reply(reply: &mut Value) {
     match reply {
         Value::String(text) => {
@@ -140,12 +140,12 @@ pub(super) fn clean_reply(reply: &mut Value) {
     }
 }
 
-/// Cleans one text, and makes it visible.
+/// Cleans one text and writes out its hidden characters.
 pub(super) fn clean_text(text: &str) -> String {
     show(&clean(text)).into_owned()
 }
 
-/// Cleans what an error says.
+/// Cleans an error.
 pub(super) fn clean_error(error: ErrorView) -> ErrorView {
     let ErrorView { code, message, hint, mut conflict } = error;
     let hint = hint.map(|hint| clean_text(&hint));

@@ -128,7 +128,7 @@ impl Door {
         Ok(true)
     }
 
-    /// Tells cleaners of temporary files that the socket is in use.
+    /// Touches the socket, so that cleaners of temporary files see that it is in use.
     ///
     /// # Errors
     /// What the system says.

@@ -62,7 +62,7 @@ fn of_version(theirs: u64) -> String {
 }
 
 impl PreambleError {
-    /// As the client is told.
+    /// Returns the error that the client receives.
     pub(super) fn view(&self) -> ErrorView {
         let code = match self {
             PreambleError::Version(_) => Code::VersionMismatch,
@@ -78,7 +78,7 @@ impl PreambleError {
     }
 }
 
-/// Enough to tell a preamble from a message.
+/// Enough to distinguish a preamble from a message.
 #[derive(Deserialize)]
 struct Probe {
     kgd: Option<IgnoredAny>,
@@ -100,7 +100,7 @@ struct Wording {
 /// Reads the preamble, if the first line is one; any other line is put back.
 ///
 /// # Errors
-/// [`PreambleError`], to be told to the client before the connection is closed.
+/// [`PreambleError`], which is sent to the client before the connection is closed.
 pub(crate) async fn read<R>(lines: &mut Lines<R>) -> Result<Preamble, PreambleError>
 where
     R: AsyncRead + Unpin,

@@ -1,4 +1,4 @@
-//! Progress: how a long call tells how far it is, when its caller asked for that.
+//! Progress: reports how far a long call is, if its caller asked for that.
 //!
 //! In: reports from a tool's handler. Out: the newest one, for the session to send.
 //! Invariants: reporting never waits and never fails; only the newest report is kept, so a fast
@@ -34,7 +34,7 @@ impl Progress {
         (Progress(Some(sender)), Reports { reports, last_done: None })
     }
 
-    /// Tells that `done` of `total` units are finished. Reports that do not grow are not sent.
+    /// Reports that `done` of `total` units are finished. Reports that do not grow are not sent.
     pub fn report(&self, done: u64, total: impl Into<Option<u64>>, message: impl Into<String>) {
         if let Some(sender) = &self.0 {
             sender.send_replace(Some(Step { done, total: total.into(), message: message.into() }));

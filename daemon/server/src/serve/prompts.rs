@@ -53,11 +53,7 @@ pub(super) const PROMPTS: &[Prompt] = &[
         about: "Sum up what changed lately",
         arguments: &[TIMEFRAME],
     },
-    Prompt {
-        name: "search",
-        about: "Look for something and work with what is found",
-        arguments: &[QUERY],
-    },
+    Prompt { name: "search", about: "Search and work with the results", arguments: &[QUERY] },
     Prompt {
         name: "ai_assistant_guide",
         about: "How an assistant uses these notes as its memory",
@@ -65,7 +61,7 @@ pub(super) const PROMPTS: &[Prompt] = &[
     },
 ];
 
-/// Notes told by a prompt.
+/// Most notes that a prompt lists.
 const MAX_NOTES: u32 = 20;
 
 /// The message of a prompt.

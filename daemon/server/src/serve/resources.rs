@@ -49,7 +49,7 @@ pub(super) fn list(
         None => "",
         Some(cursor) => cursor.strip_prefix(BEHIND).ok_or_else(|| {
             let hint = "give `nextCursor` of the page before, or none";
-            invalid("`cursor` is none that a page of this list gave".into(), hint)
+            invalid("`cursor` is not from a page of this list".into(), hint)
         })?,
     };
     let mut statement = snapshot
@@ -218,7 +218,7 @@ impl Watched {
 }
 
 fn list_now(snapshot: &Snapshot) -> Result<(i64, i64), ErrorView> {
-    // Of the index over permalinks alone. A sum may stay the same by chance; then one change in many is not told.
+    // From the index over permalinks alone. A sum may stay the same by chance; then one change in many goes unnoticed.
     let sql = "SELECT count(permalink), coalesce(sum(doc_id % 1000003 * (length(permalink) + 7 * unicode(permalink)
                  + 31 * unicode(substr(permalink, -1)))), 0) FROM notes";
     let now = snapshot.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));

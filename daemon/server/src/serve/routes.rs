@@ -31,8 +31,9 @@ use index::store::{CallOff, Snapshot};
 mod asking;
 mod parameters;
 mod recording;
+mod table;
 
-use asking::{asks_and_reads, reads_and_asks};
+pub use table::routes;
 
 /// Longest a call may take that waits for indexing: the 600 s of `wait`, and time for its answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(610);
@@ -42,117 +43,6 @@ const LONGEST_BUILD: Duration = Duration::from_secs(6 * 3600);
 
 /// How long a call may still take after the daemon has begun to stop.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-
-/// The folder of entities.
-const MEMORY: fn(&Settings) -> &str = |settings| &settings.memory.folder;
-
-/// The folder of entries.
-const ENTRIES: fn(&Settings) -> &str = |settings| &settings.kb.folder;
-
-/// Every tool, in the order of the catalog.
-pub fn routes() -> Routes {
-    Routes::new(vec![
-        reads(tool::hybrid_query, render::core::hybrid),
-        reads(tool::read_passage, render::core::passage).at_length(),
-        reads(tool::entity_lookup, render::core::entities),
-        reads(tool::explain_entity, render::core::explain),
-        waits(tool::ingest_docs, render::core::ingest).recording(),
-        waits(tool::extract_and_link, render::core::extract),
-        writes(tool::review_links, render::core::review).recording(),
-        reads(tool::status, render::core::status),
-        reads(tool::search, render::notes::found).of_a_vault(),
-        reads(tool::search_notes, render::notes::results),
-        waits(tool::read_note, render::notes::note).of_notes_at_rest(),
-        remembers(tool::write_note, render::notes::written).recording(),
-        remembers(tool::edit_note, render::notes::written).recording().of_notes_at_rest(),
-        remembers(tool::move_note, render::notes::moved).recording(),
-        remembers(tool::delete_note, render::notes::written).recording().of_notes_at_rest(),
-        reads(tool::build_context, render::notes::context).of_notes_at_rest(),
-        reads(tool::backlinks, render::notes::backlinks).of_notes_at_rest().of_a_vault(),
-        reads(tool::list_directory, render::notes::directory),
-        reads(tool::list_notes, render::notes::list).of_a_vault(),
-        reads(tool::recent_activity, render::notes::list),
-        reads(tool::list_memory_projects, render::notes::projects),
-        writes(tool::create_memory_project, render::notes::created_project),
-        reads(tool::get_mcp_instructions, render::notes::instructions),
-        remembers(tool::memory::create_entities, render::memory::created)
-            .recording()
-            .looking_at(MEMORY),
-        remembers(tool::memory::delete_entities, render::memory::deleted)
-            .recording()
-            .looking_at(MEMORY),
-        reads(tool::memory::open_nodes, render::memory::graph).looking_at(MEMORY),
-        reads(tool::memory::get_nodes_by_type, render::memory::nodes).looking_at(MEMORY),
-        reads(tool::memory::get_recently_modified, render::memory::nodes).looking_at(MEMORY),
-        remembers(tool::memory::set_summary, render::memory::summary)
-            .recording()
-            .looking_at(MEMORY),
-        remembers(tool::memory::set_tags, render::memory::tags).recording().looking_at(MEMORY),
-        remembers(tool::memory::add_observations, render::memory::added)
-            .recording()
-            .looking_at(MEMORY),
-        remembers(tool::memory::replace_observation, render::memory::replaced)
-            .recording()
-            .looking_at(MEMORY),
-        remembers(tool::memory::delete_observations, render::memory::forgotten)
-            .recording()
-            .looking_at(MEMORY),
-        reads(tool::memory::query_observations, render::memory::observations).looking_at(MEMORY),
-        remembers(tool::memory::create_relations, render::memory::related)
-            .recording()
-            .looking_at(MEMORY),
-        remembers(tool::memory::delete_relations, render::memory::unrelated)
-            .recording()
-            .looking_at(MEMORY),
-        remembers(tool::memory::update_relation_type, render::memory::retyped)
-            .recording()
-            .looking_at(MEMORY),
-        reads(tool::memory::get_relations_between, render::memory::relations).looking_at(MEMORY),
-        reads(tool::memory::get_neighborhood, render::memory::neighborhood).looking_at(MEMORY),
-        reads(tool::memory::get_path, render::memory::path).looking_at(MEMORY),
-        reads(tool::memory::get_orphans, render::memory::nodes).looking_at(MEMORY),
-        reads(tool::memory::get_relation_gaps, render::memory::gaps).looking_at(MEMORY),
-        reads(tool::memory::find_similar_nodes, render::memory::similar).looking_at(MEMORY),
-        reads(tool::memory::search_nodes, render::memory::found).looking_at(MEMORY),
-        reads_and_asks(
-            tool::memory::get_consolidation_report,
-            tool::memory::with_drafts,
-            render::memory::report,
-        )
-        .looking_at(MEMORY),
-        reads(tool::memory::get_pending_consolidation, render::memory::pending).looking_at(MEMORY),
-        reads(tool::memory::get_stats, render::memory::stats).looking_at(MEMORY),
-        reads(tool::memory::read_graph, render::memory::graph).looking_at(MEMORY),
-        remembers(tool::kb::kb_store, render::kb::stored).recording(),
-        remembers(tool::kb::kb_store_batch, render::kb::batch).recording(),
-        reads(tool::kb::kb_search, render::kb::found).looking_at(ENTRIES),
-        waits(tool::kb::kb_get, render::kb::opened),
-        asks_and_reads(
-            tool::kb::to_plan,
-            tool::kb::plan_by_model,
-            tool::kb::kb_ask,
-            render::kb::answered,
-        )
-        .looking_at(ENTRIES),
-        reads_and_asks(tool::kb::kb_summarize, tool::kb::with_answer, render::kb::summed_up)
-            .looking_at(ENTRIES),
-        remembers(tool::kb::kb_ingest, render::kb::ingested).recording(),
-        remembers(tool::kb::kb_maintain, render::kb::maintained),
-        reads(tool::graph, render::admin::graph),
-        reads(tool::dump, render::admin::dump).replying_verbatim(),
-        reads(tool::broken_links, render::admin::broken),
-        remembers(tool::memory::memory_report, render::admin::memory_report).recording(),
-        waits(tool::wait, render::admin::wait),
-        waits(tool::verify, render::admin::verify).for_hours(),
-        waits(tool::rescan, render::admin::rescan),
-        waits(tool::retry, render::admin::retry),
-        waits(tool::deep_pass, render::admin::deep),
-        waits(tool::checkup, render::admin::checkup),
-        waits(tool::backup, render::admin::backup),
-        waits(tool::forget, render::admin::forget).for_hours().asked_verbatim(),
-        writes(tool::shutdown, render::admin::shutdown),
-    ])
-}
 
 /// One call of a tool.
 pub struct Call {

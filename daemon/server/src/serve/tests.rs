@@ -176,7 +176,7 @@ impl House {
         };
         let nobody = tokio::sync::mpsc::channel(1).1;
         let serving =
-            tokio::spawn(serve((door, nobody), Arc::clone(&project), fake_routes(), stopped));
+            tokio::spawn(serve(door, nobody, Arc::clone(&project), fake_routes(), stopped));
         House { project, path, stop: Some(stop), serving: Some(serving), _dir: dir }
     }
 

@@ -156,7 +156,7 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
     fn refuse_line(&mut self, line: &[u8], error: &serde_json::Error) {
         match serde_json::from_slice::<Value>(line) {
             Ok(value) => {
-                let why = "this is JSON, but no JSON-RPC 2.0 message";
+                let why = "this is JSON, but not a JSON-RPC 2.0 message";
                 self.refuse_bad(ErrorCode::INVALID_REQUEST, id_of(&value), why);
             }
             Err(_) => {
@@ -164,7 +164,7 @@ impl<R: AsyncRead + Unpin + Send> Wire<R> {
                 let head = serde_json::from_slice::<Head>(line).ok();
                 let hint = match head {
                     Some(_) => {
-                        "\nhint: a string in it is no text, such as half of a surrogate pair; send whole characters"
+                        "\nhint: a string in it is not valid text, such as half a surrogate pair; send whole characters"
                     }
                     None => "",
                 };

@@ -36,7 +36,7 @@ pub struct ForgetReply {
     pub in_folder: Vec<String>,
     /// How many those are in all.
     pub n_in_folder: u64,
-    /// What a scan of the state folder saw; absent where none was asked for.
+    /// The result of a scan of the state folder; absent unless `prove` was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
     /// How fresh this is.
@@ -58,13 +58,13 @@ pub struct Removed {
 /// A scan of every byte of the state folder.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proof {
-    /// True when it stands nowhere any more, neither here nor in a file of the project.
+    /// True when it was found nowhere, neither in the state folder nor in a file of the project.
     pub gone: bool,
     /// Files that were read.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Where it still stands.
+    /// Where it was still found.
     pub left: Vec<Left>,
 }
 

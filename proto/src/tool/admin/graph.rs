@@ -92,7 +92,7 @@ pub struct GraphEdge {
     pub dst: Id,
     /// The relation.
     pub rel: String,
-    /// As `explain_entity` has it: raised by each independent source, lowered by what speaks against it, 0 to 1.
+    /// As `explain_entity` has it: raised by each independent source, lowered by evidence against it, 0 to 1.
     pub confidence: f32,
     /// Statements of it that were read.
     pub n_evidence: u64,

@@ -41,10 +41,10 @@ pub struct MemoryDeed {
 pub struct MemoryReportReply {
     /// `written`, `there already` (left unchanged), `shown`, or `history`.
     pub action: String,
-    /// The note of this week, such as `memory/reports/2026-W48.md`; empty where it was only shown.
+    /// The note of this week, such as `memory/reports/2026-W48.md`; empty if it was only shown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
-    /// The report, as Markdown; empty where it was there already.
+    /// The report, as Markdown; empty if this week already had one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// What tools did, the last first; of an entity that was deleted only that.

@@ -34,7 +34,7 @@ pub struct ExplainEntity {
 pub struct ExplainReply {
     /// The entity.
     pub entity: EntityView,
-    /// The best defining sentence and where it stands.
+    /// The best defining sentence and its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<DefinitionView>,
     /// The note that is the entity's home, if it has one.
@@ -65,7 +65,7 @@ pub struct ExplainReply {
 /// A sentence that says what an entity is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DefinitionView {
-    /// The sentence and where it stands.
+    /// The sentence and its place.
     #[serde(flatten)]
     pub source: SourceView,
     /// Why it was chosen, best first: `own note` says what it is; `glossary` entry; `sentence` such as `X is a …`;
@@ -80,7 +80,7 @@ pub struct TimelineView {
     pub first: DatedPlace,
     /// The latest one.
     pub last: DatedPlace,
-    /// What is counted by: `month`, or `year` where there are more than 24 months.
+    /// The period of each count: `month`, or `year` if there are more than 24 months.
     pub per: String,
     /// Months or years with mentions, in order of time; the latest 24.
     pub counts: Vec<PeriodView>,
@@ -133,7 +133,7 @@ pub struct LinkView {
     pub surface: String,
     /// `title`, `alias`, `exact name`, `inexact`, `chosen among 2`, `accepted`.
     pub decision: String,
-    /// Weighted sum of the features; an exact name links whatever its score.
+    /// Weighted sum of the features; an exact name links at any score.
     pub score: f32,
     /// Each feature before weighting: cosine, string, type, context, popularity.
     pub features: BTreeMap<String, f32>,

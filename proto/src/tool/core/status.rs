@@ -49,16 +49,16 @@ pub struct StatusReply {
     pub progress: Progress,
     /// Rows a table.
     pub counts: BTreeMap<String, u64>,
-    /// The copy of the vectors that questions scan; absent until somebody has asked by vector.
+    /// The copy of the vectors that questions scan; absent until the first question by vector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vectors_in_memory: Option<VectorsInMemory>,
-    /// How far the better model's vectors are, which are made in the background; absent where there is no such model.
+    /// Progress of the better model's vectors, which are made in the background; absent without such a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<EmbeddingView>,
-    /// The slots for language models that the settings name, and how they are; absent where there are none.
+    /// The language models that the settings name, with their state; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub llm: Vec<LlmView>,
-    /// Where MCP is served over HTTP, such as `http://127.0.0.1:8765/mcp`; absent where it is not.
+    /// Where MCP is served over HTTP, such as `http://127.0.0.1:8765/mcp`; absent if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
     /// Documents by format.
@@ -83,7 +83,7 @@ pub struct StatusReply {
     /// What was lost or damaged of the daemon's own files since it started, oldest first, the last 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mended: Vec<MendedView>,
-    /// The comparison of all that is stored with what was stored, which goes on in the background.
+    /// The comparison of everything stored with its checksums, which runs in the background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubView>,
     /// How far the close reading is that follows when everything is searchable; absent when it is switched off.
@@ -97,10 +97,10 @@ pub struct StatusReply {
     /// Times that watching went wrong since then, and files that fail now.
     #[serde(default)]
     pub n_errors: u64,
-    /// The last changes of files, newest first; only where they were asked for.
+    /// The last changes of files, newest first; only if `events` was set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recent_events: Vec<FileEventView>,
-    /// Changes of files written since the daemon started; reading again for names learned late does not count.
+    /// Changes of files written since the daemon started; rereads because of new names are not counted.
     #[serde(default)]
     pub n_written: u64,
     /// Average transaction, milliseconds.
@@ -113,7 +113,7 @@ pub struct StatusReply {
     /// Personal data that documents hold and that the settings only count, by kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flagged: BTreeMap<String, u64>,
-    /// Files not indexed because of what they are, by reason.
+    /// Files that are not indexed by rule, by reason.
     pub skipped: BTreeMap<String, u64>,
     /// Files that failed, newest first, at most 50.
     pub quarantine: Vec<QuarantineView>,
@@ -153,11 +153,11 @@ pub struct MendedView {
     pub at: String,
     /// Which part: `index`, `ledger`, `lock`, `socket`, `state folder`, `text` or `vectors`.
     pub part: String,
-    /// What was wrong, and what was done.
+    /// The damage, and the repair.
     pub what: String,
 }
 
-/// How far the comparison of what is stored is. A round is due every 12 hours.
+/// Progress of the comparison of stored data with its checksums. A round starts every 12 hours.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScrubView {
     /// When the last round was over, RFC 3339; absent before the first.
@@ -165,7 +165,7 @@ pub struct ScrubView {
     pub finished_at: Option<String>,
     /// Documents compared in this round, or in the last one when none goes on.
     pub compared: u64,
-    /// Documents that were not what was stored, since the daemon started; they were read again from their files.
+    /// Damaged documents since the daemon started; they were read again from their files.
     pub damaged: u64,
 }
 
@@ -185,7 +185,7 @@ impl ScrubView {
 pub struct VectorsInMemory {
     /// Vectors that are searched.
     pub rows: u64,
-    /// What it takes, with what is gone and not written again yet.
+    /// Bytes used, including deleted rows that were not overwritten yet.
     pub bytes: u64,
     /// How a number is held, as `vectors.precision` says: `int8`, `bit` or `float32`.
     #[serde(default)]
@@ -225,7 +225,7 @@ pub struct EmbeddingView {
     /// When a model that gave no vectors is asked again by itself, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_seconds: Option<u64>,
-    /// What the model said last, if that was an error, and what to do.
+    /// The last error of the model, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
 }
@@ -295,7 +295,7 @@ pub struct LlmView {
     /// When it is asked again, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_seconds: Option<u64>,
-    /// Why the last call gave no text, and what to do.
+    /// Why the last call returned no text, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
 }
@@ -394,16 +394,16 @@ pub struct QueueView {
 pub struct QuarantineView {
     /// Path relative to the project.
     pub path: String,
-    /// The stage that gave up.
+    /// The stage that failed.
     pub stage: String,
-    /// What was wrong.
+    /// Why it failed.
     pub reason: String,
 }
 
-/// A document indexed with a warning, or what is to be said of the folder as a whole.
+/// A warning about a document, or about the folder as a whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarningView {
-    /// Path relative to the project; `.` where no document is meant.
+    /// Path relative to the project; `.` for the whole folder.
     pub path: String,
     /// Warnings.
     pub warning: String,

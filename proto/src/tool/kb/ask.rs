@@ -11,7 +11,7 @@ use crate::tool::{Effect, Tool, ToolSet};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// As the question reads; where it says nothing, by search and one step through the graph.
+    /// Chosen from the words of the question; if they say nothing, search and one step through the graph.
     #[default]
     Auto,
     /// Decisions with their predecessors and successors, oldest first.
@@ -101,11 +101,11 @@ pub struct AskedEntry {
 pub struct KbStep {
     /// Where it begins.
     pub from: String,
-    /// The relation, in the direction in which it is stated; `<` before it where the way goes against that.
+    /// The relation, in the direction in which it is stated; `<` before it if the path goes against that.
     pub edge: String,
     /// Where it ends.
     pub to: String,
-    /// Set where a model read it, and no note states it.
+    /// Set if a model found it and no note states it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub llm: bool,
 }
@@ -145,7 +145,7 @@ pub struct KbAnswer {
 impl Tool for KbAsk {
     const NAME: &'static str = "kb_ask";
     const SUMMARY: &'static str = "Answer a question from entries and their graph: search, how a decision came about, \
-        a timeline, what is related, how two things connect. Says which way it took, and why.";
+        a timeline, related entries, how two things connect. Says which strategy it used, and why.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbAnswer;
@@ -168,7 +168,7 @@ pub struct KbSummarize {
 /// A sentence and the entries that say it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CitedSentence {
-    /// The sentence as it stands there.
+    /// The sentence, word for word.
     pub text: String,
     /// The entries, the first the one it is quoted from.
     pub cited: Vec<String>,

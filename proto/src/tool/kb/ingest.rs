@@ -23,7 +23,7 @@ pub struct KbIngest {
     /// The project that the entries belong to; that of the last time when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_ref: Option<String>,
-    /// Show what would be done, and do nothing.
+    /// Return what would be done, and do nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
     /// Whether folders below a folder are read, too; true when left out.
@@ -50,7 +50,7 @@ pub struct IngestedView {
     pub path: String,
     /// `ingested`, `unchanged`, `skipped` (not meant to be read), `flagged` (holds a secret), `error` or `dry_run`.
     pub action: String,
-    /// Why, where it was not ingested.
+    /// Why it was not ingested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What it is about.
@@ -80,7 +80,7 @@ pub struct IngestedView {
 /// Reply of `kb_ingest`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KbIngestReply {
-    /// True when nothing was done: this is what would be.
+    /// True for a dry run: nothing was done.
     pub dry_run: bool,
     /// Files that were looked at.
     pub total: u64,
@@ -105,8 +105,8 @@ pub struct KbIngestReply {
 
 impl Tool for KbIngest {
     const NAME: &'static str = "kb_ingest";
-    const SUMMARY: &'static str = "Make entries from files of the project: one per section, at most 10 per file. \
-        Files with secrets are left out; a file that has changed replaces its entries.";
+    const SUMMARY: &'static str = "Create entries from files of the project: one per section, at most 10 per file. \
+        Files with secrets are skipped; a changed file replaces its entries.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbIngestReply;

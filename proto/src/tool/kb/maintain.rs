@@ -16,7 +16,7 @@ pub enum KbAction {
     /// Counts: entries, types, projects, the graph, vectors, files.
     #[default]
     Stats,
-    /// An entry does not count any more.
+    /// Deactivates an entry: searches leave it out.
     Deactivate,
     /// It counts again.
     Reactivate,
@@ -132,7 +132,7 @@ pub struct Enrichment {
     pub read: u64,
     /// Entries that it has not read yet; 0 where none is set.
     pub waiting: u64,
-    /// Entries of which it said something that could not be read.
+    /// Entries for which its answer could not be read.
     pub unreadable: u64,
 }
 
@@ -163,7 +163,7 @@ pub struct KbMaintainReply {
 impl Tool for KbMaintain {
     const NAME: &'static str = "kb_maintain";
     const SUMMARY: &'static str = "Counts and upkeep of entries: versions and restore, deactivate and reactivate, \
-        purge, vectors, graph, what a model read in them.";
+        purge, vectors, graph, rereading by a model.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbMaintainReply;

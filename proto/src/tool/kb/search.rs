@@ -50,7 +50,7 @@ pub struct KbHit {
 pub struct KbSearchReply {
     /// The best first.
     pub results: Vec<KbHit>,
-    /// With fewer than 3 results: at most 3 entries that the graph leads to, each with its path in the graph.
+    /// With fewer than 3 results: at most 3 related entries, each with its path in the graph.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
     /// Stale entries that matched but are hidden; set `include_stale` to see them.
@@ -119,7 +119,7 @@ pub struct KbEntry {
     /// The entries that it takes the place of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<String>,
-    /// Its relations, such as `has_tag tag:python`, or `uses (llm) technology:sqlite` where a model read that in it.
+    /// Its relations, such as `has_tag tag:python`, or `uses (llm) technology:sqlite` if a model found it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<String>,
     /// What is written in its note, cannot be meant, and counts as something else.
@@ -144,7 +144,7 @@ pub struct KbGetReply {
     /// The entries of nodes such as `tag:python`, in brief.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<EntryView>,
-    /// Ids of nothing, or of what does not count any more.
+    /// Ids without an active entry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_found: Vec<String>,
     /// Ids that could not be read or opened, and why; the others were.

@@ -17,7 +17,7 @@ pub struct KbStore {
     /// A brief name. A new entry needs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short_title: Option<String>,
-    /// A title that says what the entry says; the short one when left out.
+    /// A title that sums up the entry; the short one when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_title: Option<String>,
     /// The whole content, Markdown. `kb-00042` in it refers to that entry. A new entry needs it.
@@ -74,7 +74,7 @@ pub struct KbStored {
 
 impl Tool for KbStore {
     const NAME: &'static str = "kb_store";
-    const SUMMARY: &'static str = "Keep a piece of knowledge (fact, decision, convention, lesson) as an entry with an \
+    const SUMMARY: &'static str = "Store a piece of knowledge (fact, decision, convention, lesson) as an entry with an \
         id, or change one; every version is kept.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Kb;
@@ -87,7 +87,7 @@ impl Tool for KbStore {
 pub struct NewKbEntry {
     /// A brief name.
     pub short_title: String,
-    /// A title that says what the entry says; the short one when left out.
+    /// A title that sums up the entry; the short one when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_title: Option<String>,
     /// The whole content, Markdown.
@@ -135,8 +135,8 @@ pub struct KbBatchReply {
 
 impl Tool for KbStoreBatch {
     const NAME: &'static str = "kb_store_batch";
-    const SUMMARY: &'static str = "Keep up to 10 new entries in one call; one that cannot be made does not stop the \
-        others.";
+    const SUMMARY: &'static str =
+        "Store up to 10 new entries in one call; an invalid one does not stop the others.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbBatchReply;

@@ -1,4 +1,4 @@
-//! The tools of memory that tell what needs attention.
+//! The memory tools that list what needs attention.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct GetRelationGaps {
     pub page: Option<u32>,
 }
 
-/// An entity that is spoken of without a relation.
+/// An entity that is mentioned without a relation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RelationGap {
     /// The entity whose observations mention the other.
@@ -33,9 +33,9 @@ pub struct RelationGap {
 /// Reply of `get_relation_gaps`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GapsReply {
-    /// The most spoken of first.
+    /// Most mentioned first.
     pub gaps: Vec<RelationGap>,
-    /// The next page, where there is one.
+    /// The next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
     /// Freshness.
@@ -118,7 +118,7 @@ pub struct StaleSummary {
     pub last_modified: String,
     /// How many observations it has.
     pub observation_count: u64,
-    /// A summary to start from: its most telling observations, word for word, or what a model made of them.
+    /// A summary to start from: its most informative observations, word for word, or a summary by a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft_summary: Option<String>,
     /// Who wrote the draft: `extract`, or `llm:` and the model.
@@ -135,7 +135,7 @@ pub struct RelationCandidate {
     pub node_b: String,
     /// Cosine of their observations.
     pub similarity_score: f32,
-    /// What speaks for it.
+    /// The reasons for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rationale: Option<String>,
     /// `review_links` rejects it by this key, for good.
@@ -231,7 +231,7 @@ pub struct PendingNode {
 pub struct PendingReply {
     /// The entities.
     pub nodes: Vec<PendingNode>,
-    /// The next page, where there is one.
+    /// The next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
     /// Freshness.

@@ -1,4 +1,4 @@
-//! The tools of memory that tell entities and how they are related.
+//! The memory tools that return entities and their relations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub struct MemoryGraphReply {
     /// What was left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
-    /// The next page, where there is one.
+    /// The next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
     /// Freshness.
@@ -53,7 +53,7 @@ impl Tool for OpenNodes {
 pub struct MemoryNodesReply {
     /// The entities.
     pub nodes: Vec<MemoryNode>,
-    /// The next page, where there is one.
+    /// The next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
     /// Freshness.
@@ -65,7 +65,7 @@ pub struct MemoryNodesReply {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetNodesByType {
-    /// The type, whatever its case.
+    /// The type; case is ignored.
     #[serde(alias = "entityType")]
     pub entity_type: String,
     /// Which page, from 1.

@@ -11,7 +11,7 @@ use crate::tool::{Effect, Tool, ToolSet};
 #[derive(Debug, Clone, Copy, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryMode {
-    /// By what is meant.
+    /// By meaning.
     #[default]
     Embedding,
     /// By its words.
@@ -127,7 +127,7 @@ pub struct FoundNodesReply {
 impl Tool for SearchNodes {
     const NAME: &'static str = "search_nodes";
     const SUMMARY: &'static str =
-        "Find entities by what is known about them, by meaning or by words.";
+        "Find entities by their names and observations, by meaning or by words.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Memory;
     type Reply = FoundNodesReply;

@@ -12,7 +12,7 @@ use crate::tool::{Effect, Tool, ToolSet};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewMemoryEntity {
-    /// Its name, unique in the project whatever its case.
+    /// Its name, unique in the project; case is ignored.
     pub name: String,
     /// What kind of thing it is, such as `person`.
     #[serde(alias = "entityType")]
@@ -47,7 +47,7 @@ pub struct CreatedEntity {
     pub created_at: String,
     /// Path of its note.
     pub path: String,
-    /// True when a note of that name existed and was not an entity: what it lacked was added to it.
+    /// True if a note of that name existed and was turned into the entity.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub was_note: bool,
 }
@@ -289,7 +289,7 @@ pub struct ObservationDeletion {
     /// Their numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ordinals: Option<Vec<u64>>,
-    /// Or what they say, word for word.
+    /// Or their exact text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observations: Option<Vec<String>>,
 }

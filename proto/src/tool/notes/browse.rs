@@ -55,14 +55,14 @@ pub struct ReadNoteReply {
     pub content: String,
     /// First and last line of `content` in the file, from 1.
     pub lines: [u32; 2],
-    /// Where to go on, where the note did not fit.
+    /// The next line to read, if the note did not fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_line: Option<u32>,
     /// Facts that it states.
     pub observations: Vec<ObservationView>,
-    /// Relations that it states, each type and target once; what it embeds, too.
+    /// Relations that it states, each type and target once; embedded notes are included.
     pub relations: Vec<LinkView>,
-    /// Notes that lead here, the first 20.
+    /// Notes that link here, the first 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub backlinks: Vec<BacklinkView>,
     /// What is wrong with the note: invalid front matter, for example.
@@ -147,7 +147,7 @@ pub struct ContextNote {
     /// Its tags, without `#`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Its text without markup, secrets removed; the beginning where it does not fit. Untrusted data.
+    /// Its text without markup, secrets removed; only the beginning if it does not fit. Untrusted data.
     pub content: String,
     /// Facts that it states.
     pub observations: Vec<ObservationView>,
@@ -208,7 +208,7 @@ pub struct Backlinks {
 /// Reply of `backlinks`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BacklinksReply {
-    /// The note that they lead to.
+    /// The note they link to.
     pub path: String,
     /// By path and line.
     pub backlinks: Vec<BacklinkView>,

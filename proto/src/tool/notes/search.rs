@@ -104,9 +104,9 @@ pub struct SearchReply {
     pub page_size: u32,
     /// Whether there is a further page.
     pub has_more: bool,
-    /// How was searched: `fts`, `vector` or `hybrid`. Another than was asked for where that cannot be had.
+    /// The mode used: `fts`, `vector` or `hybrid`. Differs from `search_type` if that is not available.
     pub search_type: SearchType,
-    /// How the question was read or relaxed, or what to try.
+    /// How the question was interpreted or relaxed, or what to try.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Freshness.
@@ -119,7 +119,7 @@ pub struct SearchReply {
 pub struct ResultView {
     /// What it is.
     pub item: ItemType,
-    /// The note, or the one in which it stands.
+    /// The note, or the note that contains it.
     #[serde(flatten)]
     pub note: NoteView,
     /// First line of what was found, from 1, where the format has lines.
@@ -200,7 +200,7 @@ pub struct FoundReply {
 /// A note that answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundNote {
-    /// The project in which it stands.
+    /// The project it belongs to.
     pub vault: String,
     /// What it is.
     #[serde(flatten)]

@@ -86,7 +86,7 @@ pub struct ChangedLines {
     pub line: u32,
     /// What stood there.
     pub before: String,
-    /// What stands there now.
+    /// The new text.
     pub after: String,
 }
 
@@ -107,7 +107,7 @@ pub enum EditOperation {
     Append,
     /// Adds `content` at the beginning, below the front matter.
     Prepend,
-    /// Replaces what stands below the heading `section` by `content`.
+    /// Replaces the text below the heading `section` by `content`.
     ReplaceSection,
     /// Adds `content` above the heading `section`.
     #[serde(alias = "insert_before_section")]
@@ -115,7 +115,7 @@ pub enum EditOperation {
     /// Adds `content` right below the heading `section`.
     #[serde(alias = "insert_after_section")]
     InsertAfter,
-    /// Puts `content` in the place of `find`, which must be there `expected_count` times.
+    /// Replaces `find`, which must occur `expected_count` times, by `content`.
     FindReplace,
     /// Sets `key` of the front matter to `value`.
     SetFrontmatter,
@@ -158,7 +158,7 @@ pub struct EditNote {
     /// Only if the file still has this checksum, as an earlier reply gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_checksum: Option<String>,
-    /// Tell what would change, and change nothing.
+    /// Return what would change, and change nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
     /// `text` or `json`.
@@ -188,7 +188,7 @@ pub struct MoveNote {
     /// Which project; that of this session when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Tell what would change, and change nothing.
+    /// Return what would change, and change nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
     /// Only if the file still has this checksum, as an earlier reply gave it.
@@ -202,7 +202,7 @@ pub struct MoveNote {
 /// Reply of `move_note`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MovedReply {
-    /// True when nothing was changed: this is what would be.
+    /// True for a dry run: nothing was changed.
     #[serde(default)]
     pub dry_run: bool,
     /// The path before.
@@ -229,7 +229,7 @@ pub struct RewrittenView {
     pub path: String,
     /// What was changed.
     pub changed: Vec<ChangedLines>,
-    /// Why its links could not be changed: they lead to the old place still.
+    /// Why its links could not be changed; they still link to the old place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

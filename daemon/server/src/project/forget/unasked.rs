@@ -22,7 +22,7 @@ pub(in crate::project) fn begin(project: &Arc<Project>) {
     let is_seen = match scrubbed_by(&project.state_dir) {
         Ok(before) => before.is_some_and(|it| it == detectors()),
         Err(error) => {
-            tracing::warn!(%error, "what is kept was not looked through for secrets");
+            tracing::warn!(%error, "stored data was not searched for secrets");
             true
         }
     };
@@ -45,7 +45,7 @@ async fn when_whole(project: Weak<Project>, is_seen: bool) {
         }
         // What fails is tried again by the next start.
         if let Err(error) = project.clone().finish_pending().await {
-            tracing::warn!(%error, "what was to be forgotten is not all gone yet");
+            tracing::warn!(%error, "not everything to forget is gone yet");
         }
         if is_seen {
             return;
@@ -54,7 +54,7 @@ async fn when_whole(project: Weak<Project>, is_seen: bool) {
             Ok(0) => {}
             Ok(n) => tracing::info!(n, "secrets were taken out of what older detectors kept"),
             Err(error) => {
-                tracing::warn!(%error, "what is kept could not be looked through for secrets");
+                tracing::warn!(%error, "stored data could not be searched for secrets");
             }
         }
         return;

@@ -1,8 +1,8 @@
 //! Offers: resources, prompts and completion of a session, in MCP's types.
 //!
 //! In: MCP requests. Out: pages, texts, messages, suggestions; and notifications while somebody watches.
-//! Invariants: only sessions with the tools of notes have them; a session watches at most [`MAX_WATCHED`] notes, is
-//! told of changes at most every [`TOLD_EVERY`], and costs nothing while it watches none.
+//! Invariants: only sessions with the tools of notes have them; a session watches at most [`MAX_WATCHED`] notes, hears
+//! of changes at most every [`NOTIFY_EVERY`], and costs nothing while it watches none.
 //! Not here: what they hold (`resources.rs`, `prompts.rs`).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -32,7 +32,7 @@ use index::store::Snapshot;
 const MAX_WATCHED: usize = 1_000;
 
 /// Shortest time between two looks.
-const TOLD_EVERY: Duration = Duration::from_millis(500);
+const NOTIFY_EVERY: Duration = Duration::from_millis(500);
 
 /// What one session watches; clones share it.
 #[derive(Debug, Clone, Default)]
@@ -52,14 +52,14 @@ impl Watching {
         let mut is_looked_for = self.is_looked_for.lock().unwrap_or_else(PoisonError::into_inner);
         if !std::mem::replace(&mut *is_looked_for, true) {
             let watched = Arc::downgrade(&self.watched);
-            // From here on, not from when the task runs: a change between would never be told.
+            // From here on, not from when the task runs: a change in between would be missed.
             let changes = project.health().changes();
             tokio::spawn(tell_peer(project.clone(), changes, watched, peer.clone()));
         }
     }
 }
 
-/// Tells a session's client what changed, until it is gone.
+/// Notifies a session's client of changes, until it is gone.
 async fn tell_peer(
     project: Arc<Project>,
     mut changes: watch::Receiver<u64>,
@@ -78,7 +78,7 @@ async fn tell_peer(
         if sent.is_err() {
             return;
         }
-        tokio::time::sleep(TOLD_EVERY).await;
+        tokio::time::sleep(NOTIFY_EVERY).await;
     }
 }
 
@@ -142,14 +142,15 @@ pub(super) async fn listen(
         for uri in changes.updated {
             let _ = sink.notify_resource_updated(uri).await;
         }
-        tokio::time::sleep(TOLD_EVERY).await;
+        tokio::time::sleep(NOTIFY_EVERY).await;
     }
 }
 
 /// Watches an address for a session of an older revision.
 pub(super) async fn subscribe(
     project: &Arc<Project>,
-    (watching, peer): (&Watching, &Peer<RoleServer>),
+    watching: &Watching,
+    peer: &Peer<RoleServer>,
     uri: String,
 ) -> Result<(), ErrorData> {
     check_count(watching.lock().n_notes() + 1)?;
@@ -183,7 +184,8 @@ fn check_count(n: usize) -> Result<(), ErrorData> {
 /// The project, then its notes, a page of them.
 pub(super) async fn list(
     project: &Arc<Project>,
-    (watching, peer): (&Watching, &Peer<RoleServer>),
+    watching: &Watching,
+    peer: &Peer<RoleServer>,
     cursor: Option<String>,
 ) -> Result<ListResourcesResult, ErrorData> {
     watching.begin(project, peer);

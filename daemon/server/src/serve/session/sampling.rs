@@ -56,7 +56,8 @@ impl ClientModel {
 pub(super) fn model_of(
     context: &RequestContext<RoleServer>,
     effect: Effect,
-    (responses, state): (Option<InputResponses>, Option<String>),
+    responses: Option<InputResponses>,
+    state: Option<String>,
 ) -> Option<ClientModel> {
     context.client_capabilities()?.sampling?;
     let is_newest =

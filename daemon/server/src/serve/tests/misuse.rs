@@ -19,8 +19,8 @@ async fn garbage_is_answered_and_then_cut_off() {
     check(
         &refused,
         expect![[r#"
-        -32600 this is JSON, but no JSON-RPC 2.0 message
-    "#]],
+            -32600 this is JSON, but not a JSON-RPC 2.0 message
+        "#]],
     );
     client.say(r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#).await;
     let refused = client.hear().await.expect("an error");
@@ -28,8 +28,8 @@ async fn garbage_is_answered_and_then_cut_off() {
     check(
         &refused,
         expect![[r#"
-        -32600 this is JSON, but no JSON-RPC 2.0 message
-    "#]],
+            -32600 this is JSON, but not a JSON-RPC 2.0 message
+        "#]],
     );
     // A good line in between shows that it is a client, after all.
     client.ask(1, "ping", json!({})).await;
@@ -60,7 +60,7 @@ async fn half_a_character_is_refused_under_the_id_of_its_request() {
         &refused,
         expect![[r#"
             -32700 not JSON: unexpected end of hex escape at line 1 column 105
-            hint: a string in it is no text, such as half of a surrogate pair; send whole ch…
+            hint: a string in it is not valid text, such as half of a surrogate pair; send w…
         "#]],
     );
 }

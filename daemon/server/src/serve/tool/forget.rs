@@ -55,7 +55,7 @@ fn named(project: &Project, request: &Forget) -> Result<Named, ErrorView> {
         (None, Some(name), None) => Ok(Named::Entity(name.trim().to_string())),
         (None, None, Some(text)) if text.trim().chars().count() < MIN_CHARS => {
             let why = format!("`text` has fewer than {MIN_CHARS} characters");
-            Err(invalid(why, "so short a string stands in many files by chance; give more of it"))
+            Err(invalid(why, "so short a string occurs in many files by chance; give more of it"))
         }
         (None, None, Some(text)) if text.len() > MAX_BYTES => {
             Err(invalid(format!("`text` has more than {MAX_BYTES} bytes"), "give it in parts"))

@@ -1,4 +1,4 @@
-//! `ingest_docs` and `extract_and_link`: index now, wait, tell what happened.
+//! `ingest_docs` and `extract_and_link`: index now, wait, report what happened.
 
 use std::collections::BTreeSet;
 use std::path::Path;

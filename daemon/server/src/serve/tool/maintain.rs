@@ -152,7 +152,7 @@ pub async fn rescan(
     })
 }
 
-/// Tells how far the deep pass is; stops it, or lets it go on.
+/// Returns the progress of the deep pass; stops or resumes it.
 pub async fn deep_pass(
     project: Arc<Project>,
     request: DeepPass,
@@ -178,7 +178,7 @@ pub(super) fn deep_view(project: &Project) -> Option<DeepView> {
     })
 }
 
-/// Tries files that failed again, and tells what became of each.
+/// Tries failed files again, and returns the outcome of each.
 pub async fn retry(
     project: Arc<Project>,
     request: Retry,

@@ -28,16 +28,12 @@ use proto::tool::memory::ItemError;
 
 use tokio::sync::Semaphore;
 
-pub use forget::forget;
-pub use ingest::{extract_and_link, ingest_docs};
-pub use look::look;
-pub use maintain::{backup, checkup, deep_pass, rescan, retry, verify};
-pub use notes::{
-    backlinks, broken_links, build_context, create_memory_project, delete_note, edit_note,
-    get_mcp_instructions, list_directory, list_memory_projects, list_notes, move_note, read_note,
-    recent_activity, search, search_notes, write_note,
-};
-pub use status::status;
+pub use forget::*;
+pub use ingest::*;
+pub use look::*;
+pub use maintain::*;
+pub use notes::*;
+pub use status::*;
 
 use super::Progress;
 use crate::notes::MARK;
@@ -47,7 +43,7 @@ use index::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
 use model::terms::{RelPath, Tick};
 use redact::holds_secret;
 
-/// Longest name of an item that is told, characters.
+/// Longest name of an item in an error, characters.
 const MAX_NAME: usize = 200;
 
 /// Answers a question.
@@ -81,7 +77,7 @@ fn found_at<T>(
     })
 }
 
-/// Tells a passage whole.
+/// Returns a whole passage.
 pub fn read_passage(
     project: &Project,
     snapshot: &Snapshot,
@@ -104,7 +100,7 @@ pub fn entity_lookup(
     Ok(reply)
 }
 
-/// Tells everything known about one entity.
+/// Returns everything known about one entity.
 pub fn explain_entity(
     project: &Project,
     snapshot: &Snapshot,
@@ -122,7 +118,7 @@ pub fn explain_entity(
     Ok(reply)
 }
 
-/// Tells the neighborhood of one entity.
+/// Returns the neighborhood of one entity.
 pub fn graph(
     project: &Project,
     snapshot: &Snapshot,
@@ -220,7 +216,7 @@ pub async fn wait(
     Ok(WaitReply { reached, freshness: project.freshness_now().map_err(unreadable)? })
 }
 
-/// Tells a waiting caller how many files of how many are indexed.
+/// Reports how many files are indexed to a waiting caller.
 fn report_building(project: &Project, progress: &Progress) {
     let known = project.watcher().state().n_known_files();
     let left = project.n_on_belt();
@@ -283,13 +279,13 @@ fn batch_of<T>(
     match items.first() {
         Some(Err(first)) if items.iter().all(Result::is_err) => {
             let why = format!("`{parameter}`, {}: {}", first.name, first.message);
-            Err(invalid(why, "the tool's schema tells what an item needs"))
+            Err(invalid(why, "see the tool's schema for what an item needs"))
         }
         _ => Ok(items),
     }
 }
 
-/// Items that could be read, and what is told of the others.
+/// Separates the items that could be read from the errors of the others.
 fn parted<T>(items: Vec<Result<T, ItemError>>) -> (Vec<T>, Vec<ItemError>) {
     let (mut whole, mut failed) = (Vec::new(), Vec::new());
     for item in items {
@@ -319,7 +315,7 @@ fn check_secrets<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<(), Err
     }
     Err(ErrorView {
         code: Code::Refused,
-        message: "what is to be kept holds a secret".into(),
+        message: "the text holds a secret".into(),
         hint: Some("say where the secret is kept instead; nothing was written".into()),
         conflict: None,
     })
@@ -355,7 +351,7 @@ fn though_written(paths: &[RelPath], error: ErrorView) -> ErrorView {
     ErrorView { message: format!("{what} changed on the disk, but {}", error.message), ..error }
 }
 
-/// What a caller is told who waits for a commit while none can be made.
+/// The error of a call that waits for a commit while none can be made.
 fn stalled(stall: Stall) -> ErrorView {
     ErrorView {
         code: Code::Unavailable,

@@ -1,4 +1,4 @@
-//! `status`: what the watcher, the belt, the writer and the index say of themselves.
+//! `status`: progress and health of the watcher, the belt, the writer and the index.
 
 use std::time::Instant;
 
@@ -24,11 +24,11 @@ use index::store::{Breakers, SCHEMA_VERSION, Snapshot};
 /// Rows of each list of trouble.
 const MAX_LISTED: i64 = 50;
 
-/// What is said of a better model that gives no vectors.
+/// Warning about a better model that gives no vectors.
 const NO_BETTER: &str =
     "`embed.model` gives no vectors, so questions are answered by those there are: ";
 
-/// Tells how the daemon is.
+/// Returns indexing progress and daemon health.
 pub fn status(
     project: &Project,
     snapshot: &Snapshot,
@@ -85,7 +85,7 @@ pub fn status(
         flagged: tally.flagged.clone(),
         skipped: watch.skipped.iter().map(|(reason, n)| (reason.to_string(), *n)).collect(),
         quarantine: quarantine(snapshot, &watch, project.breakers()).map_err(trouble)?,
-        warnings: warnings(project, (snapshot, embedding.as_ref()), &watch).map_err(trouble)?,
+        warnings: warnings(project, snapshot, embedding.as_ref(), &watch).map_err(trouble)?,
         watcher: watcher(&watch),
         workers: workers(project),
         clients: project.activity().n_clients(),
@@ -119,7 +119,7 @@ fn events(project: &Project, are_wanted: bool) -> Vec<FileEventView> {
     project.watcher().state().events().into_iter().map(view).collect()
 }
 
-/// As `status` tells how far the better model's vectors are.
+/// Returns the progress of the better model's vectors, as `status` shows it.
 pub(super) fn embedding_now(
     project: &Project,
     snapshot: &Snapshot,
@@ -171,7 +171,7 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
     })
 }
 
-/// Why a model gives no vectors, and who may change that.
+/// Returns why a model gives no vectors, and what would make it try again.
 fn told_trouble(trouble: Trouble) -> String {
     let again = match trouble.again {
         Again::At(_) => return trouble.why,
@@ -243,7 +243,8 @@ fn quarantine(
 
 fn warnings(
     project: &Project,
-    (db, embedding): (&Snapshot, Option<&EmbeddingView>),
+    db: &Snapshot,
+    embedding: Option<&EmbeddingView>,
     watch: &WatchView,
 ) -> rusqlite::Result<Vec<WarningView>> {
     let mut out: Vec<WarningView> = Vec::new();

@@ -18,7 +18,7 @@ use crate::serve::ear::Gone;
 /// JSON-RPC code of a refusal that is our own.
 const REFUSED: ErrorCode = ErrorCode(-32_000);
 
-/// Longest part of what was wrong with a line that is told back, in bytes.
+/// Longest part of an error about a line that is sent back, in bytes.
 const MAX_REASON_BYTES: usize = 300;
 
 /// A JSON-RPC error as a line. `rmcp` leaves an unknown id out; JSON-RPC 2.0 asks for `null`.

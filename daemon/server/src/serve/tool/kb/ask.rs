@@ -30,7 +30,7 @@ const MAX_OF_TIMELINE: u32 = 500;
 /// Characters of an entry's content that a model is sent.
 const ENTRY_CHARS: usize = 6_000;
 
-/// Characters of an entry's content that are told.
+/// Most characters of an entry's content in an answer.
 const EXCERPT_CHARS: usize = 240;
 
 /// What a model is to plan, and the nodes that its plan may name.

@@ -1,11 +1,11 @@
 //! Extract: entries of one file, by rules.
 //!
 //! In: the path and text of a file, without secrets. Out: [`Extraction`]: what it is about, and at most ten entries.
-//! A section of Markdown with enough words is an entry under its heading, of too many some neighbors are one; a text
-//! without headings is one; of code and settings the comment at their head is, if there is one. What kind of knowledge
-//! it is is told by words (`we decided`, `always`, `the mistake was`); where they tell one, a short sentence is enough.
-//! Invariants: the details are what the file says, nothing else; the same file gives the same entries; what is left out
-//! because it says too little is told.
+//! A section of Markdown with enough words becomes an entry under its heading; if there are too many sections,
+//! neighbors are merged. A text without headings is one entry; code and settings give their opening comment, if any. Words decide
+//! the type of knowledge (`we decided`, `always`, `the mistake was`); where they do, a short sentence is enough.
+//! Invariants: the details are what the file says, nothing else; the same file gives the same entries; sections left
+//! out as too short are listed.
 //! Not here: reading files and keeping entries (`ingest.rs`); a model that extracts (the seam is [`extract`]).
 
 use std::ops::Range;
@@ -275,7 +275,7 @@ fn shortened(text: &str, most: usize) -> String {
     format!("{}…", cut.get(..end).unwrap_or(&cut))
 }
 
-/// Words that tell what kind of knowledge a section is; the first kind with most of them.
+/// Words that mark the type of knowledge in a section; the first type with the most of them wins.
 const CUES: [(EntryType, &[&str]); 3] = [
     (
         EntryType::Decision,

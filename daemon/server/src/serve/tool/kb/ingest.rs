@@ -4,7 +4,7 @@
 //! Steps: deny list; formats; size; text; hash; secrets and personal data; summary; extraction; entries; the node of
 //! the file, to which each entry leads by `extracted_from`; the record. A file that has changed replaces its entries.
 //! Invariants: nothing outside the project is read, no link is followed, no file is changed; what holds a secret gives
-//! no entry; a model is asked as long as the call has time, what it had none for is told and read in a later call; a
+//! no entry; a model is asked as long as the call has time, files left over are listed for a later call; a
 //! dry run writes nothing; a file that cannot be done does not stop the others.
 
 use std::sync::Arc;
@@ -241,7 +241,8 @@ struct Written {
 /// Steps 7 and 8 by a model, if there is one; what it does not give stays as the rules found it.
 fn by_model(
     project: &Project,
-    (path, text): (&str, &str),
+    path: &str,
+    text: &str,
     mut found: Extraction,
     asker: &Asker,
 ) -> Written {
@@ -280,7 +281,7 @@ fn by_model(
     match entries {
         Some(Some(entries)) => {
             found.entries = entries.into_iter().map(extracted).collect();
-            // What a model makes an entry of is not told by the length of sections.
+            // The length of sections does not predict what a model makes an entry of.
             found.left_out.clear();
         }
         Some(None) => troubles.push("it answered something else than a list of entries".into()),
@@ -290,7 +291,7 @@ fn by_model(
     let is_owed = !troubles.is_empty();
     let trouble = is_owed.then(|| {
         let why = troubles.join("; ");
-        format!("by rules where the model gave nothing: {why}; ingest it again to have it read")
+        format!("by rules, because the model returned nothing: {why}; ingest it again to retry")
     });
     Written { found, by, trouble, is_owed }
 }
@@ -317,12 +318,12 @@ async fn one(
         Read::Fresh(source) => *source,
     };
     let Source { hash, n_bytes, redactions, text, found, before, is_owed: was_owed } = source;
-    // A dry run costs nothing: it tells what rules find.
+    // A dry run costs nothing: it shows what the rules find.
     let Written { found, by, trouble, is_owed } = match request.dry_run == Some(true) {
         true => Written { found, by: None, trouble: None, is_owed: false },
         false => {
             let (worker, of, asker) = (project.clone(), path.to_string(), who.asker.clone());
-            blocking(move || Ok(by_model(&worker, (&of, &text), found, &asker))).await?
+            blocking(move || Ok(by_model(&worker, &of, &text, found, &asker))).await?
         }
     };
     let view = |action: &str, entries, replaced| IngestedView {
@@ -375,8 +376,8 @@ async fn one(
     let mut replaced = Vec::new();
     for id in old {
         let edit = EntryEdit { is_active: Some(false), ..EntryEdit::default() };
-        let reason = (format!("Replaced: `{path}` has changed and was ingested again"), false);
-        match change(project, &id, edit, who, reason).await {
+        let reason = format!("Replaced: `{path}` has changed and was ingested again");
+        match change(project, &id, edit, who, reason, false).await {
             Ok(stored) => {
                 written.push(RelPath::new(stored.path));
                 replaced.push(id);

@@ -21,7 +21,7 @@ use model::terms::RelPath;
 use query::browse::rfc3339;
 use query::kb::{EntryRow, Library, decay};
 
-/// Most doubts about notes that are told.
+/// Most doubts about notes that are listed.
 const MAX_DOUBTS: usize = 100;
 
 const DAY_MS: i64 = 86_400_000;
@@ -143,10 +143,10 @@ async fn activate(
         Some(reason) => format!("{what}: {reason}"),
         None => what.to_string(),
     };
-    let stored = change(project, id, edit, who, (reason, false)).await?;
+    let stored = change(project, id, edit, who, reason, false).await?;
     let message = match stored.is_changed {
         true => format!("{what} {}", id_text(stored.number)),
-        false => format!("{} was so already", id_text(stored.number)),
+        false => format!("{} is unchanged", id_text(stored.number)),
     };
     settled(project, stored, message).await
 }
@@ -234,7 +234,7 @@ fn no_version(number: u64, version: Option<u64>) -> ErrorView {
     ErrorView {
         code: Code::NotFound,
         message,
-        hint: Some("`entry_versions` lists what is kept".into()),
+        hint: Some("`entry_versions` lists the stored versions".into()),
         conflict: None,
     }
 }
@@ -247,7 +247,10 @@ async fn restore(
     let id = needed(request)?;
     let number = check_id(id)?;
     let Some(wanted) = request.version else {
-        return Err(invalid("`version` is missing".into(), "`entry_versions` lists what is kept"));
+        return Err(invalid(
+            "`version` is missing".into(),
+            "`entry_versions` lists the stored versions",
+        ));
     };
     let worker = project.clone();
     let kept = blocking(move || {
@@ -271,7 +274,7 @@ async fn restore(
             vec![Change { span: 0..now.len(), replacement: text.clone() }]
         })
     };
-    match rewrite(project, id, plan, who, (reason.clone(), true)).await {
+    match rewrite(project, id, plan, who, reason.clone(), true).await {
         Err(error) if error.code == Code::NotFound => {}
         done => return settled(project, done?, message).await,
     }

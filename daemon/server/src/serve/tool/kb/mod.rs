@@ -23,11 +23,11 @@ use notes::entry::{self, Entry, id_text, number_of};
 use proto::error::{Code, ErrorView};
 use proto::tool::kb::EntryType;
 
-pub use ask::{kb_ask, kb_summarize, plan_by_model, to_plan, with_answer};
-pub use ingest::kb_ingest;
-pub use maintain::kb_maintain;
-pub use search::{add_entries, kb_get, kb_search};
-pub use store::{kb_store, kb_store_batch};
+pub use ask::*;
+pub use ingest::*;
+pub use maintain::*;
+pub use search::*;
+pub use store::*;
 
 use super::{
     batch_of, blocking, check_secrets, invalid, item_error, parted, stalled, though_written,
@@ -191,7 +191,7 @@ pub(super) async fn keep_version(
 fn check_id(id: &str) -> Result<u64, ErrorView> {
     number_of(id).ok_or_else(|| {
         let told: String = id.chars().filter(|c| !c.is_control()).take(80).collect();
-        invalid(format!("`{told}` is no id of an entry"), "ids look like `kb-00042`")
+        invalid(format!("`{told}` is not the id of an entry"), "ids look like `kb-00042`")
     })
 }
 

@@ -28,7 +28,7 @@ use query::{MAX_DRAWN, node_at};
 /// Most ids of one call (S2).
 const MAX_IDS: usize = 20;
 
-/// Most entries that are told of a node.
+/// Most entries returned for a node.
 const MAX_LISTED: usize = 100;
 
 /// Longest question, characters.
@@ -89,10 +89,10 @@ pub fn kb_search(
     let mut told = found.readings;
     if rows.is_empty() {
         told.push(match (found.n_hidden, library.shelf.entries().next()) {
-            (0, None) => "there are no entries yet: `kb_store` makes them".to_string(),
+            (0, None) => "there are no entries yet: `kb_store` creates them".to_string(),
             (0, Some(_)) => "nothing found: try other words, or fewer filters".to_string(),
             (n, _) => {
-                format!("{n} found that are too stale to be told: `include_stale` tells them")
+                format!("{n} stale entries are hidden; set `include_stale` to see them")
             }
         });
     }
@@ -127,8 +127,8 @@ fn of_node<'l>(
     let n = hits.len();
     hits.truncate(wanted.limit);
     let is_cut = hits.len() < n;
-    let told = is_cut
-        .then(|| format!("{} of {n} are told: a greater `limit`, or more filters", hits.len()));
+    let told =
+        is_cut.then(|| format!("showing {} of {n}: raise `limit`, or add filters", hits.len()));
     let told = told.into_iter().collect();
     Searched { hits, source: "graph", n_hidden: hidden.len(), readings: told }
 }

@@ -56,7 +56,7 @@ pub async fn kb_store(
         (None, Some(id)) => {
             let edit = EntryEdit { is_active: Some(false), ..EntryEdit::default() };
             let reason = reason.map_or("Deactivated".into(), |it| format!("Deactivated: {it}"));
-            let stored = change(&project, id, edit, &who, (reason, false)).await?;
+            let stored = change(&project, id, edit, &who, reason, false).await?;
             (if stored.is_changed { "deactivated" } else { "unchanged" }, stored)
         }
         (Some(id), None) => {
@@ -64,7 +64,7 @@ pub async fn kb_store(
             let reason = reason.unwrap_or_else(|| "Updated".into());
             let edit = checked(edit_of(&request))?;
             check_others(id, edit.hints.as_ref())?;
-            let stored = change(&project, id, edit, &who, (reason, is_stated)).await?;
+            let stored = change(&project, id, edit, &who, reason, is_stated).await?;
             (if stored.is_changed { "updated" } else { "unchanged" }, stored)
         }
         (None, None) => {
@@ -109,7 +109,7 @@ fn check_others(id: &str, hints: Option<&Map<String, Value>>) -> Result<(), Erro
     }
 }
 
-/// Tells hints that name entries that are not there: they lead nowhere until those are.
+/// Returns a warning for hints that name missing entries: they have no target until those exist.
 fn missing_entries(library: &Library, hints: Option<&Map<String, Value>>) -> Vec<String> {
     let stated = stated_in(hints);
     let others = stated.supersedes.iter().chain(&stated.superseded_by);
@@ -223,7 +223,7 @@ fn check_names_entries(key: &str, value: &Value) -> Result<(), ErrorView> {
     match entry::names_entries_only(value) {
         true => Ok(()),
         false => Err(invalid(
-            format!("`hints.{key}` names what is no entry"),
+            format!("`hints.{key}` does not name an entry"),
             "give ids of entries, such as [\"kb-00042\"]",
         )),
     }
@@ -267,7 +267,7 @@ pub(super) async fn create(
     }
     Err(ErrorView {
         code: Code::Exists,
-        message: "files of the next entries are there already".into(),
+        message: "the files of the next entries already exist".into(),
         hint: Some("try again".into()),
         conflict: None,
     })
@@ -297,17 +297,18 @@ fn write_new(
     }
 }
 
-/// Changes an entry; it is in the ledger then, and not indexed yet. `reason`, and whether it was said: then a change
-/// of nothing is a version, too, for somebody has looked at it.
+/// Changes an entry and records the version; the index follows later. If the reason `is_stated` by the caller, a change
+/// of nothing makes a version, too: somebody has reviewed the entry.
 pub(super) async fn change(
     project: &Arc<Project>,
     id: &str,
     edit: EntryEdit,
     who: &Who,
-    reason: (String, bool),
+    reason: String,
+    is_stated: bool,
 ) -> Result<Stored, ErrorView> {
     let plan = move |text: &str| entry::change(text, &edit);
-    rewrite(project, id, plan, who, reason).await
+    rewrite(project, id, plan, who, reason, is_stated).await
 }
 
 /// Changes the note of an entry as `plan` says.
@@ -316,7 +317,8 @@ pub(super) async fn rewrite(
     id: &str,
     plan: impl Fn(&str) -> Result<Vec<Change>, notes::edit::EditError> + Send + 'static,
     who: &Who,
-    (reason, is_stated): (String, bool),
+    reason: String,
+    is_stated: bool,
 ) -> Result<Stored, ErrorView> {
     let row = entry_named(project, id).await?;
     let (number, path) = (row.number, row.path.clone());

@@ -1,4 +1,4 @@
-//! The tools of memory that tell what needs attention.
+//! The memory tools that list what needs attention.
 
 use jiff::{Timestamp, Zoned};
 use proto::error::ErrorView;
@@ -35,7 +35,7 @@ const MAX_ROWS: usize = 50;
 const MAX_CANDIDATES: usize = 20;
 const MAX_NAMES: usize = 50;
 
-/// So many times as many pairs are looked at as are told: some are rejected.
+/// How many times more pairs are considered than returned: some are rejected.
 const MAX_REJECTED: usize = 5;
 
 /// The relation that is decided on where nobody says which one it would be.
@@ -221,7 +221,7 @@ pub fn with_drafts(
     Ok(reply)
 }
 
-/// Tells where memory needs attention.
+/// Returns what needs attention in memory.
 pub fn get_consolidation_report(
     project: &Project,
     snapshot: &Snapshot,
@@ -263,12 +263,9 @@ pub fn get_consolidation_report(
             key: Some(key_of(&one.name, &other.name)),
             rationale: Some(match one.entity_type == other.entity_type {
                 true => {
-                    format!(
-                        "both are of type {}, and alike in what is known of them",
-                        one.entity_type
-                    )
+                    format!("both are of type {} and have similar observations", one.entity_type)
                 }
-                false => "alike in what is known of them".to_string(),
+                false => "they have similar observations".to_string(),
             }),
             node_a: one.name,
             node_b: other.name,
@@ -279,7 +276,7 @@ pub fn get_consolidation_report(
     let orphans = Listed { is_orphan: true, most: MAX_ROWS + 1, ..Listed::default() };
     let mut orphans = rows::list(snapshot, &orphans)?;
     if orphans.len() > MAX_ROWS {
-        cut.push("orphans (`get_orphans` tells all)".to_string());
+        cut.push("orphans (`get_orphans` lists all)".to_string());
         orphans.truncate(MAX_ROWS);
     }
 
@@ -300,7 +297,7 @@ pub fn get_consolidation_report(
             updates: counts.updates,
             deletes: counts.deletes,
         },
-        truncated: (!cut.is_empty()).then(|| format!("not told: {}", cut.join(", "))),
+        truncated: (!cut.is_empty()).then(|| format!("left out: {}", cut.join(", "))),
         llm: None,
         freshness: project.freshness(snapshot),
     };

@@ -1,6 +1,6 @@
 //! `delete_entities`: notes go, with the relations of others to them.
 //!
-//! Invariant: an entity is deleted with all that leads to it, or stays with it; what became of each is told.
+//! Invariant: an entity is deleted with everything that links to it, or both stay; the reply says which.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub async fn delete_entities(
         let (mut reply, mut aftermath) = (DeletedEntitiesReply::default(), Aftermath::default());
         let mut gone = BTreeSet::new();
         for name in request.entity_names {
-            match delete(&worker, &name, (&who, &mut aftermath), &mut gone) {
+            match delete(&worker, &name, &who, &mut aftermath, &mut gone) {
                 Ok(relations) => {
                     reply.deleted.push(name);
                     reply.removed_relations.extend(relations);
@@ -50,7 +50,8 @@ pub async fn delete_entities(
 fn delete(
     project: &Project,
     name: &str,
-    (who, aftermath): (&Who, &mut Aftermath),
+    who: &Who,
+    aftermath: &mut Aftermath,
     gone: &mut BTreeSet<i64>,
 ) -> Result<Vec<MemoryRelation>, ErrorView> {
     let snapshot = project.snapshot().map_err(unreadable)?;
@@ -72,13 +73,13 @@ fn delete(
         .collect();
     let relations = relation_views(&snapshot, &others)?;
     let mut edited = Vec::new();
-    let done = unrelate(project, (&snapshot, &others), &mut edited);
+    let done = unrelate(project, &snapshot, &others, &mut edited);
     let done = done.and_then(|()| project.notes().remove(&node.path, None).map_err(refused));
     match done {
         Ok(written) => {
-            aftermath.note(who, Operation::Delete, (written.path.as_str(), &node.name), 0);
+            aftermath.note(who, Operation::Delete, written.path.as_str(), &node.name, 0);
             for it in &edited {
-                aftermath.note(who, Operation::Relate, (&it.node.path, &it.node.name), 0);
+                aftermath.note(who, Operation::Relate, &it.node.path, &it.node.name, 0);
             }
             Ok(relations)
         }
@@ -97,10 +98,11 @@ struct Edited {
     written: Written,
 }
 
-/// Takes relations out of the notes that state them; those that were edited are told also where one fails.
+/// Removes relations from the notes that state them; `edited` holds the edited ones even if one fails.
 fn unrelate(
     project: &Project,
-    (snapshot, relations): (&Snapshot, &[rows::Edge]),
+    snapshot: &Snapshot,
+    relations: &[rows::Edge],
     edited: &mut Vec<Edited>,
 ) -> Result<(), ErrorView> {
     let from: BTreeSet<i64> = relations.iter().map(|it| it.from).collect();
@@ -122,7 +124,7 @@ fn unrelate(
     Ok(())
 }
 
-/// Puts notes back as they were, for what should follow failed; tells which could not be.
+/// Restores notes after a later step failed; returns those that could not be restored.
 fn taken_back(project: &Project, edited: Vec<Edited>, error: ErrorView) -> ErrorView {
     let mut left = Vec::new();
     for Edited { node, before, written } in edited {

@@ -1,4 +1,4 @@
-//! The tools of memory that tell entities and how they are related.
+//! The memory tools that return entities and their relations.
 
 use std::collections::BTreeSet;
 
@@ -18,11 +18,11 @@ use query::browse::rfc3339;
 use query::memory as rows;
 use query::memory::{Edge, Listed, NodeRow, Web};
 
-/// Entities of one page of a list, and of one that tells them whole.
+/// Entities on one page of a list, and on one that returns them whole.
 const LIST_PAGE: usize = 200;
 const GRAPH_PAGE: usize = 50;
 
-/// Most entities opened at once, observations told in one answer, and relations.
+/// Most entities opened at once, and most observations and relations in one answer.
 const MAX_OPENED: usize = 200;
 const MAX_FACTS: usize = 5_000;
 const MAX_RELATIONS: usize = 2_000;
@@ -49,7 +49,7 @@ pub(super) fn limit_of(limit: Option<u32>, usual: usize, most: usize) -> Result<
     }
 }
 
-/// Tells entities whole.
+/// Returns whole entities.
 pub fn open_nodes(
     project: &Project,
     snapshot: &Snapshot,
@@ -73,20 +73,20 @@ pub fn open_nodes(
     Ok(reply)
 }
 
-/// Tells all entities, page by page.
+/// Returns all entities, page by page.
 pub fn read_graph(
     project: &Project,
     snapshot: &Snapshot,
     request: ReadGraph,
 ) -> Result<MemoryGraphReply, ErrorView> {
     let page = page_of(request.page)?;
-    let (nodes, next_page) = listed(snapshot, Listed::default(), (page, GRAPH_PAGE))?;
+    let (nodes, next_page) = listed(snapshot, Listed::default(), page, GRAPH_PAGE)?;
     let mut reply = MemoryGraphReply { next_page, ..MemoryGraphReply::default() };
     tell(project, snapshot, &nodes, ALL, &mut reply)?;
     Ok(reply)
 }
 
-/// How much of entities is told.
+/// How much of each entity is returned.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) n_facts: usize,
@@ -97,7 +97,7 @@ pub(super) struct Bounds {
 
 const ALL: Bounds = Bounds { n_facts: MAX_FACTS, of_one: MAX_FACTS, n_relations: MAX_RELATIONS };
 
-/// Tells entities with their relations, within bounds.
+/// Returns entities with their relations, within bounds.
 pub(super) fn tell(
     project: &Project,
     snapshot: &Snapshot,
@@ -116,9 +116,9 @@ pub(super) fn tell(
             let Bounds { n_facts, of_one, .. } = bounds;
             reply.truncated = Some(match of_one < n_facts {
                 true => format!(
-                    "only {of_one} observations of an entity are told; `open_nodes` tells all"
+                    "only {of_one} observations of each entity are shown; `open_nodes` returns all"
                 ),
-                false => format!("only {n_facts} observations are told; open fewer at once"),
+                false => format!("only {n_facts} observations are shown; open fewer at once"),
             });
         }
         reply.entities.push(entity);
@@ -126,7 +126,7 @@ pub(super) fn tell(
     }
     reply.relations = relation_views(snapshot, edges.iter().take(bounds.n_relations))?;
     if let Some(n) = edges.len().checked_sub(bounds.n_relations).filter(|n| *n > 0) {
-        reply.truncated = Some(format!("{n} relations are not told"));
+        reply.truncated = Some(format!("{n} relations are left out"));
     }
     reply.freshness = project.freshness(snapshot);
     Ok(())
@@ -157,7 +157,8 @@ fn entity(
 fn listed(
     snapshot: &Snapshot,
     wanted: Listed,
-    (page, size): (usize, usize),
+    page: usize,
+    size: usize,
 ) -> Result<(Vec<NodeRow>, Option<u32>), ErrorView> {
     let skip = (page - 1).saturating_mul(size);
     let mut nodes = rows::list(snapshot, &Listed { skip, most: size + 1, ..wanted })?;
@@ -169,7 +170,8 @@ fn listed(
 fn nodes_reply(
     project: &Project,
     snapshot: &Snapshot,
-    (nodes, next_page): (Vec<NodeRow>, Option<u32>),
+    nodes: Vec<NodeRow>,
+    next_page: Option<u32>,
 ) -> MemoryNodesReply {
     let freshness = project.freshness(snapshot);
     MemoryNodesReply { nodes: nodes.iter().map(node_view).collect(), next_page, freshness }
@@ -183,8 +185,8 @@ pub fn get_nodes_by_type(
 ) -> Result<MemoryNodesReply, ErrorView> {
     let entity_type = Some(request.entity_type.trim().to_string());
     let wanted = Listed { entity_type, ..Listed::default() };
-    let found = listed(snapshot, wanted, (page_of(request.page)?, LIST_PAGE))?;
-    Ok(nodes_reply(project, snapshot, found))
+    let (nodes, next) = listed(snapshot, wanted, page_of(request.page)?, LIST_PAGE)?;
+    Ok(nodes_reply(project, snapshot, nodes, next))
 }
 
 /// Lists the entities that changed in the last days.
@@ -197,7 +199,7 @@ pub fn get_recently_modified(
     let days = i64::from(request.days.unwrap_or(7));
     let since_ms = Some(Timestamp::now().as_millisecond().saturating_sub(days * DAY_MS));
     let nodes = rows::list(snapshot, &Listed { since_ms, most: limit, ..Listed::default() })?;
-    Ok(nodes_reply(project, snapshot, (nodes, None)))
+    Ok(nodes_reply(project, snapshot, nodes, None))
 }
 
 /// Lists the entities without any relation.
@@ -207,11 +209,11 @@ pub fn get_orphans(
     request: GetOrphans,
 ) -> Result<MemoryNodesReply, ErrorView> {
     let wanted = Listed { is_orphan: true, ..Listed::default() };
-    let found = listed(snapshot, wanted, (page_of(request.page)?, LIST_PAGE))?;
-    Ok(nodes_reply(project, snapshot, found))
+    let (nodes, next) = listed(snapshot, wanted, page_of(request.page)?, LIST_PAGE)?;
+    Ok(nodes_reply(project, snapshot, nodes, next))
 }
 
-/// Tells all relations between two entities.
+/// Returns all relations between two entities.
 pub fn get_relations_between(
     project: &Project,
     snapshot: &Snapshot,
@@ -228,7 +230,7 @@ pub fn get_relations_between(
     Ok(RelationsReply { relations, freshness: project.freshness(snapshot) })
 }
 
-/// Tells an entity and all around it.
+/// Returns an entity and those around it.
 pub fn get_neighborhood(
     project: &Project,
     snapshot: &Snapshot,
@@ -240,9 +242,9 @@ pub fn get_neighborhood(
     }
     let node = rows::named(snapshot, &request.name)?;
     let (docs, edges, is_cut) = rows::around(snapshot, node.doc, depth, MAX_AROUND)?;
-    let mut truncated = is_cut.then(|| format!("only the nearest {MAX_AROUND} entities are told"));
+    let mut truncated = is_cut.then(|| format!("only the nearest {MAX_AROUND} entities are shown"));
     if edges.len() > MAX_RELATIONS {
-        truncated = Some(format!("{} relations are not told", edges.len() - MAX_RELATIONS));
+        truncated = Some(format!("{} relations are left out", edges.len() - MAX_RELATIONS));
     }
     let nodes = rows::alike::nodes(snapshot, &docs)?;
     Ok(NeighborhoodReply {
@@ -272,7 +274,7 @@ pub fn get_path(
         let joins = |it: &&Edge| {
             (it.from, it.to) == (one, Some(other)) || (it.from, it.to) == (other, Some(one))
         };
-        // The one that is told in the direction of the path comes first.
+        // A relation that points along the path comes first.
         let mut joining: Vec<&Edge> = web.edges.iter().filter(joins).collect();
         joining.sort_by_key(|it| it.from != one);
         relations.extend(relation_views(snapshot, joining.into_iter().take(1))?);

@@ -1,7 +1,7 @@
 //! Tools of memory (S1): entities, observations and relations, each a note, a list item, a link.
 //!
 //! In: requests. Out: replies, or refusals with code and hint.
-//! Invariants: an entity is changed wholly or not at all, and what was not done is told item by item; what was written
+//! Invariants: an entity is changed wholly or not at all, and each item that failed has an error; what was written
 //! is indexed before the answer is made; what was done, by whom, is in the ledger.
 //! Not here: which bytes change (`notes::edit::memory`), what is found how (`query/memory`).
 
@@ -21,23 +21,14 @@ use proto::error::{Code, ErrorView};
 use proto::tool::batch::Item;
 use proto::tool::memory::{FactView, ItemError, MemoryNode, MemoryRelation};
 
-pub use consolidate::{
-    find_similar_nodes, get_consolidation_report, get_pending_consolidation, get_relation_gaps,
-    get_stats, with_drafts,
-};
-pub use delete::delete_entities;
-pub use graph::{
-    get_neighborhood, get_nodes_by_type, get_orphans, get_path, get_recently_modified,
-    get_relations_between, open_nodes, read_graph,
-};
-pub use relate::{create_relations, delete_relations, update_relation_type};
+pub use consolidate::*;
+pub use delete::*;
+pub use graph::*;
+pub use relate::*;
 pub(crate) use report::begin as begin_reports;
-pub use report::memory_report;
-pub use search::{query_observations, search_nodes};
-pub use write::{
-    add_observations, create_entities, delete_observations, replace_observation, set_summary,
-    set_tags,
-};
+pub use report::*;
+pub use search::*;
+pub use write::*;
 
 use super::{
     batch_of, blocking, check_count, check_secrets, invalid, item_error, stalled, though_written,
@@ -135,7 +126,7 @@ fn refused(error: NoteError) -> ErrorView {
     error.view()
 }
 
-/// What a write leaves to be told and kept.
+/// What a write leaves to be indexed and recorded.
 #[derive(Debug, Default)]
 pub(super) struct Aftermath {
     paths: Vec<RelPath>,
@@ -147,7 +138,8 @@ impl Aftermath {
         &mut self,
         who: &Who,
         operation: Operation,
-        (path, node): (&str, &str),
+        path: &str,
+        node: &str,
         highest: u64,
     ) {
         self.paths.push(RelPath::new(path));
@@ -193,7 +185,7 @@ impl Aftermath {
     }
 }
 
-/// Errors of single items that tell that nothing goes by a name.
+/// Items whose error is that no entity has the name.
 fn is_missing(error: &ErrorView) -> bool {
     error.code == Code::NotFound
 }

@@ -111,7 +111,7 @@ pub async fn create_relations(
         let mut aftermath = Aftermath::default();
         let mut reply = CreatedRelationsReply { failed, ..CreatedRelationsReply::default() };
         for key in &relations {
-            match create(&worker, key, (&who, &mut aftermath)) {
+            match create(&worker, key, &who, &mut aftermath) {
                 Ok((relation, true)) => reply.created.push(relation),
                 Ok((relation, false)) => reply.already_existed.push(relation),
                 Err((name, error)) if is_missing(&error) => {
@@ -134,7 +134,8 @@ pub async fn create_relations(
 fn create(
     project: &Project,
     key: &RelationKey,
-    (who, aftermath): (&Who, &mut Aftermath),
+    who: &Who,
+    aftermath: &mut Aftermath,
 ) -> Result<(MemoryRelation, bool), (String, ErrorView)> {
     let failed = |error: ErrorView| (key.from_entity.clone(), error);
     let relation_type = type_of(&key.relation_type).map_err(failed)?;
@@ -155,7 +156,7 @@ fn create(
     let changed = project.notes().change(&ends.from.path, plan);
     let (_, is_new) = changed.map_err(|error| failed(refused(error)))?;
     if is_new {
-        aftermath.note(who, Operation::Relate, (&ends.from.path, &ends.from.name), 0);
+        aftermath.note(who, Operation::Relate, &ends.from.path, &ends.from.name, 0);
     }
     Ok((ends.view(&relation_type), is_new))
 }
@@ -185,7 +186,7 @@ pub async fn delete_relations(
                 Ok((_, 0)) => reply.not_found += 1,
                 Ok((ends, _)) => {
                     reply.deleted += 1;
-                    aftermath.note(&who, Operation::Relate, (&ends.from.path, &ends.from.name), 0);
+                    aftermath.note(&who, Operation::Relate, &ends.from.path, &ends.from.name, 0);
                 }
                 Err((_, error)) if is_missing(&error) => reply.not_found += 1,
                 Err((name, error)) => reply.failed.push(item_error(&name, error)),
@@ -251,13 +252,13 @@ pub async fn update_relation_type(
                 "`{}` states no relation `{}` with `{}`",
                 ends.from.name, types.0, ends.to
             ),
-            hint: Some("`get_relations_between` tells which there are".into()),
+            hint: Some("`get_relations_between` lists them".into()),
             conflict: None,
         })
     })
     .await?;
     let mut aftermath = Aftermath::default();
-    aftermath.note(&who, Operation::Relate, (&ends.from.path, &ends.from.name), 0);
+    aftermath.note(&who, Operation::Relate, &ends.from.path, &ends.from.name, 0);
     aftermath.settle(&project).await?;
     Ok(UpdatedRelationReply {
         from_entity: ends.from.name,

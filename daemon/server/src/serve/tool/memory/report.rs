@@ -2,7 +2,7 @@
 //!
 //! In: the consolidation report, the time. Out: `memory/reports/2026-W48.md`, one a week (ISO 8601), or its text.
 //! Invariants: a report that is there is never written again, whoever has changed it; it is written as any other note
-//! is; it holds no link, so it changes no backlink and no orphan; where there is nothing to tell, none is written by
+//! is; it holds no link, so it changes no backlink and no orphan; if there is nothing to report, none is written by
 //! itself.
 //! Not here: what needs attention (`consolidate.rs`).
 
@@ -27,7 +27,7 @@ use query::browse::rfc3339;
 /// How often it is looked whether a week has begun.
 const LOOK_EVERY: Duration = Duration::from_secs(3_600);
 
-/// Most deeds that are told.
+/// Most recorded changes listed.
 const MAX_HISTORY: u32 = 1_000;
 
 /// How long one wait for a settled build lasts.
@@ -143,7 +143,7 @@ async fn write(
         }
     });
     match written.await? {
-        None => done("nothing to tell", String::new()),
+        None => done("nothing to report", String::new()),
         Some((None, _)) => done("there already", String::new()),
         Some((Some(written), text)) => {
             project.index_now(&[written], false, &|_| {}).await.map_err(stalled)?;
@@ -176,7 +176,7 @@ fn week_of(now: &Zoned) -> String {
     format!("{}-W{:02}", week.year(), week.week())
 }
 
-/// Most gaps that are told.
+/// Most gaps listed.
 const MAX_GAPS: usize = 50;
 
 fn render(report: &ConsolidationReply, gaps: &[RelationGap], now: &Zoned) -> String {
@@ -205,7 +205,7 @@ fn render(report: &ConsolidationReply, gaps: &[RelationGap], now: &Zoned) -> Str
     part("Summaries to write", stale.collect());
     let spoken = gaps.iter().take(MAX_GAPS).map(|it| {
         let n = it.reference_count;
-        format!("{} speaks of {} in {n} observations", it.node, it.referenced_name)
+        format!("{} mentions {} in {n} observations", it.node, it.referenced_name)
     });
     let alike = report.relation_candidates.iter().map(|it| {
         format!("{} and {} are alike ({:.2})", it.node_a, it.node_b, it.similarity_score)

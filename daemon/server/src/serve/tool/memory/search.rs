@@ -20,14 +20,14 @@ use query::memory::search::{Found, by_meaning, by_words, nodes_by_meaning, nodes
 /// Longest question, bytes.
 const MAX_QUESTION: usize = 1_000;
 
-/// Entities that a search tells whole, observations of each, and relations.
+/// Most entities that a search returns whole, observations of each, and relations.
 const MAX_WHOLE: usize = 10;
 const FACTS_OF_ONE: usize = 20;
 const MAX_RELATIONS: usize = 100;
 
 fn check(query: &str) -> Result<(), ErrorView> {
     match query.trim().len() {
-        0 => Err(invalid("`query` is empty".into(), "say what is looked for")),
+        0 => Err(invalid("`query` is empty".into(), "say what to search for")),
         n if n > MAX_QUESTION => {
             Err(invalid(format!("`query` has {n} bytes"), "give at most 1000"))
         }
@@ -71,7 +71,7 @@ pub fn search_nodes(
         MemoryMode::Embedding => nodes_by_meaning(&project.desk(snapshot), &request.query, limit)?,
         MemoryMode::Text => nodes_by_words(&project.desk(snapshot), &request.query, limit)?,
     };
-    // What the reference server tells of a search: what fits, whole.
+    // As the reference server does: whole entities, as many as fit.
     let fitting: Vec<NodeRow> =
         found.iter().filter(|it| !it.is_weak).map(|it| it.node.clone()).collect();
     let mut whole = MemoryGraphReply::default();

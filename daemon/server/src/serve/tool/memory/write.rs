@@ -48,10 +48,10 @@ pub async fn create_entities(
             let has_summary = new.summary.as_ref().is_some_and(|it| !it.trim().is_empty());
             match create(&worker, new) {
                 Ok(Made::New(made, highest)) => {
-                    let place = (made.path.as_str(), made.name.as_str());
-                    aftermath.note(&who, Operation::Create, place, highest);
+                    let (path, name) = (made.path.as_str(), made.name.as_str());
+                    aftermath.note(&who, Operation::Create, path, name, highest);
                     if has_summary {
-                        aftermath.note(&who, Operation::Summarize, place, 0);
+                        aftermath.note(&who, Operation::Summarize, path, name, 0);
                     }
                     reply.entities.push(made);
                 }
@@ -192,7 +192,7 @@ pub async fn set_summary(
     .await?;
     let now = Timestamp::now().as_millisecond();
     let mut aftermath = Aftermath::default();
-    aftermath.note(&who, Operation::Summarize, (&node.path, &node.name), 0);
+    aftermath.note(&who, Operation::Summarize, &node.path, &node.name, 0);
     aftermath.settle(&project).await?;
     let freshness = project.freshness_now().map_err(unreadable)?;
     Ok(SummaryReply { name: node.name, summary, updated_at: rfc3339(now), freshness })
@@ -227,7 +227,7 @@ pub async fn set_tags(
     })
     .await?;
     let mut aftermath = Aftermath::default();
-    aftermath.note(&who, Operation::Tag, (&node.path, &node.name), 0);
+    aftermath.note(&who, Operation::Tag, &node.path, &node.name, 0);
     aftermath.settle(&project).await?;
     Ok(TagsReply { name: node.name, tags, freshness: project.freshness_now().map_err(unreadable)? })
 }
@@ -253,7 +253,7 @@ pub async fn add_observations(
         for item in observations {
             let done = item.and_then(|item| {
                 let name = item.entity_name.clone();
-                let done = add(&worker, item, (&who, &mut aftermath));
+                let done = add(&worker, item, &who, &mut aftermath);
                 done.map_err(|error| item_error(&name, error))
             });
             reply.results.push(done.unwrap_or_else(|error| AddedObservations {
@@ -274,7 +274,8 @@ pub async fn add_observations(
 fn add(
     project: &Project,
     item: NewObservations,
-    (who, aftermath): (&Who, &mut Aftermath),
+    who: &Who,
+    aftermath: &mut Aftermath,
 ) -> Result<AddedObservations, ErrorView> {
     let snapshot = project.snapshot().map_err(unreadable)?;
     let node = rows::named(&snapshot, &item.entity_name)?;
@@ -286,7 +287,7 @@ fn add(
         project.notes().change(&node.path, plan).map_err(refused)?;
     if written.is_changed() {
         let highest = added.iter().map(|it| it.ordinal).max().unwrap_or(0);
-        aftermath.note(who, Operation::Observe, (&node.path, &node.name), highest);
+        aftermath.note(who, Operation::Observe, &node.path, &node.name, highest);
     }
     Ok(AddedObservations {
         entity_name: node.name,
@@ -317,7 +318,7 @@ pub async fn replace_observation(
         .await?;
     let mut aftermath = Aftermath::default();
     if is_changed {
-        aftermath.note(&who, Operation::Observe, (&node.path, &node.name), ordinal);
+        aftermath.note(&who, Operation::Observe, &node.path, &node.name, ordinal);
     }
     aftermath.settle(&project).await?;
     let freshness = project.freshness_now().map_err(unreadable)?;
@@ -329,7 +330,7 @@ fn no_ordinal(error: NoteError, node: &NodeRow, ordinal: u64) -> ErrorView {
         NoteError::Edit { why: EditError::NoItem(_), .. } => ErrorView {
             code: Code::NotFound,
             message: format!("`{}` has no observation {ordinal}", node.name),
-            hint: Some("`open_nodes` tells which there are".into()),
+            hint: Some("`open_nodes` lists them".into()),
             conflict: None,
         },
         error => error.view(),
@@ -350,7 +351,7 @@ pub async fn delete_observations(
         for item in deletions {
             let done = item.and_then(|item| {
                 let name = item.entity_name.clone();
-                let done = remove(&worker, item, (&who, &mut aftermath));
+                let done = remove(&worker, item, &who, &mut aftermath);
                 done.map_err(|error| item_error(&name, error))
             });
             reply.results.push(done.unwrap_or_else(|error| DeletedObservations {
@@ -371,7 +372,8 @@ pub async fn delete_observations(
 fn remove(
     project: &Project,
     item: ObservationDeletion,
-    (who, aftermath): (&Who, &mut Aftermath),
+    who: &Who,
+    aftermath: &mut Aftermath,
 ) -> Result<DeletedObservations, ErrorView> {
     let snapshot = project.snapshot().map_err(unreadable)?;
     let node = rows::named(&snapshot, &item.entity_name)?;
@@ -402,7 +404,7 @@ fn remove(
     let (written, (deleted, Removed { missing, below, highest }, unsaid)) =
         project.notes().change(&node.path, plan).map_err(refused)?;
     if written.is_changed() {
-        aftermath.note(who, Operation::Forget, (&node.path, &node.name), highest);
+        aftermath.note(who, Operation::Forget, &node.path, &node.name, highest);
     }
     let below = below.iter().map(|line| project.notes().shown(&node.path, line)).collect();
     Ok(DeletedObservations {

@@ -35,18 +35,19 @@ pub fn backlinks(
 ) -> Result<BacklinksReply, ErrorView> {
     let page = Page::of(request.page, request.page_size, 50, 500)?;
     let (note, part) = named_with_part(project, snapshot, &request.path)?;
-    // One more tells whether there is a further page.
+    // One more than a page shows whether there is a next page.
     let size = page.size as usize;
     let desk = project.desk(snapshot);
     let mut links = match part {
         None => stated::backlinks(&desk, note.doc, page.skip(), size + 1)?,
         Some(part) => {
             let links = stated::backlinks(&desk, note.doc, 0, MAX_BACKLINKS)?;
-            let wanted = Part::of(snapshot, note.doc, heading_and_block(&part))?;
+            let (heading, block) = heading_and_block(&part);
+            let wanted = Part::of(snapshot, note.doc, heading, block)?;
             let mut leading = Vec::new();
             for link in links {
-                let led_to = (link.heading.as_deref(), link.block.as_deref());
-                if Part::of(snapshot, note.doc, led_to)?.is_within(&wanted) {
+                let (heading, block) = (link.heading.as_deref(), link.block.as_deref());
+                if Part::of(snapshot, note.doc, heading, block)?.is_within(&wanted) {
                     leading.push(link);
                 }
             }
@@ -81,7 +82,7 @@ fn named_with_part(
 struct Part {
     /// Where its heading stands, else what it says.
     heading: Option<Result<usize, String>>,
-    /// A block is told apart by its id; the heading above it is for people.
+    /// The id alone identifies a block; the heading above it is for people.
     block: Option<String>,
 }
 
@@ -89,7 +90,8 @@ impl Part {
     fn of(
         snapshot: &Snapshot,
         doc: i64,
-        (heading, block): (Option<&str>, Option<&str>),
+        heading: Option<&str>,
+        block: Option<&str>,
     ) -> Result<Part, ErrorView> {
         let place = |words: &str| -> Result<_, AskError> {
             let found = rows::heading_place(snapshot, doc, words)?;

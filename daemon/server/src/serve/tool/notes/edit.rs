@@ -50,10 +50,10 @@ pub async fn edit_note(
             );
             written.warnings.push(told);
         }
-        // Somebody may have written in between: then lines cannot be told.
+        // Somebody may have written in between: then the changed lines are unknown.
         let is_same = written.checksum_before.as_deref() == Some(before.checksum.as_str());
         let changed = if is_same {
-            changed_lines(notes, (&path, &before.text), &written.changes)
+            changed_lines(notes, &path, &before.text, &written.changes)
         } else {
             vec![]
         };
@@ -70,7 +70,7 @@ pub async fn edit_note(
         // The file is as it was: nothing is to be indexed.
         written.checksum = written.checksum_before.clone();
     }
-    let mut reply = told(&project, &who, (action, written), changed).await?;
+    let mut reply = told(&project, &who, action, written, changed).await?;
     let n_now = if n_before > 0 { count_backlinks(&project, &edited).await? } else { 0 };
     reply.warnings.extend(n_before.checked_sub(n_now).filter(|n| *n > 0).map(lost_links));
     Ok(reply)

@@ -17,12 +17,13 @@ use query::memory as rows;
 pub(super) fn event_of(
     snapshot: &Snapshot,
     who: &Who,
-    (operation, path): (Operation, &str),
+    operation: Operation,
+    path: &str,
 ) -> Result<Aftermath, ErrorView> {
     let mut aftermath = Aftermath::default();
     let node = rows::at(snapshot, path)?.filter(|it| it.is_node);
     if let Some(node) = node {
-        aftermath.note(who, operation, (path, &node.name), 0);
+        aftermath.note(who, operation, path, &node.name, 0);
     }
     Ok(aftermath)
 }
@@ -31,12 +32,13 @@ pub(super) fn event_of(
 pub(super) async fn keep(
     project: &Arc<Project>,
     who: &Who,
-    (operation, path): (Operation, &str),
+    operation: Operation,
+    path: &str,
 ) -> Result<(), ErrorView> {
     let (worker, doer, of) = (project.clone(), who.clone(), path.to_string());
     let event = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        event_of(&snapshot, &doer, (operation, &of))
+        event_of(&snapshot, &doer, operation, &of)
     });
     event.await?.settle(project).await?;
     if operation == Operation::Move { Ok(()) } else { kb::keep_version(project, path, who).await }

@@ -18,13 +18,13 @@ mod write;
 
 use std::sync::Arc;
 
-pub use browse::{backlinks, broken_links, list_directory, list_notes, recent_activity};
-pub use edit::edit_note;
-pub use moving::move_note;
-pub use projects::{create_memory_project, get_mcp_instructions, list_memory_projects};
-pub use read::{build_context, read_note};
-pub use search::{search, search_notes};
-pub use write::{delete_note, write_note};
+pub use browse::*;
+pub use edit::*;
+pub use moving::*;
+pub use projects::*;
+pub use read::*;
+pub use search::*;
+pub use write::*;
 
 use proto::error::{Code, ErrorView};
 use proto::tool::notes::{LinkView, ObservationView};
@@ -58,18 +58,18 @@ type Find = fn(&Snapshot, &str) -> Result<i64, ErrorView>;
 
 /// The path of the note that a caller names.
 async fn path_of(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
-    path_by((address::document, OfLink::Target), project, address).await
+    path_by(address::document, OfLink::Target, project, address).await
 }
 
 /// The path of the note that a caller would change.
 async fn path_to_change(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
-    path_by((address::document_to_change, OfLink::Target), project, address).await
+    path_by(address::document_to_change, OfLink::Target, project, address).await
 }
 
 /// The path of the note that a caller would remove or move: that of a link is its own, which is refused then, and not
 /// that of what it leads to.
 async fn path_to_remove(project: &Arc<Project>, address: &str) -> Result<String, ErrorView> {
-    path_by((address::document_to_change, OfLink::Itself), project, address).await
+    path_by(address::document_to_change, OfLink::Itself, project, address).await
 }
 
 /// What is meant by the path of a link.
@@ -81,7 +81,8 @@ enum OfLink {
 
 /// A path of a file that is there and not indexed yet counts, too.
 async fn path_by(
-    (find, of_link): (Find, OfLink),
+    find: Find,
+    of_link: OfLink,
     project: &Arc<Project>,
     address: &str,
 ) -> Result<String, ErrorView> {
@@ -110,7 +111,7 @@ fn path_at(snapshot: &Snapshot, doc: i64) -> Result<String, ErrorView> {
     Ok(path.map_err(query::AskError::from)?)
 }
 
-/// Has the index show files as they are now; tells what could not be read.
+/// Waits until the index shows files as they are now; returns what could not be read.
 async fn index(project: &Project, paths: &[RelPath]) -> Result<Vec<String>, ErrorView> {
     let indexed = project.index_now(paths, false, &|_| {}).await;
     let indexed: Indexed = indexed.map_err(|stall| though_written(paths, stalled(stall)))?;
@@ -151,7 +152,8 @@ fn link_view(row: LinkRow) -> LinkView {
 fn stated(
     project: &Project,
     snapshot: &Snapshot,
-    (doc, permalink): (i64, Option<&str>),
+    doc: i64,
+    permalink: Option<&str>,
 ) -> Result<(Vec<ObservationView>, Vec<LinkView>), ErrorView> {
     let desk = project.desk(snapshot);
     let observations = accepted(&desk, doc)?;

@@ -36,28 +36,28 @@ pub async fn move_note(
 ) -> Result<MovedReply, ErrorView> {
     let from = path_to_remove(&project, &request.path).await?;
     let is_dry = request.dry_run == Some(true);
-    // What other notes say must be known as it is now, or their links would be missed.
+    // Other notes must be indexed as they are now, or links in them would be missed.
     look(&project, "", &serde_json::Map::new()).await;
     index(&project, &[RelPath::new(from.clone())]).await?;
     let worker = project.clone();
     let (moved, texts, warning, hold) = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let to = destination(&worker, &snapshot, &from, &request.destination)?;
-        let plan = Plan::new(&worker, &snapshot, (&from, &to))?;
+        let plan = Plan::new(&worker, &snapshot, &from, &to)?;
         let expected = request.expected_checksum.as_deref();
-        // Read once, all together: each commit would lead the links of what it holds anew.
+        // Indexed together, once: each commit resolves the links of its documents again.
         let paths = plan.others.iter().map(|it| RelPath::new(it.path.clone())).collect();
         let hold = worker.watcher().hold(paths);
         let moving = RefCell::new(Some(Handle::current().block_on(worker.moving())));
         let settle = |paths: &[RelPath]| {
-            // What fails here is told when all is indexed.
+            // Failures here are reported once everything is indexed.
             let indexed = worker.index_now(paths, false, &|_| {});
             let _ = Handle::current().block_on(indexed);
             moving.take();
         };
         let moved = worker
             .notes()
-            .rename((&from, &to), expected, &plan.own, &plan.others, (is_dry, &settle))
+            .rename(&from, &to, expected, &plan.own, &plan.others, (!is_dry).then_some(&settle))
             .map_err(|error: NoteError| error.view())?;
         Ok((moved, plan.texts, plan.warning, hold))
     })
@@ -65,7 +65,7 @@ pub async fn move_note(
     let mut warnings = Vec::new();
     if !is_dry {
         warnings = index(&project, &moved.changed()).await?;
-        keep(&project, &who, (Operation::Move, moved.to.as_str())).await?;
+        keep(&project, &who, Operation::Move, moved.to.as_str()).await?;
     }
     drop(hold);
     let worker = project.clone();
@@ -149,7 +149,8 @@ impl Plan {
     fn new(
         project: &Project,
         snapshot: &Snapshot,
-        (from, to): (&str, &str),
+        from: &str,
+        to: &str,
     ) -> Result<Plan, ErrorView> {
         let moved = Move { from, to, is_unique: is_unique(snapshot, from, to)? };
         let doc: Option<i64> = snapshot
@@ -160,7 +161,7 @@ impl Plan {
             for link in rows::backlinks(snapshot, doc, 0, MAX_BACKLINKS)? {
                 leading.entry(link.from_path).or_default().here.insert(link.target);
             }
-            for link in taken::links(snapshot, doc, (from, to))? {
+            for link in taken::links(snapshot, doc, from, to)? {
                 leading.entry(link.at).or_default().elsewhere.insert(link.written, link.leads_to);
             }
         }
@@ -201,7 +202,7 @@ impl Plan {
                 texts.insert(path, other.text);
             }
         }
-        let warning = taken::address(snapshot, (from, to), &parsed)?;
+        let warning = taken::address(snapshot, from, to, &parsed)?;
         Ok(Plan { own, others, texts, warning })
     }
 }
@@ -246,7 +247,7 @@ fn is_unique(snapshot: &Snapshot, from: &str, to: &str) -> Result<bool, AskError
 fn view(notes: &Notes, moved: Moved, texts: &BTreeMap<String, String>) -> MovedReply {
     let lines = |path: &str, written: &Written| -> Vec<ChangedLines> {
         let text = texts.get(path);
-        text.map(|text| changed_lines(notes, (path, text), &written.changes)).unwrap_or_default()
+        text.map(|text| changed_lines(notes, path, text, &written.changes)).unwrap_or_default()
     };
     let from = moved.from.to_string();
     let mut rewritten = Vec::new();

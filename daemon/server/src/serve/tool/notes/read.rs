@@ -24,16 +24,16 @@ use query::browse;
 use query::browse::Page;
 use query::{AskError, QueryContext, address, notes as rows};
 
-/// Notes that lead to a note told with it.
+/// Most backlinks returned with a note.
 const MAX_BACKLINKS: usize = 20;
 
-/// Notes of a pattern told on one page.
+/// Notes on one page of a pattern.
 const CONTEXT_PAGE: u32 = 10;
 
 /// What documents say of a note elsewhere.
 const MAX_STATED_ELSEWHERE: usize = 10;
 
-/// Characters of a related note that are told.
+/// Most characters of a related note.
 const SUMMARY_CHARS: usize = 160;
 
 /// Notes that are visited around one.
@@ -56,8 +56,7 @@ pub async fn read_note(
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let note = named(&worker, &snapshot, &path)?;
-        let mut reply =
-            read(&worker, &snapshot, &note, (part.as_deref(), request.from_line, room))?;
+        let mut reply = read(&worker, &snapshot, &note, part.as_deref(), request.from_line, room)?;
         reply.warnings.extend(warnings);
         reply.freshness = worker.freshness(&snapshot);
         Ok(reply)
@@ -79,7 +78,9 @@ fn read(
     project: &Project,
     snapshot: &Snapshot,
     note: &Named,
-    (part, from_line, room): (Option<&str>, Option<u32>, usize),
+    part: Option<&str>,
+    from_line: Option<u32>,
+    room: usize,
 ) -> Result<ReadNoteReply, ErrorView> {
     let row = rows::note(snapshot, note.doc)?;
     let view = browse::brief(snapshot, note.doc)?;
@@ -91,7 +92,7 @@ fn read(
     let file = row.as_ref().map(|_| project.notes().read(&note.path)).transpose();
     let file = match file {
         Err(error @ crate::notes::NoteError::NotText(_)) => {
-            reply.warnings.push(format!("{error}: this is what is indexed of it"));
+            reply.warnings.push(format!("{error}; this is its indexed text"));
             None
         }
         file => file.map_err(|error| error.view())?,
@@ -117,7 +118,7 @@ fn read(
     (reply.checksum, reply.metadata) = (file.checksum, row.metadata);
     reply.fields = rows::fields(snapshot, note.doc)?;
     (reply.observations, reply.relations) =
-        stated(project, snapshot, (note.doc, view.permalink.as_deref()))?;
+        stated(project, snapshot, note.doc, view.permalink.as_deref())?;
     let leading = query::stated::backlinks(&project.desk(snapshot), note.doc, 0, MAX_BACKLINKS)?;
     reply.backlinks = leading.into_iter().map(backlink_view).collect();
     reply.note = view;
@@ -135,7 +136,7 @@ fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usiz
     let found = match (heading, block) {
         // A link to a heading that is not there is broken, whatever else it names.
         (_, Some(_)) if !has_heading => None,
-        // A block is told apart by its id; the heading above it is for people.
+        // The id alone identifies a block; the heading above it is for people.
         (_, Some(block)) => rows::block_place(snapshot, note.doc, block)?,
         _ => rows::heading_place(snapshot, note.doc, heading.unwrap_or(part))?,
     };
@@ -149,8 +150,8 @@ fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usiz
     })
 }
 
-/// Whole lines of a text from one on, as many as there is room for, at least a part of one; the first and last line
-/// told, and the next one.
+/// Returns whole lines of a text from one on, as many as there is room for, at least a part of one; with the first and
+/// last line returned, and the next one.
 fn window(
     text: &str,
     first_line: u32,
@@ -194,7 +195,7 @@ fn fit(reply: &mut ReadNoteReply, room: usize) -> Option<String> {
     let n_left = reply.observations.len() + reply.relations.len() + reply.backlinks.len();
     (n_left < n_all).then(|| {
         format!(
-            "{} of {n_all} facts, relations and backlinks are told; raise `max_chars` for more",
+            "{} of {n_all} facts, relations and backlinks are shown; raise `max_chars` for more",
             n_left
         )
     })
@@ -239,14 +240,15 @@ pub fn build_context(
         notes.push(note);
     }
     let newest = since.map(|moment| moment.as_millisecond());
-    let related = around(&project.desk(snapshot), &shown, (depth, max_related as usize, newest))?;
+    let related = around(&project.desk(snapshot), &shown, depth, max_related as usize, newest)?;
     Ok(ContextReply {
         notes,
         n_notes: docs.len() as u64,
         next_page: page.next(docs.len()),
         related,
-        truncated: (n_cut > 0)
-            .then(|| "the beginning of the text is told; `read_note` reads it whole".to_string()),
+        truncated: (n_cut > 0).then(|| {
+            "only the beginning of the text is shown; `read_note` returns all of it".to_string()
+        }),
         freshness: project.freshness(snapshot),
     })
 }
@@ -285,7 +287,7 @@ fn context_note(
         .map_err(AskError::from)?;
     let content: String = text.chars().take(room).collect();
     let is_cut = content.len() < text.len();
-    let (observations, relations) = stated(project, snapshot, (doc, note.permalink.as_deref()))?;
+    let (observations, relations) = stated(project, snapshot, doc, note.permalink.as_deref())?;
     let mut stated_elsewhere = Vec::new();
     if let Some(id) = note.entity_id {
         let request = ExplainEntity { entity_id: Some(id), ..ExplainEntity::default() };
@@ -306,7 +308,9 @@ fn context_note(
 fn around(
     desk: &QueryContext<'_>,
     shown: &[i64],
-    (depth, most, newest): (u32, usize, Option<i64>),
+    depth: u32,
+    most: usize,
+    newest: Option<i64>,
 ) -> Result<Vec<RelatedView>, ErrorView> {
     let snapshot = desk.snapshot;
     let mut seen: HashSet<i64> = shown.iter().copied().collect();

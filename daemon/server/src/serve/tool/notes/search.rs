@@ -94,7 +94,7 @@ pub fn search(
     })
 }
 
-/// Puts whole texts in the place of excerpts, best first, while there is room; tells how many are excerpts still.
+/// Replaces excerpts by whole texts, best first, while there is room; returns how many are still excerpts.
 fn spend(
     snapshot: &Snapshot,
     notes: &mut [FoundNote],

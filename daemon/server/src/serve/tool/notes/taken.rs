@@ -32,7 +32,8 @@ pub(super) struct Taken {
 pub(super) fn links(
     snapshot: &Snapshot,
     doc: i64,
-    (from, to): (&str, &str),
+    from: &str,
+    to: &str,
 ) -> Result<Vec<Taken>, AskError> {
     let mut taken = Vec::new();
     let key = file_key(to);
@@ -64,7 +65,8 @@ pub(super) fn links(
 /// fewest folders has it, and a number that is a title goes to the note of that title.
 pub(super) fn address(
     snapshot: &Snapshot,
-    (from, to): (&str, &str),
+    from: &str,
+    to: &str,
     note: &Note,
 ) -> Result<Option<String>, AskError> {
     if note.permalink.is_some() {

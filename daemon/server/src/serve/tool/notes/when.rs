@@ -18,7 +18,7 @@ const MAX_CHARS: usize = 60;
 /// The moment that a text means.
 ///
 /// # Errors
-/// `invalid_params`, naming `parameter`, for what is no time or lies in the future.
+/// `invalid_params`, naming `parameter`, for a text that is not a time or is in the future.
 pub(in crate::serve::tool) fn since(
     parameter: &str,
     text: &str,
@@ -30,7 +30,7 @@ pub(in crate::serve::tool) fn since(
     if text.chars().count() > MAX_CHARS {
         return Err(refuse("which is too long"));
     }
-    let moment = parse(&plain(text), now).ok_or_else(|| refuse("which is no time"))?;
+    let moment = parse(&plain(text), now).ok_or_else(|| refuse("which is not a time"))?;
     if moment > now.timestamp() {
         return Err(refuse("which lies in the future"));
     }
@@ -191,10 +191,10 @@ mod tests {
     fn what_is_no_time_in_the_past_is_refused_with_examples() {
         let now: Zoned = "2026-11-23T15:30:00+00:00[UTC]".parse().expect("a time");
         for (text, why) in [
-            ("", "no time"),
-            ("soon", "no time"),
-            ("99999999999 years", "no time"),
-            ("2026-13-01", "no time"),
+            ("", "not a time"),
+            ("soon", "not a time"),
+            ("99999999999 years", "not a time"),
+            ("2026-13-01", "not a time"),
             ("2027-01-01", "in the future"),
             (&"9".repeat(100), "too long"),
         ] {

@@ -20,11 +20,11 @@ use model::terms::RelPath;
 use query::stated::{accepted, relations};
 use query::{browse, notes as rows};
 
-/// Stretches of an edit that are told, and how much of each, characters.
+/// Most changed stretches of an edit returned, and most characters of each.
 const MAX_CHANGES: usize = 50;
 const MAX_CHANGE_CHARS: usize = 400;
 
-/// Targets without a document that are told.
+/// Most link targets without a document that are returned.
 const MAX_UNRESOLVED: usize = 20;
 
 /// Backlinks that are counted.
@@ -116,7 +116,7 @@ pub async fn write_note(
         (Some(_), true) => "overwritten",
         (Some(_), false) => "unchanged",
     };
-    told(&project, &who, (action, written), Vec::new()).await
+    told(&project, &who, action, written, Vec::new()).await
 }
 
 /// Reserves a permalink; refuses one by which no address would find the note, and one that another note has.
@@ -132,7 +132,7 @@ pub(super) async fn check_permalink(
     };
     if !permalink.trim().is_empty() && !is_address() {
         return Err(invalid(
-            format!("`{permalink}` is no permalink: no address would find the note by it"),
+            format!("invalid permalink `{permalink}`: nothing resolves to it"),
             "give words such as `projects/plan`: without `memory://`, `//`, `..`, `*` and < > \" | ?, and not `id/…`",
         ));
     }
@@ -216,7 +216,7 @@ pub async fn delete_note(
             ),
             None => (path.clone(), 0),
         };
-        let event = event_of(&snapshot, &who, (Operation::Delete, &path))?;
+        let event = event_of(&snapshot, &who, Operation::Delete, &path)?;
         let removed = worker.notes().remove(&path, request.expected_checksum.as_deref());
         Ok((removed.map_err(|error| error.view())?, event, title, n_backlinks))
     })
@@ -242,15 +242,16 @@ pub async fn delete_note(
 pub(super) fn lost_links(n: usize) -> String {
     match n {
         1 => "1 link of another note leads nowhere now".into(),
-        n => format!("{n} links of other notes lead nowhere now"),
+        n => format!("{n} links in other notes now have no target"),
     }
 }
 
-/// What a write did, once the index shows it. `changed` is told where only a part was.
+/// Returns what a write did, once the index shows it; `changed` only if a part of the note was edited.
 pub(super) async fn told(
     project: &Arc<Project>,
     who: &Who,
-    (action, written): (&str, Written),
+    action: &str,
+    written: Written,
     changed: Vec<ChangedLines>,
 ) -> Result<WrittenReply, ErrorView> {
     let mut warnings = written.warnings;
@@ -260,7 +261,7 @@ pub(super) async fn told(
             None => Operation::Create,
             Some(_) => Operation::Edit,
         };
-        keep(project, who, (operation, written.path.as_str())).await?;
+        keep(project, who, operation, written.path.as_str()).await?;
     }
     let (worker, action, path) = (project.clone(), action.to_string(), written.path);
     blocking(move || {
@@ -307,7 +308,8 @@ pub(super) fn stem(path: &RelPath) -> String {
 /// The lines that changes touched, as they were and as they are, as callers may see them.
 pub(super) fn changed_lines(
     notes: &Notes,
-    (path, before): (&str, &str),
+    path: &str,
+    before: &str,
     changes: &[Change],
 ) -> Vec<ChangedLines> {
     let clean = |text: &str| {
