@@ -83,7 +83,7 @@ fn body(html: &mut String, reply: &GraphReply, name: &str) {
         html,
         "<body>\n<header>\n<h1>{}</h1>\n<p class=\"faint\">{} and {} within {}; project {}, tick {}{}</p>\n",
         safe(name),
-        entities(reply.nodes.len()),
+        counted(reply.nodes.len() as u64, "entity"),
         counted(reply.edges.len() as u64, "relation"),
         counted(u64::from(hops), "hop"),
         safe(&fresh.project),
@@ -101,14 +101,6 @@ fn body(html: &mut String, reply: &GraphReply, name: &str) {
     relations(html, reply);
     nodes(html, reply);
     html.push_str("</section>\n");
-}
-
-fn entities(n: usize) -> String {
-    if n == 1 {
-        "1 entity".into()
-    } else {
-        format!("{} entities", crate::render::thousands(n as u64))
-    }
 }
 
 fn relations(html: &mut String, reply: &GraphReply) {

@@ -150,10 +150,13 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
-/// Formats `1 file` or `2 files`.
+/// Formats `1 file` or `2 files`, `1 entity` or `2 entities`.
 pub fn counted(number: u64, noun: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", thousands(number))
+    match noun.strip_suffix("ity") {
+        _ if number == 1 => format!("1 {noun}"),
+        Some(stem) => format!("{} {stem}ities", thousands(number)),
+        None => format!("{} {noun}s", thousands(number)),
+    }
 }
 
 /// Formats a day as `YYYY-MM-DD`, from seconds since 1970 (UTC).

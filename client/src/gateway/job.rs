@@ -20,7 +20,7 @@ use super::seek::{self, Sought};
 use super::served::Served;
 use super::spread::Spread;
 use super::trouble::Trouble;
-use crate::render::{counted, thousands};
+use crate::render::counted;
 
 /// One request of the client.
 #[derive(Debug)]
@@ -248,10 +248,7 @@ fn line_of(row: &Value, marks: &str) -> String {
     let counts = match (row["n_documents"].as_u64(), row["n_entities"].as_u64()) {
         (Some(documents), Some(entities)) => {
             let documents = counted(documents, "document");
-            let entities = match entities {
-                1 => "1 entity".to_string(),
-                n => format!("{} entities", thousands(n)),
-            };
+            let entities = counted(entities, "entity");
             format!("  ({documents}, {entities})")
         }
         _ => String::new(),

@@ -11,6 +11,7 @@ use client::connect::{ConnectError, Session};
 use client::launch::{Life, Target, version_note};
 use client::render::Style;
 use proto::PROTOCOL_VERSION;
+use proto::tool::Tool;
 use proto::tool::core::StatusReply;
 use proto::visible::show_json;
 use serde::Serialize;
@@ -96,6 +97,14 @@ impl Context {
                 }
             }
         }
+    }
+
+    /// Calls one tool over a session of its own.
+    pub(crate) async fn call<T: Tool>(&self, request: &T) -> Result<T::Reply, Failure> {
+        let session = self.session().await?;
+        let reply = session.call(request).await?;
+        session.close().await;
+        Ok(reply)
     }
 
     /// Prints text unchanged.

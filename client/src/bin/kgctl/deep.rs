@@ -20,9 +20,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let pause = (arguments.pause || arguments.resume).then_some(arguments.pause);
-    let session = ctx.session().await?;
-    let reply = session.call(&DeepPass { pause }).await?;
-    session.close().await;
+    let reply = ctx.call(&DeepPass { pause }).await?;
     ctx.print_reply(&reply, maintain::deep)?;
     Ok(Exit::Done)
 }

@@ -33,9 +33,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         limit: arguments.limit,
         why: arguments.why.then_some(true),
     };
-    let session = ctx.session().await?;
-    let reply = session.call(&request).await?;
-    session.close().await;
+    let reply = ctx.call(&request).await?;
     ctx.print_reply(&reply, |reply| answer::explain(reply, ctx.style))?;
     Ok(Exit::Done)
 }

@@ -103,10 +103,7 @@ fn place(to: &Path, file: &str) -> PathBuf {
 }
 
 fn text(to: &Path, written: &Written) -> String {
-    let entities = match written.n_entities {
-        1 => "1 entity".to_string(),
-        n => format!("{} entities", thousands(n as u64)),
-    };
+    let entities = counted(written.n_entities as u64, "entity");
     let relations = counted(written.n_relations as u64, "relation");
     let mut text = format!("{}\n{entities}, {relations}\n", clean(&to.display().to_string()));
     if written.n_entities_left + written.n_relations_left > 0 {

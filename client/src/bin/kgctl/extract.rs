@@ -16,9 +16,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let doc_ids = (!arguments.doc_ids.is_empty()).then_some(arguments.doc_ids);
-    let session = ctx.session().await?;
-    let reply = session.call(&ExtractAndLink { doc_ids }).await?;
-    session.close().await;
+    let reply = ctx.call(&ExtractAndLink { doc_ids }).await?;
     ctx.print_reply(&reply, answer::extract)?;
     Ok(Exit::Done)
 }

@@ -44,11 +44,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let request =
         Forget { path, entity: arguments.entity, text, prove: arguments.prove.then_some(true) };
     let session = ctx.session_with(&target).await?;
-    let bar = progress::show(&session);
-    let reply = session.call(&request).await;
-    bar.finish_and_clear();
-    let reply = reply?;
-    session.close().await;
+    let reply = progress::call(session, &request).await?;
     ctx.print_reply(&reply, |reply| maintain::forget(reply, ctx.style))?;
     if reply.unknown {
         return Ok(Exit::NothingFound);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use client::page::{MARK, page};
-use client::render::{clean, counted, for_shell, thousands};
+use client::render::{clean, counted, for_shell};
 use proto::tool::admin::{Graph, GraphReply};
 use serde_json::json;
 
@@ -85,10 +85,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
 }
 
 fn summary(reply: &GraphReply, out: &Path) -> String {
-    let entities = match reply.nodes.len() {
-        1 => "1 entity".to_string(),
-        n => format!("{} entities", thousands(n as u64)),
-    };
+    let entities = counted(reply.nodes.len() as u64, "entity");
     let relations = counted(reply.edges.len() as u64, "relation");
     let path = out.display().to_string();
     let mut text = format!("{}\n{entities}, {relations}\n", clean(&path));

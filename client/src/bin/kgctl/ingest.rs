@@ -38,11 +38,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         skip_if_seen: arguments.force.then_some(false),
     };
     let session = ctx.session_with(&target).await?;
-    let bar = progress::show(&session);
-    let reply = session.call(&request).await;
-    bar.finish_and_clear();
-    let reply = reply?;
-    session.close().await;
+    let reply = progress::call(session, &request).await?;
     ctx.print_reply(&reply, |reply| answer::ingest(reply, ctx.style))?;
     Ok(if reply.errors.is_empty() { Exit::Done } else { Exit::Failed })
 }

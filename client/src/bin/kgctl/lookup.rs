@@ -26,9 +26,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         entity_type: arguments.r#type,
         limit: arguments.limit,
     };
-    let session = ctx.session().await?;
-    let reply = session.call(&request).await?;
-    session.close().await;
+    let reply = ctx.call(&request).await?;
     ctx.print_reply(&reply, |reply| answer::entities(reply, ctx.style))?;
     Ok(if reply.entities.is_empty() { Exit::NothingFound } else { Exit::Done })
 }

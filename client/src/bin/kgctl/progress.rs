@@ -2,9 +2,12 @@
 
 use client::connect::Session;
 use indicatif::{ProgressBar, ProgressStyle};
+use proto::tool::Tool;
 
-/// Shows the progress of this session's calls from now on. The caller clears it.
-pub(crate) fn show(session: &Session) -> ProgressBar {
+use super::failure::Failure;
+
+/// Calls one tool with a progress bar, then closes the session.
+pub(crate) async fn call<T: Tool>(session: Session, request: &T) -> Result<T::Reply, Failure> {
     let bar = ProgressBar::no_length();
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
         bar.set_style(style);
@@ -17,5 +20,9 @@ pub(crate) fn show(session: &Session) -> ProgressBar {
         shown.set_position(progress.done as u64);
         shown.set_message(progress.message.unwrap_or_default());
     });
-    bar
+    let reply = session.call(request).await;
+    bar.finish_and_clear();
+    let reply = reply?;
+    session.close().await;
+    Ok(reply)
 }

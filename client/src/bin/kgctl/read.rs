@@ -30,9 +30,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         max_chars: arguments.max_chars,
         max_tokens: arguments.max_tokens,
     };
-    let session = ctx.session().await?;
-    let reply = session.call(&request).await?;
-    session.close().await;
+    let reply = ctx.call(&request).await?;
     ctx.print_reply(&reply, |reply| answer::passage(reply, ctx.style))?;
     Ok(Exit::Done)
 }

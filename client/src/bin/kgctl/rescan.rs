@@ -18,11 +18,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let session = ctx.session().await?;
-    let bar = progress::show(&session);
-    let reply = session.call(&Rescan { full: arguments.full.then_some(true) }).await;
-    bar.finish_and_clear();
-    let reply = reply?;
-    session.close().await;
+    let reply = progress::call(session, &Rescan { full: arguments.full.then_some(true) }).await?;
     ctx.print_reply(&reply, maintain::rescan)?;
     Ok(Exit::Done)
 }

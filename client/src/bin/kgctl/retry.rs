@@ -27,11 +27,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
     let named = arguments.paths.iter().map(|path| within(path, &cwd, &target.project.root));
     let request = Retry { paths: (!arguments.all).then(|| named.collect()) };
     let session = ctx.session_with(&target).await?;
-    let bar = progress::show(&session);
-    let reply = session.call(&request).await;
-    bar.finish_and_clear();
-    let reply = reply?;
-    session.close().await;
+    let reply = progress::call(session, &request).await?;
     ctx.print_reply(&reply, |reply| maintain::retry(reply, ctx.style))?;
     let has_vectors = reply.embedding.as_ref().is_none_or(|it| it.state != "failed");
     let is_clear = has_vectors && reply.files.iter().all(|it| it.outcome != "failed");

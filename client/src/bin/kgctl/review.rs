@@ -54,9 +54,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         reject: some(arguments.reject),
         undo: some(arguments.undo),
     };
-    let session = ctx.session().await?;
-    let reply = session.call(&request).await?;
-    session.close().await;
+    let reply = ctx.call(&request).await?;
     ctx.print_reply(&reply, |reply| answer::review(reply, ctx.style))?;
     Ok(Exit::Done)
 }

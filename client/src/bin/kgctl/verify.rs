@@ -22,11 +22,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
     let session = ctx.session().await?;
     let request = Verify { repair: arguments.repair.then_some(true), limit: Some(arguments.limit) };
-    let bar = progress::show(&session);
-    let reply = session.call(&request).await;
-    bar.finish_and_clear();
-    let reply = reply?;
-    session.close().await;
+    let reply = progress::call(session, &request).await?;
     ctx.print_reply(&reply, |reply| maintain::verify(reply, ctx.style))?;
     Ok(if reply.same || reply.repaired { Exit::Done } else { Exit::Failed })
 }
