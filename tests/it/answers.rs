@@ -52,9 +52,9 @@ fn pages_leave_nothing_out_and_repeat_nothing_whatever_changes_between_them() {
         cursor = page["next_cursor"].as_str().map(str::to_string);
     }
     let each: BTreeSet<String> = seen.iter().cloned().collect();
-    assert_eq!(each.len(), seen.len(), "something was told twice: {seen:?}");
+    assert_eq!(each.len(), seen.len(), "something was listed twice: {seen:?}");
     assert_eq!(each.len(), 31, "thirty notes, and the new one");
-    assert!(!each.contains("moved.md"), "told before it moved");
+    assert!(!each.contains("moved.md"), "listed before it moved");
     // The copy that is nearer to the root becomes the place of the text.
     let long = "The gannet sits on the lantern of the harbor. ".repeat(8);
     project.write("deep/er/long.md", format!("# Gannets\n\n{long}\n"));

@@ -78,7 +78,10 @@ fn a_model_is_added_used_by_its_name_and_removed() {
     assert_eq!(path, "bread.md");
     assert!(why.starts_with("vector by tiny"), "{why}");
     let (code, _, error) = kgctl(&project, &["model", "remove", "tiny"], NOWHERE);
-    assert_eq!((code, error.lines().next()), (2, Some("error: your settings name `tiny`")));
+    assert_eq!(
+        (code, error.lines().next()),
+        (2, Some("error: `tiny` is in use: your settings name it"))
+    );
     let (code, out, _) = kgctl(&project, &["model", "remove", "tiny", "--force"], NOWHERE);
     assert_eq!((code, out.as_str()), (0, "tiny: removed\n"));
     // Without it the static vectors answer, and the caller gets a hint.
@@ -98,7 +101,7 @@ fn a_model_is_added_used_by_its_name_and_removed() {
     assert!(!out.contains("document: `.`"), "{out}");
     let (_, out, _) = kgctl(&project, &["model", "list"], NOWHERE);
     let row = out.lines().find(|line| line.starts_with("tiny *")).unwrap_or_default();
-    assert!(row.contains("not there"), "{out}");
+    assert!(row.contains("missing"), "{out}");
     // The folder's files are read as before when it is there again.
     project.verify("without the model that is named");
 }

@@ -237,7 +237,7 @@ fn questions_of_one_s_own_are_scored_by_signal_and_two_configurations_compared()
     let (code, _, errors) = eval_questions(&project, &[&table, "--with-vectors"]);
     assert_eq!(code, 0, "{errors}");
     assert!(errors.starts_with("0 of 3 windows have a vector of minilm-l6"), "{errors}");
-    assert!(errors.contains("`embed.background` is off, so no more are made"), "{errors}");
+    assert!(errors.contains("`embed.background` is off, so no more are computed"), "{errors}");
     let against = [&table, "--json", "--against", "retrieval.weights.text=0"];
     let (code, text, errors) = eval_questions(&project, &against);
     assert_eq!(code, 0, "{text}{errors}");

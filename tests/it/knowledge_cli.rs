@@ -96,7 +96,7 @@ fn entries_are_listed_shown_changed_and_counted() {
             ("kb list --project-ref ops", &["kb-00003", "project:ops"], 0),
             ("kb ingest nowhere", &["no file is meant by `nowhere`"], 3),
             ("kb ingest", &["required"], 2),
-            ("kb deactivate kb-00003 --reason old", &["deactivated", "does not count"], 0),
+            ("kb deactivate kb-00003 --reason old", &["deactivated", "inactive"], 0),
             ("kb reactivate kb-00003", &["Reactivated kb-00003"], 0),
             (
                 "kb history kb-00003 --version 1",
@@ -120,7 +120,7 @@ fn entries_are_listed_shown_changed_and_counted() {
     let (text, _) = said(&project, &url, &page.replace("ten", "eleven"));
     assert!(text.contains("kb-00005"), "{text}");
     let both = project.call("kb_get", json!({"entry_id": ["kb-00004", "kb-00005"]}));
-    assert_eq!(both["not_found"], json!(["kb-00004"]), "the old one does not count");
+    assert_eq!(both["not_found"], json!(["kb-00004"]), "the old one inactive");
     let entry = &both["entries"][0];
     assert_eq!(entry["source_context"], "https://example.org/harbor");
     assert_eq!(entry["edges"], json!(["extracted_from note:https://example.org/harbor"]));

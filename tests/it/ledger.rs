@@ -463,7 +463,7 @@ fn doctor_looks_into_the_databases_and_lists_what_failed() {
         let rows = found.iter().filter(|it| it["subject"] == subject && it["verdict"] == verdict);
         rows.map(|it| it["detail"].as_str().expect("text").to_string()).collect()
     };
-    assert!(of("index", "good").contains(&"no damage".to_string()), "{out}");
+    assert!(of("index", "good").contains(&"undamaged".to_string()), "{out}");
     assert!(of("ledger", "good")[0].starts_with("undamaged, version 7; no backup yet"), "{out}");
     assert_eq!(of("watching", "good"), ["by events"]);
     assert!(of("memory", "good")[0].contains(" private, the rest mapped files; peak "), "{out}");

@@ -98,7 +98,7 @@ fn a_person_decides_with_keys() {
     person.press("r");
     person.until(" 1 decided");
     person.press("q");
-    person.until("1 decided");
+    person.until("1 item decided");
     assert!(person.child.wait().expect("it ends").success());
     assert!(person.shown.contains("\x1b[?1049l"), "the terminal is given back");
     let after = tcgetattr(&person.terminal).expect("a terminal");

@@ -188,7 +188,7 @@ fn a_model_that_is_slow_or_gone_does_not_keep_the_report() {
     let doctor = said(&project, &["doctor"]);
     assert!(
         doctor.contains("query: small by openai, waiting")
-            && doctor.contains("all goes on without it"),
+            && doctor.contains("kgd works without it"),
         "{doctor}"
     );
 }

@@ -176,7 +176,7 @@ fn what_was_not_named_goes_to_the_current_folder_and_a_write_nowhere_else() {
         let mut nowhere = agent(&home, "", &["--project", "alpha", "--project", "beta"]);
         let refused = nowhere.call("ingest_docs", ingest.clone()).expect_err("which one?");
         assert_eq!(refused["code"], "ambiguous");
-        assert_eq!(refused["hint"], "give `project`, one of `alpha`, `beta`");
+        assert_eq!(refused["hint"], "use `project`, one of `alpha`, `beta`");
         assert_eq!(nowhere.call("status", json!({})).expect_err("which one?")["code"], "ambiguous");
         let wrong = nowhere
             .call("hybrid_query", json!({"q": "x", "project": "gamma"}))
@@ -205,7 +205,7 @@ fn what_was_not_named_goes_to_the_current_folder_and_a_write_nowhere_else() {
         let mut note = json!({"title": "Oil", "content": "x"});
         let refused = unnamed.call("write_note", note.clone()).expect_err("no guess");
         assert_eq!(refused["code"], "ambiguous");
-        let hint = "give `project`: `beta`, or start `kg-mcp` with `--project beta`";
+        let hint = "use `project`: `beta`, or start `kg-mcp` with `--project beta`";
         assert_eq!(refused["hint"], hint);
         note["project"] = "beta".into();
         assert_eq!(unnamed.call("write_note", note).expect("named")["project"], "beta");
@@ -511,7 +511,7 @@ fn a_project_is_read_only_without_a_word_in_its_folder() {
     home.kgctl_done(&["--project", "alpha", "start"]);
     let before = home.daemon("alpha").expect("it runs");
     let told = home.kgctl_done(&["project", "add", "alpha", "--read-only"]);
-    assert!(told.contains("read-only") && told.contains("started anew"), "{told}");
+    assert!(told.contains("read-only") && told.contains("was restarted"), "{told}");
     let after = home.daemon("alpha").expect("it runs again");
     assert_ne!(before, after, "the daemon heeds it");
     let row = setting();

@@ -224,11 +224,11 @@ fn kgctl_writes_the_page_and_no_other_file() {
     );
     fs::write(&page, "mine").expect("a file");
     let (code, said) = run(&["graph", "Link 0", "--out", out]);
-    assert_eq!((code, said.contains("no page of `kgctl graph`")), (Some(2), true), "{said}");
+    assert_eq!((code, said.contains("is not a page of `kgctl graph`")), (Some(2), true), "{said}");
     assert_eq!(fs::read(&page).expect("still there"), b"mine");
     // A device is no page; a pipe would be waited for.
     let (code, said) = run(&["graph", "Link 0", "--out", "/dev/null"]);
-    assert_eq!((code, said.contains("no page of `kgctl graph`")), (Some(2), true), "{said}");
+    assert_eq!((code, said.contains("is not a page of `kgctl graph`")), (Some(2), true), "{said}");
     let (code, said) = run(&["graph", "Link 0", "--out", "-"]);
     assert_eq!((code, said.starts_with("<!")), (Some(0), true), "{said}");
     let (code, said) = run(&["graph", "Link 0", "--open"]);

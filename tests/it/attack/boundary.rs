@@ -171,7 +171,7 @@ fn a_person_registers_what_holds_no_keys() {
     };
     for (folder, why) in [
         ("you/.ssh", "a place for keys"),
-        ("you", "a whole home folder"),
+        ("you", "is a home folder"),
         ("them", "contains keys (`.gnupg`)"),
         ("/", "home folder"),
         ("/etc", "is a system folder"),

@@ -4,7 +4,7 @@
 
 use client::connect::Session;
 use client::pick::{Key, List, Step};
-use client::render::answer;
+use client::render::{answer, counted};
 use proto::tool::core::ReviewLinks;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -83,7 +83,7 @@ async fn pick(ctx: &Context) -> Result<Exit, Failure> {
     let done = follow_keys(&mut list, &session, ctx).await;
     session.close().await;
     done?;
-    ctx.print(&format!("{} decided\n", list.n_decided()))?;
+    ctx.print(&format!("{} decided\n", counted(list.n_decided() as u64, "item")))?;
     Ok(Exit::Done)
 }
 
