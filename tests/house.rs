@@ -57,7 +57,7 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphabetic() && c != '\'').filter(|word| !word.is_empty())
 }
 
-/// Words of comments in a source file, and how many of them are told, tell, tells or telling.
+/// Words of comments in a source file, and how many of them are one of told, tell, tells and telling.
 pub fn told(text: &str) -> (usize, usize) {
     let is_told = |word: &&str| {
         ["told", "tell", "tells", "telling"].iter().any(|told| word.eq_ignore_ascii_case(told))

@@ -22,7 +22,7 @@ const UNSOUND: &[(&str, &str)] = &[
         "SELECT id FROM chunks WHERE own IS NOT 0 AND id NOT IN (SELECT id FROM chunk_fts_docsize)",
     ),
     (
-        "text of a chunk that is told elsewhere",
+        "text of a chunk that is a copy",
         "SELECT id FROM chunks WHERE own = 0 AND id IN (SELECT id FROM chunk_fts_docsize)",
     ),
     ("window without chunk", "SELECT id FROM chunk_vec_map WHERE chunk_id NOT IN (SELECT id FROM chunks)"),
@@ -48,7 +48,7 @@ const UNSOUND: &[(&str, &str)] = &[
     ),
     ("key of no text", "SELECT key FROM print_keys WHERE text NOT IN (SELECT text FROM prints)"),
     (
-        "text told by none, or by one that is told itself",
+        "copy of no chunk, or of one that is a copy itself",
         "SELECT text FROM alike WHERE text NOT IN (SELECT text FROM prints) OR root NOT IN (SELECT text FROM prints)
            OR root IN (SELECT text FROM alike)",
     ),

@@ -52,7 +52,7 @@ fn pages_leave_nothing_out_and_repeat_nothing_whatever_changes_between_them() {
         cursor = page["next_cursor"].as_str().map(str::to_string);
     }
     let each: BTreeSet<String> = seen.iter().cloned().collect();
-    assert_eq!(each.len(), seen.len(), "something was told twice: {seen:?}");
+    assert_eq!(each.len(), seen.len(), "something was returned twice: {seen:?}");
     assert_eq!(each.len(), 31, "thirty notes, and the new one");
     assert!(!each.contains("moved.md"), "told before it moved");
     // The copy that is nearer to the root becomes the place of the text.

@@ -133,7 +133,7 @@ fn a_memory_goes_through_notes_and_the_daemon_and_comes_out_as_it_was() {
     project.settle();
     let out = done(&kgctl(&project, &["export", "server-memory", "--to", "-"]));
     let wren = out.lines().find(|line| line.contains("\"Wren\""));
-    let wren: Value = serde_json::from_str(wren.expect("it is told")).expect("JSON");
+    let wren: Value = serde_json::from_str(wren.expect("a line for it")).expect("JSON");
     let said = json!(["sings", "[x] small", "[nest] in a wall #home", "nested"]);
     assert_eq!(wren["observations"], said);
     assert!(!out.contains("Memory in week 40"), "{out}");

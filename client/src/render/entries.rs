@@ -238,11 +238,11 @@ mod tests {
     fn a_list_that_is_cut_says_so() {
         let entry = EntryView { id: "kb-00001".into(), ..EntryView::default() };
         let entries = vec![AskedEntry { entry, ..AskedEntry::default() }];
-        let (scope, hint) = (Some("decision".into()), Some("1 of 7 are told".into()));
+        let (scope, hint) = (Some("decision".into()), Some("1 of 7 shown".into()));
         let cut = KbAnswer { entries, scope, hint, ..KbAnswer::default() };
         let none = KbAnswer { hint: Some("no entry".into()), ..KbAnswer::default() };
         let told = listed(&[cut, none.clone()]);
-        assert!(told.ends_with("(decision: 1 of 7 are told)\n"), "{told}");
+        assert!(told.ends_with("(decision: 1 of 7 shown)\n"), "{told}");
         assert_eq!(listed(&[none]), "no entries\n");
     }
 
