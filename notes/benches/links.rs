@@ -15,7 +15,7 @@ use notes::resolve::{By, Candidate, Keys, choose, file_key, folder_key, name_key
 use notes::slug::slug;
 
 const SETS: [&str; 4] = ["vault_foam", "vault_obsidian_tasks", "docs_prometheus", "docs_rustbook"];
-/// Runs of which the best is told.
+/// Number of runs; the best one is printed.
 const N_RUNS: usize = 5;
 /// Observations and typed relations shown of each set.
 const N_SHOWN: usize = 20;

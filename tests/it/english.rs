@@ -9,7 +9,7 @@ use tests::house::{functions, has_tuple_pattern, told};
 
 use crate::tidy::sources;
 
-/// Most of told, tell, tells and telling in 10,000 words of comments. Well-written projects have .8.
+/// Most uses of told, tell, tells and telling in 10,000 words of comments. Well-written projects have .8.
 const MAX_TOLD: f64 = 5.0;
 
 /// Most functions with a tuple pattern as a parameter, `(a, b): (A, B)`, which hides how many parameters there are.

@@ -151,7 +151,7 @@ fn questions_choose_their_strategy_and_say_why() {
         &mut project,
         json!({"question": "x", "strategy": "connection", "scope": "kb-00004", "target": "person:ada-lovelace"}),
     );
-    assert!(none["hint"].as_str().is_some_and(|it| it.contains("no way")), "{none}");
+    assert!(none["hint"].as_str().is_some_and(|it| it.contains("no path")), "{none}");
 
     // A name, a type of entries, or two ids are enough of a question.
     for (question, strategy, ids) in [

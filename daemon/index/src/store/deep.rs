@@ -1,7 +1,7 @@
 //! Deep: chooses the documents that the deep pass reads next.
 //!
 //! In: the rows of `docs` that were read swiftly. Out: some paths at a time, marked to be read deeply from now on.
-//! Invariants: a document once marked is read deeply whoever asks for it; few enough are handed out at once that a
+//! Invariants: a document once marked is read deeply; few enough are handed out at once that a
 //! pause or a save need not wait long; what cannot be read is reported as stuck and not tried for ever.
 //! Not here: when (`engine/write/`), how (`recognize/`, `relate/`).
 

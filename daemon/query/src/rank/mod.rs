@@ -116,7 +116,7 @@ fn scored(
     let (text, vector) = text_and_vector(plan, &expanded.candidates);
     let mut chunks: BTreeSet<i64> = text.keys().chain(vector.keys()).copied().collect();
     chunks.extend(expanded.chunks());
-    // Before `spread`: a chunk that is no hit must not cost the others of its document anything.
+    // Before `spread`: a chunk that the filters drop must not lower the other chunks of its document.
     chunks.retain(|chunk| recalled.allows(*chunk));
     let near: Values = expanded.candidates.vector.iter().copied().collect();
     let is_better = |chunk| expanded.candidates.better.contains(&chunk);

@@ -336,7 +336,7 @@ fn the_model_of_a_client_is_asked_where_it_offers_one() {
     assert_eq!((said.text.as_str(), said.model.as_str()), ("Hi.", "theirs"));
     let tells = "It is ghp_0123456789abcdefghijABCDEFGHIJ012345.";
     let said = slot.generate(&prompt, &of(Ok(tells))).expect("a text");
-    assert_eq!(said.text, "It is [redacted:github-token].", "nobody is told a secret");
+    assert_eq!(said.text, "It is [redacted:github-token].", "no secret leaves");
     assert_eq!(slot.generate(&prompt, &of(Err(Trouble::Asked))), Err(LlmError::Asked));
 }
 

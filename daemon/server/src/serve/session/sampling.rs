@@ -221,7 +221,7 @@ mod tests {
         let needed = first.needed().expect("two texts");
         let requests = needed.input_requests.expect("requests");
         assert_eq!(requests.len(), 2);
-        assert!(first.needed().is_none(), "it is told once");
+        assert!(first.needed().is_none(), "asked once only");
 
         // It answers one of them, and says something that nobody asked for.
         let mut responses = InputResponses::new();

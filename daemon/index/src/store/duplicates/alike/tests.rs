@@ -140,7 +140,7 @@ proptest! {
         }
         prop_assert_eq!(&model.roots, &Model::settled(&model.texts));
         for (text, root) in &model.roots {
-            prop_assert!(!model.roots.contains_key(root), "{root} tells {text} and is told");
+            prop_assert!(!model.roots.contains_key(root), "{root} stands for {text} and is a copy itself");
             prop_assert!(root < text);
         }
     }

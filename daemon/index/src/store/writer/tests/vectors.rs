@@ -77,7 +77,7 @@ fn memory_follows_ripples_and_interrupted_commits() {
     }
     let snapshot = readers.snapshot().expect("a snapshot");
     assert_eq!(snapshot.tick(), bench.writer.tick());
-    assert!(snapshot.vectors_in_memory().is_some(), "every commit was told of");
+    assert!(snapshot.vectors_in_memory().is_some(), "every commit reached the copy in memory");
     assert_eq!(bench.nearest(&snapshot, "oil for the lantern").len(), 2, "a copy is found once");
 }
 
