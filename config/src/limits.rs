@@ -69,7 +69,7 @@ pub const DRAIN_SECONDS: u64 = 10;
 /// timeout of `kgctl stop`, exceed the sum of both.
 pub const FAREWELL_SECONDS: u64 = 3;
 
-/// Longest text kept of a file whose bytes are not text, in bytes: about 3,000 pages. The rest is cut off with a warning.
+/// Longest text kept of a file whose bytes are not text, in bytes: about 3,000 pages. The rest is cut with a warning.
 pub const MAX_DOCUMENT_TEXT_BYTES: usize = 10_000_000;
 
 /// Longest surface kept as a name, in bytes. Longer ones are sentences.
