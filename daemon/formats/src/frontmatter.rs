@@ -1,7 +1,7 @@
 //! Frontmatter: the YAML between two `---` lines at the head of a document.
 //!
-//! In: the parsed front matter. Out: title, metadata, and where the body begins. Unreadable YAML costs a warning that names the
-//! line of the file; the body is read all the same.
+//! In: the parsed front matter. Out: title, metadata, and where the body begins. Unreadable YAML costs a warning that
+//! names the line of the file; the body is read all the same.
 //! Invariant: size, depth, nodes and alias expansion are bounded, so that hostile YAML costs milliseconds.
 //! Not here: finding it and reading YAML (`notes::parse`); writing it; `+++` (TOML), which stays text.
 
