@@ -186,7 +186,10 @@ fn a_tag_or_path_that_is_not_there_is_named_with_the_nearest_ones() {
         assert!(told.starts_with(hint), "{question}: {told}");
     }
     let reply = whole(&mut project, "-excluded");
-    assert!(reply["hint"].as_str().expect("a hint").starts_with("it only excludes words"), "{reply}");
+    assert!(
+        reply["hint"].as_str().expect("a hint").starts_with("it only excludes words"),
+        "{reply}"
+    );
 }
 
 #[test]

@@ -34,7 +34,8 @@ pub struct Planned {
 }
 
 /// Words that ask how two things connect.
-const CONNECTION: &str = "connect, connected, connection, connects, between, relationship, link, relate, related, in common";
+const CONNECTION: &str = "connect, connected, connection, connects, between, relationship, link, relate, \
+                          related, in common";
 
 /// Words that ask for a comparison.
 const COMPARISON: &str = "compare, comparison, difference, differ, versus";

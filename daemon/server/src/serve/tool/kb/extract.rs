@@ -2,7 +2,8 @@
 //!
 //! In: the path and text of a file, without secrets. Out: [`Extraction`]: what it is about, and at most ten entries.
 //! A section of Markdown with enough words becomes an entry under its heading; if there are too many sections,
-//! neighbors are merged. A text without headings is one entry; code and settings give their opening comment, if any. Words decide
+//! neighbors are merged. A text without headings is one entry; code and settings give their opening comment, if any.
+//! Words decide
 //! the type of knowledge (`we decided`, `always`, `the mistake was`); where they do, a short sentence is enough.
 //! Invariants: the details are what the file says, nothing else; the same file gives the same entries; sections left
 //! out as too short are listed.
