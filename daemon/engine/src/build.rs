@@ -105,7 +105,7 @@ impl Build {
         let better = recipe.better.clone();
         let (embed, state_dir) = (recipe.settings.embed.clone(), recipe.state_dir.clone());
         let WritePath { watcher, traffic, budget, commands, belt } =
-            crate::start(recipe, writer, health.clone()).await?;
+            crate::start(recipe, writer, readers.clone(), health.clone()).await?;
         watcher.requeue(unread);
         let build = Build {
             readers,

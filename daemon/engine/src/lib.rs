@@ -62,7 +62,7 @@ use extract::recognize::RecognizeStage;
 use extract::recognize::tagger::TaggerRecognizer;
 use extract::relate::{RelateStage, Vocabulary};
 use formats::{GivenNames, Normalizer, Parsing};
-use index::store::IndexWriter;
+use index::store::{IndexWriter, Readers};
 use sys::crew;
 
 /// Documents that may wait in front of a stage, in the interactive and in the bulk lane. Few, because a parcel may hold
@@ -114,6 +114,8 @@ struct WritePath {
 async fn start(
     recipe: Recipe,
     writer: IndexWriter,
+    // The same pool as that of answers: the writer closes it when it replaces the file.
+    readers: Arc<Readers>,
     health: Arc<Health>,
 ) -> anyhow::Result<WritePath> {
     let source = Queue::new::<Normalizer>(QUEUE);
@@ -126,7 +128,6 @@ async fn start(
 
     let state = Arc::new(WatchState::default());
     let budget = Budget::new(recipe.settings.belt.max_bytes_in_flight);
-    let readers = writer.readers();
     let breakers = writer.ledger().breakers().clone();
     let gazetteer = writer.gazetteer();
     let watcher = Watcher::spawn(
