@@ -60,7 +60,7 @@ async fn half_a_character_is_refused_under_the_id_of_its_request() {
         &refused,
         expect![[r#"
             -32700 not JSON: unexpected end of hex escape at line 1 column 105
-            hint: a string in it is not valid text, such as half of a surrogate pair; send w…
+            hint: a string in it is not valid text, such as half a surrogate pair; send whol…
         "#]],
     );
 }
