@@ -178,8 +178,8 @@ impl Readers {
 }
 
 impl IndexWriter {
-    /// Returns a new pool of readers of the index that it writes. Replacing the file closes one pool: make one and share
-    /// it.
+    /// Returns a new pool of readers of the index that it writes. Replacing the file closes one pool: make one and
+    /// share it.
     pub fn readers(&self) -> Arc<Readers> {
         Readers::told_by(self.path().to_path_buf(), self.vectors.clone())
     }
