@@ -163,7 +163,9 @@ fn is_denied(name: &str) -> bool {
         Some((stem, ending)) if !stem.is_empty() => (stem, ending),
         _ => (name, ""),
     };
-    let is_for_readers = ending == "mdx" || formats::of(ending).is_some_and(|it| it.is_for_readers);
+    let is_for_readers = ending == "mdx"
+        || formats::of(ending)
+            .is_some_and(|it| it.is_for_readers && it.extensions.contains(&ending));
     let has_word = |word: &&str| {
         let rest = stem.strip_prefix(*word).or_else(|| stem.strip_suffix(*word));
         rest.is_some_and(|rest| {

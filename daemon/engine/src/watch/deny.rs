@@ -71,6 +71,7 @@ mod tests {
             "shadow",
             "db-credentials.yaml",
             "secrets.yml",
+            "secrets.docm",
             "passwords.txt",
             ".ssh/config",
             "home/.aws/config",

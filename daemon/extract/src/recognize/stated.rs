@@ -6,6 +6,7 @@
 //! no name.
 //! Not here: relations between documents (`relate/links.rs`).
 
+use config::formats::FORMATS;
 use config::limits::MAX_SURFACE_BYTES;
 use rustc_hash::FxHashSet;
 
@@ -68,7 +69,11 @@ fn target_name(link: &Link) -> Option<&str> {
                 _ => (name, ""),
             };
             // A link to any other file names nothing here.
-            let mut documents = std::iter::once("").chain(config::formats::default_extensions());
+            let mut documents = FORMATS
+                .iter()
+                .filter(|it| it.is_named_by_links)
+                .flat_map(|it| it.extensions.iter().copied())
+                .chain([""]);
             let is_document = documents.any(|it| it.eq_ignore_ascii_case(extension));
             let is_step_up = stem.chars().all(|c| c == '.');
             (is_document && !is_step_up).then_some(stem)
@@ -141,7 +146,8 @@ mod tests {
     fn links_to_documents_are_mentions_of_them() {
         check(
             "See [[Signing Service]], [[people/Ada Moreno|Ada]], [the decision](../decisions/adr-0007.md), \
-             [setup](guide/setup/), [a picture](x.png), [site](https://example.com/x.md), [up](..).",
+             [setup](guide/setup/), [a picture](x.png), [a notebook](x.ipynb), \
+             [site](https://example.com/x.md), [up](..).",
             expect![[r#"
                 Signing Service = Signing Service
                 Ada = Ada Moreno

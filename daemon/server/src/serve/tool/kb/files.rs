@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use config::formats::{self, Source};
-use config::kinds::{CODE, CONFIG};
 use confine::Kind;
 use globset::GlobBuilder;
 use proto::error::{Code, ErrorView};
@@ -19,8 +18,11 @@ use engine::watch::{SkipReason, Verdict};
 /// Most files of one call.
 const MAX_FILES: usize = 2_000;
 
-/// Formats of text that are read beside prose, code and configuration (S2), by extension.
-const OTHERS: [&str; 2] = ["html", "csv"];
+/// Formats of text that are read besides prose (S2), by extension. An allowlist of its own: `code` and `config` in
+/// `watch.extensions` also cover files that often hold passwords, such as `.properties`.
+const EXTENSIONS: &str = "\
+    py js ts jsx tsx mjs go rs java kt kts scala c h cc cpp hpp cs swift rb php pl lua r jl ex exs erl hs ml clj \
+    dart vue svelte sql graphql proto html css scss yaml yml toml json xml ini cfg conf csv sh bash zsh fish ps1 tf";
 
 /// Files without an extension that are read.
 const NAMES: [&str; 10] = [
@@ -114,5 +116,20 @@ pub(super) fn objection(project: &Project, path: &str) -> Option<String> {
 
 fn is_text(extension: &str) -> bool {
     let is_prose = formats::of(extension).is_some_and(|it| it.source == Source::Prose);
-    is_prose || [&OTHERS, CODE, CONFIG].iter().any(|list| list.contains(&extension))
+    is_prose || EXTENSIONS.split(' ').any(|it| it == extension)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_text;
+
+    #[test]
+    fn prose_code_and_plain_settings_are_text_and_stores_of_passwords_are_not() {
+        for extension in ["md", "txt", "rst", "org", "adoc", "py", "tf", "toml", "csv", "html"] {
+            assert!(is_text(extension), "{extension}");
+        }
+        for extension in ["properties", "config", "pdf", "docx", "ipynb", "eml", "gradle", ""] {
+            assert!(!is_text(extension), "{extension}");
+        }
+    }
 }
