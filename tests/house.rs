@@ -37,9 +37,9 @@ pub fn is_test(path: &str) -> bool {
     path.starts_with("tests/") || path.ends_with("/tests.rs") || path.contains("/tests/")
 }
 
-/// The part of a file before `#[cfg(test)] mod tests {`.
+/// The part of a file before `#[cfg(test)] mod tests`.
 pub fn production(text: &str) -> &str {
-    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text)
+    text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text)
 }
 
 /// The comments of a source file, a line each, without their slashes.

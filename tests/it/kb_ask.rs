@@ -28,7 +28,7 @@ fn questions_choose_their_strategy_and_say_why() {
     assert_eq!(all(&traced["entries"], "id"), ["kb-00005"], "{traced}");
     project.call("kb_store", json!({"deactivate_entry_id": "kb-00005"}));
 
-    // What is not superseded is not reported as such: of two successors both count, each is listed once.
+    // Only superseded entries are reported as such. With two successors both count, and each is listed once.
     let forked =
         json!({"entry_type": "decision", "tags": ["kafka"], "hints": {"supersedes": ["kb-00001"]}});
     let text = "We chose Kafka Streams for the small queue of the shop.";

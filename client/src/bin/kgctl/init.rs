@@ -131,8 +131,10 @@ fn summary(project: &Project, census: &Census, by_systemd: Option<&str>) -> Stri
             map.iter().map(|(name, count)| format!("{} {name}", thousands(*count))).collect();
         cells.join(", ")
     };
-    let _ =
-        writeln!(text, "{} to read: {}", counted(census.files(), "file"), cells(&census.formats));
+    let _ = match census.files() {
+        0 => writeln!(text, "no files to read yet"),
+        n => writeln!(text, "{} to read: {}", counted(n, "file"), cells(&census.formats)),
+    };
     if !census.skipped.is_empty() {
         let _ = writeln!(
             text,
