@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use config::place::{Places, Project, ProjectPaths};
 use serde_json::{Value, json};
@@ -80,9 +80,7 @@ impl TestProject {
     /// A folder with these files, indexed.
     pub fn of(files: &[(&str, &str)]) -> Self {
         let mut project = TestProject::empty();
-        for (path, text) in files {
-            project.write(path, text);
-        }
+        project.write_all(files);
         project.start();
         project.settle();
         project
@@ -92,9 +90,7 @@ impl TestProject {
     pub fn of_with_roots(files: &[(&str, &str)]) -> Self {
         let mut project = TestProject::empty();
         project.set(&format!("projects.roots={}", project.scratch().display()));
-        for (path, text) in files {
-            project.write(path, text);
-        }
+        project.write_all(files);
         project.start();
         project.settle();
         project
@@ -135,6 +131,16 @@ impl TestProject {
         let path = self.at(path);
         fs::create_dir_all(path.parent().expect("inside the folder")).expect("a folder");
         fs::write(path, content).expect("a file");
+    }
+
+    /// Writes files that all have the same modification time, so that no order by time depends on the disk.
+    fn write_all(&self, files: &[(&str, &str)]) {
+        let now = SystemTime::now();
+        for (path, text) in files {
+            self.write(path, text);
+            let file = File::options().append(true).open(self.at(path)).expect("a file");
+            file.set_modified(now).expect("a time");
+        }
     }
 
     /// Removes a file.

@@ -117,6 +117,14 @@ impl Lock {
     }
 }
 
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing is not enough: a worker that was forked and has not yet called `exec` has the file open, too, and the
+        // next daemon would find a lock whose holder is gone.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     let read = file.take(100).read_to_string(&mut text);
@@ -141,6 +149,17 @@ mod tests {
         assert!(error.contains(&format!("process {}, version ", std::process::id())), "{error}");
         drop(first);
         Lock::take(&path, "stay").expect("free again");
+    }
+
+    #[test]
+    fn a_lock_ends_with_its_holder_although_a_child_has_the_file_open() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("lock");
+        let first = Lock::take(&path, "stay").expect("free");
+        let inherited = first.file.try_clone().expect("the same open file, as after a fork");
+        drop(first);
+        Lock::take(&path, "stay").expect("free again");
+        drop(inherited);
     }
 
     #[test]
