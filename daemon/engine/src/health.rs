@@ -4,6 +4,7 @@
 //! nothing left; so "belt empty, then no ripple" means that everything is resolved.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -128,7 +129,13 @@ impl Health {
         if recent.interactive.len() + done.interactive.len() > MAX_OUTCOMES {
             recent.interactive.clear();
         }
-        recent.interactive.extend(done.interactive.iter().cloned());
+        for (path, outcome) in &done.interactive {
+            // A parcel that was overtaken may come last; whoever waits for the newer one must still find it.
+            match recent.interactive.entry(path.clone()) {
+                Entry::Occupied(known) if known.get().0 > outcome.0 => {}
+                place => drop(place.insert_entry(outcome.clone())),
+            }
+        }
         if done.last_path.is_some() {
             recent.last_file.clone_from(&done.last_path);
         }
@@ -139,7 +146,7 @@ impl Health {
         self.set_tick(done.tick);
     }
 
-    /// What became of the last interactive parcel of a path, if it is remembered.
+    /// What became of the newest interactive parcel of a path, if it is remembered.
     pub fn outcome(&self, path: &RelPath) -> Option<Outcome> {
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.interactive.get(path).cloned()
@@ -334,5 +341,24 @@ impl Health {
     /// Why the writer stopped, if it did.
     pub fn poisoned(&self) -> Option<String> {
         self.poisoned.borrow().clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overtaken_parcel_does_not_replace_the_outcome_of_the_newer_one() {
+        let health = Health::new(Tick(0));
+        let path = RelPath::new("a.md");
+        let done = |generations: &[u64]| {
+            let outcomes = generations.iter().map(|n| (path.clone(), (Generation(*n), None)));
+            Committed { interactive: outcomes.collect(), ..Committed::default() }
+        };
+        for generations in [&[2, 1][..], &[1], &[3], &[2]] {
+            health.committed(&done(generations), Duration::ZERO);
+        }
+        assert_eq!(health.outcome(&path), Some((Generation(3), None)));
     }
 }

@@ -146,7 +146,17 @@ impl Intake {
 
     /// Looks at a path. Reads the file; may wait for another look at the same path.
     pub(super) fn look(&self, ask: &Ask) -> Look {
+        self.look_then(ask, |look| look)
+    }
+
+    /// Looks at a path and does something with the outcome before the next look at it: items that are sent here are on
+    /// their lane in the order of their generations.
+    pub(super) fn look_then<R>(&self, ask: &Ask, then: impl FnOnce(Look) -> R) -> R {
         let _turn = self.turns.take(&ask.path);
+        then(self.look_in_turn(ask))
+    }
+
+    fn look_in_turn(&self, ask: &Ask) -> Look {
         for _ in 0..MAX_TRIES {
             let rules = self.rules();
             let seen = self.examine(ask, &rules);

@@ -77,12 +77,12 @@ pub(super) async fn run(
 }
 
 /// Waits until the next file may be read and will find a place in the lane.
-async fn room<'a>(
+async fn room(
     shared: &Shared,
-    lane: &'a mpsc::Sender<Item<SourceDoc>>,
-) -> Result<mpsc::Permit<'a, Item<SourceDoc>>, mpsc::error::SendError<()>> {
+    lane: &mpsc::Sender<Item<SourceDoc>>,
+) -> Result<mpsc::OwnedPermit<Item<SourceDoc>>, mpsc::error::SendError<()>> {
     shared.intake.budget.room(Lane::Interactive).await;
-    lane.reserve().await
+    lane.clone().reserve_owned().await
 }
 
 /// Waits for a walk that runs; never ends without one.
@@ -275,7 +275,7 @@ impl EventSide {
     }
 
     /// Looks at the next path and sends its item.
-    async fn send_one(&mut self, permit: mpsc::Permit<'_, Item<SourceDoc>>) {
+    async fn send_one(&mut self, permit: mpsc::OwnedPermit<Item<SourceDoc>>) {
         let Some(change) = self.outbox.pop_front() else { return };
         self.queued.remove(&change.path);
         let ask = Ask {
@@ -287,13 +287,15 @@ impl EventSide {
         };
         let shared = self.shared.clone();
         let mut old_names = vec![change.moved_from];
-        match spawn_blocking(move || shared.intake.look(&ask)).await {
-            Ok(Look::Item(item)) => {
-                old_names.push(item.ticket().moved_from.clone());
-                sys::fail::point("watch.interactive");
-                permit.send(item);
-            }
-            Ok(Look::Unchanged | Look::Skipped(_) | Look::Held) => {}
+        let send = move |look| {
+            let Look::Item(item) = look else { return None };
+            let old_name = item.ticket().moved_from.clone();
+            sys::fail::point("watch.interactive");
+            permit.send(item);
+            old_name
+        };
+        match spawn_blocking(move || shared.intake.look_then(&ask, send)).await {
+            Ok(old_name) => old_names.push(old_name),
             Err(error) => self.lost_track(&error.to_string()),
         }
         for path in old_names.into_iter().flatten() {

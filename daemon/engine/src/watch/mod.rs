@@ -336,25 +336,28 @@ async fn submit_one(
     let lane = Lane::Interactive;
     let ask = Ask { path, moved_from: None, lane, is_forced, trusts_stat: false };
     shared.intake.budget.room(lane).await;
+    let Ok(place) = belt.interactive.reserve_owned().await else { return Submitted::Stopped };
     let worker = shared.clone();
-    let mut item = match spawn_blocking(move || worker.intake.look(&ask)).await {
-        Ok(Look::Item(item)) => item,
-        Ok(Look::Unchanged) => return Submitted::Unchanged,
-        Ok(Look::Skipped(reason)) => return Submitted::Skipped(reason),
-        Ok(Look::Held) => return Submitted::Skipped(SkipReason::Missing),
-        Err(_) => return Submitted::Stopped,
+    let send = move |look| {
+        let mut item = match look {
+            Look::Item(item) => item,
+            Look::Unchanged => return (Submitted::Unchanged, None),
+            Look::Skipped(reason) => return (Submitted::Skipped(reason), None),
+            Look::Held => return (Submitted::Skipped(SkipReason::Missing), None),
+        };
+        item.ticket_mut().n_behind = n_behind;
+        let generation = item.ticket().generation;
+        let old_name = item.ticket().moved_from.clone();
+        let outcome = match &item {
+            Item::Faulted(_, fault) => Submitted::Faulted(generation, fault.clone()),
+            Item::Document(..) | Item::Removed(_) => Submitted::Sent(generation),
+        };
+        sys::fail::point("watch.submit");
+        place.send(item);
+        (outcome, old_name)
     };
-    item.ticket_mut().n_behind = n_behind;
-    let generation = item.ticket().generation;
-    let old_name = item.ticket().moved_from.clone();
-    let outcome = match &item {
-        Item::Faulted(_, fault) => Submitted::Faulted(generation, fault.clone()),
-        Item::Document(..) | Item::Removed(_) => Submitted::Sent(generation),
-    };
-    sys::fail::point("watch.submit");
-    if belt.interactive.send(item).await.is_err() {
-        return Submitted::Stopped;
-    }
+    let looked = spawn_blocking(move || worker.intake.look_then(&ask, send)).await;
+    let Ok((outcome, old_name)) = looked else { return Submitted::Stopped };
     let old_name = old_name.map(|path| SettledChange { path, moved_from: None });
     shared.send_polled(old_name.into_iter().collect());
     outcome

@@ -227,8 +227,7 @@ impl IndexWriter {
         resolve_now: bool,
     ) -> Result<Committed, StoreError> {
         sys::fail::point("commit.before");
-        let fresh: Vec<&Item<EmbeddedDoc>> =
-            items.iter().filter(|item| self.is_fresh(item.ticket())).collect();
+        let fresh = self.fresh(items);
         let identities = self.write_ledger(&fresh, now_ms)?;
         let mut done = Committed { tick: Tick(self.tick.0 + 1), ..Committed::default() };
         done.interactive = items.iter().filter_map(interactive_outcome).collect();
@@ -285,9 +284,19 @@ impl IndexWriter {
         Ok(done)
     }
 
-    /// A parcel older than what is committed for its path has been overtaken.
-    fn is_fresh(&self, ticket: &Ticket) -> bool {
-        self.committed.get(&ticket.path).is_none_or(|last| *last <= ticket.generation)
+    /// Returns the items of a batch that were not overtaken: by what is committed for their path, or by one before them.
+    fn fresh<'a>(&self, items: &'a [Item<EmbeddedDoc>]) -> Vec<&'a Item<EmbeddedDoc>> {
+        let mut newest: FxHashMap<&RelPath, Generation> = FxHashMap::default();
+        let is_fresh = |item: &&'a Item<EmbeddedDoc>| {
+            let Ticket { path, generation, .. } = item.ticket();
+            let known = newest.get(path).or_else(|| self.committed.get(path));
+            let is_fresh = known.is_none_or(|last| last <= generation);
+            if is_fresh {
+                newest.insert(path, *generation);
+            }
+            is_fresh
+        };
+        items.iter().filter(is_fresh).collect()
     }
 
     /// Writes a batch to the ledger, whole or not at all.

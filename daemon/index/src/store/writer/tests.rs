@@ -24,6 +24,17 @@ fn several_versions_of_a_document_in_one_batch_leave_the_last_one() {
 }
 
 #[test]
+fn an_overtaken_version_behind_the_newer_one_is_dropped() {
+    let mut bench = Bench::new();
+    let older = bench.item("a.md", "# Alpha\n\nThe first version speaks of apples.");
+    let newer = bench.item("a.md", "# Alpha\n\nThe second version speaks of pears.");
+    bench.commit(&[newer, older]);
+    bench.check(1);
+    let sql = "SELECT count(*) FROM docs WHERE text LIKE '%pears%'";
+    assert_eq!(bench.count(sql), 1);
+}
+
+#[test]
 fn a_document_written_and_removed_in_one_batch_leaves_nothing() {
     let mut bench = Bench::new();
     let written = bench.item("a.md", "# Alpha\n\nHere and gone.");

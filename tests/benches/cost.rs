@@ -1,0 +1,305 @@
+//! Cost: CPU seconds a phase takes for N, 2 N and 4 N real documents, and which threads take them.
+//!
+//! `cargo bench -p tests --bench cost -- FOLDER... [--files N] [--vectors] [--state DIR] [--peer COMMAND]`
+//! Takes every Markdown and text file below the folders once, in an order that their content decides, so that N files
+//! are a sample of 4 N. Without `--files`, 4 N is all of them. Phases follow each other in one process: `searchable`
+//! (all files committed once), `swift` (names linked, all read again with the terms that were mined), `deep` (the
+//! English model), and with `--vectors` those of the better model. `4 N : N` is linear at 4.0 where the bytes say so.
+//! Beside it: the same chunks put into a bare FTS5 table, and with `--peer` the CPU of a shell command that indexes the
+//! folder in `$FOLDER`. `--state` keeps the last index there.
+
+#![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use config::Settings;
+use formats::Parsing;
+use serde_json::{Value, json};
+use server::project::{OpenProject, Project};
+use support::Scratch;
+use support::floor::bare_fts5;
+
+/// Smaller files are stubs, larger ones are logs or data.
+const FILE_BYTES: std::ops::RangeInclusive<u64> = 500..=400_000;
+
+/// Between two looks at the threads: one that ends loses at most this.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Longest time of one phase.
+const PATIENCE: Duration = Duration::from_secs(3_600);
+
+/// What the issue gives its limits for.
+const MEGABYTES: f64 = 9.0;
+
+fn main() -> Result<()> {
+    let mut arguments = support::arguments();
+    if support::flag(&mut arguments, "--child") {
+        let with_vectors = support::flag(&mut arguments, "--vectors");
+        let [root, state] = arguments.as_slice() else { bail!("--child ROOT STATE") };
+        return child(Path::new(root), Path::new(state), with_vectors);
+    }
+    let n_files = support::option(&mut arguments, "--files").map(|n| n.parse()).transpose()?;
+    let with_vectors = support::flag(&mut arguments, "--vectors");
+    let state = support::option(&mut arguments, "--state").map(PathBuf::from);
+    let peer = support::option(&mut arguments, "--peer");
+    if arguments.is_empty() {
+        bail!("which files? hint: cargo bench -p tests --bench cost -- FOLDER...");
+    }
+    let texts = texts(&arguments)?;
+    let most = n_files.map_or(texts.len(), |n: usize| n.saturating_mul(4)).min(texts.len());
+    ensure!(most >= 8, "only {} files of a fitting size below {arguments:?}", texts.len());
+    let mut runs = Vec::new();
+    for n in [most / 4, most / 2, most] {
+        let run = Run::of(&texts[..n], with_vectors, peer.as_deref(), state.as_deref())?;
+        run.print();
+        runs.push(run);
+    }
+    compare(&runs);
+    Ok(())
+}
+
+/// Texts by hash of their content: equal ones once, in an order that depends on nothing else.
+fn texts(folders: &[String]) -> Result<Vec<Vec<u8>>> {
+    let mut by_hash = BTreeMap::new();
+    for folder in folders {
+        let files = support::files_below(Path::new(folder));
+        for (path, n_bytes) in files.with_context(|| format!("cannot read {folder}"))? {
+            let is_text = path.extension().is_some_and(|it| it == "md" || it == "txt");
+            if is_text && FILE_BYTES.contains(&n_bytes) {
+                let text = std::fs::read(&path)?;
+                by_hash.insert(xxhash_rust::xxh3::xxh3_128(&text), text);
+            }
+        }
+    }
+    Ok(by_hash.into_values().collect())
+}
+
+/// What one size cost.
+struct Run {
+    n_files: usize,
+    megabytes: f64,
+    /// CPU seconds of each phase, in order.
+    phases: Vec<(String, f64)>,
+    threads: Vec<(String, f64)>,
+    peak_mib: f64,
+    floor: f64,
+    peer: Option<f64>,
+    counts: Vec<(String, i64)>,
+}
+
+impl Run {
+    fn of(
+        texts: &[Vec<u8>],
+        with_vectors: bool,
+        peer: Option<&str>,
+        keep: Option<&Path>,
+    ) -> Result<Run> {
+        let scratch = Scratch::new()?;
+        for (n, text) in texts.iter().enumerate() {
+            let folder = scratch.notes().join(format!("part-{}", n / 100));
+            std::fs::create_dir_all(&folder)?;
+            std::fs::write(folder.join(format!("page-{n}.md")), text)?;
+        }
+        let state = keep.map_or_else(|| scratch.state(), Path::to_path_buf);
+        if keep.is_some() && state.exists() {
+            std::fs::remove_dir_all(&state)?;
+        }
+        std::fs::create_dir_all(&state)?;
+        let mut child = Command::new(std::env::current_exe()?);
+        child.arg("--child").arg(scratch.notes()).arg(&state);
+        child.args(with_vectors.then_some("--vectors"));
+        let output = child.stderr(std::process::Stdio::inherit()).output()?;
+        ensure!(output.status.success(), "the child failed");
+        let report: Value = serde_json::from_slice(&output.stdout)?;
+        let pairs = |key: &str| -> Result<Vec<(String, f64)>> {
+            Ok(serde_json::from_value(report[key].clone())?)
+        };
+        let index = state.join("index.sqlite");
+        Ok(Run {
+            n_files: texts.len(),
+            megabytes: texts.iter().map(Vec::len).sum::<usize>() as f64 / 1e6,
+            phases: pairs("phases")?,
+            threads: pairs("threads")?,
+            peak_mib: report["peak_mib"].as_f64().context("no peak")?,
+            floor: bare_fts5(&index, &scratch.path(""), true)?,
+            peer: peer.map(|command| cpu_of_command(command, &scratch.notes())).transpose()?,
+            counts: counts(&index)?,
+        })
+    }
+
+    fn total(&self) -> f64 {
+        self.phases.iter().map(|it| it.1).sum()
+    }
+
+    fn print(&self) {
+        let shown = |all: &[(String, f64)]| {
+            let each = all.iter().map(|(name, cpu)| format!("{name} {cpu:.2}"));
+            each.collect::<Vec<_>>().join(", ")
+        };
+        println!("{} files, {:.2} MB:", self.n_files, self.megabytes);
+        println!("  CPU s: {}; together {:.2}", shown(&self.phases), self.total());
+        let scaled =
+            self.phases.iter().map(|(name, cpu)| (name.clone(), cpu * MEGABYTES / self.megabytes));
+        println!("  CPU s a {MEGABYTES} MB: {}", shown(&scaled.collect::<Vec<_>>()));
+        println!("  by thread: {}", shown(&self.threads));
+        println!("  peak {:.0} MiB; bare FTS5 {:.3} CPU s", self.peak_mib, self.floor);
+        if let Some(peer) = self.peer {
+            println!("  peer {peer:.2} CPU s");
+        }
+        let counts = self.counts.iter().map(|(what, n)| format!("{n} {what}"));
+        println!("  index: {}", counts.collect::<Vec<_>>().join(", "));
+    }
+}
+
+fn compare(runs: &[Run]) {
+    let (Some(least), Some(most)) = (runs.first(), runs.last()) else { return };
+    let ratio = |a: f64, b: f64| b / a.max(0.01);
+    println!("4 N : N, where the bytes are {:.2} : 1", ratio(least.megabytes, most.megabytes));
+    for ((name, a), (_, b)) in least.phases.iter().zip(&most.phases) {
+        println!("  {name:<10} {:.2}", ratio(*a, *b));
+    }
+    println!("  together   {:.2}", ratio(least.total(), most.total()));
+}
+
+/// CPU seconds of a shell command and all that it starts and waits for.
+fn cpu_of_command(command: &str, folder: &Path) -> Result<f64> {
+    let cpu_of_children = || {
+        let usage = rustix::process::getrusage(rustix::process::RusageWho::Children);
+        let seconds = |it: rustix::time::Timeval| it.tv_sec as f64 + it.tv_usec as f64 / 1e6;
+        seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    };
+    let before = cpu_of_children();
+    let status = Command::new("sh").args(["-c", command]).env("FOLDER", folder).status()?;
+    ensure!(status.success(), "`{command}` ended with {status}");
+    Ok(cpu_of_children() - before)
+}
+
+fn counts(index: &Path) -> Result<Vec<(String, i64)>> {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let db = rusqlite::Connection::open_with_flags(index, flags)?;
+    let count = |what: &str| -> Result<(String, i64)> {
+        let n = db.query_row(&format!("SELECT count(*) FROM {what}"), [], |row| row.get(0))?;
+        Ok((what.to_string(), n))
+    };
+    ["chunks", "mentions", "names", "name_keys", "entities", "relations"]
+        .map(count)
+        .into_iter()
+        .collect()
+}
+
+/// Indexes a folder and prints what each phase and each thread of this process cost.
+fn child(root: &Path, state: &Path, with_vectors: bool) -> Result<()> {
+    let mut settings = Settings::default();
+    if !with_vectors {
+        settings.embed.model = "none".into();
+    }
+    let threads = Threads::watch()?;
+    let runtime = support::runtime()?;
+    let place = OpenProject {
+        root: root.canonicalize()?,
+        name: "bench".into(),
+        state_dir: state.to_path_buf(),
+        settings,
+        parsing: Parsing::InProcess,
+    };
+    let project = runtime.block_on(Project::open(place))?;
+    type Reached = fn(&Project) -> bool;
+    let mut phases: Vec<(&str, Reached)> = vec![
+        ("searchable", |project| project.settled().searchable),
+        ("swift", |project| project.settled().resolved),
+        ("deep", Project::is_settled),
+    ];
+    if with_vectors {
+        phases.push(("vectors", |project| {
+            project.backfilled().is_none_or(|it| it.n_done >= it.n_windows)
+        }));
+    }
+    let (mut before, mut costs) = (0.0, Vec::new());
+    for (name, is_reached) in phases {
+        if !runtime.block_on(project.wait_until(PATIENCE, is_reached)) {
+            bail!("`{name}` was not reached: {:?}", project.is_poisoned());
+        }
+        let now = support::cpu_of_process(std::process::id())?;
+        costs.push((name, now - before));
+        before = now;
+    }
+    let report = json!({
+        "phases": costs,
+        "threads": threads.costs(before)?,
+        "peak_mib": support::memory_mib(std::process::id(), "VmHWM")?,
+    });
+    println!("{report}");
+    runtime.block_on(project.drain(support::SETTLE_LIMIT));
+    Ok(())
+}
+
+/// What the threads of this process have cost so far, by thread and name.
+type Costs = BTreeMap<(u64, String), f64>;
+
+/// Looks at the threads again and again, because those that end take their counts with them.
+struct Threads {
+    is_done: Arc<AtomicBool>,
+    watcher: std::thread::JoinHandle<Costs>,
+}
+
+impl Threads {
+    fn watch() -> Result<Threads> {
+        let is_done = Arc::new(AtomicBool::new(false));
+        let stops = is_done.clone();
+        let watch = move || {
+            let mut costs = Costs::new();
+            loop {
+                let is_last = stops.load(Ordering::Relaxed);
+                for (thread, cpu) in threads_now().into_iter().flatten() {
+                    costs.insert(thread, cpu);
+                }
+                if is_last {
+                    return costs;
+                }
+                std::thread::sleep(INTERVAL);
+            }
+        };
+        let watcher = std::thread::Builder::new().name("bench".into()).spawn(watch)?;
+        Ok(Threads { is_done, watcher })
+    }
+
+    /// CPU seconds by name of thread, and what was not seen of `total`.
+    fn costs(self, total: f64) -> Result<Vec<(String, f64)>> {
+        self.is_done.store(true, Ordering::Relaxed);
+        let Ok(costs) = self.watcher.join() else { bail!("the threads' watcher panicked") };
+        let names: BTreeSet<&String> = costs.keys().map(|(_, name)| name).collect();
+        let sum = |name: &String| {
+            costs.iter().filter(|(thread, _)| thread.1 == *name).map(|it| it.1).sum::<f64>()
+        };
+        let mut out: Vec<(String, f64)> =
+            names.into_iter().map(|name| (name.clone(), sum(name))).collect();
+        let seen: f64 = out.iter().map(|it| it.1).sum();
+        out.sort_by(|a, b| b.1.total_cmp(&a.1));
+        out.push(("not seen".into(), (total - seen).max(0.0)));
+        Ok(out)
+    }
+}
+
+fn threads_now() -> Result<Vec<((u64, String), f64)>> {
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir("/proc/self/task")? {
+        let folder = entry?.path();
+        // A thread may end between two reads.
+        let read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
+        let (Some(name), Some(stat)) = (read("comm"), read("schedstat")) else { continue };
+        let id = folder.file_name().and_then(|it| it.to_str()).and_then(|it| it.parse().ok());
+        let nanoseconds = stat.split_whitespace().next().and_then(|it| it.parse::<f64>().ok());
+        if let (Some(id), Some(nanoseconds)) = (id, nanoseconds) {
+            out.push(((id, name.trim().to_string()), nanoseconds / 1e9));
+        }
+    }
+    Ok(out)
+}
