@@ -1,10 +1,10 @@
 //! Signals: what counts in the score beside text and vectors, one row each.
 //!
 //! In: a plan, the output of the earlier steps, a chunk. Out: a value in [0, 1].
-//! To add a signal: write the function of its value (in a file of its own where it takes more than a line), a row in
-//! [`SIGNALS`], and a weight of the same name in `config::settings::Weights`. It then appears in scores, in
-//! `components` and in reasons. Measure it first (`tests/benches/retrieval.rs`): a signal that gains nothing is not
-//! merged.
+//! To add a signal: write the function of its value (where it takes more than a line, in a file of its own, declared in
+//! `mod.rs`), a row in [`SIGNALS`], and a weight of the same name in `config::settings::Weights`. It then appears in
+//! scores, in `components` and in reasons. Measure it first (`tests/benches/retrieval.rs`): a signal that gains nothing
+//! is not merged.
 //! Not here: text and vectors (`recall/fuse.rs`), corrections that compare hits (`thin.rs`, `rerank.rs`, `cited.rs`).
 
 use config::settings::Weights;
@@ -21,7 +21,8 @@ pub(crate) struct SignalInput<'a> {
     pub expanded: &'a Expanded,
 }
 
-/// Computes the value of a chunk, 0 to 1.
+/// Computes the value of a chunk, 0 to 1. Called for each candidate, if the weight is not 0. A chunk that the index
+/// lacks, as in unit tests, has the value 0.
 type ValueOf = fn(&QueryContext<'_>, &SignalInput<'_>, i64) -> Result<f32, AskError>;
 
 /// A part of the score of the formulas `hybrid`, `rrf` and `minmax`.

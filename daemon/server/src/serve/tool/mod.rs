@@ -1,5 +1,7 @@
 //! What each tool does: thin handlers over the read path and the project, mirroring `proto/src/tool/`.
 //!
+//! Here: the short ones of the sets `core` and `admin`, and what several handlers need. `look.rs` is no tool: it has a
+//! person's latest edits indexed before a tool answers.
 //! Not here: how a question is answered (`query/`), or how a call arrives (`routes.rs`, `session.rs`).
 
 mod forget;
