@@ -98,7 +98,7 @@ const UNSOUND: &[(&str, &str)] = &[
     ("document of no entity", "SELECT path FROM docs WHERE entity_id NOT IN (SELECT id FROM entities)"),
     ("document twice", "SELECT path FROM docs GROUP BY path HAVING count(*) > 1"),
     ("term of nobody", "SELECT surface FROM terms WHERE n_docs <= 0"),
-    ("name left to resolve", "SELECT name_id FROM dirty_names"),
+    ("name left to resolve", "SELECT name_id FROM dirty_names UNION ALL SELECT name_id FROM undecided"),
     ("link left to resolve", "SELECT key FROM dirty_links"),
     ("permalink left to number", "SELECT base FROM dirty_permalinks"),
     ("name of no document", "SELECT key FROM doc_names WHERE doc_id NOT IN (SELECT id FROM docs)"),

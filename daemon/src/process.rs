@@ -134,6 +134,7 @@ enum End {
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     start_log(options.log_level.as_deref())?;
     sys::spare_memory();
+    sys::courtesy::begin();
     if let Some(job) = &options.kept {
         return kept::run(&options, job);
     }
@@ -335,6 +336,7 @@ async fn watch(
             activity.request_stop();
             return End::Poisoned(why);
         }
+        sys::courtesy::tend(project.has_only_background_work());
         match tend(lock).await {
             Ok(false) => {}
             Ok(true) => {

@@ -1,10 +1,11 @@
 //! Cost: CPU seconds a phase takes for N, 2 N and 4 N real documents, and which threads take them.
 //!
-//! `cargo bench -p tests --bench cost -- FOLDER... [--files N] [--vectors] [--state DIR] [--peer COMMAND]`
+//! `cargo bench -p tests --bench cost -- FOLDER... [--files N] [--swift] [--vectors] [--state DIR]
+//! [--peer COMMAND]`
 //! Takes every Markdown and text file below the folders once, in an order that their content decides, so that N files
 //! are a sample of 4 N. Without `--files`, 4 N is all of them. Phases follow each other in one process: `searchable`
 //! (all files committed once), `swift` (names linked, all read again with the terms that were mined), `deep` (the
-//! English model), and with `--vectors` those of the better model. `4 N : N` is linear at 4.0 where the bytes say so.
+//! English model; not with `--swift`), and with `--vectors` those of the better model. `4 N : N` is linear at 4.0 where the bytes say so.
 //! Beside it: the same chunks put into a bare FTS5 table, and with `--peer` the CPU of a shell command that indexes the
 //! folder in `$FOLDER`. `--state` keeps the last index there.
 
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use config::Settings;
@@ -42,12 +43,12 @@ const MEGABYTES: f64 = 9.0;
 fn main() -> Result<()> {
     let mut arguments = support::arguments();
     if support::flag(&mut arguments, "--child") {
-        let with_vectors = support::flag(&mut arguments, "--vectors");
+        let passes = Passes::of(&mut arguments);
         let [root, state] = arguments.as_slice() else { bail!("--child ROOT STATE") };
-        return child(Path::new(root), Path::new(state), with_vectors);
+        return child(Path::new(root), Path::new(state), passes);
     }
     let n_files = support::option(&mut arguments, "--files").map(|n| n.parse()).transpose()?;
-    let with_vectors = support::flag(&mut arguments, "--vectors");
+    let passes = Passes::of(&mut arguments);
     let state = support::option(&mut arguments, "--state").map(PathBuf::from);
     let peer = support::option(&mut arguments, "--peer");
     if arguments.is_empty() {
@@ -58,7 +59,7 @@ fn main() -> Result<()> {
     ensure!(most >= 8, "only {} files of a fitting size below {arguments:?}", texts.len());
     let mut runs = Vec::new();
     for n in [most / 4, most / 2, most] {
-        let run = Run::of(&texts[..n], with_vectors, peer.as_deref(), state.as_deref())?;
+        let run = Run::of(&texts[..n], passes, peer.as_deref(), state.as_deref())?;
         run.print();
         runs.push(run);
     }
@@ -82,6 +83,24 @@ fn texts(folders: &[String]) -> Result<Vec<Vec<u8>>> {
     Ok(by_hash.into_values().collect())
 }
 
+/// What is computed beside the swift pass.
+#[derive(Clone, Copy)]
+struct Passes {
+    /// Nothing.
+    is_swift: bool,
+    /// The better model's vectors, too.
+    has_vectors: bool,
+}
+
+impl Passes {
+    fn of(arguments: &mut Vec<String>) -> Passes {
+        Passes {
+            is_swift: support::flag(arguments, "--swift"),
+            has_vectors: support::flag(arguments, "--vectors"),
+        }
+    }
+}
+
 /// What one size cost.
 struct Run {
     n_files: usize,
@@ -98,7 +117,7 @@ struct Run {
 impl Run {
     fn of(
         texts: &[Vec<u8>],
-        with_vectors: bool,
+        passes: Passes,
         peer: Option<&str>,
         keep: Option<&Path>,
     ) -> Result<Run> {
@@ -115,7 +134,8 @@ impl Run {
         std::fs::create_dir_all(&state)?;
         let mut child = Command::new(std::env::current_exe()?);
         child.arg("--child").arg(scratch.notes()).arg(&state);
-        child.args(with_vectors.then_some("--vectors"));
+        child.args(passes.is_swift.then_some("--swift"));
+        child.args(passes.has_vectors.then_some("--vectors"));
         let output = child.stderr(std::process::Stdio::inherit()).output()?;
         ensure!(output.status.success(), "the child failed");
         let report: Value = serde_json::from_slice(&output.stdout)?;
@@ -171,15 +191,10 @@ fn compare(runs: &[Run]) {
 
 /// CPU seconds of a shell command and all that it starts and waits for.
 fn cpu_of_command(command: &str, folder: &Path) -> Result<f64> {
-    let cpu_of_children = || {
-        let usage = rustix::process::getrusage(rustix::process::RusageWho::Children);
-        let seconds = |it: rustix::time::Timeval| it.tv_sec as f64 + it.tv_usec as f64 / 1e6;
-        seconds(usage.ru_utime) + seconds(usage.ru_stime)
-    };
-    let before = cpu_of_children();
+    let before = support::cpu_of_children()?;
     let status = Command::new("sh").args(["-c", command]).env("FOLDER", folder).status()?;
     ensure!(status.success(), "`{command}` ended with {status}");
-    Ok(cpu_of_children() - before)
+    Ok(support::cpu_of_children()? - before)
 }
 
 fn counts(index: &Path) -> Result<Vec<(String, i64)>> {
@@ -196,9 +211,10 @@ fn counts(index: &Path) -> Result<Vec<(String, i64)>> {
 }
 
 /// Indexes a folder and prints what each phase and each thread of this process cost.
-fn child(root: &Path, state: &Path, with_vectors: bool) -> Result<()> {
+fn child(root: &Path, state: &Path, passes: Passes) -> Result<()> {
     let mut settings = Settings::default();
-    if !with_vectors {
+    settings.recognize.deep = !passes.is_swift;
+    if !passes.has_vectors {
         settings.embed.model = "none".into();
     }
     let threads = Threads::watch()?;
@@ -217,7 +233,7 @@ fn child(root: &Path, state: &Path, with_vectors: bool) -> Result<()> {
         ("swift", |project| project.settled().resolved),
         ("deep", Project::is_settled),
     ];
-    if with_vectors {
+    if passes.has_vectors {
         phases.push(("vectors", |project| {
             project.backfilled().is_none_or(|it| it.n_done >= it.n_windows)
         }));

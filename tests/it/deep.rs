@@ -1,7 +1,10 @@
 //! The deep pass: what follows when everything is searchable, at the lowest priority.
 
+use std::path::Path;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
-use tests::TestProject;
+use tests::{Client, TestProject};
 
 const LETTER: &str =
     "# Letter\n\nAda Lovelace visited Charles Babbage in London. Babbage welcomed her with tea.\n";
@@ -98,4 +101,35 @@ fn the_setting_switches_it_off() {
     project.settle();
     assert!(project.status()["deep"].is_null());
     assert!(people(&mut project, "letter.md").is_empty());
+}
+
+#[test]
+fn background_work_gives_way_to_other_sessions_until_somebody_asks() {
+    if !Path::new("/proc/self/autogroup").exists() {
+        eprintln!("this kernel shares nothing by session: skipped");
+        return;
+    }
+    let mut project = TestProject::empty();
+    project.launch_through(&["setsid"]);
+    for n in 0..60 {
+        let words: String = (0..120).map(|word| format!("word{} ", n * 500 + word)).collect();
+        project.write(&format!("{n}.md"), format!("# Page {n}\n\n{words}\n"));
+    }
+    project.start();
+    let file = format!("/proc/{}/autogroup", project.pid());
+    // Asking the daemon would change what is looked at.
+    let until = |share: &str| {
+        let deadline = Instant::now() + Duration::from_secs(90);
+        while !std::fs::read_to_string(&file).expect("it runs").trim().ends_with(share) {
+            assert!(Instant::now() < deadline, "never at {share}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    until("nice 19");
+    let mut person = Client::admin(&project.paths().socket);
+    let call = json!({"name": "wait", "arguments": {"tick": 1_000_000, "timeout_ms": 60_000}});
+    person.request("tools/call", call);
+    until("nice 0");
+    drop(person);
+    until("nice 19");
 }

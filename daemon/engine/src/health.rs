@@ -206,13 +206,19 @@ impl Health {
         deep.handed_out = handed_out.map(|(n_news, _)| n_news);
     }
 
+    /// Documents have all been read deeply, and what that changed of names is being resolved: nothing else is due, as
+    /// long as the watcher's count of news stays the same.
+    pub(crate) fn ends_deep_pass(&self, n_news: u64) {
+        self.lock_deep().handed_out = Some(n_news);
+    }
+
     /// Stops or resumes the deep pass.
     pub(crate) fn pause_deep(&self, is_paused: bool) {
         self.lock_deep().is_paused = is_paused;
         self.changed();
     }
 
-    /// True while all that is on the belt is there to be read more closely.
+    /// True while all that is on the belt, or left to resolve, comes from the deep pass.
     pub fn only_deepens(&self, n_news: u64) -> bool {
         self.lock_deep().handed_out == Some(n_news)
     }

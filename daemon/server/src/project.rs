@@ -440,6 +440,14 @@ impl Project {
         self.settled().deep
     }
 
+    /// True while documents are read closely or better vectors are made, and nothing else is to be done.
+    pub fn has_only_background_work(&self) -> bool {
+        let settled = self.settled();
+        let lacks_vectors =
+            || self.backfilled().is_some_and(|it| it.n_done < it.n_windows && it.trouble.is_none());
+        settled.resolved && (!settled.deep || lacks_vectors())
+    }
+
     /// Waits until `reached` says so, or until the time is over; false then.
     pub async fn wait_until(
         &self,

@@ -12,19 +12,25 @@ pub fn process_cpu_time(pid: u32) -> Duration {
     let Some(pid) = i32::try_from(pid).ok().filter(|pid| *pid <= MAX_PID) else {
         return Duration::ZERO;
     };
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let mut clock: libc::clockid_t = 0;
-    // SAFETY: both calls only write to the place they are given, which lives until they return, and refuse an id of no
+    // SAFETY: the call only writes to the place it is given, which lives until it returns, and refuses an id of no
     // process.
-    let is_known = unsafe {
-        libc::clock_getcpuclockid(pid, &raw mut clock) == 0
-            && libc::clock_gettime(clock, &raw mut time) == 0
-    };
-    if !is_known {
-        return Duration::ZERO;
-    }
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+    let is_known = unsafe { libc::clock_getcpuclockid(pid, &raw mut clock) } == 0;
+    time_of(clock).filter(|_| is_known).unwrap_or_default()
+}
+
+/// Time that this thread has computed.
+pub fn thread_cpu_time() -> Duration {
+    time_of(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
+}
+
+/// Returns what a clock shows; nothing where there is no such clock.
+fn time_of(clock: libc::clockid_t) -> Option<Duration> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call only writes to the place it is given, which lives until it returns.
+    let is_known = unsafe { libc::clock_gettime(clock, &raw mut time) } == 0;
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    is_known.then(|| Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0)))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Sys: the floor of the daemon. Clocks, memory, descriptors, kernels in wide instructions, threads of a lower priority
-//! (`crew`) and the places at which a test may kill the process (`fail`).
+//! (`crew`), the share of the whole session (`courtesy`) and the places at which a test may kill the process (`fail`).
 //!
 //! It depends only on other people's crates; every layer may use it.
 //! Invariants: no other crate of the daemon has `unsafe`; nothing here knows a document, a database or a setting.
@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 mod clock;
+pub mod courtesy;
 pub mod crew;
 pub mod dots;
 pub mod fail;
@@ -16,7 +17,7 @@ mod memory;
 pub mod product;
 mod scans;
 
-pub use clock::process_cpu_time;
+pub use clock::{process_cpu_time, thread_cpu_time};
 pub use dots::dots;
 pub use files::close_inherited_files;
 pub use memory::{release_free_memory, spare_memory};

@@ -61,17 +61,18 @@ pub fn nests_deeper_than(text: &str, limit: usize) -> bool {
 }
 
 /// How many lists and quotations a line opens or goes on with: its markers, and its indentation at four columns each
-/// (two would do, but code is indented too); none without a marker.
+/// (two would do, but code is indented too); none without a marker. A list's marker has a blank behind it, or the line's
+/// end: the rules of a table drawn with signs (`+----+----+`) nest nothing.
 fn depth_of(line: &[u8]) -> usize {
-    let is_marker = |byte: &u8| b">-*+.)".contains(byte);
     let (mut n_markers, mut n_blank) = (0, 0);
-    for byte in line {
-        if is_marker(byte) {
-            n_markers += 1;
-        } else if byte.is_ascii_whitespace() {
-            n_blank += 1;
-        } else if !byte.is_ascii_digit() {
-            break;
+    for (at, byte) in line.iter().enumerate() {
+        let is_before_blank = line.get(at + 1).is_none_or(u8::is_ascii_whitespace);
+        match byte {
+            b'>' => n_markers += 1,
+            b'-' | b'*' | b'+' | b'.' | b')' if is_before_blank => n_markers += 1,
+            b'0'..=b'9' => {}
+            blank if blank.is_ascii_whitespace() => n_blank += 1,
+            _ => break,
         }
     }
     if n_markers == 0 { 0 } else { n_markers + n_blank / 4 }

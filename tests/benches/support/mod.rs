@@ -38,12 +38,21 @@ pub(crate) const NOTE_SETS: [&str; 4] =
 
 /// CPU seconds of all threads of a process, dead ones included; exact to 10 ms.
 pub(crate) fn cpu_of_process(pid: u32) -> Result<f64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    cpu_in_stat(&format!("/proc/{pid}/stat"), [11, 12])
+}
+
+/// CPU seconds of the processes that this one has started and waited for, and of theirs.
+pub(crate) fn cpu_of_children() -> Result<f64> {
+    cpu_in_stat("/proc/self/stat", [13, 14])
+}
+
+fn cpu_in_stat(path: &str, fields: [usize; 2]) -> Result<f64> {
+    let stat = std::fs::read_to_string(path)?;
     // The second field may hold blanks and parentheses.
-    let (_, after_name) = stat.rsplit_once(')').context("no name in /proc/PID/stat")?;
-    let fields: Vec<&str> = after_name.split_whitespace().collect();
-    let ticks = |i: usize| -> Result<f64> { Ok(fields.get(i).context("short stat")?.parse()?) };
-    Ok((ticks(11)? + ticks(12)?) / TICKS_A_SECOND)
+    let (_, after_name) = stat.rsplit_once(')').context("no name in the stat")?;
+    let all: Vec<&str> = after_name.split_whitespace().collect();
+    let ticks = |i: usize| -> Result<f64> { Ok(all.get(i).context("short stat")?.parse()?) };
+    Ok(fields.iter().map(|field| ticks(*field)).sum::<Result<f64>>()? / TICKS_A_SECOND)
 }
 
 /// CPU seconds of this thread; exact to a timer tick (1 to 4 ms).

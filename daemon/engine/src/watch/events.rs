@@ -83,6 +83,7 @@ impl Ear {
     }
 
     fn pass_on(&self, raw: RawEvent) {
+        sys::courtesy::attend();
         self.state.noticed(1);
         if self.sink.try_send(raw).is_ok() {
             return;

@@ -267,7 +267,8 @@ impl WriteState {
             Some(RippleStep::Settled) if when_quiet => {
                 let now_ms = (self.args.now_ms)();
                 self.insist(Lane::Bulk, false, move |writer| writer.mark_vanished(now_ms)).await?;
-                if !self.deepen(quiet.unwrap_or_default()).await? {
+                let n_news = quiet.unwrap_or_default();
+                if !self.deepen(n_news).await? && !self.end_deep_pass(n_news).await? {
                     self.args.health.set_ripple(false);
                     self.insist(Lane::Bulk, false, |writer| writer.vacuum()).await?;
                     language::Pipeline::rest_shared();
@@ -295,6 +296,16 @@ impl WriteState {
             self.args.watcher.deepen(next.paths);
         }
         Ok(is_any)
+    }
+
+    /// Lets the names be resolved that the deep pass has changed; false when there are none.
+    async fn end_deep_pass(&mut self, n_news: u64) -> Result<bool, StoreError> {
+        let end = |writer: &mut IndexWriter| writer.end_deep_pass();
+        let has_names = self.insist(Lane::Bulk, false, end).await?.unwrap_or_default();
+        if has_names {
+            self.args.health.ends_deep_pass(n_news);
+        }
+        Ok(has_names)
     }
 
     /// After much work, gives back the memory that it took.

@@ -210,6 +210,16 @@ fn broken_frontmatter_is_a_warning() {
 }
 
 #[test]
+fn a_table_drawn_with_signs_nests_nothing() {
+    let row = format!("{}\n{}\n", "+------".repeat(20), "| cell ".repeat(20));
+    for text in [format!("```\n{row}{row}```\n\nBehind.\n"), format!("{row}{row}\nBehind.\n")] {
+        let parsed = Markdown.read(&text, &LIMITS).expect("Markdown is never refused");
+        check_invariants(&text, &parsed);
+        assert_eq!(parsed.warnings, Vec::<String>::new());
+    }
+}
+
+#[test]
 fn absurd_nesting_is_read_as_plain_text() {
     let by_markers = format!("{}a\n", "- ".repeat(110));
     let by_indentation = format!("{}- a\n", " ".repeat(410));

@@ -155,6 +155,7 @@ pub const PARTS: &[(&str, &str)] = &[
     ("dirty link", "SELECT key FROM dirty_links"),
     ("dirty permalink", "SELECT base FROM dirty_permalinks"),
     ("dirty name", "SELECT n.norm FROM dirty_names d LEFT JOIN names n ON n.id = d.name_id"),
+    ("undecided", "SELECT n.norm FROM undecided d LEFT JOIN names n ON n.id = d.name_id"),
     ("dirty term", "SELECT norm FROM dirty_terms"),
     ("dirty text", "SELECT text FROM dirty_texts"),
     ("dirty key", "SELECT key FROM dirty_keys"),

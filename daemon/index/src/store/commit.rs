@@ -20,8 +20,8 @@ use self::identity::{Existing, find};
 pub(super) use self::identity::{Identity, identify};
 pub(super) use self::late::{Late, commit};
 use self::names::{
-    intern_names, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc, write_aliases,
-    write_evidence, write_mentions, write_stated,
+    Due, intern_names, keep_senses, mark_dirty, mark_stated_terms, mentions_hash, names_of_doc,
+    write_aliases, write_evidence, write_mentions, write_stated,
 };
 pub use self::note::{BLOCK, kind_of as link_kind};
 use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
@@ -84,19 +84,27 @@ pub(super) fn document(
     }
     let is_known = existing.is_some();
     let mut touched = if is_known { names_of_doc(tx, id)? } else { BTreeSet::new() };
-    let name_ids = intern_names(tx, linked)?;
+    let only_deepens = normal.head.pass == Pass::Deep
+        && existing.as_ref().is_some_and(|old| old.is_same_content(normal))
+        && !context_changed
+        && !has_moved;
+    let mut name_ids = intern_names(tx, linked)?;
+    touched.extend(&name_ids);
     write_stated(tx, id, linked, &name_ids)?;
     if is_known && (context_changed || has_moved) {
         // Path and type of a note decide which of several statements names and types a term.
         mark_stated_terms(tx, id)?;
+    }
+    if only_deepens {
+        // Until its names are resolved again, the document means by them what it has meant.
+        keep_senses(tx, id, linked, &mut name_ids)?;
     }
     write_mentions(tx, id, linked, &name_ids)?;
     write_aliases(tx, id, linked)?;
     touched.extend(names_of_doc(tx, id)?);
     write_evidence(tx, id, doc, &name_ids)?;
     links::relate(tx, id, None)?;
-    touched.extend(&name_ids);
-    mark_dirty(tx, touched.iter().copied())?;
+    mark_dirty(tx, touched.iter().copied(), if only_deepens { Due::Later } else { Due::Soon })?;
     Ok(touched.into_iter().collect())
 }
 
@@ -187,7 +195,7 @@ pub(super) fn remove(
         tx.prepare_cached(statement)?.execute([id])?;
     }
     count_terms(tx, &terms, "")?;
-    mark_dirty(tx, touched.iter().copied())?;
+    mark_dirty(tx, touched.iter().copied(), Due::Soon)?;
     Ok(touched.into_iter().collect())
 }
 

@@ -77,8 +77,27 @@ impl Resolver<'_> {
         self.run(&soon)
     }
 
-    /// Resolves these names (rows of sense 0) and all that depend on them, and clears their dirty marks.
+    /// Resolves these names (rows of sense 0) and all that depend on them, and clears their marks.
     pub(super) fn run(&self, ids: &[i64]) -> Result<(), StoreError> {
+        let (to_decide, neighborhood) = self.gather(ids)?;
+        self.decide_all(&to_decide, neighborhood)
+    }
+
+    /// Gathers the facts of these names, and marks them and all that depend on them as undecided.
+    pub(super) fn gather_only(&self, ids: &[i64]) -> Result<(), StoreError> {
+        let (to_decide, _) = self.gather(ids)?;
+        let mut mark = self.db.prepare_cached("INSERT OR IGNORE INTO undecided VALUES(?1)")?;
+        to_decide.iter().try_for_each(|id| Ok(mark.execute([id]).map(drop)?))
+    }
+
+    /// Decides these names, whose facts are gathered.
+    pub(super) fn decide_only(&self, ids: &[i64]) -> Result<(), StoreError> {
+        self.decide_all(&ids.iter().copied().collect(), Neighborhood::default())
+    }
+
+    /// Gathers the facts of these names, writes their keys, and clears their dirty marks; returns which names are to be
+    /// decided again, with what was read on the way.
+    fn gather(&self, ids: &[i64]) -> Result<(BTreeSet<i64>, Neighborhood), StoreError> {
         let mut gathered = facts::gather(self.db, ids)?;
         let present: BTreeSet<i64> = gathered.iter().map(|g| g.facts.id).collect();
         let mut to_decide: BTreeSet<i64> = BTreeSet::new();
@@ -101,11 +120,10 @@ impl Resolver<'_> {
             neighborhood.neighbors.insert(name.facts.id, neighbors);
         }
         neighborhood.facts.extend(gathered.into_iter().map(|g| (g.facts.id, g.facts)));
-        self.decide_all(&to_decide, neighborhood)?;
         for id in ids {
             self.db.prepare_cached("DELETE FROM dirty_names WHERE name_id = ?1")?.execute([id])?;
         }
-        Ok(())
+        Ok((to_decide, neighborhood))
     }
 
     /// Drops a name that nothing mentions or states any more; returns the names that were compared with it.
@@ -270,7 +288,8 @@ impl Resolver<'_> {
             };
             self.apply(name, decided, &around)?;
         }
-        Ok(())
+        let mut unmark = self.db.prepare_cached("DELETE FROM undecided WHERE name_id = ?1")?;
+        ids.iter().try_for_each(|id| Ok(unmark.execute([id]).map(drop)?))
     }
 
     fn apply(

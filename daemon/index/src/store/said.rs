@@ -45,7 +45,7 @@ impl IndexWriter {
                     .query_row([norm], |row| row.get(0))
                     .optional()?;
                 if let Some(name) = name {
-                    tx.prepare_cached("INSERT OR IGNORE INTO dirty_names VALUES(?1)")?
+                    tx.prepare_cached("INSERT OR REPLACE INTO dirty_names VALUES(?1, 0)")?
                         .execute([name])?;
                     names.push(name);
                 }

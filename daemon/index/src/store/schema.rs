@@ -3,7 +3,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 15;
+pub const SCHEMA_VERSION: u32 = 16;
 
 /// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
 pub const PASS_SWIFT: i64 = 0;
@@ -222,7 +222,10 @@ CREATE TABLE memory_words(word TEXT NOT NULL, doc_id INTEGER NOT NULL, seq INTEG
 CREATE INDEX memory_words_doc ON memory_words(doc_id);
 
 -- Work that a commit made necessary; it survives a crash with the commit.
-CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY);
+-- Names of which something has changed in a document; `later`: only the deep pass has read something new there, so that
+-- they wait for its end. `undecided`: names whose facts are gathered and that are to be decided again.
+CREATE TABLE dirty_names(name_id INTEGER PRIMARY KEY, later INTEGER NOT NULL);
+CREATE TABLE undecided(name_id INTEGER PRIMARY KEY);
 CREATE TABLE dirty_terms(norm TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE dirty_texts(text INTEGER PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE dirty_keys(key INTEGER PRIMARY KEY) WITHOUT ROWID;

@@ -284,7 +284,7 @@ impl IndexWriter {
         Ok(done)
     }
 
-    /// Returns the items of a batch that were not overtaken: by what is committed for their path, or by one before them.
+    /// Returns the items of a batch that were not overtaken by what is committed for their path, or by one before them.
     fn fresh<'a>(&self, items: &'a [Item<EmbeddedDoc>]) -> Vec<&'a Item<EmbeddedDoc>> {
         let mut newest: FxHashMap<&RelPath, Generation> = FxHashMap::default();
         let is_fresh = |item: &&'a Item<EmbeddedDoc>| {

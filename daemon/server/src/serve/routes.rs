@@ -209,6 +209,7 @@ impl Routes {
         if activity.is_stopping() {
             return Err(stopping());
         }
+        let _waiting = sys::courtesy::waiting();
         let mut running = (route.run)(call, Arc::clone(&self.readers));
         tokio::select! {
             answer = &mut running => answer,

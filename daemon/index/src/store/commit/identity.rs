@@ -8,7 +8,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::names::{mark_dirty, names_of_doc};
+use super::names::{Due, mark_dirty, names_of_doc};
 use super::{Late, day_of, remove};
 use crate::store::ledger::{IngestRecord, Ledger};
 use crate::store::{StoreError, duplicates};
@@ -170,5 +170,5 @@ fn set_aside(tx: &Transaction<'_>, id: i64, path: &str, late: &mut Late) -> Resu
     )?
     .execute(params![id, path])?;
     duplicates::moved(tx, id, path, late)?;
-    mark_dirty(tx, names_of_doc(tx, id)?.into_iter())
+    mark_dirty(tx, names_of_doc(tx, id)?.into_iter(), Due::Soon)
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Transaction, params};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -42,6 +41,28 @@ pub(super) fn intern_names(
         });
     }
     Ok(ids)
+}
+
+/// Replaces the rows of names that this document uses in a sense of their own by the rows of these senses.
+pub(super) fn keep_senses(
+    tx: &Transaction<'_>,
+    id: i64,
+    linked: &LinkedDoc,
+    name_ids: &mut [i64],
+) -> Result<(), StoreError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT DISTINCT n.norm, n.id FROM mentions m JOIN names n ON n.id = m.name_id
+         WHERE m.doc_id = ?1 AND n.sense <> 0",
+    )?;
+    let senses: BTreeMap<String, i64> = statement
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    for (name, row) in linked.names.iter().zip(name_ids) {
+        if let Some(sense) = senses.get(&name.norm) {
+            *row = *sense;
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn write_stated(
@@ -217,14 +238,27 @@ fn link_at(links: &[(usize, usize, i64)], at: usize) -> Option<i64> {
     (at < *end).then_some(*seq)
 }
 
+/// When names must be resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    /// As soon as nothing is on its way.
+    Soon,
+    /// At the end of the deep pass, which has read known documents more closely.
+    Later,
+}
+
 /// Marks names for Resolve, in the same transaction as what made them dirty.
 pub(super) fn mark_dirty(
     tx: &Transaction<'_>,
     names: impl Iterator<Item = i64>,
+    due: Due,
 ) -> Result<(), StoreError> {
-    let mut insert = tx.prepare_cached("INSERT OR IGNORE INTO dirty_names VALUES(?1)")?;
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO dirty_names VALUES(?1, ?2)
+         ON CONFLICT(name_id) DO UPDATE SET later = min(later, excluded.later)",
+    )?;
     for name in names {
-        insert.execute([Value::Integer(name)])?;
+        insert.execute(params![name, due == Due::Later])?;
     }
     Ok(())
 }

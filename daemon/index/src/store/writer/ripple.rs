@@ -7,7 +7,7 @@
 //! Not here: marking (`store/commit/`), deciding what a name denotes (`store/names.rs`, `link/resolve.rs`).
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
@@ -25,7 +25,7 @@ pub(super) const NAMES_AT_FIRST: usize = 500;
 /// The same later: at least, and at most.
 const NAMES_A_STEP: std::ops::RangeInclusive<usize> = 50..=4_000;
 
-/// How long a step should take. An interactive commit interrupts it; but each transaction writes every
+/// Processor time that a step should take. An interactive commit interrupts it; but each transaction writes every
 /// page of the name keys that it touches, so many small ones cost several times as much.
 const STEP_TIME: Duration = Duration::from_millis(150);
 
@@ -72,28 +72,50 @@ impl IndexWriter {
                 return Ok(RippleStep::Progress);
             }
         }
-        let mut statement = self.db.prepare_cached("SELECT name_id FROM dirty_names LIMIT ?1")?;
-        let dirty: Vec<i64> = statement
-            .query_map([self.names_a_step as i64], |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
-        drop(statement);
-        if dirty.is_empty() {
-            let step =
-                if self.settle_links()? { RippleStep::Progress } else { RippleStep::Settled };
-            return Ok(step);
+        if self.resolve_some()? || self.settle_links()? {
+            return Ok(RippleStep::Progress);
         }
-        let started = Instant::now();
-        let resolved = self.resolve(&dirty);
-        if resolved.is_err() {
-            // Saves follow each other closely: a smaller step comes to its end between two of them.
-            self.pace(dirty.len(), STEP_TIME * 4);
-        } else {
-            self.pace(dirty.len(), started.elapsed());
-        }
-        resolved.map(|()| RippleStep::Progress)
+        Ok(RippleStep::Settled)
     }
 
-    /// Sets the size of the next step by how long this one took.
+    /// Gathers the facts of some names that are due, or decides some when all facts are gathered: so each name is
+    /// decided once, however many of those it is compared with have changed. False when there are none.
+    fn resolve_some(&mut self) -> Result<bool, StoreError> {
+        let most = self.names_a_step as i64;
+        let some = |sql: &str| -> Result<Vec<i64>, StoreError> {
+            let mut statement = self.db.prepare_cached(sql)?;
+            let ids = statement.query_map([most], |row| row.get(0))?;
+            Ok(ids.collect::<Result<_, _>>()?)
+        };
+        let mut ids = some("SELECT name_id FROM dirty_names WHERE later = 0 LIMIT ?1")?;
+        let is_gathered = ids.is_empty();
+        if is_gathered {
+            ids = some("SELECT name_id FROM undecided LIMIT ?1")?;
+        }
+        if ids.is_empty() {
+            return Ok(false);
+        }
+        let started = sys::thread_cpu_time();
+        let resolved = self.with_resolver(|resolver| match is_gathered {
+            true => resolver.decide_only(&ids),
+            false => resolver.gather_only(&ids),
+        });
+        // Saves follow each other closely: a smaller step comes to its end between two of them.
+        let took = match resolved {
+            Ok(()) => sys::thread_cpu_time().saturating_sub(started),
+            Err(_) => STEP_TIME * 4,
+        };
+        self.pace(ids.len(), took);
+        resolved.map(|()| true)
+    }
+
+    /// The deep pass has come to its end or waits: what it has changed is due now. False when that is nothing.
+    pub fn end_deep_pass(&mut self) -> Result<bool, StoreError> {
+        let due = "UPDATE dirty_names SET later = 0 WHERE later <> 0";
+        Ok(self.db.execute(due, []).map_err(|error| self.heard(error.into()))? > 0)
+    }
+
+    /// Sets the size of the next step by the processor time that this one took: other programs do not make it smaller.
     fn pace(&mut self, n_names: usize, took: Duration) {
         let share = STEP_TIME.as_secs_f64() / took.as_secs_f64().max(1e-6);
         let next = (n_names as f64 * share.clamp(0.25, 2.0)) as usize;
@@ -163,6 +185,13 @@ impl IndexWriter {
     }
 
     pub(in crate::store) fn resolve(&mut self, names: &[i64]) -> Result<(), StoreError> {
+        self.with_resolver(|resolver| resolver.run(names))
+    }
+
+    fn with_resolver(
+        &mut self,
+        work: impl FnOnce(&Resolver<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let tick = Tick(self.tick.0 + 1);
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         sys::fail::point("resolve.begun");
@@ -172,7 +201,7 @@ impl IndexWriter {
             ledger: &self.ledger,
             weights: &self.settings.link,
         };
-        resolver.run(names)?;
+        work(&resolver)?;
         set_meta_number(&tx, "tick", tick.0)?;
         sys::fail::point("resolve.before");
         commit::commit(tx, &self.vectors, tick, VectorChange::default())?;

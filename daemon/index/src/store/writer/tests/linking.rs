@@ -10,7 +10,7 @@ use super::*;
 use crate::store::{Verdict, canon};
 use extract::{link, relate};
 use model::Stage;
-use model::parcel::{Mention, PlaceFeatures, RecognizerKind};
+use model::parcel::{Mention, Pass, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Span};
 
 impl Bench {
@@ -171,6 +171,25 @@ fn an_abbreviation_that_one_document_defines_is_known_in_all() {
     bench.commit(&[item]);
     bench.settle();
     assert!(bench.meanings().contains("b.txt KMS: Key Management Service"), "{}", bench.meanings());
+}
+
+#[test]
+fn names_that_only_the_deep_pass_has_found_are_resolved_at_its_end() {
+    let mut bench = Bench::new();
+    let swift = bench.marked("a.md", "The {S:Tide Clock} was built by Ada Lindqvist.");
+    bench.commit(&[swift]);
+    bench.settle_all();
+    let deep = bench.marked("a.md", "The {S:Tide Clock} was built by {P:Ada Lindqvist}.");
+    let Item::Document(ticket, mut doc) = deep else { panic!("no document") };
+    doc.doc.doc.doc.doc.head.pass = Pass::Deep;
+    bench.commit(&[Item::Document(ticket, doc)]);
+    bench.settle_all();
+    let n_decided = "SELECT count(*) FROM names WHERE norm LIKE '%lindqvist' AND decision <> 0";
+    assert_eq!(bench.count(n_decided), 0);
+    assert!(bench.writer.end_deep_pass().expect("marks"), "there are names");
+    bench.settle_all();
+    assert_eq!(bench.count(n_decided), 1);
+    assert!(!bench.writer.end_deep_pass().expect("marks"), "nothing is left");
 }
 
 #[test]
