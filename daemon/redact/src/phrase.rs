@@ -53,10 +53,27 @@ pub(super) fn announced(text: &str, start: usize) -> Option<Range<usize>> {
 /// Phrases that nothing announces, whose checksum holds, around 32 bytes that may lie inside of one.
 pub(super) fn phrases_around(text: &str, from: usize) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    if let Some(stretch) = stretch_around(text, from) {
+    if may_lie_inside(text, from)
+        && let Some(stretch) = stretch_around(text, from)
+    {
         look(text, stretch, &mut found);
     }
     found
+}
+
+/// Returns false when no phrase can reach into the 32 bytes from `from` on by half or more, as the shortest does into one
+/// of the places that are looked at: then the first or the last whole word there is of the list. Most prose ends here; it
+/// would be looked at word by word, 720 bytes for each 32.
+fn may_lie_inside(text: &str, from: usize) -> bool {
+    let Some(bytes) = text.as_bytes().get(from..from + 32) else { return false };
+    let mut words = bytes.split(|byte| matches!(byte, b' ' | b'\n'));
+    // These may be parts of words.
+    let _ = (words.next(), words.next_back());
+    let first = words.next();
+    [first, words.next_back().or(first)].into_iter().flatten().any(|word| {
+        let bare = word.strip_suffix(b",").unwrap_or(word).to_ascii_lowercase();
+        std::str::from_utf8(&bare).is_ok_and(|bare| WORDS.contains_key(bare))
+    })
 }
 
 /// The stretch of letters with single blanks, or commas and blanks, between them that holds 32 bytes from `from` on.
@@ -126,13 +143,34 @@ fn is_example(phrase: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{WORDS, holds, is_example};
+    use super::{LIST, WORDS, holds, is_example, phrases_around};
 
     #[test]
     fn the_list_is_whole() {
         assert_eq!(WORDS.len(), 2048);
         assert_eq!((WORDS["abandon"], WORDS["zoo"]), (0, 2047));
         assert!(WORDS.keys().all(|word| (3..=8).contains(&word.len())));
+    }
+
+    #[test]
+    fn the_shortest_phrase_is_found_wherever_it_lies_in_prose() {
+        let short: Vec<&str> = LIST.lines().filter(|word| word.len() == 3).collect();
+        let mut phrase: Vec<&str> = short.iter().copied().step_by(7).take(12).collect();
+        let is_sound =
+            |phrase: &[&str]| holds(&phrase.iter().map(|it| WORDS[it]).collect::<Vec<_>>());
+        phrase[11] = short
+            .iter()
+            .find(|last| is_sound(&[&phrase[..11], &[**last]].concat()))
+            .expect("one word in sixteen fits");
+        let phrase = phrase.join(" ");
+        assert_eq!(phrase.len(), 47);
+        for n_before in 0..64 {
+            let before = "whom ".repeat(20);
+            let text = format!("{} {phrase} whom it whom it whom it whom it", &before[n_before..]);
+            let mut places = (0..text.len()).step_by(32);
+            let is_found = places.any(|from| !phrases_around(&text, from).is_empty());
+            assert!(is_found, "{n_before}: {text}");
+        }
     }
 
     #[test]
