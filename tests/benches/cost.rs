@@ -1,11 +1,11 @@
 //! Cost: CPU seconds a phase takes for N, 2 N and 4 N real documents, and which threads take them.
 //!
-//! `cargo bench -p tests --bench cost -- FOLDER... [--files N] [--swift] [--vectors] [--state DIR]
-//! [--peer COMMAND]`
+//! `cargo bench -p tests --bench cost -- FOLDER... [--files N] [--swift] [--vectors] [--state DIR] [--peer COMMAND]`
 //! Takes every Markdown and text file below the folders once, in an order that their content decides, so that N files
 //! are a sample of 4 N. Without `--files`, 4 N is all of them. Phases follow each other in one process: `searchable`
 //! (all files committed once), `swift` (names linked, all read again with the terms that were mined), `deep` (the
-//! English model; not with `--swift`), and with `--vectors` those of the better model. `4 N : N` is linear at 4.0 where the bytes say so.
+//! English model; not with `--swift`), and with `--vectors` those of the better model. The last table is linear where a
+//! phase grows as the bytes do.
 //! Beside it: the same chunks put into a bare FTS5 table, and with `--peer` the CPU of a shell command that indexes the
 //! folder in `$FOLDER`. `--state` keeps the last index there.
 

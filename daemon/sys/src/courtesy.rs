@@ -4,9 +4,9 @@
 //! Kernels with autogroups, which most desktops have, share the processors among sessions first: a thread's own nice
 //! value counts within its session only, so that background threads of one session take as much as a build in another
 //! (`sched(7)`, "The autogroup feature").
-//! Invariants: nothing is changed before [`begin`], and nothing by a process that does not lead its session, which would
-//! slow a person's shell down; the usual value is back before a call runs, unless the kernel refuses (it lets ordinary
-//! users change it ten times a second, all together): then the next call, event or look tries again.
+//! Invariants: nothing is changed before [`begin`], and nothing by a process that does not lead its session, which
+//! would slow a person's shell down; the usual value is back before a call runs, unless the kernel refuses (it lets
+//! ordinary users change it ten times a second, all together): then the next call, event or look tries again.
 //! Not here: the priorities of threads among each other (`crew.rs`).
 
 use std::io;

@@ -61,8 +61,7 @@ pub fn nests_deeper_than(text: &str, limit: usize) -> bool {
 }
 
 /// How many lists and quotations a line opens or goes on with: its markers, and its indentation at four columns each
-/// (two would do, but code is indented too); none without a marker. A list's marker has a blank behind it, or the line's
-/// end: the rules of a table drawn with signs (`+----+----+`) nest nothing.
+/// (two would do, but code is indented too); none without a marker. A rule of signs (`+----+`) has no list's markers.
 fn depth_of(line: &[u8]) -> usize {
     let (mut n_markers, mut n_blank) = (0, 0);
     for (at, byte) in line.iter().enumerate() {
