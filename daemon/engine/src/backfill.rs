@@ -8,8 +8,10 @@
 //! the gate is closed; the vectors of a space answer until those of the next one are all there.
 //! Not here: which vectors a question uses (`query`), the models (`embed`).
 
+mod order;
 mod pace;
 mod run;
+mod turn;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,8 +22,10 @@ use config::settings::Embed;
 use rusqlite::{OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::order::{Order, searched_windows};
 pub use self::pace::{Again, BackfillProgress, Pace, Trouble};
 pub use self::run::{Backfilling, Gate, start};
+use self::turn::Turns;
 use embed::better_text;
 use embed::{EmbedError, Embedder, Unrounded, unit_vector};
 use index::store::{Readers, Space, Spaces, StoreError};
@@ -68,6 +72,7 @@ pub struct Backfill {
     swept_at: Option<Tick>,
     /// Set where texts that the model refused are to be tried again.
     tries_refused: Arc<AtomicBool>,
+    turns: Turns,
 }
 
 /// How a round ended.
@@ -157,7 +162,9 @@ impl Backfill {
         let layers = before.iter().chain([&wanted]).map(|tier| tier.layer.clone()).collect();
         readers.vectors().set_layers(layers);
         let tries_refused = Arc::default();
-        Ok(Backfill { file, wanted, before, readers, pace, swept_at: None, tries_refused })
+        // A server computes elsewhere.
+        let turns = if model == "remote" { Turns::free() } else { Turns::beside(state_dir) };
+        Ok(Backfill { file, wanted, before, readers, pace, swept_at: None, tries_refused, turns })
     }
 
     /// The model that is wanted.
@@ -194,12 +201,17 @@ impl Backfill {
         );
         self.pace.set_facts(facts.len());
         self.pace.set_refused(n_refused + self.wanted.layer.n_refused_facts());
-        for texts in lacking.chunks(self.wanted.layer.embedder().batch().max(1)) {
+        let mut order = Order::new(lacking);
+        let n_together = self.wanted.layer.embedder().batch().max(1);
+        while order.has_more() {
             if !may_embed() {
                 return Ok(Step::Waits(tick));
             }
-            if let Some(ended) = self.embed(tick, texts)? {
-                return Ok(ended);
+            let texts = order.take(n_together, self.wanted.layer.take_met());
+            for texts in texts.chunks(n_together) {
+                if let Some(ended) = self.embed(tick, texts)? {
+                    return Ok(ended);
+                }
             }
         }
         for texts in facts.chunks(self.wanted.layer.embedder().batch().max(1)) {
@@ -217,9 +229,8 @@ impl Backfill {
         Ok(Step::Full(tick))
     }
 
-    /// Adds the vectors that the file holds; returns the texts it does not hold, with the windows they stand in, those
-    /// of the first windows first, and how many windows have a text that the model refused. None when a commit came in
-    /// between.
+    /// Adds the vectors that the file holds; returns the texts it does not hold, with the windows they stand in, in
+    /// their order, and how many windows have a text that the model refused. None when a commit came in between.
     fn load(
         &self,
         tier: &Tier,
@@ -464,14 +475,6 @@ fn bytes_of(vector: &UnitVector) -> Vec<u8> {
 
 fn hash_of(bytes: [u8; 16]) -> ContentHash {
     ContentHash(u128::from_le_bytes(bytes))
-}
-
-/// The windows that are searched, in the order of their rows.
-fn searched_windows(db: &rusqlite::Connection) -> rusqlite::Result<Vec<(i64, ContentHash)>> {
-    let mut statement =
-        db.prepare_cached("SELECT id, hash FROM chunk_vec_map WHERE aside IS NULL ORDER BY id")?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, hash_of(row.get(1)?))))?;
-    rows.collect()
 }
 
 /// Calls `each` with what the nodes of memory state and the hash of its text.

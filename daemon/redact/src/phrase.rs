@@ -62,8 +62,8 @@ pub(super) fn phrases_around(text: &str, from: usize) -> Vec<Range<usize>> {
 }
 
 /// Returns false when no phrase can reach into the 32 bytes from `from` on by half or more: then the first or the last
-/// whole word there would be of the list. (Even the shortest phrase reaches so far into one of the places that are looked
-/// at.) Most prose ends here; it would be read word by word, 720 bytes for each 32.
+/// whole word there would be of the list. (Even the shortest phrase reaches so far into one of the places that are
+/// looked at.) Most prose ends here; it would be read word by word, 720 bytes for each 32.
 fn may_lie_inside(text: &str, from: usize) -> bool {
     let Some(bytes) = text.as_bytes().get(from..from + 32) else { return false };
     let mut words = bytes.split(|byte| matches!(byte, b' ' | b'\n'));

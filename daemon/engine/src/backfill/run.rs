@@ -1,7 +1,8 @@
 //! Run: when the backfill works.
 //!
 //! In: commits, and whether the daemon has something better to do. Out: rounds, on a thread of the lowest priority.
-//! Invariant: nothing is looked at while nothing has changed; a round that finds the gate closed ends.
+//! Invariants: nothing is looked at while nothing has changed; a round that finds the gate closed ends; nothing is
+//! embedded on this machine while another daemon does so.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +21,9 @@ use sys::crew;
 
 /// How often a closed gate is looked at while something is left. (It costs the looking.)
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// How often it is looked whether another daemon has given the turn back.
+const TURN_AGAIN: Duration = Duration::from_secs(1);
 
 /// How long a commit that has been announced may take before it is looked for again.
 const COMMITS_WITHIN: Duration = Duration::from_millis(10);
@@ -146,9 +150,12 @@ async fn run(
 ) {
     // First what there is, however busy the daemon is: questions are asked already.
     let mut is_first = true;
+    let turns = backfill.turns.clone();
+    let mut turn = None;
     loop {
         let (is_open, stopping) = (gate.is_open.clone(), is_stopping.clone());
-        let may_embed = gate.is_on && !is_first;
+        let may_embed = gate.is_on && !is_first && turn.is_some();
+        let tick = health.tick();
         let round = move || {
             let may_embed = || may_embed && is_open() && !stopping.load(Ordering::Relaxed);
             let step = backfill.round(&may_embed);
@@ -156,6 +163,7 @@ async fn run(
         };
         let Ok((back, step)) = crew::embedding().run(round).await else { return };
         backfill = back;
+        drop(turn.take());
         health.changed();
         let pause = match step {
             Ok(Step::Full(tick)) => {
@@ -198,8 +206,16 @@ async fn run(
         };
         is_first = false;
         tokio::time::sleep(pause).await;
-        while !(gate.is_open)() {
-            tokio::time::sleep(LOOK_AGAIN).await;
+        loop {
+            while !(gate.is_open)() {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            turn = turns.try_take();
+            // Without a turn, only what a commit has changed is worth a look.
+            if turn.is_some() || health.tick() != tick {
+                break;
+            }
+            tokio::time::sleep(TURN_AGAIN).await;
         }
     }
 }

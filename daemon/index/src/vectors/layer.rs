@@ -25,6 +25,9 @@ const NEVER: u64 = u64::MAX;
 /// Questions whose vectors are remembered: those that are asked again for the next page, or by another client.
 const REMEMBERED: usize = 32;
 
+/// Windows remembered that questions have met.
+const MOST_MET: usize = 200;
+
 /// A question that any model can embed.
 const PROBE: &str = "a";
 
@@ -44,6 +47,8 @@ pub struct Layer {
     /// The last commit at which it lacked nothing.
     full_at: AtomicU64,
     facts: RwLock<Facts>,
+    /// Windows without a row that questions have met lately, the last ones first.
+    met: Mutex<VecDeque<i64>>,
 }
 
 impl Layer {
@@ -58,7 +63,20 @@ impl Layer {
             failure: Mutex::default(),
             full_at: AtomicU64::new(NEVER),
             facts: RwLock::default(),
+            met: Mutex::default(),
         }
+    }
+
+    /// Notes windows that a question has met, best first, and that have no row yet: their rows are wanted soonest.
+    pub fn note_met(&self, windows: impl DoubleEndedIterator<Item = i64>) {
+        let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        windows.rev().for_each(|window| met.push_front(window));
+        met.truncate(MOST_MET);
+    }
+
+    /// Takes the windows noted so far.
+    pub fn take_met(&self) -> Vec<i64> {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
     }
 
     /// Looks at the vectors of facts; who makes them waits meanwhile.

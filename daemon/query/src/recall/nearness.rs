@@ -28,6 +28,9 @@ const MIN_PAIRS: usize = 16;
 /// Windows searched for each chunk that is wanted: several windows of one chunk may be near.
 const WINDOWS_A_CHUNK: usize = 3;
 
+/// Windows of a question, at most, whose better vectors are made before others: about a page of hits.
+const MET_A_QUESTION: usize = 20;
+
 /// Up to this many chunks that meet a demand are searched by themselves; of more, some are among the nearest of all.
 const MAX_MATCHING: usize = 5_000;
 
@@ -167,8 +170,9 @@ fn nearest_windows(
     };
     let (pairs, merged) = merge(ctx, asked, &plain)?;
     if pairs.len() < MIN_PAIRS {
-        asked.better = None;
-        return Ok(all(plain, false));
+        let found = all(plain, false);
+        note_met(asked.better.take().as_ref(), &found);
+        return Ok(found);
     }
     let scale = Scale::of(pairs);
     let mut scored: Vec<Scored> = merged
@@ -180,10 +184,19 @@ fn nearest_windows(
         .collect();
     scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     scored.truncate(wanted);
+    note_met(asked.better.as_ref(), &scored);
     if let Some(better) = &asked.better {
         let _ = better.scale.set(scale);
     }
     Ok(scored)
+}
+
+/// Notes for the backfill which of the best windows lack their better vector.
+fn note_met(better: Option<&Better>, scored: &[Scored]) {
+    let lack = scored.iter().take(MET_A_QUESTION).filter(|(_, _, is_better)| !is_better);
+    if let Some(better) = better {
+        better.layer.note_met(lack.map(|(window, ..)| *window));
+    }
 }
 
 /// Static and better cosines of windows that have both.

@@ -167,6 +167,49 @@ fn what_was_cut_short_goes_on_where_it_was_and_outlives_the_index() {
 }
 
 #[test]
+fn leads_come_first_and_code_comes_last() {
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    let long = |word: &str| format!("{word} follows {word} and nothing else. ").repeat(40);
+    let code = format!("```rust\n{}```", "let keel = mast(keel, mast);\n".repeat(60));
+    let one =
+        format!("# One\n\n{}\n\n## Code\n\n{code}\n\n## More\n\n{}", long("oar"), long("sail"));
+    bench.write(&[("one.md", &one), ("two.md", &format!("# Two\n\n{}", long("buoy")))]);
+    let letters = Letters::new("letters/1");
+    let mut backfill = bench.backfill(&readers, &letters);
+    backfill.round(&|| true).expect("a round");
+    let kind = |text: &String| {
+        let mut words = ["oar", "buoy", "sail", "keel"].into_iter();
+        words.rfind(|word| text.contains(&format!("{word} "))).unwrap_or("?")
+    };
+    let mut order: Vec<&str> = letters.asked().iter().map(kind).collect();
+    order.dedup();
+    assert_eq!(order, ["oar", "buoy", "oar", "sail", "buoy", "keel"]);
+}
+
+#[test]
+fn what_a_question_has_met_is_made_next() {
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    bench.write(&[("alpha.md", ALPHA), ("beta.md", BETA), ("gamma.md", GAMMA)]);
+    let letters = Letters::new("letters/1");
+    let mut backfill = bench.backfill(&readers, &letters);
+    let last = bench.count("SELECT max(id) FROM chunk_vec_map");
+    let (layer, n_asked) = (backfill.wanted.layer.clone(), std::cell::Cell::new(0));
+    let meets = || {
+        n_asked.set(n_asked.get() + 1);
+        if n_asked.get() == 2 {
+            layer.note_met([last].into_iter());
+        }
+        true
+    };
+    backfill.round(&meets).expect("a round");
+    let asked = letters.asked();
+    let titles: Vec<&str> = asked.iter().filter_map(|text| text.split('\n').next()).collect();
+    assert_eq!(titles, ["Alpha", "Gamma", "Beta"]);
+}
+
+#[test]
 fn a_commit_that_comes_in_between_is_seen() {
     let mut bench = Bench::new();
     let readers = bench.writer.readers();

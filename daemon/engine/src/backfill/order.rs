@@ -1,0 +1,83 @@
+//! Order: which texts get their better vectors next.
+//!
+//! In: texts that lack one, in the order of their use, and windows that questions have met. Out: texts, each once; what
+//! a question has met comes before the rest, the last question's first.
+//! Not here: making the vectors (`backfill.rs`).
+
+use rustc_hash::FxHashMap;
+
+use super::{Lacking, hash_of};
+use model::terms::ContentHash;
+
+/// The windows that are searched, in the order in which their vectors are of most use: the lead of each document, which
+/// says what it is about, then running text, then tables and code, where words find as much.
+pub(super) fn searched_windows(
+    db: &rusqlite::Connection,
+) -> rusqlite::Result<Vec<(i64, ContentHash)>> {
+    let mut statement = db.prepare_cached(
+        "SELECT w.id, w.hash FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id WHERE w.aside IS NULL
+         ORDER BY CASE WHEN c.idx = 0 THEN 0 WHEN c.profile NOT IN ('reference', 'code') THEN 1 ELSE 2 END, w.id",
+    )?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, hash_of(row.get(1)?))))?;
+    rows.collect()
+}
+
+/// The texts of one round.
+pub(super) struct Order {
+    texts: Vec<Option<Lacking>>,
+    /// The text of each window.
+    place_of: FxHashMap<i64, usize>,
+    next: usize,
+}
+
+impl Order {
+    pub(super) fn new(lacking: Vec<Lacking>) -> Self {
+        let places = lacking.iter().enumerate();
+        let place_of =
+            places.flat_map(|(place, (_, ids))| ids.iter().map(move |id| (*id, place))).collect();
+        Order { texts: lacking.into_iter().map(Some).collect(), place_of, next: 0 }
+    }
+
+    /// True until all are taken.
+    pub(super) fn has_more(&mut self) -> bool {
+        while self.texts.get(self.next).is_some_and(Option::is_none) {
+            self.next += 1;
+        }
+        self.next < self.texts.len()
+    }
+
+    /// The next texts, `n` of them and as many more as questions have met.
+    pub(super) fn take(&mut self, n: usize, met: impl IntoIterator<Item = i64>) -> Vec<Lacking> {
+        let mut taken = Vec::with_capacity(n);
+        for window in met {
+            let place = self.place_of.get(&window);
+            let text = place.and_then(|place| self.texts.get_mut(*place));
+            taken.extend(text.and_then(Option::take));
+        }
+        while let Some(text) = self.texts.get_mut(self.next).filter(|_| taken.len() < n) {
+            taken.extend(text.take());
+            self.next += 1;
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_question_has_met_comes_first_and_nothing_comes_twice() {
+        let text = |n: i64| (ContentHash(n as u128), vec![n, n + 100]);
+        let mut order = Order::new((0..6).map(text).collect());
+        assert!(order.has_more());
+        let mut take = |met: &[i64]| -> Vec<u128> {
+            order.take(2, met.iter().copied()).iter().map(|it| it.0.0).collect()
+        };
+        assert_eq!(take(&[]), [0, 1]);
+        assert_eq!(take(&[104, 0, 7]), [4, 2]);
+        assert_eq!(take(&[3, 5, 4]), [3, 5]);
+        assert_eq!(take(&[]), [0u128; 0]);
+        assert!(!order.has_more());
+    }
+}
