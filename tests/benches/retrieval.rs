@@ -10,8 +10,9 @@
 //! Each set becomes a folder with one Markdown file a document (`# title`, then the text); the file's
 //! name is the document's id. `--cache` keeps folders and indexes for the next time, `--runs` keeps the
 //! run files; `--set` changes a setting, such as `retrieval.weights.graph=0`.
-//! `--tier` says whose vectors answer: `static`, `minilm` (which makes those that the cache lacks first) or `half`
-//! (those of MiniLM for every second window, in a copy of the cache's index, which must have them all).
+//! `--tier` says whose vectors answer: `static`, `minilm` (which makes those that the cache lacks first), `half` (those
+//! of MiniLM for every second window) or a number such as `25` (those that are made first, percent). These two use a
+//! copy of the cache's index, which must have all.
 //! `--floor` prints how often answers are said to have nothing to do with the question (`retrieval/floor.rs`).
 //! `--join N` writes N documents into each file, one paragraph each without its title's mark, and counts those as
 //! found whose lines a hit shows: what sizes of chunks do to long documents. (A `--cache` is for one N and one size.)
@@ -87,6 +88,7 @@ fn main() -> Result<()> {
         "static" => vec!["embed.model=none".to_string()],
         "minilm" => vec!["embed.background=on".to_string()],
         "half" => vec!["embed.background=off".to_string()],
+        share if share.parse::<u32>().is_ok() => vec!["embed.background=off".to_string()],
         other => bail!("there is no tier `{other}`"),
     };
     let n_joined: usize = support::option(&mut arguments, "--join")
@@ -166,8 +168,8 @@ async fn open(
         std::fs::create_dir_all(&state)?;
         set.write_files(&notes)?;
     }
-    if tier == "half" {
-        state = half_of(&home)?;
+    if tier == "half" || tier.parse::<u32>().is_ok() {
+        state = part_of(&home, tier.parse().ok())?;
     }
     let project = support::open_settled(&notes, &state, settings.clone()).await?;
     let started = Instant::now();
@@ -191,20 +193,32 @@ async fn open(
     Ok(project)
 }
 
-/// A copy of a set's index in which every second window lacks its better vector.
-fn half_of(home: &Path) -> Result<PathBuf> {
-    let half = home.join("half");
-    let _ = std::fs::remove_dir_all(&half);
-    std::fs::create_dir_all(&half)?;
+/// A copy of a set's index in which only so many windows, percent, have their better vectors: those that are made
+/// first, or every second one.
+fn part_of(home: &Path, percent: Option<u64>) -> Result<PathBuf> {
+    let part = home.join("part");
+    let _ = std::fs::remove_dir_all(&part);
+    std::fs::create_dir_all(&part)?;
     for entry in std::fs::read_dir(home.join("state"))? {
         let entry = entry?;
         if entry.file_type()?.is_file() {
-            std::fs::copy(entry.path(), half.join(entry.file_name()))?;
+            std::fs::copy(entry.path(), part.join(entry.file_name()))?;
         }
     }
-    let db = rusqlite::Connection::open(half.join("vectors.sqlite"))?;
-    db.execute("DELETE FROM vectors WHERE unicode(hex(hash)) % 2 = 0", [])?;
-    Ok(half)
+    let db = rusqlite::Connection::open(part.join("vectors.sqlite"))?;
+    let Some(percent) = percent else {
+        db.execute("DELETE FROM vectors WHERE unicode(hex(hash)) % 2 = 0", [])?;
+        return Ok(part);
+    };
+    let index = rusqlite::Connection::open(part.join("index.sqlite"))?;
+    let windows = engine::backfill::searched_windows(&index)?;
+    let n_first = windows.len() as u64 * percent / 100;
+    db.execute_batch("CREATE TEMP TABLE first(hash BLOB PRIMARY KEY)")?;
+    for (_, hash) in windows.iter().take(n_first as usize) {
+        db.execute("INSERT OR IGNORE INTO first VALUES(?1)", [hash.0.to_le_bytes()])?;
+    }
+    db.execute("DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM first)", [])?;
+    Ok(part)
 }
 
 fn ask_all(

@@ -104,6 +104,26 @@ fn the_setting_switches_it_off() {
 }
 
 #[test]
+fn the_deep_pass_rests_while_the_machine_is_busy_unless_somebody_waits() {
+    let mut project = TestProject::empty();
+    project.write("letter.md", LETTER);
+    project.fail("courtesy.pressure=90");
+    project.start();
+    // Asking would let it go on.
+    let deadline = Instant::now() + Duration::from_secs(90);
+    while !project.log().contains("the deep pass rests") {
+        assert!(Instant::now() < deadline, "never\n{}", project.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let status = project.status();
+    assert_eq!(status["deep"]["rests_for"], "other programs use the processor", "{status:#}");
+    assert_eq!(status["stages_settled"]["resolved"], true, "{status:#}");
+    assert_eq!(status["settled"], false, "a pause is not settled");
+    project.settle();
+    assert_eq!(people(&mut project, "letter.md"), ["Ada Lovelace", "Babbage", "Charles Babbage"]);
+}
+
+#[test]
 fn background_work_gives_way_to_other_sessions_until_somebody_asks() {
     if !Path::new("/proc/self/autogroup").exists() {
         eprintln!("this kernel shares nothing by session: skipped");

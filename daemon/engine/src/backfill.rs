@@ -22,7 +22,8 @@ use config::settings::Embed;
 use rusqlite::{OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use self::order::{Order, searched_windows};
+use self::order::Order;
+pub use self::order::searched_windows;
 pub use self::pace::{Again, BackfillProgress, Pace, Trouble};
 pub use self::run::{Backfilling, Gate, start};
 use self::turn::Turns;

@@ -81,6 +81,8 @@ pub struct Deep {
     pub n_stuck: u64,
     /// True when a person has stopped it.
     pub is_paused: bool,
+    /// Why it rests now, in words.
+    pub rests_for: Option<&'static str>,
     /// The watcher's count of news when documents were handed out, while they are on the belt.
     handed_out: Option<u64>,
     /// What was read deeply since the daemon started: bytes of files, and the time it took.
@@ -201,15 +203,17 @@ impl Health {
             deep.done.0 += n_bytes;
             deep.done.1 += now.duration_since(since);
         }
-        (deep.left, deep.n_stuck) = (left, n_stuck);
+        (deep.left, deep.n_stuck, deep.rests_for) = (left, n_stuck, None);
         deep.last = handed_out.map(|(_, n_bytes)| (now, n_bytes));
         deep.handed_out = handed_out.map(|(n_news, _)| n_news);
     }
 
-    /// Documents have all been read deeply, and what that changed of names is being resolved: nothing else is due, as
-    /// long as the watcher's count of news stays the same.
-    pub(crate) fn ends_deep_pass(&self, n_news: u64) {
-        self.lock_deep().handed_out = Some(n_news);
+    /// Nothing is left but what belongs to the deep pass, as long as the watcher's count of news stays the same: it
+    /// rests, or the names that it has changed are being resolved.
+    pub(crate) fn has_only_deep(&self, n_news: u64, rests_for: Option<&'static str>) {
+        let mut deep = self.lock_deep();
+        deep.handed_out = Some(n_news);
+        deep.rests_for = rests_for;
     }
 
     /// Stops or resumes the deep pass.

@@ -11,9 +11,7 @@ use model::terms::ContentHash;
 
 /// The windows that are searched, in the order in which their vectors are of most use: the lead of each document, which
 /// says what it is about, then running text, then tables and code, where words find as much.
-pub(super) fn searched_windows(
-    db: &rusqlite::Connection,
-) -> rusqlite::Result<Vec<(i64, ContentHash)>> {
+pub fn searched_windows(db: &rusqlite::Connection) -> rusqlite::Result<Vec<(i64, ContentHash)>> {
     let mut statement = db.prepare_cached(
         "SELECT w.id, w.hash FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id WHERE w.aside IS NULL
          ORDER BY CASE WHEN c.idx = 0 THEN 0 WHEN c.profile NOT IN ('reference', 'code') THEN 1 ELSE 2 END, w.id",

@@ -118,7 +118,7 @@ impl Gate {
         };
         let is_idle = {
             let is_settled = is_settled.clone();
-            move || is_settled() && !health.is_answering()
+            move || is_settled() && !health.is_answering() && sys::courtesy::rests().is_none()
         };
         Gate {
             is_open: match background {

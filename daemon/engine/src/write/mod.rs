@@ -40,6 +40,9 @@ const QUIET: Duration = Duration::from_millis(5);
 /// first index runs.
 const COMMITS_A_RIPPLE: u32 = 400;
 
+/// How often it is looked whether the deep pass may go on.
+const REST: Duration = Duration::from_secs(1);
+
 /// How often one piece of bulk work gives way to interactive items; then it is finished, or it never would be.
 const MOST_YIELDS: u32 = 3;
 
@@ -95,6 +98,8 @@ pub struct WriteState {
     documents_since_rest: usize,
     /// When the index was last built again because it was damaged.
     began_again: Option<Instant>,
+    /// The deep pass is all that is left, and rests until then.
+    rests_until: Option<Instant>,
 }
 
 /// Documents that are committed together, and how often they have given way.
@@ -136,6 +141,7 @@ impl Actor for WriteStation {
             n_ripple_yields,
             documents_since_rest,
             began_again: None,
+            rests_until: None,
         })
     }
 
@@ -188,11 +194,14 @@ impl WriteState {
         let args = self.args.clone();
         let mut commands = args.commands.lock().await;
         let may_ripple = args.health.has_ripple();
+        let rest = self.rests_until.map(|until| until.saturating_duration_since(Instant::now()));
+        let pause = rest.unwrap_or_default().max(QUIET);
         tokio::select! {
             biased;
             Some(order) = commands.recv() => Work::Order(order),
             item = args.inlet.next() => item.map_or(Work::Drained, |item| Work::Items(Box::new(item))),
-            () = tokio::time::sleep(QUIET), if may_ripple => Work::Idle,
+            () = tokio::time::sleep(pause), if may_ripple => Work::Idle,
+            () = sys::courtesy::wanted(), if may_ripple && rest.is_some() => Work::Idle,
         }
     }
 
@@ -210,6 +219,7 @@ impl WriteState {
             (items.len(), (self.args.now_ms)(), lane == Lane::Interactive);
         let started = Instant::now();
         self.args.health.set_ripple(true);
+        self.rests_until = None;
         let work = items.clone();
         let may_yield = n_yields < MOST_YIELDS;
         let done =
@@ -281,13 +291,25 @@ impl WriteState {
         Ok(())
     }
 
-    /// Hands out the next documents of the deep pass; false when there are none. What follows from them is due as long
-    /// as they are on their way.
+    /// Hands out the next documents of the deep pass, or has it rest; false when there are none. What follows from them
+    /// is due as long as they are on their way.
     async fn deepen(&mut self, n_news: u64) -> Result<bool, StoreError> {
         let is_paused = self.args.health.deep().is_paused;
+        let rests_for = sys::courtesy::rests().filter(|_| !is_paused);
+        let hands_out_none = is_paused || rests_for.is_some();
         let next =
-            self.insist(Lane::Bulk, false, move |writer| writer.next_deep(is_paused)).await?;
+            self.insist(Lane::Bulk, false, move |writer| writer.next_deep(hands_out_none)).await?;
         let next = next.unwrap_or_default();
+        if rests_for.is_some() && next.left.0 > 0 {
+            if self.args.health.deep().rests_for.is_none() {
+                tracing::info!(why = rests_for, "the deep pass rests");
+            }
+            self.args.health.deepens(next.left, next.n_stuck, None);
+            self.args.health.has_only_deep(n_news, rests_for);
+            self.rests_until = Some(Instant::now() + REST);
+            return Ok(true);
+        }
+        self.rests_until = None;
         let is_any = !next.paths.is_empty();
         let handed_out = is_any.then_some((n_news, next.n_bytes));
         self.args.health.deepens(next.left, next.n_stuck, handed_out);
@@ -303,7 +325,7 @@ impl WriteState {
         let end = |writer: &mut IndexWriter| writer.end_deep_pass();
         let has_names = self.insist(Lane::Bulk, false, end).await?.unwrap_or_default();
         if has_names {
-            self.args.health.ends_deep_pass(n_news);
+            self.args.health.has_only_deep(n_news, None);
         }
         Ok(has_names)
     }

@@ -343,6 +343,9 @@ pub struct DeepView {
     pub stuck: u64,
     /// True when a person has stopped it (`kgctl deep --pause`).
     pub paused: bool,
+    /// Why it rests now, such as `the machine runs on battery`; it goes on while a call waits, such as `kgctl wait`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rests_for: Option<String>,
     /// How long the rest takes at the pace so far, seconds; absent before the pace is known and when nothing is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta_seconds: Option<u64>,
@@ -359,7 +362,9 @@ impl DeepView {
             (left, false) => format!("{} left to read closely", n(left)),
             (left, true) => format!("paused, {} left to read closely", n(left)),
         };
-        if let Some(seconds) = self.eta_seconds.filter(|_| !self.paused) {
+        if let Some(why) = &self.rests_for {
+            text.push_str(&format!("; rests while {why}"));
+        } else if let Some(seconds) = self.eta_seconds.filter(|_| !self.paused) {
             text.push_str(&about(seconds));
         }
         if self.stuck > 0 {
@@ -494,6 +499,12 @@ mod tests {
 
     #[test]
     fn what_has_not_begun_is_not_called_done() {
+        let rests_for = Some("the machine runs on battery".to_string());
+        let deep = DeepView { left: 2, rests_for, eta_seconds: Some(90), ..DeepView::default() };
+        assert_eq!(
+            deep.told(),
+            "2 documents left to read closely; rests while the machine runs on battery"
+        );
         let deep = DeepView { waits: true, ..DeepView::default() };
         assert_eq!(deep.told(), "begins when everything is searchable and linked");
         let deep = DeepView::default();

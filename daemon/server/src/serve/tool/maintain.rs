@@ -171,9 +171,10 @@ pub(super) fn deep_view(project: &Project) -> Option<DeepView> {
     let settled = project.settled();
     project.settings.recognize.deep.then(|| DeepView {
         left: deep.left.0,
-        waits: deep.left.0 == 0 && !settled.deep,
+        waits: deep.left.0 == 0 && !settled.resolved,
         stuck: deep.n_stuck,
         paused: deep.is_paused,
+        rests_for: deep.rests_for.map(str::to_string),
         eta_seconds: deep.eta().map(|eta| eta.as_secs()),
     })
 }

@@ -150,7 +150,9 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
         _ if again_at.is_some() => "waiting",
         Background::Off => "off",
         Background::On => "working",
-        Background::Idle if project.settled().deep => "working",
+        Background::Idle if project.settled().deep && sys::courtesy::reason().is_none() => {
+            "working"
+        }
         Background::Idle => "waiting",
     };
     let rate = (stand.seconds_a_text > 0.0).then(|| (1.0 / stand.seconds_a_text) as f32);
