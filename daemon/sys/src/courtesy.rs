@@ -41,6 +41,7 @@ static COURTESY: Mutex<Courtesy> = Mutex::new(Courtesy {
     is_begun: false,
     gives_way: false,
     n_waiting: 0,
+    n_for_work: 0,
     last_wanted: None,
     looked: None,
     reason: None,
@@ -57,6 +58,7 @@ struct Courtesy {
     /// The session's value may be changed.
     gives_way: bool,
     n_waiting: usize,
+    n_for_work: usize,
     last_wanted: Option<Instant>,
     looked: Option<Instant>,
     reason: Option<&'static str>,
@@ -71,33 +73,47 @@ pub fn begin() {
     courtesy.gives_way = leads && std::fs::metadata(AUTOGROUP).is_ok();
 }
 
-/// Returns why background work should rest now, in words; nothing while somebody waits for this process.
+/// Returns why background work should rest now, in words; nothing while somebody waits for work.
 pub fn rests() -> Option<&'static str> {
     let mut courtesy = lock();
     courtesy.look();
-    courtesy.reason.filter(|_| courtesy.n_waiting == 0)
+    courtesy.reason.filter(|_| courtesy.n_for_work == 0)
 }
 
-/// Returns why background work rests while nobody waits.
+/// Returns why background work rests while nobody waits for work.
 pub fn reason() -> Option<&'static str> {
     let mut courtesy = lock();
     courtesy.look();
     courtesy.reason
 }
 
-/// Somebody waits for this process, until this is dropped.
-#[must_use]
-pub struct Waiting(());
-
-/// Returns the mark of somebody who waits; the session has its usual share meanwhile.
-pub fn waiting() -> Waiting {
-    lock().n_waiting += 1;
-    attend();
-    WANTED.notify_waiters();
-    Waiting(())
+/// For what somebody waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// An answer.
+    Answer,
+    /// Work that the answer needs: background work does not rest meanwhile.
+    Work,
 }
 
-/// Returns when somebody begins to wait.
+/// Somebody waits for this process, until this is dropped.
+#[must_use]
+pub struct Waiting(Wait);
+
+/// Returns the mark of somebody who waits; the session has its usual share meanwhile.
+pub fn waiting(wait: Wait) -> Waiting {
+    let mut courtesy = lock();
+    courtesy.n_waiting += 1;
+    courtesy.n_for_work += usize::from(wait == Wait::Work);
+    drop(courtesy);
+    attend();
+    if wait == Wait::Work {
+        WANTED.notify_waiters();
+    }
+    Waiting(wait)
+}
+
+/// Returns when somebody begins to wait for work.
 pub async fn wanted() {
     WANTED.notified().await;
 }
@@ -106,6 +122,7 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         let mut courtesy = lock();
         courtesy.n_waiting -= 1;
+        courtesy.n_for_work -= usize::from(self.0 == Wait::Work);
         courtesy.last_wanted = Some(Instant::now());
     }
 }

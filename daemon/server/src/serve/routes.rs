@@ -27,6 +27,7 @@ use super::turns::{InFlight, Turn};
 use crate::llm::{Asker, Provider};
 use crate::project::Project;
 use index::store::{CallOff, Snapshot};
+use sys::courtesy::Wait;
 
 mod asking;
 mod parameters;
@@ -209,7 +210,10 @@ impl Routes {
         if activity.is_stopping() {
             return Err(stopping());
         }
-        let _waiting = sys::courtesy::waiting();
+        let _waiting = sys::courtesy::waiting(match route.patience {
+            Patience::Request => Wait::Answer,
+            Patience::Indexing | Patience::Build => Wait::Work,
+        });
         let mut running = (route.run)(call, Arc::clone(&self.readers));
         tokio::select! {
             answer = &mut running => answer,
