@@ -343,7 +343,8 @@ pub struct DeepView {
     pub stuck: u64,
     /// True when a person has stopped it (`kgctl deep --pause`).
     pub paused: bool,
-    /// Why it rests now, such as `the machine runs on battery`; it goes on while somebody waits for work, as `kgctl wait` does.
+    /// Why it rests now, such as `the machine runs on battery`; it goes on while somebody waits for work, as
+    /// `kgctl wait` does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rests_for: Option<String>,
     /// How long the rest takes at the pace so far, seconds; absent before the pace is known and when nothing is left.
