@@ -53,7 +53,7 @@ impl SharedHome {
             .env("KG_RUNTIME_DIR", self.at("run"))
             .env("KG_CONFIG_DIR", self.at("config"))
             .env_remove("KG_PROJECT")
-            .env_remove("KG_FAIL");
+            .env("KG_FAIL", crate::project::CALM);
         command
     }
 
