@@ -235,7 +235,7 @@ fn child(root: &Path, state: &Path, passes: Passes) -> Result<()> {
     ];
     if passes.has_vectors {
         phases.push(("vectors", |project| {
-            project.backfilled().is_none_or(|it| it.n_done >= it.n_windows)
+            project.backfilled().is_none_or(|it| it.is_full && it.n_windows > 0)
         }));
     }
     let (mut before, mut costs) = (0.0, Vec::new());

@@ -1,5 +1,7 @@
 //! The better model's vectors, from outside, with the model that the daemon carries.
 
+use std::fs::File;
+
 use serde_json::{Value, json};
 use tests::TestProject;
 
@@ -67,6 +69,22 @@ fn better_vectors_come_in_the_background_and_outlive_kill_restart_and_verificati
     let reply = ask(&mut project, "I forgot my password");
     let paths = reply["chunks"].as_array().expect("hits").iter().map(|hit| &hit["path"]);
     assert!(!paths.into_iter().any(|path| path == "access.md"), "{reply}");
+}
+
+#[test]
+fn one_daemon_of_a_machine_makes_vectors_at_a_time() {
+    let mut project = project("idle");
+    let states = project.paths().dir.parent().expect("it lies in a folder").to_path_buf();
+    std::fs::create_dir_all(&states).expect("a folder");
+    let theirs = File::create(states.join("filling.lock")).expect("a lock");
+    theirs.lock().expect("nobody else has it");
+    project.start();
+    let status = project.until("it waits for another daemon", |status| {
+        status["settled"] == true && status["embedding"]["state"] == "waiting"
+    });
+    assert_eq!(status["embedding"]["done"], 0, "{status:#}");
+    drop(theirs);
+    project.until("better vectors", is_done);
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub struct BackfillProgress {
     pub n_refused: u64,
     /// True when questions are answered by better vectors alone: every window had one when that was last looked at.
     pub is_full: bool,
+    /// True while another daemon of this machine makes vectors.
+    pub waits_for_turn: bool,
     /// Seconds that a text took lately; 0 while that is not known.
     pub seconds_a_text: f64,
     /// The last error of the model, if it has not recovered.
@@ -107,6 +109,10 @@ impl Pace {
     /// Something is to be made again: nothing is known to be full until that was looked at.
     pub(super) fn begin_anew(&self) {
         self.lock().is_full = false;
+    }
+
+    pub(super) fn wait_for_turn(&self, waits: bool) {
+        self.lock().waits_for_turn = waits;
     }
 
     pub(super) fn fill(&self) {

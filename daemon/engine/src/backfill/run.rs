@@ -211,6 +211,7 @@ async fn run(
                 tokio::time::sleep(LOOK_AGAIN).await;
             }
             turn = turns.try_take();
+            backfill.pace().wait_for_turn(gate.is_on && turn.is_none());
             // Without a turn, only what a commit has changed is worth a look.
             if turn.is_some() || health.tick() != tick {
                 break;

@@ -193,15 +193,28 @@ impl WriteState {
         }
         let args = self.args.clone();
         let mut commands = args.commands.lock().await;
-        let may_ripple = args.health.has_ripple();
-        let rest = self.rests_until.map(|until| until.saturating_duration_since(Instant::now()));
-        let pause = rest.unwrap_or_default().max(QUIET);
-        tokio::select! {
-            biased;
-            Some(order) = commands.recv() => Work::Order(order),
-            item = args.inlet.next() => item.map_or(Work::Drained, |item| Work::Items(Box::new(item))),
-            () = tokio::time::sleep(pause), if may_ripple => Work::Idle,
-            () = sys::courtesy::wanted(), if may_ripple && rest.is_some() => Work::Idle,
+        loop {
+            let may_ripple = args.health.has_ripple();
+            let rest = self.rests_until.map(|it| it.saturating_duration_since(Instant::now()));
+            let pause = rest.unwrap_or_default().max(QUIET);
+            tokio::select! {
+                biased;
+                Some(order) = commands.recv() => {
+                    self.rests_until = None;
+                    return Work::Order(order);
+                }
+                item = args.inlet.next() => {
+                    return item.map_or(Work::Drained, |item| Work::Items(Box::new(item)));
+                }
+                () = tokio::time::sleep(pause), if may_ripple => {
+                    // A look at the machine costs little; what a ripple looks at grows with the folder.
+                    if rest.is_none() || sys::courtesy::rests().is_none() {
+                        return Work::Idle;
+                    }
+                    self.rests_until = Some(Instant::now() + REST);
+                }
+                () = sys::courtesy::wanted(), if may_ripple && rest.is_some() => return Work::Idle,
+            }
         }
     }
 

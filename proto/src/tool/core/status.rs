@@ -213,8 +213,9 @@ pub struct EmbeddingView {
     /// Windows, and facts of memory, whose text the model refused: they are found by words and by static vectors.
     #[serde(default, skip_serializing_if = "is_none_refused")]
     pub refused: u64,
-    /// `done`; `working`; `waiting`, for documents to be read, questions to be answered, or a model that is asked again
-    /// by itself; `off`, by `embed.background`; `failed`: it is not asked again by itself.
+    /// `done`; `working`; `waiting`, for documents to be read, questions to be answered, other programs, another daemon
+    /// that makes vectors, or a model that is asked again by itself; `off`, by `embed.background`; `failed`: it is not
+    /// asked again by itself.
     pub state: String,
     /// Texts a second that the model embeds while it works; absent before it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -149,6 +149,7 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
         _ if snapshot.has_all_better_vectors() && project.settled().searchable => "done",
         _ if again_at.is_some() => "waiting",
         Background::Off => "off",
+        _ if stand.waits_for_turn => "waiting",
         Background::On => "working",
         Background::Idle if project.settled().deep && sys::courtesy::reason().is_none() => {
             "working"
