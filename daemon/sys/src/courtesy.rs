@@ -68,10 +68,16 @@ struct Courtesy {
 /// Begins to rest and to give way; the latter if this process leads its session and the kernel has autogroups. Call
 /// [`tend`] now and then.
 pub fn begin() {
-    let leads = rustix::process::getsid(None).ok() == Some(rustix::process::getpid());
+    let leads = leads_its_session();
     let mut courtesy = lock();
     courtesy.is_begun = true;
     courtesy.gives_way = leads && std::fs::metadata(AUTOGROUP).is_ok();
+}
+
+fn leads_its_session() -> bool {
+    // In a container, the leader may be outside: then the kernel says 0, which is no process to `rustix`.
+    // SAFETY: both calls read numbers of this process and have no other effect.
+    unsafe { libc::getsid(0) == libc::getpid() }
 }
 
 /// Returns why background work should rest now, in words; nothing while somebody waits for work.
