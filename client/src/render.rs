@@ -18,6 +18,7 @@ mod hint;
 pub mod links;
 pub mod maintain;
 pub mod models;
+pub mod natural;
 pub mod notes;
 pub mod quality;
 pub mod questions;

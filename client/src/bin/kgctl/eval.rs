@@ -25,6 +25,7 @@ mod change;
 mod compare;
 mod gold;
 mod graph;
+mod natural;
 mod questions;
 mod stage;
 mod table;
@@ -57,9 +58,12 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// With a folder that has `docs/`, `gold/` and `questions/`: its documents are read three times: with nothing given
 /// (recognition, and all stages end to end), with the annotated mentions given (linking alone), and with the mentions
 /// and what they denote given (relations alone). Intervals are the middle 95 % of documents drawn with replacement.
+///
+/// With a folder that has `docs/` and `gold/entities.tsv`, annotated page by page like `corpus/real`: how true, dense
+/// and useful the graph is.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A table of questions, or a folder with `docs/`, `gold/` and `questions/`.
+    /// A table of questions, or an annotated folder with `docs/` and `gold/`.
     #[arg(value_name = "TABLE|CORPUS_DIR")]
     of: PathBuf,
     /// Of a corpus: also print, for each relation, how many were annotated, found and right.
@@ -84,6 +88,9 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         let message = format!("there is no `{}`", arguments.of.display());
         return Err(Failure::new(Exit::Refused, message)
             .hint("give a table of questions, or a folder with `gold/`"));
+    }
+    if natural::is_one(&arguments.of) {
+        return natural::run(arguments, ctx).await;
     }
     let gold = Gold::read(&arguments.of)?;
     let scratch = Scratch::make()?;

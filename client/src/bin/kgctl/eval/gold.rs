@@ -13,7 +13,7 @@ use client::score::{MentionMark, RelationMark, norm, nth_span};
 use super::{Exit, Failure, read_file};
 
 /// The annotations of a corpus.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Gold {
     /// Exhaustively annotated paths; only these count.
     pub(super) documents: BTreeSet<String>,
@@ -32,11 +32,11 @@ pub(super) struct Gold {
 }
 
 /// One row of a table, and its place.
-struct Row<const N: usize> {
-    place: String,
+pub(super) struct Row<const N: usize> {
+    pub(super) place: String,
     /// Line number, from 1.
     line: usize,
-    cells: [String; N],
+    pub(super) cells: [String; N],
 }
 
 impl Gold {
@@ -166,7 +166,7 @@ fn mentions(corpus: &Path, documents: &BTreeSet<String>) -> Result<Marked, Failu
 }
 
 /// Returns the rows of a table without its header.
-fn rows<const N: usize>(path: &Path) -> Result<Vec<Row<N>>, Failure> {
+pub(super) fn rows<const N: usize>(path: &Path) -> Result<Vec<Row<N>>, Failure> {
     let text = read_file(path)?;
     let lines = text.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty());
     lines

@@ -44,14 +44,27 @@ impl Stage {
             let failure = Failure::new(Exit::Refused, format!("`{OWN_TABLE}` is set"));
             return Err(failure.hint("unset it: `eval` sets it to the annotations of the corpus"));
         }
-        let stage = |given| {
-            let places = scratch.places(given);
-            write_settings(&places, given, gold)?;
-            scratch.lend(models, &format!("{}/state", given as u8))?;
-            let target = Target::new(&places, Project::at(&corpus.join("docs"))?)?;
-            Ok::<_, Failure>(Stage { given, target })
-        };
+        let stage = |given| Self::of(given, scratch, models, corpus, gold);
         Ok([stage(Given::Nothing)?, stage(Given::Mentions)?, stage(Given::MentionsAndLinks)?])
+    }
+
+    /// Returns a reading with nothing given, not started.
+    pub(super) fn plain(scratch: &Scratch, models: &Path, corpus: &Path) -> Result<Self, Failure> {
+        Self::of(Given::Nothing, scratch, models, corpus, &Gold::default())
+    }
+
+    fn of(
+        given: Given,
+        scratch: &Scratch,
+        models: &Path,
+        corpus: &Path,
+        gold: &Gold,
+    ) -> Result<Self, Failure> {
+        let places = scratch.places(given);
+        write_settings(&places, given, gold)?;
+        scratch.lend(models, &format!("{}/state", given as u8))?;
+        let target = Target::new(&places, Project::at(&corpus.join("docs"))?)?;
+        Ok(Stage { given, target })
     }
 }
 
