@@ -22,11 +22,12 @@ pub(crate) struct Ranking {
 type Change = fn(&mut Retrieval);
 
 /// Signals one after the other, then formulas over all of them.
-const RANKINGS: [(&str, Change); 14] = [
+const RANKINGS: [(&str, Change); 15] = [
     (ALONE, |it| it.formula = Formula::Text),
     ("vector", |it| it.formula = Formula::Vector),
-    ("text+vector", |it| no_graph(&mut it.weights)),
+    ("text+vector", |it| no_signals(&mut it.weights)),
     ("+hops", |it| it.weights = Weights { graph: it.weights.graph, ..without(it) }),
+    ("+stated", |it| it.weights = Weights { stated: it.weights.stated, ..without(it) }),
     ("+names", |it| it.weights = Weights { names: it.weights.names, ..without(it) }),
     ("+bridge", |it| it.weights = Weights { bridge: it.weights.bridge, ..without(it) }),
     ("no synonyms", |it| it.other_names = false),
@@ -36,22 +37,22 @@ const RANKINGS: [(&str, Change); 14] = [
     ("minmax", |it| it.formula = Formula::MinMax),
     ("rrf alone", |it| {
         it.formula = Formula::Rrf;
-        no_graph(&mut it.weights);
+        no_signals(&mut it.weights);
     }),
     ("minmax alone", |it| {
         it.formula = Formula::MinMax;
-        no_graph(&mut it.weights);
+        no_signals(&mut it.weights);
     }),
     (DEFAULT, |_| ()),
 ];
 
-fn no_graph(weights: &mut Weights) {
-    *weights = Weights { graph: 0.0, names: 0.0, bridge: 0.0, ..*weights };
+fn no_signals(weights: &mut Weights) {
+    *weights = Weights { graph: 0.0, stated: 0.0, names: 0.0, bridge: 0.0, ..*weights };
 }
 
 fn without(settings: &Retrieval) -> Weights {
     let mut weights = settings.weights;
-    no_graph(&mut weights);
+    no_signals(&mut weights);
     weights
 }
 

@@ -8,7 +8,7 @@
 //! Invariants: nothing is kept between questions, so an answer is of its reader's commit; every score is the one that
 //! `bm25()` gives (`tests.rs` asks both); a list of a shape that is not known ends with [`Unread`], and the caller asks
 //! FTS5 itself.
-//! Not here: which words are asked for (`query/question.rs`, `words/query.rs`), writing (FTS5 does).
+//! Not here: which words are asked for (`query/src/plan/question.rs`, `words/query.rs`), writing (FTS5 does).
 
 mod bm25;
 mod leaf;

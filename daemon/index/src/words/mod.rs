@@ -17,7 +17,7 @@
 //! Invariants: a pure function; index words hold no blank, no quotation mark and no uppercase ASCII, so that FTS5's
 //! `ascii` tokenizer with [`TOKENIZER`]'s further signs passes them unchanged; English words are stemmed in English
 //! text only, and a question asks for the stem *or* the word, so it need not know the language; linear in the text.
-//! Not here: which words of a question say nothing (`query/question.rs`), ranking (FTS5's BM25).
+//! Not here: which words of a question say nothing (`query/src/plan/question.rs`), ranking (FTS5's BM25).
 
 mod fold;
 mod stem;

@@ -168,7 +168,7 @@ fn components(
         }
         Formula::Hybrid | Formula::Rrf | Formula::MinMax => {
             let mut all = vec![("text", trust.text * text), ("vector", trust.vector * vector)];
-            for signal in &SIGNALS {
+            for signal in SIGNALS {
                 let kept = if signal.is_by_words { trust.words } else { 1.0 };
                 let weight = (signal.weight)(weights) * kept;
                 if weight > 0.0 {

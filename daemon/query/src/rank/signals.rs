@@ -38,7 +38,7 @@ pub(crate) struct Signal {
     pub value: ValueOf,
 }
 
-pub(crate) const SIGNALS: [Signal; 4] = [
+pub(crate) const SIGNALS: &[Signal] = &[
     Signal {
         name: "graph",
         weight: |weights| weights.graph,
