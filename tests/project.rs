@@ -17,7 +17,7 @@ use crate::{Client, Graph, Revision};
 
 mod mortal;
 
-/// What `KG_FAIL` is where a test says nothing: background work does not rest, however busy the machine is.
+/// A part of `KG_FAIL`: background work does not rest, however busy the machine is.
 pub(crate) const CALM: &str = "courtesy.pressure=0";
 
 /// How long anything may take before a test fails. Only a bug takes so long.
@@ -104,6 +104,12 @@ impl TestProject {
         self.settings.push(setting.to_string());
     }
 
+    /// What `KG_FAIL` is: the test's own, which counts where it says the same, and [`CALM`].
+    fn fails(&self) -> String {
+        let own = self.environment.iter().find(|(name, _)| name == "KG_FAIL");
+        own.map_or(CALM.into(), |(_, own)| format!("{own},{CALM}"))
+    }
+
     /// What daemons started from now on shall fail at, as `KG_FAIL` says it; empty for nothing.
     pub fn fail(&mut self, what: &str) {
         self.set_environment("KG_FAIL", what);
@@ -184,11 +190,11 @@ impl TestProject {
             .env("KG_STATE_DIR", self.dir.path().join("state"))
             .env("KG_RUNTIME_DIR", self.dir.path().join("run"))
             .env("KG_CONFIG_DIR", self.dir.path().join("config"))
-            .env("KG_FAIL", CALM)
             .env_remove("KG_PROJECT")
             .env_remove("NOTIFY_SOCKET")
             .env_remove("LISTEN_FDS")
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .env("KG_FAIL", self.fails())
             .stdin(Stdio::null())
             .stdout(Stdio::null());
         for setting in &self.settings {

@@ -108,7 +108,8 @@ struct Run {
     /// CPU seconds of each phase, in order.
     phases: Vec<(String, f64)>,
     threads: Vec<(String, f64)>,
-    peak_mib: f64,
+    /// Most memory that was its own, and with what is mapped: program, weights, index.
+    peak_mib: [f64; 2],
     floor: f64,
     peer: Option<f64>,
     counts: Vec<(String, i64)>,
@@ -148,7 +149,7 @@ impl Run {
             megabytes: texts.iter().map(Vec::len).sum::<usize>() as f64 / 1e6,
             phases: pairs("phases")?,
             threads: pairs("threads")?,
-            peak_mib: report["peak_mib"].as_f64().context("no peak")?,
+            peak_mib: serde_json::from_value(report["peak_mib"].clone())?,
             floor: bare_fts5(&index, &scratch.path(""), true)?,
             peer: peer.map(|command| cpu_of_command(command, &scratch.notes())).transpose()?,
             counts: counts(&index)?,
@@ -170,7 +171,11 @@ impl Run {
             self.phases.iter().map(|(name, cpu)| (name.clone(), cpu * MEGABYTES / self.megabytes));
         println!("  CPU s a {MEGABYTES} MB: {}", shown(&scaled.collect::<Vec<_>>()));
         println!("  by thread: {}", shown(&self.threads));
-        println!("  peak {:.0} MiB; bare FTS5 {:.3} CPU s", self.peak_mib, self.floor);
+        let [own, all] = self.peak_mib;
+        println!(
+            "  peak {own:.0} MiB, with mapped files {all:.0}; bare FTS5 {:.3} CPU s",
+            self.floor
+        );
         if let Some(peer) = self.peer {
             println!("  peer {peer:.2} CPU s");
         }
@@ -217,6 +222,7 @@ fn child(root: &Path, state: &Path, passes: Passes) -> Result<()> {
     if !passes.has_vectors {
         settings.embed.model = "none".into();
     }
+    sys::spare_memory();
     let threads = Threads::watch()?;
     let runtime = support::runtime()?;
     let place = OpenProject {
@@ -247,11 +253,9 @@ fn child(root: &Path, state: &Path, passes: Passes) -> Result<()> {
         costs.push((name, now - before));
         before = now;
     }
-    let report = json!({
-        "phases": costs,
-        "threads": threads.costs(before)?,
-        "peak_mib": support::memory_mib(std::process::id(), "VmHWM")?,
-    });
+    let all = support::memory_mib(std::process::id(), "VmHWM")?;
+    let (threads, own) = threads.costs(before)?;
+    let report = json!({"phases": costs, "threads": threads, "peak_mib": [own, all]});
     println!("{report}");
     runtime.block_on(project.drain(support::SETTLE_LIMIT));
     Ok(())
@@ -263,7 +267,7 @@ type Costs = BTreeMap<(u64, String), f64>;
 /// Looks at the threads again and again, because those that end take their counts with them.
 struct Threads {
     is_done: Arc<AtomicBool>,
-    watcher: std::thread::JoinHandle<Costs>,
+    watcher: std::thread::JoinHandle<(Costs, f64)>,
 }
 
 impl Threads {
@@ -271,14 +275,16 @@ impl Threads {
         let is_done = Arc::new(AtomicBool::new(false));
         let stops = is_done.clone();
         let watch = move || {
-            let mut costs = Costs::new();
+            let (mut costs, mut own_mib) = (Costs::new(), 0.0_f64);
             loop {
                 let is_last = stops.load(Ordering::Relaxed);
                 for (thread, cpu) in threads_now().into_iter().flatten() {
                     costs.insert(thread, cpu);
                 }
+                let own = support::memory_mib(std::process::id(), "RssAnon");
+                own_mib = own_mib.max(own.unwrap_or_default());
                 if is_last {
-                    return costs;
+                    return (costs, own_mib);
                 }
                 std::thread::sleep(INTERVAL);
             }
@@ -287,10 +293,12 @@ impl Threads {
         Ok(Threads { is_done, watcher })
     }
 
-    /// CPU seconds by name of thread, and what was not seen of `total`.
-    fn costs(self, total: f64) -> Result<Vec<(String, f64)>> {
+    /// CPU seconds by name of thread, and what was not seen of `total`; and the most memory of its own, MiB.
+    fn costs(self, total: f64) -> Result<(Vec<(String, f64)>, f64)> {
         self.is_done.store(true, Ordering::Relaxed);
-        let Ok(costs) = self.watcher.join() else { bail!("the threads' watcher panicked") };
+        let Ok((costs, own_mib)) = self.watcher.join() else {
+            bail!("the threads' watcher panicked")
+        };
         let names: BTreeSet<&String> = costs.keys().map(|(_, name)| name).collect();
         let sum = |name: &String| {
             costs.iter().filter(|(thread, _)| thread.1 == *name).map(|it| it.1).sum::<f64>()
@@ -300,7 +308,7 @@ impl Threads {
         let seen: f64 = out.iter().map(|it| it.1).sum();
         out.sort_by(|a, b| b.1.total_cmp(&a.1));
         out.push(("not seen".into(), (total - seen).max(0.0)));
-        Ok(out)
+        Ok((out, own_mib))
     }
 }
 

@@ -89,6 +89,7 @@ fn source(path: &Path, bytes: &[u8]) -> SourceDoc {
         hash,
         mtime_ms: 0,
         pass: Default::default(),
+        reading: Default::default(),
     }
 }
 

@@ -125,6 +125,7 @@ fn source(name: &str, text: &str) -> SourceDoc {
         hash: ContentHash(0),
         mtime_ms: 0,
         pass: Default::default(),
+        reading: Default::default(),
     }
 }
 

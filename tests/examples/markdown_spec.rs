@@ -51,6 +51,7 @@ fn read(normalizer: &mut Normalizer, markdown: &str) -> anyhow::Result<NormalDoc
         hash: ContentHash(0),
         mtime_ms: 0,
         pass: Default::default(),
+        reading: Default::default(),
     };
     normalizer.run(source).map_err(|fault| anyhow::anyhow!("{fault:?}"))
 }

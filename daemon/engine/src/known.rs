@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::watch::{KnownFile, KnownFiles, MOST_EQUAL};
 use index::store::schema::PASS_SWIFT;
 use index::store::{Breakers, Readers};
-use model::parcel::Pass;
+use model::parcel::{Pass, Reading};
 use model::terms::{ContentHash, FileVersion, RelPath};
 
 /// The watcher's view of the index, outside any transaction, so that it always sees the last commit.
@@ -99,6 +99,18 @@ impl KnownFiles for KnownInIndex {
                 .optional()
         });
         if pass.flatten().is_some_and(|pass| pass != PASS_SWIFT) { Pass::Deep } else { Pass::Swift }
+    }
+
+    fn reading_of(&self, path: &RelPath, hash: ContentHash) -> Reading {
+        let has_findings = self.read(|db| {
+            db.prepare_cached(
+                "SELECT redactions IS NOT NULL FROM docs WHERE path = ?1 AND hash = ?2",
+            )?
+            .query_row(rusqlite::params![path.as_str(), hash.0.to_le_bytes()], |row| row.get(0))
+            .optional()
+        });
+        let has_findings = has_findings.flatten();
+        has_findings.map_or(Reading::Whole, |has_findings| Reading::Names { has_findings })
     }
 
     fn text_of(&self, path: &RelPath) -> Option<String> {

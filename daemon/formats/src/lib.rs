@@ -40,9 +40,9 @@ use decode::Decoded;
 pub(crate) use format::{FormatLimits, Reader, reader_for};
 use given::Ground;
 pub use given::{GivenError, GivenNames};
-use model::parcel::Parsed;
 use model::parcel::{
-    BlockKind, DocHead, DocMeta, Findings, GivenName, LinkKind, NormalDoc, SourceDoc, StatedNote,
+    BlockKind, DocHead, DocMeta, Findings, GivenName, LinkKind, NormalDoc, Parsed, Reading,
+    SourceDoc, StatedNote,
 };
 use model::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
 use model::{DocFault, Stage};
@@ -114,7 +114,11 @@ impl Stage for Normalizer {
     fn run(&mut self, source: SourceDoc) -> Result<NormalDoc, DocFault> {
         let extension = source.path.extension();
         let reader = reader_for(&extension);
-        let redactor = self.redactor.for_path(source.path.as_str());
+        let redactor = match source.reading {
+            // The same bytes were searched for secrets by the same detectors when they were indexed.
+            Reading::Names { has_findings: false } => None,
+            _ => self.redactor.for_path(source.path.as_str()),
+        };
         let read = match reader {
             Reader::Text(_) => self.read_text(reader, &extension, &source.bytes, redactor),
             Reader::Bytes(_) => self.read_bytes(reader, &extension, &source.bytes, redactor),
@@ -137,6 +141,7 @@ impl Stage for Normalizer {
                 n_bytes: source.bytes.len() as u64,
                 mtime_ms: source.mtime_ms,
                 pass: source.pass,
+                reading: source.reading,
             },
             title,
             meta: parsed.meta,

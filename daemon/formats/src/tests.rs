@@ -116,6 +116,7 @@ pub(super) fn normalized(path: &str, bytes: &[u8]) -> NormalDoc {
         hash: ContentHash::of(bytes),
         mtime_ms: 0,
         pass: Default::default(),
+        reading: Default::default(),
     };
     Normalizer::new(&Default::default(), &Default::default())
         .run(source)
@@ -272,6 +273,7 @@ proptest! {
             hash: ContentHash::of(&bytes),
             mtime_ms: 0,
             pass: Default::default(),
+            reading: Default::default(),
             bytes: bytes.clone().into(),
         };
         if let Ok(doc) = Normalizer::new(&Default::default(), &Default::default()).run(source) {
@@ -291,6 +293,7 @@ fn a_note_is_parsed_once() {
         bytes,
         mtime_ms: 0,
         pass: model::parcel::Pass::Swift,
+        reading: Default::default(),
     };
     let n_parses = || notes::parse::testing::N_PARSES.with(std::cell::Cell::get);
     let before = n_parses();

@@ -34,6 +34,19 @@ pub enum Pass {
     Deep,
 }
 
+/// How much of a document is read anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reading {
+    /// Everything.
+    #[default]
+    Whole,
+    /// Names and what is said of them: the index holds this very content, with its chunks, vectors and mined terms.
+    Names {
+        /// True when secrets or personal data were found in it.
+        has_findings: bool,
+    },
+}
+
 /// A file as read from disk.
 #[derive(Debug, Clone)]
 pub struct SourceDoc {
@@ -47,6 +60,8 @@ pub struct SourceDoc {
     pub mtime_ms: i64,
     /// How closely to read it.
     pub pass: Pass,
+    /// How much of it to read.
+    pub reading: Reading,
 }
 
 /// What is known of a document beside its text.
@@ -62,6 +77,8 @@ pub struct DocHead {
     pub mtime_ms: i64,
     /// How closely it is read.
     pub pass: Pass,
+    /// How much of it is read: unless it is the whole, there are no chunks, vectors and terms.
+    pub reading: Reading,
 }
 
 /// The outcome of normalization: text, structure, and the way back to the file. Secrets are already removed.

@@ -106,6 +106,7 @@ fn read(scratch: &Scratch) -> Result<Vec<SourceDoc>> {
             bytes,
             mtime_ms: 0,
             pass: Default::default(),
+            reading: Default::default(),
         });
     }
     Ok(docs)

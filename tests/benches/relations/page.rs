@@ -34,6 +34,7 @@ pub(crate) fn of_text(text: &str) -> NormalDoc {
         n_bytes: text.len() as u64,
         mtime_ms: 0,
         pass: Pass::Deep,
+        reading: Default::default(),
     };
     let block = Block { kind: BlockKind::Paragraph, span: Span::new(0, text.len()), section: None };
     NormalDoc {

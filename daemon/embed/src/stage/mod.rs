@@ -10,38 +10,29 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use config::settings::{Dedup, Memory};
-use rustc_hash::FxHashMap;
 
 use crate::Embedder;
 use model::parcel::{
-    Chunk, EmbeddedDoc, EmbeddedFact, MentionedDoc, NormalDoc, RelatedDoc, UnitVector,
+    Chunk, EmbeddedDoc, EmbeddedFact, MentionedDoc, NormalDoc, Reading, RelatedDoc, UnitVector,
     may_be_english,
 };
 use model::print::prints_of;
-use model::terms::ContentHash;
 use model::{DocFault, Stage};
 
 /// Headings that are embedded with a window, counted from the innermost (S4 §5).
 const N_HEADINGS: usize = 2;
-
-/// Vectors remembered between documents, 256 bytes each with the built-in model. A document that is read a second
-/// time soon (the ripple after a first index) finds its own; the cache is emptied when it is full.
-const MAX_REMEMBERED: usize = 16_384;
 
 /// The stage.
 pub struct EmbedStage {
     embedder: Arc<dyn Embedder>,
     dedup: Dedup,
     memory: Memory,
-    remembered: FxHashMap<ContentHash, Vec<UnitVector>>,
-    n_remembered: usize,
 }
 
 impl EmbedStage {
     /// Makes a stage that gets vectors from `embedder`.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
-        let (dedup, remembered) = (Dedup::default(), FxHashMap::default());
-        EmbedStage { embedder, dedup, memory: Memory::default(), remembered, n_remembered: 0 }
+        EmbedStage { embedder, dedup: Dedup::default(), memory: Memory::default() }
     }
 
     /// Sets the settings for what is indexed once.
@@ -61,9 +52,13 @@ impl Stage for EmbedStage {
     type Out = EmbeddedDoc;
 
     fn run(&mut self, doc: RelatedDoc) -> Result<EmbeddedDoc, DocFault> {
+        let in_memory = self.memory.holds(doc.doc.doc.doc.head.path.as_str());
+        if doc.doc.doc.doc.head.reading != Reading::Whole {
+            let (vectors, prints, facts) = Default::default();
+            return Ok(EmbeddedDoc { doc, vectors, prints, facts, in_memory });
+        }
         let vectors = self.vectors_of(&doc.doc.doc)?;
         let prints = prints_of(&doc.doc.doc.doc, &doc.doc.doc.chunks, &self.dedup);
-        let in_memory = self.memory.holds(doc.doc.doc.doc.head.path.as_str());
         let facts = self.facts_of(&doc.doc.doc.doc, in_memory)?;
         Ok(EmbeddedDoc { doc, vectors, prints, facts, in_memory })
     }
@@ -93,16 +88,12 @@ impl EmbedStage {
         Ok(facts.into_iter().map(embedded).collect())
     }
 
-    /// Embeds the chunks that are not cached in one batch; equal chunks (title, headings and text) have equal vectors.
-    fn vectors_of(&mut self, doc: &MentionedDoc) -> Result<Vec<Vec<UnitVector>>, DocFault> {
-        let is_new = |chunk: &&Chunk| {
-            self.remembered.get(&chunk.hash).is_none_or(|v| v.len() != chunk.windows.len())
-        };
+    /// Embeds the windows of all chunks in one batch.
+    fn vectors_of(&self, doc: &MentionedDoc) -> Result<Vec<Vec<UnitVector>>, DocFault> {
         let is_read =
             |chunk: &Chunk| !self.embedder.is_english_only() || may_be_english(&chunk.language);
-        let new: Vec<&Chunk> =
-            doc.chunks.iter().filter(|chunk| is_read(chunk)).filter(is_new).collect();
-        let (buffer, places) = embedded_texts(doc, &new);
+        let read: Vec<&Chunk> = doc.chunks.iter().filter(|chunk| is_read(chunk)).collect();
+        let (buffer, places) = embedded_texts(doc, &read);
         let texts: Vec<&str> =
             places.into_iter().map(|place| buffer.get(place).unwrap_or("")).collect();
         let vectors = self.embedder.embed(&texts);
@@ -111,20 +102,12 @@ impl EmbedStage {
                 format!("embedder gave {} vectors for {} windows", vectors.len(), texts.len());
             return Err(DocFault::transient(EmbedStage::NAME, reason));
         }
-        if self.n_remembered + vectors.len() > MAX_REMEMBERED && !vectors.is_empty() {
-            let kept: Vec<ContentHash> = doc.chunks.iter().map(|chunk| chunk.hash).collect();
-            self.remembered.retain(|hash, _| kept.contains(hash));
-            self.n_remembered = self.remembered.values().map(Vec::len).sum();
-        }
-        self.n_remembered += vectors.len();
         let mut vectors = vectors.into_iter();
-        for chunk in &new {
-            let own = vectors.by_ref().take(chunk.windows.len()).collect();
-            self.remembered.insert(chunk.hash, own);
-        }
-        let of = |chunk: &Chunk| self.remembered.get(&chunk.hash).cloned();
-        let unread = |chunk: &Chunk| vec![UnitVector(Box::default()); chunk.windows.len()];
-        Ok(doc.chunks.iter().map(|chunk| of(chunk).unwrap_or_else(|| unread(chunk))).collect())
+        let mut of = |chunk: &Chunk| match is_read(chunk) {
+            true => vectors.by_ref().take(chunk.windows.len()).collect(),
+            false => vec![UnitVector(Box::default()); chunk.windows.len()],
+        };
+        Ok(doc.chunks.iter().map(&mut of).collect())
     }
 }
 
@@ -176,7 +159,7 @@ mod tests {
 
     use super::*;
     use model::parcel::{DocHead, DocMeta, LinkedDoc, NormalDoc, Profile};
-    use model::terms::{RelPath, Span, SpanMap};
+    use model::terms::{ContentHash, RelPath, Span, SpanMap};
 
     /// Writes down what it is asked; each vector holds the number of its text.
     #[derive(Default)]
@@ -209,6 +192,7 @@ mod tests {
             n_bytes: 0,
             mtime_ms: 0,
             pass: Default::default(),
+            reading: Default::default(),
         };
         let chunk = |headings: &[&str], windows: &[(usize, usize)]| Chunk {
             span: Span::new(windows[0].0, windows[windows.len() - 1].1),
@@ -305,13 +289,12 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_comes_by_again_is_not_embedded_again() {
+    fn a_document_that_is_read_for_its_names_is_not_embedded_again() {
         let listening = Arc::new(Listening::default());
         let mut stage = EmbedStage::new(listening.clone());
-        let first = stage.run(related()).expect("embedded").vectors;
-        let second = stage.run(related()).expect("embedded").vectors;
-        assert_eq!(first, second);
-        let batches = listening.batches.lock().expect("nobody panicked");
-        assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), [3, 0]);
+        let mut again = related();
+        again.doc.doc.doc.head.reading = Reading::Names { has_findings: false };
+        assert_eq!(stage.run(again).expect("passed on").vectors, Vec::<Vec<UnitVector>>::new());
+        assert_eq!(listening.batches.lock().expect("nobody panicked").len(), 0);
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::Shared;
-use super::intake::{Ask, Look};
+use super::intake::{Again, Ask, Look};
 use super::settle::SettledChange;
 use super::state::{WatchState, lock, stopped};
 use model::Item;
@@ -64,13 +64,13 @@ impl Inbox {
                 waiting.asks.insert(ask.path.clone(), ask);
                 break;
             };
-            old.is_forced |= ask.is_forced;
+            old.again = old.again.max(ask.again);
             old.trusts_stat &= ask.trusts_stat;
             if let Some(from) = ask.moved_from
                 && let Some(path) = old.moved_from.replace(from)
             {
                 // No rename covers this old name any more, so it needs a look of its own.
-                next = Some(Ask { path, moved_from: None, is_forced: false, ..*old });
+                next = Some(Ask { path, moved_from: None, again: Again::Nothing, ..*old });
             }
         }
         self.filled.notify_one();
@@ -111,9 +111,8 @@ impl Inbox {
             }
             for from in old_names.into_iter().flatten() {
                 // The old name goes right after the new one has come.
-                let trusts_stat = false;
-                let ask =
-                    Ask { path: from, moved_from: None, is_forced: false, trusts_stat, ..ask };
+                let again = Again::Nothing;
+                let ask = Ask { path: from, moved_from: None, again, trusts_stat: false, ..ask };
                 if let Look::Item(item) = shared.intake.look(&ask) {
                     items.push(item);
                 }
@@ -165,5 +164,5 @@ pub(super) async fn run(
 /// A reason to look at a path that a crawl found changed or missed.
 pub(super) fn crawled(change: SettledChange) -> Ask {
     let SettledChange { path, moved_from } = change;
-    Ask { path, moved_from, lane: Lane::Bulk, is_forced: false, trusts_stat: true }
+    Ask { path, moved_from, lane: Lane::Bulk, again: Again::Nothing, trusts_stat: true }
 }

@@ -9,7 +9,8 @@
 
 use std::time::{Duration, Instant};
 
-use rustc_hash::FxHashMap;
+use model::terms::RelPath;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a unit of cost buys, in bytes: a small file costs about as much to index as so much text of a large one.
 const UNIT_BYTES: u64 = 16 * 1_024;
@@ -20,7 +21,7 @@ const MOST_AT_ONCE: u64 = 200;
 /// What each class may spend on the interactive lane in one window of a burst, in units.
 const SHARE: u64 = 50;
 
-/// A folder with at most so many changes of one kind in a window is not where the flood is.
+/// A folder in which at most so many files of one kind change in a window is not where the flood is.
 const QUIET_FOLDER: usize = 10;
 
 /// How long a window lasts.
@@ -29,8 +30,8 @@ const WINDOW: Duration = Duration::from_secs(5);
 /// A change that has settled.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settled<'a> {
-    /// The folder around the file.
-    pub folder: &'a str,
+    /// The file.
+    pub path: &'a RelPath,
     /// True when the file was indexed before.
     pub is_known: bool,
     /// Size of the file; 0 where there is none.
@@ -38,6 +39,10 @@ pub(super) struct Settled<'a> {
 }
 
 impl Settled<'_> {
+    fn kind(&self) -> (String, bool) {
+        (self.path.folder().to_string(), self.is_known)
+    }
+
     fn cost(&self) -> u64 {
         (self.n_bytes / UNIT_BYTES).max(1)
     }
@@ -66,8 +71,9 @@ struct Window {
     n_units: u64,
     /// By [`Class`].
     spent: [u64; 3],
-    /// Changes by folder, known and new apart.
-    n_of_folder: FxHashMap<(String, bool), usize>,
+    /// Files that changed, by folder, known and new apart; one more than [`QUIET_FOLDER`] says enough of a folder. A
+    /// file that is saved again and again is one.
+    of_folder: FxHashMap<(String, bool), FxHashSet<RelPath>>,
 }
 
 impl Burst {
@@ -88,13 +94,16 @@ impl Burst {
 
 impl Window {
     fn new(now: Instant) -> Self {
-        Window { until: now + WINDOW, n_units: 0, spent: [0; 3], n_of_folder: FxHashMap::default() }
+        Window { until: now + WINDOW, n_units: 0, spent: [0; 3], of_folder: FxHashMap::default() }
     }
 
     fn note(&mut self, settled: &[Settled<'_>]) {
         for change in settled {
             self.n_units += change.cost();
-            *self.n_of_folder.entry((change.folder.to_string(), change.is_known)).or_default() += 1;
+            let files = self.of_folder.entry(change.kind()).or_default();
+            if files.len() <= QUIET_FOLDER && !files.contains(change.path) {
+                files.insert(change.path.clone());
+            }
         }
     }
 
@@ -112,8 +121,8 @@ impl Window {
     }
 
     fn class(&self, change: &Settled<'_>) -> Class {
-        let n = self.n_of_folder.get(&(change.folder.to_string(), change.is_known));
-        match (n.copied().unwrap_or_default() <= QUIET_FOLDER, change.is_known) {
+        let n_files = self.of_folder.get(&change.kind()).map_or(0, FxHashSet::len);
+        match (n_files <= QUIET_FOLDER, change.is_known) {
             (false, _) => Class::Flood,
             (true, false) => Class::QuietNew,
             (true, true) => Class::QuietKnown,
@@ -123,12 +132,18 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
-    use super::{Burst, Settled};
+    use super::{Burst, RelPath, Settled};
     use std::time::{Duration, Instant};
 
-    /// So many changes of small new files in one folder.
-    fn flood(folder: &str, n: usize) -> Vec<Settled<'_>> {
-        vec![Settled { folder, is_known: false, n_bytes: 100 }; n]
+    const SMALL: u64 = 100;
+
+    /// So many files, each in the folder that its number gives.
+    fn files(n: usize, folder: impl Fn(usize) -> String) -> Vec<RelPath> {
+        (0..n).map(|i| RelPath::new(format!("{}/{i}.md", folder(i)))).collect()
+    }
+
+    fn changes(paths: &[RelPath], is_known: bool, n_bytes: u64) -> Vec<Settled<'_>> {
+        paths.iter().map(|path| Settled { path, is_known, n_bytes }).collect()
     }
 
     fn n_first(chosen: &[bool]) -> usize {
@@ -155,7 +170,8 @@ mod tests {
         ];
         for (ms, n_settled, n_unsettled, expected) in rows {
             let now = start + Duration::from_millis(ms);
-            let chosen = burst.choose(&flood("d", n_settled), n_unsettled, now);
+            let flood = files(n_settled, |_| "d".into());
+            let chosen = burst.choose(&changes(&flood, false, SMALL), n_unsettled, now);
             assert_eq!(n_first(&chosen), expected, "at {ms} ms");
         }
     }
@@ -163,23 +179,20 @@ mod tests {
     #[test]
     fn a_flood_does_not_spend_what_a_save_elsewhere_needs() {
         let now = Instant::now();
-        let folders: Vec<String> = (0..1_000).map(|n| format!("unpacked/{n}")).collect();
-        let wide: Vec<Settled<'_>> = folders
-            .iter()
-            .map(|folder| Settled { folder, is_known: false, n_bytes: 100 })
-            .collect();
-        let new = Settled { folder: "notes", is_known: false, n_bytes: 100 };
+        let wide = files(1_000, |n| format!("unpacked/{n}"));
+        let (deep, notes) = (files(5_000, |_| "deep".into()), files(5_000, |_| "notes".into()));
+        let save = RelPath::new("notes/save.md");
+        let new = Settled { path: &save, is_known: false, n_bytes: SMALL };
         let saved = Settled { is_known: true, ..new };
-        let known: Vec<Settled<'_>> = vec![saved; 5_000];
         let rows = [
             // The flood before it, the save, whether that goes first
-            (flood("deep", 5_000), new, true),
-            (flood("deep", 5_000), saved, true),
-            (flood("notes", 5_000), new, false), // Nothing distinguishes it from the flood.
-            (flood("notes", 5_000), saved, true),
-            (known, saved, false),
-            (wide.clone(), new, false),
-            (wide.clone(), saved, true),
+            (changes(&deep, false, SMALL), new, true),
+            (changes(&deep, false, SMALL), saved, true),
+            (changes(&notes, false, SMALL), new, false), // Nothing distinguishes it from the flood.
+            (changes(&notes, false, SMALL), saved, true),
+            (changes(&notes, true, SMALL), saved, false),
+            (changes(&wide, false, SMALL), new, false),
+            (changes(&wide, false, SMALL), saved, true),
         ];
         for (i, (before, save, expected)) in rows.iter().enumerate() {
             let mut burst = Burst::default();
@@ -194,12 +207,25 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_saved_again_and_again_is_no_flood() {
+        let now = Instant::now();
+        let (flood, save) = (files(5_000, |_| "deep".into()), RelPath::new("notes/save.md"));
+        let saved = Settled { path: &save, is_known: true, n_bytes: SMALL };
+        let mut burst = Burst::default();
+        for _ in 0..20 {
+            assert_eq!(burst.choose(&[saved], 0, now), [true]);
+        }
+        assert_eq!(n_first(&burst.choose(&changes(&flood, false, SMALL), 0, now)), 50);
+        assert_eq!(burst.choose(&[saved], 0, now), [true]);
+    }
+
+    #[test]
     fn a_few_large_files_are_a_flood_as_many_small_ones_are() {
         let now = Instant::now();
-        let large = Settled { folder: "big", is_known: false, n_bytes: 800_000 };
-        let saved = Settled { folder: "quiet", is_known: true, n_bytes: 100 };
+        let (large, save) = (files(60, |_| "big".into()), RelPath::new("quiet/save.md"));
+        let saved = Settled { path: &save, is_known: true, n_bytes: SMALL };
         let mut burst = Burst::default();
-        assert_eq!(n_first(&burst.choose(&[large; 60], 0, now)), 2);
+        assert_eq!(n_first(&burst.choose(&changes(&large, false, 800_000), 0, now)), 2);
         assert_eq!(burst.choose(&[saved], 0, now), [true]);
         // Alone, even a very large file goes first.
         let huge = Settled { n_bytes: 50_000_000, ..saved };
@@ -208,9 +234,8 @@ mod tests {
 
     #[test]
     fn saves_of_known_files_are_bounded_too() {
-        let folders: Vec<String> = (0..1_000).map(|n| format!("tree/{n}")).collect();
-        let checkout: Vec<Settled<'_>> =
-            folders.iter().map(|folder| Settled { folder, is_known: true, n_bytes: 100 }).collect();
+        let tree = files(1_000, |n| format!("tree/{n}"));
+        let checkout = changes(&tree, true, SMALL);
         assert_eq!(n_first(&Burst::default().choose(&checkout, 0, Instant::now())), 50);
     }
 }

@@ -29,7 +29,7 @@ use super::turns::Turns;
 use crate::belt::Budget;
 use config::settings::{Privacy, Watch};
 use formats::Parsing;
-use model::parcel::SourceDoc;
+use model::parcel::{Reading, SourceDoc};
 use model::terms::{ContentHash, FileVersion, Generation, Lane, RelPath};
 use model::{DocFault, Item, Ticket};
 
@@ -43,6 +43,17 @@ const RACY_MS: u64 = 2_000;
 /// How often a look starts anew because the rules changed under it.
 const MAX_TRIES: usize = 8;
 
+/// What to read of a file again although it is unchanged; the later one includes those before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Again {
+    /// Nothing.
+    Nothing,
+    /// Its names, and what is said of them.
+    Names,
+    /// Everything.
+    Whole,
+}
+
 /// A reason to look at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ask {
@@ -52,8 +63,8 @@ pub(super) struct Ask {
     pub moved_from: Option<RelPath>,
     /// The lane its item will ride in.
     pub lane: Lane,
-    /// True to send the content although it is unchanged.
-    pub is_forced: bool,
+    /// What to read of a content that is unchanged.
+    pub again: Again,
     /// True when size and time are enough to call a file unchanged; events know better.
     pub trusts_stat: bool,
 }
@@ -263,7 +274,7 @@ impl Intake {
         if self.is_given_up(ask, &version) {
             return Seen::SameStat;
         }
-        if ask.trusts_stat && !ask.is_forced {
+        if ask.trusts_stat && ask.again == Again::Nothing {
             let found = Found { path: ask.path.clone(), stat };
             if !self.differs(&found) {
                 return Seen::SameStat;
@@ -333,7 +344,7 @@ impl Intake {
                 PathState::Present(before)
                     if before.hash == now.hash
                         && day_of(before.mtime_ms) == day_of(now.mtime_ms)
-                        && !ask.is_forced =>
+                        && ask.again == Again::Nothing =>
                 {
                     Finding::SameContent(*now)
                 }
@@ -361,7 +372,12 @@ impl Intake {
         self.sent.put(&ask.path, PathState::Present(now), self.is_racy(&now), &*self.known);
         let pass = self.known.pass_of(ticket.moved_from.as_ref().unwrap_or(&ask.path));
         let KnownFile { hash, mtime_ms, .. } = now;
-        let doc = SourceDoc { path: ask.path.clone(), bytes: bytes.into(), hash, mtime_ms, pass };
+        let reading = match ask.again {
+            Again::Names => self.known.reading_of(&ask.path, hash),
+            Again::Nothing | Again::Whole => Reading::Whole,
+        };
+        let (path, bytes) = (ask.path.clone(), bytes.into());
+        let doc = SourceDoc { path, bytes, hash, mtime_ms, pass, reading };
         Look::Item(Item::Document(ticket, doc))
     }
 
@@ -372,7 +388,7 @@ impl Intake {
 
     /// True when a crawl leaves a file alone that failed again and again and has not changed since.
     fn is_given_up(&self, ask: &Ask, version: &FileVersion) -> bool {
-        ask.trusts_stat && !ask.is_forced && self.known.is_given_up(&ask.path, version)
+        ask.trusts_stat && ask.again == Again::Nothing && self.known.is_given_up(&ask.path, version)
     }
 
     fn ticket(&self, ask: &Ask, version: FileVersion, origin: Option<Origin>) -> Ticket {
@@ -383,7 +399,7 @@ impl Intake {
             lane: ask.lane,
             moved_from: origin.map(|origin| origin.from),
             is_exchange,
-            is_forced: ask.is_forced,
+            is_forced: ask.again != Again::Nothing,
             version,
             n_behind: 0,
             weight: Default::default(),

@@ -19,7 +19,7 @@ use super::burst::{Burst, Settled};
 use super::crawl::Crawl;
 use super::digest::{Halves, Hint, digest, expand, walk};
 use super::events::RawEvent;
-use super::intake::{Ask, Look};
+use super::intake::{Again, Ask, Look};
 use super::pair::join_settled;
 use super::settle::{SettledChange, Settler};
 use super::state::stopped;
@@ -239,7 +239,7 @@ impl EventSide {
         let settled: Vec<Settled<'_>> = changes
             .iter()
             .map(|(n_bytes, (change, is_known))| Settled {
-                folder: change.path.folder(),
+                path: &change.path,
                 is_known: *is_known,
                 n_bytes: *n_bytes,
             })
@@ -255,7 +255,7 @@ impl EventSide {
                 path: change.path,
                 moved_from: change.moved_from,
                 lane: Lane::Bulk,
-                is_forced: false,
+                again: Again::Nothing,
                 trusts_stat: false,
             });
         }
@@ -282,7 +282,7 @@ impl EventSide {
             path: change.path,
             moved_from: change.moved_from.clone(),
             lane: Lane::Interactive,
-            is_forced: false,
+            again: Again::Nothing,
             trusts_stat: false,
         };
         let shared = self.shared.clone();

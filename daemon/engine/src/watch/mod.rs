@@ -67,7 +67,7 @@ use self::bulk::Inbox;
 use self::events::{Ear, Listener, RAW_CAPACITY};
 use self::held::HeldPaths;
 pub use self::held::Hold;
-use self::intake::{Ask, Intake, Look};
+use self::intake::{Again, Ask, Intake, Look};
 use self::interactive::Inward;
 use self::mode::ModeEvent;
 pub use self::mode::WatchMode;
@@ -282,14 +282,21 @@ impl WatcherHandle {
     pub fn requeue(&self, paths: impl IntoIterator<Item = RelPath>) {
         // The inbox may be emptied while it is filled: it alone would not notice a repetition.
         for path in BTreeSet::from_iter(paths) {
-            self.life.shared.inbox.push(again(path));
+            self.life.shared.inbox.push(again(path, Again::Whole));
+        }
+    }
+
+    /// The same for files whose names alone are read anew, as long as the index holds their content.
+    pub fn read_names_again(&self, paths: impl IntoIterator<Item = RelPath>) {
+        for path in BTreeSet::from_iter(paths) {
+            self.life.shared.inbox.push(again(path, Again::Names));
         }
     }
 
     /// The same, where nothing about the files is new: they are read more closely.
     pub fn deepen(&self, paths: impl IntoIterator<Item = RelPath>) {
         for path in BTreeSet::from_iter(paths) {
-            self.life.shared.inbox.push_known(again(path));
+            self.life.shared.inbox.push_known(again(path, Again::Names));
         }
     }
 
@@ -322,8 +329,8 @@ impl Drop for Life {
 }
 
 /// A reason to read a file again although it is unchanged.
-fn again(path: RelPath) -> Ask {
-    Ask { path, moved_from: None, lane: Lane::Bulk, is_forced: true, trusts_stat: false }
+fn again(path: RelPath, again: Again) -> Ask {
+    Ask { path, moved_from: None, lane: Lane::Bulk, again, trusts_stat: false }
 }
 
 async fn submit_one(
@@ -334,7 +341,8 @@ async fn submit_one(
 ) -> Submitted {
     let Some(belt) = lock(&shared.belt).clone() else { return Submitted::Stopped };
     let lane = Lane::Interactive;
-    let ask = Ask { path, moved_from: None, lane, is_forced, trusts_stat: false };
+    let again = if is_forced { Again::Whole } else { Again::Nothing };
+    let ask = Ask { path, moved_from: None, lane, again, trusts_stat: false };
     shared.intake.budget.room(lane).await;
     let Ok(place) = belt.interactive.reserve_owned().await else { return Submitted::Stopped };
     let worker = shared.clone();

@@ -16,7 +16,7 @@ use super::read::{Stat, read_regular};
 use super::settle::SettledChange;
 use formats::Normalizer;
 use model::Stage as _;
-use model::parcel::{Pass, SourceDoc};
+use model::parcel::{Pass, Reading, SourceDoc};
 use model::terms::{ContentHash, Lane, RelPath, SAME_DOCUMENT, Sketch};
 
 /// Texts of each side that are compared with each other. More at once is another folder, not edited files.
@@ -171,6 +171,7 @@ fn sketch(intake: &Intake, normalizer: &mut Normalizer, found: &Found) -> Option
         hash,
         mtime_ms: found.stat.mtime_ms,
         pass: Pass::Swift,
+        reading: Reading::Whole,
     };
     normalizer.run(source).ok().map(|normal| Sketch::of(&normal.text))
 }

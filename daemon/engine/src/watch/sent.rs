@@ -19,7 +19,7 @@ use super::crawl::Found;
 use super::path_state::PathState;
 use super::read::Stat;
 use super::state::lock;
-use model::parcel::Pass;
+use model::parcel::{Pass, Reading};
 use model::terms::{ContentHash, FileVersion, RelPath};
 
 /// How long a crawl skips a path that was put on the belt and did not arrive. A full belt takes minutes at most; after
@@ -63,6 +63,10 @@ pub trait KnownFiles: Send + Sync {
     /// How closely the file is to be read, by what was decided for the document that is there.
     fn pass_of(&self, _: &RelPath) -> Pass {
         Pass::Swift
+    }
+    /// How much of a file of this content has to be read for its names alone.
+    fn reading_of(&self, _: &RelPath, _: ContentHash) -> Reading {
+        Reading::Whole
     }
     /// True when this version of the file failed so often that crawls leave it alone until it changes.
     fn is_given_up(&self, _: &RelPath, _: &FileVersion) -> bool {

@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use super::state::lock;
 use super::*;
 use model::Ticket;
+use model::parcel::Reading;
 use model::terms::ContentHash;
 
 /// Longest wait for something that must come; reached only when a test fails.
@@ -46,6 +47,10 @@ impl KnownFiles for Committed {
     }
     fn text_of(&self, path: &RelPath) -> Option<String> {
         lock(&self.1).get(path).cloned()
+    }
+    fn reading_of(&self, path: &RelPath, hash: ContentHash) -> Reading {
+        let is_known = self.get(path).is_some_and(|file| file.hash == hash);
+        if is_known { Reading::Names { has_findings: false } } else { Reading::Whole }
     }
 }
 
@@ -243,7 +248,8 @@ fn shown(item: &Item<SourceDoc>) -> String {
     match item {
         Item::Document(ticket, doc) => {
             let text: String = String::from_utf8_lossy(&doc.bytes).chars().take(20).collect();
-            format!("doc {} `{text}`{}", ticket.path, marks(ticket))
+            let names = if doc.reading == Reading::Whole { "" } else { " for names" };
+            format!("doc {} `{text}`{}{names}", ticket.path, marks(ticket))
         }
         Item::Removed(ticket) => format!("gone {}", ticket.path),
         Item::Faulted(ticket, fault) => {
@@ -383,9 +389,10 @@ async fn what_changed_below_a_folder_is_told_without_waiting_for_events() {
     let root = folder.path().join("kb");
     write_all(&root, &names.map(|name| (name, "text")));
     write_all(&root, &[(".gitignore", "out/\n")]);
-    // Long ago: what was written in these seconds may have been written twice.
+    // Long ago: what was written in these seconds may have been written twice. All on one day.
+    let noon = std::time::UNIX_EPOCH + Duration::from_secs((20_000 * 24 + 12) * 3600);
     let dated = |path: &Path, minutes: u64| {
-        let at = std::time::SystemTime::now() - Duration::from_secs(60 * minutes);
+        let at = noon - Duration::from_secs(60 * minutes);
         fs::File::options()
             .write(true)
             .open(path)
@@ -426,6 +433,12 @@ async fn requeued_files_ride_in_the_bulk_lane_although_unchanged() {
     both.sort();
     assert_eq!(both, ["bulk doc a.md `a` forced", "bulk doc b.md `b` forced"]);
     assert_eq!(project.drain().await, Vec::<String>::new());
+    project.handle.read_names_again([RelPath::new("a.md")]);
+    assert_eq!(project.take(1).await, ["bulk doc a.md `a` forced for names"]);
+    // What is not in the index as it lies there is read as a whole.
+    std::fs::write(project.path("b.md"), "new").expect("written");
+    project.handle.read_names_again([RelPath::new("b.md")]);
+    assert_eq!(project.take(1).await, ["bulk doc b.md `new` forced"]);
 }
 
 #[tokio::test]

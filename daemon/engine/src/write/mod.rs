@@ -286,7 +286,7 @@ impl WriteState {
         let tick = self.with_writer(Lane::Bulk, false, |writer| Ok(writer.tick())).await?;
         self.args.health.set_tick(tick.unwrap_or_default());
         match step {
-            Some(RippleStep::Requeue(paths)) => self.args.watcher.requeue(paths),
+            Some(RippleStep::Requeue(paths)) => self.args.watcher.read_names_again(paths),
             Some(RippleStep::Settled) if when_quiet => {
                 let now_ms = (self.args.now_ms)();
                 self.insist(Lane::Bulk, false, move |writer| writer.mark_vanished(now_ms)).await?;

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use config::settings;
 
 use embed::wordpiece::{CachedWordPiece, WordPiece};
-use model::parcel::{Chunk, ChunkedDoc, NormalDoc, Profile};
+use model::parcel::{Chunk, ChunkedDoc, NormalDoc, Profile, Reading};
 use model::terms::{ContentHash, Norm, Span};
 use model::{DocFault, Stage};
 
@@ -152,7 +152,7 @@ impl Stage for Chunker {
     type Out = ChunkedDoc;
 
     fn run(&mut self, doc: NormalDoc) -> Result<ChunkedDoc, DocFault> {
-        let chunks = self.chunks(&doc);
+        let chunks = if doc.head.reading == Reading::Whole { self.chunks(&doc) } else { vec![] };
         Ok(ChunkedDoc { doc, chunks })
     }
 }

@@ -77,6 +77,7 @@ fn normal(text: String, blocks: Vec<Block>) -> NormalDoc {
             n_bytes: text.len() as u64,
             mtime_ms: 0,
             pass: Default::default(),
+            reading: Default::default(),
         },
         title: "Guide".into(),
         meta: DocMeta::default(),

@@ -40,7 +40,9 @@ pub use context::defined_as;
 use known::KnownRecognizer;
 #[cfg(test)]
 use model::parcel::testing;
-use model::parcel::{ChunkedDoc, GivenName, Mention, MentionedDoc, NormalDoc, RecognizerKind};
+use model::parcel::{
+    ChunkedDoc, GivenName, Mention, MentionedDoc, NormalDoc, Reading, RecognizerKind,
+};
 use model::terms::{Norm, Span};
 use model::{DocFault, Stage};
 use pattern::PatternRecognizer;
@@ -114,7 +116,10 @@ impl Stage for RecognizeStage {
         };
         let anaphors = coreference::find(&doc, &sentences, &mentions);
         let stated = stated::names_of(&doc);
-        let terms = mine::terms_of(&doc, &sentences, self.max_words);
+        let terms = match doc.head.reading {
+            Reading::Whole => mine::terms_of(&doc, &sentences, self.max_words),
+            Reading::Names { .. } => Vec::new(),
+        };
         let gazetteer_version = gazetteer.version();
         Ok(MentionedDoc {
             doc,

@@ -16,7 +16,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 pub(super) use self::chunks::IndexedContext;
 use self::chunks::{chunk_ids, delete_chunk, write_chunks};
-use self::identity::{Existing, find};
+use self::identity::{Existing, find, row_at};
 pub(super) use self::identity::{Identity, identify};
 pub(super) use self::late::{Late, commit};
 use self::names::{
@@ -28,7 +28,7 @@ use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
 use super::scrub::sum_of;
 use super::{StoreError, duplicates, ids, lines, links};
 use extract::recognize::Gazetteer;
-use model::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass};
+use model::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass, Reading};
 use model::print::title_print;
 use model::terms::{EntityType, RelPath, norm_of};
 
@@ -44,16 +44,30 @@ pub(super) fn document(
 ) -> Result<Vec<i64>, StoreError> {
     let linked = &doc.doc.doc;
     let normal = &linked.doc.doc;
-    let existing = find(tx, &normal.head.path, identity, late)?;
+    let here = row_at(tx, &normal.head.path)?;
+    let is_there = |row: &Existing| {
+        row.is_same_content(normal)
+            && row.is_of(identity)
+            && row.indexed_as == indexed_as(normal, identity)
+    };
+    if normal.head.reading != Reading::Whole && !here.as_ref().is_some_and(is_there) {
+        // The rows have changed since it was sent, and it has no chunks to replace them.
+        late.look_again(normal.head.path.clone());
+        return Ok(Vec::new());
+    }
+    let existing = find(tx, here, &normal.head.path, identity, late)?;
     // Recognized before anything was mined, or before names became known that the gazetteer knows by now.
     let version = linked.doc.gazetteer_version;
     let reads_again = version == Gazetteer::UNMINED || version < gazetteer_version(tx)?;
     let mentions_hash = mentions_hash(doc);
     let context_changed =
         existing.as_ref().is_none_or(|old| old.indexed_as != indexed_as(normal, identity));
+    let holds_content = existing
+        .as_ref()
+        .is_some_and(|old| old.is_same_content(normal) && !context_changed && !old.has_moved);
     let id = match &existing {
         // Read again for its names only: the rows that follow from the content alone are there already.
-        Some(old) if old.is_same_content(normal) && !context_changed && !old.has_moved => {
+        Some(old) if holds_content => {
             refresh_doc(tx, old.id, normal, mentions_hash, linked)?;
             old.id
         }
@@ -74,20 +88,14 @@ pub(super) fn document(
     }
 
     // What stands around a name may decide which of several things it means.
-    let unchanged = existing
-        .as_ref()
-        .is_some_and(|old| old.mentions_hash == mentions_hash && old.is_same_content(normal));
-    // Where a document lies decides which of several notes of one name it means, and whether it is a note.
-    let has_moved = existing.as_ref().is_some_and(|old| old.has_moved);
-    if unchanged && !context_changed && !has_moved {
+    if holds_content && existing.as_ref().is_some_and(|old| old.mentions_hash == mentions_hash) {
         return Ok(Vec::new());
     }
+    // Where a document lies decides which of several notes of one name it means, and whether it is a note.
+    let has_moved = existing.as_ref().is_some_and(|old| old.has_moved);
     let is_known = existing.is_some();
     let mut touched = if is_known { names_of_doc(tx, id)? } else { BTreeSet::new() };
-    let only_deepens = normal.head.pass == Pass::Deep
-        && existing.as_ref().is_some_and(|old| old.is_same_content(normal))
-        && !context_changed
-        && !has_moved;
+    let only_deepens = normal.head.pass == Pass::Deep && holds_content;
     let mut name_ids = intern_names(tx, linked)?;
     touched.extend(&name_ids);
     write_stated(tx, id, linked, &name_ids)?;

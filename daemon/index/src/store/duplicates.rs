@@ -280,12 +280,13 @@ impl IndexWriter {
         let tick = Tick(self.tick.0 + 1);
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         sys::fail::point("duplicates.begun");
-        let mut late = Late::default();
+        let mut late = Late::with(std::mem::take(&mut self.indexer));
         settle(&tx, f64::from(self.settings.dedup.similarity), &mut late)?;
         self.is_shielded.store(true, Ordering::SeqCst);
         let written = late.run(&tx);
         self.is_shielded.store(false, Ordering::SeqCst);
-        let change = written?;
+        let (change, indexer) = written?;
+        self.indexer = indexer;
         set_meta_number(&tx, "tick", tick.0)?;
         sys::fail::point("duplicates.before");
         super::commit::commit(tx, &self.vectors, tick, change)?;

@@ -35,8 +35,8 @@ CREATE TABLE doc_tags(doc_id INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(do
 CREATE INDEX doc_tags_tag ON doc_tags(tag);
 
 -- Spans are bytes of `docs.text`; raw spans are bytes of the file. `own`: null when the whole chunk is in the text
--- index, 0 when nothing of it is, because it all stands elsewhere, else a hash of the part that is. `headings`: those
--- it is indexed with, where they are more than `section` has.
+-- index, 0 when nothing of it is, because it all stands elsewhere, else a hash of the part that is. `section`: the two
+-- innermost headings above it, as answers show them (` › ` between); `headings`: all, where they are more.
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY, doc_id INTEGER NOT NULL, idx INTEGER NOT NULL, start INTEGER NOT NULL,
   end INTEGER NOT NULL, raw_start INTEGER NOT NULL, raw_end INTEGER NOT NULL, line_start INTEGER NOT NULL,
@@ -128,7 +128,7 @@ CREATE TABLE evidence(
 CREATE INDEX evidence_subject ON evidence(subject);
 CREATE INDEX evidence_object ON evidence(object);
 -- Independent kinds of source raise confidence, repetition does not: 1 - product of (1 - the best of each kind), as
--- `ask/entity.rs` has it.
+-- `query/src/entities/explain.rs` has it.
 CREATE VIEW relations AS
   SELECT src_id, dst_id, rel,
          1.0 - (1.0 - max(iif(kind IN ('sentence', 'depend'), c, 0.0)))
@@ -164,7 +164,7 @@ CREATE TABLE gazetteer(norm TEXT PRIMARY KEY, surface TEXT NOT NULL, type INTEGE
   is_mined INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX gazetteer_mined ON gazetteer(norm) WHERE is_mined;
 
--- What notes state (`pipeline/normalize/note.rs`), as their authors wrote it; `start` and `end` are bytes of the file.
+-- What notes state (`formats/src/note.rs`), as their authors wrote it; `start` and `end` are bytes of the file.
 -- `doc_names`: what a document is called by links, folded; `kind` is `notes::resolve::By`, or 5 for the slug of its
 -- path and 6 for the path as it is. `notes.permalink` is numbered where several have one `base` (`store/links.rs`).
 CREATE TABLE doc_names(key TEXT NOT NULL, kind INTEGER NOT NULL, doc_id INTEGER NOT NULL,

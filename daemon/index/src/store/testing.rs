@@ -10,7 +10,7 @@ use super::canon;
 use super::writer::{IndexWriter, RippleStep};
 use embed::{Embedder, StaticModel, WordPiece};
 use extract::{chunk, link, recognize, relate};
-use model::parcel::{EmbeddedDoc, SourceDoc};
+use model::parcel::{EmbeddedDoc, Reading, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath};
 use model::{Item, Stage, Ticket};
 
@@ -48,6 +48,11 @@ impl Bench {
 
     /// Takes one file through all stages.
     pub fn item(&mut self, path: &str, text: &str) -> Item<EmbeddedDoc> {
+        self.item_read(path, text, Reading::Whole)
+    }
+
+    /// The same; how much of it is read is given.
+    pub fn item_read(&mut self, path: &str, text: &str, reading: Reading) -> Item<EmbeddedDoc> {
         self.generation += 1;
         let settings = Settings::default();
         let ticket = Ticket {
@@ -67,6 +72,7 @@ impl Bench {
             hash: ContentHash::of(text.as_bytes()),
             mtime_ms: 0,
             pass: Default::default(),
+            reading,
         };
         let doc = formats::Normalizer::new(&settings.watch, &settings.privacy)
             .run(source)

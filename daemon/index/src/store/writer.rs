@@ -20,6 +20,7 @@ use super::names::Resolver;
 use super::trouble::Trouble;
 use super::{Held, Part, StoreError, commit, gazetteer, quarantine};
 use crate::vectors::Vectors;
+use crate::words::Indexer;
 use embed::Embedder;
 use extract::recognize::gazetteer::Gazetteer;
 use model::parcel::EmbeddedDoc;
@@ -68,6 +69,7 @@ pub struct IndexWriter {
     names_a_step: usize,
     requeued: Round,
     unread: Vec<RelPath>,
+    pub(super) indexer: Indexer,
     pub(super) deepened: Round,
     pub(super) interruption: Arc<AtomicBool>,
     /// True while an interruption must wait.
@@ -161,6 +163,7 @@ impl IndexWriter {
             names_a_step: ripple::NAMES_AT_FIRST,
             requeued: Round::default(),
             unread,
+            indexer: Indexer::new(),
             deepened: Round::default(),
             interruption,
             is_shielded,
@@ -235,7 +238,7 @@ impl IndexWriter {
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         sys::fail::point("commit.begun");
         let mut touched = Vec::new();
-        let mut late = commit::Late::default();
+        let mut late = commit::Late::with(std::mem::take(&mut self.indexer));
 
         for (item, identity) in fresh.iter().zip(&identities) {
             let failing = breakers.after(item, now_ms);
@@ -271,7 +274,8 @@ impl IndexWriter {
         self.is_shielded.store(true, Ordering::SeqCst);
         let written = late.run(&tx);
         self.is_shielded.store(false, Ordering::SeqCst);
-        let change = written?;
+        let (change, indexer) = written?;
+        self.indexer = indexer;
         set_meta_number(&tx, "tick", done.tick.0)?;
         sys::fail::point("commit.ticked");
         commit::commit(tx, &self.vectors, done.tick, change)?;
@@ -342,8 +346,9 @@ impl IndexWriter {
         Ok(out)
     }
 
-    /// Empties the page caches; they fill again as needed.
-    pub fn release_memory(&self) -> Result<(), StoreError> {
+    /// Empties the caches; they fill again as needed.
+    pub fn release_memory(&mut self) -> Result<(), StoreError> {
+        self.indexer = Indexer::new();
         self.db.release_memory()?;
         self.ledger.release_memory()
     }

@@ -63,6 +63,7 @@ impl Builder {
             n_bytes: 0,
             mtime_ms: 0,
             pass: Default::default(),
+            reading: Default::default(),
         };
         let doc = NormalDoc {
             head,

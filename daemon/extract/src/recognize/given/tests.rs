@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::recognize::{Gazetteer, RecognizeStage};
 use formats::{GivenNames, Normalizer};
 use model::Stage;
-use model::parcel::{ChunkedDoc, MentionedDoc, NormalDoc, Pass, SourceDoc};
+use model::parcel::{ChunkedDoc, MentionedDoc, NormalDoc, Pass, Reading, SourceDoc};
 use model::terms::{ContentHash, RelPath};
 
 fn normal(path: &str, bytes: &[u8], rows: &str) -> NormalDoc {
@@ -23,6 +23,7 @@ fn normal(path: &str, bytes: &[u8], rows: &str) -> NormalDoc {
         bytes: bytes.into(),
         mtime_ms: 0,
         pass: Pass::Deep,
+        reading: Reading::Whole,
     };
     let normalizer = Normalizer::new(&Watch::default(), &Privacy::default());
     normalizer.with_given(Some(Arc::new(names))).run(source).expect("it can be read")

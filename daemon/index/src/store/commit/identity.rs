@@ -47,6 +47,11 @@ pub(super) struct Existing {
 }
 
 impl Existing {
+    /// True when it is the row of this very document.
+    pub(super) fn is_of(&self, identity: &Identity) -> bool {
+        self.uid == identity.uid
+    }
+
     /// True when the rows were made from this very content (and day, which may come from the file's time).
     pub(super) fn is_same_content(&self, normal: &NormalDoc) -> bool {
         self.hash == normal.head.hash.0.to_le_bytes() && self.day == day_of(normal)
@@ -98,15 +103,20 @@ fn is_save(
     Ok(old.is_some_and(|old| old.similarity(&new) >= SAME_DOCUMENT))
 }
 
-/// The row of the document that is at `path` now, moved there if it was elsewhere.
+/// The row whose path this is.
+pub(super) fn row_at(tx: &Transaction<'_>, path: &RelPath) -> Result<Option<Existing>, StoreError> {
+    row(tx, "path", path.as_str())
+}
+
+/// The row of the document that is at `path` now, where `here` was, moved there if it was elsewhere.
 pub(super) fn find(
     tx: &Transaction<'_>,
+    here: Option<Existing>,
     path: &RelPath,
     identity: &Identity,
     late: &mut Late,
 ) -> Result<Option<Existing>, StoreError> {
-    let here = row(tx, "path", path.as_str())?;
-    if here.as_ref().is_some_and(|here| here.uid == identity.uid) {
+    if here.as_ref().is_some_and(|here| here.is_of(identity)) {
         return Ok(here);
     }
     let own = row(tx, "uid", &identity.uid)?;

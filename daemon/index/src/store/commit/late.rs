@@ -27,6 +27,11 @@ pub(in crate::store) struct Late {
 }
 
 impl Late {
+    /// Nothing is kept yet; `indexer` knows words of earlier transactions.
+    pub(in crate::store) fn with(indexer: Indexer) -> Self {
+        Late { indexer, ..Late::default() }
+    }
+
     /// A row id for the next vector, counted here because `RETURNING` would open a savepoint.
     pub(super) fn vector_id(&mut self, tx: &Transaction<'_>) -> Result<i64, StoreError> {
         let id = match self.next_vector {
@@ -102,8 +107,11 @@ impl Late {
         }
     }
 
-    /// Does what was kept, deletions first; returns what that changes of the vectors.
-    pub(in crate::store) fn run(self, tx: &Transaction<'_>) -> Result<VectorChange, StoreError> {
+    /// Does what was kept, deletions first; returns what that changes of the vectors, and the indexer.
+    pub(in crate::store) fn run(
+        self,
+        tx: &Transaction<'_>,
+    ) -> Result<(VectorChange, Indexer), StoreError> {
         let mut delete_text = tx.prepare_cached("DELETE FROM chunk_fts WHERE rowid = ?1")?;
         for chunk in self.deleted_chunks {
             delete_text.execute([chunk])?;
@@ -123,7 +131,8 @@ impl Late {
         for (id, bytes) in &self.vectors {
             insert_vector.execute(params![id, bytes])?;
         }
-        Ok(VectorChange { gone: self.deleted_vectors, born: self.vectors.into_iter().collect() })
+        let born = self.vectors.into_iter().collect();
+        Ok((VectorChange { gone: self.deleted_vectors, born }, self.indexer))
     }
 }
 

@@ -23,7 +23,7 @@ use model::terms::{RelPath, Tick};
 pub(super) const NAMES_AT_FIRST: usize = 500;
 
 /// The same later: at least, and at most.
-const NAMES_A_STEP: std::ops::RangeInclusive<usize> = 50..=4_000;
+const NAMES_A_STEP: std::ops::RangeInclusive<usize> = 8..=4_000;
 
 /// Processor time that a step should take. An interactive commit interrupts it; but each transaction writes every
 /// page of the name keys that it touches, so many small ones cost several times as much.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::store::testing::Bench;
+use model::parcel::Reading;
 
 #[test]
 fn several_versions_of_a_document_in_one_batch_leave_the_last_one() {
@@ -79,6 +80,32 @@ fn a_document_on_its_way_while_a_name_becomes_known_is_read_again() {
         panic!("nothing is read again")
     };
     assert!(paths.contains(&RelPath::new("late.md")), "{paths:?}");
+}
+
+#[test]
+fn what_is_read_for_its_names_keeps_its_other_rows_or_is_looked_at_again() {
+    let mut bench = Bench::new();
+    let names = Reading::Names { has_findings: false };
+    let text = "# Alpha\n\nThe **Tide Clock** was built by Ada Lindqvist.";
+    bench.put("a.md", text);
+    bench.writer.ripple(true).expect("mined");
+    let rows = |bench: &Bench| bench.count("SELECT count(*) + sum(length(text)) FROM docs, terms");
+    let n_rows = rows(&bench);
+    let item = bench.item_read("a.md", text, names);
+    let done = bench.writer.commit(&[item], 0, false).expect("commits");
+    assert_eq!(done.look_again, []);
+    bench.check(1);
+    assert_eq!(rows(&bench), n_rows);
+    assert!(bench.count("SELECT count(*) FROM mentions") > 0, "now it has mentions");
+    let changed = "# Alpha\n\nThe **Tide Clock** was sold.";
+    bench.put("a.md", changed);
+    for path in ["a.md", "gone.md"] {
+        let item = bench.item_read(path, text, names);
+        let done = bench.writer.commit(&[item], 0, false).expect("commits");
+        assert_eq!(done.look_again, [RelPath::new(path)]);
+    }
+    assert_eq!(bench.count("SELECT count(*) FROM docs WHERE text LIKE '%sold%'"), 1);
+    bench.check(1);
 }
 
 #[test]
