@@ -81,10 +81,10 @@ pub async fn kb_store(
         let row = library.named(&id_text(stored.number))?;
         let mut warnings: Vec<String> = troubles.into_values().collect();
         warnings.extend(missing_entries(&library, hints.as_ref()));
-        warnings.extend(row.doubts.iter().cloned());
+        warnings.extend(library.shelf.doubts_of(row));
         Ok(KbStored {
             action: action.into(),
-            entry: library.view(row),
+            entry: library.view(row)?,
             version: stored.version,
             edges: edges_of(&library, stored.number),
             warnings,
@@ -391,7 +391,8 @@ pub async fn kb_store_batch(
         let snapshot = project.snapshot().map_err(unreadable)?;
         let library = library(&project, &snapshot)?;
         let views = made.into_iter().filter_map(|number| library.shelf.get(number));
-        let entries: Vec<EntryView> = views.map(|row| library.view(row)).collect();
+        let entries: Vec<EntryView> =
+            views.map(|row| library.view(row)).collect::<Result<_, _>>()?;
         Ok(KbBatchReply { entries, freshness: project.freshness(&snapshot), ..reply })
     })
     .await
