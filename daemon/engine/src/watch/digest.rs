@@ -210,7 +210,8 @@ pub(super) fn changed(
     let is_read = folder.is_empty() || rules.verdict(folder, true) == Verdict::Descend;
     let lies_otherwise = |path: &RelPath| match intake.ground.meta(path) {
         Ok(it) => intake.differs(&Found { path: path.clone(), stat: Stat::of(&it) }),
-        Err(error) => error.is_absent() && intake.expects(path),
+        // One whose removal is on its way is still in the index.
+        Err(error) => error.is_absent() && (intake.expects(path) || intake.is_on_its_way(path)),
     };
     if expected.len() > most {
         return named.iter().filter(|path| lies_otherwise(path)).cloned().collect();
