@@ -63,18 +63,29 @@ fn refused(error: NoteError) -> ErrorView {
     error.view()
 }
 
-/// Files of the folder of entries whose names begin with an id.
-fn files_in_folder(project: &Project) -> Vec<(u64, String)> {
+/// Names of files in the folder of entries that begin with an id, with its number.
+fn names_in_folder(project: &Project) -> impl Iterator<Item = (u64, String)> {
     let listing = project.opened_root().ok().and_then(|root| root.list(folder(project)).ok());
     let entries = listing.map(|it| it.entries).unwrap_or_default();
     let names = entries.into_iter().filter_map(|(name, _)| name.into_string().ok());
-    let numbered = |name: String| {
+    names.filter_map(|name| {
         let number = number_of(&name).filter(|_| name.ends_with(".md"))?;
-        Some((number, format!("{}/{name}", folder(project))))
-    };
-    let mut files: Vec<(u64, String)> = names.filter_map(numbered).collect();
+        Some((number, name))
+    })
+}
+
+/// Files of the folder of entries that have these numbers.
+fn files_in_folder(project: &Project, numbers: &[u64]) -> Vec<(u64, String)> {
+    let wanted = names_in_folder(project).filter(|(number, _)| numbers.contains(number));
+    let path = |(number, name): (u64, String)| (number, format!("{}/{name}", folder(project)));
+    let mut files: Vec<(u64, String)> = wanted.map(path).collect();
     files.sort();
     files
+}
+
+/// The greatest number of a file in the folder of entries.
+fn last_number_in_folder(project: &Project) -> u64 {
+    names_in_folder(project).map(|it| it.0).max().unwrap_or(0)
 }
 
 /// Has the index show files as they are now; gives what could not be indexed, by path.
@@ -121,8 +132,8 @@ async fn refreshed(project: &Arc<Project>, numbers: &[u64]) -> Result<(), ErrorV
         let unknown = |number: &u64| shelf.get(*number).is_none();
         if wanted.iter().any(unknown) {
             // One that a person has just put there.
-            let new = files_in_folder(&worker).into_iter();
-            let new = new.filter(|(number, _)| wanted.contains(number) && unknown(number));
+            let new = files_in_folder(&worker, &wanted).into_iter();
+            let new = new.filter(|(number, _)| unknown(number));
             paths.extend(new.map(|(_, path)| RelPath::new(path)));
         }
         Ok(paths)

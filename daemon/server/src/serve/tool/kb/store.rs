@@ -12,8 +12,8 @@ use proto::tool::memory::ItemError;
 use serde_json::{Map, Value};
 
 use super::{
-    batch_of, blocking, by_hand, check_secrets, edges_of, entry_named, files_in_folder, folder,
-    index, invalid, item_error, library, parted, record, record_written, refused, type_text,
+    batch_of, blocking, by_hand, check_secrets, edges_of, entry_named, folder, index, invalid,
+    item_error, last_number_in_folder, library, parted, record, record_written, refused, type_text,
     unavailable, unreadable, version_of,
 };
 use crate::notes::{NoteError, Overwrite};
@@ -243,8 +243,7 @@ pub(super) async fn create(
         let floor = blocking(move || {
             let snapshot = worker.snapshot().map_err(unreadable)?;
             let shelf = worker.shelves.at(&snapshot, &worker.settings.kb.folder)?;
-            let files = files_in_folder(&worker).last().map_or(0, |it| it.0);
-            Ok(shelf.last_number().max(files))
+            Ok(shelf.last_number().max(last_number_in_folder(&worker)))
         })
         .await?;
         let next = |reply| Command::NextEntry(floor, reply);
