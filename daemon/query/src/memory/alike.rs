@@ -10,10 +10,10 @@ use petgraph::unionfind::UnionFind;
 use super::{NodeRow, Web, node};
 use crate::AskError;
 use index::store::Snapshot;
-use sys::{Rows, product};
+use sys::{Rows, products};
 
 /// Nodes that are compared with as many others at once: enough for the product to be fast, few enough for the cache.
-const BLOCK: usize = 256;
+const BLOCK: usize = 512;
 
 /// Nearest neighbors of a node that may share its cluster.
 const N_NEAREST: usize = 5;
@@ -50,8 +50,6 @@ pub struct Means {
     width: usize,
     /// One row a node, of length 1.
     values: Vec<f32>,
-    /// The same block by block, with one column a node.
-    columns: Vec<Vec<f32>>,
 }
 
 impl Means {
@@ -75,13 +73,7 @@ impl Means {
             docs.push(row.get(0)?);
             values.extend(numbers.into_iter().map(|it| it / length));
         }
-        Ok(Means::of(docs, values, width))
-    }
-
-    fn of(docs: Vec<i64>, values: Vec<f32>, width: usize) -> Means {
-        let blocks = values.chunks(BLOCK * width.max(1));
-        let columns = blocks.map(|block| transposed(block, width)).collect();
-        Means { docs, width, values, columns }
+        Ok(Means { docs, width, values })
     }
 
     /// Calls `visit` with a node, another one, and its cosines with that and those that follow; with each pair once, in
@@ -91,13 +83,14 @@ impl Means {
         if width == 0 {
             return;
         }
+        let rows = |values| Rows { values, n_rows: values.len() / width, width, stride: width };
+        let blocks = || self.values.chunks(BLOCK * width).map(rows).enumerate();
         let mut out = vec![0.0; BLOCK * BLOCK];
-        for (at, values) in self.values.chunks(BLOCK * width).enumerate() {
-            let rows = Rows { values, n_rows: values.len() / width, width, stride: width };
-            for (beside, columns) in self.columns.iter().enumerate().skip(at) {
-                let n = columns.len() / width;
-                let Some(part) = out.get_mut(..rows.n_rows * n) else { return };
-                product(&rows, columns, part);
+        for (at, block) in blocks() {
+            for (beside, others) in blocks().skip(at) {
+                let n = others.n_rows;
+                let Some(part) = out.get_mut(..block.n_rows * n) else { return };
+                products(&block, &others, part);
                 for (i, row) in part.chunks_exact(n).enumerate() {
                     // Of its own block, only those behind it.
                     let skipped = if beside == at { i + 1 } else { 0 };
@@ -137,16 +130,12 @@ impl Means {
         wanted: impl Fn(i64, i64) -> bool,
     ) -> (Vec<Pair>, Vec<Vec<usize>>) {
         let mut best = BestPairs { pairs: Vec::new(), least: min_score, most };
-        let mut nearest = vec![Vec::new(); self.docs.len()];
+        let mut nearest = Nearest::of(self.docs.len());
         self.each_pair(|one, first, row| {
             best.add(self, one, first, row, &wanted);
-            for (other, score) in row.iter().enumerate().filter(|(_, score)| **score >= CLUSTERED) {
-                for (own, near) in [(one, first + other), (first + other, one)] {
-                    nearest.get_mut(own).into_iter().for_each(|all| add_near(all, near, *score));
-                }
-            }
+            nearest.add(one, first, row);
         });
-        (best.sorted(), self.clusters(web, &nearest))
+        (best.sorted(), self.clusters(web, &nearest.of))
     }
 
     /// Returns the document of a node.
@@ -181,12 +170,6 @@ impl Means {
         groups.sort_by_key(|it| (std::cmp::Reverse(it.len()), it.first().copied()));
         groups
     }
-}
-
-/// The rows of a block as its columns.
-fn transposed(block: &[f32], width: usize) -> Vec<f32> {
-    let column = |k: usize| block.iter().skip(k).step_by(width).copied();
-    (0..width).flat_map(column).collect()
 }
 
 /// The most similar pairs so far.
@@ -229,12 +212,39 @@ impl BestPairs {
     }
 }
 
-/// Keeps a node among the nearest of another one, if it is; ties go to the smaller index.
-fn add_near(nearest: &mut Vec<(usize, f32)>, node: usize, score: f32) {
-    let at = nearest.partition_point(|it| it.1 > score || it.1 == score && it.0 < node);
-    if at < N_NEAREST {
-        nearest.insert(at, (node, score));
+/// The nearest of each node so far, with at least [`CLUSTERED`]; ties go to the smaller index.
+struct Nearest {
+    of: Vec<Vec<(usize, f32)>>,
+    /// Of each node: what is below is none of its nearest.
+    least: Vec<f32>,
+}
+
+impl Nearest {
+    fn of(n: usize) -> Nearest {
+        Nearest { of: vec![Vec::new(); n], least: vec![CLUSTERED; n] }
+    }
+
+    fn add(&mut self, one: usize, first: usize, row: &[f32]) {
+        for (at, score) in row.iter().enumerate() {
+            let other = first + at;
+            for (own, near) in [(one, other), (other, one)] {
+                if self.least.get(own).is_some_and(|least| score >= least) {
+                    self.put(own, near, *score);
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, own: usize, near: usize, score: f32) {
+        let (Some(nearest), Some(least)) = (self.of.get_mut(own), self.least.get_mut(own)) else {
+            return;
+        };
+        let at = nearest.partition_point(|it| it.1 > score || it.1 == score && it.0 < near);
+        nearest.insert(at, (near, score));
         nearest.truncate(N_NEAREST);
+        if nearest.len() == N_NEAREST {
+            *least = nearest.last().map_or(*least, |it| it.1);
+        }
     }
 }
 
@@ -342,7 +352,7 @@ mod tests {
             let length = row.iter().map(|it| it * it).sum::<f32>().sqrt();
             values.extend(row.into_iter().map(|it| it / length));
         }
-        Means::of((0..n as i64).map(|it| it * 10).collect(), values, width)
+        Means { docs: (0..n as i64).map(|it| it * 10).collect(), width, values }
     }
 
     #[test]
@@ -386,12 +396,11 @@ mod tests {
 
     #[test]
     fn the_nearest_are_few_and_ties_go_to_the_first() {
-        let mut nearest = Vec::new();
-        for (node, score) in [(9, 0.7), (4, 0.9), (3, 0.7), (8, 0.6), (2, 0.8), (1, 0.6), (7, 0.6)]
-        {
-            add_near(&mut nearest, node, score);
-        }
-        let nodes: Vec<usize> = nearest.iter().map(|it| it.0).collect();
+        let mut nearest = Nearest::of(10);
+        let scores = [(9, 0.7), (4, 0.9), (3, 0.7), (8, 0.6), (2, 0.8), (1, 0.6), (7, 0.5)];
+        scores.into_iter().for_each(|(node, score)| nearest.add(0, node, &[score]));
+        assert_eq!(nearest.of[3], [(0, 0.7)]);
+        let nodes: Vec<usize> = nearest.of[0].iter().map(|it| it.0).collect();
         assert_eq!(nodes, [4, 2, 3, 9, 1]);
     }
 }
