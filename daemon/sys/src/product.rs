@@ -71,9 +71,9 @@ pub fn products(rows: &Rows<'_>, others: &Rows<'_>, out: &mut [f32]) {
     if !fits || !is_whole {
         return;
     }
-    // SAFETY: the kernel reads rows i < n_rows at i * stride + k with k < width of both, all below their `values.len()`;
-    // and writes i * others.n_rows + j with j < others.n_rows, all below `out.len()`. `out` is borrowed alone, so it
-    // overlaps neither.
+    // SAFETY: the kernel reads rows i < n_rows at i * stride + k with k < width of both, all below their
+    // `values.len()`; and writes i * others.n_rows + j with j < others.n_rows, all below `out.len()`. `out` is borrowed
+    // alone, so it overlaps neither.
     unsafe {
         matrixmultiply::sgemm(
             rows.n_rows,

@@ -6,9 +6,9 @@
 //! Nodes: `kb-00042`, `tag:python`, `project:kgd`, `person:ada`, `tool:cargo`, `concept:…`, `note:docs/a.md`.
 //! Relations: `has_tag`, `in_project`, `supersedes`, `references`, those of `related_entities`, `mentions_person`,
 //! `uses_tool`, `extracted_from`.
-//! Invariants: entries come and go one by one, and the order in which they came changes nothing; an inactive entry states
-//! nothing; no relation leads to a missing entry; a relation in a note is never attributed to a model, and precedes those
-//! of a model; the same entries give the same order.
+//! Invariants: entries come and go one by one, and the order in which they came changes nothing; an inactive entry
+//! states nothing; no relation leads to a missing entry; a relation in a note is never attributed to a model, and
+//! precedes those of a model; the same entries give the same order.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;

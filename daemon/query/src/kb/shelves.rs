@@ -1,7 +1,7 @@
 //! Shelves: the shelf of the last commit that was asked for, kept in step with the index.
 //!
-//! In: snapshots. Out: the [`Shelf`] of each. A later commit costs the notes that it changed; the first one, one that is
-//! too many commits later, and a new reading of a model cost all entries.
+//! In: snapshots. Out: the [`Shelf`] of each. A later commit costs the notes that it changed; the first one, one that
+//! is too many commits later, and a new reading of a model cost all entries.
 //! Invariants: a shelf is what its snapshot says, however it was made; one that could not be brought up to date is not
 //! kept.
 

@@ -120,8 +120,8 @@ impl Means {
         best.sorted()
     }
 
-    /// Returns the same pairs, and groups of at least two nodes, the largest first: connected components over pairs that
-    /// are mutually nearest, or related and similar.
+    /// Returns the same pairs, and groups of at least two nodes, the largest first: connected components over pairs
+    /// that are mutually nearest, or related and similar.
     pub fn pairs_and_clusters(
         &self,
         min_score: f32,
