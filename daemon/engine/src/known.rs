@@ -3,9 +3,10 @@
 //! In: paths, hashes, folders. Out: what the last commit and the breakers know of them.
 //! Not here: what the watcher makes of it (`watch/path_state.rs`).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::watch::{KnownFile, KnownFiles, MOST_EQUAL};
 use index::store::schema::PASS_SWIFT;
@@ -33,19 +34,31 @@ impl KnownInIndex {
     }
 }
 
+/// The file in the columns from `at` on: hash, time and size.
+fn file_of(row: &Row<'_>, at: usize) -> rusqlite::Result<KnownFile> {
+    let hash: [u8; 16] = row.get(at)?;
+    let n_bytes: i64 = row.get(at + 2)?;
+    Ok(KnownFile {
+        hash: ContentHash(u128::from_le_bytes(hash)),
+        mtime_ms: row.get(at + 1)?,
+        n_bytes: n_bytes as u64,
+    })
+}
+
+/// The first path below a folder, and the first behind it.
+fn range_of(folder: &str) -> (String, String) {
+    // `/` is followed by `0` in the order of bytes.
+    match folder {
+        "" => (String::new(), "\u{10ffff}".to_string()),
+        folder => (format!("{folder}/"), format!("{folder}0")),
+    }
+}
+
 impl KnownFiles for KnownInIndex {
     fn get(&self, path: &RelPath) -> Option<KnownFile> {
         self.read(|db| {
             db.prepare_cached("SELECT hash, mtime_ms, n_bytes FROM docs WHERE path = ?1")?
-                .query_row([path.as_str()], |row| {
-                    let hash: [u8; 16] = row.get(0)?;
-                    let n_bytes: i64 = row.get(2)?;
-                    Ok(KnownFile {
-                        hash: ContentHash(u128::from_le_bytes(hash)),
-                        mtime_ms: row.get(1)?,
-                        n_bytes: n_bytes as u64,
-                    })
-                })
+                .query_row([path.as_str()], |row| file_of(row, 0))
                 .optional()
         })
         .flatten()
@@ -60,12 +73,38 @@ impl KnownFiles for KnownInIndex {
         self.breakers.is_given_up(path, now, (self.now_ms)())
     }
 
+    fn files_under(&self, folder: &str) -> Vec<(RelPath, KnownFile)> {
+        let (low, high) = range_of(folder);
+        let rows = self.read(|db| {
+            let mut statement = db.prepare_cached(
+                "SELECT path, hash, mtime_ms, n_bytes FROM docs WHERE path >= ?1 AND path < ?2",
+            )?;
+            let rows = statement.query_map([&low, &high], |row| {
+                Ok((RelPath::new(row.get::<_, String>(0)?), file_of(row, 1)?))
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let mut found = rows.unwrap_or_default();
+        let indexed: HashSet<RelPath> = found.iter().map(|it| it.0.clone()).collect();
+        // Those that failed are few.
+        let failed = self.paths_under(folder).into_iter().filter(|path| !indexed.contains(path));
+        found.extend(failed.filter_map(|path| self.get(&path).map(|file| (path, file))));
+        found
+    }
+
+    fn are_more_under(&self, folder: &str, most: usize) -> bool {
+        let (low, high) = range_of(folder);
+        let sql =
+            "SELECT EXISTS (SELECT 1 FROM docs WHERE path >= ?1 AND path < ?2 LIMIT 1 OFFSET ?3)";
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let are_more = self.read(|db| {
+            db.prepare_cached(sql)?.query_row(params![low, high, most], |row| row.get(0))
+        });
+        are_more.unwrap_or(false)
+    }
+
     fn paths_under(&self, folder: &str) -> Vec<RelPath> {
-        // `/` is followed by `0` in the order of bytes, so this is the range of all paths below the folder.
-        let (low, high) = match folder {
-            "" => (String::new(), "\u{10ffff}".to_string()),
-            folder => (format!("{folder}/"), format!("{folder}0")),
-        };
+        let (low, high) = range_of(folder);
         let rows = self.read(|db| {
             let mut statement = db.prepare_cached(
                 "SELECT path FROM docs WHERE path >= ?1 AND path < ?2

@@ -16,6 +16,7 @@ mod upkeep;
 pub mod verify;
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
@@ -103,6 +104,8 @@ pub struct Project {
     pub(crate) shelves: query::kb::Shelves,
     /// How far a model has read the entries, for `kb_maintain`.
     enrichment: Arc<enrichment::Enrichment>,
+    /// True once everything that the start found was searchable.
+    has_caught_up: AtomicBool,
     /// Held from the write of an entry to its record: versions are kept in the order of writes.
     pub(crate) entries_turn: tokio::sync::Mutex<()>,
     /// Where MCP is served over HTTP, once it is.
@@ -196,6 +199,7 @@ impl Project {
             moving: Arc::default(),
             shelves,
             enrichment: Arc::default(),
+            has_caught_up: AtomicBool::default(),
             entries_turn: tokio::sync::Mutex::default(),
             http: OnceLock::new(),
             opened,

@@ -21,7 +21,7 @@ pub use clock::{process_cpu_time, thread_cpu_time};
 pub use dots::dots;
 pub use files::close_inherited_files;
 pub use memory::{release_free_memory, spare_memory};
-pub use product::{Rows, product};
+pub use product::{Rows, product, products};
 pub use scans::{N_PLANES, float_dots, sign_sums};
 
 /// Makes the statically linked sqlite-vec available to every connection opened from now on.

@@ -56,9 +56,60 @@ pub fn product(rows: &Rows<'_>, weights: &[f32], out: &mut [f32]) {
     }
 }
 
+/// Sets `out` [rows, others] to the products of each row with each of the others, which are as wide. Does nothing where
+/// the sizes do not fit each other.
+pub fn products(rows: &Rows<'_>, others: &Rows<'_>, out: &mut [f32]) {
+    let is_inside = |it: &Rows<'_>| {
+        let last = it.n_rows.checked_sub(1).and_then(|last| last.checked_mul(it.stride));
+        last.and_then(|first| first.checked_add(it.width)).is_some_and(|end| end <= it.values.len())
+    };
+    let width = rows.width;
+    let fits = is_inside(rows) && is_inside(others) && others.width == width && width > 0;
+    let is_whole = rows.n_rows.checked_mul(others.n_rows) == Some(out.len());
+    let steps = [rows.stride, others.stride, others.n_rows].map(isize::try_from);
+    let [Ok(row_step), Ok(other_step), Ok(out_step)] = steps else { return };
+    if !fits || !is_whole {
+        return;
+    }
+    // SAFETY: the kernel reads rows i < n_rows at i * stride + k with k < width of both, all below their
+    // `values.len()`; and writes i * others.n_rows + j with j < others.n_rows, all below `out.len()`. `out` is borrowed
+    // alone, so it overlaps neither.
+    unsafe {
+        matrixmultiply::sgemm(
+            rows.n_rows,
+            width,
+            others.n_rows,
+            1.0,
+            rows.values.as_ptr(),
+            row_step,
+            1,
+            others.values.as_ptr(),
+            1,
+            other_step,
+            0.0,
+            out.as_mut_ptr(),
+            out_step,
+            1,
+        );
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Rows, product};
+    use super::{Rows, product, products};
+
+    #[test]
+    fn rows_are_multiplied_with_rows() {
+        let rows = |values, n_rows| Rows { values, n_rows, width: 2, stride: 2 };
+        let (one, other) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 0.0, 10.0, 1.0]);
+        let mut out = [0.0; 6];
+        products(&rows(&one, 3), &rows(&other, 2), &mut out);
+        assert_eq!(out, [1.0, 12.0, 3.0, 34.0, 5.0, 56.0]);
+        let mut unfit = [7.0; 5];
+        products(&rows(&one, 3), &rows(&other, 2), &mut unfit);
+        products(&rows(&one, 4), &rows(&other, 2), &mut [0.0; 8]);
+        assert_eq!(unfit, [7.0; 5]);
+    }
 
     #[test]
     fn rows_that_overlap_are_multiplied_like_any_others() {

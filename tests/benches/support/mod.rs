@@ -10,10 +10,12 @@ pub(crate) mod at_once;
 pub(crate) mod floor;
 pub(crate) mod generated;
 pub(crate) mod linked;
+pub(crate) mod passages;
 pub(crate) mod remembered;
 pub(crate) mod shuffled;
 pub(crate) mod stages;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -60,6 +62,27 @@ pub(crate) fn cpu_of_thread() -> Result<f64> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanoseconds: f64 = stat.split_whitespace().next().context("empty schedstat")?.parse()?;
     Ok(nanoseconds / 1e9)
+}
+
+/// CPU seconds of each thread of a process, by its id; exact to nanoseconds. A thread that ends is gone from it.
+pub(crate) fn cpu_of_threads(pid: u32) -> Result<BTreeMap<u64, f64>> {
+    let mut costs = BTreeMap::new();
+    for entry in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        let folder = entry?.path();
+        let id = folder.file_name().and_then(|it| it.to_str()).and_then(|it| it.parse().ok());
+        // A thread may end between two reads.
+        let stat = std::fs::read_to_string(folder.join("schedstat")).ok();
+        let stat = stat.and_then(|it| it.split_whitespace().next()?.parse::<f64>().ok());
+        costs.extend(id.zip(stat.map(|it| it / 1e9)));
+    }
+    Ok(costs)
+}
+
+/// CPU milliseconds that a process has spent since `before`.
+pub(crate) fn cpu_ms_since(pid: u32, before: &BTreeMap<u64, f64>) -> Result<f64> {
+    let now = cpu_of_threads(pid)?;
+    let spent = now.iter().map(|(id, cpu)| cpu - before.get(id).copied().unwrap_or(0.0));
+    Ok(spent.sum::<f64>() * 1e3)
 }
 
 /// A memory line of a process (`VmHWM` is its peak, `VmRSS` what it holds now), MiB.

@@ -89,6 +89,9 @@ pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             }
             continue;
         }
+        if is_opening && let Some(ms) = sys::fail::number("watch.opening_ms") {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+        }
         let begin = Instant::now();
         let worker = shared.clone();
         let is_full = wanted.is_some_and(|wanted| wanted.is_full);

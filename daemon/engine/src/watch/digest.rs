@@ -6,7 +6,7 @@
 //! them.
 //! Not here: waiting (`settle.rs`), or reading (`intake.rs`).
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 use super::crawl::{Crawl, Found, crawl};
@@ -15,6 +15,7 @@ use super::intake::Intake;
 use super::links::follow_all;
 use super::read::Stat;
 use super::rules::{Rules, Verdict, is_ignore_file, parent};
+use super::sent::KnownFile;
 use super::settle::SettledChange;
 use super::state::WatchState;
 use model::terms::RelPath;
@@ -204,15 +205,22 @@ pub(super) fn changed(
     named: &[RelPath],
     most: usize,
 ) -> Vec<RelPath> {
-    let mut expected = intake.expected_under(folder);
-    expected.extend_from_slice(others);
     let rules = intake.rules();
     let is_read = folder.is_empty() || rules.verdict(folder, true) == Verdict::Descend;
     let lies_otherwise = |path: &RelPath| match intake.ground.meta(path) {
         Ok(it) => intake.differs(&Found { path: path.clone(), stat: Stat::of(&it) }),
-        Err(error) => error.is_absent() && intake.expects(path),
+        // One whose removal is on its way is still in the index.
+        Err(error) => error.is_absent() && (intake.expects(path) || intake.is_on_its_way(path)),
     };
-    if expected.len() > most {
+    let are_many = others.len() > most || intake.known.are_more_under(folder, most);
+    // One query for all of them.
+    let known: BTreeMap<RelPath, KnownFile> = match are_many {
+        true => BTreeMap::new(),
+        false => intake.known.files_under(folder).into_iter().collect(),
+    };
+    let mut expected: BTreeSet<RelPath> = known.keys().cloned().collect();
+    expected.extend(intake.sent.paths_under(folder).into_iter().chain(others.iter().cloned()));
+    if are_many || expected.len() > most {
         return named.iter().filter(|path| lies_otherwise(path)).cloned().collect();
     }
     if !is_read || !is_followed(intake, &rules, folder) {
@@ -220,7 +228,8 @@ pub(super) fn changed(
     }
     let crawl = crawl(&intake.ground, &rules, folder, &mut |_| {});
     let found: BTreeSet<&RelPath> = crawl.found.iter().map(|file| &file.path).collect();
-    let below = crawl.found.iter().filter(|file| intake.differs(file)).map(|file| &file.path);
+    let differs = |file: &&Found| intake.differs_from(file, known.get(&file.path).copied());
+    let below = crawl.found.iter().filter(differs).map(|file| &file.path);
     let beside = expected.iter().filter(|path| match found.contains(path) {
         true => intake.is_on_its_way(path),
         false => lies_otherwise(path),

@@ -184,7 +184,12 @@ impl Intake {
 
     /// True when a file as a crawl found it must be looked at more closely.
     pub(super) fn differs(&self, found: &Found) -> bool {
-        self.sent.differs(found, &*self.known, Instant::now())
+        self.sent.differs(found, || self.known.get(&found.path), Instant::now())
+    }
+
+    /// The same, where `known` is what is known of the file.
+    pub(super) fn differs_from(&self, found: &Found, known: Option<KnownFile>) -> bool {
+        self.sent.differs(found, || known, Instant::now())
     }
 
     /// True when what was sent last of a path is not what is known of it.

@@ -75,7 +75,7 @@ use self::parts::Parts;
 pub use self::rules::{Rules, SkipReason, Verdict};
 pub use self::sent::{KnownFile, KnownFiles, MOST_EQUAL};
 use self::settle::SettledChange;
-use self::state::lock;
+use self::state::{FIRST_CRAWL, lock};
 pub use self::state::{FileEvent, FileEventKind, WatchState, WatchView};
 use crate::belt::{Budget, Lanes};
 use config::settings::{Privacy, Watch};
@@ -231,6 +231,12 @@ impl WatcherHandle {
     /// pending or on the belt; false when the watcher stops before.
     pub async fn rescan(&self) -> bool {
         self.request(false).await
+    }
+
+    /// Waits until the first crawl has compared everything: until then nothing can be known to be gone. False when the
+    /// watcher stops before.
+    pub async fn opened(&self) -> bool {
+        self.life.shared.state.crawled(FIRST_CRAWL, self.life.stop.subscribe()).await
     }
 
     /// Reads files now and puts them in the interactive lane, without waiting for events or for quiet. Gives

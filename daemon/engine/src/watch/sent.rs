@@ -56,6 +56,15 @@ pub trait KnownFiles: Send + Sync {
     /// Every known file somewhere below a folder, which has no slash at its end; all files for the empty
     /// folder.
     fn paths_under(&self, folder: &str) -> Vec<RelPath>;
+    /// The same, each with what [`KnownFiles::get`] gives.
+    fn files_under(&self, folder: &str) -> Vec<(RelPath, KnownFile)> {
+        let paths = self.paths_under(folder).into_iter();
+        paths.filter_map(|path| self.get(&path).map(|file| (path, file))).collect()
+    }
+    /// Whether more files than these were committed somewhere below a folder.
+    fn are_more_under(&self, folder: &str, most: usize) -> bool {
+        self.paths_under(folder).len() > most
+    }
     /// Known files of this content, sorted, at most [`MOST_EQUAL`].
     fn paths_with(&self, hash: ContentHash) -> Vec<RelPath>;
     /// The text that was read out of the file when it was committed.
@@ -103,11 +112,16 @@ impl Sent {
         entry.map_or_else(known, |entry| entry.state)
     }
 
-    /// True when a file as a crawl found it must be looked at more closely.
-    pub(super) fn differs(&self, found: &Found, known: &dyn KnownFiles, now: Instant) -> bool {
+    /// True when a file as a crawl found it must be looked at more closely; `known` gives what is known of it.
+    pub(super) fn differs(
+        &self,
+        found: &Found,
+        known: impl FnOnce() -> Option<KnownFile>,
+        now: Instant,
+    ) -> bool {
         let entry = lock(&self.entries).get(&found.path).copied();
         let Some(entry) = entry else {
-            return known.get(&found.path).is_none_or(|file| found.stat != stat_of(&file));
+            return known().is_none_or(|file| found.stat != stat_of(&file));
         };
         let age = now.saturating_duration_since(entry.at);
         match entry.state {
@@ -116,8 +130,7 @@ impl Sent {
             PathState::Present(file) if entry.is_racy || stat_of(&file) != found.stat => true,
             // The same content with another time is known by its hash, however old the entry.
             PathState::Present(file) => {
-                age >= RESEND_AFTER
-                    && known.get(&found.path).is_none_or(|known| known.hash != file.hash)
+                age >= RESEND_AFTER && known().is_none_or(|known| known.hash != file.hash)
             }
         }
     }
@@ -125,10 +138,10 @@ impl Sent {
     /// True when what was sent last is not what is known.
     pub(super) fn is_on_its_way(&self, path: &RelPath, known: &dyn KnownFiles) -> bool {
         let entry = lock(&self.entries).get(path).copied();
-        let hash = known.get(path).map(|file| file.hash);
+        let hash = || known.get(path).map(|file| file.hash);
         match entry.map(|entry| entry.state) {
-            Some(PathState::Present(file)) => hash != Some(file.hash),
-            Some(PathState::Absent) => hash.is_some(),
+            Some(PathState::Present(file)) => hash() != Some(file.hash),
+            Some(PathState::Absent) => hash().is_some(),
             Some(PathState::Faulted(_) | PathState::Unknown) | None => false,
         }
     }
@@ -264,7 +277,7 @@ mod tests {
             if let Some(was) = was {
                 sent.put(&path, was, is_racy, &known);
             }
-            let differs = sent.differs(&found(mtime_ms), &known, now);
+            let differs = sent.differs(&found(mtime_ms), || KnownFiles::get(&known, &path), now);
             assert_eq!(differs, expected, "{was:?} racy {is_racy} found at {mtime_ms}");
         }
     }

@@ -95,6 +95,9 @@ struct Crawls {
     is_full: bool,
 }
 
+/// The number of the crawl that is asked for at the start.
+pub(super) const FIRST_CRAWL: u64 = 1;
+
 /// A crawl that was asked for and begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wanted {

@@ -420,6 +420,9 @@ async fn what_changed_below_a_folder_is_told_without_waiting_for_events() {
     }
     fs::remove_file(project.path("m/b.markdown")).expect("removed");
     assert_eq!(changed(&project, 10), ["m/a.md", "m/b.markdown", "m/new/n.md", "other.md"]);
+    project.handle.submit(vec![RelPath::new("m/b.markdown")], false).await;
+    let is_known = changed(&project, 10).iter().any(|path| path == "m/b.markdown");
+    assert!(is_known, "its removal is on its way and not committed");
     assert_eq!(changed(&project, 2), ["other.md"], "too many to look at all of them");
     assert_eq!(project.handle.changed("m/out", &[], &[], 10), []);
 }

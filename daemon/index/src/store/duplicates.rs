@@ -289,7 +289,7 @@ impl IndexWriter {
         self.indexer = indexer;
         set_meta_number(&tx, "tick", tick.0)?;
         sys::fail::point("duplicates.before");
-        super::commit::commit(tx, &self.vectors, tick, change)?;
+        super::commit::commit(tx, &self.vectors, &self.changes, tick, change)?;
         sys::fail::point("duplicates.after");
         self.tick = tick;
         Ok(true)

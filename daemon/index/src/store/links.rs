@@ -334,7 +334,7 @@ impl IndexWriter {
         settle(&tx)?;
         set_meta_number(&tx, "tick", tick.0)?;
         sys::fail::point("links.before");
-        commit::commit(tx, &self.vectors, tick, VectorChange::default())?;
+        commit::commit(tx, &self.vectors, &self.changes, tick, VectorChange::default())?;
         sys::fail::point("links.after");
         self.tick = tick;
         Ok(true)

@@ -4,6 +4,7 @@
 //! Not here: what to write (the stages decided that), or how to rank (`query/`).
 
 pub mod canon;
+mod changes;
 pub mod commit;
 mod deep;
 mod dump;

@@ -169,8 +169,10 @@ impl IndexWriter {
     fn reopen(&mut self, path: PathBuf) -> Result<(), StoreError> {
         let mut db = open::connect(&path)?;
         heed(&mut db, &self.interruption, &self.is_shielded)?;
+        self.changes.follow(&mut db)?;
         let tick = Tick(meta_number(&db, "tick")?.max(self.tick().0) + 1);
         set_meta_number(&db, "tick", tick.0)?;
+        self.changes.begin_at(tick);
         let version = meta_number(&db, "gazetteer")?;
         self.gazetteer().store(Arc::new(gazetteer::load(&db, version)?));
         self.ledger().load_breakers(&db)?;

@@ -13,6 +13,7 @@ use config::limits::max_readers;
 use rusqlite::Connection;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::changes::Changes;
 use super::{IndexWriter, StoreError};
 use crate::vectors::{self, Layer, Nearest, Vectors, View};
 use model::parcel::UnitVector;
@@ -44,6 +45,7 @@ pub struct Readers {
     pool: Mutex<Pool>,
     changed: Condvar,
     vectors: Arc<Vectors>,
+    changes: Arc<Changes>,
 }
 
 struct Pool {
@@ -59,12 +61,12 @@ impl Readers {
     /// Readers of the index at `path`, which exists and stands still. (The readers of an index that is being written
     /// hear of its commits: [`IndexWriter::readers`].)
     pub fn new(path: PathBuf) -> Arc<Self> {
-        Self::told_by(path, Arc::default())
+        Self::told_by(path, Arc::default(), Arc::default())
     }
 
-    fn told_by(path: PathBuf, vectors: Arc<Vectors>) -> Arc<Self> {
+    fn told_by(path: PathBuf, vectors: Arc<Vectors>, changes: Arc<Changes>) -> Arc<Self> {
         let pool = Pool { path, idle: Vec::new(), n_out: 0, is_closed: false };
-        Arc::new(Readers { pool: Mutex::new(pool), changed: Condvar::new(), vectors })
+        Arc::new(Readers { pool: Mutex::new(pool), changed: Condvar::new(), vectors, changes })
     }
 
     /// Opens a read transaction. Blocks for the time of a page read or two, and while the file is being replaced.
@@ -181,7 +183,7 @@ impl IndexWriter {
     /// Returns a new pool of readers of the index that it writes. Replacing the file closes one pool: make one and
     /// share it.
     pub fn readers(&self) -> Arc<Readers> {
-        Readers::told_by(self.path().to_path_buf(), self.vectors.clone())
+        Readers::told_by(self.path().to_path_buf(), self.vectors.clone(), self.changes.clone())
     }
 }
 
@@ -196,6 +198,11 @@ impl Snapshot {
     /// The commit this view shows.
     pub fn tick(&self) -> Tick {
         self.tick
+    }
+
+    /// The documents that may differ between an older commit and this one, ascending; `None` when that is not known.
+    pub fn changed_since(&self, older: Tick) -> Option<Vec<i64>> {
+        self.readers.changes.between(older, self.tick)
     }
 
     /// The vectors that are held in memory for whoever sees this commit, if they are.

@@ -15,6 +15,7 @@ use config::Settings;
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
 
+use super::changes::Changes;
 use super::ledger::{Failing, Ledger};
 use super::names::Resolver;
 use super::trouble::Trouble;
@@ -64,6 +65,7 @@ pub struct IndexWriter {
     gazetteer: Arc<ArcSwap<Gazetteer>>,
     pub(super) tick: Tick,
     pub(super) vectors: Arc<Vectors>,
+    pub(super) changes: Arc<Changes>,
     committed: FxHashMap<RelPath, Generation>,
     pub(super) is_reconciled: bool,
     names_a_step: usize,
@@ -136,7 +138,10 @@ impl IndexWriter {
         let interruption = Arc::new(AtomicBool::new(false));
         let is_shielded = Arc::new(AtomicBool::new(false));
         heed(&mut db, &interruption, &is_shielded)?;
+        let changes = Arc::new(Changes::default());
+        changes.follow(&mut db)?;
         let tick = meta_number(&db, "tick")?;
+        changes.begin_at(Tick(tick));
         let version = meta_number(&db, "gazetteer")?;
         let gazetteer = gazetteer::load(&db, version)?;
         ledger.reconcile(&db)?;
@@ -158,6 +163,7 @@ impl IndexWriter {
             gazetteer: Arc::new(ArcSwap::from_pointee(gazetteer)),
             tick: Tick(tick),
             vectors: Arc::new(Vectors::held_as(settings.vectors.precision, folder.to_path_buf())),
+            changes,
             committed: FxHashMap::default(),
             is_reconciled: false,
             names_a_step: ripple::NAMES_AT_FIRST,
@@ -278,7 +284,7 @@ impl IndexWriter {
         self.indexer = indexer;
         set_meta_number(&tx, "tick", done.tick.0)?;
         sys::fail::point("commit.ticked");
-        commit::commit(tx, &self.vectors, done.tick, change)?;
+        commit::commit(tx, &self.vectors, &self.changes, done.tick, change)?;
         sys::fail::point("commit.after");
         self.tick = done.tick;
         for item in fresh {

@@ -6,18 +6,18 @@
 //! Nodes: `kb-00042`, `tag:python`, `project:kgd`, `person:ada`, `tool:cargo`, `concept:…`, `note:docs/a.md`.
 //! Relations: `has_tag`, `in_project`, `supersedes`, `references`, those of `related_entities`, `mentions_person`,
 //! `uses_tool`, `extracted_from`.
-//! Invariants: rebuilt from the notes of each commit; an inactive entry states nothing; no relation leads to a missing
-//! entry; a relation in a note is never attributed to a model, and precedes those of a model; the same entries give the
-//! same order.
+//! Invariants: entries come and go one by one, and the order in which they came changes nothing; an inactive entry
+//! states nothing; no relation leads to a missing entry; a relation in a note is never attributed to a model, and
+//! precedes those of a model; the same entries give the same order.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 use notes::entry::{id_text, number_of};
-use petgraph::algo::tarjan_scc;
-use petgraph::graph::NodeIndex;
+use notes::resolve::fold;
 use serde_json::Value;
 
-use super::shelf::{EntryRow, Shelf};
+use super::shelf::EntryRow;
 
 /// The relation of an entry to one that it replaces.
 pub const SUPERSEDES: &str = "supersedes";
@@ -25,12 +25,15 @@ pub const SUPERSEDES: &str = "supersedes";
 /// Kinds of nodes that have a prefix.
 pub const KINDS: [&str; 7] = ["tag", "project", "person", "tool", "concept", "technology", "note"];
 
-/// A relation, by the indices of its nodes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// Where a relation is stated: by which entry, and its place there.
+type Place = (u64, usize);
+
+/// A relation, as one of its ends sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct EntryEdge {
-    from: usize,
-    kind: String,
-    to: usize,
+    kind: Arc<str>,
+    /// The other end.
+    other: Arc<str>,
     by: By,
 }
 
@@ -79,14 +82,36 @@ pub struct Step {
     pub by: By,
 }
 
+/// A node with the relations at it, also those to entries that are not there.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Node {
+    is_entry: bool,
+    /// Those that begin here.
+    from_here: BTreeMap<Place, EntryEdge>,
+    /// Those that end here.
+    to_here: BTreeMap<Place, EntryEdge>,
+}
+
 /// Nodes and relations.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Graph {
-    ids: Vec<String>,
-    places: HashMap<String, usize>,
-    edges: Vec<EntryEdge>,
-    /// Indices of the edges at each node: those that begin there, then those that end there.
-    at: Vec<Vec<usize>>,
+    nodes: HashMap<Arc<str>, Node>,
+    /// Nodes that are no entries, by their names' words, of whatever kind.
+    by_name: HashMap<String, BTreeSet<Arc<str>>>,
+    /// The same, by their ids in small letters.
+    by_folded_id: HashMap<String, BTreeSet<Arc<str>>>,
+}
+
+/// What a name is looked up by: its words, folded, without punctuation.
+pub(super) fn name_key(name: &str) -> String {
+    words_of(name).join(" ")
+}
+
+/// Returns the words of a text, folded, without punctuation.
+pub(super) fn words_of(text: &str) -> Vec<String> {
+    let folded = fold(text);
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '+' | '#');
+    folded.split(|c: char| !is_part(c)).filter(|it| !it.is_empty()).map(str::to_string).collect()
 }
 
 /// Parses the id of a node: `Tag:Async IO` gives `tag:async-io`. `None` for anything else.
@@ -113,78 +138,120 @@ pub fn of_kind(kind: &str, name: &str) -> Option<String> {
 }
 
 impl Graph {
-    /// Builds the graph of some entries.
-    pub(super) fn of(shelf: &Shelf) -> Graph {
-        let mut graph = Graph::default();
-        shelf.entries().for_each(|row| {
-            graph.place(&id_text(row.number));
-        });
-        let mut seen = HashSet::new();
-        for row in shelf.entries().filter(|row| row.entry.is_active) {
-            let stated = stated(row).into_iter().map(|it| (it, By::Note));
-            let own = id_text(row.number);
-            let read = shelf.read_in(row).iter();
-            let read = read.map(|(kind, to)| ((own.clone(), kind.clone(), to.clone()), By::Llm));
-            for ((from, kind, to), by) in stated.chain(read) {
-                let is_there = |node: &str| {
-                    node.contains(':') || number_of(node).is_some_and(|it| shelf.get(it).is_some())
-                };
-                if from == to || !is_there(&from) || !is_there(&to) {
-                    continue;
-                }
-                let (from, to) = (graph.place(&from), graph.place(&to));
-                if seen.insert((from, kind.clone(), to)) {
-                    graph.edges.push(EntryEdge { from, kind, to, by });
-                }
-            }
+    /// Adds an entry with its relations; `read` are those that a model read in it.
+    pub(super) fn add(&mut self, row: &EntryRow, read: &[(String, String)]) {
+        self.node(&id_text(row.number)).is_entry = true;
+        for (place, (from, kind, to), by) in relations(row, read) {
+            let [from, to]: [Arc<str>; 2] = [from.into(), to.into()];
+            let kind: Arc<str> = kind.into();
+            let edge =
+                |other: &Arc<str>| EntryEdge { kind: kind.clone(), other: other.clone(), by };
+            self.node(&from).from_here.insert(place, edge(&to));
+            self.node(&to).to_here.insert(place, edge(&from));
         }
-        graph.at = vec![Vec::new(); graph.ids.len()];
-        let ends: [fn(&EntryEdge) -> usize; 2] = [|edge| edge.from, |edge| edge.to];
-        for end in ends {
-            for (number, edge) in graph.edges.iter().enumerate() {
-                if let Some(at) = graph.at.get_mut(end(edge)) {
-                    at.push(number);
-                }
-            }
-        }
-        graph
     }
 
-    fn place(&mut self, id: &str) -> usize {
-        if let Some(place) = self.places.get(id) {
-            return *place;
+    /// Takes away an entry with its relations, given as it was added.
+    pub(super) fn remove(&mut self, row: &EntryRow, read: &[(String, String)]) {
+        let own = id_text(row.number);
+        self.node(&own).is_entry = false;
+        for (place, (from, _, to), _) in relations(row, read) {
+            self.node(&from).from_here.remove(&place);
+            self.node(&to).to_here.remove(&place);
+            [from, to].iter().for_each(|it| self.drop_if_empty(it));
         }
-        self.ids.push(id.to_string());
-        self.places.insert(id.to_string(), self.ids.len() - 1);
-        self.ids.len() - 1
+        self.drop_if_empty(&own);
+    }
+
+    fn node(&mut self, id: &str) -> &mut Node {
+        if !self.nodes.contains_key(id) {
+            let shared: Arc<str> = id.into();
+            if let Some((_, name)) = id.split_once(':') {
+                self.by_name.entry(name_key(name)).or_default().insert(shared.clone());
+                self.by_folded_id.entry(fold(id)).or_default().insert(shared.clone());
+            }
+            self.nodes.insert(shared, Node::default());
+        }
+        self.nodes.get_mut(id).expect("it was added")
+    }
+
+    fn drop_if_empty(&mut self, id: &str) {
+        let is_empty = |it: &Node| !it.is_entry && it.from_here.is_empty() && it.to_here.is_empty();
+        if !self.nodes.get(id).is_some_and(is_empty) {
+            return;
+        }
+        self.nodes.remove(id);
+        let Some((_, name)) = id.split_once(':') else { return };
+        for (ids, key) in [(&mut self.by_name, name_key(name)), (&mut self.by_folded_id, fold(id))]
+        {
+            let Some(same) = ids.get_mut(&key) else { continue };
+            same.remove(id);
+            if same.is_empty() {
+                ids.remove(&key);
+            }
+        }
     }
 
     /// Returns whether there is such a node.
     pub fn has(&self, id: &str) -> bool {
-        self.places.contains_key(id)
+        // An entry that is only named is not there.
+        self.nodes.get(id).is_some_and(|node| node.is_entry || id.contains(':'))
     }
 
-    /// Returns the ids of all nodes.
+    /// Returns the ids of all nodes, in their order.
     pub fn nodes(&self) -> impl Iterator<Item = &str> {
-        self.ids.iter().map(String::as_str)
+        let mut ids: Vec<&str> =
+            self.nodes.keys().map(|id| &**id).filter(|id| self.has(id)).collect();
+        ids.sort_unstable();
+        ids.into_iter()
+    }
+
+    /// Returns the node with a name, of any kind; of several the one with most relations, then the first by id.
+    pub(super) fn named(&self, key: &str) -> Option<&str> {
+        let same = self.by_name.get(key)?.iter().map(|id| &**id);
+        same.max_by(|a, b| self.degree(a).cmp(&self.degree(b)).then(b.cmp(a)))
+    }
+
+    /// Returns the node with an id in whatever case; of several the first.
+    pub(super) fn with_folded_id(&self, key: &str) -> Option<&str> {
+        self.by_folded_id.get(key)?.first().map(|id| &**id)
     }
 
     /// Returns how many relations begin or end at a node.
     pub fn degree(&self, id: &str) -> usize {
-        self.places.get(id).and_then(|place| self.at.get(*place)).map_or(0, Vec::len)
+        match self.nodes.get(id) {
+            Some(node) if !node.is_entry => node.to_here.len(),
+            _ => self.neighbors(id).count(),
+        }
     }
 
     /// Returns the neighbors of a node: first those that its relations point to, in the order of its note.
     pub fn neighbors<'g>(&'g self, id: &str) -> impl Iterator<Item = Neighbor<'g>> + use<'g> {
-        let place = self.places.get(id).copied();
-        let at = place.and_then(|place| self.at.get(place)).into_iter().flatten();
-        at.filter_map(move |number| {
-            let edge = self.edges.get(*number)?;
-            let is_outgoing = Some(edge.from) == place;
-            let other = if is_outgoing { edge.to } else { edge.from };
-            let (node, by) = (self.ids.get(other)?, edge.by);
-            Some(Neighbor { node, edge: &edge.kind, is_outgoing, by })
+        let found = self.nodes.get_key_value(id).filter(|_| self.has(id));
+        found.into_iter().flat_map(move |(id, node)| {
+            let outgoing = node.from_here.iter().filter(|(place, edge)| {
+                self.has(&edge.other) && !is_repeated(node, **place, &edge.kind, &edge.other)
+            });
+            let incoming = node.to_here.iter().filter(|(place, edge)| {
+                let from = self.nodes.get(&edge.other).filter(|_| self.has(&edge.other));
+                from.is_some_and(|from| !is_repeated(from, **place, &edge.kind, id))
+            });
+            let neighbor = |is_outgoing| {
+                move |(_, edge): (&'g Place, &'g EntryEdge)| Neighbor {
+                    node: &edge.other,
+                    edge: &edge.kind,
+                    is_outgoing,
+                    by: edge.by,
+                }
+            };
+            outgoing.map(neighbor(true)).chain(incoming.map(neighbor(false)))
         })
+    }
+
+    /// Every relation, once, seen from where it begins.
+    fn edges(&self) -> impl Iterator<Item = Neighbor<'_>> {
+        let entries = self.nodes.iter().filter(|(_, node)| node.is_entry);
+        entries.flat_map(|(id, _)| self.neighbors(id).filter(|it| it.is_outgoing))
     }
 
     /// Returns the nodes within `depth` steps of one, nearest first, each with the path to it. By hand rather than with
@@ -248,37 +315,47 @@ impl Graph {
         chain.into()
     }
 
-    /// Returns the groups of entries that supersede each other in a circle, each ascending.
-    pub(super) fn circles(&self) -> Vec<Vec<u64>> {
-        let pairs = self.edges.iter().filter(|edge| edge.kind == SUPERSEDES);
-        let pairs = pairs.map(|edge| (edge.from as u32, edge.to as u32));
-        let supersession = petgraph::Graph::<(), ()>::from_edges(pairs);
-        let number = |node: NodeIndex| number_of(self.ids.get(node.index())?);
-        let circles = tarjan_scc(&supersession).into_iter().filter(|it| it.len() > 1);
-        circles
-            .map(|it| {
-                it.into_iter().filter_map(number).collect::<BTreeSet<_>>().into_iter().collect()
-            })
-            .collect()
+    /// Returns the other entries that supersede one and that it supersedes, in a circle; ascending.
+    pub(super) fn circle(&self, number: u64) -> BTreeSet<u64> {
+        let reached = |is_older: bool| {
+            let (mut seen, mut open) = (BTreeSet::new(), vec![number]);
+            while let Some(at) = open.pop() {
+                let ends = self.neighbors(&id_text(at)).filter(|it| it.edge == SUPERSEDES);
+                let ends = ends.filter(|it| it.is_outgoing == is_older);
+                let ends: Vec<u64> = ends.filter_map(|it| number_of(it.node)).collect();
+                open.extend(ends.into_iter().filter(|it| *it != number && seen.insert(*it)));
+            }
+            seen
+        };
+        let older = reached(true);
+        // Most supersede nothing.
+        if older.is_empty() { older } else { &older & &reached(false) }
     }
 
     /// Counts the relations that a model read.
     pub fn n_by_llm(&self) -> u64 {
-        self.edges.iter().filter(|edge| edge.by == By::Llm).count() as u64
+        self.edges().filter(|edge| edge.by == By::Llm).count() as u64
     }
 
     /// Counts nodes and relations by kind.
     pub fn counts(&self) -> (BTreeMap<String, u64>, BTreeMap<String, u64>) {
         let (mut nodes, mut edges) = (BTreeMap::new(), BTreeMap::new());
-        for id in &self.ids {
+        for id in self.nodes() {
             let kind = id.split_once(':').map_or("entry", |it| it.0);
             *nodes.entry(kind.to_string()).or_insert(0) += 1;
         }
-        for edge in &self.edges {
-            *edges.entry(edge.kind.clone()).or_insert(0) += 1;
+        for edge in self.edges() {
+            *edges.entry(edge.edge.to_string()).or_insert(0) += 1;
         }
         (nodes, edges)
     }
+}
+
+/// Returns whether a relation from `node` to `other` is stated at an earlier place, too. Two notes can state but one
+/// kind of the same: that an entry supersedes another.
+fn is_repeated(node: &Node, place: Place, kind: &str, other: &str) -> bool {
+    let is_same = |it: &EntryEdge| *it.kind == *kind && *it.other == *other;
+    kind == SUPERSEDES && node.from_here.range(..place).any(|(_, it)| is_same(it))
 }
 
 fn step(at: &str, next: &Neighbor<'_>) -> Step {
@@ -291,11 +368,30 @@ fn step(at: &str, next: &Neighbor<'_>) -> Step {
     }
 }
 
+/// From where, of which kind, to where.
+type Relation = (String, String, String);
+
+/// Returns what an entry adds to the graph: each relation once, those that its note states first. One that does not
+/// count adds none.
+fn relations(row: &EntryRow, read: &[(String, String)]) -> Vec<(Place, Relation, By)> {
+    if !row.entry.is_active {
+        return vec![];
+    }
+    let own = id_text(row.number);
+    let read = read.iter().map(|(kind, to)| ((own.clone(), kind.clone(), to.clone()), By::Llm));
+    let all = stated(row).into_iter().map(|it| (it, By::Note)).chain(read);
+    let mut seen = HashSet::new();
+    let new = all.filter(|((from, kind, to), _)| {
+        from != to && seen.insert((from.clone(), kind.clone(), to.clone()))
+    });
+    new.enumerate().map(|(idx, (relation, by))| ((row.number, idx), relation, by)).collect()
+}
+
 /// Returns the relations that an entry states, in S2's order.
-fn stated(row: &EntryRow) -> Vec<(String, String, String)> {
+fn stated(row: &EntryRow) -> Vec<Relation> {
     let own = id_text(row.number);
     let entry = &row.entry;
-    let mut out: Vec<(String, String, String)> = Vec::new();
+    let mut out: Vec<Relation> = Vec::new();
     let mut add = |from: &str, kind: &str, to: Option<String>| {
         out.extend(to.map(|to| (from.to_string(), kind.to_string(), to)));
     };
@@ -365,6 +461,7 @@ fn edge_kind(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::shelf::Shelf;
     use super::*;
     use expect_test::expect;
     use serde_json::json;
@@ -376,7 +473,7 @@ mod tests {
             let text = values.remove("text").and_then(|it| it.as_str().map(String::from));
             let number = n as u64 + 1;
             let entry = notes::entry::of(&values);
-            shelf.put(number, entry, notes::entry::references(&text.unwrap_or_default()));
+            shelf.put_entry(number, entry, notes::entry::references(&text.unwrap_or_default()));
         }
         shelf
     }

@@ -10,10 +10,12 @@ pub mod graph;
 pub mod planner;
 pub mod search;
 pub mod shelf;
+mod shelves;
 mod story;
 pub mod strategy;
 pub mod summary;
 
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -21,7 +23,8 @@ use notes::entry::{id_text, number_of};
 use proto::error::{Code, ErrorView};
 use proto::tool::kb::EntryView;
 
-pub use self::shelf::{EntryRow, Shelf, Shelves};
+pub use self::shelf::{EntryRow, Shelf};
+pub use self::shelves::Shelves;
 use crate::AskError;
 use index::store::{KbFacts, KbLedger, Snapshot};
 
@@ -36,50 +39,72 @@ pub struct Times {
     pub opened_ms: Option<i64>,
 }
 
+/// Lookups of single entries in the ledger after which one of all is cheaper.
+const MAX_LOOKUPS: usize = 1_000;
+
 /// Every entry with its clock, at one moment.
 pub struct Library {
     /// The entries as their notes state them.
     pub shelf: Arc<Shelf>,
-    facts: HashMap<u64, KbFacts>,
-    opened: HashMap<u64, i64>,
-    first_seen: HashMap<u64, i64>,
+    ledger: KbLedger,
+    n_lookups: Cell<usize>,
+    /// What the ledger knows of all, once it was read as a whole.
+    all: OnceCell<Recorded>,
     now_ms: i64,
 }
 
+/// What the ledger knows of all entries.
+struct Recorded {
+    facts: HashMap<u64, KbFacts>,
+    opened: HashMap<u64, i64>,
+}
+
 impl Library {
-    /// Reads entries and ledger.
+    /// Opens the entries of a snapshot with the ledger, which is read as it is needed.
     ///
     /// # Errors
     /// When index or ledger cannot be read.
     pub fn read(
         snapshot: &Snapshot,
         shelves: &Shelves,
-        ledger: &KbLedger,
+        ledger: KbLedger,
         folder: &str,
         now_ms: i64,
     ) -> Result<Library, ErrorView> {
         let shelf = shelves.at(snapshot, folder)?;
-        let facts = ledger.facts().map_err(AskError::from)?;
-        let opened = ledger.accesses().map_err(AskError::from)?;
-        let mut first_seen = HashMap::new();
-        for row in shelf.entries().filter(|row| !facts.contains_key(&row.number)) {
-            let seen = ledger.first_seen_ms(&row.path).map_err(AskError::from)?;
-            first_seen.extend(seen.map(|ms| (row.number, ms)));
+        ledger.begin().map_err(AskError::from)?;
+        Ok(Library { shelf, ledger, n_lookups: Cell::new(0), all: OnceCell::new(), now_ms })
+    }
+
+    /// Returns what the ledger knows of an entry: its newest version, and when it was last opened.
+    fn recorded(&self, number: u64) -> Result<(Option<KbFacts>, Option<i64>), AskError> {
+        let n_lookups = self.n_lookups.get() + 1;
+        self.n_lookups.set(n_lookups);
+        if n_lookups > MAX_LOOKUPS && self.all.get().is_none() {
+            let (facts, opened) = (self.ledger.facts()?, self.ledger.accesses()?);
+            // Nobody else can have set it: a library is of one thread.
+            let _ = self.all.set(Recorded { facts, opened });
         }
-        Ok(Library { shelf, facts, opened, first_seen, now_ms })
+        Ok(match self.all.get() {
+            Some(all) => (all.facts.get(&number).copied(), all.opened.get(&number).copied()),
+            None => (self.ledger.facts_of(number)?, self.ledger.access_of(number)?),
+        })
     }
 
     /// Returns the newest stored version of an entry; 0 for none.
-    pub fn version(&self, row: &EntryRow) -> u64 {
-        self.facts.get(&row.number).map_or(0, |facts| facts.version)
+    ///
+    /// # Errors
+    /// When the ledger cannot be read; so with everything that depends on the clock of an entry.
+    pub fn version(&self, row: &EntryRow) -> Result<u64, AskError> {
+        Ok(self.recorded(row.number)?.0.map_or(0, |facts| facts.version))
     }
 
     /// Returns the clock of an entry. A note that differs from its newest version was edited by hand: at the time in
     /// its front matter, else at the time of its file, which is less reliable: `touch` or a clone changes it.
-    pub fn times(&self, row: &EntryRow) -> Times {
-        let opened_ms = self.opened.get(&row.number).copied();
+    pub fn times(&self, row: &EntryRow) -> Result<Times, AskError> {
+        let (facts, opened_ms) = self.recorded(row.number)?;
         let (stated_created, stated_updated) = row.stated_ms;
-        let (created_ms, updated_ms) = match self.facts.get(&row.number) {
+        let (created_ms, updated_ms) = match facts {
             Some(facts) if facts.hash == row.hash => (facts.created_ms, facts.updated_ms),
             Some(facts) => {
                 // A date before the newest version was not updated by the edit, which is later.
@@ -88,29 +113,29 @@ impl Library {
                 (facts.created_ms, facts.updated_ms.max(changed_ms))
             }
             None => {
-                let seen = self.first_seen.get(&row.number).copied().unwrap_or(row.modified_ms);
+                let seen = self.ledger.first_seen_ms(&row.path)?.unwrap_or(row.modified_ms);
                 let created_ms = stated_created.unwrap_or(seen.min(row.modified_ms));
                 (created_ms, stated_updated.or(stated_created).unwrap_or(row.modified_ms))
             }
         };
-        Times { created_ms: created_ms.min(updated_ms), updated_ms, opened_ms }
+        Ok(Times { created_ms: created_ms.min(updated_ms), updated_ms, opened_ms })
     }
 
     /// Returns its confidence now.
-    pub fn confidence(&self, row: &EntryRow) -> f64 {
-        let times = self.times(row);
-        decay::effective(row.confidence, row.entry_type, decay::anchor(times), self.now_ms)
+    pub fn confidence(&self, row: &EntryRow) -> Result<f64, AskError> {
+        let anchor = decay::anchor(self.times(row)?);
+        Ok(decay::effective(row.confidence, row.entry_type, anchor, self.now_ms))
     }
 
     /// Returns whether it is too stale to be shown.
-    pub fn is_hidden(&self, row: &EntryRow) -> bool {
-        self.confidence(row) < decay::HIDDEN_UNDER
+    pub fn is_hidden(&self, row: &EntryRow) -> Result<bool, AskError> {
+        Ok(self.confidence(row)? < decay::HIDDEN_UNDER)
     }
 
     /// Returns an entry in brief.
-    pub fn view(&self, row: &EntryRow) -> EntryView {
-        let confidence = self.confidence(row);
-        EntryView {
+    pub fn view(&self, row: &EntryRow) -> Result<EntryView, AskError> {
+        let confidence = self.confidence(row)?;
+        Ok(EntryView {
             id: id_text(row.number),
             entry_type: row.entry_type,
             short_title: row.title.clone(),
@@ -122,7 +147,7 @@ impl Library {
             inactive: !row.entry.is_active,
             superseded_by: self.superseded_by(row),
             path: row.path.clone(),
-        }
+        })
     }
 
     /// Returns the active entries that supersede one, as stated by it or by them.
@@ -171,7 +196,7 @@ impl Library {
             return Ok(row);
         }
         let paths: Vec<String> = std::iter::once(row.path.as_str())
-            .chain(others.iter().map(String::as_str))
+            .chain(others)
             .map(|path| format!("`{path}`"))
             .collect();
         Err(ErrorView {

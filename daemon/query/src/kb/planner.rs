@@ -13,7 +13,7 @@ use notes::entry::id_text;
 use notes::resolve::fold;
 use proto::tool::kb::{EntryType, Strategy};
 
-use super::graph::{Graph, KINDS, node_id};
+use super::graph::{Graph, KINDS, node_id, words_of};
 use super::shelf::{EntryRow, Shelf};
 use crate::is_stop_word;
 
@@ -198,26 +198,16 @@ pub fn resolve(text: &str, shelf: &Shelf) -> Option<String> {
 }
 
 fn bare_node(text: &str, graph: &Graph) -> Option<String> {
-    let folded = fold(text.trim());
-    graph.nodes().find(|node| fold(node) == folded).map(str::to_string)
+    graph.with_folded_id(&fold(text.trim())).map(str::to_string)
 }
 
 fn entry_titled(key: &str, shelf: &Shelf) -> Option<String> {
-    let is_it = |title: &str| words_of(title).join(" ") == key;
-    let mut found = shelf.entries().filter(|row| row.entry.is_active && is_it(&row.title));
-    found.next().map(|row| id_text(row.number))
+    shelf.titled(key).map(|row| id_text(row.number))
 }
 
 /// Returns the node with a name, of any kind; of several the one with most relations.
 fn named_so(key: &str, shelf: &Shelf) -> Option<String> {
-    let graph = &shelf.graph;
-    let is_it = |node: &&str| {
-        let name = node.split_once(':').map(|it| it.1);
-        name.is_some_and(|name| words_of(name).join(" ") == key)
-    };
-    let found = graph.nodes().filter(is_it);
-    // Ties go to the first id.
-    found.max_by(|a, b| graph.degree(a).cmp(&graph.degree(b)).then(b.cmp(a))).map(str::to_string)
+    shelf.graph.named(key).map(str::to_string)
 }
 
 /// Removes the punctuation around a word.
@@ -281,13 +271,6 @@ fn is_common(word: &str) -> bool {
     is_stop_word(word) || is_type || word.chars().count() < 2
 }
 
-/// Returns the words of a text, folded, without punctuation.
-fn words_of(text: &str) -> Vec<String> {
-    let folded = fold(text);
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '+' | '#');
-    folded.split(|c: char| !is_part(c)).filter(|it| !it.is_empty()).map(str::to_string).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -303,7 +286,7 @@ mod tests {
         ];
         for (n, values) in rows.iter().enumerate() {
             let entry = notes::entry::of(values.as_object().expect("a map"));
-            shelf.put(n as u64 + 1, entry, vec![]);
+            shelf.put_entry(n as u64 + 1, entry, vec![]);
         }
         shelf
     }

@@ -109,7 +109,7 @@ pub fn search<'l>(
         if hits.len() >= wanted.limit {
             break;
         }
-        if !wanted.with_stale && library.is_hidden(row) {
+        if !wanted.with_stale && library.is_hidden(row)? {
             n_hidden += 1;
             continue;
         }
@@ -201,33 +201,37 @@ fn documents(ctx: &QueryContext<'_>, chunks: Vec<i64>, most: usize) -> Result<Ve
 }
 
 /// Returns hints to entries near a few results: `See also: [kb-00042] Title (via tag:security)`.
-pub fn hints(library: &Library, found: &[&EntryRow]) -> Vec<String> {
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub fn hints(library: &Library, found: &[&EntryRow]) -> Result<Vec<String>, AskError> {
     use notes::entry::id_text;
     let graph = &library.shelf.graph;
-    let mut seen: FxHashSet<u64> = found.iter().map(|row| row.number).collect();
-    let mut hints: Vec<String> = Vec::new();
-    let mut add = |node: &str, via: &str, by: By| {
-        let Some(row) = library.shelf.of_node(node).filter(|row| row.entry.is_active) else {
-            return;
-        };
-        if hints.len() < MAX_HINTS && !library.is_hidden(row) && seen.insert(row.number) {
-            let via = if by == By::Llm { format!("{via}, llm") } else { via.to_string() };
-            hints.push(format!("See also: [{}] {} (via {via})", id_text(row.number), row.title));
-        }
-    };
     let neighbors =
         |node: &str| -> Vec<Neighbor<'_>> { graph.neighbors(node).take(MAX_NEIGHBORS).collect() };
+    let mut near = Vec::new();
     for row in found {
-        for near in neighbors(&id_text(row.number)) {
-            match near.node.contains(':') {
-                true => neighbors(near.node)
-                    .iter()
-                    .for_each(|far| add(far.node, near.node, far.by.max(near.by))),
-                false => add(near.node, near.edge, near.by),
+        for it in neighbors(&id_text(row.number)) {
+            match it.node.contains(':') {
+                true => near.extend(
+                    neighbors(it.node).iter().map(|far| (far.node, it.node, far.by.max(it.by))),
+                ),
+                false => near.push((it.node, it.edge, it.by)),
             }
         }
     }
-    hints
+    let mut seen: FxHashSet<u64> = found.iter().map(|row| row.number).collect();
+    let mut hints: Vec<String> = Vec::new();
+    for (node, via, by) in near {
+        let row = library.shelf.of_node(node).filter(|row| row.entry.is_active);
+        let Some(row) = row.filter(|row| !seen.contains(&row.number)) else { continue };
+        if hints.len() < MAX_HINTS && !library.is_hidden(row)? {
+            seen.insert(row.number);
+            let via = if by == By::Llm { format!("{via}, llm") } else { via.to_string() };
+            hints.push(format!("See also: [{}] {} (via {via})", id_text(row.number), row.title));
+        }
+    }
+    Ok(hints)
 }
 
 #[cfg(test)]

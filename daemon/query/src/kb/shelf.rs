@@ -1,27 +1,28 @@
 //! Shelf: the entries of one commit, as their notes state them, and the graph between them.
 //!
-//! In: the rows of notes, and what a model read in them. Out: [`Shelf`], in memory, the same for the same rows.
+//! In: the rows of notes, and what a model read in them. Out: [`Shelf`], in memory, the same for the same rows, whether
+//! they were read at once or one after the other.
 //! Invariants: a note is an entry when its front matter has an id such as `kb-00042`, or when it is in the folder of
 //! entries and its name begins with one; of several notes with one id the one with the id in its name counts, then the
 //! first by path, and the others are reported; relations that a model read hold only for the text that it read.
+//! Not here: which commit a shelf is of (`shelves.rs`).
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use notes::entry::{Entry, id_text, number_of, of, references};
 use proto::tool::kb::EntryType;
+use rusqlite::{Row, params};
 use serde_json::{Map, Value};
 
 use super::decay;
-use super::graph::Graph;
+use super::graph::{Graph, name_key};
 use crate::AskError;
-use index::store::{Enriched, KbLedger, Snapshot};
-use model::terms::{ContentHash, Tick};
+use index::store::{Enriched, Snapshot};
+use model::terms::ContentHash;
 
 /// Longest quotation of an invalid value, characters.
 const MAX_QUOTED: usize = 60;
@@ -100,120 +101,187 @@ fn time_of(text: Option<&str>) -> Option<i64> {
     time.map(Timestamp::as_millisecond)
 }
 
+/// Selects what an entry is read from: of any note that may be one, by the folder of entries.
+const NOTES: &str = "SELECT d.id, d.path, d.title, d.mtime_ms, d.hash, n.metadata, d.text
+   FROM notes n JOIN docs d ON d.id = n.doc_id
+   WHERE (n.metadata LIKE '%\"id\"%kb-%' OR substr(lower(d.path), 1, length(?1)) = lower(?1))";
+
+/// Reads a note as an entry; `None` when it is none.
+fn entry_of(row: &Row<'_>, folder: &str) -> Result<Option<EntryRow>, AskError> {
+    let metadata: String = row.get(5)?;
+    let metadata: Map<String, Value> = serde_json::from_str(&metadata).unwrap_or_default();
+    let path: String = row.get(1)?;
+    let mut entry = of(&metadata);
+    let in_folder = path.get(..folder.len()).is_some_and(|it| it.eq_ignore_ascii_case(folder));
+    let named = if in_folder { number_of(&path) } else { None };
+    let Some(number) = entry.id.or(named) else { return Ok(None) };
+    let doubts = doubts(number, &entry);
+    for others in [&mut entry.supersedes, &mut entry.superseded_by] {
+        others.retain(|it| *it != number);
+    }
+    let text: String = row.get(6)?;
+    let mut references = references(&text);
+    references.retain(|it| *it != number);
+    let title = entry.short_title.clone().unwrap_or(row.get(2)?);
+    Ok(Some(EntryRow {
+        doc: row.get(0)?,
+        number,
+        text_hash: ContentHash::of(format!("{title}\n{text}").as_bytes()).0.to_le_bytes(),
+        title,
+        entry_type: entry.entry_type.as_deref().and_then(EntryType::parse).unwrap_or_default(),
+        confidence: entry.confidence.unwrap_or(decay::USUAL),
+        references,
+        modified_ms: row.get(3)?,
+        hash: row.get(4)?,
+        path,
+        stated_ms: (time_of(entry.created.as_deref()), time_of(entry.updated.as_deref())),
+        entry,
+        doubts,
+    }))
+}
+
 /// Every entry of one commit.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shelf {
-    entries: BTreeMap<u64, EntryRow>,
+    /// The notes of each number, never none; the first one counts.
+    notes: BTreeMap<u64, Vec<Arc<EntryRow>>>,
+    /// The number of each note, also of those that do not count.
     by_doc: HashMap<i64, u64>,
-    others: BTreeMap<u64, Vec<String>>,
-    enriched: HashMap<u64, Enriched>,
+    /// Active entries, by the words of their titles.
+    by_title: HashMap<String, BTreeSet<u64>>,
+    enriched: Arc<HashMap<u64, Enriched>>,
     /// How they are related.
     pub graph: Graph,
 }
 
 impl Shelf {
-    fn read(
+    /// Reads all entries of a snapshot.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub(super) fn read(
         snapshot: &Snapshot,
         folder: &str,
         enriched: HashMap<u64, Enriched>,
     ) -> Result<Shelf, AskError> {
-        let folder = format!("{}/{}", folder.trim_matches('/'), "kb-");
-        let mut statement = snapshot.prepare_cached(
-            "SELECT d.id, d.path, d.title, d.mtime_ms, d.hash, n.metadata, d.text
-             FROM notes n JOIN docs d ON d.id = n.doc_id
-             WHERE n.metadata LIKE '%\"id\"%kb-%' OR substr(lower(d.path), 1, length(?1)) = lower(?1) ORDER BY d.path",
-        )?;
+        let folder = prefix(folder);
+        let mut shelf = Shelf { enriched: Arc::new(enriched), ..Shelf::default() };
+        let mut statement = snapshot.prepare_cached(NOTES)?;
         let mut rows = statement.query([&folder])?;
-        let mut shelf = Shelf { enriched, ..Shelf::default() };
         while let Some(row) = rows.next()? {
-            let metadata: String = row.get(5)?;
-            let metadata: Map<String, Value> = serde_json::from_str(&metadata).unwrap_or_default();
-            let path: String = row.get(1)?;
-            let mut entry = of(&metadata);
-            let in_folder =
-                path.get(..folder.len()).is_some_and(|it| it.eq_ignore_ascii_case(&folder));
-            let named = if in_folder { number_of(&path) } else { None };
-            let Some(number) = entry.id.or(named) else { continue };
-            let doubts = doubts(number, &entry);
-            for others in [&mut entry.supersedes, &mut entry.superseded_by] {
-                others.retain(|it| *it != number);
+            if let Some(entry) = entry_of(row, &folder)? {
+                shelf.put(entry);
             }
-            let stated_ms = (time_of(entry.created.as_deref()), time_of(entry.updated.as_deref()));
-            let text: String = row.get(6)?;
-            let mut references = references(&text);
-            references.retain(|it| *it != number);
-            let title = entry.short_title.clone().unwrap_or(row.get(2)?);
-            let text_hash = ContentHash::of(format!("{title}\n{text}").as_bytes()).0.to_le_bytes();
-            shelf.add(EntryRow {
-                doc: row.get(0)?,
-                number,
-                title,
-                text_hash,
-                entry_type: entry
-                    .entry_type
-                    .as_deref()
-                    .and_then(EntryType::parse)
-                    .unwrap_or_default(),
-                confidence: entry.confidence.unwrap_or(decay::USUAL),
-                references,
-                modified_ms: row.get(3)?,
-                hash: row.get(4)?,
-                path,
-                entry,
-                stated_ms,
-                doubts,
-            });
         }
-        shelf.by_doc = shelf.entries.values().map(|row| (row.doc, row.number)).collect();
-        shelf.graph = Graph::of(&shelf);
-        shelf.doubt_circles();
         Ok(shelf)
     }
 
-    /// Adds a doubt to entries that supersede each other in a circle.
-    fn doubt_circles(&mut self) {
-        for circle in self.graph.circles() {
-            for number in &circle {
-                let others = circle.iter().filter(|it| *it != number).map(|it| id_text(*it));
-                let others = others.collect::<Vec<_>>().join(", ");
-                let Some(row) = self.entries.get_mut(number) else { continue };
-                row.doubts.push(format!(
-                    "it supersedes and is superseded by {others}: each counts as superseded"
-                ));
+    /// Reads these documents again, as a later snapshot has them.
+    ///
+    /// # Errors
+    /// When the index cannot be read; the shelf is of no commit then.
+    pub(super) fn follow(
+        &mut self,
+        snapshot: &Snapshot,
+        folder: &str,
+        docs: &[i64],
+    ) -> Result<(), AskError> {
+        let folder = prefix(folder);
+        let mut statement = snapshot.prepare_cached(&format!("{NOTES} AND d.id = ?2"))?;
+        for doc in docs {
+            self.take(*doc);
+            let mut rows = statement.query(params![folder, doc])?;
+            let entry = rows.next()?.map(|row| entry_of(row, &folder)).transpose()?.flatten();
+            entry.into_iter().for_each(|it| self.put(it));
+        }
+        Ok(())
+    }
+
+    /// Adds a note.
+    pub(super) fn put(&mut self, row: EntryRow) {
+        let number = row.number;
+        self.by_doc.insert(row.doc, number);
+        self.change(number, |notes| {
+            let rank = |row: &EntryRow| (number_of(&row.path) != Some(number), row.path.clone());
+            let at = notes.partition_point(|it| rank(it) < rank(&row));
+            notes.insert(at, Arc::new(row));
+        });
+    }
+
+    /// Takes a note away, if it is there.
+    fn take(&mut self, doc: i64) {
+        if let Some(number) = self.by_doc.remove(&doc) {
+            self.change(number, |notes| notes.retain(|it| it.doc != doc));
+        }
+    }
+
+    /// Changes the notes of a number; what follows from the one that counts follows it.
+    fn change(&mut self, number: u64, change: impl FnOnce(&mut Vec<Arc<EntryRow>>)) {
+        let mut notes = self.notes.remove(&number).unwrap_or_default();
+        let before = notes.first().cloned();
+        change(&mut notes);
+        let after = notes.first().cloned();
+        if !notes.is_empty() {
+            self.notes.insert(number, notes);
+        }
+        if before == after {
+            return;
+        }
+        let enriched = self.enriched.clone();
+        let read = |row: &EntryRow| reading(&enriched, row).map_or(&[][..], |it| &it.relations);
+        if let Some(row) = before {
+            self.graph.remove(&row, read(&row));
+            let key = name_key(&row.title);
+            if let Some(same) = self.by_title.get_mut(&key) {
+                same.remove(&number);
+                if same.is_empty() {
+                    self.by_title.remove(&key);
+                }
+            }
+        }
+        if let Some(row) = after {
+            self.graph.add(&row, read(&row));
+            if row.entry.is_active {
+                self.by_title.entry(name_key(&row.title)).or_default().insert(number);
             }
         }
     }
 
-    fn add(&mut self, row: EntryRow) {
-        let says_it = |row: &EntryRow| number_of(&row.path) == Some(row.number);
-        let Some(known) = self.entries.get(&row.number) else {
-            self.entries.insert(row.number, row);
-            return;
-        };
-        let is_better = says_it(&row) && !says_it(known);
-        let other = if is_better { known.path.clone() } else { row.path.clone() };
-        self.others.entry(row.number).or_default().push(other);
-        if is_better {
-            self.entries.insert(row.number, row);
+    /// Returns the doubts about an entry: its invalid values, and that it supersedes others in a circle.
+    pub fn doubts_of(&self, row: &EntryRow) -> Vec<String> {
+        let mut doubts = row.doubts.clone();
+        let circle = self.graph.circle(row.number);
+        if !circle.is_empty() {
+            let others: Vec<String> = circle.into_iter().map(id_text).collect();
+            doubts.push(format!(
+                "it supersedes and is superseded by {}: each counts as superseded",
+                others.join(", ")
+            ));
         }
+        doubts
     }
 
     /// Returns the invalid values of all notes: `kb/a.md: …`.
     pub fn doubts(&self) -> Vec<String> {
         let of_row = |row: &EntryRow| -> Vec<String> {
-            row.doubts.iter().map(|doubt| format!("{}: {doubt}", row.path)).collect()
+            self.doubts_of(row).iter().map(|doubt| format!("{}: {doubt}", row.path)).collect()
         };
         self.entries().flat_map(of_row).collect()
     }
 
     /// Every entry, by number.
     pub fn entries(&self) -> impl Iterator<Item = &EntryRow> {
-        self.entries.values()
+        self.notes.values().filter_map(|notes| notes.first()).map(|row| &**row)
     }
 
     /// The entry of that number.
     pub fn get(&self, number: u64) -> Option<&EntryRow> {
-        self.entries.get(&number)
+        self.notes.get(&number).and_then(|notes| notes.first()).map(|row| &**row)
+    }
+
+    /// The first active entry whose title has these words.
+    pub(super) fn titled(&self, key: &str) -> Option<&EntryRow> {
+        self.by_title.get(key)?.first().and_then(|number| self.get(*number))
     }
 
     /// The entry of a node; `None` for other nodes.
@@ -223,32 +291,30 @@ impl Shelf {
 
     /// The entry of a document.
     pub fn of_doc(&self, doc: i64) -> Option<&EntryRow> {
-        self.by_doc.get(&doc).and_then(|number| self.get(*number))
+        self.by_doc.get(&doc).and_then(|number| self.get(*number)).filter(|row| row.doc == doc)
     }
 
     /// Paths of other notes with the same id.
-    pub fn others_of(&self, number: u64) -> &[String] {
-        self.others.get(&number).map_or(&[], Vec::as_slice)
+    pub fn others_of(&self, number: u64) -> Vec<&str> {
+        let others = self.notes.get(&number).into_iter().flatten().skip(1);
+        let mut paths: Vec<&str> = others.map(|row| row.path.as_str()).collect();
+        paths.sort_unstable();
+        paths
     }
 
     /// Notes whose id another note has.
     pub fn duplicates(&self) -> Vec<String> {
-        let of_number = |(number, paths): (&u64, &Vec<String>)| {
-            let owner = self.get(*number).map_or("", |row| row.path.as_str()).to_string();
-            let id = id_text(*number);
-            paths.iter().map(move |path| format!("{path} ({id} is {owner})")).collect::<Vec<_>>()
+        let of_row = |row: &EntryRow| {
+            let (owner, id) = (row.path.clone(), id_text(row.number));
+            let others = self.others_of(row.number).into_iter();
+            others.map(|path| format!("{path} ({id} is {owner})")).collect::<Vec<_>>()
         };
-        self.others.iter().flat_map(of_number).collect()
-    }
-
-    /// The relations that a model read in an entry in its present form.
-    pub fn read_in(&self, row: &EntryRow) -> &[(String, String)] {
-        self.reading(row).map_or(&[], |it| it.relations.as_slice())
+        self.entries().flat_map(of_row).collect()
     }
 
     /// The reading of a model of an entry in its present form.
     pub fn reading(&self, row: &EntryRow) -> Option<&Enriched> {
-        self.enriched.get(&row.number).filter(|it| it.hash == row.text_hash)
+        reading(&self.enriched, row)
     }
 
     /// Active entries that no model has read in their present form.
@@ -260,14 +326,16 @@ impl Shelf {
     /// Adds a reading of a model.
     #[cfg(test)]
     pub(super) fn put_reading(&mut self, reading: Enriched) {
-        self.enriched.insert(reading.entry, reading);
-        self.graph = Graph::of(self);
+        let rows: Vec<EntryRow> = self.entries().cloned().collect();
+        rows.iter().for_each(|row| self.take(row.doc));
+        Arc::make_mut(&mut self.enriched).insert(reading.entry, reading);
+        rows.into_iter().for_each(|row| self.put(row));
     }
 
     /// Adds an entry with its relations.
     #[cfg(test)]
-    pub(super) fn put(&mut self, number: u64, entry: Entry, references: Vec<u64>) {
-        self.add(EntryRow {
+    pub(super) fn put_entry(&mut self, number: u64, entry: Entry, references: Vec<u64>) {
+        self.put(EntryRow {
             doc: number as i64,
             number,
             path: format!("kb/{}.md", id_text(number)),
@@ -282,54 +350,97 @@ impl Shelf {
             stated_ms: (None, None),
             doubts: vec![],
         });
-        self.graph = Graph::of(self);
     }
 
     /// The greatest number.
     pub fn last_number(&self) -> u64 {
-        self.entries.keys().next_back().copied().unwrap_or(0)
+        self.notes.keys().next_back().copied().unwrap_or(0)
     }
 }
 
-/// A commit, and the number of readings until then.
-type Moment = (Tick, u64);
-
-/// The shelf of the last commit and readings that were asked for.
-pub struct Shelves {
-    state_dir: PathBuf,
-    n_readings: AtomicU64,
-    last: Mutex<Option<(Moment, Arc<Shelf>)>>,
+/// What the paths of entries begin with that have no other sign.
+fn prefix(folder: &str) -> String {
+    format!("{}/kb-", folder.trim_matches('/'))
 }
 
-impl Shelves {
-    /// For the project with a folder of state.
-    pub fn new(state_dir: &Path) -> Self {
-        let (n_readings, last) = (AtomicU64::new(0), Mutex::new(None));
-        Shelves { state_dir: state_dir.to_path_buf(), n_readings, last }
-    }
+fn reading<'e>(enriched: &'e HashMap<u64, Enriched>, row: &EntryRow) -> Option<&'e Enriched> {
+    enriched.get(&row.number).filter(|it| it.hash == row.text_hash)
+}
 
-    /// Invalidates the shelf after a new reading, or when one was forgotten.
-    pub fn read_anew(&self) {
-        self.n_readings.fetch_add(1, Ordering::AcqRel);
-    }
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
 
-    /// The shelf of a snapshot.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn at(&self, snapshot: &Snapshot, folder: &str) -> Result<Arc<Shelf>, AskError> {
-        // Before the ledger is read: a reading in between then causes another read.
-        let key = (snapshot.tick(), self.n_readings.load(Ordering::Acquire));
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((of, shelf)) = last
-            && of == key
-        {
-            return Ok(shelf);
+    use super::*;
+
+    /// The note of a document as a dice says: any number, some without a sign of it in their names.
+    fn row(doc: i64, dice: &mut impl FnMut(u64) -> u64) -> EntryRow {
+        let number = dice(8) + 1;
+        let others: Vec<String> = (0..dice(3)).map(|_| id_text(dice(9) + 1)).collect();
+        let values = json!({
+            "tags": [format!("t{}", dice(3))], "project": format!("P {}", dice(2)), "active": dice(4) > 0,
+            "supersedes": others, "superseded_by": [id_text(dice(9) + 1)],
+            "hints": {"related_entities": [id_text(dice(9) + 1), format!("concept:C{}", dice(3))]},
+        });
+        let entry = of(values.as_object().expect("a map"));
+        let path = if dice(2) == 0 {
+            format!("kb/{}-{doc}.md", id_text(number))
+        } else {
+            format!("{doc}.md")
+        };
+        EntryRow {
+            doc,
+            number,
+            path,
+            title: format!("Title {}", dice(4)),
+            entry_type: EntryType::default(),
+            confidence: decay::USUAL,
+            entry,
+            references: vec![dice(9) + 1],
+            modified_ms: 0,
+            hash: [0; 16],
+            text_hash: [0; 16],
+            stated_ms: (None, None),
+            doubts: vec![],
         }
-        // Not under the lock: a caller who waits for it would block a reader of the index.
-        let enriched = KbLedger::open(&self.state_dir)?.enriched()?;
-        let shelf = Arc::new(Shelf::read(snapshot, folder, enriched)?);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, shelf.clone()));
-        Ok(shelf)
+    }
+
+    #[test]
+    fn the_order_in_which_notes_come_and_go_changes_nothing() {
+        let mut state = 7_u64;
+        let mut dice = move |n: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % n
+        };
+        let (mut shelf, mut rows) = (Shelf::default(), BTreeMap::new());
+        for _ in 0..600 {
+            let doc = dice(12) as i64;
+            shelf.take(doc);
+            rows.remove(&doc);
+            if dice(4) > 0 {
+                let row = row(doc, &mut dice);
+                rows.insert(doc, row.clone());
+                shelf.put(row);
+            }
+            let mut anew = Shelf::default();
+            rows.values().for_each(|row| anew.put(row.clone()));
+            assert_eq!(shelf, anew, "{rows:#?}");
+            assert_eq!(shelf.doubts(), anew.doubts());
+        }
+    }
+
+    #[test]
+    fn the_note_that_says_its_number_counts() {
+        let mut shelf = Shelf::default();
+        for (doc, path) in [(1, "a.md"), (2, "kb/kb-00004-b.md"), (3, "kb/kb-00004-c.md")] {
+            shelf.put(EntryRow { number: 4, path: path.into(), ..row(doc, &mut |_| 0) });
+        }
+        assert_eq!(shelf.get(4).map(|row| row.doc), Some(2));
+        assert_eq!(shelf.others_of(4), ["a.md", "kb/kb-00004-c.md"]);
+        assert_eq!((shelf.of_doc(1), shelf.of_doc(2).map(|row| row.number)), (None, Some(4)));
+        shelf.take(2);
+        assert_eq!(shelf.duplicates(), ["a.md (kb-00004 is kb/kb-00004-c.md)"]);
     }
 }

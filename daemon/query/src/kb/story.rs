@@ -57,18 +57,16 @@ pub(super) fn traced<'l>(
         if seen.contains(&row.number) {
             continue;
         }
-        let mut chain: Vec<&EntryRow> = library
-            .shelf
-            .graph
-            .chain(row.number)
-            .into_iter()
-            .filter(|it| seen.insert(*it))
-            .filter_map(|it| library.shelf.get(it))
-            .collect();
-        // A superseding entry comes after the superseded one, whatever their dates; otherwise the day decides.
-        let place = |row: &&EntryRow| chain_depth(&library.shelf, row.number);
-        chain.sort_by_key(|row| (place(row), library.times(row).created_ms, row.number));
-        answer.entries.extend(chain.into_iter().map(|row| in_story(library, row)));
+        let mut chain: Vec<(usize, i64, &EntryRow)> = Vec::new();
+        let numbers = library.shelf.graph.chain(row.number).into_iter();
+        let new = numbers.filter(|it| seen.insert(*it)).filter_map(|it| library.shelf.get(it));
+        for row in new {
+            // A superseding entry comes after the superseded one, whatever their dates; otherwise the day decides.
+            let place = chain_depth(&library.shelf, row.number);
+            chain.push((place, library.times(row)?.created_ms, row));
+        }
+        chain.sort_by_key(|(place, created_ms, row)| (*place, *created_ms, row.number));
+        answer.entries.extend(chain.into_iter().map(|(_, _, row)| in_story(library, row)));
     }
     Ok(())
 }

@@ -186,8 +186,14 @@ fn run<'l>(
     }
     if matches!(strategy, Strategy::Timeline | Strategy::Related) && !question.with_stale {
         let n = answer.entries.len();
-        answer.entries.retain(|it| !library.is_hidden(it.row));
-        let n_hidden = n - answer.entries.len();
+        let mut shown = Vec::with_capacity(n);
+        for it in std::mem::take(&mut answer.entries) {
+            if !library.is_hidden(it.row)? {
+                shown.push(it);
+            }
+        }
+        let n_hidden = n - shown.len();
+        answer.entries = shown;
         answer.hint = (n_hidden > 0).then(|| {
             format!("{n_hidden} stale entries are hidden; set `include_stale` to see them")
         });
@@ -330,7 +336,7 @@ fn searched<'l>(
             if answer.entries.len() >= limit {
                 break;
             }
-            let may_show = with_stale || !library.is_hidden(row);
+            let may_show = with_stale || !library.is_hidden(row)?;
             if row.entry.is_active && may_show && seen.insert(row.number) {
                 let how = if it.is_outgoing { "linked from" } else { "links to" };
                 let context = format!("{how} {own} via {}", told(it.edge, it.by));
@@ -350,11 +356,13 @@ fn dated<'l>(
     answer: &mut KbAnswer<'l>,
 ) -> Result<(), ErrorView> {
     let Some(scope) = scoped(library, Some(&scope), answer)? else { return Ok(()) };
-    let mut found: Vec<&EntryRow> =
-        library.shelf.entries().filter(|row| row.entry.is_active && scope.holds(row)).collect();
-    found.sort_by_key(|row| (library.times(row).created_ms, row.number));
-    for row in found {
-        let day = crate::notes::browse::rfc3339(library.times(row).created_ms);
+    let mut found = Vec::new();
+    for row in library.shelf.entries().filter(|row| row.entry.is_active && scope.holds(row)) {
+        found.push((library.times(row)?.created_ms, row));
+    }
+    found.sort_by_key(|(created_ms, row)| (*created_ms, row.number));
+    for (created_ms, row) in found {
+        let day = crate::notes::browse::rfc3339(created_ms);
         let context = format!("created {}", day.get(..10).unwrap_or(&day));
         answer.entries.push(CitedEntry { row, context, via: vec![] });
     }

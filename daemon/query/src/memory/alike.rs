@@ -1,7 +1,7 @@
 //! Alike: which nodes are similar, by the mean vector of their facts; clusters of them, with labels; draft summaries.
 //!
 //! In: the mean vectors of all nodes, and their relations. Out: pairs, clusters with labels, draft summaries.
-//! Invariants: exact and deterministic: every pair is compared, ties are broken by name; a summary quotes facts.
+//! Invariants: exact and deterministic: every pair is compared, once, ties are broken by name; a summary quotes facts.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,10 +10,10 @@ use petgraph::unionfind::UnionFind;
 use super::{NodeRow, Web, node};
 use crate::AskError;
 use index::store::Snapshot;
-use sys::{Rows, product};
+use sys::{Rows, products};
 
-/// Rows that are multiplied with all others at once: enough for the product to be fast, few enough for memory.
-const BLOCK: usize = 128;
+/// Nodes that are compared with as many others at once: enough for the product to be fast, few enough for the cache.
+const BLOCK: usize = 512;
 
 /// Nearest neighbors of a node that may share its cluster.
 const N_NEAREST: usize = 5;
@@ -50,8 +50,6 @@ pub struct Means {
     width: usize,
     /// One row a node, of length 1.
     values: Vec<f32>,
-    /// The same, one column a node.
-    columns: Vec<f32>,
 }
 
 impl Means {
@@ -75,35 +73,39 @@ impl Means {
             docs.push(row.get(0)?);
             values.extend(numbers.into_iter().map(|it| it / length));
         }
-        let n = docs.len();
-        let mut columns = vec![0.0; values.len()];
-        for (i, row) in values.chunks_exact(width.max(1)).enumerate() {
-            for (k, value) in row.iter().enumerate() {
-                if let Some(slot) = columns.get_mut(k * n + i) {
-                    *slot = *value;
+        Ok(Means { docs, width, values })
+    }
+
+    /// Calls `visit` with a node, another one, and its cosines with that and those that follow; with each pair once, in
+    /// whichever order.
+    fn each_pair(&self, mut visit: impl FnMut(usize, usize, &[f32])) {
+        let width = self.width;
+        if width == 0 {
+            return;
+        }
+        let rows = |values| Rows { values, n_rows: values.len() / width, width, stride: width };
+        let blocks = || self.values.chunks(BLOCK * width).map(rows).enumerate();
+        let mut out = vec![0.0; BLOCK * BLOCK];
+        for (at, block) in blocks() {
+            for (beside, others) in blocks().skip(at) {
+                let n = others.n_rows;
+                let Some(part) = out.get_mut(..block.n_rows * n) else { return };
+                products(&block, &others, part);
+                for (i, row) in part.chunks_exact(n).enumerate() {
+                    // Of its own block, only those behind it.
+                    let skipped = if beside == at { i + 1 } else { 0 };
+                    let row = row.get(skipped..).unwrap_or_default();
+                    visit(at * BLOCK + i, beside * BLOCK + skipped, row);
                 }
             }
         }
-        Ok(Means { docs, width, values, columns })
     }
 
-    /// Calls `visit` with each node and its cosines with all.
-    fn each_row(&self, mut visit: impl FnMut(usize, &[f32])) {
-        let n = self.docs.len();
-        if n == 0 || self.width == 0 {
-            return;
-        }
-        let mut out = vec![0.0; BLOCK.min(n) * n];
-        for first in (0..n).step_by(BLOCK) {
-            let n_rows = BLOCK.min(n - first);
-            let values = self.values.get(first * self.width..).unwrap_or_default();
-            let rows = Rows { values, n_rows, width: self.width, stride: self.width };
-            let Some(part) = out.get_mut(..n_rows * n) else { return };
-            product(&rows, &self.columns, part);
-            for (i, row) in part.chunks_exact(n).enumerate() {
-                visit(first + i, row);
-            }
-        }
+    /// Returns the cosine of two nodes.
+    fn cosine(&self, one: usize, other: usize) -> f32 {
+        let row = |at: usize| self.values.get(at * self.width..(at + 1) * self.width);
+        let (one, other) = (row(one).unwrap_or_default(), row(other).unwrap_or_default());
+        one.iter().zip(other).map(|(a, b)| a * b).sum()
     }
 
     /// Returns the pairs with at least that cosine that `wanted` accepts, the most similar first.
@@ -113,23 +115,27 @@ impl Means {
         most: usize,
         wanted: impl Fn(i64, i64) -> bool,
     ) -> Vec<Pair> {
-        let mut pairs: Vec<Pair> = Vec::new();
-        let mut least = min_score;
-        self.each_row(|one, row| {
-            for (other, score) in row.iter().enumerate().skip(one + 1) {
-                if *score >= least && wanted(self.doc(one), self.doc(other)) {
-                    pairs.push(Pair { one, other, score: *score });
-                }
-            }
-            if pairs.len() > MAX_PAIRS.max(most * 2) {
-                sort(&mut pairs);
-                pairs.truncate(most);
-                least = pairs.last().map_or(least, |it| it.score.max(least));
-            }
+        let mut best = BestPairs { pairs: Vec::new(), least: min_score, most };
+        self.each_pair(|one, first, row| best.add(self, one, first, row, &wanted));
+        best.sorted()
+    }
+
+    /// Returns the same pairs, and groups of at least two nodes, the largest first: connected components over pairs
+    /// that are mutually nearest, or related and similar.
+    pub fn pairs_and_clusters(
+        &self,
+        min_score: f32,
+        most: usize,
+        web: &Web,
+        wanted: impl Fn(i64, i64) -> bool,
+    ) -> (Vec<Pair>, Vec<Vec<usize>>) {
+        let mut best = BestPairs { pairs: Vec::new(), least: min_score, most };
+        let mut nearest = Nearest::of(self.docs.len());
+        self.each_pair(|one, first, row| {
+            best.add(self, one, first, row, &wanted);
+            nearest.add(one, first, row);
         });
-        sort(&mut pairs);
-        pairs.truncate(most);
-        pairs
+        (best.sorted(), self.clusters(web, &nearest.of))
     }
 
     /// Returns the document of a node.
@@ -137,33 +143,24 @@ impl Means {
         self.docs.get(at).copied().unwrap_or_default()
     }
 
-    /// Returns groups of at least two nodes, the largest first: connected components over pairs that are mutually
-    /// nearest, or related and similar.
-    pub fn clusters(&self, web: &Web) -> Vec<Vec<usize>> {
-        let n = self.docs.len();
-        let mut nearest: Vec<Vec<usize>> = vec![Vec::new(); n];
-        let mut related: Vec<(usize, usize)> = Vec::new();
+    fn clusters(&self, web: &Web, nearest: &[Vec<(usize, f32)>]) -> Vec<Vec<usize>> {
         let places: HashMap<i64, usize> =
             self.docs.iter().enumerate().map(|(at, doc)| (*doc, at)).collect();
-        self.each_row(|one, row| {
-            let others = web.neighbors(self.doc(one)).filter_map(|doc| places.get(&doc).copied());
-            let is_like = |other: &usize| row.get(*other).is_some_and(|it| *it >= RELATED);
-            related.extend(others.filter(is_like).map(|other| (one, other)));
-            if let Some(slot) = nearest.get_mut(one) {
-                *slot = nearest_of(row, one);
-            }
-        });
-        let is_near =
-            |one: usize, other: usize| nearest.get(other).is_some_and(|all| all.contains(&one));
-        let mut components = UnionFind::new(n);
+        let is_near = |one: usize, other: usize| {
+            nearest.get(other).is_some_and(|all| all.iter().any(|it| it.0 == one))
+        };
+        let mut components = UnionFind::new(self.docs.len());
         for (one, all) in nearest.iter().enumerate() {
-            all.iter().filter(|other| is_near(one, **other)).for_each(|other| {
+            all.iter().filter(|it| is_near(one, it.0)).for_each(|(other, _)| {
                 components.union(one, *other);
             });
         }
-        related.into_iter().for_each(|(one, other)| {
-            components.union(one, other);
-        });
+        for (one, doc) in self.docs.iter().enumerate() {
+            let others = web.neighbors(*doc).filter_map(|doc| places.get(&doc).copied());
+            others.filter(|other| self.cosine(one, *other) >= RELATED).for_each(|other| {
+                components.union(one, other);
+            });
+        }
         let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
         for (at, label) in components.into_labeling().into_iter().enumerate() {
             groups.entry(label).or_default().push(at);
@@ -175,19 +172,80 @@ impl Means {
     }
 }
 
-/// Returns the indices of the highest cosines of a row, except its own, of at least [`CLUSTERED`]; ties by index.
-fn nearest_of(row: &[f32], own: usize) -> Vec<usize> {
-    let mut best: Vec<(usize, f32)> = Vec::with_capacity(N_NEAREST + 1);
-    for (other, score) in row.iter().enumerate() {
-        let is_beaten = best.len() == N_NEAREST && best.last().is_some_and(|it| *score <= it.1);
-        if *score < CLUSTERED || is_beaten || other == own {
-            continue;
+/// The most similar pairs so far.
+struct BestPairs {
+    pairs: Vec<Pair>,
+    /// A pair below this is none of them.
+    least: f32,
+    most: usize,
+}
+
+impl BestPairs {
+    fn add(
+        &mut self,
+        means: &Means,
+        one: usize,
+        first: usize,
+        row: &[f32],
+        wanted: &impl Fn(i64, i64) -> bool,
+    ) {
+        for (at, score) in row.iter().enumerate().filter(|(_, score)| **score >= self.least) {
+            let other = first + at;
+            if wanted(means.doc(one), means.doc(other)) {
+                self.pairs.push(Pair { one, other, score: *score });
+            }
         }
-        let at = best.partition_point(|it| it.1 >= *score);
-        best.insert(at, (other, *score));
-        best.truncate(N_NEAREST);
+        if self.pairs.len() > MAX_PAIRS.max(self.most * 2) {
+            self.cut();
+            self.least = self.pairs.last().map_or(self.least, |it| it.score.max(self.least));
+        }
     }
-    best.into_iter().map(|(other, _)| other).collect()
+
+    fn cut(&mut self) {
+        sort(&mut self.pairs);
+        self.pairs.truncate(self.most);
+    }
+
+    fn sorted(mut self) -> Vec<Pair> {
+        self.cut();
+        self.pairs
+    }
+}
+
+/// The nearest of each node so far, with at least [`CLUSTERED`]; ties go to the smaller index.
+struct Nearest {
+    of: Vec<Vec<(usize, f32)>>,
+    /// Of each node: what is below is none of its nearest.
+    least: Vec<f32>,
+}
+
+impl Nearest {
+    fn of(n: usize) -> Nearest {
+        Nearest { of: vec![Vec::new(); n], least: vec![CLUSTERED; n] }
+    }
+
+    fn add(&mut self, one: usize, first: usize, row: &[f32]) {
+        for (at, score) in row.iter().enumerate() {
+            let other = first + at;
+            for (own, near) in [(one, other), (other, one)] {
+                if self.least.get(own).is_some_and(|least| score >= least) {
+                    self.put(own, near, *score);
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, own: usize, near: usize, score: f32) {
+        let (Some(nearest), Some(least)) = (self.of.get_mut(own), self.least.get_mut(own)) else {
+            return;
+        };
+        let at = nearest.partition_point(|it| it.1 > score || it.1 == score && it.0 < near);
+        nearest.insert(at, (near, score));
+        nearest.truncate(N_NEAREST);
+        if nearest.len() == N_NEAREST {
+            *least = nearest.last().map_or(*least, |it| it.1);
+        }
+    }
 }
 
 fn sort(pairs: &mut [Pair]) {
@@ -274,4 +332,75 @@ pub fn nodes(snapshot: &Snapshot, docs: &[i64]) -> Result<Vec<NodeRow>, AskError
         out.extend(node(snapshot, *doc)?);
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Some nodes in more than one block, each of which leans to one of a few directions.
+    fn means(n: usize, width: usize) -> Means {
+        let mut state = 1_u64;
+        let mut dice = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) as f32 / (1 << 24) as f32 - 0.5
+        };
+        let mut values = Vec::new();
+        for node in 0..n {
+            let mut row: Vec<f32> = (0..width).map(|_| dice()).collect();
+            row[node * 7 % width] += 1.5;
+            let length = row.iter().map(|it| it * it).sum::<f32>().sqrt();
+            values.extend(row.into_iter().map(|it| it / length));
+        }
+        Means { docs: (0..n as i64).map(|it| it * 10).collect(), width, values }
+    }
+
+    #[test]
+    fn every_pair_is_compared_once() {
+        let means = means(2 * BLOCK + 5, 16);
+        let n = means.docs.len();
+        let mut seen = vec![0; n * n];
+        means.each_pair(|one, first, row| {
+            for (at, score) in row.iter().enumerate() {
+                seen[one * n + first + at] += 1;
+                assert!((score - means.cosine(one, first + at)).abs() < 1e-5, "{one}");
+            }
+        });
+        for one in 0..n {
+            for other in 0..n {
+                assert_eq!(seen[one * n + other], i32::from(one < other), "{one} and {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_best_pairs_are_those_of_all() {
+        let means = means(BLOCK + 40, 8);
+        let n = means.docs.len();
+        let is_wanted = |one: i64, other: i64| (one + other) % 30 != 0;
+        let all = means.pairs(-1.0, n * n, is_wanted);
+        let pairs: Vec<Pair> = (0..n)
+            .flat_map(|one| (one + 1..n).map(move |other| (one, other)))
+            .filter(|(one, other)| is_wanted(means.doc(*one), means.doc(*other)))
+            .map(|(one, other)| Pair { one, other, score: 0.0 })
+            .collect();
+        assert_eq!(all.len(), pairs.len());
+        assert!(all.is_sorted_by(|a, b| a.score >= b.score));
+        let some = means.pairs(0.6, 100, is_wanted);
+        assert_eq!(some, all[..100]);
+        let (same, groups) = means.pairs_and_clusters(0.6, 100, &Web::default(), is_wanted);
+        assert_eq!(same, some);
+        let grouped: BTreeSet<usize> = groups.iter().flatten().copied().collect();
+        assert_eq!(grouped.len(), groups.iter().map(Vec::len).sum::<usize>(), "each in one group");
+    }
+
+    #[test]
+    fn the_nearest_are_few_and_ties_go_to_the_first() {
+        let mut nearest = Nearest::of(10);
+        let scores = [(9, 0.7), (4, 0.9), (3, 0.7), (8, 0.6), (2, 0.8), (1, 0.6), (7, 0.5)];
+        scores.into_iter().for_each(|(node, score)| nearest.add(0, node, &[score]));
+        assert_eq!(nearest.of[3], [(0, 0.7)]);
+        let nodes: Vec<usize> = nearest.of[0].iter().map(|it| it.0).collect();
+        assert_eq!(nodes, [4, 2, 3, 9, 1]);
+    }
 }

@@ -335,6 +335,7 @@ pub fn around(
 }
 
 /// All relations as an undirected graph.
+#[derive(Default)]
 pub struct Web {
     neighbors: HashMap<i64, BTreeSet<i64>>,
     /// The relations, ordered by their ends.

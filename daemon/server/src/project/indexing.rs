@@ -6,6 +6,7 @@
 //! Not here: reading (`engine/watch`), committing (`engine/write`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Project;
@@ -29,6 +30,17 @@ pub struct Indexed {
 }
 
 impl Project {
+    /// Whether what changed while no daemon ran may still be missing from the index that answers.
+    pub fn is_catching_up(&self) -> bool {
+        if self.has_caught_up.load(Ordering::Relaxed) {
+            return false;
+        }
+        // While the index before answers, waiting brings nothing.
+        let has_caught_up = self.settled().searchable || self.is_being_replaced();
+        self.has_caught_up.fetch_or(has_caught_up, Ordering::Relaxed);
+        !has_caught_up
+    }
+
     /// Indexes files now, including deleted ones. `report` receives how many are done.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Transaction, params};
 
 use crate::store::StoreError;
+use crate::store::changes::Changes;
 use crate::vectors::{VectorChange, Vectors};
 use crate::words::Indexer;
 use model::terms::{RelPath, Tick};
@@ -136,13 +137,15 @@ impl Late {
     }
 }
 
-/// Commits what makes `tick`. The vectors in memory hear of it first: whoever sees the commit must find them current.
+/// Commits what makes `tick`. Those in memory hear of it first: whoever sees the commit must find them current.
 pub(in crate::store) fn commit(
     tx: Transaction<'_>,
     vectors: &Vectors,
+    changes: &Changes,
     tick: Tick,
     change: VectorChange,
 ) -> Result<(), StoreError> {
     vectors.publish(tick, change);
+    changes.publish(tick);
     Ok(tx.commit().inspect_err(|_| vectors.forget())?)
 }

@@ -269,6 +269,35 @@ impl KbLedger {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// Has all that is read from now on be of one moment.
+    pub fn begin(&self) -> Result<(), StoreError> {
+        Ok(self.db.execute_batch("BEGIN")?)
+    }
+
+    /// What is known of an entry, if it has versions.
+    pub fn facts_of(&self, entry: u64) -> Result<Option<KbFacts>, StoreError> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT n.version, (SELECT f.at_ms FROM kb_versions f WHERE f.entry = n.entry ORDER BY f.version LIMIT 1),
+               n.at_ms, n.hash FROM kb_versions n WHERE n.entry = ?1 ORDER BY n.version DESC LIMIT 1",
+        )?;
+        let facts = |row: &Row<'_>| {
+            Ok(KbFacts {
+                version: row.get::<_, i64>(0)?.max(0) as u64,
+                created_ms: row.get(1)?,
+                updated_ms: row.get(2)?,
+                hash: row.get(3)?,
+            })
+        };
+        Ok(statement.query_row([entry as i64], facts).optional()?)
+    }
+
+    /// When an entry was last opened, milliseconds since 1970.
+    pub fn access_of(&self, entry: u64) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT at_ms FROM kb_accesses WHERE entry = ?1";
+        let at_ms = self.db.prepare_cached(sql)?.query_row([entry as i64], |row| row.get(0));
+        Ok(at_ms.optional()?)
+    }
+
     /// When each entry was last opened, milliseconds since 1970.
     pub fn accesses(&self) -> Result<HashMap<u64, i64>, StoreError> {
         let mut statement = self.db.prepare_cached("SELECT entry, at_ms FROM kb_accesses")?;
@@ -401,6 +430,8 @@ mod tests {
             [(1, 10, "one".into()), (2, 10, "hand".into()), (3, 40, "three".to_string())]
         );
         let facts = reader.facts().expect("read")[&7];
+        assert_eq!(reader.facts_of(7).expect("read"), Some(facts));
+        assert_eq!(reader.facts_of(8).expect("read"), None);
         assert_eq!((facts.version, facts.created_ms, facts.updated_ms), (3, 10, 40));
     }
 
@@ -411,6 +442,7 @@ mod tests {
             ledger.record_kb(&[KbRecord::Opened(vec![1, 2])], at_ms).expect("kept");
         }
         assert_eq!(reader.accesses().expect("read"), HashMap::from([(1, 30), (2, 30)]));
+        assert_eq!([1, 3].map(|it| reader.access_of(it).expect("read")), [Some(30), None]);
     }
 
     #[test]

@@ -176,7 +176,7 @@ impl IndexWriter {
         gazetteer::requeue_readers(&tx, &changed)?;
         let loaded = gazetteer::load(&tx, version)?;
         sys::fail::point("gazetteer.before");
-        commit::commit(tx, &self.vectors, tick, VectorChange::default())?;
+        commit::commit(tx, &self.vectors, &self.changes, tick, VectorChange::default())?;
         sys::fail::point("gazetteer.after");
         self.tick = tick;
         self.requeued = Round::default();
@@ -204,7 +204,7 @@ impl IndexWriter {
         work(&resolver)?;
         set_meta_number(&tx, "tick", tick.0)?;
         sys::fail::point("resolve.before");
-        commit::commit(tx, &self.vectors, tick, VectorChange::default())?;
+        commit::commit(tx, &self.vectors, &self.changes, tick, VectorChange::default())?;
         sys::fail::point("resolve.after");
         self.tick = tick;
         Ok(())

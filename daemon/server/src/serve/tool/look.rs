@@ -4,13 +4,15 @@
 //! that are entities, as they lie there now, as far as the watcher would notice.
 //! Invariants: bounded, by the number of notes that are looked at, of those that are indexed, and by time; where there
 //! are more notes, those of the entities that the call names are looked at; what is not done by then, the watcher does;
-//! it fails nothing.
+//! it fails nothing. After a start the bounds are wider: the first crawl must have compared everything, or what was
+//! deleted while no daemon ran would still seem to be there.
 //! Not here: what differs (`engine/watch/digest.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::{blocking, unreadable};
 use crate::project::Project;
@@ -39,7 +41,7 @@ const NAMES: [&str; 11] = [
     "nodes",
 ];
 
-/// Most notes that are indexed: more than that is no edit by hand, but a copy or a first crawl.
+/// Most notes that are indexed: more than that is no edit by hand, but a copy.
 const MAX_CHANGED: usize = 256;
 
 /// Longest that an answer waits.
@@ -47,6 +49,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Has the index show the notes of a folder as they lie there now.
 pub async fn look(project: &Arc<Project>, folder: &str, arguments: &Map<String, Value>) {
+    let (mut most, mut patience) = (MAX_CHANGED, PATIENCE);
+    if project.is_catching_up() {
+        // Half of what the request may take: the answer must be made, too.
+        patience = Duration::from_millis(project.settings.serve.request_deadline_ms / 2);
+        most = MAX_LOOKED;
+    }
+    let until = Instant::now() + patience;
+    let _ = tokio::time::timeout_at(until, project.watcher().opened()).await;
     let (worker, folder) = (project.clone(), folder.trim_matches('/').to_string());
     let names = names_in(arguments);
     let changed = blocking(move || {
@@ -56,9 +66,9 @@ pub async fn look(project: &Arc<Project>, folder: &str, arguments: &Map<String, 
         Ok(worker.watcher().changed(&folder, &others, &named, MAX_LOOKED))
     });
     let Ok(changed) = changed.await else { return };
-    if (1..=MAX_CHANGED).contains(&changed.len()) {
+    if (1..=most).contains(&changed.len()) {
         let indexed = project.index_now(&changed, false, &|_| {});
-        let _ = tokio::time::timeout(PATIENCE, indexed).await;
+        let _ = tokio::time::timeout_at(until, indexed).await;
     }
 }
 

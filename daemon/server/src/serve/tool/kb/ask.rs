@@ -151,10 +151,10 @@ fn asked(
         excerpt.push('…');
     }
     Ok(AskedEntry {
-        entry: library.view(told.row),
+        entry: library.view(told.row)?,
         context: told.context.clone(),
         via: told.via.clone(),
-        created_at: rfc3339(library.times(told.row).created_ms),
+        created_at: rfc3339(library.times(told.row)?.created_ms),
         excerpt,
     })
 }
@@ -261,7 +261,7 @@ pub fn kb_summarize(
         answer: answer.join("\n"),
         sentences: summary.sentences,
         conflicts: summary.conflicts,
-        entries: rows.iter().map(|row| library.view(row)).collect(),
+        entries: rows.iter().map(|row| library.view(row)).collect::<Result<_, _>>()?,
         method: "extractive".into(),
         llm: None,
         hint,

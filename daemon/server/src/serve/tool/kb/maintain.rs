@@ -82,8 +82,9 @@ async fn stats(project: &Arc<Project>) -> Result<KbMaintainReply, ErrorView> {
         let files = ledger(&worker)?.all_ingested().map_err(unreadable)?;
         let active: Vec<&EntryRow> =
             library.shelf.entries().filter(|row| row.entry.is_active).collect();
-        let under =
-            |least: f64| active.iter().filter(|row| library.confidence(row) < least).count();
+        let confidences = active.iter().map(|row| library.confidence(row));
+        let confidences = confidences.collect::<Result<Vec<f64>, _>>()?;
+        let under = |least: f64| confidences.iter().filter(|it| **it < least).count();
         let (mut by_type, mut by_project) = (BTreeMap::new(), BTreeMap::new());
         for row in &active {
             *by_type.entry(row.entry_type.as_str().to_string()).or_insert(0) += 1;
@@ -162,7 +163,7 @@ async fn settled(
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let library = library(&worker, &snapshot)?;
-        let entry = library.shelf.get(stored.number).map(|row| library.view(row));
+        let entry = library.shelf.get(stored.number).map(|row| library.view(row)).transpose()?;
         Ok(KbMaintainReply { message, entry, ..KbMaintainReply::default() })
     })
     .await
@@ -207,7 +208,7 @@ async fn versions(
         let library = library(&worker, &snapshot)?;
         let message = format!("{} versions of {}", kept.len(), id_text(number));
         let versions = kept.into_iter().map(|it| view(it, wanted)).collect();
-        let entry = library.shelf.get(number).map(|row| library.view(row));
+        let entry = library.shelf.get(number).map(|row| library.view(row)).transpose()?;
         Ok(KbMaintainReply { message, entry, versions, ..KbMaintainReply::default() })
     })
     .await
@@ -330,10 +331,11 @@ async fn purge(project: &Arc<Project>, request: &KbMaintain) -> Result<KbMaintai
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let library = library(&worker, &snapshot)?;
         let before_ms = super::now_ms() - i64::from(days) * DAY_MS;
-        let is_old =
-            |row: &&EntryRow| !row.entry.is_active && library.times(row).updated_ms < before_ms;
         let (mut purged, mut paths) = (Vec::new(), Vec::new());
-        for row in library.shelf.entries().filter(is_old) {
+        for row in library.shelf.entries().filter(|row| !row.entry.is_active) {
+            if library.times(row)?.updated_ms >= before_ms {
+                continue;
+            }
             let written = worker.notes().remove(&row.path, None).map_err(refused)?;
             purged.push(row.number);
             paths.push(written.path);

@@ -22,6 +22,7 @@ use jiff::Timestamp;
 use notes::entry::{self, Entry, id_text, number_of};
 use proto::error::{Code, ErrorView};
 use proto::tool::kb::EntryType;
+use rusqlite::OptionalExtension;
 
 pub use ask::*;
 pub use ingest::*;
@@ -39,7 +40,7 @@ use crate::serve::routes::Who;
 use engine::write::Command;
 use index::store::{KbLedger, KbRecord, NewVersion, Snapshot};
 use model::terms::{ContentHash, RelPath};
-use query::kb::{EntryRow, Library, decay, graph};
+use query::kb::{EntryRow, Library, Shelf, decay, graph};
 
 fn now_ms() -> i64 {
     Timestamp::now().as_millisecond()
@@ -51,7 +52,7 @@ fn ledger(project: &Project) -> Result<KbLedger, ErrorView> {
 
 fn library(project: &Project, snapshot: &Snapshot) -> Result<Library, ErrorView> {
     let folder = &project.settings.kb.folder;
-    Library::read(snapshot, &project.shelves, &ledger(project)?, folder, now_ms())
+    Library::read(snapshot, &project.shelves, ledger(project)?, folder, now_ms())
 }
 
 fn folder(project: &Project) -> &str {
@@ -62,18 +63,29 @@ fn refused(error: NoteError) -> ErrorView {
     error.view()
 }
 
-/// Files of the folder of entries whose names begin with an id.
-fn files_in_folder(project: &Project) -> Vec<(u64, String)> {
+/// Names of files in the folder of entries that begin with an id, with its number.
+fn names_in_folder(project: &Project) -> impl Iterator<Item = (u64, String)> {
     let listing = project.opened_root().ok().and_then(|root| root.list(folder(project)).ok());
     let entries = listing.map(|it| it.entries).unwrap_or_default();
     let names = entries.into_iter().filter_map(|(name, _)| name.into_string().ok());
-    let numbered = |name: String| {
+    names.filter_map(|name| {
         let number = number_of(&name).filter(|_| name.ends_with(".md"))?;
-        Some((number, format!("{}/{name}", folder(project))))
-    };
-    let mut files: Vec<(u64, String)> = names.filter_map(numbered).collect();
+        Some((number, name))
+    })
+}
+
+/// Files of the folder of entries that have these numbers.
+fn files_in_folder(project: &Project, numbers: &[u64]) -> Vec<(u64, String)> {
+    let wanted = names_in_folder(project).filter(|(number, _)| numbers.contains(number));
+    let path = |(number, name): (u64, String)| (number, format!("{}/{name}", folder(project)));
+    let mut files: Vec<(u64, String)> = wanted.map(path).collect();
     files.sort();
     files
+}
+
+/// The greatest number of a file in the folder of entries.
+fn last_number_in_folder(project: &Project) -> u64 {
+    names_in_folder(project).map(|it| it.0).max().unwrap_or(0)
 }
 
 /// Has the index show files as they are now; gives what could not be indexed, by path.
@@ -117,10 +129,13 @@ async fn refreshed(project: &Arc<Project>, numbers: &[u64]) -> Result<(), ErrorV
             .filter_map(|number| shelf.get(*number))
             .map(|row| RelPath::new(row.path.clone()))
             .collect();
-        // One that a person has just put there.
-        let new = files_in_folder(&worker).into_iter();
-        let new = new.filter(|(number, _)| wanted.contains(number) && shelf.get(*number).is_none());
-        paths.extend(new.map(|(_, path)| RelPath::new(path)));
+        let unknown = |number: &u64| shelf.get(*number).is_none();
+        if wanted.iter().any(unknown) {
+            // One that a person has just put there.
+            let new = files_in_folder(&worker, &wanted).into_iter();
+            let new = new.filter(|(number, _)| unknown(number));
+            paths.extend(new.map(|(_, path)| RelPath::new(path)));
+        }
         Ok(paths)
     })
     .await?;
@@ -176,7 +191,7 @@ pub(super) async fn keep_version(
     let version = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let shelf = worker.shelves.at(&snapshot, &worker.settings.kb.folder)?;
-        let Some(row) = shelf.entries().find(|row| row.path == path) else { return Ok(None) };
+        let Some(row) = entry_at(&snapshot, &shelf, &path)? else { return Ok(None) };
         let note = worker.notes().read(&path).map_err(refused)?;
         let version = version_of(&worker, row.number, &path, &note.text);
         let reason = format!("Written by `{}`", who.tool);
@@ -186,6 +201,19 @@ pub(super) async fn keep_version(
         record_written(project, &written, vec![KbRecord::Version(version)]).await?;
     }
     Ok(())
+}
+
+/// The entry whose note lies at a path.
+fn entry_at<'s>(
+    snapshot: &Snapshot,
+    shelf: &'s Shelf,
+    path: &str,
+) -> Result<Option<&'s EntryRow>, ErrorView> {
+    let sql = "SELECT id FROM docs WHERE path = ?1";
+    let doc =
+        snapshot.prepare_cached(sql).and_then(|mut it| it.query_row([path], |row| row.get(0)));
+    let doc: Option<i64> = doc.optional().map_err(|error| unreadable(error.into()))?;
+    Ok(doc.and_then(|doc| shelf.of_doc(doc)))
 }
 
 fn check_id(id: &str) -> Result<u64, ErrorView> {

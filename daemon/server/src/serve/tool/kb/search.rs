@@ -11,7 +11,8 @@ use proto::tool::kb::{KbEntry, KbGet, KbGetReply, KbHit, KbSearch, KbSearchReply
 use proto::tool::memory::ItemError;
 
 use super::{
-    blocking, check_id, edges_of, invalid, item_error, library, record, refreshed, unreadable,
+    blocking, check_id, edges_of, entry_at, invalid, item_error, library, record, refreshed,
+    unreadable,
 };
 use crate::notes::NoteError;
 use crate::project::Project;
@@ -23,7 +24,7 @@ use query::kb::search::{
     EntryHit, EntryQuery, SPARSE_UNDER, Searched, behind_successors, hints, search,
 };
 use query::kb::{EntryRow, Library};
-use query::{MAX_DRAWN, node_at};
+use query::{AskError, MAX_DRAWN, node_at};
 
 /// Most ids of one call (S2).
 const MAX_IDS: usize = 20;
@@ -74,7 +75,7 @@ pub fn kb_search(
     let with_stale = request.include_stale == Some(true);
     let wanted = EntryQuery { question: &request.query, limit, with_stale };
     let mut found = match library.of_node(&request.query) {
-        Some(rows) => of_node(&library, rows, wanted, may),
+        Some(rows) => of_node(&library, rows, wanted, may)?,
         None => search(&project.desk(snapshot), &library, wanted, may)?,
     };
     let named = node_id(&request.query).and_then(|id| library.shelf.of_node(&id));
@@ -85,7 +86,7 @@ pub fn kb_search(
         found.hits.truncate(limit);
     }
     let rows: Vec<&EntryRow> = found.hits.iter().map(|hit| hit.row).collect();
-    let hints = if rows.len() < SPARSE_UNDER { hints(&library, &rows) } else { vec![] };
+    let hints = if rows.len() < SPARSE_UNDER { hints(&library, &rows)? } else { vec![] };
     let mut told = found.readings;
     if rows.is_empty() {
         told.push(match (found.n_hidden, library.shelf.entries().next()) {
@@ -97,13 +98,15 @@ pub fn kb_search(
         });
     }
     let source_of = |row: &EntryRow| if named == Some(row) { "id" } else { found.source };
-    let results = found.hits.iter().map(|hit| KbHit {
-        entry: library.view(hit.row),
-        score: (hit.score * 1e6).round() / 1e6,
-        match_source: source_of(hit.row).to_string(),
-    });
+    let hit = |hit: &EntryHit<'_>| {
+        Ok(KbHit {
+            entry: library.view(hit.row)?,
+            score: (hit.score * 1e6).round() / 1e6,
+            match_source: source_of(hit.row).to_string(),
+        })
+    };
     Ok(KbSearchReply {
-        results: results.collect(),
+        results: found.hits.iter().map(hit).collect::<Result<_, AskError>>()?,
         hints,
         hidden_stale: found.n_hidden as u64,
         hint: (!told.is_empty()).then(|| told.join("; ")),
@@ -117,11 +120,14 @@ fn of_node<'l>(
     rows: Vec<&'l EntryRow>,
     wanted: EntryQuery<'_>,
     may: impl Fn(&EntryRow) -> bool,
-) -> Searched<'l> {
-    let (told, hidden): (Vec<_>, Vec<_>) = rows
-        .into_iter()
-        .filter(|row| may(row))
-        .partition(|row| wanted.with_stale || !library.is_hidden(row));
+) -> Result<Searched<'l>, AskError> {
+    let (mut told, mut n_hidden) = (Vec::new(), 0);
+    for row in rows.into_iter().filter(|row| may(row)) {
+        match wanted.with_stale || !library.is_hidden(row)? {
+            true => told.push(row),
+            false => n_hidden += 1,
+        }
+    }
     let hits = told.into_iter().map(|row| EntryHit { row, score: 1.0 }).collect();
     let mut hits = behind_successors(library, hits, |hit| hit.row.number);
     let n = hits.len();
@@ -130,7 +136,7 @@ fn of_node<'l>(
     let told =
         is_cut.then(|| format!("showing {} of {n}: raise `limit`, or add filters", hits.len()));
     let told = told.into_iter().collect();
-    Searched { hits, source: "graph", n_hidden: hidden.len(), readings: told }
+    Ok(Searched { hits, source: "graph", n_hidden, readings: told })
 }
 
 /// Opens entries.
@@ -173,8 +179,9 @@ pub async fn kb_get(
         let mut opened = Vec::new();
         for id in ids {
             if let Some(rows) = library.of_node(&id) {
-                let rows = rows.into_iter().take(MAX_LISTED).map(|row| library.view(row));
-                reply.listed.extend(rows);
+                for row in rows.into_iter().take(MAX_LISTED) {
+                    reply.listed.push(library.view(row)?);
+                }
                 continue;
             }
             let row = match library.named(&id) {
@@ -224,8 +231,6 @@ pub fn add_entries(
     reply: &mut GraphReply,
 ) -> Result<(), ErrorView> {
     let library = library(project, snapshot)?;
-    let rows: HashMap<&str, &EntryRow> =
-        library.shelf.entries().map(|row| (row.path.as_str(), row)).collect();
     let is_wanted = request
         .rels
         .as_ref()
@@ -236,11 +241,12 @@ pub fn add_entries(
     // What a chain adds is looked at, too.
     while let Some(node) = reply.nodes.get_mut(at) {
         at += 1;
-        let Some(row) = node.home.as_deref().and_then(|path| rows.get(path)) else { continue };
+        let Some(home) = node.home.as_deref() else { continue };
+        let Some(row) = entry_at(snapshot, &library.shelf, home)? else { continue };
         drawn.insert(id_text(row.number), node.entity.id);
         node.entry = Some(EntryOfNode {
             id: id_text(row.number),
-            confidence: library.view(row).confidence,
+            confidence: library.view(row)?.confidence,
             superseded_by: library.superseded_by(row),
             inactive: !row.entry.is_active,
         });
@@ -281,20 +287,20 @@ fn whole(
         Err(NoteError::NotFound(_)) => return Ok(None),
         Err(error) => return Err(error.view()),
     };
-    let times = library.times(row);
+    let times = library.times(row)?;
     let shown = project.notes().shown(&row.path, &note.text);
     // The index has all values as texts.
     let values = notes::parse::frontmatter(&shown).map(|front| front.values).unwrap_or_default();
     Ok(Some(KbEntry {
-        entry: library.view(row),
+        entry: library.view(row)?,
         knowledge_details: details(&shown).to_string(),
         base_confidence: row.confidence,
         hints: of(&values).hints,
         supersedes: row.entry.supersedes.iter().map(|it| id_text(*it)).collect(),
         edges: edges_of(library, row.number),
-        doubts: row.doubts.clone(),
+        doubts: library.shelf.doubts_of(row),
         source_context: row.entry.source_context.clone(),
-        version: library.version(row),
+        version: library.version(row)?,
         created_at: rfc3339(times.created_ms),
         updated_at: rfc3339(times.updated_ms),
     }))

@@ -12,8 +12,8 @@ use proto::tool::memory::ItemError;
 use serde_json::{Map, Value};
 
 use super::{
-    batch_of, blocking, by_hand, check_secrets, edges_of, entry_named, files_in_folder, folder,
-    index, invalid, item_error, library, parted, record, record_written, refused, type_text,
+    batch_of, blocking, by_hand, check_secrets, edges_of, entry_named, folder, index, invalid,
+    item_error, last_number_in_folder, library, parted, record, record_written, refused, type_text,
     unavailable, unreadable, version_of,
 };
 use crate::notes::{NoteError, Overwrite};
@@ -81,10 +81,10 @@ pub async fn kb_store(
         let row = library.named(&id_text(stored.number))?;
         let mut warnings: Vec<String> = troubles.into_values().collect();
         warnings.extend(missing_entries(&library, hints.as_ref()));
-        warnings.extend(row.doubts.iter().cloned());
+        warnings.extend(library.shelf.doubts_of(row));
         Ok(KbStored {
             action: action.into(),
-            entry: library.view(row),
+            entry: library.view(row)?,
             version: stored.version,
             edges: edges_of(&library, stored.number),
             warnings,
@@ -243,8 +243,7 @@ pub(super) async fn create(
         let floor = blocking(move || {
             let snapshot = worker.snapshot().map_err(unreadable)?;
             let shelf = worker.shelves.at(&snapshot, &worker.settings.kb.folder)?;
-            let files = files_in_folder(&worker).last().map_or(0, |it| it.0);
-            Ok(shelf.last_number().max(files))
+            Ok(shelf.last_number().max(last_number_in_folder(&worker)))
         })
         .await?;
         let next = |reply| Command::NextEntry(floor, reply);
@@ -391,7 +390,8 @@ pub async fn kb_store_batch(
         let snapshot = project.snapshot().map_err(unreadable)?;
         let library = library(&project, &snapshot)?;
         let views = made.into_iter().filter_map(|number| library.shelf.get(number));
-        let entries: Vec<EntryView> = views.map(|row| library.view(row)).collect();
+        let entries: Vec<EntryView> =
+            views.map(|row| library.view(row)).collect::<Result<_, _>>()?;
         Ok(KbBatchReply { entries, freshness: project.freshness(&snapshot), ..reply })
     })
     .await

@@ -255,7 +255,8 @@ pub fn get_consolidation_report(
 
     let decisions = project.desk(snapshot).decisions;
     let most = MAX_CANDIDATES * MAX_REJECTED;
-    let pairs = means.pairs(ALIKE, most, |one, other| !web.relates(one, other));
+    let is_open = |one, other| !web.relates(one, other);
+    let (pairs, mut groups) = means.pairs_and_clusters(ALIKE, most, &web, is_open);
     let named = named_pairs(snapshot, &means, &pairs)?.into_iter();
     let named = named.filter(|(a, b, _)| !is_rejected(decisions, &a.name, &b.name));
     let relation_candidates =
@@ -280,7 +281,6 @@ pub fn get_consolidation_report(
         orphans.truncate(MAX_ROWS);
     }
 
-    let mut groups = means.clusters(&web);
     if groups.len() > MAX_ROWS {
         cut.push(format!("{} clusters", groups.len() - MAX_ROWS));
         groups.truncate(MAX_ROWS);
