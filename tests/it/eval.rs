@@ -45,10 +45,52 @@ const FILES: &[(&str, &str)] = &[
     ("corpus/questions/questions.tsv", "id\tquestion\tpaths\nq1\tWho lives in Porto?\tc.md\n"),
 ];
 
+/// Two pages annotated by what a reader sees. kgd does not find `frob`, and nobody annotated `Porto`.
+const NATURAL: &[(&str, &str)] = &[
+    (
+        "corpus/docs/x/a.md",
+        "# Tide Clock\n\nThe **Tide Clock** is a service that tells when the water turns. It has a frob.\n\n\
+         Ada Moreno of Porto maintains the Tide Clock.\n",
+    ),
+    ("corpus/docs/x/b.md", "# Harbor Gateway\n\nThe Harbor Gateway depends on the Tide Clock.\n"),
+    (
+        "corpus/gold/pages.tsv",
+        "path\thalf\tsource\tlicence\nx/a.md\ttuning\town\tMIT\nx/b.md\treporting\town\tMIT\n",
+    ),
+    (
+        "corpus/gold/entities.tsv",
+        "path\tentity\ttype\tsurfaces\nx/a.md\tTide Clock\tService\tTide Clock\nx/a.md\tfrob\tConcept\tfrob\n\
+         x/a.md\tAda Moreno\tPerson\tAda Moreno\nx/b.md\tHarbor Gateway\tService\tHarbor Gateway\n\
+         x/b.md\tTide Clock\tService\tTide Clock\n",
+    ),
+    (
+        "corpus/gold/definitions.tsv",
+        "path\tentity\tquote\nx/a.md\tTide Clock\ta service that tells when the water turns\n",
+    ),
+    (
+        "corpus/gold/relations.tsv",
+        "path\tsubject\tpredicate\tobject\tquote\n\
+         x/b.md\tHarbor Gateway\tdepends_on\tTide Clock\tdepends on the Tide Clock\n",
+    ),
+    (
+        "corpus/gold/merges.tsv",
+        "group\ta\tb\tsame\twhy\nx\tTide Clock\tHarbor Gateway\tno\tother\n",
+    ),
+    (
+        "corpus/gold/questions.tsv",
+        "id\tgroup\tsteps\tquestion\tanswer\tpaths\tquotes\n\
+         q1\tx\t1\tWho maintains the Tide Clock?\tAda\tx/a.md\tAda Moreno of Porto maintains\n",
+    ),
+];
+
 impl Corpus {
     fn new() -> Self {
+        Corpus::of(FILES)
+    }
+
+    fn of(files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
-        for (path, text) in FILES {
+        for (path, text) in files {
             let path = dir.path().join(path);
             fs::create_dir_all(path.parent().expect("inside")).expect("made");
             fs::write(path, text).expect("written");
@@ -338,4 +380,41 @@ fn a_comparison_finds_the_models_that_were_added_and_says_in_words_what_failed()
     assert_eq!(code, 1, "{errors}");
     let why = "error: with the other settings: `retrieval.rerank.model` cannot be used";
     assert!(errors.starts_with(why) && errors.contains("`/nope`"), "{errors}");
+}
+
+#[test]
+fn pages_at_their_natural_density_are_measured_by_what_a_reader_sees() {
+    let corpus = Corpus::of(NATURAL);
+    let (code, out, err) = run(corpus.eval(&["--json"], tests::kgd()));
+    assert_eq!(code, Some(0), "{err}");
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    let rows = report["rows"].as_array().expect("rows").iter();
+    let shown: Vec<String> = rows
+        .map(|row| {
+            format!("{}: {} of {}", row["name"].as_str().unwrap_or("?"), row["right"], row["all"])
+        })
+        .collect();
+    expect_test::expect![[r#"
+        names found: 4 of 5
+        junk of found names: 1 of 5
+        types right: 1 of 4
+        merges, precision: 0 of 0
+        merges, recall: 0 of 0
+        most mentioned with a useful definition: 1 of 1
+        relations, precision of pairs: 1 of 2
+        relations, recall of pairs: 1 of 1
+        one-step answers in the first 3: 1 of 1
+        two-step answers, both in the first 5: 0 of 0"#]]
+    .assert_eq(&shown.join("\n"));
+    assert_eq!([&report["n_pages"], &report["n_relations"], &report["n_annotated"]], [2, 2, 1]);
+    assert_eq!(report["halves"].as_object().map(|halves| halves.len()), Some(2));
+    let (_, out, _) = run(corpus.eval(&[], tests::kgd()));
+    assert!(out.contains("reporting: 1 pages") && out.contains("junk of found names"), "{out}");
+    assert!(corpus.is_clean(), "nothing is left behind");
+
+    fs::write(corpus.at("corpus/gold/questions.tsv"), "h\nq1\tx\t1\tWho?\tAda\tx/a.md\tnobody\n")
+        .expect("written");
+    let (code, _, err) = run(corpus.eval(&[], tests::kgd()));
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("questions.tsv:2: `x/a.md` does not have the quote"), "{err}");
 }

@@ -210,7 +210,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(|why| open_error(path, why))?;
     tune(&db)?;
-    // A question reads some hundred pages of the graph; with SQLite's 2 MB most of them are read again for the next one.
+    // A question reads some hundred pages of the graph; with the usual 2 MB, the next one reads most of them again.
     db.execute_batch("PRAGMA cache_size = -4000")?;
     Ok(db)
 }
