@@ -17,7 +17,8 @@ const TO_PEOPLE: &str = " call tell email mail ask invite ping thank remind phon
 /// Verbs of requests that take anything.
 const TO_THINGS: &str = " use try install open start stop restart run deploy upgrade update add remove replace buy \
     get check see visit read join watch move send give show bring let make fix review configure enable disable \
-    book order ";
+    book order change preserve reuse adopt create rename drop bump implement improve support convert expose \
+    simplify introduce allow ensure refactor deprecate prevent export import migrate extend handle ";
 
 /// Cuts the verbs off.
 pub(super) fn trim(doc: &NormalDoc, mentions: &mut [Mention]) {

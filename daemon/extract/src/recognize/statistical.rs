@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use super::{Recognizer, words};
 use language::Pipeline;
-use model::parcel::{Block, BlockKind, Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind};
+use model::parcel::{
+    Block, BlockKind, Inline, InlineKind, Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind,
+};
 use model::terms::{Confidence, EntityType, Norm, Span};
 
 /// Confidence of a person, an organization or a place: right for about four of five on running text.
@@ -20,6 +22,10 @@ const UNSURE: f32 = 0.45;
 /// The words of requirements (RFC 2119), which standards write in capitals.
 const REQUIREMENTS: [&str; 8] =
     ["MUST", "SHALL", "SHOULD", "MAY", "NOT", "REQUIRED", "RECOMMENDED", "OPTIONAL"];
+
+/// What documents number: a number of one is no name.
+const NUMBERED: [&str; 9] =
+    ["algorithm", "equation", "example", "exhibit", "fig", "figure", "listing", "step", "table"];
 
 /// Finds names with the pipeline that is built in.
 #[derive(Debug, Default)]
@@ -35,8 +41,10 @@ impl Recognizer for StatisticalRecognizer {
             return;
         }
         let pipeline = Pipeline::shared();
+        let is_code = |inline: &&Inline| inline.kind == InlineKind::Code;
+        let code: Vec<Span<Norm>> = doc.inlines.iter().filter(is_code).map(|it| it.span).collect();
         for run in runs_of(doc) {
-            read(&pipeline, doc, run, out);
+            read(&pipeline, doc, run, &code, out);
         }
     }
 }
@@ -62,7 +70,13 @@ fn is_running_text(block: &Block) -> bool {
     matches!(block.kind, BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote)
 }
 
-fn read(pipeline: &Arc<Pipeline>, doc: &NormalDoc, run: Span<Norm>, out: &mut Vec<Mention>) {
+fn read(
+    pipeline: &Arc<Pipeline>,
+    doc: &NormalDoc,
+    run: Span<Norm>,
+    code: &[Span<Norm>],
+    out: &mut Vec<Mention>,
+) {
     let text = run.of(&doc.text);
     let tokens = pipeline.tokens(text);
     for entity in pipeline.entities(&tokens, &[]) {
@@ -72,11 +86,15 @@ fn read(pipeline: &Arc<Pipeline>, doc: &NormalDoc, run: Span<Norm>, out: &mut Ve
         let found = trimmed(text, first.start as usize, last.end as usize);
         let Some((start, end)) = found else { continue };
         let surface = text.get(start..end).unwrap_or_default();
-        if !is_name(surface) {
+        let span: Span<Norm> = Span::new(run.start() + start, run.start() + end);
+        // In `Add Request` with a type in code font, the model takes both words for a name.
+        let after = code.partition_point(|it| it.end() <= span.start());
+        let has_code = code.get(after).is_some_and(|it| it.start() < span.end());
+        if !is_name(surface) || has_code {
             continue;
         }
         out.push(Mention {
-            span: Span::new(run.start() + start, run.start() + end),
+            span,
             name: surface.to_string(),
             entity_type,
             recognizer: RecognizerKind::Statistical,
@@ -133,7 +151,14 @@ fn trimmed(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
 fn is_name(surface: &str) -> bool {
     let has_capital = surface.chars().any(char::is_uppercase);
     let n_words = surface.split_whitespace().count();
-    has_capital && !(n_words == 1 && words::is_ordinary(surface))
+    has_capital && !(n_words == 1 && words::is_ordinary(surface)) && !is_numbered(surface)
+}
+
+/// True for `Listing 15-12`.
+fn is_numbered(surface: &str) -> bool {
+    let Some((first, rest)) = surface.split_once(' ') else { return false };
+    let first = first.trim_end_matches(['s', '.']).to_lowercase();
+    NUMBERED.contains(&first.as_str()) && rest.starts_with(|c: char| c.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -94,18 +94,23 @@ fn code_spans_that_are_one_name() {
     check(
         "Run `rotate_keys`, `KeyRotationJob`, `std::fs::read`, `Vec<String>`, `HashMap`, `job.run()`, \
         `rotate()`, \
-         `println!`, `GET /v1/seals`. Not `cargo build`, `true`, `guess`, `--flag`, `main.rs`, `x1`, \
-         `String`, \
+         `println!`, `GET /v1/seals`, `http.Handler`, `Send`, `__name__`, `--watch`. Not \
+         `cargo build`, `true`, `guess`, `-f`, `main.rs`, `x1`, `i32`, `T`, \
          `/etc/passwd`, `self.run()`, `PATH`, `\"text\"`.",
         expect![[r#"
             Identifier rotate_keys
             Identifier KeyRotationJob
             API std::fs::read
-            Identifier Vec
+            Identifier Vec<String> = Vec
             Identifier HashMap
-            API job.run
-            API rotate
+            API job.run() = job.run
+            API rotate() = rotate
+            API println! = println
             API GET /v1/seals
+            API http.Handler
+            Identifier Send
+            Identifier __name__
+            Identifier --watch
         "#]],
     );
 }
