@@ -9,6 +9,7 @@
 use proto::tool::core::DefinitionView;
 use rusqlite::{OptionalExtension, Row, params};
 
+use super::describe;
 use crate::graph::{Statement, is_rejected};
 use crate::quote::source::{Source, quote};
 use crate::{AskError, QueryContext};
@@ -43,6 +44,8 @@ enum DefinitionKind {
     Section,
     /// `X is the …`, which is as often a remark; `X is defined in …`.
     Remark,
+    /// A sentence that begins with the name: `The X type keeps …`.
+    Description,
 }
 
 impl DefinitionKind {
@@ -69,6 +72,7 @@ impl DefinitionKind {
             DefinitionKind::Opening => "opening",
             DefinitionKind::Section => "section",
             DefinitionKind::Remark => "remark",
+            DefinitionKind::Description => "description",
         }
     }
 }
@@ -95,7 +99,14 @@ pub(super) fn definition(
     if let Some(section) = section(ctx, entity)? {
         return Ok(Some(section));
     }
-    stated.map_or(Ok(None), |best| view(ctx, &best))
+    if let Some(best) = stated {
+        return view(ctx, &best);
+    }
+    let described = describe::description(ctx, entity)?;
+    Ok(described.map(|(source, span)| DefinitionView {
+        source: source.quote(span),
+        by: DefinitionKind::Description.as_str().into(),
+    }))
 }
 
 fn view(

@@ -7,6 +7,7 @@
 
 mod contradict;
 mod definition;
+mod describe;
 pub(crate) mod explain;
 mod link_reasons;
 pub(crate) mod neighborhood;

@@ -69,7 +69,8 @@ pub struct DefinitionView {
     #[serde(flatten)]
     pub source: SourceView,
     /// Why it was chosen, best first: `own note` says what it is; `glossary` entry; `sentence` such as `X is a …`;
-    /// `opening` of its own note; `section` under its name; `remark`: `X is the …`, or where it is defined.
+    /// `opening` of its own note; `section` under its name; `remark`: `X is the …`, or where it is defined;
+    /// `description`: a sentence that begins with its name and says what it is or does.
     pub by: String,
 }
 
