@@ -102,11 +102,8 @@ pub(super) fn definition(
     if let Some(best) = stated {
         return view(ctx, &best);
     }
-    let described = describe::description(ctx, entity)?;
-    Ok(described.map(|(source, span)| DefinitionView {
-        source: source.quote(span),
-        by: DefinitionKind::Description.as_str().into(),
-    }))
+    let by = DefinitionKind::Description.as_str().to_string();
+    Ok(describe::description(ctx, entity)?.map(|source| DefinitionView { source, by }))
 }
 
 fn view(

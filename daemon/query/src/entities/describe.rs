@@ -6,6 +6,7 @@
 //! of mentions is read.
 //! Not here: definitions (`definition.rs`).
 
+use proto::shape::SourceView;
 use rusqlite::{Row, params};
 
 use crate::quote::source::Source;
@@ -41,11 +42,11 @@ enum Says {
     Does,
 }
 
-/// Returns the document and the place of the best such sentence.
+/// Returns the best such sentence with its place.
 pub(super) fn description(
     ctx: &QueryContext<'_>,
     entity: i64,
-) -> Result<Option<(Source, (usize, usize))>, AskError> {
+) -> Result<Option<SourceView>, AskError> {
     // The lowest bit of `place`: in a heading.
     let mut rows = ctx.snapshot.prepare_cached(
         "SELECT m.doc_id, m.at, m.surface FROM names n JOIN mentions m ON m.name_id = n.id
@@ -75,7 +76,7 @@ pub(super) fn description(
         Some((loaded, source)) if loaded == doc => Some(source),
         _ => Source::load(ctx, doc)?,
     };
-    Ok(loaded.map(|source| (source, span)))
+    Ok(loaded.map(|source| source.quote(span)))
 }
 
 /// The sentence that a name begins, and what it says of it.
