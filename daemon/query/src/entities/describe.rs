@@ -2,8 +2,8 @@
 //! standard output`, `Ryū, an algorithm to convert numbers`, `Native histograms are a metric type`.
 //!
 //! In: an entity. Out: the place of a sentence that begins with its name.
-//! Invariants: what the name is said to be comes before what it does, then the first by path and place; a bounded number
-//! of mentions is read.
+//! Invariants: what the name is said to be comes before what it does, then the first by path and place; a bounded
+//! number of mentions is read.
 //! Not here: definitions (`definition.rs`).
 
 use proto::shape::SourceView;
@@ -25,11 +25,11 @@ const NOUNS: &str = " API app application attribute class command crate directiv
     property service setting struct system team tool trait type utility variable ";
 
 /// Verbs that say what something does, third person; without the `s` they follow a plural.
-const VERBS: &str = " accepts acts adds affects allows answers applies builds checks collects combines compares contains \
-    controls converts counts creates decides defines describes determines displays enables ensures exists exports \
-    exposes extends gives handles helps holds implements increments indicates keeps lets lists loads makes manages maps \
-    marks matches means measures monitors offers opens organizes parses performs prevents prints processes produces \
-    protects provides queries reads receives records refers removes replaces represents requires returns runs scrapes \
+const VERBS: &str = " accepts acts adds affects allows answers applies builds checks collects combines compares \
+    contains controls converts counts creates decides defines describes determines displays enables ensures exists \
+    exports exposes extends gives handles helps holds implements increments indicates keeps lets lists loads makes \
+    manages maps marks matches means measures monitors offers opens organizes parses performs prevents prints processes \
+    produces protects provides queries reads receives records refers removes replaces represents requires returns runs scrapes \
     searches sends serves sets shows sorts specifies starts stands stops stores supplies supports takes tells tests \
     tracks transforms translates turns uses wraps writes yields ";
 
