@@ -25,13 +25,15 @@ const NOUNS: &str = " API app application attribute class command crate directiv
     property service setting struct system team tool trait type utility variable ";
 
 /// Verbs that say what something does, third person; without the `s` they follow a plural.
-const VERBS: &str = " accepts acts adds affects allows answers applies builds checks collects combines compares \
-    contains controls converts counts creates decides defines describes determines displays enables ensures exists \
-    exports exposes extends gives handles helps holds implements increments indicates keeps lets lists loads makes \
-    manages maps marks matches means measures monitors offers opens organizes parses performs prevents prints processes \
-    produces protects provides queries reads receives records refers removes replaces represents requires returns runs scrapes \
-    searches sends serves sets shows sorts specifies starts stands stops stores supplies supports takes tells tests \
-    tracks transforms translates turns uses wraps writes yields ";
+const VERBS: &str = " \
+    accepts acts adds affects allows answers applies builds checks collects combines compares contains \
+    controls converts counts creates decides defines describes determines displays enables ensures exists \
+    exports exposes extends gives handles helps holds implements increments indicates keeps lets lists loads \
+    makes manages maps marks matches means measures monitors offers opens organizes parses performs prevents \
+    prints processes produces protects provides queries reads receives records refers removes replaces \
+    represents requires returns runs scrapes searches sends serves sets shows sorts specifies starts stands \
+    stops stores supplies supports takes tells tests tracks transforms translates turns uses wraps writes \
+    yields ";
 
 /// How much a sentence says about the name at its beginning; the better one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
