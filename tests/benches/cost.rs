@@ -20,16 +20,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use config::Settings;
 use formats::Parsing;
 use serde_json::{Value, json};
 use server::project::{OpenProject, Project};
 use support::Scratch;
 use support::floor::bare_fts5;
-
-/// Smaller files are stubs, larger ones are logs or data.
-const FILE_BYTES: std::ops::RangeInclusive<u64> = 500..=400_000;
+use support::pages::texts;
 
 /// Between two looks at the threads: one that ends loses at most this.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -65,22 +63,6 @@ fn main() -> Result<()> {
     }
     compare(&runs);
     Ok(())
-}
-
-/// Texts by hash of their content: equal ones once, in an order that depends on nothing else.
-fn texts(folders: &[String]) -> Result<Vec<Vec<u8>>> {
-    let mut by_hash = BTreeMap::new();
-    for folder in folders {
-        let files = support::files_below(Path::new(folder));
-        for (path, n_bytes) in files.with_context(|| format!("cannot read {folder}"))? {
-            let is_text = path.extension().is_some_and(|it| it == "md" || it == "txt");
-            if is_text && FILE_BYTES.contains(&n_bytes) {
-                let text = std::fs::read(&path)?;
-                by_hash.insert(xxhash_rust::xxh3::xxh3_128(&text), text);
-            }
-        }
-    }
-    Ok(by_hash.into_values().collect())
 }
 
 /// What is computed beside the swift pass.

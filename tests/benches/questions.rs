@@ -1,9 +1,12 @@
 //! Questions: how long they take in a folder of many chunks.
 //!
 //! `cargo bench -p tests --bench questions -- DATA_DIR [N] [--cache DIR] [--tier static|minilm]`
+//! `cargo bench -p tests --bench questions -- DATA_DIR --copies N FOLDER... [--cache DIR]`
 //! N files (100,000 where nothing is said) of one chunk each, made as `support/shuffled.rs` says, are indexed without
-//! the deep pass, which changes no chunk; `--cache` keeps them and the index for the next time. Then the sets' own
-//! questions are asked of the library, one at a time. Milliseconds, wall clock: other work on the machine is in them.
+//! the deep pass, which changes no chunk; with `--copies`, N edited copies of all pages below the folders instead
+//! (`support/pages.rs`). `--cache` keeps them and the index for the next time, also where they took too long. Then the
+//! sets' own questions are asked of the library, one at a time. Milliseconds, wall clock: other work on the machine is
+//! in them.
 //! With `--tier minilm` the questions are embedded by MiniLM and compared with as many vectors of its size, which are
 //! made up where there are none: making them takes hours, and times do not depend on what they say.
 //! CPU is that of the process, so without its waits; stages are wall clock, too, each without what runs inside it.
@@ -24,6 +27,7 @@ use model::terms::ContentHash;
 use proto::tool::core::HybridQuery;
 use server::project::Project;
 use support::at_once::at_once;
+use support::pages::{texts as pages_below, write_copies};
 use support::shuffled::Texts;
 use support::stages::Stages;
 
@@ -34,18 +38,26 @@ fn main() -> Result<()> {
     let mut arguments = support::arguments();
     let cache = support::option(&mut arguments, "--cache").map(PathBuf::from);
     let tier = support::option(&mut arguments, "--tier").unwrap_or_else(|| "static".into());
+    let copies = support::option(&mut arguments, "--copies").map(|n| n.parse()).transpose()?;
     let mut arguments = arguments.into_iter();
     let data = arguments.next().context(
         "which data? hint: cargo bench -p tests --bench questions -- DATA_DIR [N] [--cache DIR]",
     )?;
-    let n: usize = arguments.next().map_or(Ok(100_000), |n| n.parse())?;
+    let rest: Vec<String> = arguments.collect();
+    let n: usize = match (copies, rest.first()) {
+        (Some(n), _) => n,
+        (None, n) => n.map_or(Ok(100_000), |n| n.parse())?,
+    };
     let texts = Texts::read(Path::new(&data))?;
     let scratch = tempfile::tempdir()?;
     let home = cache.unwrap_or_else(|| scratch.path().to_path_buf());
     let (notes, state) = (home.join("notes"), home.join("state"));
     if !notes.exists() {
         std::fs::create_dir_all(&state)?;
-        write(&texts, n, &notes)?;
+        match copies {
+            Some(n) => write_copies(&pages_below(&rest)?, n, &notes)?,
+            None => write(&texts, n, &notes)?,
+        }
     }
     let mut settings = Settings::default();
     settings.recognize.deep = false;
@@ -53,7 +65,8 @@ fn main() -> Result<()> {
     let runtime = support::runtime()?;
     let started = Instant::now();
     let mut project = runtime.block_on(support::open_settled(&notes, &state, settings.clone()))?;
-    println!("{n} files settled in {:.0} s", started.elapsed().as_secs_f64());
+    let what = if copies.is_some() { "copies" } else { "files" };
+    println!("{n} {what} settled in {:.0} s", started.elapsed().as_secs_f64());
     if tier == "minilm" {
         runtime.block_on(project.drain(support::SETTLE_LIMIT));
         drop(project);

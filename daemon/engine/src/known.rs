@@ -145,7 +145,7 @@ impl KnownFiles for KnownInIndex {
             db.prepare_cached(
                 "SELECT redactions IS NOT NULL FROM docs WHERE path = ?1 AND hash = ?2",
             )?
-            .query_row(rusqlite::params![path.as_str(), hash.0.to_le_bytes()], |row| row.get(0))
+            .query_row(params![path.as_str(), hash.0.to_le_bytes()], |row| row.get(0))
             .optional()
         });
         let has_findings = has_findings.flatten();

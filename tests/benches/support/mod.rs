@@ -10,6 +10,7 @@ pub(crate) mod at_once;
 pub(crate) mod floor;
 pub(crate) mod generated;
 pub(crate) mod linked;
+pub(crate) mod pages;
 pub(crate) mod passages;
 pub(crate) mod remembered;
 pub(crate) mod shuffled;

@@ -14,7 +14,7 @@ use crate::{AskError, QueryContext};
 use extract::chunk::sentences;
 
 /// Most mentions that are read; the first by path and place.
-const MAX_MENTIONS: i64 = 64;
+const MAX_MENTIONS: i64 = 24;
 
 /// Words before a name at the beginning of a sentence.
 const BEFORE: [&str; 6] = ["", "the ", "a ", "an ", "our ", "this "];
