@@ -15,6 +15,7 @@ mod define;
 mod depend;
 mod fields;
 mod gap;
+pub mod learned;
 mod links;
 mod page;
 mod section;
@@ -79,6 +80,7 @@ fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
     sentence::relate(&page, &mut statements);
     if doc.doc.doc.head.pass == Pass::Deep {
         depend::relate(&page, &mut statements);
+        learned::relate(doc, &mut statements);
     }
     define::relate(&page, &mut statements);
     steps::relate(&page, &mut statements);

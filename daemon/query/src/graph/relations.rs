@@ -2,23 +2,15 @@
 
 use crate::error::invalid;
 use crate::{AskError, QueryContext};
+use extract::relate::Vocabulary;
 use proto::error::ErrorView;
 
-/// S4 §8's relations, and two that kgd adds.
-const VOCABULARY: [&str; 12] = [
-    "defines",
-    "refers_to",
-    "part_of",
-    "uses",
-    "depends_on",
-    "precedes",
-    "owned_by",
-    "located_in",
-    "cites",
-    "same_as",
-    "related_to",
-    "links_to",
-];
+/// The relations of kgd's own vocabulary (S4 §8's and more), and the one that links state.
+fn vocabulary() -> Vec<&'static str> {
+    let mut names = Vocabulary::builtin().names();
+    names.push("links_to");
+    names
+}
 
 /// Refuses unknown relations: a typing error would silently find nothing.
 pub(crate) fn check(ctx: &QueryContext<'_>, rels: &[String]) -> Result<(), ErrorView> {
@@ -42,8 +34,8 @@ pub fn unknown_relations<'r>(
     let mut stated = ctx
         .snapshot
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM evidence WHERE predicate = ?1)")?;
-    let mut unknown = Vec::new();
-    for rel in rels.iter().filter(|rel| !VOCABULARY.contains(&rel.as_str())) {
+    let (mut unknown, known) = (Vec::new(), vocabulary());
+    for rel in rels.iter().filter(|rel| !known.contains(&rel.as_str())) {
         if !stated.query_row([rel], |row| row.get::<_, bool>(0))? {
             unknown.push(rel.as_str());
         }
@@ -57,6 +49,8 @@ fn known_relations(ctx: &QueryContext<'_>) -> Result<Vec<String>, AskError> {
     )?;
     let stated = statement.query_map([], |row| row.get::<_, String>(0))?;
     let stated: Vec<String> = stated.collect::<Result<_, _>>()?;
-    let own = stated.into_iter().filter(|it| !VOCABULARY.contains(&it.as_str()));
-    Ok(VOCABULARY.iter().map(|it| (*it).to_string()).chain(own).collect())
+    let mut known: Vec<String> = vocabulary().into_iter().map(String::from).collect();
+    let own: Vec<String> = stated.into_iter().filter(|it| !known.contains(it)).collect();
+    known.extend(own);
+    Ok(known)
 }

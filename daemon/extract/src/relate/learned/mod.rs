@@ -1,0 +1,92 @@
+//! Learned: relations that a classifier of our own sees between the things of a scene, within a sentence and beyond.
+//!
+//! In: a document whose names are known. Out: statements of the pattern [`PATTERN`]; their confidence is how often such a
+//! statement was right on documents that the classifier was not trained on.
+//! Invariants: a function of the document and the committed weights; at most one statement for two things of a scene;
+//! only kinds of pairs that are often related in the training sets are looked at (`Gate`); linear in the text.
+//! Not here: training (`tests/training`, with the model card), statements by words and grammar.
+
+mod features;
+mod net;
+mod scene;
+
+use model::parcel::{LinkedDoc, Party};
+use model::terms::Span;
+
+use super::{Statement, Statements};
+pub use features::{Context, Input, N_FEATURES, N_INPUTS, features_of, inputs_of, text_of};
+use features::{distance, nearest};
+pub use net::{Gate, N_DIMENSIONS, NO_ROW, Net, Projected, SCALE, unit_vector};
+pub use scene::{Scene, scenes_of};
+
+/// The pattern of these statements.
+pub const PATTERN: &str = "learned";
+/// Less sure statements are dropped.
+pub const KEPT: f32 = 0.38;
+/// Longest evidence of two sentences, in bytes; beyond, the object's sentence is it.
+const MAX_EVIDENCE: usize = 600;
+
+/// Adds what the classifier sees.
+pub(super) fn relate(linked: &LinkedDoc, out: &mut Statements) {
+    let net = Net::shared();
+    let mut features = Vec::new();
+    for scene in scenes_of(linked) {
+        let context = Context::of(&scene);
+        let mut projected = Projected::of_scene(&scene);
+        for a in 0..scene.n_things() {
+            for b in a + 1..scene.n_things() {
+                let mut best: Option<((usize, usize), &'static str, f32)> = None;
+                for pair in [(a, b), (b, a)] {
+                    if !kind_of(&scene, pair).is_some_and(|kind| net.is_likely(kind)) {
+                        continue;
+                    }
+                    features_of(&scene, &context, pair, &mut features);
+                    let inputs = inputs_of(&scene, pair);
+                    let found = net.best(&features, &inputs, &mut projected);
+                    if let Some((predicate, score)) = found
+                        && best.is_none_or(|(.., known)| score > known)
+                    {
+                        best = Some((pair, predicate, score));
+                    }
+                }
+                let Some((pair, predicate, score)) = best else { continue };
+                let confidence = net.confidence(score);
+                if confidence >= KEPT {
+                    state(&scene, pair, (predicate, confidence), out);
+                }
+            }
+        }
+    }
+}
+
+/// The kind of a pair, as the gate sees it.
+pub fn kind_of(scene: &Scene<'_>, pair: (usize, usize)) -> Option<usize> {
+    let types = (scene.entity_type(pair.0)?, scene.entity_type(pair.1)?);
+    Gate::kind(types, distance(scene, pair), pair.0 == 0 || pair.1 == 0)
+}
+
+fn state(
+    scene: &Scene<'_>,
+    pair: (usize, usize),
+    claim: (&'static str, f32),
+    out: &mut Statements,
+) {
+    let Some((_, a, b)) = nearest(scene, pair) else { return };
+    let (Some(subject), Some(object)) = (a.mention, b.mention) else { return };
+    let sentence = |idx: usize| scene.sentences.get(idx).map(|(_, span)| *span);
+    let (Some(first), Some(last)) =
+        (sentence(a.sentence.min(b.sentence)), sentence(a.sentence.max(b.sentence)))
+    else {
+        return;
+    };
+    let both = Span::new(first.start(), last.end());
+    let span = if both.len() <= MAX_EVIDENCE { Some(both) } else { sentence(b.sentence) };
+    let (subject, object) = (Party::Mention(subject), Party::Mention(object));
+    let (predicate, confidence) = claim;
+    if let Some(span) = span {
+        out.add(span, Statement { subject, predicate, object, pattern: PATTERN, confidence });
+    }
+}
+
+#[cfg(test)]
+mod tests;

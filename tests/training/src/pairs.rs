@@ -1,0 +1,189 @@
+//! Pairs: samples as the daemon reads them: names recognized, scenes cut, each pair with its features and labels.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use arc_swap::ArcSwap;
+use config::settings::Settings;
+use embed::{StaticModel, WordPiece};
+use extract::chunk::Chunker;
+use extract::link::LinkStage;
+use extract::recognize::{Gazetteer, RecognizeStage};
+use extract::relate::learned::{
+    Context, N_INPUTS, Scene, features_of, inputs_of, kind_of, scenes_of, text_of, unit_vector,
+};
+use formats::Normalizer;
+use model::Stage as _;
+use model::parcel::{LinkedDoc, Mention, MentionedDoc, Pass, RecognizerKind, SourceDoc};
+use model::terms::{Confidence, ContentHash, EntityType, RelPath, Span};
+
+use crate::sets::Sample;
+
+/// A pair with its direction.
+pub(crate) struct Example {
+    /// Ascending.
+    pub(crate) features: Vec<u32>,
+    /// Vectors of the pair's texts, empty where there is none.
+    pub(crate) texts: [Arc<Vec<f32>>; N_INPUTS],
+    /// Numbers of the predicates that hold.
+    pub(crate) labels: Vec<usize>,
+    pub(crate) weight: f32,
+    /// The sample, and the two things as it numbers them; what it does not have has a number of its own.
+    pub(crate) place: (usize, usize, usize),
+    /// As the gate numbers it.
+    pub(crate) kind: Option<usize>,
+    /// Whether everything between the sample's things is annotated.
+    pub(crate) is_complete: bool,
+}
+
+impl Example {
+    /// Drops the other features.
+    pub(crate) fn keep(&mut self, kept: &[bool]) {
+        self.features.retain(|it| kept.get(*it as usize).copied().unwrap_or(false));
+    }
+}
+
+/// The daemon's stages, with nothing mined.
+pub(crate) struct Reader {
+    normalizer: Normalizer,
+    chunker: Chunker,
+    recognize: RecognizeStage,
+    model: StaticModel,
+    vectors: HashMap<String, Arc<Vec<f32>>>,
+}
+
+impl Reader {
+    pub(crate) fn new() -> Self {
+        let settings = Settings::default();
+        let gazetteer = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, std::iter::empty())));
+        Reader {
+            normalizer: Normalizer::new(&settings.watch, &settings.privacy),
+            chunker: Chunker::new(&settings.chunk, &settings.embed, WordPiece::builtin()),
+            recognize: RecognizeStage::new(&settings.recognize, gazetteer),
+            model: StaticModel::builtin(WordPiece::builtin()),
+            vectors: HashMap::new(),
+        }
+    }
+
+    /// The pairs of the samples, in their order.
+    pub(crate) fn examples(&mut self, samples: &[Sample]) -> Result<Vec<Example>> {
+        let mut out = Vec::new();
+        for (number, sample) in samples.iter().enumerate() {
+            let mut mentioned = self.mentioned(&sample.text)?;
+            if !sample.is_complete {
+                put_given(&mut mentioned, sample);
+            }
+            let linked = LinkStage.run(mentioned).map_err(|fault| anyhow!("{fault:?}"))?;
+            self.pairs(sample, number, &linked, &mut out);
+        }
+        Ok(out)
+    }
+
+    fn mentioned(&mut self, text: &str) -> Result<MentionedDoc> {
+        let source = SourceDoc {
+            path: RelPath::new("page.md"),
+            bytes: Arc::from(text.as_bytes()),
+            hash: ContentHash::of(text.as_bytes()),
+            mtime_ms: 0,
+            pass: Pass::Deep,
+            reading: Default::default(),
+        };
+        let fault = |fault| anyhow!("{fault:?}");
+        let doc = self.normalizer.run(source).map_err(fault)?;
+        let doc = self.chunker.run(doc).map_err(fault)?;
+        self.recognize.run(doc).map_err(fault)
+    }
+
+    fn vector(&mut self, text: String) -> Arc<Vec<f32>> {
+        let model = &self.model;
+        let made = |text: &String| Arc::new(unit_vector(model, text));
+        Arc::clone(self.vectors.entry(text).or_insert_with_key(made))
+    }
+
+    fn pairs(
+        &mut self,
+        sample: &Sample,
+        number: usize,
+        linked: &LinkedDoc,
+        out: &mut Vec<Example>,
+    ) {
+        let mut relations: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+        for (subject, object, label) in &sample.relations {
+            relations.entry((*subject, *object)).or_default().push(*label);
+        }
+        for scene in scenes_of(linked) {
+            let context = Context::of(&scene);
+            let gold: Vec<usize> = (0..scene.n_things())
+                .map(|thing| gold_of(&scene, thing, linked, sample).unwrap_or(1_000_000 + thing))
+                .collect();
+            for (s, subject) in gold.iter().enumerate() {
+                for (o, object) in gold.iter().enumerate() {
+                    let is_given = sample.is_complete || (*subject < 2 && *object < 2);
+                    if s == o || subject == object || !is_given {
+                        continue;
+                    }
+                    let labels = relations.get(&(*subject, *object)).cloned().unwrap_or_default();
+                    let mut features = Vec::new();
+                    features_of(&scene, &context, (s, o), &mut features);
+                    let texts =
+                        inputs_of(&scene, (s, o)).map(|it| self.vector(text_of(&scene, it)));
+                    let is_negative = labels.is_empty();
+                    let weight = if is_negative { sample.negative_weight } else { 1.0 };
+                    out.push(Example {
+                        features,
+                        texts,
+                        labels,
+                        weight: weight * sample.weight,
+                        place: (number, *subject, *object),
+                        kind: kind_of(&scene, (s, o)),
+                        is_complete: sample.is_complete,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Puts the annotated mentions in the place of those that were found, with the types of these.
+fn put_given(doc: &mut MentionedDoc, sample: &Sample) {
+    let raw = |at: usize| doc.doc.map.to_raw(Span::new(at, at + 1)).start();
+    let places: Vec<usize> = (0..doc.doc.text.len()).map(raw).collect();
+    for (start, end) in sample.things.iter().flatten() {
+        let at = |raw: usize| places.partition_point(|it| *it < raw);
+        let span = Span::new(at(*start), at(*end));
+        let Some(name) = doc.doc.text.get(span.start()..span.end()) else { continue };
+        let name = name.to_string();
+        let overlaps = |m: &Mention| m.span.start() < span.end() && span.start() < m.span.end();
+        let found = doc.mentions.iter().find(|mention| overlaps(mention));
+        let entity_type = found.map_or(EntityType::Concept, |mention| mention.entity_type);
+        doc.mentions.retain(|mention| !overlaps(mention));
+        let (recognizer, score) = (RecognizerKind::Statistical, Confidence::new(0.8));
+        let place = Default::default();
+        doc.mentions.push(Mention { span, name, entity_type, recognizer, score, place });
+    }
+    doc.mentions.sort_by_key(|mention| mention.span);
+    // Their antecedents are no longer where they were.
+    doc.anaphors.clear();
+}
+
+/// The sample's thing that most mentions of a thing overlap; an equal span counts twice.
+fn gold_of(scene: &Scene<'_>, thing: usize, linked: &LinkedDoc, sample: &Sample) -> Option<usize> {
+    let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
+    for mention in scene.mentions(thing) {
+        let Some(mention) = linked.doc.mentions.get(mention as usize) else { continue };
+        let raw = linked.doc.doc.map.to_raw(mention.span);
+        for (number, spans) in sample.things.iter().enumerate() {
+            for (start, end) in spans {
+                if raw.start() < *end && *start < raw.end() {
+                    let is_equal = (raw.start(), raw.end()) == (*start, *end);
+                    *votes.entry(number).or_default() += 1 + usize::from(is_equal);
+                }
+            }
+        }
+    }
+    votes
+        .into_iter()
+        .max_by_key(|(number, votes)| (*votes, std::cmp::Reverse(*number)))
+        .map(|it| it.0)
+}
