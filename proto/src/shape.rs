@@ -143,6 +143,9 @@ pub struct EvidenceView {
     pub pattern: String,
     /// Pattern weight × proximity × link, 0 to 1.
     pub confidence: f32,
+    /// The day that the document states, else the day it was modified, `YYYY-MM-DD`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
 }
 
 /// A relation with its evidence.

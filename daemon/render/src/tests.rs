@@ -186,8 +186,8 @@ fn relation(subject: &str, predicate: &str, object: &str) -> RelationView {
         text: "…".into(),
         ..SourceView::default()
     };
-    let evidence =
-        vec![EvidenceView { source, span: [0, 9], pattern: "stated".into(), confidence: 0.81 }];
+    let (pattern, date) = ("stated".into(), Some("2024-03-01".into()));
+    let evidence = vec![EvidenceView { source, span: [0, 9], pattern, confidence: 0.81, date }];
     let (subject, predicate, object) = (subject.into(), predicate.into(), object.into());
     let rest = RelationView::default();
     RelationView { subject, predicate, object, confidence: 0.81, hop: 1, evidence, ..rest }

@@ -6,6 +6,7 @@
 pub mod activity;
 mod enrichment;
 pub mod forget;
+mod graph;
 pub mod indexing;
 mod naming;
 pub mod scrub;
@@ -102,6 +103,7 @@ pub struct Project {
     pub(crate) tallies: Tallies,
     /// The entries of the last commit that was asked for.
     pub(crate) shelves: query::kb::Shelves,
+    projections: query::Projections,
     /// How far a model has read the entries, for `kb_maintain`.
     enrichment: Arc<enrichment::Enrichment>,
     /// True once everything that the start found was searchable.
@@ -198,6 +200,7 @@ impl Project {
             names: Arc::default(),
             moving: Arc::default(),
             shelves,
+            projections: query::Projections::default(),
             enrichment: Arc::default(),
             has_caught_up: AtomicBool::default(),
             entries_turn: tokio::sync::Mutex::default(),

@@ -1,5 +1,6 @@
-//! The tools every agent gets: ask, look up, explain, ingest, review, status (S4 §11).
+//! The tools every agent gets: ask, look up, explain, connect, ingest, review, status (S4 §11).
 
+mod connect;
 mod explain;
 mod passage;
 mod status;
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::connect::*;
 pub use self::explain::*;
 pub use self::passage::*;
 pub use self::status::*;
@@ -144,17 +146,28 @@ pub fn budget(max_chars: Option<u32>, max_tokens: Option<u32>, usual: u32) -> u3
 }
 
 /// A name, or an id from another answer: a number.
-fn name_or_id<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum NameOrId {
-        Name(String),
-        Id(Id),
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum NameOrId {
+    Name(String),
+    Id(Id),
+}
+
+impl From<NameOrId> for String {
+    fn from(given: NameOrId) -> String {
+        match given {
+            NameOrId::Name(name) => name,
+            NameOrId::Id(id) => id.to_string(),
+        }
     }
-    Ok(Option::<NameOrId>::deserialize(from)?.map(|given| match given {
-        NameOrId::Name(name) => name,
-        NameOrId::Id(id) => id.to_string(),
-    }))
+}
+
+fn name_or_id<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<NameOrId>::deserialize(from)?.map(String::from))
+}
+
+fn name_or_id_given<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    NameOrId::deserialize(from).map(String::from)
 }
 
 fn are_none(lines: &[u32; 2]) -> bool {

@@ -8,13 +8,11 @@
 
 use rusqlite::{Row, params};
 
-use super::explain::corroborated;
 use crate::graph::Statement;
+use crate::graph::confidence::Corroboration;
 use crate::{AskError, QueryContext};
 use extract::relate::DENIED;
 
-/// Share of the confidence that is lost to a certain contradiction.
-const LOSS: f32 = 0.5;
 /// Most statements read for one side of a relation.
 const MAX_STATEMENTS: i64 = 50;
 
@@ -90,6 +88,6 @@ pub(crate) fn contradicted(
 
 /// Returns the confidence of a relation with these statements for it and against it.
 pub(crate) fn weighed(stated: &[Statement], against: &[Statement]) -> f32 {
-    let weighed = corroborated(stated) * (1.0 - LOSS * corroborated(against));
-    (weighed * 1000.0).round() / 1000.0
+    let sum = |statements: &[Statement]| statements.iter().collect::<Corroboration>();
+    sum(stated).weighed(&sum(against))
 }
