@@ -541,6 +541,7 @@ fn mask(value: &mut Value, field: &str, root: &str) {
         "compared",
         "idle_bytes",
         "sandbox",
+        "date",
         "day",
         "period",
         "modified",

@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 use proto::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView};
 use proto::tool::core::{
-    ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply, LinkView,
-    PassageReply, ReviewReply, TimelineView,
+    ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply,
+    LinkView, PassageReply, ReviewReply, TimelineView,
 };
 
 use super::{Style, clean, counted, for_shell, table};
@@ -64,6 +64,9 @@ fn write_hit(text: &mut String, hit: &HitView, why: &str, style: Style) {
     );
     for line in hit.snippet.lines().filter(|line| !line.trim().is_empty()) {
         let _ = writeln!(text, "  {}", clean(line));
+    }
+    if let Some(origin) = hit.origin.words() {
+        let _ = writeln!(text, "  {}", style.dim(&clean(&origin)));
     }
     if let Some(also) = &hit.also_in {
         let places = also.places.iter().map(|it| style.cyan(&clean(&it.place())));
@@ -252,7 +255,11 @@ fn write_step(text: &mut String, it: &RelationView, style: Style) {
     let predicate = style.green(&clean(&it.predicate));
     let [subject, object] = it.ends();
     let (subject, object) = (clean(&subject), clean(&object));
-    let _ = writeln!(text, "  {subject} {predicate} {object}  {}", style.dim(&format!("{:.2}", it.confidence)));
+    let _ = writeln!(
+        text,
+        "  {subject} {predicate} {object}  {}",
+        style.dim(&format!("{:.2}", it.confidence))
+    );
     write_evidence(text, it, style);
 }
 

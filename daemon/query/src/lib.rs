@@ -61,6 +61,8 @@ pub struct QueryContext<'a> {
     pub reranker: Option<&'a Reranker>,
     /// Relations that contradict themselves when stated in both directions.
     pub one_way: &'a [&'static str],
+    /// Relations of which one subject has one object.
+    pub functional: &'a [&'static str],
     /// Review decisions; what a person rejected is left out of every answer.
     pub decisions: DecisionsAt<'a>,
 }

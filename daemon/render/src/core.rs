@@ -105,6 +105,9 @@ fn hit(rank: usize, hit: &HitView) -> String {
     text += if hit.weak { "; weak)\n" } else { ")\n" };
     text += &indented(&hit.snippet, "   ");
     text.truncate(text.trim_end().len());
+    if let Some(origin) = hit.origin.words() {
+        text += &format!("\n   {}", one_line(&origin));
+    }
     if let Some(also) = &hit.also_in {
         text += &format!("\n   also in {}", further(also));
     }

@@ -90,6 +90,8 @@ pub struct Project {
     ignored: Option<String>,
     /// Relations that contradict themselves when stated both ways.
     one_way: Vec<&'static str>,
+    /// Relations of which one subject has one object.
+    functional: Vec<&'static str>,
     build: Build,
     /// Held by whoever replaces the index or builds another: one at a time.
     upkeep: Arc<tokio::sync::Mutex<()>>,
@@ -189,6 +191,7 @@ impl Project {
             missing_model,
             ignored,
             one_way: recipe.vocabulary.one_way(),
+            functional: recipe.vocabulary.functional(),
             recipe,
             build,
             upkeep: Arc::default(),
@@ -230,6 +233,7 @@ impl Project {
             embedder: self.recipe.embedder.as_ref(),
             reranker: self.reranker.as_ref(),
             one_way: &self.one_way,
+            functional: &self.functional,
             decisions: self.build.decisions.at(snapshot.tick()),
         }
     }

@@ -15,7 +15,7 @@ pub use self::explain::*;
 pub use self::passage::*;
 pub use self::status::*;
 use super::{Effect, Tool, ToolSet};
-use crate::shape::{AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id};
+use crate::shape::{AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id, OriginView};
 
 /// Parameters of `hybrid_query`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +42,9 @@ pub struct HybridQuery {
     /// Only documents of this type (frontmatter `type`, or a format: `md`, `txt`, `html`).
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub doc_type: Option<String>,
+    /// Only documents with this security label (frontmatter `security`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub security: Option<String>,
     /// Only documents mainly written in this language, an ISO 639-1 code such as `de`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
@@ -123,6 +126,9 @@ pub struct HitView {
     pub section: String,
     /// The passage's best matching words.
     pub snippet: String,
+    /// What its document states about itself.
+    #[serde(flatten)]
+    pub origin: OriginView,
     /// Sum of the weighted components.
     pub score: f32,
     /// The weighted parts of the score.

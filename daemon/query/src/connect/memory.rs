@@ -82,6 +82,29 @@ pub fn around(projection: &Projection, entity: i64, depth: u32, most: usize) -> 
     (found, false)
 }
 
+/// Returns the notes that relations join to one, surest first, at most `most`, each with the relation:
+/// `depends_on →`, or `← depends_on` where it points here.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn notes_around(
+    snapshot: &Snapshot,
+    projection: &Projection,
+    doc: i64,
+    most: usize,
+) -> Result<Vec<(i64, String)>, AskError> {
+    let Some(entity) = entity_of(snapshot, doc)? else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for Relation { subject, predicate, object, .. } in projection.about(entity).iter().take(most) {
+        let (other, by) = match *subject == entity {
+            true => (*object, format!("{predicate} →")),
+            false => (*subject, format!("← {predicate}")),
+        };
+        found.extend(named(snapshot, other)?.doc.map(|doc| (doc, by)));
+    }
+    Ok(found)
+}
+
 /// Returns the relations between two entities, surest first.
 pub fn relations_between(projection: &Projection, one: i64, other: i64) -> Vec<Triple> {
     projection.between(one, other).iter().map(triple).collect()

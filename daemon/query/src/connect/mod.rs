@@ -40,7 +40,11 @@ const MAX_OF_END: usize = 3;
 ///
 /// # Errors
 /// `not_found` with near names, and `ambiguous` with the candidates.
-pub fn entity_given(ctx: &QueryContext<'_>, parameter: &str, value: &str) -> Result<i64, ErrorView> {
+pub fn entity_given(
+    ctx: &QueryContext<'_>,
+    parameter: &str,
+    value: &str,
+) -> Result<i64, ErrorView> {
     given(ctx, parameter, value)
 }
 
@@ -69,8 +73,8 @@ pub fn connect(
     }
     let mut views = Vec::new();
     for end in ends {
-        let mut view = entity_view(ctx, end, None)?
-            .ok_or_else(|| not_found(&format!("entity {end}"), &[]))?;
+        let mut view =
+            entity_view(ctx, end, None)?.ok_or_else(|| not_found(&format!("entity {end}"), &[]))?;
         view.path = home(ctx, end)?;
         views.push(view);
     }

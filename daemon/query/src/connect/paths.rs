@@ -214,7 +214,8 @@ fn paths(walk: &mut Walk<'_>, ends: [NodeIndex; 2], rests: &Rests, bounds: &Boun
 pub(super) fn shortest(projection: &Projection, ends: [i64; 2]) -> Option<Vec<i64>> {
     let [from, to] = ends.map(|end| projection.node(end));
     let (from, to) = (from?, to?);
-    let mut came: FxHashMap<NodeIndex, (NodeIndex, f32)> = FxHashMap::from_iter([(from, (from, 1.0))]);
+    let mut came: FxHashMap<NodeIndex, (NodeIndex, f32)> =
+        FxHashMap::from_iter([(from, (from, 1.0))]);
     let mut level = vec![from];
     while !level.is_empty() && !came.contains_key(&to) {
         let mut next: FxHashMap<NodeIndex, (NodeIndex, f32)> = FxHashMap::default();

@@ -20,6 +20,9 @@ const MAX_MENTIONS: i64 = 20_000;
 /// Bytes between two mentions that are still quoted as one passage.
 const ONE_PASSAGE: usize = 240;
 
+/// Characters shown behind the second mention.
+const AROUND: usize = 60;
+
 /// Bytes that a note counts as away from what it mentions.
 const OWN_NOTE: usize = 1_000;
 
@@ -48,7 +51,9 @@ pub(super) fn together(
     let mut pairs: BTreeMap<i64, Pair> = both.map(|pair| (pair.doc, pair)).collect();
     for (own, mentioned) in [(own_a, &of_b), (own_b, &of_a)] {
         for doc in own {
-            let Some(first) = mentioned.get(&doc).and_then(|all| all.first()).copied() else { continue };
+            let Some(first) = mentioned.get(&doc).and_then(|all| all.first()).copied() else {
+                continue;
+            };
             let pair = Pair { distance: OWN_NOTE, doc, first, last: first };
             pairs.entry(doc).and_modify(|it| *it = (*it).min(pair)).or_insert(pair);
         }
@@ -67,14 +72,18 @@ pub(super) fn together(
     Ok(views)
 }
 
+/// The words around both mentions: as one passage, or as two where they are far apart.
 fn quoted(text: &str, pair: &Pair) -> String {
     if pair.last - pair.first > ONE_PASSAGE {
-        return line_around(text, pair.first);
+        return format!("{} … {}", line_around(text, pair.first), line_around(text, pair.last));
     }
     let before = text.get(..pair.first).unwrap_or_default();
     let start = before.rfind(['\n', '.']).map_or(0, |at| at + 1);
     let passage = text.get(start..).unwrap_or_default();
-    let range = choose(passage, &[], pair.first - start, ONE_PASSAGE);
+    // Of a long sentence, the part that holds both.
+    let begin = pair.first.saturating_sub(start + AROUND);
+    let begin = if pair.last - start > ONE_PASSAGE { begin } else { 0 };
+    let range = choose(passage, &[], begin, pair.last - start - begin + AROUND);
     render(passage, range)
 }
 

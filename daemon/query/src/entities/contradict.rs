@@ -1,15 +1,16 @@
 //! Contradict: statements against a relation, and the relations that have some.
 //!
 //! In: a relation. Out: statements that deny it; for a relation that holds in one direction only, also statements of
-//! the opposite direction.
+//! the opposite direction; for one with a single object, what other documents state about another object.
 //! Invariants: contradiction lowers the confidence of a relation and is shown beside its evidence; it never removes a
-//! relation, and never creates one.
+//! relation, and never creates one. Another object is shown, but lowers nothing: which one is out of date is for the
+//! reader to say.
 //! Not here: finding denials in text (`extract/relate/depend/`).
 
 use rusqlite::{Row, params};
 
-use crate::graph::Statement;
 use crate::graph::confidence::Corroboration;
+use crate::graph::{Statement, statements_about};
 use crate::{AskError, QueryContext};
 use extract::relate::DENIED;
 
@@ -71,6 +72,24 @@ pub(super) fn against(
         found.extend(statements_of(ctx, object, predicate, subject)?);
     }
     found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+    Ok(found)
+}
+
+/// Statements of other documents that give the subject of a functional relation another object, the surest first.
+pub(super) fn rivals(
+    ctx: &QueryContext<'_>,
+    stated: &[Statement],
+) -> Result<Vec<Statement>, AskError> {
+    let Some(first) = stated.first().filter(|it| ctx.functional.contains(&it.predicate.as_str()))
+    else {
+        return Ok(Vec::new());
+    };
+    // One document may name several, such as two owners in a list.
+    let agrees = |it: &Statement| stated.iter().any(|own| own.doc == it.doc);
+    let is_rival =
+        |it: &Statement| it.subject == first.subject && it.object != first.object && !agrees(it);
+    let mut found = statements_about(ctx, first.subject, std::slice::from_ref(&first.predicate))?;
+    found.retain(is_rival);
     Ok(found)
 }
 

@@ -11,7 +11,7 @@ use proto::tool::core::{ExplainEntity, ExplainReply, MentioningSource};
 use rusqlite::params;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::contradict::{against, statements_of, weighed};
+use super::contradict::{against, rivals, statements_of, weighed};
 use super::definition::definition;
 use super::link_reasons::link_views;
 use super::timeline::timeline;
@@ -120,7 +120,10 @@ fn relations(
 }
 
 /// Adds to each end the path of its note, and whether others share its name.
-pub(crate) fn add_ends(ctx: &QueryContext<'_>, relations: &mut [RelationView]) -> Result<(), AskError> {
+pub(crate) fn add_ends(
+    ctx: &QueryContext<'_>,
+    relations: &mut [RelationView],
+) -> Result<(), AskError> {
     let ids = relations.iter().flat_map(|it| [it.subject_id, it.object_id]).flatten();
     let ids: BTreeSet<i64> = ids.collect();
     let ids = serde_json::to_string(&ids).unwrap_or_default();
@@ -190,7 +193,8 @@ fn relation_view(
         evidence.extend(show(ctx, statement)?);
     }
     let against = against(ctx, first.subject, &first.predicate, first.object)?;
-    for statement in against.iter().take(MAX_EVIDENCE) {
+    let rivals = rivals(ctx, group)?;
+    for statement in against.iter().chain(&rivals).take(MAX_EVIDENCE) {
         let view = show(ctx, statement)?;
         evidence.extend(
             view.map(|it| EvidenceView { pattern: format!("against {}", it.pattern), ..it }),

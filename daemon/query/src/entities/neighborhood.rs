@@ -97,7 +97,8 @@ impl<'p> Walk<'p> {
 
     fn run(&mut self, projection: &'p Projection, hops: u32, rels: &[String]) {
         let center = self.order.first().map_or(0, |it| it.0);
-        let wanted = |it: &Relation<'_>| rels.is_empty() || rels.iter().any(|rel| rel == it.predicate);
+        let wanted =
+            |it: &Relation<'_>| rels.is_empty() || rels.iter().any(|rel| rel == it.predicate);
         let mut frontier: Vec<(f32, i64)> = vec![(1.0, center)];
         let mut read: Vec<Relation<'p>> = Vec::new();
         for hop in 1..=hops {

@@ -141,7 +141,8 @@ impl Projection {
     /// The relations at an entity, surest first.
     pub(crate) fn about(&self, entity: i64) -> Vec<Relation<'_>> {
         let node = self.node(entity);
-        let mut found: Vec<_> = node.into_iter().flat_map(|it| self.at(it)).map(|it| it.1).collect();
+        let mut found: Vec<_> =
+            node.into_iter().flat_map(|it| self.at(it)).map(|it| it.1).collect();
         found.sort_by(Relation::order);
         found
     }
@@ -191,9 +192,9 @@ impl Parties {
             parties.names.insert(row.get(0)?, (row.get(1)?, row.get(2)?));
         }
         // By an index that has both columns: rows of documents hold their texts.
-        let mut docs = ctx
-            .snapshot
-            .prepare_cached("SELECT id, entity_id FROM docs WHERE entity_id IS NOT NULL ORDER BY entity_id")?;
+        let mut docs = ctx.snapshot.prepare_cached(
+            "SELECT id, entity_id FROM docs WHERE entity_id IS NOT NULL ORDER BY entity_id",
+        )?;
         let mut rows = docs.query([])?;
         while let Some(row) = rows.next()? {
             parties.docs.insert(row.get(0)?, row.get(1)?);
@@ -227,9 +228,9 @@ impl<'c> Rejections<'c> {
         if ctx.decisions.is_empty() {
             return Ok(Rejections::default());
         }
-        let mut statement = ctx
-            .snapshot
-            .prepare_cached("SELECT e.id, e.name, d.uid FROM entities e LEFT JOIN docs d ON d.id = e.doc_id")?;
+        let mut statement = ctx.snapshot.prepare_cached(
+            "SELECT e.id, e.name, d.uid FROM entities e LEFT JOIN docs d ON d.id = e.doc_id",
+        )?;
         let rows = statement.query_map([], |row| {
             let (name, uid): (String, Option<String>) = (row.get(1)?, row.get(2)?);
             let norm = norm_of(&name);
@@ -286,15 +287,12 @@ impl Reading<'_> {
             return;
         }
         self.joined.insert((subject, object));
-        let draft = self.drafts.entry(key).or_insert(Draft { stated: Corroboration::default(), by });
+        let draft =
+            self.drafts.entry(key).or_insert(Draft { stated: Corroboration::default(), by });
         draft.stated.add(pattern, confidence);
     }
 
-    fn read_evidence(
-        &mut self,
-        ctx: &QueryContext<'_>,
-        parties: &Parties,
-    ) -> Result<(), AskError> {
+    fn read_evidence(&mut self, ctx: &QueryContext<'_>, parties: &Parties) -> Result<(), AskError> {
         let mut statement = ctx.snapshot.prepare_cached(
             "SELECT subject, predicate, object, confidence, pattern, subject_link, object_link FROM evidence",
         )?;
@@ -323,7 +321,8 @@ impl Reading<'_> {
                 let name = predicates.get(*predicate as usize).map_or("", String::as_str);
                 !rejected.hold(*subject, name, *object)
             });
-            self.joined = self.drafts.keys().map(|(subject, _, object)| (*subject, *object)).collect();
+            self.joined =
+                self.drafts.keys().map(|(subject, _, object)| (*subject, *object)).collect();
         }
         Ok(())
     }

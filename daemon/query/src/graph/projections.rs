@@ -36,9 +36,10 @@ impl Projections {
         {
             return Ok(kept.clone());
         }
-        let read = Arc::new(tracing::debug_span!("projection").in_scope(|| {
-            Projection::read(ctx, &further()?).map_err(E::from)
-        })?);
+        let read = Arc::new(
+            tracing::debug_span!("projection")
+                .in_scope(|| Projection::read(ctx, &further()?).map_err(E::from))?,
+        );
         // A caller with an older snapshot must not push out the newer one.
         if last.as_ref().is_none_or(|kept| kept.0 <= tick) {
             *last = Some((tick, n_readings, read.clone()));

@@ -174,6 +174,7 @@ fn filter(request: &HybridQuery, question: &Question) -> Result<Filter, ErrorVie
         paths: path.filter(|it| !it.is_everywhere()).chain(paths).collect(),
         tags: request.tags.iter().flatten().cloned().chain(tags).collect(),
         doc_type: request.doc_type.clone(),
+        security: request.security.clone(),
         language: request.language.clone(),
         entity: None,
         after: day("after", request.after.as_deref())?,

@@ -29,9 +29,9 @@ pub(crate) struct Source {
 impl Source {
     /// Reads a document; `None` when it is gone.
     pub(crate) fn load(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<Self>, AskError> {
-        let mut statement = ctx
-            .snapshot
-            .prepare_cached("SELECT path, text, lines, pages, headings, day FROM docs WHERE id = ?1")?;
+        let mut statement = ctx.snapshot.prepare_cached(
+            "SELECT path, text, lines, pages, headings, day FROM docs WHERE id = ?1",
+        )?;
         let source = statement.query_row([doc], |row| {
             Ok(Source {
                 path: row.get(0)?,

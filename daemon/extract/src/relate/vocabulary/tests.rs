@@ -33,6 +33,7 @@ fn every_row_of_the_embedded_file_is_a_cue() {
     let vocabulary = Vocabulary::builtin();
     assert_eq!(vocabulary.names(), names);
     assert_eq!(vocabulary.one_way(), ["located_in", "owned_by", "part_of", "precedes"]);
+    assert_eq!(vocabulary.functional(), ["owned_by"]);
     let has_inverse =
         |name: &&str| vocabulary.predicate(name).is_some_and(|it| it.inverse.is_some());
     assert!(names.iter().all(has_inverse));

@@ -26,12 +26,12 @@ async fn every_revision_shakes_hands() {
         );
     }
     expect![[r#"
-        2024-11-05: 2024-11-05 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-03-26: 2025-03-26 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-06-18: 2025-06-18 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-11-25: 2025-11-25 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        1999-01-01: 2025-11-25 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2026-07-28: 2025-11-25 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2024-11-05: 2024-11-05 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-03-26: 2025-03-26 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-06-18: 2025-06-18 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-11-25: 2025-11-25 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        1999-01-01: 2025-11-25 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2026-07-28: 2025-11-25 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
     "#]].assert_eq(&out);
 }
 
@@ -104,6 +104,7 @@ async fn a_tool_says_what_it_does() {
         read_passage {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
         entity_lookup {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
         explain_entity {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
+        connect {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
         ingest_docs {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
         extract_and_link {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
         review_links {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
@@ -167,7 +168,7 @@ async fn a_failed_call_is_a_result_with_code_and_hint() {
         &client.call(2, "hybrid_query", json!({"query": "x"})).await,
         expect![[r#"
             ! invalid_params: `hybrid_query` has no parameter `query`
-            hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `lan…
+            hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `sec…
         "#]],
     );
     check(

@@ -42,11 +42,7 @@ fn entity_of(
     }
 }
 
-fn entry_of(
-    project: &Project,
-    snapshot: &Snapshot,
-    given: &str,
-) -> Result<Option<i64>, ErrorView> {
+fn entry_of(project: &Project, snapshot: &Snapshot, given: &str) -> Result<Option<i64>, ErrorView> {
     let Some(number) = number_of(given.trim()) else { return Ok(None) };
     let shelf = project.shelves.at(snapshot, &project.settings.kb.folder)?;
     let doc = shelf.get(number).map(|row| row.doc);

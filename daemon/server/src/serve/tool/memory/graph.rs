@@ -274,7 +274,8 @@ pub fn get_path(
     let mut relations = Vec::new();
     for step in entities.windows(2) {
         let &[one, other] = step else { continue };
-        let mut joining = graph.relations(walk::relations_between(&graph.projection, one, other))?;
+        let mut joining =
+            graph.relations(walk::relations_between(&graph.projection, one, other))?;
         // A relation that points along the path comes first.
         let begin = graph.name(one)?;
         joining.sort_by_key(|it| it.from != begin);
