@@ -12,7 +12,7 @@ mod paths;
 mod together;
 
 use proto::error::ErrorView;
-use proto::shape::{Freshness, RelationView};
+use proto::shape::{EntityView, Freshness, RelationView};
 use proto::tool::core::{Connect, ConnectReply, PathView};
 
 use self::paths::{Bounds, Path, best};
@@ -71,13 +71,6 @@ pub fn connect(
         let hint = "`explain_entity` shows what it is related to";
         return Err(invalid("`a` and `b` are the same thing".into(), hint));
     }
-    let mut views = Vec::new();
-    for end in ends {
-        let mut view =
-            entity_view(ctx, end, None)?.ok_or_else(|| not_found(&format!("entity {end}"), &[]))?;
-        view.path = home(ctx, end)?;
-        views.push(view);
-    }
     let bounds = Bounds { max_hops: max_hops as usize, limit: limit as usize };
     let weights = &ctx.settings.retrieval.relation_weights;
     let found = best(projection, weights, ends, &bounds);
@@ -86,8 +79,8 @@ pub fn connect(
         paths.push(path_view(ctx, projection, path)?);
     }
     let mut reply = ConnectReply {
-        a: views.swap_remove(0),
-        b: views.swap_remove(0),
+        a: end_view(ctx, a)?,
+        b: end_view(ctx, b)?,
         max_hops,
         paths,
         together: Vec::new(),
@@ -105,6 +98,12 @@ pub fn connect(
         }
     }
     Ok(reply)
+}
+
+fn end_view(ctx: &QueryContext<'_>, end: i64) -> Result<EntityView, ErrorView> {
+    let view = entity_view(ctx, end, None)?;
+    let view = view.ok_or_else(|| not_found(&format!("entity {end}"), &[]))?;
+    Ok(EntityView { path: home(ctx, end)?, ..view })
 }
 
 fn path_view(

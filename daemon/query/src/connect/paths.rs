@@ -3,10 +3,10 @@
 //! In: a projection, two entities, bounds. Out: paths, best first.
 //! The score of a path is the product of the confidences of its steps, each weighted by its kind of relation, with a
 //! cost for every further step and for passing through a hub: a thing that is related to everything explains nothing.
-//! The search is A* over paths without circles. A first walk from the target gives, for each number of steps, the least
-//! cost from there, so that only paths which can still arrive are followed, the best first.
-//! Invariants: two paths differ in at least one entity; at most [`MAX_VISITS`] relations are looked at; ties are decided
-//! by entities' ids, not by rows.
+//! The search is A* over paths without circles. A first walk from the target gives the least cost from each entity for
+//! each number of steps, so that only paths which can still arrive are followed, the best first.
+//! Invariants: two paths differ in at least one entity; at most [`MAX_VISITS`] relations are looked at; ties are
+//! decided by entities' ids, not by rows.
 //! Not here: what states a step (`steps.rs`).
 
 use std::cmp::Ordering;
@@ -244,4 +244,97 @@ pub(super) fn shortest(projection: &Projection, ends: [i64; 2]) -> Option<Vec<i6
 
 fn rounded(score: f32) -> f32 {
     (score * 1e4).round() / 1e4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn found(projection: &Projection, ends: [i64; 2], max_hops: usize, limit: usize) -> Vec<Path> {
+        best(projection, &BTreeMap::new(), ends, &Bounds { max_hops, limit }).paths
+    }
+
+    fn entities(paths: &[Path]) -> Vec<&[i64]> {
+        paths.iter().map(|it| it.entities.as_slice()).collect()
+    }
+
+    #[test]
+    fn sure_and_short_paths_come_first_whichever_way_their_relations_point() {
+        let graph = Projection::of(&[
+            (1, "uses", 2, 0.9),
+            (3, "uses", 2, 0.9),
+            (1, "uses", 4, 0.4),
+            (4, "uses", 3, 0.4),
+            (1, "uses", 5, 1.0),
+            (5, "uses", 6, 1.0),
+            (6, "uses", 3, 1.0),
+        ]);
+        let paths = found(&graph, [1, 3], 4, 9);
+        assert_eq!(entities(&paths), [&[1, 2, 3][..], &[1, 5, 6, 3], &[1, 4, 3]]);
+        assert!(paths.is_sorted_by(|a, b| a.score >= b.score), "{paths:?}");
+        assert_eq!(entities(&found(&graph, [1, 3], 2, 1)), [&[1, 2, 3][..]]);
+        assert_eq!(found(&graph, [1, 3], 1, 9), []);
+        assert_eq!(shortest(&graph, [3, 1]), Some(vec![3, 2, 1]));
+        assert_eq!(shortest(&graph, [1, 7]), None);
+    }
+
+    #[test]
+    fn what_is_related_to_everything_explains_nothing() {
+        let spokes = (100..200).map(|spoke| (9, "uses", spoke, 1.0));
+        let ways =
+            [(1, "uses", 9, 1.0), (9, "uses", 2, 1.0), (1, "uses", 3, 0.6), (3, "uses", 2, 0.6)];
+        let graph = Projection::of(&ways.into_iter().chain(spokes).collect::<Vec<_>>());
+        assert_eq!(entities(&found(&graph, [1, 2], 4, 2)), [&[1, 3, 2][..], &[1, 9, 2]]);
+    }
+
+    /// Every path without circles, best first, by trying all.
+    fn tried(graph: &Projection, ends: [i64; 2], max_hops: usize) -> Vec<f32> {
+        let mut walk = Walk { projection: graph, weights: &BTreeMap::new(), n_visits: 0 };
+        let [Some(from), Some(to)] = ends.map(|it| graph.node(it)) else { return vec![] };
+        let mut open = vec![(vec![from], 0.0)];
+        let mut found: BTreeMap<Vec<i64>, f32> = BTreeMap::new();
+        while let Some((nodes, cost)) = open.pop() {
+            let last = nodes[nodes.len() - 1];
+            if last == to {
+                let mut same: Vec<i64> = nodes.iter().map(|it| graph.entity(*it)).collect();
+                same.sort_unstable();
+                let known = found.entry(same).or_insert(f32::INFINITY);
+                *known = known.min(cost);
+                continue;
+            }
+            let through = if last == from { 0.0 } else { walk.hub(last) };
+            for (other, step) in walk.neighbors(last) {
+                if nodes.len() <= max_hops && !nodes.contains(&other) {
+                    let mut nodes = nodes.clone();
+                    nodes.push(other);
+                    open.push((nodes, cost + through + step));
+                }
+            }
+        }
+        let mut scores: Vec<f32> =
+            found.into_values().map(|cost| (-cost).exp() / FURTHER).collect();
+        scores.sort_by(|a, b| b.total_cmp(a));
+        scores
+    }
+
+    proptest! {
+        #[test]
+        fn the_search_finds_what_trying_all_paths_finds(
+            edges in prop::collection::vec((0_i64..7, 0_i64..7, 1_u8..=10), 1..20),
+            max_hops in 1_usize..=4,
+        ) {
+            let edges: Vec<_> = edges
+                .into_iter()
+                .map(|(from, to, tenths)| (from, "uses", to, f32::from(tenths) / 10.0))
+                .collect();
+            let graph = Projection::of(&edges);
+            let paths = found(&graph, [0, 1], max_hops, 3);
+            let all = tried(&graph, [0, 1], max_hops);
+            prop_assert_eq!(paths.len(), all.len().min(3));
+            for (path, score) in paths.iter().zip(all) {
+                prop_assert!((path.score - score).abs() < 2e-4, "{:?} {}", path, score);
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Projection: the graph of one commit in memory, so that paths through it can be searched.
 //!
-//! In: evidence, links between documents, what entries state beside them, review decisions. Out: [`Projection`]: entities
-//! and the relations between them, each once, with its strongest evidence.
+//! In: evidence, links between documents, what entries state beside them, review decisions. Out: [`Projection`]:
+//! entities and the relations between them, each once.
 //! Invariants: every relation that [`statements_about`](super::statements_about) finds is in it; no rejected one is;
 //! the relations at an entity have the same order however the index came about; reading it costs a scan of each table.
 //! Not here: which commit it is of (`projections.rs`), searching it (`connect/`).
@@ -105,6 +105,17 @@ impl Projection {
             }
         }
         Ok(reading.finish(ctx.one_way))
+    }
+
+    /// A graph of these relations: subject, predicate, object, confidence.
+    #[cfg(test)]
+    pub(crate) fn of(relations: &[(i64, &str, i64, f32)]) -> Self {
+        let mut reading = Reading::default();
+        for (subject, predicate, object, confidence) in relations {
+            let key = (*subject, reading.number_of(predicate), *object);
+            reading.add(key, By::Evidence, "link:test", *confidence);
+        }
+        reading.finish(&[])
     }
 
     /// The number of entities that have a relation, and of relations.
@@ -327,8 +338,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Adds links that no evidence has: those in front matter, embeds, and typed ones whose relation was rejected, which
-    /// are plain links then.
+    /// Adds links that no evidence has: those in front matter, embeds, and typed ones whose relation was rejected,
+    /// which are plain links then.
     fn read_links(&mut self, ctx: &QueryContext<'_>, parties: &Parties) -> Result<(), AskError> {
         let mut statement = ctx
             .snapshot

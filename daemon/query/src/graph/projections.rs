@@ -1,10 +1,10 @@
 //! Projections: the projection of the last commit that was asked for.
 //!
 //! In: snapshots. Out: the [`Projection`] of each, read when the first caller asks for it after a commit.
-//! Invariants: a projection is what its snapshot says; whoever asks while it is read waits for it rather than reading it
-//! a second time.
+//! Invariants: a projection is what its snapshot says; a second caller waits for it while the first one reads it.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use super::projection::{FurtherRelation, Projection};
 use crate::{AskError, QueryContext};
@@ -36,10 +36,12 @@ impl Projections {
         {
             return Ok(kept.clone());
         }
-        let read = Arc::new(
-            tracing::debug_span!("projection")
-                .in_scope(|| Projection::read(ctx, &further()?).map_err(E::from))?,
-        );
+        let further = further()?;
+        let begun = Instant::now();
+        let read = Arc::new(Projection::read(ctx, &further)?);
+        let (n_entities, n_relations) = read.size();
+        let elapsed_us = begun.elapsed().as_micros() as u64;
+        tracing::debug!(n_entities, n_relations, elapsed_us, "the graph was read");
         // A caller with an older snapshot must not push out the newer one.
         if last.as_ref().is_none_or(|kept| kept.0 <= tick) {
             *last = Some((tick, n_readings, read.clone()));

@@ -1,7 +1,7 @@
 //! Stated: the relations of entries for the graph of the whole folder.
 //!
-//! In: a shelf. Out: its relations between parties that the folder knows: entries and notes are their documents, people,
-//! tools, concepts and projects the names they have.
+//! In: a shelf. Out: its relations between parties that the folder knows: entries and notes are documents; people,
+//! tools, concepts and projects are names.
 //! Invariants: tags join nothing, because whatever has one in common is hardly related by it.
 //! Not here: the graph of entries alone (`graph.rs`).
 
@@ -38,6 +38,20 @@ pub fn relations(snapshot: &Snapshot, shelf: &Shelf) -> Result<Vec<FurtherRelati
         }
     }
     Ok(out)
+}
+
+/// Returns the entity that a node of the graph of entries is, where the folder knows it.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn entity_of(snapshot: &Snapshot, shelf: &Shelf, node: &str) -> Result<Option<i64>, AskError> {
+    let Some(party) = party_of(snapshot, shelf, node)? else { return Ok(None) };
+    let sql = match party < 0 {
+        true => "SELECT entity_id FROM docs WHERE id = -?1",
+        false => "SELECT entity_id FROM names WHERE id = ?1",
+    };
+    let entity = snapshot.prepare_cached(sql)?.query_row([party], |row| row.get(0));
+    Ok(entity.optional()?.flatten())
 }
 
 /// What a node of the graph of entries is for evidence: a name, or minus a document.

@@ -77,10 +77,17 @@ async fn the_library_s_own_client_is_served() {
     let client = ().serve(stream).await.expect("a handshake");
     let names: Vec<_> =
         client.list_all_tools().await.expect("tools").into_iter().map(|tool| tool.name).collect();
-    expect![
-        "hybrid_query read_passage entity_lookup explain_entity ingest_docs extract_and_link review_links status"
-    ]
-    .assert_eq(&names.join(" "));
+    expect![[r#"
+        hybrid_query
+        read_passage
+        entity_lookup
+        explain_entity
+        connect
+        ingest_docs
+        extract_and_link
+        review_links
+        status"#]]
+    .assert_eq(&names.join("\n"));
     let arguments = json!({"q": "x"}).as_object().cloned().unwrap_or_default();
     let call = rmcp::model::CallToolRequestParams::new("hybrid_query").with_arguments(arguments);
     let result = client.call_tool(call).await.expect("a result");

@@ -1,8 +1,8 @@
 //! The whole graph as the tools of memory show it.
 //!
 //! In: entities of the projection. Out: nodes and relations of memory's replies.
-//! Invariants: a relation that notes state has the type that their author wrote; an entity without a note has a name and
-//! a type, and neither a path nor a date.
+//! Invariants: a relation that notes state has the type that their author wrote; an entity without a note has a name
+//! and a type, and neither a path nor a date.
 //! Not here: walking the graph (`query/connect/memory.rs`).
 
 use std::collections::{BTreeSet, HashMap};
