@@ -43,6 +43,7 @@ pub const CATALOG: &[Entry] = &[
     Entry::of::<core::ReadPassage>(),
     Entry::of::<core::EntityLookup>(),
     Entry::of::<core::ExplainEntity>(),
+    Entry::of::<core::Connect>(),
     Entry::of::<core::IngestDocs>(),
     Entry::of::<core::ExtractAndLink>(),
     Entry::of::<core::ReviewLinks>(),

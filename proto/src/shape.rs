@@ -44,6 +44,28 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
+/// What a document states about where it comes from and who may read it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OriginView {
+    /// Frontmatter `source_url`, or what `ingest_docs` gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_url: Option<String>,
+    /// Frontmatter `security`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub security: Option<String>,
+}
+
+impl OriginView {
+    /// Both in words: `security: internal, source: https://example.org/a`; `None` where neither is stated.
+    pub fn words(&self) -> Option<String> {
+        let parts = [("security", &self.security), ("source", &self.source_url)];
+        let parts =
+            parts.into_iter().filter_map(|(what, it)| Some(format!("{what}: {}", it.as_ref()?)));
+        let parts: Vec<String> = parts.collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
 /// A place in a document that a person can open.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceView {
@@ -143,6 +165,9 @@ pub struct EvidenceView {
     pub pattern: String,
     /// Pattern weight × proximity × link, 0 to 1.
     pub confidence: f32,
+    /// The day that the document states, else the day it was modified, `YYYY-MM-DD`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
 }
 
 /// A relation with its evidence.

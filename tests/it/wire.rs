@@ -163,6 +163,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("read_passage", json!({"at": "Harbor Gateway.md:6", "around": 1})),
         ("entity_lookup", json!({"q": "harbor", "limit": 2})),
         ("explain_entity", json!({"name": "HGW", "hops": 2, "limit": 3, "why": true})),
+        ("connect", json!({"a": "HGW", "b": "Tide Clock", "max_hops": 2, "limit": 1})),
         (
             "ingest_docs",
             json!({"paths": ["*.txt", "missing.md"], "tags": ["log"], "source_url": "https://example.org/log"}),
@@ -540,6 +541,7 @@ fn mask(value: &mut Value, field: &str, root: &str) {
         "compared",
         "idle_bytes",
         "sandbox",
+        "date",
         "day",
         "period",
         "modified",

@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 use proto::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView};
 use proto::tool::core::{
-    EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply, LinkView,
-    PassageReply, ReviewReply, TimelineView,
+    ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply,
+    LinkView, PassageReply, ReviewReply, TimelineView,
 };
 
 use super::{Style, clean, counted, for_shell, table};
@@ -64,6 +64,9 @@ fn write_hit(text: &mut String, hit: &HitView, why: &str, style: Style) {
     );
     for line in hit.snippet.lines().filter(|line| !line.trim().is_empty()) {
         let _ = writeln!(text, "  {}", clean(line));
+    }
+    if let Some(origin) = hit.origin.words() {
+        let _ = writeln!(text, "  {}", style.dim(&clean(&origin)));
     }
     if let Some(also) = &hit.also_in {
         let places = also.places.iter().map(|it| style.cyan(&clean(&it.place())));
@@ -215,6 +218,53 @@ fn write_relation(text: &mut String, it: &RelationView, style: Style) {
     let hop = if it.hop > 1 { format!(", hop {}", it.hop) } else { String::new() };
     let facts = format!("{:.2}{hop}", it.confidence);
     let _ = writeln!(text, "  {subject} {} {object}  {}", style.green("→"), style.dim(&facts));
+    write_evidence(text, it, style);
+}
+
+/// Renders how two things hang together.
+pub fn connect(reply: &ConnectReply, style: Style) -> String {
+    let ends = [&reply.a, &reply.b].map(|end| style.bold(&clean(&end.name)));
+    let found = match reply.paths.len() as u64 {
+        0 => format!("no path within {}", counted(u64::from(reply.max_hops), "hop")),
+        n => counted(n, "path"),
+    };
+    let mut text = format!("{}: {found}\n", ends.join(" → "));
+    if let Some(truncated) = &reply.truncated {
+        let _ = writeln!(text, "{}", style.yellow(&clean(truncated)));
+    }
+    for (idx, path) in reply.paths.iter().enumerate() {
+        let _ = writeln!(text, "\n{}. {}", idx + 1, style.dim(&format!("{:.2}", path.score)));
+        path.steps.iter().for_each(|it| write_step(&mut text, it, style));
+    }
+    if !reply.together.is_empty() {
+        let _ = writeln!(text, "\n{}", style.bold("Mentioned together"));
+        for it in &reply.together {
+            let place = source_place(&it.source, style);
+            let words = shortened(&it.source.text);
+            let _ = writeln!(text, "  {place}  {words}  {}", style.dim(&clean(&it.date)));
+        }
+    }
+    if !reply.near.is_empty() {
+        let _ = writeln!(text, "\n{}", style.bold("Related to each"));
+        reply.near.iter().for_each(|it| write_step(&mut text, it, style));
+    }
+    text + &building(&reply.freshness, style)
+}
+
+fn write_step(text: &mut String, it: &RelationView, style: Style) {
+    let predicate = style.green(&clean(&it.predicate));
+    let [subject, object] = it.ends();
+    let (subject, object) = (clean(&subject), clean(&object));
+    let _ = writeln!(
+        text,
+        "  {subject} {predicate} {object}  {}",
+        style.dim(&format!("{:.2}", it.confidence))
+    );
+    write_evidence(text, it, style);
+}
+
+/// Writes the best evidence of a relation, and all that contradicts it.
+fn write_evidence(text: &mut String, it: &RelationView, style: Style) {
     if let Some(best) = it.evidence.first() {
         let _ = writeln!(text, "    {}", evidence(best, style));
     }
@@ -247,11 +297,9 @@ fn write_timeline(text: &mut String, timeline: &TimelineView, style: Style) {
 
 fn evidence(it: &EvidenceView, style: Style) -> String {
     let place = source_place(&it.source, style);
-    format!(
-        "{place}  {}  {}",
-        shortened(&it.source.text),
-        style.dim(&format!("[{}]", clean(&it.pattern)))
-    )
+    let date = it.date.as_ref().map(|date| format!(", {}", clean(date)));
+    let how = format!("[{}{}]", clean(&it.pattern), date.unwrap_or_default());
+    format!("{place}  {}  {}", shortened(&it.source.text), style.dim(&how))
 }
 
 fn why(links: &[LinkView], style: Style) -> String {

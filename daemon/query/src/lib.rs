@@ -1,8 +1,8 @@
 //! Query: answers from the index. It reads snapshots of `index` and never sees the engine.
 //!
 //! A question passes five steps, one folder each: `plan` → `recall` → `expand` → `rank` → `present`. [`answer`] calls
-//! them in order. Beside them, `entities/`, `notes/`, `memory/`, `kb/` and `passage.rs` answer the other tools;
-//! `graph/`, `quote/` and `address.rs` hold what several of them need.
+//! them in order. Beside them, `entities/`, `connect/`, `notes/`, `memory/`, `kb/` and `passage.rs` answer the other
+//! tools; `graph/`, `quote/` and `address.rs` hold what several of them need.
 //! Invariants: a reply comes from one snapshot, and nothing is written; the folders depend on each other in one
 //! direction only (`tests/it/layers.rs`).
 //! Not here: the text form of replies (`render`), sessions and tools (`server`).
@@ -15,6 +15,7 @@ macro_rules! stage {
 }
 
 pub mod address;
+pub mod connect;
 mod entities;
 mod error;
 mod expand;
@@ -40,6 +41,8 @@ pub use entities::neighborhood::{LIMIT as MAX_DRAWN, neighborhood, node_at};
 pub use entities::review::{list_doubtful, norm_keys_exist};
 pub use error::AskError;
 pub use graph::lookup::entity_lookup;
+pub use graph::projection::{FurtherRelation, Projection};
+pub use graph::projections::Projections;
 pub use graph::relations::unknown_relations;
 pub use notes::search::search_notes;
 pub use notes::{browse, stated};
@@ -58,6 +61,8 @@ pub struct QueryContext<'a> {
     pub reranker: Option<&'a Reranker>,
     /// Relations that contradict themselves when stated in both directions.
     pub one_way: &'a [&'static str],
+    /// Relations of which one subject has one object.
+    pub functional: &'a [&'static str],
     /// Review decisions; what a person rejected is left out of every answer.
     pub decisions: DecisionsAt<'a>,
 }

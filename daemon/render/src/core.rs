@@ -1,9 +1,9 @@
 //! The text form of the core tools' replies: hits, passages, entities, explanations, status.
 
-use proto::shape::{AlsoIn, EntityView, Id, RelationView};
+use proto::shape::{AlsoIn, EntityView, EvidenceView, Id, RelationView};
 use proto::tool::core::{
-    EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply, PassageReply,
-    ReviewReply, StatusReply, TimelineView,
+    ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply,
+    PassageReply, PathView, ReviewReply, StatusReply, TimelineView,
 };
 
 use super::clean::{indented, one_line, stored_line};
@@ -105,6 +105,9 @@ fn hit(rank: usize, hit: &HitView) -> String {
     text += if hit.weak { "; weak)\n" } else { ")\n" };
     text += &indented(&hit.snippet, "   ");
     text.truncate(text.trim_end().len());
+    if let Some(origin) = hit.origin.words() {
+        text += &format!("\n   {}", one_line(&origin));
+    }
     if let Some(also) = &hit.also_in {
         text += &format!("\n   also in {}", further(also));
     }
@@ -220,7 +223,7 @@ fn timeline(timeline: &TimelineView) -> String {
     format!("mentioned {first} to {last}: {cut}{}", counts.join(", "))
 }
 
-/// `→ depends_on Key Store  (.81, runbooks/x.md:12)`; both ends are named when it is not the
+/// `→ depends_on Key Store  (.81, runbooks/x.md:12, 2024-03-01)`; both ends are named when it is not the
 /// entity's own.
 fn relation(relation: &RelationView, about: &EntityView) -> String {
     let [subject, object] = relation.ends();
@@ -238,11 +241,78 @@ fn relation(relation: &RelationView, about: &EntityView) -> String {
     } else {
         format!("{subject} → {predicate} {object}")
     };
-    let place = relation.evidence.first().map(|it| &it.source);
-    let place = place.map(|it| format!(", {}", one_line(&it.place()))).unwrap_or_default();
+    let place = relation.evidence.first().map(|it| {
+        let date = it.date.as_ref().map(|date| format!(", {}", one_line(date)));
+        format!(", {}{}", one_line(&it.source.place()), date.unwrap_or_default())
+    });
+    let place = place.unwrap_or_default();
     let denial = relation.evidence.iter().find(|it| it.pattern.starts_with("against "));
     let denial = denial.map(|it| format!(", contradicted by {}", one_line(&it.source.place())));
     format!("  {stated}  ({}{place}{})", score(relation.confidence), denial.unwrap_or_default())
+}
+
+/// `Alpha → Gamma: 2 paths`, then each path with its steps; what is known where there is none.
+pub fn connect(reply: &ConnectReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    let [a, b] = [&reply.a, &reply.b].map(|end| stored_line(&end.name));
+    match reply.paths.len() {
+        0 => {
+            let hops = count(u64::from(reply.max_hops), "hop");
+            sheet.line(&format!("{a} → {b}: no path within {hops}"))
+        }
+        n => sheet.line(&format!("{a} → {b}: {}", count(n as u64, "path"))),
+    };
+    if let Some(truncated) = &reply.truncated {
+        sheet.line(&format!("({})", one_line(truncated)));
+    }
+    sheet.items(reply.paths.iter().enumerate().map(|(idx, it)| path(idx + 1, it)));
+    if !reply.together.is_empty() {
+        sheet.line("mentioned together, which is much weaker than a relation:");
+        sheet.items(reply.together.iter().map(|it| {
+            let place = it.source.place();
+            let (place, date) = (one_line(&place), one_line(&it.date));
+            format!("  “{}” ({place}, {date})", stored_line(&it.source.text))
+        }));
+    }
+    if !reply.near.is_empty() {
+        sheet.line("related to each:");
+        sheet.items(reply.near.iter().map(|it| format!("  {}", step(it, "  "))));
+    }
+    sheet.finish()
+}
+
+/// The steps of a path, one a line; `also` before further relations of the same step.
+fn path(number: usize, path: &PathView) -> String {
+    let mut hop = 0;
+    let mut lines = Vec::new();
+    for it in &path.steps {
+        let also = if it.hop == hop { "also: " } else { "" };
+        hop = it.hop;
+        lines.push(format!("{also}{}", step(it, "   ")));
+    }
+    format!("{number}. {}  ({})", lines.join("\n   "), score(path.score))
+}
+
+/// `Alpha uses Beta — “Alpha sends its events to Beta.” (docs/alpha.md:12, 2026-03-01)`, and what contradicts it.
+fn step(relation: &RelationView, indent: &str) -> String {
+    let [subject, object] = relation.ends();
+    let (subject, object) = (one_line(&subject), one_line(&object));
+    let mut text = format!("{subject} {} {object}", one_line(&relation.predicate));
+    let is_against = |it: &&EvidenceView| it.pattern.starts_with("against ");
+    if let Some(best) = relation.evidence.iter().find(|it| !is_against(it)) {
+        text += &format!(" — {}", quoted(best));
+    }
+    if let Some(denial) = relation.evidence.iter().find(is_against) {
+        text += &format!("\n{indent}  but: {}", quoted(denial));
+    }
+    text
+}
+
+fn quoted(evidence: &EvidenceView) -> String {
+    let place = evidence.source.place();
+    let date = evidence.date.as_ref().map(|date| format!(", {}", one_line(date)));
+    let (words, date) = (stored_line(&evidence.source.text), date.unwrap_or_default());
+    format!("“{}” ({}{date})", words.trim(), one_line(&place))
 }
 
 pub fn ingest(reply: &IngestReply, max_chars: usize) -> String {

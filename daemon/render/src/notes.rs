@@ -138,7 +138,9 @@ fn result(it: &ResultView) -> String {
     match it.item {
         ItemType::Entity => {
             let shown = NoteView { path: place, ..it.note.clone() };
-            format!("{} ({why})\n   {said}", name(&shown))
+            let origin = it.note.origin.words();
+            let origin = origin.map(|origin| format!("\n   {}", one_line(&origin)));
+            format!("{} ({why})\n   {said}{}", name(&shown), origin.unwrap_or_default())
         }
         ItemType::Observation => {
             let category = it.category.as_deref().unwrap_or_default();

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
-use proto::shape::{EvidenceView, Freshness, RelationView, SourceView};
+use proto::shape::{EvidenceView, Freshness, OriginView, RelationView, SourceView};
 use proto::tool::admin;
 use proto::tool::core::*;
 use serde_json::json;
@@ -30,6 +30,7 @@ fn hit(n: u32, snippet: &str) -> HitView {
         pages: None,
         section: "Deploy › Rollback".into(),
         snippet: snippet.into(),
+        origin: OriginView::default(),
         score: 0.83,
         components: components.map(|(name, part)| (name.to_string(), part)).into_iter().collect(),
         also_in: None,
@@ -186,8 +187,8 @@ fn relation(subject: &str, predicate: &str, object: &str) -> RelationView {
         text: "…".into(),
         ..SourceView::default()
     };
-    let evidence =
-        vec![EvidenceView { source, span: [0, 9], pattern: "stated".into(), confidence: 0.81 }];
+    let (pattern, date) = ("stated".into(), Some("2024-03-01".into()));
+    let evidence = vec![EvidenceView { source, span: [0, 9], pattern, confidence: 0.81, date }];
     let (subject, predicate, object) = (subject.into(), predicate.into(), object.into());
     let rest = RelationView::default();
     RelationView { subject, predicate, object, confidence: 0.81, hop: 1, evidence, ..rest }
@@ -243,21 +244,21 @@ fn an_explanation() {
         &reply,
         2000,
         expect![[r#"
-        Key Store (Service, id 12)
-          “Key Store keeps secrets.” (store.md:3)
-          home: store.md
-        relations:
-          → depends_on Vault  (.81, runbooks/x.md:12)
-          ← uses Gateway  (.81, runbooks/x.md:12)
-          Vault → part_of Platform  (.81, runbooks/x.md:12)
-          → like Key Store (b/store.md)  (.81, runbooks/x.md:12)
-        sources (14 mentions in 1 document):
-          store.md:7  the Key Store  (6 × .95)
-        mentioned 2024-01-05 to 2024-08-05: … 2024-03 × 2, 2024-04 × 2, 2024-05 × 2, 2024-06 × 2, 2024-07 × 2, 2024-08 × 2
-        why:
-          keystore: alias, score .70 (cosine .61 string 1.00)
-        (notes, tick 41)
-    "#]],
+            Key Store (Service, id 12)
+              “Key Store keeps secrets.” (store.md:3)
+              home: store.md
+            relations:
+              → depends_on Vault  (.81, runbooks/x.md:12, 2024-03-01)
+              ← uses Gateway  (.81, runbooks/x.md:12, 2024-03-01)
+              Vault → part_of Platform  (.81, runbooks/x.md:12, 2024-03-01)
+              → like Key Store (b/store.md)  (.81, runbooks/x.md:12, 2024-03-01)
+            sources (14 mentions in 1 document):
+              store.md:7  the Key Store  (6 × .95)
+            mentioned 2024-01-05 to 2024-08-05: … 2024-03 × 2, 2024-04 × 2, 2024-05 × 2, 2024-06 × 2, 2024-07 × 2, 2024-08 × 2
+            why:
+              keystore: alias, score .70 (cosine .61 string 1.00)
+            (notes, tick 41)
+        "#]],
     );
 }
 

@@ -6,6 +6,7 @@
 pub mod activity;
 mod enrichment;
 pub mod forget;
+mod graph;
 pub mod indexing;
 mod naming;
 pub mod scrub;
@@ -89,6 +90,8 @@ pub struct Project {
     ignored: Option<String>,
     /// Relations that contradict themselves when stated both ways.
     one_way: Vec<&'static str>,
+    /// Relations of which one subject has one object.
+    functional: Vec<&'static str>,
     build: Build,
     /// Held by whoever replaces the index or builds another: one at a time.
     upkeep: Arc<tokio::sync::Mutex<()>>,
@@ -102,6 +105,7 @@ pub struct Project {
     pub(crate) tallies: Tallies,
     /// The entries of the last commit that was asked for.
     pub(crate) shelves: query::kb::Shelves,
+    projections: query::Projections,
     /// How far a model has read the entries, for `kb_maintain`.
     enrichment: Arc<enrichment::Enrichment>,
     /// True once everything that the start found was searchable.
@@ -187,6 +191,7 @@ impl Project {
             missing_model,
             ignored,
             one_way: recipe.vocabulary.one_way(),
+            functional: recipe.vocabulary.functional(),
             recipe,
             build,
             upkeep: Arc::default(),
@@ -198,6 +203,7 @@ impl Project {
             names: Arc::default(),
             moving: Arc::default(),
             shelves,
+            projections: query::Projections::default(),
             enrichment: Arc::default(),
             has_caught_up: AtomicBool::default(),
             entries_turn: tokio::sync::Mutex::default(),
@@ -227,6 +233,7 @@ impl Project {
             embedder: self.recipe.embedder.as_ref(),
             reranker: self.reranker.as_ref(),
             one_way: &self.one_way,
+            functional: &self.functional,
             decisions: self.build.decisions.at(snapshot.tick()),
         }
     }

@@ -1,5 +1,6 @@
-//! The tools every agent gets: ask, look up, explain, ingest, review, status (S4 §11).
+//! The tools every agent gets: ask, look up, explain, connect, ingest, review, status (S4 §11).
 
+mod connect;
 mod explain;
 mod passage;
 mod status;
@@ -9,11 +10,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::connect::*;
 pub use self::explain::*;
 pub use self::passage::*;
 pub use self::status::*;
 use super::{Effect, Tool, ToolSet};
-use crate::shape::{AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id};
+use crate::shape::{AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id, OriginView};
 
 /// Parameters of `hybrid_query`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +42,9 @@ pub struct HybridQuery {
     /// Only documents of this type (frontmatter `type`, or a format: `md`, `txt`, `html`).
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub doc_type: Option<String>,
+    /// Only documents with this security label (frontmatter `security`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub security: Option<String>,
     /// Only documents mainly written in this language, an ISO 639-1 code such as `de`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
@@ -121,6 +126,9 @@ pub struct HitView {
     pub section: String,
     /// The passage's best matching words.
     pub snippet: String,
+    /// What its document states about itself.
+    #[serde(flatten)]
+    pub origin: OriginView,
     /// Sum of the weighted components.
     pub score: f32,
     /// The weighted parts of the score.
@@ -144,17 +152,28 @@ pub fn budget(max_chars: Option<u32>, max_tokens: Option<u32>, usual: u32) -> u3
 }
 
 /// A name, or an id from another answer: a number.
-fn name_or_id<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum NameOrId {
-        Name(String),
-        Id(Id),
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum NameOrId {
+    Name(String),
+    Id(Id),
+}
+
+impl From<NameOrId> for String {
+    fn from(given: NameOrId) -> String {
+        match given {
+            NameOrId::Name(name) => name,
+            NameOrId::Id(id) => id.to_string(),
+        }
     }
-    Ok(Option::<NameOrId>::deserialize(from)?.map(|given| match given {
-        NameOrId::Name(name) => name,
-        NameOrId::Id(id) => id.to_string(),
-    }))
+}
+
+fn name_or_id<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<NameOrId>::deserialize(from)?.map(String::from))
+}
+
+fn name_or_id_given<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    NameOrId::deserialize(from).map(String::from)
 }
 
 fn are_none(lines: &[u32; 2]) -> bool {

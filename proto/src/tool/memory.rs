@@ -41,7 +41,7 @@ pub struct MemoryNode {
     /// Its tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Path of its note.
+    /// Path of its note; empty for a thing that documents mention and that has none.
     pub path: String,
     /// When that was last modified, RFC 3339.
     pub updated_at: String,

@@ -14,7 +14,7 @@ pub use self::write::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::shape::{Id, is_zero};
+use crate::shape::{Id, OriginView, is_zero};
 
 /// How the text of an answer is written; the structured content is the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +47,9 @@ pub struct NoteView {
     /// When the file was last modified, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<String>,
+    /// What it states about itself.
+    #[serde(flatten)]
+    pub origin: OriginView,
 }
 
 /// A stated fact: `- [category] content #tag (context) ^block`.

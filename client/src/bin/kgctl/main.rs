@@ -14,6 +14,7 @@ mod backup;
 mod census;
 mod completions;
 mod config;
+mod connect;
 mod context;
 mod deep;
 mod doctor;
@@ -97,6 +98,7 @@ enum Command {
     Query(query::Arguments),
     Read(read::Arguments),
     Explain(explain::Arguments),
+    Connect(connect::Arguments),
     Graph(graph::Arguments),
     Lookup(lookup::Arguments),
     Links(links::Arguments),
@@ -159,6 +161,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Query(arguments) => query::run(arguments, ctx).await,
         Command::Read(arguments) => read::run(arguments, ctx).await,
         Command::Explain(arguments) => explain::run(arguments, ctx).await,
+        Command::Connect(arguments) => connect::run(arguments, ctx).await,
         Command::Graph(arguments) => graph::run(arguments, ctx).await,
         Command::Lookup(arguments) => lookup::run(arguments, ctx).await,
         Command::Links(arguments) => links::run(arguments, ctx).await,

@@ -2,7 +2,7 @@
 
 use client::connect::Session;
 use client::render::answer;
-use proto::shape::AlsoIn;
+use proto::shape::{AlsoIn, OriginView};
 use proto::tool::admin::Wait;
 use proto::tool::core::{HitView, HybridQuery, HybridReply};
 use serde::Serialize;
@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// Only documents of this type: frontmatter `type`, or the format: `md`, `txt`, `html`, `pdf`, `docx`, …
     #[arg(long, value_name = "TYPE")]
     r#type: Option<String>,
+    /// Only documents with this security label (frontmatter `security`).
+    #[arg(long, value_name = "LABEL")]
+    security: Option<String>,
     /// Only documents mainly written in this language, such as `de`.
     #[arg(long, value_name = "CODE")]
     language: Option<String>,
@@ -99,6 +102,8 @@ struct HitRow<'a> {
     score: f32,
     components: &'a std::collections::BTreeMap<String, f32>,
     snippet: &'a str,
+    #[serde(flatten)]
+    origin: &'a OriginView,
     section: &'a str,
     #[serde(rename = "ref")]
     handle: &'a str,
@@ -120,6 +125,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         path: arguments.path,
         tags: some(arguments.tag),
         doc_type: arguments.r#type,
+        security: arguments.security,
         language: arguments.language,
         after: arguments.after,
         before: arguments.before,
@@ -176,6 +182,7 @@ fn row(hit: &HitView) -> HitRow<'_> {
         score: *score,
         components,
         snippet,
+        origin: &hit.origin,
         section,
         handle: &hit.handle,
         id: *id,
@@ -202,6 +209,7 @@ mod tests {
             pages: None,
             section: "A".into(),
             snippet: "words".into(),
+            origin: OriginView::default(),
             score: 0.5,
             components: [("text".to_string(), 0.5)].into(),
             weak: false,

@@ -40,6 +40,8 @@ pub(super) struct Predicate {
     pub(super) inverse: Option<&'static str>,
     /// Stated both ways, it contradicts itself.
     pub(super) is_one_way: bool,
+    /// One subject has one object: sources that name different ones contradict each other.
+    pub(super) is_functional: bool,
     /// Types that may be subject; empty for any.
     pub(super) subjects: Vec<EntityType>,
     /// Types that may be object; empty for any.
@@ -53,6 +55,7 @@ impl Predicate {
             denied: intern(&format!("{DENIED}{name}")),
             inverse: None,
             is_one_way: false,
+            is_functional: false,
             subjects: Vec::new(),
             objects: Vec::new(),
         }
@@ -139,15 +142,22 @@ impl Vocabulary {
 
     /// The relations' names, sorted.
     pub fn names(&self) -> Vec<&'static str> {
-        let mut names: Vec<_> = self.predicates.keys().copied().collect();
-        names.sort_unstable();
-        names
+        self.names_of(|_| true)
     }
 
     /// Returns the relations that contradict themselves when stated both ways, sorted.
     pub fn one_way(&self) -> Vec<&'static str> {
-        let one_way = self.predicates.values().filter(|predicate| predicate.is_one_way);
-        let mut names: Vec<_> = one_way.map(|predicate| predicate.name).collect();
+        self.names_of(|predicate| predicate.is_one_way)
+    }
+
+    /// Returns the relations of which one subject has one object, sorted.
+    pub fn functional(&self) -> Vec<&'static str> {
+        self.names_of(|predicate| predicate.is_functional)
+    }
+
+    fn names_of(&self, wanted: fn(&Predicate) -> bool) -> Vec<&'static str> {
+        let found = self.predicates.values().filter(|predicate| wanted(predicate));
+        let mut names: Vec<_> = found.map(|predicate| predicate.name).collect();
         names.sort_unstable();
         names
     }

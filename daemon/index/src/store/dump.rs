@@ -206,7 +206,7 @@ const RELATIONS: &str = "SELECT r.src_id, s.name, r.rel, r.dst_id, o.name, r.con
     ORDER BY s.norm, sd.path, r.rel, o.norm, od.path LIMIT ?1 OFFSET ?2";
 
 const EVIDENCE: &str = "SELECT d.path, e.raw_start, e.raw_end, e.line, e.pattern,
-      e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0), d.pages, e.start
+      e.confidence * coalesce(sn.link, 1.0) * coalesce(bn.link, 1.0), d.pages, e.start, d.day
     FROM evidence e JOIN docs d ON d.id = e.doc_id
       LEFT JOIN names sn ON sn.id = e.subject LEFT JOIN names bn ON bn.id = e.object
     WHERE e.predicate = ?2
@@ -245,6 +245,7 @@ fn place(row: &Row<'_>) -> rusqlite::Result<Value> {
     let mut place = json!({
         "path": row.get::<_, String>(0)?, "span": [row.get::<_, i64>(1)?, row.get::<_, i64>(2)?],
         "pattern": row.get::<_, String>(4)?, "confidence": rounded(row.get(5)?),
+        "date": row.get::<_, String>(8)?,
     });
     let pages = PageMap::decode(row.get::<_, Option<Vec<u8>>>(6)?.as_deref());
     let page = pages.page_at(row.get::<_, i64>(7)? as usize);

@@ -128,7 +128,7 @@ CREATE TABLE evidence(
 CREATE INDEX evidence_subject ON evidence(subject);
 CREATE INDEX evidence_object ON evidence(object);
 -- Independent kinds of source raise confidence, repetition does not: 1 - product of (1 - the best of each kind), as
--- `query/src/entities/explain.rs` has it.
+-- `query/src/graph/confidence.rs` has it.
 CREATE VIEW relations AS
   SELECT src_id, dst_id, rel,
          1.0 - (1.0 - max(iif(kind IN ('sentence', 'depend'), c, 0.0)))

@@ -1,20 +1,19 @@
 //! Contradict: statements against a relation, and the relations that have some.
 //!
 //! In: a relation. Out: statements that deny it; for a relation that holds in one direction only, also statements of
-//! the opposite direction.
+//! the opposite direction; for one with a single object, what other documents state about another object.
 //! Invariants: contradiction lowers the confidence of a relation and is shown beside its evidence; it never removes a
-//! relation, and never creates one.
+//! relation, and never creates one. Another object is shown, but lowers nothing: which one is out of date is for the
+//! reader to say.
 //! Not here: finding denials in text (`extract/relate/depend/`).
 
 use rusqlite::{Row, params};
 
-use super::explain::corroborated;
-use crate::graph::Statement;
+use crate::graph::confidence::Corroboration;
+use crate::graph::{Statement, statements_about};
 use crate::{AskError, QueryContext};
 use extract::relate::DENIED;
 
-/// Share of the confidence that is lost to a certain contradiction.
-const LOSS: f32 = 0.5;
 /// Most statements read for one side of a relation.
 const MAX_STATEMENTS: i64 = 50;
 
@@ -76,6 +75,24 @@ pub(super) fn against(
     Ok(found)
 }
 
+/// Statements of other documents that give the subject of a functional relation another object, the surest first.
+pub(super) fn rivals(
+    ctx: &QueryContext<'_>,
+    stated: &[Statement],
+) -> Result<Vec<Statement>, AskError> {
+    let Some(first) = stated.first().filter(|it| ctx.functional.contains(&it.predicate.as_str()))
+    else {
+        return Ok(Vec::new());
+    };
+    // One document may name several, such as two owners in a list.
+    let agrees = |it: &Statement| stated.iter().any(|own| own.doc == it.doc);
+    let is_rival =
+        |it: &Statement| it.subject == first.subject && it.object != first.object && !agrees(it);
+    let mut found = statements_about(ctx, first.subject, std::slice::from_ref(&first.predicate))?;
+    found.retain(is_rival);
+    Ok(found)
+}
+
 /// Contradicted relations, as subject, predicate and object.
 pub(crate) fn contradicted(
     ctx: &QueryContext<'_>,
@@ -90,6 +107,6 @@ pub(crate) fn contradicted(
 
 /// Returns the confidence of a relation with these statements for it and against it.
 pub(crate) fn weighed(stated: &[Statement], against: &[Statement]) -> f32 {
-    let weighed = corroborated(stated) * (1.0 - LOSS * corroborated(against));
-    (weighed * 1000.0).round() / 1000.0
+    let sum = |statements: &[Statement]| statements.iter().collect::<Corroboration>();
+    sum(stated).weighed(&sum(against))
 }

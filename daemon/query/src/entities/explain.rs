@@ -3,7 +3,7 @@
 //! In: an entity by id or name. Out: its definition, note, timeline, relations with evidence, sources.
 //! Not here: which entity a name means (`graph/lookup.rs`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use proto::error::ErrorView;
 use proto::shape::{EntityView, EvidenceView, Freshness, RelationView};
@@ -11,7 +11,7 @@ use proto::tool::core::{ExplainEntity, ExplainReply, MentioningSource};
 use rusqlite::params;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::contradict::{against, weighed};
+use super::contradict::{against, rivals, statements_of, weighed};
 use super::definition::definition;
 use super::link_reasons::link_views;
 use super::timeline::timeline;
@@ -20,7 +20,7 @@ use crate::graph::entity::{MAX_ALIASES, aliases, counts, entity_view, home};
 use crate::graph::lookup::{bearers, find_one, is_path, not_found};
 use crate::graph::{Statement, name_of, statements_about};
 use crate::quote::snippet::{choose, render};
-use crate::quote::source::{Source, quote};
+use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
 use model::terms::norm_of;
 
@@ -110,7 +110,7 @@ fn relations(
                 if seen.insert(other) {
                     next.push(other);
                 }
-                out.extend(relation_view(ctx, &group, hop)?);
+                out.extend(relation_view(ctx, &group, hop, evidence_view)?);
             }
         }
         frontier = next;
@@ -120,7 +120,10 @@ fn relations(
 }
 
 /// Adds to each end the path of its note, and whether others share its name.
-fn add_ends(ctx: &QueryContext<'_>, relations: &mut [RelationView]) -> Result<(), AskError> {
+pub(crate) fn add_ends(
+    ctx: &QueryContext<'_>,
+    relations: &mut [RelationView],
+) -> Result<(), AskError> {
     let ids = relations.iter().flat_map(|it| [it.subject_id, it.object_id]).flatten();
     let ids: BTreeSet<i64> = ids.collect();
     let ids = serde_json::to_string(&ids).unwrap_or_default();
@@ -158,10 +161,27 @@ pub(crate) fn grouped(statements: Vec<Statement>) -> Vec<Vec<Statement>> {
     groups
 }
 
+/// Shows one statement.
+type Show = fn(&QueryContext<'_>, &Statement) -> Result<Option<EvidenceView>, AskError>;
+
+/// The relation between two entities with its best evidence and what contradicts it; `None` where nothing states it.
+pub(crate) fn relation_of(
+    ctx: &QueryContext<'_>,
+    ends: [i64; 2],
+    predicate: &str,
+    hop: u32,
+    show: Show,
+) -> Result<Option<RelationView>, AskError> {
+    let [subject, object] = ends;
+    let group = statements_of(ctx, subject, predicate, object)?;
+    relation_view(ctx, &group, hop, show)
+}
+
 fn relation_view(
     ctx: &QueryContext<'_>,
     group: &[Statement],
     hop: u32,
+    show: Show,
 ) -> Result<Option<RelationView>, AskError> {
     let Some(first) = group.first() else { return Ok(None) };
     let (Some(subject), Some(object)) = (name_of(ctx, first.subject)?, name_of(ctx, first.object)?)
@@ -170,11 +190,12 @@ fn relation_view(
     };
     let mut evidence = Vec::new();
     for statement in group.iter().take(MAX_EVIDENCE) {
-        evidence.extend(evidence_view(ctx, statement)?);
+        evidence.extend(show(ctx, statement)?);
     }
     let against = against(ctx, first.subject, &first.predicate, first.object)?;
-    for statement in against.iter().take(MAX_EVIDENCE) {
-        let view = evidence_view(ctx, statement)?;
+    let rivals = rivals(ctx, group)?;
+    for statement in against.iter().chain(&rivals).take(MAX_EVIDENCE) {
+        let view = show(ctx, statement)?;
         evidence.extend(
             view.map(|it| EvidenceView { pattern: format!("against {}", it.pattern), ..it }),
         );
@@ -193,32 +214,12 @@ fn relation_view(
     }))
 }
 
-/// Combines the confidence of independent kinds of source: 1 − Π (1 − best of each kind). The kind is the part of a
-/// pattern's name before `:`; words and grammar of sentences are one kind, since they mostly read the same sentence.
-pub(crate) fn corroborated(group: &[Statement]) -> f32 {
-    let mut best: BTreeMap<&str, f32> = BTreeMap::new();
-    for statement in group {
-        let kind = match statement.pattern.split(':').next().unwrap_or_default() {
-            "depend" => "sentence",
-            kind => kind,
-        };
-        let entry = best.entry(kind).or_insert(0.0);
-        *entry = entry.max(statement.confidence);
-    }
-    let doubt: f32 = best.values().map(|confidence| 1.0 - confidence).product();
-    ((1.0 - doubt) * 1000.0).round() / 1000.0
-}
-
 pub(crate) fn evidence_view(
     ctx: &QueryContext<'_>,
     statement: &Statement,
 ) -> Result<Option<EvidenceView>, AskError> {
-    Ok(quote(ctx, statement.doc, statement.span)?.map(|source| EvidenceView {
-        source,
-        span: [statement.raw.0, statement.raw.1],
-        pattern: statement.pattern.clone(),
-        confidence: statement.confidence,
-    }))
+    let Some(source) = Source::load(ctx, statement.doc)? else { return Ok(None) };
+    Ok(Some(source.evidence(statement)))
 }
 
 fn sources(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<MentioningSource>, AskError> {
@@ -256,27 +257,4 @@ pub(crate) fn line_around(text: &str, at: usize) -> String {
     let line = text.get(start..end).unwrap_or("");
     let range = choose(line, &[], (at - start).saturating_sub(60), 140);
     render(line, range)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn independent_sources_raise_confidence_and_repetition_does_not() {
-        let statement = |pattern: &str, confidence| Statement {
-            subject: 1,
-            predicate: "uses".into(),
-            object: 2,
-            confidence,
-            doc: 1,
-            span: (0, 1),
-            raw: (0, 1),
-            pattern: pattern.into(),
-        };
-        let twice = [statement("sentence:uses", 0.6), statement("sentence:needs", 0.6)];
-        assert_eq!(corroborated(&twice), 0.6);
-        let two_kinds = [statement("sentence:uses", 0.6), statement("section:dependencies", 0.5)];
-        assert_eq!(corroborated(&two_kinds), 0.8);
-    }
 }

@@ -6,18 +6,19 @@
 //! Not here: drawing (`client/src/page/`).
 
 use proto::error::ErrorView;
-use proto::shape::{EvidenceView, Freshness};
+use proto::shape::Freshness;
 use proto::tool::admin::{Graph, GraphEdge, GraphNode, GraphReply};
 use rusqlite::params;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::contradict::{against, weighed};
+use super::contradict::{against, statements_of};
 use super::definition::definition;
-use super::explain::grouped;
+use super::steps::stated_beside;
 use crate::error::invalid;
 use crate::graph::entity::{aliases, counts, entity_view, home};
 use crate::graph::lookup::{find_one, not_found};
-use crate::graph::{Statement, relations, statements_about};
+use crate::graph::projection::{Projection, Relation};
+use crate::graph::{Statement, relations};
 use crate::quote::source::{Source, first_place};
 use crate::{AskError, QueryContext};
 
@@ -30,11 +31,12 @@ const EDGES_PER_ENTITY: usize = 4;
 /// Most places of one entity.
 const MAX_PLACES: i64 = 3;
 
-/// Statements of one relation, the surest first.
-type Group = Vec<Statement>;
-
 /// Returns the neighborhood of one entity.
-pub fn neighborhood(ctx: &QueryContext<'_>, request: &Graph) -> Result<GraphReply, ErrorView> {
+pub fn neighborhood(
+    ctx: &QueryContext<'_>,
+    projection: &Projection,
+    request: &Graph,
+) -> Result<GraphReply, ErrorView> {
     let hops = request.hops.unwrap_or(2);
     let limit = request.limit.unwrap_or(LIMIT);
     if !(1..=4).contains(&hops) || !(1..=1000).contains(&limit) {
@@ -47,7 +49,7 @@ pub fn neighborhood(ctx: &QueryContext<'_>, request: &Graph) -> Result<GraphRepl
     relations::check(ctx, rels)?;
     let center = find_one(ctx, request.entity_id, request.name.as_deref())?;
     let mut walk = Walk::from(center, limit as usize);
-    walk.run(ctx, hops, rels)?;
+    walk.run(projection, hops, rels);
     let mut nodes = Vec::new();
     for (entity, hop) in &walk.order {
         nodes.extend(node(ctx, *entity, *hop)?);
@@ -55,7 +57,7 @@ pub fn neighborhood(ctx: &QueryContext<'_>, request: &Graph) -> Result<GraphRepl
     if nodes.is_empty() {
         return Err(not_found(&format!("entity {center}"), &[]));
     }
-    let (edges, n_edges_cut) = edges(ctx, walk.groups, limit as usize * EDGES_PER_ENTITY)?;
+    let (edges, n_edges_cut) = edges(ctx, walk.kept, limit as usize * EDGES_PER_ENTITY)?;
     let truncated = left_out(walk.left_out.len(), n_edges_cut);
     Ok(GraphReply { nodes, edges, truncated, freshness: Freshness::default() })
 }
@@ -71,7 +73,7 @@ fn left_out(n_entities: usize, n_relations: usize) -> Option<String> {
 }
 
 /// Where a walk has been.
-struct Walk {
+struct Walk<'p> {
     limit: usize,
     /// Entities with their hop, in the order of the reply.
     order: Vec<(i64, u32)>,
@@ -79,45 +81,46 @@ struct Walk {
     /// Entities one step away that exceed the limit.
     left_out: FxHashSet<i64>,
     /// The relations between `known`.
-    groups: Vec<Group>,
+    kept: Vec<Relation<'p>>,
 }
 
-impl Walk {
+impl<'p> Walk<'p> {
     fn from(center: i64, limit: usize) -> Self {
         Walk {
             limit,
             order: vec![(center, 0)],
             known: FxHashSet::from_iter([center]),
             left_out: FxHashSet::default(),
-            groups: Vec::new(),
+            kept: Vec::new(),
         }
     }
 
-    fn run(&mut self, ctx: &QueryContext<'_>, hops: u32, rels: &[String]) -> Result<(), AskError> {
+    fn run(&mut self, projection: &'p Projection, hops: u32, rels: &[String]) {
         let center = self.order.first().map_or(0, |it| it.0);
+        let wanted =
+            |it: &Relation<'_>| rels.is_empty() || rels.iter().any(|rel| rel == it.predicate);
         let mut frontier: Vec<(f32, i64)> = vec![(1.0, center)];
-        let mut read: Vec<Group> = Vec::new();
+        let mut read: Vec<Relation<'p>> = Vec::new();
         for hop in 1..=hops {
             let mut ways: FxHashMap<i64, f32> = FxHashMap::default();
             for (confidence, entity) in std::mem::take(&mut frontier) {
-                for group in grouped(statements_about(ctx, entity, rels)?) {
-                    let Some(best) = group.first() else { continue };
-                    let other = if best.subject == entity { best.object } else { best.subject };
+                for relation in projection.about(entity).into_iter().filter(wanted) {
+                    let other =
+                        if relation.subject == entity { relation.object } else { relation.subject };
                     if !self.known.contains(&other) {
                         let way = ways.entry(other).or_insert(0.0);
-                        *way = way.max(confidence * best.confidence);
+                        *way = way.max(confidence * relation.confidence);
                     }
-                    read.push(group);
+                    read.push(relation);
                 }
             }
             frontier = self.take(ways, hop);
         }
         // Entities of the last hop are not followed, but may be related to each other.
         for (_, entity) in frontier {
-            read.extend(grouped(statements_about(ctx, entity, rels)?));
+            read.extend(projection.about(entity).into_iter().filter(wanted));
         }
         self.keep(read);
-        Ok(())
     }
 
     /// Takes the surest of the entities one hop further, up to the limit.
@@ -135,13 +138,12 @@ impl Walk {
     }
 
     /// Keeps the relations between known entities, each once.
-    fn keep(&mut self, read: Vec<Group>) {
-        let mut seen: FxHashSet<(i64, String, i64)> = FxHashSet::default();
-        for group in read {
-            let Some(best) = group.first() else { continue };
-            let are_known = self.known.contains(&best.subject) && self.known.contains(&best.object);
-            if are_known && seen.insert((best.subject, best.predicate.clone(), best.object)) {
-                self.groups.push(group);
+    fn keep(&mut self, read: Vec<Relation<'p>>) {
+        let mut seen: FxHashSet<(i64, &str, i64)> = FxHashSet::default();
+        for it in read {
+            let are_known = self.known.contains(&it.subject) && self.known.contains(&it.object);
+            if are_known && seen.insert((it.subject, it.predicate, it.object)) {
+                self.kept.push(it);
             }
         }
     }
@@ -190,51 +192,47 @@ fn node(ctx: &QueryContext<'_>, entity: i64, hop: u32) -> Result<Option<GraphNod
 /// Returns relations, surest first, and how many exceeded the limit.
 fn edges(
     ctx: &QueryContext<'_>,
-    groups: Vec<Group>,
+    mut kept: Vec<Relation<'_>>,
     limit: usize,
 ) -> Result<(Vec<GraphEdge>, usize), AskError> {
-    let mut found: Vec<(GraphEdge, Statement)> = Vec::new();
-    for group in groups {
-        let Some(best) = group.first().cloned() else { continue };
-        let against = against(ctx, best.subject, &best.predicate, best.object)?;
+    kept.sort_by(Relation::order);
+    let n_cut = kept.len().saturating_sub(limit);
+    kept.truncate(limit);
+    let mut found: Vec<(GraphEdge, Option<Statement>)> = Vec::new();
+    for relation in kept {
+        let Relation { subject, predicate, object, confidence, .. } = relation;
+        let stated = statements_of(ctx, subject, predicate, object)?;
+        let against = against(ctx, subject, predicate, object)?;
         let edge = GraphEdge {
-            src: best.subject,
-            dst: best.object,
-            rel: best.predicate.clone(),
-            confidence: weighed(&group, &against),
-            n_evidence: group.len() as u64,
+            src: subject,
+            dst: object,
+            rel: predicate.to_string(),
+            confidence,
+            n_evidence: stated.len().max(1) as u64,
             n_against: against.len() as u64,
-            evidence: None,
+            evidence: stated_beside(ctx, &relation)?,
         };
-        found.push((edge, best));
+        found.push((edge, stated.into_iter().next()));
     }
-    found.sort_by(|(a, _), (b, _)| {
-        let ends = |it: &GraphEdge| (it.src, it.dst, it.rel.clone());
-        b.confidence.total_cmp(&a.confidence).then_with(|| ends(a).cmp(&ends(b)))
-    });
-    let n_cut = found.len().saturating_sub(limit);
-    found.truncate(limit);
     cite(ctx, &mut found)?;
     Ok((found.into_iter().map(|(edge, _)| edge).collect(), n_cut))
 }
 
 /// Adds the evidence, document by document, so that each text is read once and only one is held.
-fn cite(ctx: &QueryContext<'_>, found: &mut [(GraphEdge, Statement)]) -> Result<(), AskError> {
-    let mut by_doc: Vec<usize> = (0..found.len()).collect();
-    by_doc.sort_by_key(|idx| found.get(*idx).map(|(_, statement)| statement.doc));
+fn cite(
+    ctx: &QueryContext<'_>,
+    found: &mut [(GraphEdge, Option<Statement>)],
+) -> Result<(), AskError> {
+    let mut by_doc: Vec<_> = found.iter_mut().collect();
+    by_doc.sort_by_key(|(_, statement)| statement.as_ref().map(|it| it.doc));
     let mut open: Option<(i64, Option<Source>)> = None;
-    for idx in by_doc {
-        let Some((edge, statement)) = found.get_mut(idx) else { continue };
+    for (edge, statement) in by_doc {
+        let Some(statement) = statement else { continue };
         if open.as_ref().is_none_or(|(doc, _)| *doc != statement.doc) {
             open = Some((statement.doc, Source::load(ctx, statement.doc)?));
         }
         let source = open.as_ref().and_then(|(_, source)| source.as_ref());
-        edge.evidence = source.map(|source| EvidenceView {
-            source: source.quote(statement.span),
-            span: [statement.raw.0, statement.raw.1],
-            pattern: statement.pattern.clone(),
-            confidence: statement.confidence,
-        });
+        edge.evidence = source.map(|source| source.evidence(statement));
     }
     Ok(())
 }

@@ -170,6 +170,7 @@ fn first_mention(
         span: [start, end],
         pattern: "mention".into(),
         confidence: score,
+        date: Some(source.day.clone()),
     }))
 }
 

@@ -134,6 +134,22 @@ pub(crate) fn find_one(
     }
 }
 
+/// The entity that a parameter means: an id from another answer, with or without `#`, or a name.
+pub(crate) fn given(
+    ctx: &QueryContext<'_>,
+    parameter: &str,
+    value: &str,
+) -> Result<i64, ErrorView> {
+    let id = value.trim().trim_start_matches('#').parse::<i64>();
+    match id {
+        Ok(id) if entity_view(ctx, id, None)?.is_some() => Ok(id),
+        _ => by_name(ctx, value).map_err(|error| ErrorView {
+            hint: error.hint.map(|hint| hint.replace("`entity_id`", &format!("`{parameter}`"))),
+            ..error
+        }),
+    }
+}
+
 /// Returns whether a name is the path of a note.
 pub(crate) fn is_path(name: &str) -> bool {
     let name = name.trim();

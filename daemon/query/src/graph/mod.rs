@@ -1,11 +1,15 @@
 //! Graph: entities and the statements that join them, as the index has them.
 //!
 //! `entity.rs` says what is known about one entity, `relations.rs` which relations exist, `lookup.rs` which entity a
-//! name means. Here: the statements about an entity, with the review decisions applied.
+//! name means, `projection.rs` is the whole graph in memory. Here: the statements about an entity, with the review
+//! decisions applied.
 //! Not here: following them for a question (`expand`), or for a drawing (`entities/neighborhood.rs`).
 
+pub(crate) mod confidence;
 pub(crate) mod entity;
 pub(crate) mod lookup;
+pub(crate) mod projection;
+pub(crate) mod projections;
 pub(crate) mod relations;
 
 use rusqlite::{OptionalExtension, Row, params};

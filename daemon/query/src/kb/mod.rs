@@ -11,6 +11,7 @@ pub mod planner;
 pub mod search;
 pub mod shelf;
 mod shelves;
+pub mod stated;
 mod story;
 pub mod strategy;
 pub mod summary;

@@ -40,13 +40,18 @@ impl Shelves {
         self.n_readings.fetch_add(1, Ordering::AcqRel);
     }
 
+    /// The number of readings so far: with the commit, it says which shelf there is.
+    pub fn n_readings(&self) -> u64 {
+        self.n_readings.load(Ordering::Acquire)
+    }
+
     /// The shelf of a snapshot.
     ///
     /// # Errors
     /// When the index cannot be read.
     pub fn at(&self, snapshot: &Snapshot, folder: &str) -> Result<Arc<Shelf>, AskError> {
         // Before the ledger is read: a reading in between then causes another read.
-        let (tick, n_readings) = (snapshot.tick(), self.n_readings.load(Ordering::Acquire));
+        let (tick, n_readings) = (snapshot.tick(), self.n_readings());
         // Held while it is read: whoever waits would read the same.
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_some_and(|kept| kept.tick > tick) {

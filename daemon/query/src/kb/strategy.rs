@@ -17,9 +17,11 @@ use super::shelf::EntryRow;
 use super::{Library, story};
 use crate::QueryContext;
 
-/// Steps of `related` and of `connection`.
+/// Steps of `related`.
 const RELATED_STEPS: usize = 2;
-const CONNECTION_STEPS: usize = 4;
+
+/// Most steps of `connection`.
+pub const CONNECTION_STEPS: usize = 4;
 
 /// Neighbors of one hit that `auto` considers.
 const MAX_NEIGHBORS: usize = 10;

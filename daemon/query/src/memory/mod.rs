@@ -10,7 +10,7 @@ pub mod alike;
 pub mod gaps;
 pub mod search;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 
 use notes::memory::{CATEGORY, numbered, stated_type};
 use notes::parse::LinkKind;
@@ -300,40 +300,6 @@ pub fn edges(snapshot: &Snapshot) -> Result<BTreeSet<Edge>, AskError> {
     Ok(statement.query_map([], edge_of)?.collect::<Result<_, _>>()?)
 }
 
-/// Returns the nodes within `depth` steps of one, nearest first, at most `most`, the relations between them, and
-/// whether there are more. Breadth-first over rows, not over a graph in memory: it costs what the neighborhood holds,
-/// however large memory is.
-pub fn around(
-    snapshot: &Snapshot,
-    doc: i64,
-    depth: u32,
-    most: usize,
-) -> Result<(Vec<i64>, BTreeSet<Edge>, bool), AskError> {
-    let (mut found, mut is_cut) = (vec![doc], false);
-    let mut seen = BTreeSet::from([doc]);
-    let mut edges: BTreeSet<Edge> = BTreeSet::new();
-    let mut queue = VecDeque::from([(doc, 0)]);
-    while let Some((at, steps)) = queue.pop_front() {
-        let own = edges_of(snapshot, at)?;
-        let ends = own.iter().flat_map(|edge| [Some(edge.from), edge.to]).flatten();
-        let near: BTreeSet<i64> = ends.collect();
-        for next in near {
-            if steps >= depth || is_cut || seen.contains(&next) {
-                continue;
-            }
-            is_cut = found.len() >= most;
-            if !is_cut {
-                seen.insert(next);
-                found.push(next);
-                queue.push_back((next, steps + 1));
-            }
-        }
-        edges.extend(own);
-    }
-    edges.retain(|it| seen.contains(&it.from) && it.to.is_some_and(|to| seen.contains(&to)));
-    Ok((found, edges, is_cut))
-}
-
 /// All relations as an undirected graph.
 #[derive(Default)]
 pub struct Web {
@@ -363,32 +329,6 @@ impl Web {
     /// Returns whether two nodes are related, in either direction.
     pub fn relates(&self, one: i64, other: i64) -> bool {
         self.neighbors.get(&one).is_some_and(|all| all.contains(&other))
-    }
-
-    /// Returns the shortest path, both ends included; of several, the one whose nodes come first.
-    pub fn path(&self, from: i64, to: i64) -> Option<Vec<i64>> {
-        let mut came: HashMap<i64, i64> = HashMap::from([(from, from)]);
-        let mut queue = VecDeque::from([from]);
-        while let Some(at) = queue.pop_front() {
-            if at == to {
-                let mut path = vec![to];
-                while let Some(before) = path.last().and_then(|it| came.get(it)) {
-                    if path.last() == Some(before) {
-                        break;
-                    }
-                    path.push(*before);
-                }
-                path.reverse();
-                return Some(path);
-            }
-            for next in self.neighbors.get(&at).into_iter().flatten() {
-                if !came.contains_key(next) {
-                    came.insert(*next, at);
-                    queue.push_back(*next);
-                }
-            }
-        }
-        None
     }
 }
 

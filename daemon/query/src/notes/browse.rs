@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use notes::resolve::{By, file_key, fold, name_key};
 use notes::slug::slug;
 use proto::error::ErrorView;
+use proto::shape::OriginView;
 use proto::tool::notes::{DirectoryReply, EntryView, NoteView, NotesReply};
 use rusqlite::{OptionalExtension, params, params_from_iter};
 
@@ -162,7 +163,7 @@ pub fn namesake(snapshot: &Snapshot, title: &str, path: &str) -> Result<Option<S
 }
 
 const BRIEF: &str = "SELECT d.title, d.path, n.permalink, coalesce(d.doc_type, d.format), d.entity_id, d.mtime_ms, \
-     d.n_bytes FROM docs d LEFT JOIN notes n ON n.doc_id = d.id";
+     d.n_bytes, d.source_url, json_extract(d.meta, '$.security') FROM docs d LEFT JOIN notes n ON n.doc_id = d.id";
 
 fn note_view(row: &rusqlite::Row<'_>) -> rusqlite::Result<NoteView> {
     Ok(NoteView {
@@ -172,6 +173,7 @@ fn note_view(row: &rusqlite::Row<'_>) -> rusqlite::Result<NoteView> {
         note_type: row.get(3)?,
         entity_id: row.get(4)?,
         modified: Some(rfc3339(row.get(5)?)),
+        origin: OriginView { source_url: row.get(7)?, security: row.get(8)? },
     })
 }
 

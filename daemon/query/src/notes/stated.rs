@@ -101,7 +101,7 @@ pub(crate) fn undecided(
     limit: u32,
 ) -> Result<Vec<ReviewItem>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT o.category, o.content, d.path, d.title, o.line, o.start, o.end, d.uid
+        "SELECT o.category, o.content, d.path, d.title, o.line, o.start, o.end, d.uid, d.day
          FROM observations o JOIN docs d ON d.id = o.doc_id
          WHERE ?1 = '' OR d.path = ?1 OR (d.path >= ?1 || '/' AND d.path < ?1 || '0')
          ORDER BY d.path, o.seq",
@@ -134,6 +134,7 @@ pub(crate) fn undecided(
                 span,
                 pattern: "observation".into(),
                 confidence: 1.0,
+                date: Some(row.get(8)?),
             }),
             features: BTreeMap::new(),
         });

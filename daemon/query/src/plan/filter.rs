@@ -16,6 +16,8 @@ pub(crate) struct Filter {
     pub paths: Vec<Under>,
     pub tags: Vec<String>,
     pub doc_type: Option<String>,
+    /// Label in the front matter.
+    pub security: Option<String>,
     pub language: Option<String>,
     /// Only documents that mention this entity; for the passages that do see `Within::mentioning`.
     pub entity: Option<i64>,
@@ -118,6 +120,10 @@ impl Filter {
         if let Some(doc_type) = &self.doc_type {
             clauses.push("(d.doc_type = ? COLLATE NOCASE OR d.format = ? COLLATE NOCASE)".into());
             values.extend([doc_type.clone(), doc_type.clone()]);
+        }
+        if let Some(label) = &self.security {
+            clauses.push("json_extract(d.meta, '$.security') = ? COLLATE NOCASE".into());
+            values.push(label.clone());
         }
         if let Some(language) = &self.language {
             clauses.push("d.language = ? COLLATE NOCASE".into());

@@ -28,7 +28,6 @@ pub(crate) use self::filter::{Filter, OfNotes};
 use self::question::Question;
 use self::within::Within;
 use crate::error::invalid;
-use crate::graph::entity::entity_view;
 use crate::graph::{lookup, relations};
 use crate::{AskError, QueryContext};
 
@@ -151,14 +150,7 @@ impl Plan {
 
 /// The entity that hits must mention, by name or id.
 fn entity_of(ctx: &QueryContext<'_>, request: &HybridQuery) -> Result<Option<i64>, ErrorView> {
-    let Some(given) = &request.entity else { return Ok(None) };
-    match given.trim().parse::<i64>() {
-        Ok(id) if entity_view(ctx, id, None)?.is_some() => Ok(Some(id)),
-        _ => lookup::find_one(ctx, None, Some(given)).map(Some).map_err(|error| ErrorView {
-            hint: error.hint.map(|hint| hint.replace("`entity_id`", "`entity`")),
-            ..error
-        }),
-    }
+    request.entity.as_ref().map(|given| lookup::given(ctx, "entity", given)).transpose()
 }
 
 fn budget(request: &HybridQuery, defaults: &Retrieval) -> Result<usize, ErrorView> {
@@ -182,6 +174,7 @@ fn filter(request: &HybridQuery, question: &Question) -> Result<Filter, ErrorVie
         paths: path.filter(|it| !it.is_everywhere()).chain(paths).collect(),
         tags: request.tags.iter().flatten().cloned().chain(tags).collect(),
         doc_type: request.doc_type.clone(),
+        security: request.security.clone(),
         language: request.language.clone(),
         entity: None,
         after: day("after", request.after.as_deref())?,

@@ -144,6 +144,10 @@ fn beside_places(filter: &Filter) -> Vec<Condition> {
         let of_notes = OfNotes { types, ..OfNotes::default() };
         all.push((what, Filter { of_notes, ..Filter::default() }));
     }
+    if let Some(label) = &filter.security {
+        let alone = Filter { security: filter.security.clone(), ..Filter::default() };
+        all.push((format!("has the security label `{label}`"), alone));
+    }
     if let Some(language) = &filter.language {
         let alone = Filter { language: filter.language.clone(), ..Filter::default() };
         all.push((format!("is mainly in language `{language}`"), alone));
@@ -169,6 +173,7 @@ fn joined(first: &Filter, second: &Filter) -> Filter {
         paths: [&first.paths[..], &second.paths].concat(),
         tags: [&first.tags[..], &second.tags].concat(),
         doc_type: first.doc_type.clone().or(second.doc_type.clone()),
+        security: first.security.clone().or(second.security.clone()),
         language: first.language.clone().or(second.language.clone()),
         entity: first.entity.or(second.entity),
         after: first.after.clone().or(second.after.clone()),

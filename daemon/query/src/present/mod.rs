@@ -12,7 +12,7 @@ mod reasons;
 
 use std::collections::BTreeMap;
 
-use proto::shape::EdgeView;
+use proto::shape::{EdgeView, OriginView};
 use proto::tool::core::{HitView, HybridReply};
 use rusqlite::OptionalExtension;
 
@@ -148,6 +148,7 @@ struct ChunkText {
     lines: Vec<u8>,
     pages: Option<Vec<u8>>,
     headings: Option<Vec<u8>>,
+    origin: OriginView,
     start: usize,
     end: usize,
 }
@@ -156,7 +157,8 @@ impl ChunkText {
     /// `None` when it is gone.
     fn load(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<ChunkText>, AskError> {
         let mut statement = ctx.snapshot.prepare_cached(
-            "SELECT d.id, d.uid, d.path, c.section, d.text, d.lines, d.pages, d.headings, c.start, c.end
+            "SELECT d.id, d.uid, d.path, c.section, d.text, d.lines, d.pages, d.headings, c.start, c.end,
+                    d.source_url, json_extract(d.meta, '$.security')
              FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
         )?;
         let passage = statement.query_row([chunk], |row| {
@@ -171,6 +173,7 @@ impl ChunkText {
                 headings: row.get(7)?,
                 start: row.get::<_, i64>(8)? as usize,
                 end: row.get::<_, i64>(9)? as usize,
+                origin: OriginView { source_url: row.get(10)?, security: row.get(11)? },
             })
         });
         Ok(passage.optional()?)
@@ -226,6 +229,7 @@ fn hit_view(
         id: candidate.chunk,
         doc_id: passage.doc_id,
         snippet: render(body, range),
+        origin: passage.origin.clone(),
         lines: [first, last.max(first)],
         pages: pages.map(|(first, last)| [first, last]),
         section: shorten(&section, 60),

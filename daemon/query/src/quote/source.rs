@@ -3,10 +3,11 @@
 //! In: a document and a place of its normalized text. Out: [`SourceView`].
 //! Not here: which words are quoted (`snippet.rs`, `entities/`).
 
-use proto::shape::{PlaceView, SourceView};
+use proto::shape::{EvidenceView, PlaceView, SourceView};
 use rusqlite::OptionalExtension;
 
 use super::snippet;
+use crate::graph::Statement;
 use crate::{AskError, QueryContext};
 use index::store::lines::{HeadingMap, LineMap, PageMap};
 
@@ -16,6 +17,8 @@ const MAX_QUOTE_CHARS: usize = 240;
 /// A document to quote from.
 pub(crate) struct Source {
     path: String,
+    /// The day that the document states, else the day it was modified.
+    pub(crate) day: String,
     /// The normalized text.
     pub(crate) text: String,
     lines: LineMap,
@@ -26,12 +29,13 @@ pub(crate) struct Source {
 impl Source {
     /// Reads a document; `None` when it is gone.
     pub(crate) fn load(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<Self>, AskError> {
-        let mut statement = ctx
-            .snapshot
-            .prepare_cached("SELECT path, text, lines, pages, headings FROM docs WHERE id = ?1")?;
+        let mut statement = ctx.snapshot.prepare_cached(
+            "SELECT path, text, lines, pages, headings, day FROM docs WHERE id = ?1",
+        )?;
         let source = statement.query_row([doc], |row| {
             Ok(Source {
                 path: row.get(0)?,
+                day: row.get(5)?,
                 text: row.get(1)?,
                 lines: LineMap::decode(&row.get::<_, Vec<u8>>(2)?),
                 pages: PageMap::decode(row.get::<_, Option<Vec<u8>>>(3)?.as_deref()),
@@ -59,6 +63,17 @@ impl Source {
         let words = self.text.get(start..end).unwrap_or("");
         let range = snippet::choose(words, &[], 0, MAX_QUOTE_CHARS);
         self.view(start, snippet::render(words, range))
+    }
+
+    /// A statement that the document makes.
+    pub(crate) fn evidence(&self, statement: &Statement) -> EvidenceView {
+        EvidenceView {
+            source: self.quote(statement.span),
+            span: [statement.raw.0, statement.raw.1],
+            pattern: statement.pattern.clone(),
+            confidence: statement.confidence,
+            date: Some(self.day.clone()),
+        }
     }
 }
 

@@ -275,6 +275,7 @@ mod tests {
             embedder: &StaticModel::builtin(WordPiece::builtin()),
             reranker: None,
             one_way: &[],
+            functional: &[],
             decisions: decisions.at(snapshot.tick()),
         };
         rank(&ctx, &plan, recalled, expanded).expect("ranked").hits

@@ -56,8 +56,10 @@ const TAKEN: [&str; 21] = [
 ];
 
 /// Keys of requests, at any depth, whose value names something that an answer may have shown.
-const NAMING: [&str; 16] = [
+const NAMING: [&str; 18] = [
+    "a",
     "at",
+    "b",
     "deletions",
     "destination",
     "directory",

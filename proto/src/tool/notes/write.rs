@@ -29,6 +29,9 @@ pub struct WriteNote {
     /// Frontmatter `type`; `note` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note_type: Option<String>,
+    /// Where its content comes from; becomes `source_url` in the front matter, and hits show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_url: Option<String>,
     /// Further keys of the front matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,

@@ -154,12 +154,16 @@ impl Rows {
                     match other {
                         "inverse" => predicate.inverse = Some(intern(name_in(value, &shown)?)),
                         "one_way" => predicate.is_one_way = flag(value, &shown)?,
+                        "functional" => predicate.is_functional = flag(value, &shown)?,
                         "subject" => predicate.subjects = types(value, &shown)?,
                         "object" => predicate.objects = types(value, &shown)?,
                         _ => {
                             return Err((
                                 key.span(),
-                                unknown(&shown, "inverse, one_way, subject, object, cues"),
+                                unknown(
+                                    &shown,
+                                    "inverse, one_way, functional, subject, object, cues",
+                                ),
                             ));
                         }
                     }

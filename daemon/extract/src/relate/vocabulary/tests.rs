@@ -36,6 +36,7 @@ fn every_row_of_the_embedded_file_is_a_cue() {
     assert!(names.iter().all(|it| all.contains(it)));
     let one_way = ["led_by", "located_in", "owned_by", "part_of", "precedes", "replaces"];
     assert_eq!(vocabulary.one_way(), one_way);
+    assert_eq!(vocabulary.functional(), ["owned_by"]);
     let has_inverse =
         |name: &&str| vocabulary.predicate(name).is_some_and(|it| it.inverse.is_some());
     assert!(all.iter().all(has_inverse));

@@ -22,6 +22,7 @@ pub fn routes() -> Routes {
         reads(tool::read_passage, render::core::passage).at_length(),
         reads(tool::entity_lookup, render::core::entities),
         reads(tool::explain_entity, render::core::explain),
+        reads(tool::connect, render::core::connect),
         waits(tool::ingest_docs, render::core::ingest).recording(),
         waits(tool::extract_and_link, render::core::extract),
         writes(tool::review_links, render::core::review).recording(),

@@ -26,12 +26,12 @@ async fn every_revision_shakes_hands() {
         );
     }
     expect![[r#"
-        2024-11-05: 2024-11-05 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-03-26: 2025-03-26 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-06-18: 2025-06-18 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-11-25: 2025-11-25 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        1999-01-01: 2025-11-25 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2026-07-28: 2025-11-25 "kgd", 8 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2024-11-05: 2024-11-05 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-03-26: 2025-03-26 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-06-18: 2025-06-18 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-11-25: 2025-11-25 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        1999-01-01: 2025-11-25 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2026-07-28: 2025-11-25 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
     "#]].assert_eq(&out);
 }
 
@@ -77,10 +77,17 @@ async fn the_library_s_own_client_is_served() {
     let client = ().serve(stream).await.expect("a handshake");
     let names: Vec<_> =
         client.list_all_tools().await.expect("tools").into_iter().map(|tool| tool.name).collect();
-    expect![
-        "hybrid_query read_passage entity_lookup explain_entity ingest_docs extract_and_link review_links status"
-    ]
-    .assert_eq(&names.join(" "));
+    expect![[r#"
+        hybrid_query
+        read_passage
+        entity_lookup
+        explain_entity
+        connect
+        ingest_docs
+        extract_and_link
+        review_links
+        status"#]]
+    .assert_eq(&names.join("\n"));
     let arguments = json!({"q": "x"}).as_object().cloned().unwrap_or_default();
     let call = rmcp::model::CallToolRequestParams::new("hybrid_query").with_arguments(arguments);
     let result = client.call_tool(call).await.expect("a result");
@@ -104,6 +111,7 @@ async fn a_tool_says_what_it_does() {
         read_passage {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
         entity_lookup {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
         explain_entity {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
+        connect {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
         ingest_docs {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
         extract_and_link {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
         review_links {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
@@ -167,7 +175,7 @@ async fn a_failed_call_is_a_result_with_code_and_hint() {
         &client.call(2, "hybrid_query", json!({"query": "x"})).await,
         expect![[r#"
             ! invalid_params: `hybrid_query` has no parameter `query`
-            hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `lan…
+            hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `sec…
         "#]],
     );
     check(

@@ -4,6 +4,7 @@
 //! person's latest edits indexed before a tool answers.
 //! Not here: how a question is answered (`query/`), or how a call arrives (`routes.rs`, `session.rs`).
 
+mod connect;
 mod forget;
 mod ingest;
 pub mod kb;
@@ -30,6 +31,7 @@ use proto::tool::memory::ItemError;
 
 use tokio::sync::Semaphore;
 
+pub use connect::*;
 pub use forget::*;
 pub use ingest::*;
 pub use look::*;
@@ -126,7 +128,8 @@ pub fn graph(
     snapshot: &Snapshot,
     request: Graph,
 ) -> Result<GraphReply, ErrorView> {
-    let mut reply = query::neighborhood(&project.desk(snapshot), &request)?;
+    let projection = project.projection(snapshot)?;
+    let mut reply = query::neighborhood(&project.desk(snapshot), &projection, &request)?;
     kb::add_entries(project, snapshot, &request, &mut reply)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)

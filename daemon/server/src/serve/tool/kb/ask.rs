@@ -16,12 +16,13 @@ use crate::project::Project;
 use index::store::Snapshot;
 use query::QueryContext;
 use query::browse::rfc3339;
+use query::connect::memory;
 use query::kb::graph::By;
 use query::kb::planner::Planned;
-use query::kb::strategy;
 use query::kb::strategy::{CitedEntry, KbQuestion, ask};
 use query::kb::summary::{summarize, text_of};
 use query::kb::{EntryRow, Library};
+use query::kb::{stated, strategy};
 
 /// Entries of an answer, and at most; at most of a timeline that was asked for, which lists what there is.
 const LIMITS: (u32, u32) = (20, 50);
@@ -119,23 +120,62 @@ pub fn kb_ask(
         entries.push(asked(&desk, &library, &told)?);
     }
     let steps = answer.way.into_iter().map(|step| KbStep {
-        edge: if step.is_outgoing { step.edge } else { format!("<{}", step.edge) },
+        edge: edge(step.is_outgoing, &step.edge),
         from: step.from,
         to: step.to,
         llm: step.by == By::Llm,
     });
+    let mut path: Vec<KbStep> = steps.collect();
+    if let (true, Some(from), Some(to)) = (path.is_empty(), &answer.scope, &answer.target) {
+        path = further_way(project, snapshot, &library, [from, to])?;
+    }
     Ok(KbAnswer {
         strategy: answer.strategy,
         reason: answer.reason,
         scope: answer.scope,
         target: answer.target,
         entries,
-        path: steps.collect(),
+        path,
         hint: answer.hint,
         planned_by,
         llm,
         freshness: project.freshness(snapshot),
     })
+}
+
+/// A relation, with `<` before it where a path goes against it.
+fn edge(is_outgoing: bool, relation: &str) -> String {
+    if is_outgoing { relation.to_string() } else { format!("<{relation}") }
+}
+
+/// The way between two nodes through the whole graph, for those that entries alone do not connect.
+fn further_way(
+    project: &Project,
+    snapshot: &Snapshot,
+    library: &Library,
+    ends: [&String; 2],
+) -> Result<Vec<KbStep>, ErrorView> {
+    let [from, to] = ends.map(|node| stated::entity_of(snapshot, &library.shelf, node));
+    let (Some(from), Some(to)) = (from?, to?) else { return Ok(Vec::new()) };
+    let projection = project.projection(snapshot)?;
+    let way = memory::shortest_path(&projection, [from, to]).unwrap_or_default();
+    if way.len() > strategy::CONNECTION_STEPS + 1 {
+        return Ok(Vec::new());
+    }
+    let node = |entity| -> Result<String, ErrorView> {
+        let named = memory::named(snapshot, entity)?;
+        let entry = named.doc.and_then(|doc| library.shelf.of_doc(doc));
+        Ok(entry.map_or(named.name, |row| id_text(row.number)))
+    };
+    let mut steps = Vec::new();
+    for step in way.windows(2) {
+        let &[one, other] = step else { continue };
+        let joining = memory::relations_between(&projection, one, other).into_iter().next();
+        let Some((subject, relation, _)) = joining else { continue };
+        let edge = edge(subject == one, &relation);
+        steps.push(KbStep { from: node(one)?, edge, to: node(other)?, llm: false });
+    }
+    Ok(steps)
 }
 
 fn asked(

@@ -262,6 +262,12 @@ pub fn add_entries(
     for node in reply.nodes.iter().filter(|_| is_wanted) {
         let newer = node.entry.iter().flat_map(|it| &it.superseded_by);
         for src in newer.filter_map(|id| drawn.get(id)) {
+            let is_drawn = |it: &GraphEdge| {
+                (it.src, it.dst, it.rel.as_str()) == (*src, node.entity.id, SUPERSEDES)
+            };
+            if reply.edges.iter().any(is_drawn) {
+                continue;
+            }
             reply.edges.push(GraphEdge {
                 src: *src,
                 dst: node.entity.id,

@@ -10,13 +10,15 @@ use proto::tool::memory::{
     ReadGraph, RelationsReply,
 };
 
+use super::entities::EntityGraph;
 use super::{fact_view, is_missing, item_error, ledger, node_view, relation_views};
 use crate::project::Project;
 use crate::serve::tool::{invalid, unreadable};
 use index::store::{MemoryLedger, Snapshot};
 use query::browse::rfc3339;
+use query::connect::memory as walk;
 use query::memory as rows;
-use query::memory::{Edge, Listed, NodeRow, Web};
+use query::memory::{Edge, Listed, NodeRow};
 
 /// Entities on one page of a list, and on one that returns them whole.
 const LIST_PAGE: usize = 200;
@@ -240,19 +242,20 @@ pub fn get_neighborhood(
     if depth > MAX_DEPTH {
         return Err(invalid(format!("`depth` is {depth}"), "give a number from 0 to 5"));
     }
-    let node = rows::named(snapshot, &request.name)?;
-    let (docs, edges, is_cut) = rows::around(snapshot, node.doc, depth, MAX_AROUND)?;
+    let mut graph = EntityGraph::open(project, snapshot)?;
+    let center = graph.named("name", &request.name)?;
+    let (entities, is_cut) = walk::around(&graph.projection, center, depth, MAX_AROUND);
     let mut truncated = is_cut.then(|| format!("only the nearest {MAX_AROUND} entities are shown"));
-    if edges.len() > MAX_RELATIONS {
-        truncated = Some(format!("{} relations are left out", edges.len() - MAX_RELATIONS));
+    let mut relations = graph.relations(walk::relations_among(&graph.projection, &entities))?;
+    if relations.len() > MAX_RELATIONS {
+        truncated = Some(format!("{} relations are left out", relations.len() - MAX_RELATIONS));
     }
-    let nodes = rows::alike::nodes(snapshot, &docs)?;
-    Ok(NeighborhoodReply {
-        nodes: nodes.iter().map(node_view).collect(),
-        relations: relation_views(snapshot, edges.iter().take(MAX_RELATIONS))?,
-        truncated,
-        freshness: project.freshness(snapshot),
-    })
+    relations.truncate(MAX_RELATIONS);
+    let mut nodes = Vec::new();
+    for entity in &entities {
+        nodes.push(graph.node_view(*entity)?);
+    }
+    Ok(NeighborhoodReply { nodes, relations, truncated, freshness: project.freshness(snapshot) })
 }
 
 /// Finds the shortest path between two entities.
@@ -261,25 +264,26 @@ pub fn get_path(
     snapshot: &Snapshot,
     request: GetPath,
 ) -> Result<PathReply, ErrorView> {
-    let from = rows::named(snapshot, &request.from_entity)?;
-    let to = rows::named(snapshot, &request.to_entity)?;
-    let web = Web::read(snapshot)?;
+    let mut graph = EntityGraph::open(project, snapshot)?;
+    let from = graph.named("from_entity", &request.from_entity)?;
+    let to = graph.named("to_entity", &request.to_entity)?;
     let freshness = project.freshness(snapshot);
-    let Some(docs) = web.path(from.doc, to.doc) else {
+    let Some(entities) = walk::shortest_path(&graph.projection, [from, to]) else {
         return Ok(PathReply { freshness, ..PathReply::default() });
     };
     let mut relations = Vec::new();
-    for step in docs.windows(2) {
+    for step in entities.windows(2) {
         let &[one, other] = step else { continue };
-        let joins = |it: &&Edge| {
-            (it.from, it.to) == (one, Some(other)) || (it.from, it.to) == (other, Some(one))
-        };
+        let mut joining =
+            graph.relations(walk::relations_between(&graph.projection, one, other))?;
         // A relation that points along the path comes first.
-        let mut joining: Vec<&Edge> = web.edges.iter().filter(joins).collect();
-        joining.sort_by_key(|it| it.from != one);
-        relations.extend(relation_views(snapshot, joining.into_iter().take(1))?);
+        let begin = graph.name(one)?;
+        joining.sort_by_key(|it| it.from != begin);
+        relations.extend(joining.into_iter().next());
     }
-    let nodes = rows::alike::nodes(snapshot, &docs)?;
-    let path = nodes.into_iter().map(|node| node.name).collect();
+    let mut path = Vec::new();
+    for entity in entities {
+        path.push(graph.name(entity)?);
+    }
     Ok(PathReply { found: true, path, relations, freshness })
 }

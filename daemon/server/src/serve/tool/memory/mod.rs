@@ -7,6 +7,7 @@
 
 mod consolidate;
 mod delete;
+mod entities;
 mod graph;
 mod relate;
 mod report;

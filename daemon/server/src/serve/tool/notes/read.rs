@@ -22,7 +22,8 @@ use ::index::store::Snapshot;
 use model::terms::RelPath;
 use query::browse;
 use query::browse::Page;
-use query::{AskError, QueryContext, address, notes as rows};
+use query::connect::memory::notes_around;
+use query::{AskError, Projection, QueryContext, address, notes as rows};
 
 /// Most backlinks returned with a note.
 const MAX_BACKLINKS: usize = 20;
@@ -240,7 +241,9 @@ pub fn build_context(
         notes.push(note);
     }
     let newest = since.map(|moment| moment.as_millisecond());
-    let related = around(&project.desk(snapshot), &shown, depth, max_related as usize, newest)?;
+    let projection = project.projection(snapshot)?;
+    let desk = project.desk(snapshot);
+    let related = around(&desk, &projection, &shown, depth, max_related as usize, newest)?;
     Ok(ContextReply {
         notes,
         n_notes: docs.len() as u64,
@@ -304,9 +307,11 @@ fn context_note(
     Ok((note, is_cut))
 }
 
-/// Notes and documents that links lead to, step by step; in each step those that are led to, then those that lead here.
+/// Notes and documents around some, step by step; in each step those that links lead to, those that lead here, then
+/// those to which any other relation leads.
 fn around(
     desk: &QueryContext<'_>,
+    projection: &Projection,
     shown: &[i64],
     depth: u32,
     most: usize,
@@ -337,6 +342,7 @@ fn around(
                     .map_err(AskError::from)?;
                 steps.push((doc, by));
             }
+            steps.extend(notes_around(snapshot, projection, *doc, MAX_LINKS)?);
             for (to, by) in steps {
                 if seen.len() >= MAX_VISITED || !seen.insert(to) {
                     continue;

@@ -54,6 +54,8 @@ pub async fn write_note(
     })
     .await?;
     let mut metadata = request.metadata.clone().unwrap_or_default();
+    let source_url = request.source_url.as_deref().map(str::trim).filter(|it| !it.is_empty());
+    metadata.extend(source_url.map(|url| ("source_url".to_string(), url.into())));
     let stated = notes::parse::parse(&request.content).frontmatter;
     let stated = stated.map(|front| front.normalized()).unwrap_or_default();
     let is_named = |key: &str| key.trim().eq_ignore_ascii_case("permalink");

@@ -1,0 +1,125 @@
+//! Memory: the graph as the tools of memory show it, where every entity is a note first.
+//!
+//! In: a projection, entities. Out: shortest paths, neighborhoods, relations, by the entities' ids.
+//! Invariants: as in `paths.rs`; neighbors come in the order of how sure they are.
+//! Not here: which notes these entities are (`server`).
+
+use rusqlite::OptionalExtension;
+use rustc_hash::FxHashSet;
+
+use super::paths;
+use crate::AskError;
+use crate::graph::projection::{Projection, Relation};
+use index::store::Snapshot;
+use model::terms::EntityType;
+
+/// A relation as it is stated: subject, type, object.
+pub type Triple = (i64, String, i64);
+
+/// Returns the entity of a document.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn entity_of(snapshot: &Snapshot, doc: i64) -> Result<Option<i64>, AskError> {
+    let mut statement = snapshot.prepare_cached("SELECT entity_id FROM docs WHERE id = ?1")?;
+    Ok(statement.query_row([doc], |row| row.get(0)).optional()?.flatten())
+}
+
+/// What an entity is called, of which type it is, and its document where it has one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub entity_type: String,
+    /// Row of its document.
+    pub doc: Option<i64>,
+}
+
+/// Returns what an entity is called; nothing when it is gone.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn named(snapshot: &Snapshot, entity: i64) -> Result<Named, AskError> {
+    let mut statement =
+        snapshot.prepare_cached("SELECT name, type, doc_id FROM entities WHERE id = ?1")?;
+    let found = statement.query_row([entity], |row| {
+        let entity_type = EntityType::from_code(row.get(1)?).as_str().to_string();
+        Ok(Named { name: row.get(0)?, entity_type, doc: row.get(2)? })
+    });
+    Ok(found.optional()?.unwrap_or_default())
+}
+
+/// Returns the shortest path between two entities, however long, both ends included; of several, the surest.
+pub fn shortest_path(projection: &Projection, ends: [i64; 2]) -> Option<Vec<i64>> {
+    let [from, to] = ends;
+    if from == to { Some(vec![from]) } else { paths::shortest(projection, ends) }
+}
+
+/// Returns the entities within `depth` steps of one, nearest first, at most `most`, and whether there are more.
+pub fn around(projection: &Projection, entity: i64, depth: u32, most: usize) -> (Vec<i64>, bool) {
+    let mut found = vec![entity];
+    let mut seen = FxHashSet::from_iter([entity]);
+    let mut level = vec![entity];
+    for _ in 0..depth {
+        let mut next = Vec::new();
+        for at in std::mem::take(&mut level) {
+            for Relation { subject, object, .. } in projection.about(at) {
+                let other = if subject == at { object } else { subject };
+                if seen.contains(&other) {
+                    continue;
+                }
+                if found.len() >= most {
+                    return (found, true);
+                }
+                seen.insert(other);
+                found.push(other);
+                next.push(other);
+            }
+        }
+        level = next;
+    }
+    (found, false)
+}
+
+/// Returns the notes that relations join to one, surest first, at most `most`, each with the relation:
+/// `depends_on →`, or `← depends_on` where it points here.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn notes_around(
+    snapshot: &Snapshot,
+    projection: &Projection,
+    doc: i64,
+    most: usize,
+) -> Result<Vec<(i64, String)>, AskError> {
+    let Some(entity) = entity_of(snapshot, doc)? else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for Relation { subject, predicate, object, .. } in projection.about(entity).iter().take(most) {
+        let (other, by) = match *subject == entity {
+            true => (*object, format!("{predicate} →")),
+            false => (*subject, format!("← {predicate}")),
+        };
+        found.extend(named(snapshot, other)?.doc.map(|doc| (doc, by)));
+    }
+    Ok(found)
+}
+
+/// Returns the relations between two entities, surest first.
+pub fn relations_between(projection: &Projection, one: i64, other: i64) -> Vec<Triple> {
+    projection.between(one, other).iter().map(triple).collect()
+}
+
+/// Returns the relations among some entities.
+pub fn relations_among(projection: &Projection, entities: &[i64]) -> Vec<Triple> {
+    let known: FxHashSet<i64> = entities.iter().copied().collect();
+    let own = entities.iter().flat_map(|entity| {
+        let about = projection.about(*entity).into_iter();
+        about.filter(|it| it.subject == *entity && known.contains(&it.object))
+    });
+    own.map(|it| triple(&it)).collect()
+}
+
+fn triple(relation: &Relation<'_>) -> Triple {
+    (relation.subject, relation.predicate.to_string(), relation.object)
+}

@@ -1,0 +1,135 @@
+//! Connect: how two things hang together.
+//!
+//! In: two entities, the projection of their commit. Out: the best paths between them (`paths.rs`), each step with what
+//! states it; where there is none, the passages that mention both (`together.rs`). The same for notes as entities of
+//! memory (`memory.rs`).
+//! Invariants: a relation that `explain_entity` shows is a path of one step; the same index gives the same reply; the
+//! work is bounded, whatever the folder holds.
+//! Not here: reading the graph (`graph/projection.rs`), what states a step (`entities/steps.rs`).
+
+pub mod memory;
+mod paths;
+mod together;
+
+use proto::error::ErrorView;
+use proto::shape::{EntityView, Freshness, RelationView};
+use proto::tool::core::{Connect, ConnectReply, PathView};
+
+use self::paths::{Bounds, Path, best};
+use self::together::together;
+use crate::entities::steps::relation_view;
+use crate::error::invalid;
+use crate::graph::entity::{entity_view, home};
+use crate::graph::lookup::{given, not_found};
+use crate::graph::projection::Projection;
+use crate::{AskError, QueryContext};
+
+/// Steps of a path if the caller gives no limit.
+const USUAL_HOPS: u32 = 4;
+
+/// Longest path, in steps.
+const MAX_HOPS: u32 = 6;
+
+/// Most relations shown of one step: two things may be related in several ways.
+const MAX_OF_STEP: usize = 3;
+
+/// Relations shown of each end where nothing joins them.
+const MAX_OF_END: usize = 3;
+
+/// Returns the entity that a parameter means, as `explain_entity` would.
+///
+/// # Errors
+/// `not_found` with near names, and `ambiguous` with the candidates.
+pub fn entity_given(
+    ctx: &QueryContext<'_>,
+    parameter: &str,
+    value: &str,
+) -> Result<i64, ErrorView> {
+    given(ctx, parameter, value)
+}
+
+/// Returns the best paths between two entities.
+///
+/// # Errors
+/// `invalid_params`, and when the index cannot be read.
+pub fn connect(
+    ctx: &QueryContext<'_>,
+    projection: &Projection,
+    request: &Connect,
+    ends: [i64; 2],
+) -> Result<ConnectReply, ErrorView> {
+    let max_hops = request.max_hops.unwrap_or(USUAL_HOPS);
+    let limit = request.limit.unwrap_or(3);
+    if !(1..=MAX_HOPS).contains(&max_hops) || !(1..=20).contains(&limit) {
+        return Err(invalid(
+            format!("`max_hops` is {max_hops}, `limit` is {limit}"),
+            "give 1 to 6 hops and a limit of 1 to 20",
+        ));
+    }
+    let [a, b] = ends;
+    if a == b {
+        let hint = "`explain_entity` shows what it is related to";
+        return Err(invalid("`a` and `b` are the same thing".into(), hint));
+    }
+    let bounds = Bounds { max_hops: max_hops as usize, limit: limit as usize };
+    let weights = &ctx.settings.retrieval.relation_weights;
+    let found = best(projection, weights, ends, &bounds);
+    let mut paths = Vec::new();
+    for path in &found.paths {
+        paths.push(path_view(ctx, projection, path)?);
+    }
+    let mut reply = ConnectReply {
+        a: end_view(ctx, a)?,
+        b: end_view(ctx, b)?,
+        max_hops,
+        paths,
+        together: Vec::new(),
+        near: Vec::new(),
+        truncated: found.is_cut.then(|| {
+            "the search was cut short at things with very many relations; there may be other paths"
+                .to_string()
+        }),
+        freshness: Freshness::default(),
+    };
+    if reply.paths.is_empty() {
+        reply.together = together(ctx, ends, limit as usize)?;
+        for end in ends {
+            reply.near.extend(near(ctx, projection, end)?);
+        }
+    }
+    Ok(reply)
+}
+
+fn end_view(ctx: &QueryContext<'_>, end: i64) -> Result<EntityView, ErrorView> {
+    let view = entity_view(ctx, end, None)?;
+    let view = view.ok_or_else(|| not_found(&format!("entity {end}"), &[]))?;
+    Ok(EntityView { path: home(ctx, end)?, ..view })
+}
+
+fn path_view(
+    ctx: &QueryContext<'_>,
+    projection: &Projection,
+    path: &Path,
+) -> Result<PathView, AskError> {
+    let mut steps = Vec::new();
+    for (idx, ends) in path.entities.windows(2).enumerate() {
+        let &[from, to] = ends else { continue };
+        for relation in projection.between(from, to).iter().take(MAX_OF_STEP) {
+            steps.extend(relation_view(ctx, relation, idx as u32 + 1)?);
+        }
+    }
+    Ok(PathView { score: path.score, steps })
+}
+
+/// The surest relations of an entity.
+fn near(
+    ctx: &QueryContext<'_>,
+    projection: &Projection,
+    entity: i64,
+) -> Result<Vec<RelationView>, AskError> {
+    let mut views = Vec::new();
+    for relation in projection.about(entity).iter().take(MAX_OF_END) {
+        views.extend(relation_view(ctx, relation, 1)?);
+    }
+    Ok(views)
+}

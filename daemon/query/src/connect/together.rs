@@ -1,0 +1,134 @@
+//! Together: the places where two things are mentioned together, for those that no relation joins.
+//!
+//! In: two entities. Out: one place a document, the nearest mentions first.
+//! Invariants: at most [`MAX_MENTIONS`] mentions of each are read.
+//! Not here: whether something joins them (`paths.rs`).
+
+use std::collections::BTreeMap;
+
+use proto::error::ErrorView;
+use proto::tool::core::TogetherView;
+
+use crate::entities::explain::line_around;
+use crate::quote::snippet::{choose, render};
+use crate::quote::source::Source;
+use crate::{AskError, QueryContext};
+
+/// Most mentions of one entity that are read, the first by document.
+const MAX_MENTIONS: i64 = 20_000;
+
+/// Bytes between two mentions that are still quoted as one passage.
+const ONE_PASSAGE: usize = 240;
+
+/// Characters shown behind the second mention.
+const AROUND: usize = 60;
+
+/// Bytes that a note counts as away from what it mentions.
+const OWN_NOTE: usize = 1_000;
+
+/// Where an entity is mentioned, by document: bytes of its text, ascending.
+type Places = BTreeMap<i64, Vec<usize>>;
+
+/// Two mentions in one document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Pair {
+    distance: usize,
+    doc: i64,
+    first: usize,
+    last: usize,
+}
+
+/// The best places where both are mentioned.
+pub(super) fn together(
+    ctx: &QueryContext<'_>,
+    ends: [i64; 2],
+    limit: usize,
+) -> Result<Vec<TogetherView>, ErrorView> {
+    let [a, b] = ends;
+    let (of_a, of_b) = (places(ctx, a)?, places(ctx, b)?);
+    let (own_a, own_b) = (own_docs(ctx, a)?, own_docs(ctx, b)?);
+    let both = of_a.iter().filter_map(|(doc, ones)| nearest(*doc, ones, of_b.get(doc)?));
+    let mut pairs: BTreeMap<i64, Pair> = both.map(|pair| (pair.doc, pair)).collect();
+    for (own, mentioned) in [(own_a, &of_b), (own_b, &of_a)] {
+        for doc in own {
+            let Some(first) = mentioned.get(&doc).and_then(|all| all.first()).copied() else {
+                continue;
+            };
+            let pair = Pair { distance: OWN_NOTE, doc, first, last: first };
+            pairs.entry(doc).and_modify(|it| *it = (*it).min(pair)).or_insert(pair);
+        }
+    }
+    let mut pairs: Vec<Pair> = pairs.into_values().collect();
+    pairs.sort_unstable();
+    let mut views = Vec::new();
+    for pair in pairs.into_iter().take(limit) {
+        let Some(source) = Source::load(ctx, pair.doc)? else { continue };
+        views.push(TogetherView {
+            source: source.view(pair.first, quoted(&source.text, &pair)),
+            apart: pair.distance as u64,
+            date: source.day.clone(),
+        });
+    }
+    Ok(views)
+}
+
+/// The words around both mentions: as one passage, or as two where they are far apart.
+fn quoted(text: &str, pair: &Pair) -> String {
+    if pair.last - pair.first > ONE_PASSAGE {
+        return format!("{} … {}", line_around(text, pair.first), line_around(text, pair.last));
+    }
+    let before = text.get(..pair.first).unwrap_or_default();
+    let start = before.rfind(['\n', '.']).map_or(0, |at| at + 1);
+    let passage = text.get(start..).unwrap_or_default();
+    // Of a long sentence, the part that holds both.
+    let begin = pair.first.saturating_sub(start + AROUND);
+    let begin = if pair.last - start > ONE_PASSAGE { begin } else { 0 };
+    let range = choose(passage, &[], begin, pair.last - start - begin + AROUND);
+    render(passage, range)
+}
+
+fn places(ctx: &QueryContext<'_>, entity: i64) -> Result<Places, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT m.doc_id, m.at FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = ?1
+         ORDER BY m.doc_id, m.at LIMIT ?2",
+    )?;
+    let mut rows = statement.query([entity, MAX_MENTIONS])?;
+    let mut places = Places::new();
+    while let Some(row) = rows.next()? {
+        places.entry(row.get(0)?).or_default().push(row.get::<_, i64>(1)? as usize);
+    }
+    Ok(places)
+}
+
+/// The documents that are the entity's own.
+fn own_docs(ctx: &QueryContext<'_>, entity: i64) -> Result<Vec<i64>, AskError> {
+    let mut statement =
+        ctx.snapshot.prepare_cached("SELECT id FROM docs WHERE entity_id = ?1 ORDER BY id")?;
+    Ok(statement.query_map([entity], |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
+/// The two mentions of a document that are nearest to each other.
+fn nearest(doc: i64, ones: &[usize], others: &[usize]) -> Option<Pair> {
+    let pairs = ones.iter().flat_map(|one| {
+        let at = others.partition_point(|other| other < one);
+        let around = [at.checked_sub(1), Some(at)].into_iter().flatten();
+        around.filter_map(|at| others.get(at)).map(move |other| (*one, *other))
+    });
+    let pairs = pairs.map(|(one, other)| {
+        let (first, last) = (one.min(other), one.max(other));
+        Pair { distance: last - first, doc, first, last }
+    });
+    pairs.min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_mentions_of_a_document_count() {
+        let pair = nearest(7, &[10, 500, 2_000], &[90, 480, 3_000]);
+        assert_eq!(pair, Some(Pair { distance: 20, doc: 7, first: 480, last: 500 }));
+        assert_eq!(nearest(7, &[], &[1]), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! Steps: a relation of the projection with what states it: sentence, place, date, extractor.
+//!
+//! In: a relation. Out: [`RelationView`], or its best evidence alone.
+//! Not here: which relations make a path (`connect/paths.rs`).
+
+use proto::shape::{EvidenceView, RelationView, SourceView};
+use rusqlite::OptionalExtension;
+
+use super::explain::{add_ends, evidence_view, line_around, relation_of};
+use crate::graph::projection::{By, Relation};
+use crate::graph::{Statement, name_of};
+use crate::quote::source::Source;
+use crate::{AskError, QueryContext};
+
+/// Characters below which quoted words are no sentence, such as those of a link: the line around them is shown.
+const MIN_SENTENCE: usize = 40;
+
+/// A relation with its evidence; `None` when one of its ends is gone.
+pub(crate) fn relation_view(
+    ctx: &QueryContext<'_>,
+    relation: &Relation<'_>,
+    hop: u32,
+) -> Result<Option<RelationView>, AskError> {
+    let Relation { subject, predicate, object, confidence, by } = *relation;
+    let mut view = if by == By::Evidence {
+        relation_of(ctx, [subject, object], predicate, hop, sentence)?
+    } else {
+        let names = (name_of(ctx, subject)?, name_of(ctx, object)?);
+        let (Some(from), Some(to)) = names else { return Ok(None) };
+        Some(RelationView {
+            subject: from,
+            predicate: predicate.to_string(),
+            object: to,
+            subject_id: Some(subject),
+            object_id: Some(object),
+            confidence,
+            hop,
+            evidence: stated_beside(ctx, relation)?.into_iter().collect(),
+            ..RelationView::default()
+        })
+    };
+    add_ends(ctx, view.as_mut_slice())?;
+    Ok(view)
+}
+
+/// What states a relation that no evidence has.
+pub(super) fn stated_beside(
+    ctx: &QueryContext<'_>,
+    relation: &Relation<'_>,
+) -> Result<Option<EvidenceView>, AskError> {
+    match relation.by {
+        By::Evidence => Ok(None),
+        By::Link { doc, seq } => of_link(ctx, doc, seq, relation.confidence),
+        By::Entry { doc } => of_entry(ctx, doc, relation.predicate, relation.confidence),
+    }
+}
+
+/// The evidence of a statement, quoted by a sentence.
+fn sentence(
+    ctx: &QueryContext<'_>,
+    statement: &Statement,
+) -> Result<Option<EvidenceView>, AskError> {
+    let Some(mut view) = evidence_view(ctx, statement)? else { return Ok(None) };
+    if view.source.text.chars().count() < MIN_SENTENCE
+        && let Some(source) = Source::load(ctx, statement.doc)?
+    {
+        view.source.text = line_around(&source.text, statement.span.0);
+    }
+    Ok(Some(view))
+}
+
+fn of_link(
+    ctx: &QueryContext<'_>,
+    doc: i64,
+    seq: i64,
+    confidence: f32,
+) -> Result<Option<EvidenceView>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT d.path, l.line, l.said, l.start, l.end, d.day FROM note_links l JOIN docs d ON d.id = l.doc_id
+         WHERE l.doc_id = ?1 AND l.seq = ?2",
+    )?;
+    let view = statement.query_row([doc, seq], |row| {
+        let span = [row.get::<_, i64>(3)? as u64, row.get::<_, i64>(4)? as u64];
+        let (path, line, text) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let source = SourceView { path, line, text, ..SourceView::default() };
+        let date = Some(row.get(5)?);
+        Ok(EvidenceView { source, span, pattern: "link:note".into(), confidence, date })
+    });
+    Ok(view.optional()?)
+}
+
+/// What an entry states in its front matter or by naming another one.
+fn of_entry(
+    ctx: &QueryContext<'_>,
+    doc: i64,
+    predicate: &str,
+    confidence: f32,
+) -> Result<Option<EvidenceView>, AskError> {
+    let mut statement =
+        ctx.snapshot.prepare_cached("SELECT path, title, day FROM docs WHERE id = ?1")?;
+    let view = statement.query_row([doc], |row| {
+        let source =
+            SourceView { path: row.get(0)?, line: 1, text: row.get(1)?, ..SourceView::default() };
+        let (pattern, date) = (format!("entry:{predicate}"), Some(row.get(2)?));
+        Ok(EvidenceView { source, span: [0, 0], pattern, confidence, date })
+    });
+    Ok(view.optional()?)
+}

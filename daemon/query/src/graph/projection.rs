@@ -1,0 +1,392 @@
+//! Projection: the graph of one commit in memory, so that paths through it can be searched.
+//!
+//! In: evidence, links between documents, what entries state beside them, review decisions. Out: [`Projection`]:
+//! entities and the relations between them, each once.
+//! Invariants: every relation that [`statements_about`](super::statements_about) finds is in it; no rejected one is;
+//! the relations at an entity have the same order however the index came about; reading it costs a scan of each table.
+//! Not here: which commit it is of (`projections.rs`), searching it (`connect/`).
+
+use std::cmp::Ordering;
+
+use petgraph::Direction;
+use petgraph::graph::{DiGraph, EdgeIndex, NodeIndex};
+use petgraph::visit::EdgeRef;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::confidence::Corroboration;
+use crate::{AskError, QueryContext};
+use extract::relate::DENIED;
+use index::store::{Verdict, note_party, relation_key};
+use model::terms::norm_of;
+
+/// The relation of a link that its author gave no type.
+const PLAIN: &str = "links_to";
+
+/// The relation of an embedded document.
+const EMBEDS: &str = "embeds";
+
+/// What states a relation best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    /// Evidence: its rows are found by the ends and the predicate.
+    Evidence,
+    /// A row of `note_links`.
+    Link { doc: i64, seq: i64 },
+    /// The entry whose note is this document.
+    Entry { doc: i64 },
+}
+
+/// A relation that no evidence has, such as one that an entry states.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FurtherRelation {
+    /// Its subject as a party of evidence: a name, or minus a document.
+    pub subject: i64,
+    /// Its type.
+    pub predicate: String,
+    /// Its object, in the same way.
+    pub object: i64,
+    /// The document that states it.
+    pub doc: i64,
+    /// How sure it is.
+    pub confidence: f32,
+}
+
+/// An edge: a relation as it is stated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Edge {
+    predicate: u32,
+    confidence: f32,
+    by: By,
+}
+
+/// A relation at an entity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Relation<'p> {
+    pub subject: i64,
+    pub predicate: &'p str,
+    pub object: i64,
+    pub confidence: f32,
+    pub by: By,
+}
+
+impl Relation<'_> {
+    /// Surest first; ties by the relation itself.
+    pub(crate) fn order(&self, other: &Relation<'_>) -> Ordering {
+        let own = |it: &Relation<'_>| (it.subject, it.object);
+        let by_confidence = other.confidence.total_cmp(&self.confidence);
+        by_confidence.then_with(|| (own(self), self.predicate).cmp(&(own(other), other.predicate)))
+    }
+}
+
+/// Entities and relations of one commit.
+#[derive(Debug, Default)]
+pub struct Projection {
+    graph: DiGraph<i64, Edge>,
+    nodes: FxHashMap<i64, NodeIndex>,
+    predicates: Vec<String>,
+}
+
+impl Projection {
+    /// Reads the graph.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn read(ctx: &QueryContext<'_>, further: &[FurtherRelation]) -> Result<Self, AskError> {
+        let mut reading = Reading { rejected: Rejections::read(ctx)?, ..Reading::default() };
+        let parties = Parties::read(ctx)?;
+        reading.read_evidence(ctx, &parties)?;
+        reading.read_links(ctx, &parties)?;
+        for it in further {
+            let ends = [it.subject, it.object].map(|party| parties.entity(party, false));
+            let [Some((subject, _)), Some((object, _))] = ends else { continue };
+            if !reading.rejected.hold(subject, &it.predicate, object) {
+                let key = (subject, reading.number_of(&it.predicate), object);
+                reading.add(key, By::Entry { doc: it.doc }, "link:entry", it.confidence);
+            }
+        }
+        Ok(reading.finish(ctx.one_way))
+    }
+
+    /// A graph of these relations: subject, predicate, object, confidence.
+    #[cfg(test)]
+    pub(crate) fn of(relations: &[(i64, &str, i64, f32)]) -> Self {
+        let mut reading = Reading::default();
+        for (subject, predicate, object, confidence) in relations {
+            let key = (*subject, reading.number_of(predicate), *object);
+            reading.add(key, By::Evidence, "link:test", *confidence);
+        }
+        reading.finish(&[])
+    }
+
+    /// The number of entities that have a relation, and of relations.
+    pub fn size(&self) -> (usize, usize) {
+        (self.graph.node_count(), self.graph.edge_count())
+    }
+
+    pub(crate) fn node(&self, entity: i64) -> Option<NodeIndex> {
+        self.nodes.get(&entity).copied()
+    }
+
+    pub(crate) fn entity(&self, node: NodeIndex) -> i64 {
+        self.graph.node_weight(node).copied().unwrap_or_default()
+    }
+
+    /// The number of relations at a node.
+    pub(crate) fn degree(&self, node: NodeIndex) -> usize {
+        let both = [Direction::Outgoing, Direction::Incoming];
+        both.map(|direction| self.graph.edges_directed(node, direction).count()).iter().sum()
+    }
+
+    /// The relations at a node, each with the node at its other end.
+    pub(crate) fn at(
+        &self,
+        node: NodeIndex,
+    ) -> impl Iterator<Item = (NodeIndex, Relation<'_>)> + '_ {
+        let outgoing = self.graph.edges_directed(node, Direction::Outgoing);
+        let incoming = self.graph.edges_directed(node, Direction::Incoming);
+        let outgoing = outgoing.map(|it| (it.target(), it.id()));
+        let incoming = incoming.map(|it| (it.source(), it.id()));
+        outgoing.chain(incoming).filter_map(|(other, edge)| Some((other, self.relation(edge)?)))
+    }
+
+    /// The relations at an entity, surest first.
+    pub(crate) fn about(&self, entity: i64) -> Vec<Relation<'_>> {
+        let node = self.node(entity);
+        let mut found: Vec<_> =
+            node.into_iter().flat_map(|it| self.at(it)).map(|it| it.1).collect();
+        found.sort_by(Relation::order);
+        found
+    }
+
+    /// The relations between two entities in either direction, surest first.
+    pub(crate) fn between(&self, one: i64, other: i64) -> Vec<Relation<'_>> {
+        let (Some(a), Some(b)) = (self.node(one), self.node(other)) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (from, to) in [(a, b), (b, a)] {
+            let edges = self.graph.edges_connecting(from, to);
+            found.extend(edges.filter_map(|it| self.relation(it.id())));
+        }
+        found.sort_by(Relation::order);
+        found
+    }
+
+    fn relation(&self, edge: EdgeIndex) -> Option<Relation<'_>> {
+        let (subject, object) = self.graph.edge_endpoints(edge)?;
+        let Edge { predicate, confidence, by } = *self.graph.edge_weight(edge)?;
+        let predicate = self.predicates.get(predicate as usize)?;
+        let [subject, object] = [subject, object].map(|it| self.entity(it));
+        Some(Relation { subject, predicate, object, confidence, by })
+    }
+}
+
+/// Subject, number of the predicate, object.
+type Key = (i64, u32, i64);
+
+/// Which entity each party of evidence is.
+#[derive(Debug, Default)]
+struct Parties {
+    /// Of each name: entity, and confidence of the link to it.
+    names: FxHashMap<i64, (i64, f32)>,
+    docs: FxHashMap<i64, i64>,
+    /// Entities that have a note.
+    noted: FxHashSet<i64>,
+}
+
+impl Parties {
+    fn read(ctx: &QueryContext<'_>) -> Result<Self, AskError> {
+        let mut parties = Parties::default();
+        let mut names = ctx
+            .snapshot
+            .prepare_cached("SELECT id, entity_id, link FROM names WHERE entity_id IS NOT NULL")?;
+        let mut rows = names.query([])?;
+        while let Some(row) = rows.next()? {
+            parties.names.insert(row.get(0)?, (row.get(1)?, row.get(2)?));
+        }
+        // By an index that has both columns: rows of documents hold their texts.
+        let mut docs = ctx.snapshot.prepare_cached(
+            "SELECT id, entity_id FROM docs WHERE entity_id IS NOT NULL ORDER BY entity_id",
+        )?;
+        let mut rows = docs.query([])?;
+        while let Some(row) = rows.next()? {
+            parties.docs.insert(row.get(0)?, row.get(1)?);
+        }
+        let mut noted =
+            ctx.snapshot.prepare_cached("SELECT id FROM entities WHERE doc_id IS NOT NULL")?;
+        parties.noted = noted.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        Ok(parties)
+    }
+
+    /// The entity of a party; an unresolved link is no relation of a note that happens to have that name.
+    fn entity(&self, party: i64, is_link: bool) -> Option<(i64, f32)> {
+        if party < 0 {
+            return self.docs.get(&-party).map(|entity| (*entity, 1.0));
+        }
+        let found = self.names.get(&party)?;
+        (!is_link || !self.noted.contains(&found.0)).then_some(*found)
+    }
+}
+
+/// The relations that people rejected.
+#[derive(Default)]
+struct Rejections<'c> {
+    ctx: Option<&'c QueryContext<'c>>,
+    /// Of each entity: its norm, and what it is called in decisions.
+    parties: FxHashMap<i64, [String; 2]>,
+}
+
+impl<'c> Rejections<'c> {
+    fn read(ctx: &'c QueryContext<'c>) -> Result<Self, AskError> {
+        if ctx.decisions.is_empty() {
+            return Ok(Rejections::default());
+        }
+        let mut statement = ctx.snapshot.prepare_cached(
+            "SELECT e.id, e.name, d.uid FROM entities e LEFT JOIN docs d ON d.id = e.doc_id",
+        )?;
+        let rows = statement.query_map([], |row| {
+            let (name, uid): (String, Option<String>) = (row.get(1)?, row.get(2)?);
+            let norm = norm_of(&name);
+            let party = uid.map_or(norm.clone(), |uid| note_party(&uid));
+            Ok((row.get(0)?, [norm, party]))
+        })?;
+        Ok(Rejections { ctx: Some(ctx), parties: rows.collect::<Result<_, _>>()? })
+    }
+
+    /// See [`KnownRelation::verdict`](super::KnownRelation::verdict).
+    fn hold(&self, subject: i64, predicate: &str, object: i64) -> bool {
+        let Some(ctx) = self.ctx else { return false };
+        let ends = (self.parties.get(&subject), self.parties.get(&object));
+        let (Some([from_norm, from]), Some([to_norm, to])) = ends else { return false };
+        let decided = |from, to| ctx.decisions.get(&relation_key(from, predicate, to));
+        decided(from, to).or_else(|| decided(from_norm, to_norm)) == Some(Verdict::Rejected)
+    }
+}
+
+/// A relation under construction.
+#[derive(Debug, Clone, Copy)]
+struct Draft {
+    stated: Corroboration,
+    by: By,
+}
+
+/// The graph while it is read.
+#[derive(Default)]
+struct Reading<'c> {
+    rejected: Rejections<'c>,
+    numbers: FxHashMap<String, u32>,
+    predicates: Vec<String>,
+    drafts: FxHashMap<Key, Draft>,
+    /// Statements that there is no such relation.
+    denied: FxHashMap<Key, Corroboration>,
+    /// Subjects and objects that some relation joins.
+    joined: FxHashSet<(i64, i64)>,
+}
+
+impl Reading<'_> {
+    fn number_of(&mut self, predicate: &str) -> u32 {
+        if let Some(known) = self.numbers.get(predicate) {
+            return *known;
+        }
+        let number = self.predicates.len() as u32;
+        self.predicates.push(predicate.to_string());
+        self.numbers.insert(predicate.to_string(), number);
+        number
+    }
+
+    fn add(&mut self, key: Key, by: By, pattern: &str, confidence: f32) {
+        let (subject, _, object) = key;
+        if subject == object {
+            return;
+        }
+        self.joined.insert((subject, object));
+        let draft =
+            self.drafts.entry(key).or_insert(Draft { stated: Corroboration::default(), by });
+        draft.stated.add(pattern, confidence);
+    }
+
+    fn read_evidence(&mut self, ctx: &QueryContext<'_>, parties: &Parties) -> Result<(), AskError> {
+        let mut statement = ctx.snapshot.prepare_cached(
+            "SELECT subject, predicate, object, confidence, pattern, subject_link, object_link FROM evidence",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let link = |i: usize| -> rusqlite::Result<bool> {
+                Ok(row.get::<_, Option<i64>>(i)?.is_some())
+            };
+            let ends = [(row.get(0)?, link(5)?), (row.get(2)?, link(6)?)];
+            let ends = ends.map(|(party, is_link)| parties.entity(party, is_link));
+            let [Some((subject, from)), Some((object, to))] = ends else { continue };
+            let read = |i: usize| row.get_ref(i).map(|it| it.as_str().unwrap_or_default());
+            let (predicate, pattern) = (read(1)?, read(4)?);
+            let confidence = row.get::<_, f32>(3)? * from * to;
+            if let Some(predicate) = predicate.strip_prefix(DENIED) {
+                let key = (subject, self.number_of(predicate), object);
+                self.denied.entry(key).or_default().add(pattern, confidence);
+                continue;
+            }
+            let key = (subject, self.number_of(predicate), object);
+            self.add(key, By::Evidence, pattern, confidence);
+        }
+        let (rejected, predicates) = (&self.rejected, &self.predicates);
+        if rejected.ctx.is_some() {
+            self.drafts.retain(|(subject, predicate, object), _| {
+                let name = predicates.get(*predicate as usize).map_or("", String::as_str);
+                !rejected.hold(*subject, name, *object)
+            });
+            self.joined =
+                self.drafts.keys().map(|(subject, _, object)| (*subject, *object)).collect();
+        }
+        Ok(())
+    }
+
+    /// Adds links that no evidence has: those in front matter, embeds, and typed ones whose relation was rejected,
+    /// which are plain links then.
+    fn read_links(&mut self, ctx: &QueryContext<'_>, parties: &Parties) -> Result<(), AskError> {
+        let mut statement = ctx
+            .snapshot
+            .prepare_cached("SELECT doc_id, seq, rel, dst FROM note_links WHERE dst IS NOT NULL")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (doc, seq): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let ends = [doc, row.get(3)?].map(|doc| parties.docs.get(&doc));
+            let [Some(subject), Some(object)] = ends else { continue };
+            if self.joined.contains(&(*subject, *object)) {
+                continue;
+            }
+            let typed: Option<String> = row.get(2)?;
+            let predicate = typed.map_or(EMBEDS.to_string(), |it| predicate_of(&it));
+            let is_rejected = self.rejected.hold(*subject, &predicate, *object);
+            let number = self.number_of(if is_rejected { PLAIN } else { &predicate });
+            let key = (*subject, number, *object);
+            self.add(key, By::Link { doc, seq }, "link:note", 1.0);
+        }
+        Ok(())
+    }
+
+    fn finish(self, one_way: &[&str]) -> Projection {
+        let Reading { numbers, predicates, drafts, denied, .. } = self;
+        let one_way: FxHashSet<u32> =
+            one_way.iter().filter_map(|it| numbers.get(*it)).copied().collect();
+        let mut graph = DiGraph::with_capacity(0, drafts.len());
+        let mut nodes: FxHashMap<i64, NodeIndex> = FxHashMap::default();
+        for (key, draft) in &drafts {
+            let (subject, predicate, object) = *key;
+            let mut against = denied.get(key).copied().unwrap_or_default();
+            let opposite = drafts.get(&(object, predicate, subject));
+            if let Some(opposite) = opposite.filter(|_| one_way.contains(&predicate)) {
+                against.join(&opposite.stated);
+            }
+            let confidence = draft.stated.weighed(&against);
+            let [from, to] = [subject, object]
+                .map(|entity| *nodes.entry(entity).or_insert_with(|| graph.add_node(entity)));
+            graph.add_edge(from, to, Edge { predicate, confidence, by: draft.by });
+        }
+        Projection { graph, nodes, predicates }
+    }
+}
+
+/// A link's type as a predicate: `Part of` is `part_of`.
+fn predicate_of(relation_type: &str) -> String {
+    let words = relation_type.to_lowercase();
+    let words = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("_")
+}

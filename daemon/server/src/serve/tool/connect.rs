@@ -1,0 +1,50 @@
+//! `connect`: how two things hang together.
+
+use notes::entry::number_of;
+use proto::error::{Code, ErrorView};
+use proto::tool::core::{Connect, ConnectReply};
+
+use super::found_at;
+use crate::project::Project;
+use index::store::Snapshot;
+use query::connect;
+
+/// Returns the best paths between two things.
+pub fn connect(
+    project: &Project,
+    snapshot: &Snapshot,
+    request: Connect,
+) -> Result<ConnectReply, ErrorView> {
+    let ends = [
+        entity_of(project, snapshot, "a", &request.a)?,
+        entity_of(project, snapshot, "b", &request.b)?,
+    ];
+    let projection = project.projection(snapshot)?;
+    let mut reply = connect::connect(&project.desk(snapshot), &projection, &request, ends)?;
+    reply.freshness = project.freshness(snapshot);
+    Ok(reply)
+}
+
+/// The entity that a name, a path, an id or the id of an entry means.
+fn entity_of(
+    project: &Project,
+    snapshot: &Snapshot,
+    parameter: &str,
+    given: &str,
+) -> Result<i64, ErrorView> {
+    let desk = project.desk(snapshot);
+    let found = found_at(project, given, |given| connect::entity_given(&desk, parameter, given));
+    match found {
+        Err(error) if error.code == Code::NotFound => {
+            entry_of(project, snapshot, given)?.ok_or(error)
+        }
+        found => found,
+    }
+}
+
+fn entry_of(project: &Project, snapshot: &Snapshot, given: &str) -> Result<Option<i64>, ErrorView> {
+    let Some(number) = number_of(given.trim()) else { return Ok(None) };
+    let shelf = project.shelves.at(snapshot, &project.settings.kb.folder)?;
+    let doc = shelf.get(number).map(|row| row.doc);
+    Ok(doc.map(|doc| connect::memory::entity_of(snapshot, doc)).transpose()?.flatten())
+}

@@ -1,0 +1,130 @@
+//! The whole graph as the tools of memory show it.
+//!
+//! In: entities of the projection. Out: nodes and relations of memory's replies.
+//! Invariants: a relation that notes state has the type that their author wrote; an entity without a note has a name
+//! and a type, and neither a path nor a date.
+//! Not here: walking the graph (`query/connect/memory.rs`).
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use proto::error::{Code, ErrorView};
+use proto::tool::memory::{MemoryNode, MemoryRelation};
+
+use super::{node_view, relation_view};
+use crate::project::Project;
+use index::store::Snapshot;
+use model::terms::norm_of;
+use query::Projection;
+use query::connect::entity_given;
+use query::connect::memory::{Named, Triple, entity_of, named};
+use query::memory as rows;
+use query::memory::{Edge, NodeRow};
+
+/// The graph of one snapshot, with what was read of its entities.
+pub(super) struct EntityGraph<'s> {
+    project: &'s Project,
+    snapshot: &'s Snapshot,
+    pub(super) projection: Arc<Projection>,
+    known: HashMap<i64, Known>,
+}
+
+/// An entity: what it is called, and its note where it has one.
+#[derive(Debug, Default)]
+struct Known {
+    named: Named,
+    note: Option<NodeRow>,
+    /// The relations that begin in its note, and those that end there.
+    edges: Option<BTreeSet<Edge>>,
+}
+
+impl<'s> EntityGraph<'s> {
+    pub(super) fn open(project: &'s Project, snapshot: &'s Snapshot) -> Result<Self, ErrorView> {
+        let projection = project.projection(snapshot)?;
+        Ok(EntityGraph { project, snapshot, projection, known: HashMap::new() })
+    }
+
+    /// The entity that a name means: a note with it, else what `explain_entity` would show.
+    pub(super) fn named(&self, parameter: &str, name: &str) -> Result<i64, ErrorView> {
+        let missing = match rows::named(self.snapshot, name) {
+            Ok(note) => match entity_of(self.snapshot, note.doc)? {
+                Some(entity) => return Ok(entity),
+                None => return entity_given(&self.project.desk(self.snapshot), parameter, name),
+            },
+            Err(error) => error,
+        };
+        if missing.code != Code::NotFound {
+            return Err(missing);
+        }
+        let found = entity_given(&self.project.desk(self.snapshot), parameter, name);
+        found.map_err(|error| if error.code == Code::NotFound { missing } else { error })
+    }
+
+    fn known(&mut self, entity: i64) -> Result<&mut Known, ErrorView> {
+        if !self.known.contains_key(&entity) {
+            let mut named = named(self.snapshot, entity)?;
+            let note = named.doc.map(|doc| rows::node(self.snapshot, doc)).transpose()?.flatten();
+            if let Some(note) = &note {
+                named.name.clone_from(&note.name);
+            }
+            self.known.insert(entity, Known { named, note, edges: None });
+        }
+        Ok(self.known.entry(entity).or_default())
+    }
+
+    pub(super) fn name(&mut self, entity: i64) -> Result<String, ErrorView> {
+        Ok(self.known(entity)?.named.name.clone())
+    }
+
+    /// An entity as a node.
+    pub(super) fn node_view(&mut self, entity: i64) -> Result<MemoryNode, ErrorView> {
+        let Known { named, note, .. } = self.known(entity)?;
+        Ok(note.as_ref().map(node_view).unwrap_or_else(|| MemoryNode {
+            name: named.name.clone(),
+            entity_type: named.entity_type.clone(),
+            summary: None,
+            tags: Vec::new(),
+            path: String::new(),
+            updated_at: String::new(),
+        }))
+    }
+
+    /// Relations with the names of their ends. Where notes state one, it is shown as they do.
+    pub(super) fn relations(
+        &mut self,
+        found: Vec<Triple>,
+    ) -> Result<Vec<MemoryRelation>, ErrorView> {
+        let mut views = Vec::new();
+        for (subject, predicate, object) in found {
+            let stated = self.stated(subject, object)?;
+            let same = |it: &&Edge| norm_of(&it.relation_type) == norm_of(&predicate);
+            views.push(match stated.iter().find(same) {
+                Some(edge) => relation_view(self.snapshot, edge)?,
+                None => {
+                    let (from, to) = (self.name(subject)?, self.name(object)?);
+                    MemoryRelation { from, to, relation_type: predicate }
+                }
+            });
+        }
+        views.sort();
+        views.dedup();
+        Ok(views)
+    }
+
+    /// The relations that one entity's note states to another one's.
+    fn stated(&mut self, subject: i64, object: i64) -> Result<Vec<Edge>, ErrorView> {
+        let doc = |known: &Known| known.note.as_ref().map(|note| note.doc);
+        let ends = (doc(self.known(subject)?), doc(self.known(object)?));
+        let (Some(from), Some(to)) = ends else { return Ok(vec![]) };
+        let snapshot = self.snapshot;
+        let known = self.known(subject)?;
+        let edges = match known.edges.take() {
+            Some(edges) => edges,
+            None => rows::edges_of(snapshot, from)?,
+        };
+        let between = edges.iter().filter(|it| it.from == from && it.to == Some(to));
+        let between = between.cloned().collect();
+        known.edges = Some(edges);
+        Ok(between)
+    }
+}
