@@ -18,7 +18,7 @@ use super::timeline::timeline;
 use crate::error::invalid;
 use crate::graph::entity::{MAX_ALIASES, aliases, counts, entity_view, home};
 use crate::graph::lookup::{bearers, find_one, is_path, not_found};
-use crate::graph::{Statement, name_of, statements_about};
+use crate::graph::{Statement, name_of, shown_about};
 use crate::quote::snippet::{choose, render};
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
@@ -99,7 +99,7 @@ fn relations(
     for hop in 1..=hops {
         let mut next = Vec::new();
         for from in std::mem::take(&mut frontier) {
-            for group in grouped(statements_about(ctx, from, &[])?) {
+            for group in grouped(shown_about(ctx, from, &[])?) {
                 let Some(best) = group.first() else { continue };
                 if out.len() >= limit
                     || !seen_relations.insert((best.subject, best.predicate.clone(), best.object))

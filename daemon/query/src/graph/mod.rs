@@ -15,6 +15,7 @@ pub(crate) mod relations;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::{AskError, QueryContext};
+use extract::relate::learned::is_shown;
 use index::store::{Verdict, note_party, relation_key};
 use model::terms::norm_of;
 
@@ -68,6 +69,17 @@ pub(crate) fn statements_about(
             .then_with(|| (a.doc, a.span, &a.predicate).cmp(&(b.doc, b.span, &b.predicate)))
     });
     Ok(accepted)
+}
+
+/// Returns the statements about an entity that answers show, ordered as [`statements_about`] orders them.
+pub(crate) fn shown_about(
+    ctx: &QueryContext<'_>,
+    entity: i64,
+    rels: &[String],
+) -> Result<Vec<Statement>, AskError> {
+    let mut statements = statements_about(ctx, entity, rels)?;
+    statements.retain(|it| is_shown(&it.pattern, it.confidence));
+    Ok(statements)
 }
 
 /// The names and documents that denote an entity: party number and link confidence.

@@ -2,7 +2,7 @@
 //!
 //! In: evidence, links between documents, what entries state beside them, review decisions. Out: [`Projection`]:
 //! entities and the relations between them, each once.
-//! Invariants: every relation that [`statements_about`](super::statements_about) finds is in it; no rejected one is;
+//! Invariants: every relation that [`shown_about`](super::shown_about) finds is in it; no rejected one is;
 //! the relations at an entity have the same order however the index came about; reading it costs a scan of each table.
 //! Not here: which commit it is of (`projections.rs`), searching it (`connect/`).
 
@@ -16,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::confidence::Corroboration;
 use crate::{AskError, QueryContext};
 use extract::relate::DENIED;
+use extract::relate::learned::is_shown;
 use index::store::{Verdict, note_party, relation_key};
 use model::terms::norm_of;
 
@@ -318,6 +319,9 @@ impl Reading<'_> {
             let read = |i: usize| row.get_ref(i).map(|it| it.as_str().unwrap_or_default());
             let (predicate, pattern) = (read(1)?, read(4)?);
             let confidence = row.get::<_, f32>(3)? * from * to;
+            if !is_shown(pattern, confidence) {
+                continue;
+            }
             if let Some(predicate) = predicate.strip_prefix(DENIED) {
                 let key = (subject, self.number_of(predicate), object);
                 self.denied.entry(key).or_default().add(pattern, confidence);
