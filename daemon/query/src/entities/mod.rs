@@ -7,9 +7,9 @@
 
 mod contradict;
 mod definition;
-mod describe;
 pub(crate) mod explain;
 mod link_reasons;
 pub(crate) mod neighborhood;
 pub(crate) mod review;
+mod says;
 mod timeline;

@@ -53,6 +53,11 @@ impl Source {
         }
     }
 
+    /// The nearest heading above a byte of the text.
+    pub(crate) fn heading_at(&self, at: usize) -> Option<&str> {
+        self.headings.as_ref()?.last_at(&self.text, at)
+    }
+
     /// The words at a span of the text, on one line, with their place.
     pub(crate) fn quote(&self, span: (usize, usize)) -> SourceView {
         let (start, end) = span;
