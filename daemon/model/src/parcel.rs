@@ -274,6 +274,8 @@ pub struct Inline {
 pub enum InlineKind {
     /// Strong emphasis.
     Bold,
+    /// Emphasis, as authors give it to a term that they introduce.
+    Emphasis,
     /// A code span.
     Code,
 }

@@ -19,6 +19,7 @@ mod name;
 mod proof;
 mod standard;
 mod step;
+mod term;
 mod thin;
 mod version;
 
@@ -31,6 +32,7 @@ use proof::{Finds, Proof};
 
 pub(crate) use definition::{defined_terms, is_definition_table, is_glossary_heading};
 pub(crate) use step::{clause_of, is_in_sequence};
+pub(super) use term::{introduced, repeated, singular};
 
 /// Finds names by their form.
 pub struct PatternRecognizer;
@@ -55,9 +57,10 @@ impl Recognizer for PatternRecognizer {
         }
         finds.settle(&words, &mut found);
         code::find(doc, &mut found);
-        thin::identifiers(&mut found);
+        thin::identifiers(doc, &mut found);
         step::find(doc, &mut found);
         definition::find(doc, &mut found);
+        term::find(doc, &words, &mut found);
         out.append(&mut found);
     }
 }
