@@ -107,6 +107,12 @@ impl HeadingMap {
         text.get(*start..*end)
     }
 
+    /// Where the next heading after a place begins.
+    pub fn next_after(&self, place: usize) -> Option<usize> {
+        let n_above = self.0.partition_point(|(start, ..)| *start <= place);
+        self.0.get(n_above).map(|(start, ..)| *start)
+    }
+
     /// The last two headings above a place of the text, or at it, as `Terms › Payment`; empty when there is none.
     pub fn path_at(&self, text: &str, place: usize) -> String {
         let n_above = self.0.partition_point(|(start, ..)| *start <= place);

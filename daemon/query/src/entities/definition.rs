@@ -253,45 +253,52 @@ fn mentions(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<
 /// What the text says where an entity is mentioned; where no name is given, what its own note begins with.
 fn candidate(source: &Source, row: MentionRow) -> Option<DefinitionCandidate> {
     let text = &source.text;
+    let norm = norm_of(&row.surface);
+    let is_own = row.is_own_note || source.heading_at(0).is_some_and(|it| norm_of(it) == norm);
     let (kind, points, span) = if row.surface.is_empty() {
-        let span = opening(text, 0, &row.surface)?;
+        let span = opening(text, 0, text.len())?;
         (DefinitionKind::Opening, Form::Purpose.points(), span)
     } else if row.in_heading {
-        let span = under_heading(text, row.at, &row.surface)?;
+        let limit = source.next_heading(row.at);
+        let span = under_heading(text, row.at, &row.surface, limit)?;
         (DefinitionKind::Section, Form::Purpose.points(), span)
     } else {
         let start = text.get(..row.at)?.rfind('\n').map_or(0, |newline| newline + 1);
         let line = text.get(start..)?.split('\n').next()?;
         let (form, (from, to)) = says(line, row.at - start, &row.surface)?;
-        (DefinitionKind::of_form(form, row.is_own_note), form.points(), (start + from, start + to))
+        (DefinitionKind::of_form(form, is_own), form.points(), (start + from, start + to))
     };
-    let n_chars = text.get(span.0..span.1)?.chars().count();
-    let mut points = points + if row.is_own_note { OWN_NOTE } else { 0 };
+    let sentence = text.get(span.0..span.1)?;
+    // `A low-level reader of archives.` says what it is without a verb.
+    let is_kind = matches!(kind, DefinitionKind::Opening | DefinitionKind::Section)
+        && (sentence.starts_with("A ") || sentence.starts_with("An "));
+    let points = if is_kind { Form::Entry.points() } else { points };
+    let n_chars = sentence.chars().count();
+    let mut points = points + if is_own { OWN_NOTE } else { 0 };
     points += match n_chars {
         n if n > *GOOD_CHARS.end() => TOO_LONG,
         n if n < *GOOD_CHARS.start() => TOO_SHORT,
         _ => 0,
     };
-    if source.heading_at(span.0).is_some_and(|it| norm_of(it) == norm_of(&row.surface)) {
+    if source.heading_at(span.0).is_some_and(|it| norm_of(it) == norm) {
         points += UNDER_ITS_HEADING;
     }
     Some(DefinitionCandidate { kind, points, path: row.path, doc: row.doc, span })
 }
 
 /// Where the first telling sentence below a heading stands, if the heading is all the name at `at`.
-fn under_heading(text: &str, at: usize, name: &str) -> Option<(usize, usize)> {
+fn under_heading(text: &str, at: usize, name: &str, limit: usize) -> Option<(usize, usize)> {
     let start = text.get(..at)?.rfind('\n').map_or(0, |newline| newline + 1);
     let end = at + text.get(at..)?.find('\n')?;
     if norm_of(text.get(start..end)?) != norm_of(name) {
         return None;
     }
-    opening(text, end, name)
+    opening(text, end, limit)
 }
 
-/// The first sentence of running text from a place on that is no remark; below a heading it is in the next paragraph.
-fn opening(text: &str, from: usize, name: &str) -> Option<(usize, usize)> {
-    let n_paragraphs = if name.is_empty() { usize::MAX } else { 1 };
-    let paragraphs = paragraphs(text, from).take(n_paragraphs);
+/// The first sentence of running text from a place to another that is no remark.
+fn opening(text: &str, from: usize, limit: usize) -> Option<(usize, usize)> {
+    let paragraphs = paragraphs(text, from).take_while(|(at, _)| *at < limit);
     let running = paragraphs.filter(|(_, paragraph)| is_running(paragraph));
     let all = running.flat_map(|(at, paragraph)| {
         sentences(paragraph).map(move |it| (at + it.start, at + it.end))
@@ -300,7 +307,7 @@ fn opening(text: &str, from: usize, name: &str) -> Option<(usize, usize)> {
     first.find(|(start, end)| {
         let sentence = text.get(*start..*end).unwrap_or("");
         let is_remark = REMARKING.iter().any(|it| sentence.starts_with(it));
-        let is_done = [" was introduced", " were introduced", " was added", " were added"];
+        let is_done = [" introduced in ", " was introduced", " added in ", " was added"];
         !is_remark && !sentence.ends_with('?') && !is_done.iter().any(|it| sentence.contains(it))
     })
 }
@@ -354,20 +361,20 @@ mod tests {
     fn only_a_heading_that_is_the_name_leads_to_its_sentence() {
         let text = "Key Vault\n\nIntroduced in 1.2.0. Keeps the keys of all services. More.\n\n\
             Using the Key Vault\n\nAsk for it first, please.\n";
-        let (start, end) = under_heading(text, 0, "Key Vault").expect("a sentence");
+        let (start, end) = under_heading(text, 0, "Key Vault", text.len()).expect("a sentence");
         assert_eq!(&text[start..end], "Keeps the keys of all services.");
-        assert_eq!(opening("ADR-7: Use two keys for seals", 0, ""), None, "a heading has no stop");
-        assert_eq!(opening("   Use two keys for seals.", 0, ""), Some((3, 26)));
+        assert_eq!(opening("ADR-7: Use two keys for seals", 0, 99), None, "a heading has no stop");
+        assert_eq!(opening("   Use two keys for seals.", 0, 99), Some((3, 26)));
         let other = text.find("Using the ").expect("there") + 10;
-        assert_eq!(under_heading(text, other, "Key Vault"), None);
+        assert_eq!(under_heading(text, other, "Key Vault", text.len()), None);
         let nested = "Key Vault\n\nTasks\n\nIt keeps the keys, I think.";
-        assert_eq!(under_heading(nested, 0, "Key Vault"), None);
+        assert_eq!(under_heading(nested, 0, "Key Vault", 11), None);
     }
 
     proptest! {
         #[test]
         fn any_text_gives_valid_spans(text in "(\\PC|\n){0,200}", at in 0usize..220, name in "\\PC{0,9}") {
-            if let Some((start, end)) = under_heading(&text, at, &name) {
+            if let Some((start, end)) = under_heading(&text, at, &name, text.len()) {
                 prop_assert!(text.get(start..end).is_some());
             }
             for (at, paragraph) in paragraphs(&text, 0) {

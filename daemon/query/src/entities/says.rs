@@ -22,7 +22,9 @@ pub(super) enum Form {
     Apposition,
     /// `Xs represent …`, `The X type keeps …`, `X is used to …`.
     Does,
-    /// `X are …`.
+    /// `X, in which …`.
+    Relative,
+    /// `X are …`; `…, X is a …`.
     Are,
     /// `X is the …`, which is as often a remark.
     Remark,
@@ -32,7 +34,7 @@ pub(super) enum Form {
     Purpose,
     /// `Framework: X`.
     Label,
-    /// `the X function that …`; `a template such as X`.
+    /// `the X function that …`; `a template such as X`; `the first conference: X`.
     Role,
     /// `X can …`, `X will …`.
     May,
@@ -49,6 +51,7 @@ impl Form {
             Form::Named => 80,
             Form::Apposition => 74,
             Form::Does => 70,
+            Form::Relative => 68,
             Form::Are => 66,
             Form::Remark => 62,
             Form::Call => 60,
@@ -64,7 +67,7 @@ impl Form {
 const ARTICLES: [&str; 9] = ["", "the", "a", "an", "our", "this", "each", "every", "rust's"];
 
 /// Nouns beside a name that say its kind.
-const NOUNS: &str = " api app application attribute block button class command conference crate directive extension \
+const NOUNS: &str = " api app application attribute block button class command conference constant crate directive extension \
     feature field file filter flag format framework function handler header key keyword label language library macro \
     method metric mode module operator option package page panel parameter plugin port procedure process program \
     property protocol server service setting statement struct syntax system table tag team template theme tool trait \
@@ -83,7 +86,7 @@ const VERBS: &str = " accept act add adjust affect allow answer apply automate b
 
 /// After `is`, these say what something does although they are participles.
 const USED: &str = " called made meant used for how where what designed intended responsible based built defined \
-    written known short similar like equivalent ";
+    written known short similar like equivalent capable able ";
 
 /// After `is a` or `are`, these lead to a remark.
 const REMARKS: &str = " mix fine core second third more less only same best first last most case reason default right \
@@ -97,10 +100,19 @@ const NAMED: [&str; 10] = [
 ];
 
 /// Begins what follows a name that is described in passing.
-const APPOSED: [&str; 14] = [
-    ", a ", ", an ", ", the ", ", one of ", ", which is a", " (a ", " (an ", " (the ", ": a ", ": an ", ": A ", ": An ",
-    " — a ", " — an ",
+const APPOSED: [&str; 13] = [
+    ", a ", ", an ", ", the ", ", one of ", " (a ", " (an ", " (the ", ": a ", ": an ", ": A ", ": An ", " — a ",
+    " — an ",
 ];
+const RELATIVE: [&str; 4] = [", which ", ", in which ", ", by which ", ", where "];
+
+/// First words of a clause that ends before the comma after a name: `With X, the …` says nothing about X.
+const OPENERS: &str = " after although as at because before by during every for from if in like on once since to \
+    unlike until using when whenever while with without ";
+
+/// What follows a verb of the third person, where it is no noun.
+const DETERMINERS: &str = " a all an another any both each every how its more no not one only some that the these \
+    this those to two up what when where whether which you your ";
 
 /// What stands between a name and its meaning in a list.
 const SIGNS: [&str; 6] = [": ", " - ", " – ", " — ", " -- ", " = "];
@@ -128,7 +140,7 @@ pub(super) fn says(line: &str, at: usize, surface: &str) -> Option<(Form, (usize
     if let Some(form) = lead(after, is_lead).or_else(|| label(line, at, end)) {
         return Some((form, span));
     }
-    in_sentence(before, after, surface.ends_with('s')).map(|form| (form, span))
+    in_sentence(before, after, surface).map(|form| (form, span))
 }
 
 /// A row of a table: its first cell names what the others explain.
@@ -170,42 +182,79 @@ fn label(line: &str, at: usize, end: usize) -> Option<Form> {
     (is_short && rest.is_empty()).then_some(Form::Label)
 }
 
-fn in_sentence(before: &str, after: &str, is_plural: bool) -> Option<Form> {
+fn in_sentence(before: &str, after: &str, surface: &str) -> Option<Form> {
     let subject = subject(before);
-    let (predicate, is_plural, noun) = past_noun(after, is_plural);
-    if let Some(place) = subject {
-        let form = predicate_form(predicate, is_plural);
-        let is_own = place == Subject::Whole || form == Some(Form::Kind);
-        if form.is_some() && is_own {
-            return form;
+    let after_sign = past_parenthesis(after);
+    let (predicate, is_plural, has_noun) = past_noun(after_sign, surface.ends_with('s'));
+    let (predicate, is_plural, has_noun) = match past_other(predicate) {
+        Some(rest) => {
+            let (rest, _, has_other_noun) = past_noun(rest, true);
+            (rest, true, has_noun || has_other_noun)
         }
-        // `X matters`, `X was added`: the sentence is about the thing, but not about what it is.
-    }
-    if APPOSED.iter().any(|it| after.strip_prefix(it).is_some_and(|rest| has_words(rest, 2))) {
-        return Some(Form::Apposition);
+        None => (predicate, is_plural, has_noun),
+    };
+    match subject.and_then(|place| Some((place, predicate_form(predicate, is_plural)?))) {
+        // `The closure uses v` is about one closure.
+        Some((Subject::Whole, Form::Does | Form::May)) if !has_noun && is_one_of_many(before, surface) => {
+            return Some(Form::Use);
+        }
+        Some((Subject::Whole, form)) => return Some(form),
+        Some((Subject::Clause, Form::Kind)) => return Some(Form::Are),
+        _ => {}
     }
     let lower = format!(" {}", before.to_lowercase());
-    let named = lower.strip_suffix("a ").or_else(|| lower.strip_suffix("an ")).unwrap_or(&lower);
-    let named = named.strip_suffix("the ").unwrap_or(named);
+    let opener = lower.split_whitespace().next().unwrap_or("");
+    let is_opened = is_listed(OPENERS, opener) && !before.contains(',');
+    let goes_on = |words: &[&str]| words.iter().any(|it| predicate.starts_with(it));
+    if !is_opened {
+        if APPOSED.iter().any(|it| after.strip_prefix(it).is_some_and(|rest| has_words(rest, 2))) {
+            return Some(Form::Apposition);
+        }
+        if goes_on(&RELATIVE) {
+            return Some(Form::Relative);
+        }
+    }
+    let named = lower.strip_suffix(" a ").or_else(|| lower.strip_suffix(" an "));
+    let named = named.or_else(|| lower.strip_suffix(" the ")).map(|it| format!("{it} "));
+    let named = named.as_ref().unwrap_or(&lower);
     if NAMED.iter().any(|it| named.ends_with(it)) {
         return Some(Form::Named);
     }
-    let is_call = [" calling ", " call to ", " calls to "].iter().any(|it| lower.starts_with(it))
-        || [" the call to ", " the calls to ", " a call to "].contains(&lower.as_str());
-    if is_call {
+    let calls = [" calling ", " the call to ", " the calls to ", " a call to "];
+    if calls.contains(&lower.as_str()) {
         return Some(Form::Call);
     }
     if subject == Some(Subject::Whole) && (after.starts_with(" to ") || after.starts_with(" for ")) {
         return Some(Form::Purpose);
     }
-    if is_example(&lower) {
+    let is_answer = lower.ends_with(": ") && has_words(&lower, 2) && !has_words(after, 1);
+    if is_example(&lower) || is_answer || after.strip_prefix(": ").is_some_and(|it| has_words(it, MIN_WORDS)) {
         return Some(Form::Role);
     }
-    let goes_on = |words: &[&str]| words.iter().any(|it| predicate.starts_with(it));
-    if noun && goes_on(&[" that ", " which ", ", which ", " defined ", " to ", " for "]) {
+    if has_noun && goes_on(&[" that ", " which ", " defined ", " provided ", " for "]) {
         return Some(Form::Role);
     }
-    (noun || goes_on(&[" to "])).then_some(Form::Use)
+    (has_noun || goes_on(&[" to ", " for "])).then_some(Form::Use)
+}
+
+/// `The closure`, `this thread`: one thing of a kind that small letters name.
+fn is_one_of_many(before: &str, surface: &str) -> bool {
+    let is_definite = ["The", "This", "Our", "Its"].contains(&before.trim());
+    is_definite && surface.chars().all(|c| c.is_lowercase() || c == ' ' || c == '-')
+}
+
+/// What follows ` (stdout)`, unless it says what the name before it is.
+fn past_parenthesis(after: &str) -> &str {
+    let Some(inside) = after.strip_prefix(" (") else { return after };
+    let is_short = |end: &usize| inside.get(..*end).is_some_and(|it| !has_words(it, MIN_WORDS));
+    inside.find(')').filter(is_short).and_then(|end| inside.get(end + 1..)).unwrap_or(after)
+}
+
+/// What follows ` and Send`, another name of the same subject.
+fn past_other(after: &str) -> Option<&str> {
+    let rest = after.strip_prefix(" and ").or_else(|| after.strip_prefix(" or "))?;
+    let end = rest.find(' ')?;
+    rest.get(end..)
 }
 
 /// Where a name is the subject.
@@ -261,7 +310,6 @@ fn past_noun(after: &str, is_plural: bool) -> (&str, bool, bool) {
 fn predicate_form(predicate: &str, is_plural: bool) -> Option<Form> {
     let mut words = predicate.strip_prefix(' ')?.split_whitespace();
     let mut word = words.next()?;
-    let is_listed = |list: &str, word: &str| list.contains(&format!(" {word} "));
     while matches!(word, "only" | "also" | "simply" | "just" | "then" | "automatically" | "currently" | "always") {
         word = words.next()?;
     }
@@ -269,7 +317,7 @@ fn predicate_form(predicate: &str, is_plural: bool) -> Option<Form> {
     match word {
         "is" | "are" => {
             let mut next = words.next()?;
-            while matches!(next, "simply" | "just" | "basically" | "essentially" | "typically" | "usually") {
+            while matches!(next, "only" | "simply" | "just" | "basically" | "essentially" | "typically" | "usually") {
                 next = words.next()?;
             }
             let then = words.next().map(plain).unwrap_or_default();
@@ -291,7 +339,10 @@ fn predicate_form(predicate: &str, is_plural: bool) -> Option<Form> {
             let is_known = base.is_some_and(|base| {
                 is_listed(VERBS, base) || is_listed(VERBS, base.trim_end_matches('e'))
             });
-            is_known.then_some(Form::Does)
+            // `supplies a …`: a verb, whichever it is.
+            let next = words.next().unwrap_or("");
+            let is_verb = !is_plural && word.ends_with('s') && !word.ends_with("ss") && is_listed(DETERMINERS, next);
+            (is_known || is_verb && word.chars().all(char::is_lowercase)).then_some(Form::Does)
         }
     }
 }
@@ -306,11 +357,16 @@ fn base_of(word: &str) -> Option<&str> {
     }
 }
 
-/// `a template such as X`, also after other examples: `such as A (Linux), B, or X`.
+/// `a template such as X`, also after other examples: `tools like A (Linux), B, or X`.
 fn is_example(before: &str) -> bool {
-    let Some((kind, examples)) = before.rsplit_once(" such as ") else { return false };
+    let like = before.rsplit_once("s like ").or_else(|| before.rsplit_once("s including "));
+    let Some((kind, examples)) = before.rsplit_once(" such as ").or(like) else { return false };
     let is_listing = examples.split([',', '(', ')']).all(|it| !has_words(it, MIN_WORDS));
     is_listing && has_words(kind, 1)
+}
+
+fn is_listed(list: &str, word: &str) -> bool {
+    !word.is_empty() && list.contains(&format!(" {word} "))
 }
 
 fn has_words(text: &str, n: usize) -> bool {
@@ -351,6 +407,15 @@ mod tests {
             ("The calls to sleep force a thread to stop.", "sleep", Some(Form::Call)),
             ("We use the spawn function to make a thread.", "spawn", Some(Form::Role)),
             ("What is a gate?", "gate", None),
+            ("Parallel programming, in which parts run at once, pays.", "Parallel programming", Some(Form::Relative)),
+            ("When we call Rc, the count goes up.", "Rc", None),
+            ("Closures and iterators are features.", "Closures", Some(Form::Are)),
+            ("Unlike closures, fn is a type.", "fn", Some(Form::Are)),
+            ("The closure uses v.", "closure", Some(Form::Use)),
+            ("StreamExt supplies a set of methods.", "StreamExt", Some(Form::Does)),
+            ("It has two kinds: standard output (stdout) for results.", "standard output", Some(Form::Use)),
+            ("A tool is only capable of printing.", "tool", Some(Form::Does)),
+            ("We use tools like Icinga, Thruk or Zabbix.", "Thruk", Some(Form::Role)),
         ];
         for (line, name, expected) in rows {
             let at = line.find(name).expect("it is there");
