@@ -17,6 +17,7 @@ mod definition;
 mod identifier;
 mod name;
 mod proof;
+mod reference;
 mod standard;
 mod step;
 mod term;
@@ -61,6 +62,7 @@ impl Recognizer for PatternRecognizer {
         step::find(doc, &mut found);
         definition::find(doc, &mut found);
         term::find(doc, &words, &mut found);
+        reference::find(doc, &mut found);
         out.append(&mut found);
     }
 }

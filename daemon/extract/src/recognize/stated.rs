@@ -212,6 +212,27 @@ mod tests {
     }
 
     #[test]
+    fn the_only_heading_of_its_level_is_shown_where_no_title_is_stated() {
+        let rows = [
+            ("# The signer\nText.\n## Use\nMore.", "ShownHeading The signer"),
+            ("# The signer\nText.\n# Use\nMore.", "Heading The signer"),
+            ("## The signer\nText.\n### Use\nMore.", "ShownHeading The signer"),
+            ("## Signer\nText.", ""),
+            ("Text.\n\n## The signer\nText.", ""),
+        ];
+        for (text, expected) in rows {
+            let mut doc = testing::titled("signing", text);
+            doc.meta.has_stated_title = false;
+            let names = names_of(&doc).into_iter().skip(1);
+            let found: Vec<_> = names
+                .filter(|it| it.source > StatedSource::FileName)
+                .map(|n| format!("{:?} {}", n.source, n.surface))
+                .collect();
+            assert_eq!(found.join(", "), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn an_ordinary_heading_states_no_name() {
         let doc = testing::titled("Kafka", "# Getting Started\nText.");
         assert_eq!(names_of(&doc).len(), 1);

@@ -9,7 +9,8 @@
 //! from the reply as from its own parsing.
 
 use super::message::{
-    WireBlock, WireBlockKind, WireInline, WireInlineKind, WireLink, WireLinkKind, WireMeta, WireParsed,
+    WireBlock, WireBlockKind, WireInline, WireInlineKind, WireLink, WireLinkKind, WireMeta,
+    WireParsed,
 };
 use model::parcel::Parsed;
 use model::parcel::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind};

@@ -398,7 +398,8 @@ impl Resolver<'_> {
         self.db
             .prepare_cached(
                 "UPDATE entities SET name = shown.name FROM
-                   (SELECT s.doc_id, iif((SELECT count(*) FROM stated WHERE name_id = ?1) = 1, s.surface, d.title) AS name
+                   (SELECT s.doc_id,
+                      iif((SELECT count(*) FROM stated WHERE name_id = ?1) = 1, s.surface, d.title) AS name
                     FROM stated s JOIN docs d ON d.id = s.doc_id WHERE s.name_id = ?1 AND s.source = ?2) AS shown
                  WHERE entities.doc_id = shown.doc_id AND entities.name <> shown.name",
             )?

@@ -43,8 +43,28 @@ const GOOD_CHARS: std::ops::RangeInclusive<usize> = 25..=300;
 
 /// Beginnings of sentences that open a page without saying what it is about.
 const REMARKING: [&str; 22] = [
-    "Introduced", "Since ", "Added", "Note", "Warning", "Deprecated", "As of", "However", "But ", "And ", "So ", "If ",
-    "When ", "Let’s", "Let's", "Now ", "In this ", "In the previous", "See ", "For example", "There are", "Here ",
+    "Introduced",
+    "Since ",
+    "Added",
+    "Note",
+    "Warning",
+    "Deprecated",
+    "As of",
+    "However",
+    "But ",
+    "And ",
+    "So ",
+    "If ",
+    "When ",
+    "Let’s",
+    "Let's",
+    "Now ",
+    "In this ",
+    "In the previous",
+    "See ",
+    "For example",
+    "There are",
+    "Here ",
 ];
 
 /// Points that places add to those of the form.
@@ -79,7 +99,10 @@ impl DefinitionKind {
             "table:definition" | "section:glossary" | "list:definition" => {
                 (DefinitionKind::Glossary, 92)
             }
-            "sentence:is a" | "sentence:is an" | "sentence:means" | "sentence:is defined as"
+            "sentence:is a"
+            | "sentence:is an"
+            | "sentence:means"
+            | "sentence:is defined as"
             | "sentence:denotes" => (DefinitionKind::Sentence, Form::Kind.points()),
             _ if is_own_note => (DefinitionKind::OwnNote, Form::Remark.points()),
             _ => (DefinitionKind::Remark, Form::Remark.points()),
@@ -93,7 +116,9 @@ impl DefinitionKind {
 
     fn of_form(form: Form, is_own_note: bool) -> DefinitionKind {
         match form {
-            Form::Kind | Form::Named | Form::Apposition | Form::Are if is_own_note => DefinitionKind::OwnNote,
+            Form::Kind | Form::Named | Form::Apposition | Form::Are if is_own_note => {
+                DefinitionKind::OwnNote
+            }
             Form::Kind | Form::Named | Form::Apposition | Form::Are => DefinitionKind::Sentence,
             Form::Entry => DefinitionKind::Glossary,
             Form::Remark => DefinitionKind::Remark,

@@ -95,13 +95,32 @@ const REMARKS: &str = " mix fine core second third more less only same best firs
 
 /// Ends of what stands before a name that is introduced.
 const NAMED: [&str; 10] = [
-    " called ", " named ", " known as ", " termed ", " dubbed ", " referred to as ", " call this ", " call it ",
-    " abbreviated ", " calls this ",
+    " called ",
+    " named ",
+    " known as ",
+    " termed ",
+    " dubbed ",
+    " referred to as ",
+    " call this ",
+    " call it ",
+    " abbreviated ",
+    " calls this ",
 ];
 
 /// Begins what follows a name that is described in passing.
 const APPOSED: [&str; 13] = [
-    ", a ", ", an ", ", the ", ", one of ", " (a ", " (an ", " (the ", ": a ", ": an ", ": A ", ": An ", " — a ",
+    ", a ",
+    ", an ",
+    ", the ",
+    ", one of ",
+    " (a ",
+    " (an ",
+    " (the ",
+    ": a ",
+    ": an ",
+    ": A ",
+    ": An ",
+    " — a ",
     " — an ",
 ];
 const RELATIVE: [&str; 4] = [", which ", ", in which ", ", by which ", ", where "];
@@ -195,7 +214,9 @@ fn in_sentence(before: &str, after: &str, surface: &str) -> Option<Form> {
     };
     match subject.and_then(|place| Some((place, predicate_form(predicate, is_plural)?))) {
         // `The closure uses v` is about one closure.
-        Some((Subject::Whole, Form::Does | Form::May)) if !has_noun && is_one_of_many(before, surface) => {
+        Some((Subject::Whole, Form::Does | Form::May))
+            if !has_noun && is_one_of_many(before, surface) =>
+        {
             return Some(Form::Use);
         }
         Some((Subject::Whole, form)) => return Some(form),
@@ -224,11 +245,15 @@ fn in_sentence(before: &str, after: &str, surface: &str) -> Option<Form> {
     if calls.contains(&lower.as_str()) {
         return Some(Form::Call);
     }
-    if subject == Some(Subject::Whole) && (after.starts_with(" to ") || after.starts_with(" for ")) {
+    if subject == Some(Subject::Whole) && (after.starts_with(" to ") || after.starts_with(" for "))
+    {
         return Some(Form::Purpose);
     }
     let is_answer = lower.ends_with(": ") && has_words(&lower, 2) && !has_words(after, 1);
-    if is_example(&lower) || is_answer || after.strip_prefix(": ").is_some_and(|it| has_words(it, MIN_WORDS)) {
+    if is_example(&lower)
+        || is_answer
+        || after.strip_prefix(": ").is_some_and(|it| has_words(it, MIN_WORDS))
+    {
         return Some(Form::Role);
     }
     if has_noun && goes_on(&[" that ", " which ", " defined ", " provided ", " for "]) {
@@ -270,7 +295,8 @@ enum Subject {
 fn subject(before: &str) -> Option<Subject> {
     let lower = before.trim_end().to_lowercase();
     let words: Vec<&str> = lower.split_whitespace().collect();
-    let is_article = |word: &str| ARTICLES.contains(&word) || word.ends_with("’s") || word.ends_with("'s");
+    let is_article =
+        |word: &str| ARTICLES.contains(&word) || word.ends_with("’s") || word.ends_with("'s");
     let is_noun = |word: &&str| NOUNS.contains(&format!(" {word} "));
     let rest = match words.split_last() {
         None => return Some(Subject::Whole),
@@ -310,14 +336,20 @@ fn past_noun(after: &str, is_plural: bool) -> (&str, bool, bool) {
 fn predicate_form(predicate: &str, is_plural: bool) -> Option<Form> {
     let mut words = predicate.strip_prefix(' ')?.split_whitespace();
     let mut word = words.next()?;
-    while matches!(word, "only" | "also" | "simply" | "just" | "then" | "automatically" | "currently" | "always") {
+    while matches!(
+        word,
+        "only" | "also" | "simply" | "just" | "then" | "automatically" | "currently" | "always"
+    ) {
         word = words.next()?;
     }
     let plain = |word: &'_ str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     match word {
         "is" | "are" => {
             let mut next = words.next()?;
-            while matches!(next, "only" | "simply" | "just" | "basically" | "essentially" | "typically" | "usually") {
+            while matches!(
+                next,
+                "only" | "simply" | "just" | "basically" | "essentially" | "typically" | "usually"
+            ) {
                 next = words.next()?;
             }
             let then = words.next().map(plain).unwrap_or_default();
@@ -329,7 +361,8 @@ fn predicate_form(predicate: &str, is_plural: bool) -> Option<Form> {
                 _ if is_listed(USED, next) => Some(Form::Does),
                 _ if is_listed(REMARKS, next) => None,
                 // `are attached`, `are being read`: what is done to them.
-                _ => (word == "are" && !next.ends_with("ed") && !next.ends_with("ing")).then_some(Form::Are),
+                _ => (word == "are" && !next.ends_with("ed") && !next.ends_with("ing"))
+                    .then_some(Form::Are),
             }
         }
         "means" | "denotes" | "refers" | "stands" => Some(Form::Kind),
@@ -341,7 +374,10 @@ fn predicate_form(predicate: &str, is_plural: bool) -> Option<Form> {
             });
             // `supplies a …`: a verb, whichever it is.
             let next = words.next().unwrap_or("");
-            let is_verb = !is_plural && word.ends_with('s') && !word.ends_with("ss") && is_listed(DETERMINERS, next);
+            let is_verb = !is_plural
+                && word.ends_with('s')
+                && !word.ends_with("ss")
+                && is_listed(DETERMINERS, next);
             (is_known || is_verb && word.chars().all(char::is_lowercase)).then_some(Form::Does)
         }
     }
@@ -388,7 +424,11 @@ mod tests {
             ("Labels are attached to metrics.", "Labels", None),
             ("Ryū, an algorithm for numbers.", "Ryū", Some(Form::Apposition)),
             ("Short for extension, Ext is a common pattern.", "Ext", Some(Form::Kind)),
-            ("Filters can limit. Custom statuses represent tasks.", "Custom statuses", Some(Form::Does)),
+            (
+                "Filters can limit. Custom statuses represent tasks.",
+                "Custom statuses",
+                Some(Form::Does),
+            ),
             ("Custom Statuses were introduced in 1.23.", "Custom Statuses", None),
             ("We call Rc often.", "Rc", None),
             ("Rc matters.", "Rc", None),
@@ -407,13 +447,21 @@ mod tests {
             ("The calls to sleep force a thread to stop.", "sleep", Some(Form::Call)),
             ("We use the spawn function to make a thread.", "spawn", Some(Form::Role)),
             ("What is a gate?", "gate", None),
-            ("Parallel programming, in which parts run at once, pays.", "Parallel programming", Some(Form::Relative)),
+            (
+                "Parallel programming, in which parts run at once, pays.",
+                "Parallel programming",
+                Some(Form::Relative),
+            ),
             ("When we call Rc, the count goes up.", "Rc", None),
             ("Closures and iterators are features.", "Closures", Some(Form::Are)),
             ("Unlike closures, fn is a type.", "fn", Some(Form::Are)),
             ("The closure uses v.", "closure", Some(Form::Use)),
             ("StreamExt supplies a set of methods.", "StreamExt", Some(Form::Does)),
-            ("It has two kinds: standard output (stdout) for results.", "standard output", Some(Form::Use)),
+            (
+                "It has two kinds: standard output (stdout) for results.",
+                "standard output",
+                Some(Form::Use),
+            ),
             ("A tool is only capable of printing.", "tool", Some(Form::Does)),
             ("We use tools like Icinga, Thruk or Zabbix.", "Thruk", Some(Form::Role)),
         ];

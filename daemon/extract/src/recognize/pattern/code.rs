@@ -39,7 +39,8 @@ const KINDS: &str = " attribute class command crate enum field flag function key
                      metric module operator option package parameter plugin property setting statement struct \
                      subcommand syntax trait type variable ";
 /// Values, which stand in code font as often as names.
-const VALUES: &str = " true false null nil none undefined self this yes no on off main ";
+const VALUES: &str =
+    " true false null nil none undefined self this yes no on off main for if else ";
 const METHODS: [&str; 6] = ["GET ", "POST ", "PUT ", "PATCH ", "DELETE ", "HEAD "];
 
 /// Adds the code spans that are names.
@@ -164,7 +165,9 @@ fn is_flag(code: &str) -> bool {
 /// True for `cargo build`, `while let`.
 fn is_command(code: &str) -> bool {
     let is_word = |word: &str| {
-        word.len() > 1 && word.bytes().all(|b| b.is_ascii_lowercase()) && !words::is_function_word(word)
+        word.len() > 1
+            && word.bytes().all(|b| b.is_ascii_lowercase())
+            && !words::is_function_word(word)
     };
     let n_words = code.split(' ').take(MAX_COMMAND_WORDS + 1).count();
     (2..=MAX_COMMAND_WORDS).contains(&n_words) && code.split(' ').all(is_word)

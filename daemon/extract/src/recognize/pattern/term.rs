@@ -29,8 +29,16 @@ const MIN_USES: u32 = 2;
 const INTRODUCING: [&str; 7] =
     ["called", "named", "known as", "termed", "dubbed", "referred to as", "call this"];
 /// What follows it.
-const DEFINING: [&str; 8] =
-    [" is a ", " is an ", " is any ", " are a ", " is the ", " means ", " refers to ", " stands for "];
+const DEFINING: [&str; 8] = [
+    " is a ",
+    " is an ",
+    " is any ",
+    " are a ",
+    " is the ",
+    " means ",
+    " refers to ",
+    " stands for ",
+];
 
 /// Words before a noun group.
 const BEFORE: &str = " a an the this each every any another its their our your of with for in by from on into between \
@@ -101,9 +109,11 @@ fn is_quiet(text: &str) -> bool {
 /// True where the words beside a mark say that something is called so, or what it is.
 fn is_introduced(text: &str, span: Span<Norm>) -> bool {
     let before = text.get(..span.start()).unwrap_or("").trim_end_matches([' ', '“', '"', '(']);
-    let before = [" a", " an", " the"].iter().find_map(|it| before.strip_suffix(it)).unwrap_or(before);
+    let before =
+        [" a", " an", " the"].iter().find_map(|it| before.strip_suffix(it)).unwrap_or(before);
     let after = text.get(span.end()..).unwrap_or("");
-    INTRODUCING.iter().any(|it| before.ends_with(it)) || DEFINING.iter().any(|it| after.starts_with(it))
+    INTRODUCING.iter().any(|it| before.ends_with(it))
+        || DEFINING.iter().any(|it| after.starts_with(it))
 }
 
 /// Groups of words that a document uses several times as nouns, in their singular and ordered by norm.
@@ -153,7 +163,9 @@ impl Uses<'_> {
 /// Calls `take` for each run of small words that stands alone after an article or preposition.
 fn groups<'w>(view: View<'w>, mut take: impl FnMut(&'w str)) {
     let is_part = |i: usize| {
-        view.shape(i).is_quiet() && !view.shape(i).has(Shape::CODE) && !words::is_function_word(view.word(i))
+        view.shape(i).is_quiet()
+            && !view.shape(i).has(Shape::CODE)
+            && !words::is_function_word(view.word(i))
     };
     let mut i = 0;
     while i < view.words.len() {
@@ -165,9 +177,9 @@ fn groups<'w>(view: View<'w>, mut take: impl FnMut(&'w str)) {
         while matches!(view.gap(i), Some(" " | "-")) && is_part(i + 1) {
             i += 1;
         }
-        let is_led = from.checked_sub(1).is_some_and(|before| {
-            view.gap_is(before, " ") && is_listed(BEFORE, view.word(before))
-        });
+        let is_led = from
+            .checked_sub(1)
+            .is_some_and(|before| view.gap_is(before, " ") && is_listed(BEFORE, view.word(before)));
         // What goes on in capitals or code is part of a longer name.
         let goes_on = matches!(view.gap(i), Some(" " | "-" | "’" | "'"))
             && !words::is_function_word(view.word(i + 1));
@@ -219,18 +231,23 @@ fn may_be(view: View<'_>, from: usize, to: usize) -> bool {
     let is_plain = |i: usize| {
         let shape = view.shape(i);
         !shape.has(Shape::CODE)
-            && (shape.is_quiet() || (!shape.has(Shape::HUMP) && !shape.is_caps() && shape.has(Shape::CAPITAL)))
+            && (shape.is_quiet()
+                || (!shape.has(Shape::HUMP) && !shape.is_caps() && shape.has(Shape::CAPITAL)))
     };
-    let is_name = from == to && view.shape(from).has(Shape::CAPITAL) && !view.shape(from).has(Shape::FIRST);
+    let is_name =
+        from == to && view.shape(from).has(Shape::CAPITAL) && !view.shape(from).has(Shape::FIRST);
     let is_glued = view.is_glued(from, to) || matches!(view.gap(to), Some("-" | "_" | "/"));
-    let is_after = from.checked_sub(1).is_some_and(|at| matches!(view.gap(at), Some("-" | "_" | "/")));
+    let is_after =
+        from.checked_sub(1).is_some_and(|at| matches!(view.gap(at), Some("-" | "_" | "/")));
     (from..=to).all(is_plain) && !is_name && !is_glued && !is_after
 }
 
 /// The term without the `s` of a plural.
 pub(in crate::recognize) fn singular(term: &str) -> &str {
     let is_kept = |ending: &&str| term.ends_with(*ending);
-    if term.len() <= MIN_WORD_BYTES || ["ss", "us", "is", "ies", "ous"].iter().any(|it| is_kept(&it)) {
+    if term.len() <= MIN_WORD_BYTES
+        || ["ss", "us", "is", "ies", "ous"].iter().any(|it| is_kept(&it))
+    {
         return term;
     }
     let longer = ["sses", "xes", "ches", "shes", "zzes", "tuses"];
