@@ -20,6 +20,7 @@ fn headings_and_paragraphs() {
             h2 §0 "Sub"
             p §2 "text"
             h2 §0 "Sub"
+            emphasis = "line"
         "#]],
     );
 }
@@ -194,6 +195,7 @@ fn footnotes_strikethrough_and_math() {
             p §- "a b $x_1 * y_1$ costs $5 and $6 [^none]"
             p §- "$$ E = m $$"
             p §- "The note."
+            emphasis = "note"
         "#]],
     );
 }

@@ -423,7 +423,7 @@ mod tests {
             ("Closures are anonymous functions.", "Closures", Some(Form::Are)),
             ("Labels are attached to metrics.", "Labels", None),
             ("Ryū, an algorithm for numbers.", "Ryū", Some(Form::Apposition)),
-            ("Short for extension, Ext is a common pattern.", "Ext", Some(Form::Kind)),
+            ("Short for extension, Ext is a common pattern.", "Ext", Some(Form::Are)),
             (
                 "Filters can limit. Custom statuses represent tasks.",
                 "Custom statuses",
@@ -445,7 +445,7 @@ mod tests {
             ("cmd+b | toggleBold | -", "toggleBold", None),
             ("A distribution such as TeXLive (Linux), or MikTeX", "MikTeX", Some(Form::Role)),
             ("The calls to sleep force a thread to stop.", "sleep", Some(Form::Call)),
-            ("We use the spawn function to make a thread.", "spawn", Some(Form::Role)),
+            ("We use the spawn function to make a thread.", "spawn", Some(Form::Use)),
             ("What is a gate?", "gate", None),
             (
                 "Parallel programming, in which parts run at once, pays.",

@@ -232,7 +232,7 @@ fn what_a_sentence_says_something_about_is_not_thinned() {
 fn terms_that_a_document_introduces_or_keeps_using() {
     check(
         "The type is called a *function pointer*. Pass the function pointers on. This is *very important*. \
-         Each is called a *job*; a job runs. A spawned thread waits for the spawned thread. The first case of \
+         Each is called a *job*; a job runs. Join the spawned thread; each spawned thread has a name. The first case of \
          the first case. We use a closure and the closures. Say `a job`.",
         expect![[r#"
             Concept function pointer
