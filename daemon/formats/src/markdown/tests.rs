@@ -34,6 +34,7 @@ fn links_and_images() {
         expect![[r#"
             p §- "a b https://x.org/q?a=1 me@x.org ref alt b"
             p §- "t e"
+            emphasis = "b"
             Path "../x y.md" # Part = "a b"
             Url "https://x.org/q?a=1" = "https://x.org/q?a=1"
             Url "mailto:me@x.org" = "me@x.org"
@@ -153,6 +154,7 @@ fn html_shows_only_its_text() {
             p §0 "x < y A&bogus; z w"
             p §0 "in line a b"
             p §0 "md"
+            emphasis = "md"
         "#]],
     );
 }
