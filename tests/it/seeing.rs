@@ -40,11 +40,11 @@ fn the_better_sentence_takes_the_place_of_a_worse_one() {
     }
     expect![[r#"
         remark a.md:3 The Key Vault is the service that failed in May.
-        remark a.md:3 The Key Vault is the service that failed in May.
-        section Key Vault.md:3 Keys rest here, and only here.
+        section b.md:7 It keeps keys for all services.
+        opening Key Vault.md:3 Keys rest here, and only here.
         sentence c.md:3 The Key Vault is a service that keeps keys.
         glossary glossary.md:3 Key Vault: the place where keys are kept
-        glossary glossary.md:3 Key Vault: the place where keys are kept
+        own note Key Vault.md:3 The Key Vault is the store of all keys.
     "#]]
     .assert_eq(&seen);
 }

@@ -2,7 +2,7 @@
 //!
 //! In (`terms_of`): a document. Out: one `MinedTerm` a norm, ordered by norm. Whole titles, headings, bold
 //! and code spans of few words; the inner n-grams of titles and headings; capitalised runs of running text; terms that
-//! the document introduces or keeps using.
+//! the document introduces. What it only keeps using (`total number`) is a term of that document at most.
 //! In (`select`): counts over all documents. Out: the terms that enter, best first, under a total order.
 //! Invariants: reads the text only, never links or mentions, so mining does not feed on itself; ordinary
 //! single words, numbers, versions, paths, URLs and commands with flags are no terms; both functions are
@@ -65,9 +65,6 @@ pub(super) fn terms_of(
     }
     for introduced in super::pattern::introduced(doc) {
         terms.add_defined(super::pattern::singular(introduced.of(&doc.text)), DEFINED_WEIGHT);
-    }
-    for repeated in super::pattern::repeated(doc, &words) {
-        terms.add(repeated, MARKED_WEIGHT);
     }
     terms.finish()
 }

@@ -33,7 +33,7 @@ use proof::{Finds, Proof};
 
 pub(crate) use definition::{defined_terms, is_definition_table, is_glossary_heading};
 pub(crate) use step::{clause_of, is_in_sequence};
-pub(super) use term::{introduced, repeated, singular};
+pub(super) use term::{introduced, singular};
 
 /// Finds names by their form.
 pub struct PatternRecognizer;

@@ -104,7 +104,7 @@ impl DefinitionKind {
             | "sentence:means"
             | "sentence:is defined as"
             | "sentence:denotes" => (DefinitionKind::Sentence, Form::Kind.points()),
-            _ if is_own_note => (DefinitionKind::OwnNote, Form::Remark.points()),
+            "sentence:is the" if is_own_note => (DefinitionKind::OwnNote, Form::Kind.points()),
             _ => (DefinitionKind::Remark, Form::Remark.points()),
         };
         let kind = match kind {
@@ -121,6 +121,7 @@ impl DefinitionKind {
             }
             Form::Kind | Form::Named | Form::Apposition | Form::Are => DefinitionKind::Sentence,
             Form::Entry => DefinitionKind::Glossary,
+            Form::Remark if is_own_note => DefinitionKind::OwnNote,
             Form::Remark => DefinitionKind::Remark,
             _ => DefinitionKind::Description,
         }
@@ -286,12 +287,15 @@ fn candidate(source: &Source, row: MentionRow) -> Option<DefinitionCandidate> {
     } else if row.in_heading {
         let limit = source.next_heading(row.at);
         let span = under_heading(text, row.at, &row.surface, limit)?;
-        (DefinitionKind::Section, Form::Purpose.points(), span)
+        let kind = if is_own { DefinitionKind::Opening } else { DefinitionKind::Section };
+        (kind, Form::Purpose.points(), span)
     } else {
         let start = text.get(..row.at)?.rfind('\n').map_or(0, |newline| newline + 1);
         let line = text.get(start..)?.split('\n').next()?;
         let (form, (from, to)) = says(line, row.at - start, &row.surface)?;
-        (DefinitionKind::of_form(form, is_own), form.points(), (start + from, start + to))
+        // In its own note `X is the …` is no remark.
+        let said = if is_own && form == Form::Remark { Form::Kind } else { form };
+        (DefinitionKind::of_form(form, is_own), said.points(), (start + from, start + to))
     };
     let sentence = text.get(span.0..span.1)?;
     // `A low-level reader of archives.` says what it is without a verb.
@@ -373,8 +377,8 @@ mod tests {
             DefinitionKind::of("sentence:is a", false).1,
             Form::Does.points() + OWN_NOTE,
             Form::Apposition.points(),
-            DefinitionKind::of("sentence:is the", true).1,
             Form::Purpose.points() + OWN_NOTE,
+            Form::Purpose.points() + UNDER_ITS_HEADING,
             DefinitionKind::of("sentence:is the", false).1,
         ];
         assert!(points.is_sorted_by(|a, b| a >= b), "{points:?}");

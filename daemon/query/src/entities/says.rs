@@ -53,7 +53,7 @@ impl Form {
             Form::Does => 70,
             Form::Relative => 68,
             Form::Are => 66,
-            Form::Remark => 62,
+            Form::Remark => 56,
             Form::Call => 60,
             Form::Purpose => 58,
             Form::Label | Form::Role => 54,
@@ -67,31 +67,36 @@ impl Form {
 const ARTICLES: [&str; 9] = ["", "the", "a", "an", "our", "this", "each", "every", "rust's"];
 
 /// Nouns beside a name that say its kind.
-const NOUNS: &str = " api app application attribute block button class command conference constant crate directive extension \
-    feature field file filter flag format framework function handler header key keyword label language library macro \
-    method metric mode module operator option package page panel parameter plugin port procedure process program \
-    property protocol server service setting statement struct syntax system table tag team template theme tool trait \
-    type utility value variable view ";
+const NOUNS: &str = " \
+    api app application attribute block button class command conference constant crate directive extension \
+    feature field file filter flag format framework function handler header key keyword label language \
+    library macro method metric mode module operator option package page panel parameter plugin port \
+    procedure process program property protocol server service setting statement struct syntax system table \
+    tag team template theme tool trait type utility value variable view ";
 
 /// Base forms of verbs that say what something does; with an `s` they follow a singular.
-const VERBS: &str = " accept act add adjust affect allow answer apply automate build bundle change check coerce collect \
-    combine compare compile configure connect contain control convert copy count cover create decide define describe \
-    determine disable discover display do embed enable ensure exist expand export expose extend find follow force \
-    format generate get give group handle have help hide hold identify ignore implement include increment indicate \
-    keep let limit link list live load look make manage map mark match mean measure monitor move need offer open \
-    organize override parse point prefer prevent print process produce protect provide pull query read receive record \
-    refer reference register remove render replace represent require resolve respond return run save scrape search \
-    select send serve set show sit sort specify stand start stay stop store supply support take tell test track \
-    transform translate turn use wait work wrap write yield ";
+const VERBS: &str = " \
+    accept act add adjust affect allow answer apply automate build bundle change check coerce collect combine \
+    compare compile configure connect contain control convert copy count cover create decide define describe \
+    determine disable discover display do embed enable ensure exist expand export expose extend find follow \
+    force format generate get give group handle have help hide hold identify ignore implement include \
+    increment indicate keep let limit link list live load look make manage map mark match mean measure \
+    monitor move need offer open organize override parse point prefer prevent print process produce protect \
+    provide pull query read receive record refer reference register remove render replace represent require \
+    resolve respond return run save scrape search select send serve set show sit sort specify stand start \
+    stay stop store supply support take tell test track transform translate turn use wait work wrap write \
+    yield ";
 
 /// After `is`, these say what something does although they are participles.
-const USED: &str = " called made meant used for how where what designed intended responsible based built defined \
-    written known short similar like equivalent capable able ";
+const USED: &str = " \
+    called made meant used for how where what designed intended responsible based built defined written known \
+    short similar like equivalent capable able ";
 
 /// After `is a` or `are`, these lead to a remark.
-const REMARKS: &str = " mix fine core second third more less only same best first last most case reason default right \
-    way next good bad better great lot bit must little few not no now also still already always never often \
-    available here there done ready free new old part able going both all too very ";
+const REMARKS: &str = " \
+    mix fine core second third more less only same best first last most case reason default right way next \
+    good bad better great lot bit must little few not no now also still already always never often available \
+    here there done ready free new old part able going both all too very ";
 
 /// Ends of what stands before a name that is introduced.
 const NAMED: [&str; 10] = [
@@ -126,12 +131,14 @@ const APPOSED: [&str; 13] = [
 const RELATIVE: [&str; 4] = [", which ", ", in which ", ", by which ", ", where "];
 
 /// First words of a clause that ends before the comma after a name: `With X, the …` says nothing about X.
-const OPENERS: &str = " after although as at because before by during every for from if in like on once since to \
-    unlike until using when whenever while with without ";
+const OPENERS: &str = " \
+    after although as at because before by during every for from if in like on once since to unlike until \
+    using when whenever while with without ";
 
 /// What follows a verb of the third person, where it is no noun.
-const DETERMINERS: &str = " a all an another any both each every how its more no not one only some that the these \
-    this those to two up what when where whether which you your ";
+const DETERMINERS: &str = " \
+    a all an another any both each every how its more no not one only some that the these this those to two \
+    up what when where whether which you your ";
 
 /// What stands between a name and its meaning in a list.
 const SIGNS: [&str; 6] = [": ", " - ", " – ", " — ", " -- ", " = "];

@@ -6,7 +6,7 @@
 //! thread of`) several times. An ordinary word is a term only in the document that introduces it. Linear.
 //! Of the repeated terms, three of four are terms to the readers of `corpus/real` (tuning half); of introduced ones
 //! four of five.
-//! Not here: glossaries (`definition.rs`); terms of the whole folder (`mine.rs`), which counts these, too.
+//! Not here: glossaries (`definition.rs`); terms of the whole folder (`mine.rs`), which counts introduced ones.
 
 use rustc_hash::FxHashMap;
 
@@ -117,7 +117,7 @@ fn is_introduced(text: &str, span: Span<Norm>) -> bool {
 }
 
 /// Groups of words that a document uses several times as nouns, in their singular and ordered by norm.
-pub(in crate::recognize) fn repeated<'w>(doc: &NormalDoc, words: &'w Words<'_>) -> Vec<&'w str> {
+fn repeated<'w>(doc: &NormalDoc, words: &'w Words<'_>) -> Vec<&'w str> {
     let mut uses: FxHashMap<NormKey, Uses<'w>> = FxHashMap::default();
     for (block_idx, block) in doc.blocks.iter().enumerate() {
         let is_text = !matches!(
@@ -245,13 +245,11 @@ fn may_be(view: View<'_>, from: usize, to: usize) -> bool {
 /// The term without the `s` of a plural.
 pub(in crate::recognize) fn singular(term: &str) -> &str {
     let is_kept = |ending: &&str| term.ends_with(*ending);
-    if term.len() <= MIN_WORD_BYTES
-        || ["ss", "us", "is", "ies", "ous"].iter().any(|it| is_kept(&it))
-    {
+    if term.len() <= MIN_WORD_BYTES || ["ss", "us", "is", "ies", "ous"].iter().any(is_kept) {
         return term;
     }
     let longer = ["sses", "xes", "ches", "shes", "zzes", "tuses"];
-    match longer.iter().any(|it| is_kept(&it)) {
+    match longer.iter().any(is_kept) {
         true => term.strip_suffix("es").unwrap_or(term),
         false => term.strip_suffix('s').unwrap_or(term),
     }
