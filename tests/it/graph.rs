@@ -40,13 +40,13 @@ fn a_small_folder_by_eye() {
         Signing Service.md:7 "Signing Service" gazetteer Service -> Signing Service <Signing Service.md>
         Signing Service.md:7 "Key Vault" stated Service -> Key Vault <Key Vault.md>
         Signing Service.md:11 "Ada Lindqvist" pattern Person -> Ada Lindqvist
-        decisions/0007.md:1 "Seal every release" gazetteer Document -> 0007 <decisions/0007.md>
+        decisions/0007.md:1 "Seal every release" gazetteer Document -> Seal every release <decisions/0007.md>
         decisions/0007.md:3 "2025-02-11" pattern Date -> 2025-02-11
         decisions/0007.md:3 "Ada Lindqvist" pattern Person -> Ada Lindqvist
         decisions/0007.md:3 "0003" stated Document -> 0003
         notes.txt:1 "Signing Services" gazetteer Service -> Signing Service <Signing Service.md>
         notes.txt:1 "Key Vault" gazetteer Service -> Key Vault <Key Vault.md>
-        runbooks/rotate.md:1 "Rotate the keys" gazetteer Document -> rotate <runbooks/rotate.md>
+        runbooks/rotate.md:1 "Rotate the keys" gazetteer Document -> Rotate the keys <runbooks/rotate.md>
         runbooks/rotate.md:3 "Signer" gazetteer Service -> Signing Service <Signing Service.md>
         runbooks/rotate.md:5 "Stop the Signing Service" pattern Step -> Stop the Signing Service
         runbooks/rotate.md:5 "Signing Service" gazetteer Service -> Signing Service <Signing Service.md>
@@ -56,9 +56,9 @@ fn a_small_folder_by_eye() {
         runbooks/rotate.md:7 "Signing Service" gazetteer Service -> Signing Service <Signing Service.md>
     "#]].assert_eq(&graph.mention_table());
     expect![[r#"
-        0007 <decisions/0007.md> -links_to-> 0003 1.00 (link:wiki decisions/0007.md:3)
         Key Vault <Key Vault.md> -uses-> Postgres 0.90 (depend:use Key Vault.md:6, sentence:uses Key Vault.md:6)
         Run kv_rotate -precedes-> Start the Signing Service 0.90 (list:step runbooks/rotate.md:7)
+        Seal every release <decisions/0007.md> -links_to-> 0003 1.00 (link:wiki decisions/0007.md:3)
         Signing Service <Signing Service.md> -depends_on-> Key Vault <Key Vault.md> 0.95 (depend:depend on Signing Service.md:7, sentence:depends on Signing Service.md:7)
         Signing Service <Signing Service.md> -links_to-> Key Vault <Key Vault.md> 1.00 (link:wiki Signing Service.md:7)
         Signing Service <Signing Service.md> -owned_by-> Ada Lindqvist 0.90 (section:owners Signing Service.md:11)
@@ -70,14 +70,14 @@ fn a_small_folder_by_eye() {
         .collect();
     expect![[r#"
         Document 0003 null
-        Document 0007 decisions/0007.md
+        Document Seal every release decisions/0007.md
         Date 2025-02-11 null
         Person Ada Lindqvist null
         Service Key Vault Key Vault.md
         Identifier kv_rotate null
         Document notes null
         Technology Postgres null
-        Document rotate runbooks/rotate.md
+        Document Rotate the keys runbooks/rotate.md
         Step Run kv_rotate null
         Service Signing Service Signing Service.md
         Step Start the Signing Service null

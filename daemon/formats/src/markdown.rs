@@ -152,6 +152,7 @@ impl<'a> MarkdownWalk<'a> {
                 self.block_end = range.end;
                 self.out.begin_cell();
             }
+            Tag::Emphasis => self.out.begin_inline(InlineKind::Emphasis),
             Tag::Strong => self.out.begin_inline(InlineKind::Bold),
             Tag::Link { link_type, dest_url, .. } => {
                 let target = self.target(link_type, &dest_url, &range);
@@ -185,7 +186,7 @@ impl<'a> MarkdownWalk<'a> {
             TagEnd::Item => self.out.end_item(),
             TagEnd::Table => self.out.end_table(),
             TagEnd::TableHead | TagEnd::TableRow => self.out.end_row(),
-            TagEnd::Strong | TagEnd::Link => self.out.end_mark(),
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Link => self.out.end_mark(),
             TagEnd::Image => self.n_silent = self.n_silent.saturating_sub(1),
             _ => {}
         }

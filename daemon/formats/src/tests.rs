@@ -25,7 +25,11 @@ pub(super) fn printed(parsed: &Parsed) -> String {
         let _ = writeln!(out, "{} §{section} {text:?}", kind_of(block));
     }
     for inline in &parsed.inlines {
-        let kind = if inline.kind == InlineKind::Bold { "bold" } else { "code" };
+        let kind = match inline.kind {
+            InlineKind::Bold => "bold",
+            InlineKind::Emphasis => "emphasis",
+            InlineKind::Code => "code",
+        };
         let _ = writeln!(out, "{kind} = {:?}", inline.span.of(&parsed.text));
     }
     for link in &parsed.links {

@@ -274,6 +274,8 @@ pub struct Inline {
 pub enum InlineKind {
     /// Strong emphasis.
     Bold,
+    /// Emphasis, as authors give it to a term that they introduce.
+    Emphasis,
     /// A code span.
     Code,
 }
@@ -375,6 +377,9 @@ pub enum StatedSource {
     FileName,
     /// The first heading.
     Heading,
+    /// The first heading of a document that states no title: shown as its name where no other document has it. Counts
+    /// as [`StatedSource::Heading`] everywhere else.
+    ShownHeading,
 }
 
 impl StatedSource {

@@ -8,7 +8,7 @@
 //! Not here: the words of the name itself (`lexicon.rs`), votes over documents (`link/vote.rs`).
 
 use super::lexicon;
-use model::parcel::{Mention, NormalDoc};
+use model::parcel::{Mention, NormalDoc, RecognizerKind};
 use model::terms::{EntityType, Kind};
 
 /// Bytes looked at on each side.
@@ -148,7 +148,12 @@ fn may_share_a_name(one: Option<Kind>, other: Option<Kind>) -> bool {
 /// True where the words may add to what is known.
 fn is_open(mention: &Mention) -> bool {
     let is_exact = matches!(mention.entity_type, EntityType::Step | EntityType::Identifier);
+    // `using patients` says nothing about a general term.
+    let is_general = mention.recognizer == RecognizerKind::Pattern
+        && mention.entity_type == EntityType::Concept
+        && !mention.name.contains(char::is_uppercase);
     !is_exact
+        && !is_general
         && !mention.place.in_code
         && (mention.entity_type == EntityType::Concept || mention.place.is_type_guessed)
 }
@@ -235,8 +240,8 @@ fn tail(text: &str, n: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::parcel::PlaceFeatures;
     use model::parcel::testing;
-    use model::parcel::{PlaceFeatures, RecognizerKind};
     use model::terms::{Confidence, Span};
     use proptest::prelude::*;
 

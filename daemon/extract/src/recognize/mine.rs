@@ -1,7 +1,8 @@
 //! Mine: the terms of one document that may enter the gazetteer, and which of all documents' terms do.
 //!
 //! In (`terms_of`): a document. Out: one `MinedTerm` a norm, ordered by norm. Whole titles, headings, bold
-//! and code spans of few words; the inner n-grams of titles and headings; capitalised runs of running text.
+//! and code spans of few words; the inner n-grams of titles and headings; capitalised runs of running text; terms that
+//! the document introduces. What it only keeps using (`total number`) is a term of that document at most.
 //! In (`select`): counts over all documents. Out: the terms that enter, best first, under a total order.
 //! Invariants: reads the text only, never links or mentions, so mining does not feed on itself; ordinary
 //! single words, numbers, versions, paths, URLs and commands with flags are no terms; both functions are
@@ -56,10 +57,14 @@ pub(super) fn terms_of(
         match inline.kind {
             InlineKind::Bold => terms.add_phrase(marked, MARKED_WEIGHT),
             InlineKind::Code => terms.add_code(marked, MARKED_WEIGHT),
+            InlineKind::Emphasis => {}
         }
     }
     for defined in super::pattern::defined_terms(doc) {
         terms.add_defined(defined.of(&doc.text), DEFINED_WEIGHT);
+    }
+    for introduced in super::pattern::introduced(doc) {
+        terms.add_defined(super::pattern::singular(introduced.of(&doc.text)), DEFINED_WEIGHT);
     }
     terms.finish()
 }

@@ -17,8 +17,10 @@ mod definition;
 mod identifier;
 mod name;
 mod proof;
+mod reference;
 mod standard;
 mod step;
+mod term;
 mod thin;
 mod version;
 
@@ -31,6 +33,7 @@ use proof::{Finds, Proof};
 
 pub(crate) use definition::{defined_terms, is_definition_table, is_glossary_heading};
 pub(crate) use step::{clause_of, is_in_sequence};
+pub(super) use term::{introduced, singular};
 
 /// Finds names by their form.
 pub struct PatternRecognizer;
@@ -55,9 +58,11 @@ impl Recognizer for PatternRecognizer {
         }
         finds.settle(&words, &mut found);
         code::find(doc, &mut found);
-        thin::identifiers(&mut found);
+        thin::identifiers(doc, &mut found);
         step::find(doc, &mut found);
         definition::find(doc, &mut found);
+        term::find(doc, &words, &mut found);
+        reference::find(doc, &mut found);
         out.append(&mut found);
     }
 }

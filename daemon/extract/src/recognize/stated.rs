@@ -93,10 +93,7 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
             out.push(StatedName { surface: surface.to_string(), source });
         }
     };
-    // A deeper one (`## Observations`) names a section, not the document.
-    let heading = doc.blocks.iter().find(|b| matches!(b.kind, BlockKind::Heading(_)));
-    let heading = heading.filter(|b| b.kind == BlockKind::Heading(1));
-    let heading = heading.map_or("", |b| b.span.of(&doc.text));
+    let (heading, source) = heading_of(doc).unwrap_or(("", StatedSource::Heading));
     state(&doc.title, StatedSource::Title);
     // The normalizer lists the first heading among the aliases; it is only as good as a heading.
     for alias in doc.meta.aliases.iter().filter(|alias| alias.trim() != heading.trim()) {
@@ -104,9 +101,28 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
     }
     state(RelPath::stem(&doc.head.path), StatedSource::FileName);
     if !words::all_ordinary(heading) {
-        state(heading, StatedSource::Heading);
+        state(heading, source);
     }
     out
+}
+
+/// The heading that names a document. A deeper one (`## Observations`) names a section, unless it opens the page in
+/// several words and is the only one of its level.
+fn heading_of(doc: &NormalDoc) -> Option<(&str, StatedSource)> {
+    let levels = || {
+        doc.blocks.iter().filter_map(|block| match block.kind {
+            BlockKind::Heading(level) => Some((level, block.span)),
+            _ => None,
+        })
+    };
+    let (level, span) = levels().next()?;
+    let text = span.of(&doc.text);
+    let is_only = levels().filter(|(other, _)| *other <= level).nth(1).is_none();
+    let is_shown = is_only && !doc.meta.has_stated_title;
+    let opens = doc.blocks.first().is_some_and(|block| block.span == span);
+    let is_title = level == 1 || (is_shown && opens && text.trim().contains(' '));
+    let source = if is_shown { StatedSource::ShownHeading } else { StatedSource::Heading };
+    is_title.then_some((text, source))
 }
 
 /// Cuts a long link text after its last whole word that fits.
@@ -193,6 +209,27 @@ mod tests {
             names,
             ["Title Signing Service", "Alias KSS", "FileName signing", "Heading The signer"]
         );
+    }
+
+    #[test]
+    fn the_only_heading_of_its_level_is_shown_where_no_title_is_stated() {
+        let rows = [
+            ("# The signer\nText.\n## Use\nMore.", "ShownHeading The signer"),
+            ("# The signer\nText.\n# Use\nMore.", "Heading The signer"),
+            ("## The signer\nText.\n### Use\nMore.", "ShownHeading The signer"),
+            ("## Signer\nText.", ""),
+            ("Text.\n\n## The signer\nText.", ""),
+        ];
+        for (text, expected) in rows {
+            let mut doc = testing::titled("signing", text);
+            doc.meta.has_stated_title = false;
+            let names = names_of(&doc).into_iter().skip(1);
+            let found: Vec<_> = names
+                .filter(|it| it.source > StatedSource::FileName)
+                .map(|n| format!("{:?} {}", n.source, n.surface))
+                .collect();
+            assert_eq!(found.join(", "), expected, "{text}");
+        }
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub(super) enum Kind {
     Code,
     /// Strong emphasis.
     Bold,
+    /// Emphasis, and terms where they are defined.
+    Emphasis,
     /// A link.
     Link,
     /// An image.
@@ -91,6 +93,7 @@ impl Kind {
             "pre" | "listing" | "xmp" | "plaintext" => Kind::Pre,
             "code" | "kbd" | "samp" | "tt" => Kind::Code,
             "b" | "strong" => Kind::Bold,
+            "em" | "i" | "dfn" => Kind::Emphasis,
             "a" => Kind::Link,
             "img" => Kind::Image,
             "br" => Kind::Break,
@@ -114,6 +117,7 @@ impl Kind {
             Kind::Inline
                 | Kind::Code
                 | Kind::Bold
+                | Kind::Emphasis
                 | Kind::Link
                 | Kind::Image
                 | Kind::Break

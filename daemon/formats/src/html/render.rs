@@ -151,6 +151,10 @@ impl PageWriter<'_> {
                 self.builder.begin_inline(InlineKind::Bold);
                 End::Mark
             }
+            Kind::Emphasis if self.n_pre == 0 => {
+                self.builder.begin_inline(InlineKind::Emphasis);
+                End::Mark
+            }
             Kind::Link => {
                 self.builder.begin_link(element.attr("href").and_then(target_of));
                 End::Mark

@@ -20,6 +20,7 @@ fn headings_and_paragraphs() {
             h2 §0 "Sub"
             p §2 "text"
             h2 §0 "Sub"
+            emphasis = "line"
         "#]],
     );
 }
@@ -33,6 +34,7 @@ fn links_and_images() {
         expect![[r#"
             p §- "a b https://x.org/q?a=1 me@x.org ref alt b"
             p §- "t e"
+            emphasis = "b"
             Path "../x y.md" # Part = "a b"
             Url "https://x.org/q?a=1" = "https://x.org/q?a=1"
             Url "mailto:me@x.org" = "me@x.org"
@@ -152,6 +154,7 @@ fn html_shows_only_its_text() {
             p §0 "x < y A&bogus; z w"
             p §0 "in line a b"
             p §0 "md"
+            emphasis = "md"
         "#]],
     );
 }
@@ -194,6 +197,7 @@ fn footnotes_strikethrough_and_math() {
             p §- "a b $x_1 * y_1$ costs $5 and $6 [^none]"
             p §- "$$ E = m $$"
             p §- "The note."
+            emphasis = "note"
         "#]],
     );
 }

@@ -9,7 +9,8 @@
 //! from the reply as from its own parsing.
 
 use super::message::{
-    WireBlock, WireBlockKind, WireInline, WireLink, WireLinkKind, WireMeta, WireParsed,
+    WireBlock, WireBlockKind, WireInline, WireInlineKind, WireLink, WireLinkKind, WireMeta,
+    WireParsed,
 };
 use model::parcel::Parsed;
 use model::parcel::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind};
@@ -133,9 +134,13 @@ fn sound_kind(kind: WireBlockKind) -> Result<BlockKind, Unsound> {
 fn sound_inlines(inlines: Vec<WireInline>, text: &str) -> Result<Vec<Inline>, Unsound> {
     let mut last = 0;
     let mut sound = Vec::with_capacity(inlines.len());
-    for WireInline { is_bold, span } in inlines {
+    for WireInline { kind, span } in inlines {
         let span = in_order(place(text, span)?, &mut last)?;
-        let kind = if is_bold { InlineKind::Bold } else { InlineKind::Code };
+        let kind = match kind {
+            WireInlineKind::Bold => InlineKind::Bold,
+            WireInlineKind::Emphasis => InlineKind::Emphasis,
+            WireInlineKind::Code => InlineKind::Code,
+        };
         sound.push(Inline { kind, span });
     }
     Ok(sound)

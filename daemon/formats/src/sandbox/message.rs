@@ -125,9 +125,16 @@ pub(super) enum WireBlockKind {
     Quote,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) enum WireInlineKind {
+    Bold,
+    Emphasis,
+    Code,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct WireInline {
-    pub(super) is_bold: bool,
+    pub(super) kind: WireInlineKind,
     pub(super) span: (u32, u32),
 }
 
@@ -239,7 +246,12 @@ impl From<Block> for WireBlock {
 
 impl From<Inline> for WireInline {
     fn from(Inline { kind, span }: Inline) -> Self {
-        WireInline { is_bold: kind == InlineKind::Bold, span: wire_span(span) }
+        let kind = match kind {
+            InlineKind::Bold => WireInlineKind::Bold,
+            InlineKind::Emphasis => WireInlineKind::Emphasis,
+            InlineKind::Code => WireInlineKind::Code,
+        };
+        WireInline { kind, span: wire_span(span) }
     }
 }
 

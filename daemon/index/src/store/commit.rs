@@ -28,7 +28,7 @@ use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
 use super::scrub::sum_of;
 use super::{StoreError, duplicates, ids, lines, links};
 use extract::recognize::Gazetteer;
-use model::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass, Reading};
+use model::parcel::{BlockKind, EmbeddedDoc, LinkedDoc, NormalDoc, Pass, Reading};
 use model::print::title_print;
 use model::terms::{EntityType, RelPath, norm_of};
 
@@ -419,8 +419,13 @@ fn ensure_note_entity(
     }
     let stated = normal.meta.doc_type.as_deref().and_then(EntityType::parse);
     let type_code = stated.unwrap_or(EntityType::Document).code();
-    let named = (norm_of(&normal.title), &normal.title);
-    let entity = ids::write_note(tx, id, uid, &named.0, named.1, type_code)?;
+    let norm = norm_of(&normal.title);
+    // `tide-clock.md` with the heading `Tide clock`; a heading that is another name is shown by the resolver.
+    let heading = normal.blocks.iter().find(|block| matches!(block.kind, BlockKind::Heading(_)));
+    let heading = heading.filter(|_| !normal.meta.has_stated_title);
+    let heading = heading.map(|it| it.span.of(&normal.text)).filter(|it| norm_of(it) == norm);
+    let shown = heading.unwrap_or(&normal.title);
+    let entity = ids::write_note(tx, id, uid, &norm, shown, type_code)?;
     tx.prepare_cached("UPDATE docs SET entity_id = ?2 WHERE id = ?1")?.execute([id, entity])?;
     Ok(())
 }

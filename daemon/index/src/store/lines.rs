@@ -100,6 +100,19 @@ impl HeadingMap {
         Some(HeadingMap(headings))
     }
 
+    /// The nearest heading above a place of the text, or at it.
+    pub fn last_at<'t>(&self, text: &'t str, place: usize) -> Option<&'t str> {
+        let n_above = self.0.partition_point(|(start, ..)| *start <= place);
+        let (start, end, _) = self.0.get(n_above.checked_sub(1)?)?;
+        text.get(*start..*end)
+    }
+
+    /// Where the next heading after a place begins.
+    pub fn next_after(&self, place: usize) -> Option<usize> {
+        let n_above = self.0.partition_point(|(start, ..)| *start <= place);
+        self.0.get(n_above).map(|(start, ..)| *start)
+    }
+
     /// The last two headings above a place of the text, or at it, as `Terms › Payment`; empty when there is none.
     pub fn path_at(&self, text: &str, place: usize) -> String {
         let n_above = self.0.partition_point(|(start, ..)| *start <= place);

@@ -2,8 +2,8 @@
 //!
 //! One line is one block: `# ` to `###### ` heading, `- ` item, `1. ` numbered item (two spaces a level of
 //! nesting), `| ` table row (a header if it ends with `|`), `> ` quote, `~ ` code line, anything else a
-//! paragraph. Inside a line: `` `code` ``, `**bold**`, `[[Target]]`, `[[Target|text]]`, `[text](target)`,
-//! with `#fragment` after a target.
+//! paragraph. Inside a line: `` `code` ``, `**bold**`, `*emphasis*`, `[[Target]]`, `[[Target|text]]`,
+//! `[text](target)`, with `#fragment` after a target.
 //! A blank line ends a list or a table. Not Markdown, and not the normalizer: only what the tests here need.
 
 use crate::parcel::*;
@@ -165,6 +165,10 @@ impl Builder {
                 self.inline(inside);
                 self.mark(InlineKind::Bold, start);
                 self.doc.inlines[n_before..].rotate_right(1);
+                rest = after;
+            } else if let Some((inside, after)) = between(rest, "*", "*") {
+                self.doc.text.push_str(inside);
+                self.mark(InlineKind::Emphasis, start);
                 rest = after;
             } else if let Some((inside, after)) = between(rest, "[[", "]]") {
                 let (target, text) = inside.split_once('|').unwrap_or((inside, inside));

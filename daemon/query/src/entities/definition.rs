@@ -1,17 +1,18 @@
 //! Definition: the sentence that best says what an entity is.
 //!
 //! In: an entity. Out: a sentence with its place and why it was chosen.
-//! Invariants: chosen by pattern and position, in the order of [`DefinitionKind`]; then by confidence, path and place,
-//! so that the same documents give the same sentence in whatever order they were read. Bounded: a limited number of
-//! statements and headings of an entity is considered, and one document's text at a time.
-//! Not here: which sentences define something (`extract/relate/define.rs`).
+//! Invariants: what sentences state and what stands where the entity is mentioned compete by points; ties go to the
+//! first by path and place, so that the same documents give the same sentence in whatever order they were read.
+//! Bounded: a limited number of statements, mentions and documents of an entity is considered, and one document's text
+//! at a time.
+//! Not here: which sentences define something for the graph (`extract/relate/define.rs`), forms of words (`says.rs`).
 
 use proto::tool::core::DefinitionView;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 
-use super::describe;
+use super::says::{Form, says};
 use crate::graph::{Statement, is_rejected};
-use crate::quote::source::{Source, quote};
+use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
 use extract::chunk::sentences;
 use model::terms::norm_of;
@@ -19,18 +20,61 @@ use model::terms::norm_of;
 /// Most defining statements that are compared; the surest.
 const MAX_STATEMENTS: i64 = 256;
 
-/// Most headings that are considered; the first by path and place.
-const MAX_HEADINGS: i64 = 8;
+/// Most mentions that are read of one document, and in all: of its own note first, then of the documents that name it
+/// in a heading or mention it most.
+const MAX_MENTIONS_OF_DOC: i64 = 12;
+const MAX_MENTIONS: i64 = 256;
+
+/// Most documents that are read for mentions.
+const MAX_DOCS: usize = 24;
 
 /// Bytes that are read below a heading, and at the beginning of a note.
 const MAX_SECTION_BYTES: usize = 4_000;
+
+/// Sentences below a heading that are considered.
+const MAX_OPENING_SENTENCES: usize = 4;
 
 /// Shortest paragraph that is running text, words, and how it ends; headings and captions are shorter or have no stop.
 const MIN_PARAGRAPH_WORDS: usize = 5;
 const STOPS: [char; 9] = ['.', ':', ';', '?', '!', ')', '"', '”', '…'];
 
-/// How a sentence defines an entity, the best kind first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Lengths of a good definition, characters.
+const GOOD_CHARS: std::ops::RangeInclusive<usize> = 25..=300;
+
+/// Beginnings of sentences that open a page without saying what it is about.
+const REMARKING: [&str; 22] = [
+    "Introduced",
+    "Since ",
+    "Added",
+    "Note",
+    "Warning",
+    "Deprecated",
+    "As of",
+    "However",
+    "But ",
+    "And ",
+    "So ",
+    "If ",
+    "When ",
+    "Let’s",
+    "Let's",
+    "Now ",
+    "In this ",
+    "In the previous",
+    "See ",
+    "For example",
+    "There are",
+    "Here ",
+];
+
+/// Points that places add to those of the form.
+const OWN_NOTE: i32 = 10;
+const UNDER_ITS_HEADING: i32 = 6;
+const TOO_LONG: i32 = -8;
+const TOO_SHORT: i32 = -12;
+
+/// How a sentence defines an entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DefinitionKind {
     /// `The Key Vault is a …` in its own note.
     OwnNote,
@@ -44,23 +88,42 @@ enum DefinitionKind {
     Section,
     /// `X is the …`, which is as often a remark; `X is defined in …`.
     Remark,
-    /// A sentence that begins with the name: `The X type keeps …`.
+    /// A sentence that says what it does or is for: `The X type keeps …`.
     Description,
 }
 
 impl DefinitionKind {
-    fn of(pattern: &str, is_own_note: bool) -> DefinitionKind {
-        match pattern {
-            "list:definition" | "table:definition" | "section:glossary" => DefinitionKind::Glossary,
-            "sentence:is a" | "sentence:is an" | "sentence:is the" if is_own_note => {
+    /// The kind of a statement, and its points.
+    fn of(pattern: &str, is_own_note: bool) -> (DefinitionKind, i32) {
+        let (kind, points) = match pattern {
+            "table:definition" | "section:glossary" | "list:definition" => {
+                (DefinitionKind::Glossary, 92)
+            }
+            "sentence:is a"
+            | "sentence:is an"
+            | "sentence:means"
+            | "sentence:is defined as"
+            | "sentence:denotes" => (DefinitionKind::Sentence, Form::Kind.points()),
+            "sentence:is the" if is_own_note => (DefinitionKind::OwnNote, Form::Kind.points()),
+            _ => (DefinitionKind::Remark, Form::Remark.points()),
+        };
+        let kind = match kind {
+            DefinitionKind::Sentence if is_own_note => DefinitionKind::OwnNote,
+            kind => kind,
+        };
+        (kind, points + if is_own_note { OWN_NOTE } else { 0 })
+    }
+
+    fn of_form(form: Form, is_own_note: bool) -> DefinitionKind {
+        match form {
+            Form::Kind | Form::Named | Form::Apposition | Form::Are if is_own_note => {
                 DefinitionKind::OwnNote
             }
-            "sentence:means" | "sentence:is defined as" | "sentence:denotes" if is_own_note => {
-                DefinitionKind::OwnNote
-            }
-            "sentence:is a" | "sentence:is an" | "sentence:means" => DefinitionKind::Sentence,
-            "sentence:is defined as" | "sentence:denotes" => DefinitionKind::Sentence,
-            _ => DefinitionKind::Remark,
+            Form::Kind | Form::Named | Form::Apposition | Form::Are => DefinitionKind::Sentence,
+            Form::Entry => DefinitionKind::Glossary,
+            Form::Remark if is_own_note => DefinitionKind::OwnNote,
+            Form::Remark => DefinitionKind::Remark,
+            _ => DefinitionKind::Description,
         }
     }
 
@@ -77,11 +140,38 @@ impl DefinitionKind {
     }
 }
 
-/// A statement that defines, and what decides about it.
+/// A sentence that may define.
+#[derive(Debug)]
 struct DefinitionCandidate {
     kind: DefinitionKind,
+    points: i32,
     path: String,
-    statement: Statement,
+    doc: i64,
+    span: (usize, usize),
+}
+
+impl DefinitionCandidate {
+    fn is_before(&self, other: &DefinitionCandidate) -> bool {
+        let place = |it: &'_ DefinitionCandidate| (it.path.clone(), it.span);
+        other.points.cmp(&self.points).then_with(|| place(self).cmp(&place(other))).is_lt()
+    }
+}
+
+/// What a reviewer let stand of the candidates, the best so far.
+#[derive(Default)]
+struct Choice {
+    best: Option<DefinitionCandidate>,
+    /// Where a person rejected what a sentence states.
+    rejected: Vec<(i64, (usize, usize))>,
+}
+
+impl Choice {
+    fn offer(&mut self, candidate: DefinitionCandidate) {
+        let is_rejected = self.rejected.contains(&(candidate.doc, candidate.span));
+        if !is_rejected && self.best.as_ref().is_none_or(|best| candidate.is_before(best)) {
+            self.best = Some(candidate);
+        }
+    }
 }
 
 /// The best defining sentence of an entity, if there is one.
@@ -89,35 +179,16 @@ pub(super) fn definition(
     ctx: &QueryContext<'_>,
     entity: i64,
 ) -> Result<Option<DefinitionView>, AskError> {
-    let stated = best_statement(ctx, entity)?;
-    if let Some(best) = stated.as_ref().filter(|best| best.kind < DefinitionKind::Opening) {
-        return view(ctx, best);
-    }
-    if let Some(opening) = opening(ctx, entity)? {
-        return Ok(Some(opening));
-    }
-    if let Some(section) = section(ctx, entity)? {
-        return Ok(Some(section));
-    }
-    if let Some(best) = stated {
-        return view(ctx, &best);
-    }
-    let by = DefinitionKind::Description.as_str().to_string();
-    Ok(describe::description(ctx, entity)?.map(|source| DefinitionView { source, by }))
-}
-
-fn view(
-    ctx: &QueryContext<'_>,
-    best: &DefinitionCandidate,
-) -> Result<Option<DefinitionView>, AskError> {
-    let source = quote(ctx, best.statement.doc, best.statement.span)?;
+    let mut choice = Choice::default();
+    statements(ctx, entity, &mut choice)?;
+    mentions(ctx, entity, &mut choice)?;
+    let Some(best) = choice.best else { return Ok(None) };
+    let source = Source::load(ctx, best.doc)?.map(|source| source.quote(best.span));
     Ok(source.map(|source| DefinitionView { source, by: best.kind.as_str().into() }))
 }
 
-fn best_statement(
-    ctx: &QueryContext<'_>,
-    entity: i64,
-) -> Result<Option<DefinitionCandidate>, AskError> {
+/// Offers the sentences that the graph has as definitions.
+fn statements(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<(), AskError> {
     let mut rows = ctx.snapshot.prepare_cached(
         "SELECT e.doc_id, e.start, e.end, e.raw_start, e.raw_end, e.pattern, e.confidence * n.link, d.path,
                 coalesce(d.entity_id = ?1, 0), coalesce(s.entity_id, h.entity_id, 0)
@@ -137,77 +208,137 @@ fn best_statement(
             raw: (number(3)? as u64, number(4)? as u64),
             pattern: row.get(5)?,
         };
-        let kind = DefinitionKind::of(&statement.pattern, row.get(8)?);
-        Ok(DefinitionCandidate { kind, path: row.get(7)?, statement })
+        Ok((statement, row.get::<_, String>(7)?, row.get::<_, bool>(8)?))
     };
-    let mut best: Option<DefinitionCandidate> = None;
-    for candidate in rows.query_map(params![entity, MAX_STATEMENTS], read)? {
-        let candidate = candidate?;
-        if best.as_ref().is_none_or(|best| is_before(&candidate, best))
-            && (ctx.decisions.is_empty() || !is_rejected(ctx, &candidate.statement)?)
-        {
-            best = Some(candidate);
+    for row in rows.query_map(params![entity, MAX_STATEMENTS], read)? {
+        let (statement, path, is_own_note) = row?;
+        let (doc, span) = (statement.doc, statement.span);
+        if !ctx.decisions.is_empty() && is_rejected(ctx, &statement)? {
+            choice.rejected.push((doc, span));
+            continue;
         }
+        let (kind, points) = DefinitionKind::of(&statement.pattern, is_own_note);
+        choice.offer(DefinitionCandidate { kind, points, path, doc, span });
     }
-    Ok(best)
+    Ok(())
 }
 
-fn is_before(one: &DefinitionCandidate, other: &DefinitionCandidate) -> bool {
-    let place = |it: &DefinitionCandidate| (it.path.clone(), it.statement.span);
-    let by_confidence = other.statement.confidence.total_cmp(&one.statement.confidence);
-    one.kind
-        .cmp(&other.kind)
-        .then(by_confidence)
-        .then_with(|| place(one).cmp(&place(other)))
-        .is_lt()
+/// A place where an entity is mentioned.
+struct MentionRow {
+    doc: i64,
+    at: usize,
+    surface: String,
+    path: String,
+    in_heading: bool,
+    is_own_note: bool,
 }
 
-/// The first sentence of running text of its own note.
-fn opening(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<DefinitionView>, AskError> {
-    let home: Option<i64> = ctx
-        .snapshot
-        .prepare_cached("SELECT doc_id FROM entities WHERE id = ?1 AND doc_id IS NOT NULL")?
-        .query_row([entity], |row| row.get(0))
-        .optional()?;
-    let Some(home) = home else { return Ok(None) };
-    let Some(source) = Source::load(ctx, home)? else { return Ok(None) };
-    let found = paragraphs(&source.text, 0).find_map(|(at, text)| first_sentence(at, text));
-    Ok(found.map(|span| DefinitionView {
-        source: source.quote(span),
-        by: DefinitionKind::Opening.as_str().into(),
-    }))
-}
-
-/// The first sentence right under a heading that is one of its names.
-fn section(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<DefinitionView>, AskError> {
-    // The lowest bit of `place`: in a heading.
+/// Offers the sentences that mention it, and what stands below its headings.
+fn mentions(ctx: &QueryContext<'_>, entity: i64, choice: &mut Choice) -> Result<(), AskError> {
+    // The lowest bit of `place`: in a heading. Documents without a mention count for their own entity alone.
     let mut rows = ctx.snapshot.prepare_cached(
-        "SELECT m.doc_id, m.at, m.surface FROM names n JOIN mentions m ON m.name_id = n.id
-         JOIN docs d ON d.id = m.doc_id WHERE n.entity_id = ?1 AND m.place & 1 ORDER BY d.path, m.at LIMIT ?2",
+        "WITH own AS (SELECT doc_id FROM entities WHERE id = ?1),
+           all_of AS (SELECT m.doc_id, m.at, m.surface, m.place & 1 AS is_heading FROM names n
+             JOIN mentions m ON m.name_id = n.id WHERE n.entity_id = ?1),
+           ranked AS (SELECT *, row_number() OVER (PARTITION BY doc_id ORDER BY at) AS nth,
+             count(*) OVER (PARTITION BY doc_id) + 8 * max(is_heading) OVER (PARTITION BY doc_id) AS weight FROM all_of
+             UNION ALL SELECT doc_id, 0, '', 0, 0, 0 FROM own WHERE doc_id IS NOT NULL)
+         SELECT r.doc_id, r.at, r.surface, d.path, r.is_heading, coalesce(r.doc_id = (SELECT doc_id FROM own), 0)
+         FROM ranked r JOIN docs d ON d.id = r.doc_id WHERE r.nth <= ?2
+         ORDER BY 6 DESC, max(r.weight) OVER (PARTITION BY r.doc_id) DESC, d.path, r.at LIMIT ?3",
     )?;
     let read = |row: &Row<'_>| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)? as usize, row.get::<_, String>(2)?))
+        Ok(MentionRow {
+            doc: row.get(0)?,
+            at: row.get::<_, i64>(1)? as usize,
+            surface: row.get(2)?,
+            path: row.get(3)?,
+            in_heading: row.get(4)?,
+            is_own_note: row.get(5)?,
+        })
     };
-    for row in rows.query_map(params![entity, MAX_HEADINGS], read)? {
-        let (doc, at, surface) = row?;
-        let Some(source) = Source::load(ctx, doc)? else { continue };
-        if let Some(span) = under_heading(&source.text, at, &surface) {
-            let by = DefinitionKind::Section.as_str().into();
-            return Ok(Some(DefinitionView { source: source.quote(span), by }));
+    let mut source: Option<(i64, Source)> = None;
+    let mut n_docs = 0;
+    for row in rows.query_map(params![entity, MAX_MENTIONS_OF_DOC, MAX_MENTIONS], read)? {
+        let row = row?;
+        if source.as_ref().is_none_or(|(loaded, _)| *loaded != row.doc) {
+            n_docs += 1;
+            if n_docs > MAX_DOCS {
+                break;
+            }
+            source = Source::load(ctx, row.doc)?.map(|loaded| (row.doc, loaded));
+        }
+        let Some((_, loaded)) = &source else { continue };
+        if let Some(candidate) = candidate(loaded, row) {
+            choice.offer(candidate);
         }
     }
-    Ok(None)
+    Ok(())
 }
 
-/// Where the first sentence of the paragraph below a heading stands, if the heading is all the name at `at`.
-fn under_heading(text: &str, at: usize, name: &str) -> Option<(usize, usize)> {
+/// What the text says where an entity is mentioned; where no name is given, what its own note begins with.
+fn candidate(source: &Source, row: MentionRow) -> Option<DefinitionCandidate> {
+    let text = &source.text;
+    let norm = norm_of(&row.surface);
+    let is_own = row.is_own_note || source.heading_at(0).is_some_and(|it| norm_of(it) == norm);
+    let (kind, points, span) = if row.surface.is_empty() {
+        let span = opening(text, 0, text.len())?;
+        (DefinitionKind::Opening, Form::Purpose.points(), span)
+    } else if row.in_heading {
+        let limit = source.next_heading(row.at);
+        let span = under_heading(text, row.at, &row.surface, limit)?;
+        let kind = if is_own { DefinitionKind::Opening } else { DefinitionKind::Section };
+        (kind, Form::Purpose.points(), span)
+    } else {
+        let start = text.get(..row.at)?.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = text.get(start..)?.split('\n').next()?;
+        let (form, (from, to)) = says(line, row.at - start, &row.surface)?;
+        // In its own note `X is the …` is no remark.
+        let said = if is_own && form == Form::Remark { Form::Kind } else { form };
+        (DefinitionKind::of_form(form, is_own), said.points(), (start + from, start + to))
+    };
+    let sentence = text.get(span.0..span.1)?;
+    // `A low-level reader of archives.` says what it is without a verb.
+    let is_kind = matches!(kind, DefinitionKind::Opening | DefinitionKind::Section)
+        && (sentence.starts_with("A ") || sentence.starts_with("An "));
+    let points = if is_kind { Form::Entry.points() } else { points };
+    let n_chars = sentence.chars().count();
+    let mut points = points + if is_own { OWN_NOTE } else { 0 };
+    points += match n_chars {
+        n if n > *GOOD_CHARS.end() => TOO_LONG,
+        n if n < *GOOD_CHARS.start() => TOO_SHORT,
+        _ => 0,
+    };
+    if source.heading_at(span.0).is_some_and(|it| norm_of(it) == norm) {
+        points += UNDER_ITS_HEADING;
+    }
+    Some(DefinitionCandidate { kind, points, path: row.path, doc: row.doc, span })
+}
+
+/// Where the first telling sentence below a heading stands, if the heading is all the name at `at`.
+fn under_heading(text: &str, at: usize, name: &str, limit: usize) -> Option<(usize, usize)> {
     let start = text.get(..at)?.rfind('\n').map_or(0, |newline| newline + 1);
     let end = at + text.get(at..)?.find('\n')?;
     if norm_of(text.get(start..end)?) != norm_of(name) {
         return None;
     }
-    let (at, paragraph) = paragraphs(text, end).next()?;
-    first_sentence(at, paragraph)
+    opening(text, end, limit)
+}
+
+/// The first sentence of running text from a place to another that is no remark.
+fn opening(text: &str, from: usize, limit: usize) -> Option<(usize, usize)> {
+    let paragraphs = paragraphs(text, from).take_while(|(at, _)| *at < limit);
+    let running = paragraphs.filter(|(_, paragraph)| is_running(paragraph));
+    let all = running.flat_map(|(at, paragraph)| {
+        sentences(paragraph).map(move |it| (at + it.start, at + it.end))
+    });
+    let mut first = all.take(MAX_OPENING_SENTENCES);
+    first.find(|(start, end)| {
+        let sentence = text.get(*start..*end).unwrap_or("");
+        let is_remark = REMARKING.iter().any(|it| sentence.starts_with(it));
+        let is_done = [" introduced in ", " was introduced", " added in ", " was added"];
+        !is_remark && !sentence.ends_with('?') && !is_done.iter().any(|it| sentence.contains(it))
+    })
 }
 
 /// Paragraphs from a place on, without blanks around, within [`MAX_SECTION_BYTES`].
@@ -226,12 +357,10 @@ fn paragraphs(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The first sentence of a paragraph of running text.
-fn first_sentence(at: usize, paragraph: &str) -> Option<(usize, usize)> {
+/// True for a paragraph of running text.
+fn is_running(paragraph: &str) -> bool {
     let is_long = paragraph.split_whitespace().nth(MIN_PARAGRAPH_WORDS - 1).is_some();
-    let is_running = is_long && (paragraph.ends_with(STOPS) || paragraph.contains(". "));
-    let sentence = sentences(paragraph).next().filter(|_| is_running)?;
-    Some((at + sentence.start, at + sentence.end))
+    is_long && (paragraph.ends_with(STOPS) || paragraph.contains(". "))
 }
 
 #[cfg(test)]
@@ -241,47 +370,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_counts_more_in_its_own_note() {
-        let kinds = [
-            DefinitionKind::of("sentence:is the", true),
-            DefinitionKind::of("list:definition", false),
-            DefinitionKind::of("sentence:is a", false),
-            DefinitionKind::Opening,
-            DefinitionKind::Section,
-            DefinitionKind::of("sentence:is the", false),
+    fn what_a_thing_is_counts_more_than_a_remark_and_more_in_its_own_note() {
+        let points = [
+            DefinitionKind::of("sentence:is a", true).1,
+            DefinitionKind::of("list:definition", false).1,
+            DefinitionKind::of("sentence:is a", false).1,
+            Form::Does.points() + OWN_NOTE,
+            Form::Apposition.points(),
+            Form::Purpose.points() + OWN_NOTE,
+            Form::Purpose.points() + UNDER_ITS_HEADING,
+            DefinitionKind::of("sentence:is the", false).1,
         ];
-        assert!(
-            kinds.is_sorted()
-                && kinds[0] == DefinitionKind::OwnNote
-                && kinds[5] == DefinitionKind::Remark
-        );
-        assert_eq!(DefinitionKind::of("sentence:is defined in", true), DefinitionKind::Remark);
+        assert!(points.is_sorted_by(|a, b| a >= b), "{points:?}");
+        let own = DefinitionKind::of("sentence:is a", true).0;
+        assert_eq!(own, DefinitionKind::OwnNote);
     }
 
     #[test]
     fn only_a_heading_that_is_the_name_leads_to_its_sentence() {
-        let text = "Key Vault\n\nKeeps the keys of all services. More.\n\nUsing the Key Vault\n\n\
-            Ask for it first, please.\n";
-        let (start, end) = under_heading(text, 0, "Key Vault").expect("a sentence");
+        let text = "Key Vault\n\nIntroduced in 1.2.0. Keeps the keys of all services. More.\n\n\
+            Using the Key Vault\n\nAsk for it first, please.\n";
+        let (start, end) = under_heading(text, 0, "Key Vault", text.len()).expect("a sentence");
         assert_eq!(&text[start..end], "Keeps the keys of all services.");
-        assert_eq!(
-            first_sentence(0, "ADR-7: Use two keys for seals"),
-            None,
-            "a heading has no stop"
-        );
-        assert_eq!(first_sentence(3, "Use two keys for seals."), Some((3, 26)));
+        assert_eq!(opening("ADR-7: Use two keys for seals", 0, 99), None, "a heading has no stop");
+        assert_eq!(opening("   Use two keys for seals.", 0, 99), Some((3, 26)));
         let other = text.find("Using the ").expect("there") + 10;
-        assert_eq!(under_heading(text, other, "Key Vault"), None);
-        assert_eq!(
-            under_heading("Key Vault\n\nTasks\n\nIt keeps the keys, I think.", 0, "Key Vault"),
-            None
-        );
+        assert_eq!(under_heading(text, other, "Key Vault", text.len()), None);
+        let nested = "Key Vault\n\nTasks\n\nIt keeps the keys, I think.";
+        assert_eq!(under_heading(nested, 0, "Key Vault", 11), None);
     }
 
     proptest! {
         #[test]
         fn any_text_gives_valid_spans(text in "(\\PC|\n){0,200}", at in 0usize..220, name in "\\PC{0,9}") {
-            if let Some((start, end)) = under_heading(&text, at, &name) {
+            if let Some((start, end)) = under_heading(&text, at, &name, text.len()) {
                 prop_assert!(text.get(start..end).is_some());
             }
             for (at, paragraph) in paragraphs(&text, 0) {

@@ -7,10 +7,10 @@
 
 mod contradict;
 mod definition;
-mod describe;
 pub(crate) mod explain;
 mod link_reasons;
 pub(crate) mod neighborhood;
 pub(crate) mod review;
+mod says;
 pub(crate) mod steps;
 mod timeline;

@@ -179,17 +179,18 @@ impl KnownRelation {
         object: i64,
     ) -> Result<Option<KnownRelation>, AskError> {
         let mut statement = ctx.snapshot.prepare_cached(
-            "SELECT e.name, d.uid, d.path FROM entities e LEFT JOIN docs d ON d.id = e.doc_id WHERE e.id = ?1",
+            "SELECT e.name, d.uid, d.path, e.norm FROM entities e LEFT JOIN docs d ON d.id = e.doc_id WHERE e.id = ?1",
         )?;
-        type Party = (String, Option<String>, Option<String>);
+        type Party = (String, Option<String>, Option<String>, String);
         let mut party = |id: i64| -> Result<Option<Party>, AskError> {
-            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
             Ok(statement.query_row([id], read).optional()?)
         };
         let (Some(subject), Some(object)) = (party(subject)?, party(object)?) else {
             return Ok(None);
         };
-        let norms = [norm_of(&subject.0), norm_of(&object.0)];
+        // What is shown may change with the rest of the folder; a decision stays.
+        let norms = [subject.3.clone(), object.3.clone()];
         let own = |it: &Party, norm: &String| it.1.as_deref().map_or(norm.clone(), note_party);
         let [from, to] = &norms;
         Ok(Some(KnownRelation {

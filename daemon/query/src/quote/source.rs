@@ -57,6 +57,17 @@ impl Source {
         }
     }
 
+    /// The nearest heading above a byte of the text.
+    pub(crate) fn heading_at(&self, at: usize) -> Option<&str> {
+        self.headings.as_ref()?.last_at(&self.text, at)
+    }
+
+    /// Where the next heading begins after a byte of the text; the end of the text when there is none.
+    pub(crate) fn next_heading(&self, at: usize) -> usize {
+        let next = self.headings.as_ref().and_then(|it| it.next_after(at));
+        next.unwrap_or(self.text.len())
+    }
+
     /// The words at a span of the text, on one line, with their place.
     pub(crate) fn quote(&self, span: (usize, usize)) -> SourceView {
         let (start, end) = span;

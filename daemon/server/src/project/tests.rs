@@ -116,7 +116,7 @@ async fn each_kind_of_damage_is_found_and_repaired() {
         ),
         ("UPDATE docs SET title = 'Other' WHERE path = 'page.html'", "doc"),
         ("UPDATE chunks SET line_end = line_end + 1", "chunk"),
-        ("UPDATE entities SET type = 3 WHERE name = 'clock'", "entity"),
+        ("UPDATE entities SET type = 3 WHERE norm = 'clock'", "entity"),
         ("DELETE FROM evidence", "evidence"),
         ("DELETE FROM stated WHERE surface = 'Tidal Clock'", "stated"),
         ("DELETE FROM chunk_vec WHERE rowid = 1", "vector"),

@@ -68,9 +68,10 @@ pub struct DefinitionView {
     /// The sentence and its place.
     #[serde(flatten)]
     pub source: SourceView,
-    /// Why it was chosen, best first: `own note` says what it is; `glossary` entry; `sentence` such as `X is a …`;
-    /// `opening` of its own note; `section` under its name; `remark`: `X is the …`, or where it is defined;
-    /// `description`: a sentence that begins with its name and says what it is or does.
+    /// What it is: `own note` says in the note of the entity what it is; `glossary`: an entry of a glossary, list or
+    /// table; `sentence`, such as `X is a …` or `X, a …`; `opening` of its own note; `section` under its name;
+    /// `remark`: `X is the …`, or where it is defined; `description`: what it does or is for. The one that says
+    /// most is chosen; of equals, the one in its own note or under its own heading.
     pub by: String,
 }
 

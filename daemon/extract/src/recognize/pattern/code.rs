@@ -1,12 +1,17 @@
 //! Code: the code spans of a document that are one name: `rotate_keys`, `KeyRotationJob`, `std::fs::read`,
-//! `http.Handler`, `run()`, `Box<T>`, `println!`, `Send`, `__name__`, `--watch`, `GET /v1/seals`.
+//! `http.Handler`, `run()`, `Box<T>`, `&Box`, `println!`, `Send`, `__name__`, `--watch`, `extra-metrics`,
+//! `cargo build`, `GET /v1/seals`.
 //!
-//! In: the inline code of a document. Out: one mention for each span that is a name as a whole; parameters and
-//! arguments belong to the span, not to the name, so that `Box<T>` and `Box` are one.
-//! Invariants: a span with blanks is a command and no name, but for an HTTP method with its path; so are file names,
-//! paths, values and keywords; a plain lowercase word names nothing by itself (the gazetteer may know it).
-//! Of the spans with such a form in `corpus/real` (tuning half), nine of ten are names to its readers.
+//! In: the inline code of a document. Out: one mention for each span that is a name as a whole; references, parameters
+//! and arguments belong to the span, not to the name, so that `&Box`, `Box<T>` and `Box` are one.
+//! Invariants: of spans with blanks, an HTTP method with its path and a command of two or three plain words are names;
+//! file names, paths and values are none; a plain lowercase word is one where a noun beside it says its kind (`the
+//! spawn function`), or where the document marks it again. Linear.
+//! Of the spans with such a form in `corpus/real` (tuning half), nine of ten are names to its readers; of plain words,
+//! three of four.
 //! Not here: fenced code, where nothing is a mention but what the gazetteer knows to the letter.
+
+use rustc_hash::FxHashMap;
 
 use super::identifier;
 use super::proof::mention;
@@ -19,30 +24,74 @@ const SCORE: f32 = 0.85;
 const MAX_BYTES: usize = 64;
 /// Shortest, in bytes: `T` and `x` are no names.
 const MIN_BYTES: usize = 2;
-/// Shortest that begins small, in bytes: `i32` and `x1` are no names.
-const MIN_SMALL_BYTES: usize = 4;
+/// Shortest that begins small, in bytes: `x1` is no name.
+const MIN_SMALL_BYTES: usize = 3;
+/// Most words of a command that is a name.
+const MAX_COMMAND_WORDS: usize = 3;
 /// Shortest name before a dot that is a module or class rather than a variable, in bytes.
 const MIN_RECEIVER_BYTES: usize = 3;
 /// Last parts of file and host names.
 const FILE_ENDINGS: &str = " rs py js ts go c h cpp java kt rb sh md txt yml yaml toml json xml \
      html css csv conf cfg ini log lock png svg jpg gif pdf exe dll so com org io net dev local \
      internal ";
+/// Nouns beside a plain word that say what it names.
+const KINDS: &str = " attribute class command crate enum field flag function key keyword label loop macro method \
+                     metric module operator option package parameter plugin property setting statement struct \
+                     subcommand syntax trait type variable ";
+/// Values, which stand in code font as often as names.
+const VALUES: &str =
+    " true false null nil none undefined self this yes no on off main for if else ";
 const METHODS: [&str; 6] = ["GET ", "POST ", "PUT ", "PATCH ", "DELETE ", "HEAD "];
 
 /// Adds the code spans that are names.
 pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
-    let spans = doc.inlines.iter().filter(|inline| inline.kind == InlineKind::Code);
-    for inline in spans {
+    let spans = || doc.inlines.iter().filter(|inline| inline.kind == InlineKind::Code);
+    let mut n_words: FxHashMap<&str, (u32, bool)> = FxHashMap::default();
+    for inline in spans() {
+        let word = inline.span.of(&doc.text).trim();
+        if is_plain_word(word) {
+            let uses = n_words.entry(word).or_default();
+            uses.0 += 1;
+            uses.1 |= is_beside_kind(&doc.text, inline.span);
+        }
+    }
+    for inline in spans() {
         let whole = inline.span.of(&doc.text);
         let code = whole.trim();
         if code.len() < MIN_BYTES || code.len() > MAX_BYTES {
             continue;
         }
-        let Some(found) = name_of(code) else { continue };
+        let is_known = |(n, has_kind): &(u32, bool)| *n > 1 || *has_kind;
+        let found = match n_words.get(code).is_some_and(is_known) {
+            true => Some(Found { name: code, entity_type: EntityType::Api, n_bytes: code.len() }),
+            false => name_of(code),
+        };
+        let Some(found) = found else { continue };
         let start = inline.span.start() + whole.len() - whole.trim_start().len();
         let span: Span<Norm> = Span::new(start, start + found.n_bytes);
         out.push(mention(span, found.name, found.entity_type, SCORE));
     }
+}
+
+/// True for a word of small letters that is no value.
+fn is_plain_word(word: &str) -> bool {
+    (MIN_BYTES..=MAX_BYTES).contains(&word.len())
+        && word.bytes().all(|b| b.is_ascii_lowercase())
+        && !VALUES.contains(&format!(" {word} "))
+}
+
+/// True where a noun for a kind of code stands beside a span: `the spawn function`, `the keyword move`.
+fn is_beside_kind(text: &str, span: Span<Norm>) -> bool {
+    let is_kind = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphabetic());
+        let word = word.strip_suffix('s').filter(|it| !it.ends_with('s')).unwrap_or(word);
+        !word.is_empty() && KINDS.contains(&format!(" {word} "))
+    };
+    let after = text.get(span.end()..).and_then(|rest| rest.strip_prefix(' '));
+    let next = after.and_then(|rest| rest.split(char::is_whitespace).next());
+    let before = text.get(..span.start()).and_then(|rest| rest.strip_suffix(' '));
+    let last = before.and_then(|rest| rest.rsplit(char::is_whitespace).next());
+    next.is_some_and(is_kind) || last.is_some_and(is_kind)
 }
 
 /// A name at the beginning of a code span.
@@ -53,14 +102,28 @@ struct Found<'c> {
     n_bytes: usize,
 }
 
-/// Returns the name at the beginning of a code span.
+/// Returns the name in a code span.
 fn name_of(code: &str) -> Option<Found<'_>> {
+    if let Some(target) = code.strip_prefix('&') {
+        // Of a type, not of a variable: `&Box`, but `&x` is an argument.
+        let target = target.strip_prefix("mut ").unwrap_or(target);
+        let is_type = target.starts_with(|c: char| c.is_ascii_uppercase());
+        let found = is_type.then(|| name_of(target)).flatten()?;
+        let n_bytes = found.n_bytes + code.len() - target.len();
+        return Some(Found { n_bytes, ..found });
+    }
     let found = |name, n_bytes, entity_type| Some(Found { name, entity_type, n_bytes });
     if METHODS.iter().any(|m| code.strip_prefix(m).is_some_and(|path| path.starts_with('/'))) {
         let has_one_blank = code.matches(' ').count() == 1;
         return has_one_blank.then(|| found(code, code.len(), EntityType::Api))?;
     }
     if is_flag(code) {
+        return found(code, code.len(), EntityType::Identifier);
+    }
+    if is_command(code) {
+        return found(code, code.len(), EntityType::Api);
+    }
+    if is_kebab(code) {
         return found(code, code.len(), EntityType::Identifier);
     }
     let path_len = code.find(['(', '<', '!']).unwrap_or(code.len());
@@ -99,6 +162,30 @@ fn is_flag(code: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
+/// True for `cargo build`, `while let`.
+fn is_command(code: &str) -> bool {
+    let is_word = |word: &str| {
+        word.len() > 1
+            && word.bytes().all(|b| b.is_ascii_lowercase())
+            && !words::is_function_word(word)
+    };
+    let n_words = code.split(' ').take(MAX_COMMAND_WORDS + 1).count();
+    (2..=MAX_COMMAND_WORDS).contains(&n_words) && code.split(' ').all(is_word)
+}
+
+/// True for `extra-scrape-metrics`, `full-card`; not for `a-1` and placeholders.
+fn is_kebab(code: &str) -> bool {
+    let mut parts = code.split('-');
+    let is_part = |part: &str| {
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+    };
+    code.contains('-')
+        && code.starts_with(|c: char| c.is_ascii_lowercase())
+        && code.split('-').filter(|part| part.len() > 1).count() > 1
+        && code.split('-').all(is_part)
+        && !identifier::is_placeholder(&mut parts)
+}
+
 fn single(word: &str, is_call: bool) -> Option<EntityType> {
     let core = word.trim_matches('_');
     if core.contains('_') {
@@ -119,8 +206,11 @@ fn single(word: &str, is_call: bool) -> Option<EntityType> {
         let is_word = has_small && core.bytes().all(|b| b.is_ascii_alphabetic());
         return is_word.then_some(EntityType::Identifier);
     }
+    // `i32` and `u8` are types; a call shows that a word names a function.
+    let is_type = core.len() >= MIN_SMALL_BYTES
+        && core.trim_end_matches(|c: char| c.is_ascii_digit()).len() == 1;
     let is_name = is_call && has_small && core.len() >= MIN_SMALL_BYTES;
-    (is_name && !words::is_ordinary(core)).then_some(EntityType::Api)
+    (is_name || is_type).then_some(EntityType::Api)
 }
 
 fn is_identifier(part: &str) -> bool {

@@ -51,6 +51,7 @@ pub(super) fn camel_type(word: &str) -> Option<EntityType> {
     Some(lexicon::type_of_camel(word))
 }
 
-fn is_placeholder<'a>(mut parts: impl Iterator<Item = &'a str>) -> bool {
+/// True when a part marks an identifier as an example of itself.
+pub(super) fn is_placeholder<'a>(mut parts: impl Iterator<Item = &'a str>) -> bool {
     parts.any(|part| PLACEHOLDERS.iter().any(|p| p.eq_ignore_ascii_case(part)))
 }

@@ -94,8 +94,9 @@ fn code_spans_that_are_one_name() {
     check(
         "Run `rotate_keys`, `KeyRotationJob`, `std::fs::read`, `Vec<String>`, `HashMap`, `job.run()`, \
         `rotate()`, \
-         `println!`, `GET /v1/seals`, `http.Handler`, `Send`, `__name__`, `--watch`. Not \
-         `cargo build`, `true`, `guess`, `-f`, `main.rs`, `x1`, `i32`, `T`, \
+         `println!`, `GET /v1/seals`, `http.Handler`, `Send`, `__name__`, `--watch`, \
+         `cargo build`, `full-card`, `i32`, `&Vec`, the `spawn` function, `move` and `move`. Not \
+         `cargo build --release`, `true`, `guess`, `-f`, `main.rs`, `x1`, `T`, `my-card`, `&x`, \
          `/etc/passwd`, `self.run()`, `PATH`, `\"text\"`.",
         expect![[r#"
             Identifier rotate_keys
@@ -111,6 +112,13 @@ fn code_spans_that_are_one_name() {
             Identifier Send
             Identifier __name__
             Identifier --watch
+            API cargo build
+            Identifier full-card
+            API i32
+            Identifier &Vec = Vec
+            API spawn
+            API move
+            API move
         "#]],
     );
 }
@@ -208,6 +216,48 @@ fn a_dump_of_identifiers_is_thinned() {
     PatternRecognizer.recognize(&doc, &testing::sentences_of(&doc), &mut found);
     assert!(found.iter().all(|m| m.name == "metric_number_7_total"));
     assert_eq!(found.len(), 2);
+}
+
+#[test]
+fn what_a_sentence_says_something_about_is_not_thinned() {
+    let dump: String =
+        (0..100).map(|i| format!("- Adds `metric_number_{i}_total` for you.\n")).collect();
+    let doc = testing::doc(&dump);
+    let mut found = Vec::new();
+    PatternRecognizer.recognize(&doc, &testing::sentences_of(&doc), &mut found);
+    assert_eq!(found.len(), 100);
+}
+
+#[test]
+fn terms_that_a_document_introduces_or_keeps_using() {
+    check(
+        "The type is called a *function pointer*. Pass the function pointers on. This is *very important*. \
+         Each is called a *job*; a job runs. Join the spawned thread; each spawned thread has a name. The first case of \
+         the first case. We use a closure and the closures. Say `a job`.",
+        expect![[r#"
+            Concept function pointer
+            Concept function pointers = function pointer
+            Concept job
+            Concept job
+            Concept spawned thread
+            Concept spawned thread
+            Concept closure
+            Concept closures = closure
+        "#]],
+    );
+}
+
+#[test]
+fn links_to_other_sites_are_names_where_they_are_written_like_one() {
+    check(
+        "See [PromLens](https://a.example), [rc-zip](https://b.example), \
+         [Monitoring of Batch Jobs](https://c.example), [a post](https://d.example), [Getting Started](https://e.example), [Read it.](https://f.example).",
+        expect![[r#"
+            Product PromLens
+            Product rc-zip
+            Document Monitoring of Batch Jobs
+        "#]],
+    );
 }
 
 proptest! {

@@ -1,21 +1,24 @@
 //! Thin: keeps a dump of identifiers from flooding the graph.
 //!
-//! In: the mentions of one document. Out: the same, but where it holds many distinct identifiers, those it
-//! writes only once are gone.
-//! Invariants: a document with few identifiers is left alone; what stays does not depend on the order of
-//! mentions.
+//! In: the mentions of one document. Out: the same, but where it lists many distinct identifiers without a word about
+//! them, those it writes only once are gone.
+//! Invariants: a document with few such identifiers is left alone, and so is what a sentence, an item or a row says
+//! something about; what stays does not depend on the order of mentions.
 
 use rustc_hash::FxHashMap;
 
-use model::parcel::Mention;
+use model::parcel::{Mention, NormalDoc};
 use model::terms::EntityType;
 
 /// Distinct identifiers of one document that a reader may still care about one by one. A service's page
 /// names a dozen, a reference of flags or metrics hundreds.
 const MAX_SINGLE_IDENTIFIERS: usize = 60;
 
+/// Words beside an identifier in its block that say something about it.
+const SAYING_WORDS: usize = 2;
+
 /// Drops the single uses of too many identifiers.
-pub(super) fn identifiers(mentions: &mut Vec<Mention>) {
+pub(super) fn identifiers(doc: &NormalDoc, mentions: &mut Vec<Mention>) {
     let is_code = |m: &Mention| matches!(m.entity_type, EntityType::Identifier | EntityType::Api);
     let mut uses: FxHashMap<&str, u32> = FxHashMap::default();
     for mention in mentions.iter().filter(|m| is_code(m)) {
@@ -24,8 +27,24 @@ pub(super) fn identifiers(mentions: &mut Vec<Mention>) {
     if uses.len() <= MAX_SINGLE_IDENTIFIERS {
         return;
     }
-    let single: Vec<bool> =
-        mentions.iter().map(|m| is_code(m) && uses.get(m.name.as_str()) == Some(&1)).collect();
+    let single: Vec<bool> = mentions
+        .iter()
+        .map(|m| is_code(m) && uses.get(m.name.as_str()) == Some(&1) && is_bare(doc, m))
+        .collect();
     let mut single = single.into_iter();
     mentions.retain(|_| single.next() != Some(true));
+}
+
+/// True for an identifier that is all its item or row says.
+fn is_bare(doc: &NormalDoc, mention: &Mention) -> bool {
+    let after = doc.blocks.partition_point(|block| block.span.start() <= mention.span.start());
+    let block = after.checked_sub(1).and_then(|idx| doc.blocks.get(idx));
+    block.is_none_or(|block| {
+        let around = [
+            doc.text.get(block.span.start()..mention.span.start()),
+            doc.text.get(mention.span.end()..block.span.end()),
+        ];
+        let words = around.into_iter().flatten().flat_map(str::split_whitespace);
+        words.filter(|word| word.contains(char::is_alphabetic)).nth(SAYING_WORDS - 1).is_none()
+    })
 }

@@ -1,0 +1,68 @@
+//! Reference: what authors link to on other sites, by the words of the link: `[PromLens](https://…)`,
+//! `[rc-zip](https://…)`, `[Monitoring Python Batch Jobs](https://…)`.
+//!
+//! In: the links of a document to other sites. Out: one mention a link whose words are written like a name.
+//! Invariants: a name begins with a capital, or its first word has a hyphen or a capital inside; function words at its
+//! ends, ordinary words alone, addresses and whole sentences are no names. Linear.
+//! Of the links with such words in `corpus/real` (tuning half), five of six are names to its readers.
+//! Not here: links to documents, which name their targets (`stated.rs`).
+
+use super::proof::mention;
+use crate::recognize::{lexicon, words};
+use model::parcel::{InlineKind, LinkKind, Mention, NormalDoc};
+use model::terms::{EntityType, Norm, Span};
+
+const SCORE: f32 = 0.6;
+/// Most words of a name, and its longest form in bytes.
+const MAX_WORDS: usize = 6;
+const MAX_BYTES: usize = 60;
+
+/// Adds the names that links to other sites bear.
+pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
+    for link in doc.links.iter().filter(|link| link.kind == LinkKind::Url) {
+        let text = link.span.of(&doc.text);
+        let from = doc.inlines.partition_point(|it| it.span.start() < link.span.start());
+        let mut within = doc.inlines.iter().skip(from);
+        let has_code = within
+            .next()
+            .is_some_and(|it| it.kind == InlineKind::Code && it.span.start() < link.span.end());
+        if has_code || !is_name(text) {
+            continue;
+        }
+        let span: Span<Norm> = link.span;
+        let mut found = mention(span, text, type_of(text), SCORE);
+        found.place.is_type_guessed = found.entity_type.is_telling();
+        out.push(found);
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let all: Vec<&str> = text.split(' ').collect();
+    let is_plain = |c: char| {
+        c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '\'' | '’' | '+' | '#' | '&')
+    };
+    let first = all.first().copied().unwrap_or("");
+    let is_written = first.starts_with(char::is_uppercase)
+        || first.chars().skip(1).any(|c| c.is_uppercase() || c == '-');
+    let is_bound = [all.first(), all.last()]
+        .into_iter()
+        .flatten()
+        .any(|word| words::is_function_word(word) || word.ends_with("-based"));
+    (2..=MAX_BYTES).contains(&text.len())
+        && all.len() <= MAX_WORDS
+        && text.chars().all(is_plain)
+        && text.contains(char::is_alphabetic)
+        && is_written
+        && !is_bound
+        && !words::all_ordinary(text)
+}
+
+/// One word names a program more often than anything else; a title has small words.
+fn type_of(text: &str) -> EntityType {
+    let small = |word: &str| word.starts_with(char::is_lowercase);
+    match lexicon::type_of(text) {
+        EntityType::Concept if !text.contains(' ') => EntityType::Product,
+        EntityType::Concept if text.split(' ').any(small) => EntityType::Document,
+        found => found,
+    }
+}
