@@ -14,7 +14,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 /// Names that every test knows.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "Alpha",
     "Beta",
     "Gamma",
@@ -27,6 +27,7 @@ const NAMES: [&str; 12] = [
     "Foo SDK",
     "Ledger",
     "seal",
+    "storage engines",
 ];
 
 fn related(doc: NormalDoc) -> RelatedDoc {
@@ -371,4 +372,33 @@ fn what_is_said_of_a_pronoun_is_said_of_what_it_stands_for() {
         0.71 Key Service depends_on Gamma [sentence:depends on]
     "#]]
     .assert_eq(&found);
+}
+
+#[test]
+fn forms_of_sentences_say_kinds_changes_and_members() {
+    check(
+        "Alpha supports storage engines such as Kafka and Redis.\n\nKafka, Redis and other storage engines keep rows. \
+         If Kafka is a storage engine, good.",
+        expect![[r#"
+            0.75 Alpha supports storage engines [sentence:supports]
+            0.85 Kafka is_a storage engines [kind:such as]
+            0.85 Redis is_a storage engines [kind:such as]
+            0.80 Kafka is_a storage engines [kind:and other]
+            0.80 Redis is_a storage engines [kind:and other]
+        "#]],
+    );
+    check(
+        "Implement Kafka and Redis for Alpha.\n\nAdd Beta to Gamma.\n\nWe add Beta to Gamma.",
+        expect![[r#"
+            0.75 Alpha implements Kafka [kind:change]
+            0.75 Alpha implements Redis [kind:change]
+            0.75 Gamma provides Beta [kind:change]
+        "#]],
+    );
+    check(
+        "`Alpha` holds `Alpha::seal` and `Alpha.open()`, and `main.rs` not.",
+        expect![[r#"
+        0.80 Alpha.open part_of Alpha [kind:qualified]
+    "#]],
+    );
 }

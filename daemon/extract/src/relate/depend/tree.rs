@@ -22,6 +22,8 @@ pub(super) struct Tree<'p> {
     children: Vec<usize>,
     /// The mention whose head a token is.
     mentions: Vec<Option<u32>>,
+    /// Where that mention starts, in the text that was parsed.
+    starts: Vec<usize>,
 }
 
 impl<'p> Tree<'p> {
@@ -46,13 +48,19 @@ impl<'p> Tree<'p> {
             tags: parse.tags.get(range.clone())?,
             labels: parse.labels.get(range)?,
             mentions: vec![None; heads.len()],
+            starts: vec![0; heads.len()],
             heads,
             first,
             children,
         };
         for (span, mention) in mentions {
-            if let Some(slot) = tree.head_of(span).and_then(|head| tree.mentions.get_mut(head)) {
-                slot.get_or_insert(*mention);
+            let Some(head) = tree.head_of(span).filter(|head| tree.mention(*head).is_none()) else {
+                continue;
+            };
+            if let (Some(slot), Some(start)) =
+                (tree.mentions.get_mut(head), tree.starts.get_mut(head))
+            {
+                (*slot, *start) = (Some(*mention), span.start);
             }
         }
         Some(tree)
@@ -126,10 +134,13 @@ impl<'p> Tree<'p> {
     }
 
     /// True for a common noun that is narrowed by a noun before it: in `the parser crate`, `crate` alone names nothing.
+    /// Nouns that are part of the name do not narrow it.
     pub(super) fn is_narrowed(&self, i: usize) -> bool {
         let is_common = !self.word(i).contains(|c: char| !c.is_lowercase());
-        let narrows =
-            |child: &usize| *child < i && matches!(self.label(*child), "compound" | "nmod");
+        let start = self.starts.get(i).copied().unwrap_or(0);
+        let narrows = |child: &usize| {
+            self.span(*child).start < start && matches!(self.label(*child), "compound" | "nmod")
+        };
         is_common && self.mention(i).is_some() && self.children(i).iter().any(narrows)
     }
 
