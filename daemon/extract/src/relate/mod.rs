@@ -3,7 +3,8 @@
 //! In: a `LinkedDoc`. Out: a `RelatedDoc` with one `Evidence` for each statement, in order of place.
 //! Sources, each a file: words between names (`sentence.rs`), the grammar of sentences (`depend/`, in the deep pass),
 //! sections of lists (`section.rs`), `Key: value` lines and tables (`fields.rs`), ordered steps (`steps.rs`),
-//! definitions (`define.rs`), kinds and changes (`kinds.rs`), a trained classifier (`learned/`, in the deep pass), titles (`title.rs`), links (`links.rs`). The words for each relation are data:
+//! definitions (`define.rs`), kinds and changes (`kinds.rs`),
+//! explained items (`items.rs`), a trained classifier (`learned/`, in the deep pass), titles (`title.rs`), links (`links.rs`). The words for each relation are data:
 //! `vocabulary.rs`.
 //! Invariants: a function of the document alone; every statement holds its words and its pattern; no two of the same
 //! kind of source have the same subject, predicate, object and span; a statement that something is *not* so has a
@@ -15,6 +16,7 @@ mod define;
 mod depend;
 mod fields;
 mod gap;
+mod items;
 mod kinds;
 pub mod learned;
 mod links;
@@ -85,6 +87,7 @@ fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
     }
     define::relate(&page, &mut statements);
     kinds::relate(&page, &mut statements);
+    items::relate(&page, &mut statements);
     steps::relate(&page, &mut statements);
     title::relate(&page, &mut statements);
     links::relate(&page, &mut statements);

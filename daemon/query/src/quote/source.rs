@@ -88,15 +88,6 @@ impl Source {
     }
 }
 
-/// The words at a span of a document; `None` when it is gone.
-pub(crate) fn quote(
-    ctx: &QueryContext<'_>,
-    doc: i64,
-    span: (usize, usize),
-) -> Result<Option<SourceView>, AskError> {
-    Ok(Source::load(ctx, doc)?.map(|source| source.quote(span)))
-}
-
 /// Where a document first mentions an entity; `None` when it does not.
 pub(crate) fn first_place(
     ctx: &QueryContext<'_>,

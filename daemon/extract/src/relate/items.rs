@@ -1,0 +1,93 @@
+//! Items: options, fields and members that a list or table explains one by one (`- `--json`: print JSON`), and things
+//! that a section of the page is about.
+//!
+//! In: the outline. Out: each such item `part_of` what its section is about; what a heading consists of `documented_in`
+//! the document.
+//! Invariants: an item is a name in code font at its start, with words of explanation; a list or table counts with two or
+//! more of them; at most [`MAX_ITEMS`] a document; linear.
+//! Not here: lists under a heading that names a relation (`section.rs`), keys and columns that do (`fields.rs`).
+
+use rustc_hash::FxHashMap;
+
+use super::page::Page;
+use super::{Statement, Statements};
+use model::parcel::{BlockKind, Party};
+
+/// Most items and headings of a document that state something.
+const MAX_ITEMS: usize = 300;
+/// Fewest items of a list or table.
+const MIN_ITEMS: usize = 2;
+const ITEM_CONFIDENCE: f32 = 0.7;
+const HEADING_CONFIDENCE: f32 = 0.75;
+/// What stands between an item and what is said of it.
+const SIGNS: [&str; 7] = [":", " - ", " – ", " — ", " | ", "—", " ("];
+
+/// A list or a table, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Rows {
+    List(u32),
+    Table(u32),
+}
+
+/// Adds what items and headings state.
+pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
+    let mut items: Vec<(Rows, usize, u32)> = Vec::new();
+    let mut n_items: FxHashMap<Rows, usize> = FxHashMap::default();
+    let mut n_stated = 0;
+    for (block_idx, block) in page.blocks().iter().enumerate() {
+        let rows = match block.kind {
+            BlockKind::ListItem { list, .. } => Rows::List(list),
+            BlockKind::TableRow { table, is_header: false } => Rows::Table(table),
+            BlockKind::Heading(level) if level > 1 && n_stated < MAX_ITEMS => {
+                n_stated += usize::from(heading(page, block_idx, out));
+                continue;
+            }
+            _ => continue,
+        };
+        if let Some(item) = item_of(page, block_idx) {
+            items.push((rows, block_idx, item));
+            *n_items.entry(rows).or_default() += 1;
+        }
+    }
+    items.retain(|(rows, ..)| n_items.get(rows).is_some_and(|n| *n >= MIN_ITEMS));
+    for (_, block_idx, item) in items.into_iter().take(MAX_ITEMS) {
+        let (Some(block), object) = (page.blocks().get(block_idx), page.about(block_idx)) else {
+            continue;
+        };
+        let is_itself = match object {
+            Party::Mention(about) => page.name_of(about) == page.name_of(item),
+            Party::Document => page.is_own(item),
+        };
+        if !is_itself {
+            let (subject, predicate) = (Party::Mention(item), "part_of");
+            let (pattern, confidence) = ("list:item", ITEM_CONFIDENCE);
+            out.add(block.span, Statement { subject, predicate, object, pattern, confidence });
+        }
+    }
+}
+
+/// Adds that a heading's thing is documented here; true when it is.
+fn heading(page: &Page<'_>, block_idx: usize, out: &mut Statements) -> bool {
+    let Party::Mention(about) = page.about(block_idx) else { return false };
+    let Some(block) = page.blocks().get(block_idx) else { return false };
+    // A heading that names nothing is about what the section around it is about.
+    let is_own_name = page.mention(about).is_some_and(|it| block.span.contains(it.span));
+    if !is_own_name || page.is_own(about) {
+        return false;
+    }
+    let (subject, object) = (Party::Mention(about), Party::Document);
+    let (predicate, pattern, confidence) = ("documented_in", "title:heading", HEADING_CONFIDENCE);
+    out.add(block.span, Statement { subject, predicate, object, pattern, confidence });
+    true
+}
+
+/// The name in code font that a block begins with, if something is said of it.
+fn item_of(page: &Page<'_>, block_idx: usize) -> Option<u32> {
+    let block = page.blocks().get(block_idx)?;
+    let item = page.first_thing(block.span, page.mentions_of(block_idx), 0)?;
+    let mention = page.mention(item)?;
+    let rest = page.text.get(mention.span.end()..block.span.end())?;
+    let is_explained = SIGNS.iter().any(|sign| rest.starts_with(sign))
+        && rest.split_whitespace().filter(|it| it.contains(char::is_alphabetic)).count() > 1;
+    (mention.place.in_code && is_explained).then_some(item)
+}
