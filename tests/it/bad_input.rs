@@ -655,7 +655,7 @@ fn requests_that_cannot_be_meant() {
           hint: give 1 to 4 hops and a limit of 1 to 1000
         graph {"name":"Bystander","rels":["likes"]}
           invalid_params: no relation `likes`
-          hint: use some of defines, refers_to, part_of, uses, depends_on, precedes, owned_by, located_in, cites, same_as, related_to, links_to
+          hint: use some of awarded, based_in, born_in, born_on, capital_of, cites, citizen_of, comes_from, configures, created_by, date_of, defines, depends_on, died_in, died_on, documented_in, founded_by, has_language, implements, is_a, led_by, lives_in, located_in, member_of, owned_by, parent_of, part_of, participates_in, performed_by, precedes, produces, provides, published_by, refers_to, related_to, replaces, runs_on, same_as, sibling_of, spouse_of, stores, studied_at, supports, uses, works_for, links_to
         ingest_docs {"paths":[]}
           invalid_params: `paths` is empty
           hint: name files, folders or globs inside the project

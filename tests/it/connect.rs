@@ -138,7 +138,7 @@ fn what_explain_entity_shows_every_path_finds() {
         graph.rows("relation").filter_map(|it| it["subject_id"].as_i64()).collect();
     ids.dedup();
     let mut n_checked = 0;
-    for id in ids.into_iter().step_by(3).take(12) {
+    for id in ids.into_iter().step_by(3).take(24) {
         let explained = project.call("explain_entity", json!({"entity_id": id, "limit": 30}));
         for it in explained["relations"].as_array().expect("relations") {
             let ends =

@@ -1,10 +1,10 @@
 //! Items: options, fields and members that a list or table explains one by one (`- `--json`: print JSON`), and things
 //! that a section of the page is about.
 //!
-//! In: the outline. Out: each such item `part_of` what its section is about; what a heading consists of `documented_in`
-//! the document.
-//! Invariants: an item is a name in code font at its start, with words of explanation; a list or table counts with two or
-//! more of them; at most [`MAX_ITEMS`] a document; linear.
+//! In: the outline. Out: each such item `part_of` what its section is about; what a heading consists of
+//! `documented_in` the document.
+//! Invariants: an item is a name in code font at its start, with words of explanation; a list or table counts with two
+//! or more of them; at most [`MAX_ITEMS`] a document; linear.
 //! Not here: lists under a heading that names a relation (`section.rs`), keys and columns that do (`fields.rs`).
 
 use rustc_hash::FxHashMap;

@@ -2,7 +2,8 @@
 //! `Implement A for B`, `Rename A to B`; and what a qualified name says by itself: `Rc::clone` is part of `Rc`.
 //!
 //! In: the sentences of a document with their mentions. Out: `is_a`, `implements`, `provides`, `replaces`, `part_of`.
-//! Invariants: a kind is a term in lowercase letters; conditions, questions and denials state nothing; linear in mentions.
+//! Invariants: a kind is a term in lowercase letters; conditions, questions and denials state nothing; linear in
+//! mentions.
 //! Not here: what verbs say (`sentence.rs`, `depend/`), what a document defines (`define.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -256,8 +257,8 @@ fn qualified(page: &Page<'_>, out: &mut Statements) {
 
 /// `main.rs`, `kg.yaml`, `example.com` are no members.
 fn is_file_name(name: &str) -> bool {
-    const ENDS: &str = "rs py go js ts c h cpp java rb sh md txt html css json yaml yml toml xml csv pdf docx lock conf \
-         cfg ini log com org net io dev exe png jpg svg gz zip";
+    const ENDS: &str = "rs py go js ts c h cpp java rb sh md txt html css json yaml yml toml xml csv pdf docx lock \
+         conf cfg ini log com org net io dev exe png jpg svg gz zip";
     let end = name.rsplit('.').next().unwrap_or("");
     name.contains('.') && ENDS.split_whitespace().any(|it| it == end)
 }

@@ -183,6 +183,7 @@ fn a_sentence_without_subject_is_about_its_section() {
         "Owned by the Trust Team.\n## Alpha\nUses Beta and Gamma. Use Kafka. Based in Porto.",
         expect![[r#"
             0.81 (document) owned_by Trust Team [sentence:owned by]
+            0.75 Alpha documented_in (document) [title:heading]
             0.81 Alpha uses Beta [sentence:uses]
             0.77 Alpha uses Gamma [sentence:uses]
             0.72 Alpha located_in Porto [sentence:based in]
@@ -234,7 +235,9 @@ fn several_sections_are_about_their_own_things() {
     check(
         "# Overview\n## Alpha\n### Requirements\n- Kafka\n## Beta\n### Requirements\n- Redis",
         expect![[r#"
+            0.75 Alpha documented_in (document) [title:heading]
             0.85 Alpha depends_on Kafka [section:requirements]
+            0.75 Beta documented_in (document) [title:heading]
             0.85 Beta depends_on Redis [section:requirements]
         "#]],
     );

@@ -1,9 +1,9 @@
 //! Features: what the classifier sees of two things of a scene.
 //!
-//! In: a scene, subject and object. Out: numbers below [`N_FEATURES`], most of them hashes of words with their role, and
-//! the stretches of text whose static vectors count.
-//! Invariants: a function of the scene alone; at most a few hundred numbers for a pair; the trainer and the daemon call
-//! the same functions, so that what was learned is what is read.
+//! In: a scene, subject and object. Out: numbers below [`N_FEATURES`], most of them hashes of words with their role,
+//! and the stretches of text whose static vectors count.
+//! Invariants: a function of the scene alone; at most a few hundred numbers for a pair; the trainer and the daemon
+//! call the same functions, so that what was learned is what is read.
 //! Not here: what they weigh (`net.rs`).
 
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use model::terms::EntityType;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::scene::{Place, Scene, Thing};
+use super::scene::{Place, Scene, Thing, Word};
 
 const BITS: u32 = 19;
 /// Numbers that features are hashed to.
@@ -72,7 +72,10 @@ fn genus_of(scene: &Scene<'_>) -> Vec<u64> {
     let [copulas, articles, ends] = &*WORDS;
     let Some((range, _)) = scene.sentences.first() else { return Vec::new() };
     let words = scene.words.get(range.clone()).unwrap_or_default();
-    let is_start = |pair: &[super::scene::Word]| matches!(pair, [a, b] if copulas.contains(&a.hash) && articles.contains(&b.hash));
+    let is_start = |pair: &[Word]| match pair {
+        [verb, article] => copulas.contains(&verb.hash) && articles.contains(&article.hash),
+        _ => false,
+    };
     let Some(at) = words.windows(2).position(is_start) else { return Vec::new() };
     let after = words.iter().skip(at + 2).take(MAX_GENUS).map(|word| word.hash);
     after.take_while(|hash| !ends.contains(hash)).collect()

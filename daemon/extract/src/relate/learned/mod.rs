@@ -1,7 +1,7 @@
 //! Learned: relations that a classifier of our own sees between the things of a scene, within a sentence and beyond.
 //!
-//! In: a document whose names are known. Out: statements of the pattern [`PATTERN`]; their confidence is how often such a
-//! statement was right on documents that the classifier was not trained on.
+//! In: a document whose names are known. Out: statements of the pattern [`PATTERN`]; their confidence is how often such
+//! a statement was right on documents that the classifier was not trained on.
 //! Invariants: a function of the document and the committed weights; at most one statement for two things of a scene;
 //! only kinds of pairs that are often related in the training sets are looked at (`Gate`); linear in the text.
 //! Not here: training (`tests/training`, with the model card), statements by words and grammar.
@@ -23,8 +23,8 @@ pub use scene::{Scene, scenes_of};
 pub const PATTERN: &str = "learned";
 /// Less sure statements are dropped.
 pub const KEPT: f32 = 0.38;
-/// Surer ones are shown in answers; the others count in ranking and are dumped. Of those shown, at least .85 were right on
-/// documents that the classifier was not trained on.
+/// Surer ones are shown in answers; the others count in ranking and are dumped. Of those shown, at least .85 were right
+/// on documents that the classifier was not trained on.
 pub const SHOWN: f32 = 0.65;
 /// Longest evidence of two sentences, in bytes; beyond, the object's sentence is it.
 const MAX_EVIDENCE: usize = 600;
