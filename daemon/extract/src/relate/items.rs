@@ -1,7 +1,7 @@
 //! Items: options, fields and members that a list or table explains one by one (`- `--json`: print JSON`), and things
 //! that a section of the page is about.
 //!
-//! In: the outline. Out: each such item `part_of` what its section is about; what a heading consists of
+//! In: the outline. Out: each such item `part_of` the thing that its section is about; what a heading consists of
 //! `documented_in` the document.
 //! Invariants: an item is a name in code font at its start, with words of explanation; a list or table counts with two
 //! or more of them; at most [`MAX_ITEMS`] a document; linear.
@@ -54,11 +54,9 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
         let (Some(block), object) = (page.blocks().get(block_idx), page.about(block_idx)) else {
             continue;
         };
-        let is_itself = match object {
-            Party::Mention(about) => page.name_of(about) == page.name_of(item),
-            Party::Document => page.is_own(item),
-        };
-        if !is_itself {
+        // On a page about something at large, such items may be examples.
+        let Party::Mention(about) = object else { continue };
+        if page.name_of(about) != page.name_of(item) {
             let (subject, predicate) = (Party::Mention(item), "part_of");
             let (pattern, confidence) = ("list:item", ITEM_CONFIDENCE);
             out.add(block.span, Statement { subject, predicate, object, pattern, confidence });
