@@ -259,3 +259,38 @@ fn extracting_again_changes_nothing() {
     assert_eq!(counted, (&json!(0), &json!(0), &json!(0)));
     assert_eq!(project.dump().text(), before);
 }
+
+#[test]
+fn a_heading_of_one_document_alone_is_shown_as_its_name() {
+    let page = "## Test Organization\n\nTests lie beside the code.\n";
+    let mut project = TestProject::of(&[("ch11-03.md", page), ("b.md", "# Second\n\nText.\n")]);
+    let shown = |project: &mut TestProject| {
+        let dump = project.dump();
+        let homes = dump.rows("entity").filter(|it| !it["home"].is_null());
+        let mut names: Vec<String> =
+            homes.map(|it| it["name"].to_string().replace('"', "")).collect();
+        names.sort_unstable();
+        names.join(", ")
+    };
+    let mut seen = vec![shown(&mut project)];
+    for edit in [
+        Some(("z.md", page)),
+        None,
+        Some(("b.md", "---\ntitle: Test Organization\n---\n\nText.\n")),
+        Some(("b.md", "# Second\n\n# Third\n\nText.\n")),
+    ] {
+        match edit {
+            Some((path, text)) => project.write(path, text),
+            None => project.remove("z.md"),
+        }
+        project.settle();
+        seen.push(shown(&mut project));
+    }
+    expect![[r#"
+        Second, Test Organization
+        Second, ch11-03, z
+        Second, Test Organization
+        Test Organization, ch11-03
+        Test Organization, b"#]]
+    .assert_eq(&seen.join("\n"));
+}

@@ -377,9 +377,6 @@ pub enum StatedSource {
     FileName,
     /// The first heading.
     Heading,
-    /// The first heading of a document that states no title: shown as its name where no other document has it. Counts
-    /// as [`StatedSource::Heading`] everywhere else.
-    ShownHeading,
 }
 
 impl StatedSource {

@@ -48,6 +48,7 @@ use model::{DocFault, Stage};
 use pattern::PatternRecognizer;
 use stated::StatedRecognizer;
 pub(crate) use stated::is_of_place;
+pub use stated::shown_heading;
 use statistical::StatisticalRecognizer;
 use tagger::TaggerRecognizer;
 

@@ -93,7 +93,7 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
             out.push(StatedName { surface: surface.to_string(), source });
         }
     };
-    let (heading, source) = heading_of(doc).unwrap_or(("", StatedSource::Heading));
+    let heading = heading_of(doc).map_or("", |(heading, _)| heading);
     state(&doc.title, StatedSource::Title);
     // The normalizer lists the first heading among the aliases; it is only as good as a heading.
     for alias in doc.meta.aliases.iter().filter(|alias| alias.trim() != heading.trim()) {
@@ -101,14 +101,14 @@ pub(super) fn names_of(doc: &NormalDoc) -> Vec<StatedName> {
     }
     state(RelPath::stem(&doc.head.path), StatedSource::FileName);
     if !words::all_ordinary(heading) {
-        state(heading, source);
+        state(heading, StatedSource::Heading);
     }
     out
 }
 
 /// The heading that names a document. A deeper one (`## Observations`) names a section, unless it opens the page in
-/// several words and is the only one of its level.
-fn heading_of(doc: &NormalDoc) -> Option<(&str, StatedSource)> {
+/// several words and is the only one of its level. True where the document may be shown by it.
+fn heading_of(doc: &NormalDoc) -> Option<(&str, bool)> {
     let levels = || {
         doc.blocks.iter().filter_map(|block| match block.kind {
             BlockKind::Heading(level) => Some((level, block.span)),
@@ -121,8 +121,14 @@ fn heading_of(doc: &NormalDoc) -> Option<(&str, StatedSource)> {
     let is_shown = is_only && !doc.meta.has_stated_title;
     let opens = doc.blocks.first().is_some_and(|block| block.span == span);
     let is_title = level == 1 || (is_shown && opens && text.trim().contains(' '));
-    let source = if is_shown { StatedSource::ShownHeading } else { StatedSource::Heading };
-    is_title.then_some((text, source))
+    is_title.then_some((text, is_shown))
+}
+
+/// Returns the heading that a document is shown by, if it states no title and no other document has it.
+pub fn shown_heading(doc: &NormalDoc) -> Option<&str> {
+    let (heading, _) = heading_of(doc).filter(|(_, is_shown)| *is_shown)?;
+    let heading = cut(heading.trim(), MAX_SURFACE_BYTES);
+    (!norm_of(heading).is_empty()).then_some(heading)
 }
 
 /// Cuts a long link text after its last whole word that fits.
@@ -214,21 +220,19 @@ mod tests {
     #[test]
     fn the_only_heading_of_its_level_is_shown_where_no_title_is_stated() {
         let rows = [
-            ("# The signer\nText.\n## Use\nMore.", "ShownHeading The signer"),
-            ("# The signer\nText.\n# Use\nMore.", "Heading The signer"),
-            ("## The signer\nText.\n### Use\nMore.", "ShownHeading The signer"),
-            ("## Signer\nText.", ""),
-            ("Text.\n\n## The signer\nText.", ""),
+            ("# The signer\nText.\n## Use\nMore.", Some("The signer")),
+            ("# The signer\nText.\n# Use\nMore.", None),
+            ("## The signer\nText.\n### Use\nMore.", Some("The signer")),
+            ("## More of the same\nText.", Some("More of the same")),
+            ("## Signer\nText.", None),
+            ("Text.\n\n## The signer\nText.", None),
         ];
         for (text, expected) in rows {
             let mut doc = testing::titled("signing", text);
             doc.meta.has_stated_title = false;
-            let names = names_of(&doc).into_iter().skip(1);
-            let found: Vec<_> = names
-                .filter(|it| it.source > StatedSource::FileName)
-                .map(|n| format!("{:?} {}", n.source, n.surface))
-                .collect();
-            assert_eq!(found.join(", "), expected, "{text}");
+            assert_eq!(shown_heading(&doc), expected, "{text}");
+            doc.meta.has_stated_title = true;
+            assert_eq!(shown_heading(&doc), None, "{text}");
         }
     }
 

@@ -84,6 +84,10 @@ pub const PARTS: &[(&str, &str)] = &[
          LEFT JOIN names n ON n.id = s.name_id",
     ),
     (
+        "heading",
+        "SELECT d.path, h.norm, h.surface, h.otherwise FROM headings h LEFT JOIN docs d ON d.id = h.doc_id",
+    ),
+    (
         "mention",
         "SELECT d.path, m.at, m.start, m.end, m.line, n.norm, sd.path, e.norm, m.type, m.recognizer, m.score, m.place,
            m.surface FROM mentions m LEFT JOIN docs d ON d.id = m.doc_id LEFT JOIN names n ON n.id = m.name_id

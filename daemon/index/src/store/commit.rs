@@ -4,6 +4,7 @@
 //! mentions and evidence are not touched. Everything that concerns other documents becomes a dirty row.
 
 mod chunks;
+mod headings;
 mod identity;
 mod late;
 mod memory;
@@ -28,7 +29,7 @@ use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
 use super::scrub::sum_of;
 use super::{StoreError, duplicates, ids, lines, links};
 use extract::recognize::Gazetteer;
-use model::parcel::{BlockKind, EmbeddedDoc, LinkedDoc, NormalDoc, Pass, Reading};
+use model::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass, Reading};
 use model::print::title_print;
 use model::terms::{EntityType, RelPath, norm_of};
 
@@ -98,7 +99,11 @@ pub(super) fn document(
     let only_deepens = normal.head.pass == Pass::Deep && holds_content;
     let mut name_ids = intern_names(tx, linked)?;
     touched.extend(&name_ids);
+    let mut norms = headings::norms_of(tx, id)?;
+    headings::write(tx, id, normal)?;
     write_stated(tx, id, linked, &name_ids)?;
+    norms.extend(headings::norms_of(tx, id)?);
+    headings::show(tx, &norms)?;
     if is_known && (context_changed || has_moved) {
         // Path and type of a note decide which of several statements names and types a term.
         mark_stated_terms(tx, id)?;
@@ -181,6 +186,7 @@ pub(super) fn remove(
         .optional()?;
     let Some((id, terms)) = row else { return Ok(Vec::new()) };
     let touched = names_of_doc(tx, id)?;
+    let norms = headings::norms_of(tx, id)?;
     duplicates::remove(tx, id, late)?;
     note::remove(tx, id)?;
     memory::remove(tx, id)?;
@@ -194,6 +200,7 @@ pub(super) fn remove(
         "DELETE FROM aliases WHERE doc_id = ?1",
         "DELETE FROM evidence WHERE doc_id = ?1",
         "DELETE FROM stated WHERE doc_id = ?1",
+        "DELETE FROM headings WHERE doc_id = ?1",
         "DELETE FROM doc_tags WHERE doc_id = ?1",
         "DELETE FROM requeue WHERE doc_id = ?1",
         "DELETE FROM dirty_copies WHERE doc_id = ?1",
@@ -202,6 +209,7 @@ pub(super) fn remove(
     ] {
         tx.prepare_cached(statement)?.execute([id])?;
     }
+    headings::show(tx, &norms)?;
     count_terms(tx, &terms, "")?;
     mark_dirty(tx, touched.iter().copied(), Due::Soon)?;
     Ok(touched.into_iter().collect())
@@ -419,13 +427,8 @@ fn ensure_note_entity(
     }
     let stated = normal.meta.doc_type.as_deref().and_then(EntityType::parse);
     let type_code = stated.unwrap_or(EntityType::Document).code();
-    let norm = norm_of(&normal.title);
-    // `tide-clock.md` with the heading `Tide clock`; a heading that is another name is shown by the resolver.
-    let heading = normal.blocks.iter().find(|block| matches!(block.kind, BlockKind::Heading(_)));
-    let heading = heading.filter(|_| !normal.meta.has_stated_title);
-    let heading = heading.map(|it| it.span.of(&normal.text)).filter(|it| norm_of(it) == norm);
-    let shown = heading.unwrap_or(&normal.title);
-    let entity = ids::write_note(tx, id, uid, &norm, shown, type_code)?;
+    let named = (norm_of(&normal.title), &normal.title);
+    let entity = ids::write_note(tx, id, uid, &named.0, named.1, type_code)?;
     tx.prepare_cached("UPDATE docs SET entity_id = ?2 WHERE id = ?1")?.execute([id, entity])?;
     Ok(())
 }

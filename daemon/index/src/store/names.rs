@@ -18,7 +18,6 @@ use super::{StoreError, ids, readings};
 use embed::Embedder;
 use extract::link::blocking;
 use extract::link::resolve::{Candidate, Decided, Decision, NameFacts, Surroundings, decide};
-use model::parcel::StatedSource;
 use model::terms::EntityType;
 
 /// A decided name with more mentions than these is left to the ripple when an interactive commit changes it.
@@ -110,7 +109,6 @@ impl Resolver<'_> {
             to_decide.insert(name.facts.id);
         }
         for name in &gathered {
-            self.show_heading(name.facts.id)?;
             self.add_users(&name.facts.norm, &mut to_decide)?;
         }
         // Only now are all keys as they should be.
@@ -390,21 +388,6 @@ impl Resolver<'_> {
 
     fn own_entity(&self, name: &NameFacts) -> Result<i64, StoreError> {
         ids::write_own(self.db, &name.norm, &name.surface, name.entity_type.code())
-    }
-
-    /// Shows a heading as the name of its document where the document states no title and no other document has the
-    /// name.
-    fn show_heading(&self, name: i64) -> Result<(), StoreError> {
-        self.db
-            .prepare_cached(
-                "UPDATE entities SET name = shown.name FROM
-                   (SELECT s.doc_id,
-                      iif((SELECT count(*) FROM stated WHERE name_id = ?1) = 1, s.surface, d.title) AS name
-                    FROM stated s JOIN docs d ON d.id = s.doc_id WHERE s.name_id = ?1 AND s.source = ?2) AS shown
-                 WHERE entities.doc_id = shown.doc_id AND entities.name <> shown.name",
-            )?
-            .execute(params![name, StatedSource::ShownHeading as i64])?;
-        Ok(())
     }
 
     /// Gives the names linked through this one its new entity, and so on down the chain.

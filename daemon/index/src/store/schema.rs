@@ -3,7 +3,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 16;
+pub const SCHEMA_VERSION: u32 = 17;
 
 /// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
 pub const PASS_SWIFT: i64 = 0;
@@ -96,6 +96,9 @@ CREATE TABLE name_keys(key INTEGER NOT NULL, name_id INTEGER NOT NULL, PRIMARY K
 CREATE TABLE stated(doc_id INTEGER NOT NULL, name_id INTEGER NOT NULL, source INTEGER NOT NULL,
   surface TEXT NOT NULL, PRIMARY KEY(doc_id, name_id)) WITHOUT ROWID;
 CREATE INDEX stated_name ON stated(name_id);
+-- Headings that documents without a stated title are shown by where they are theirs alone; `otherwise`: else by this.
+CREATE TABLE headings(doc_id INTEGER PRIMARY KEY, norm TEXT NOT NULL, surface TEXT NOT NULL, otherwise TEXT NOT NULL);
+CREATE INDEX headings_norm ON headings(norm);
 -- Which documents use a name for another one, by norm; the target is a name of the same document. `proposals`:
 -- candidates of a name that nothing was decided about, with their score.
 CREATE TABLE aliases(norm TEXT NOT NULL, target TEXT NOT NULL, doc_id INTEGER NOT NULL, source INTEGER NOT NULL,

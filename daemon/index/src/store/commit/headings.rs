@@ -1,0 +1,54 @@
+//! Headings: which documents show their first heading as the name of their entity.
+//!
+//! In: a document that is written or removed. Out: `entities.name` of all documents that it concerns.
+//! Invariants: a heading is shown where its document states no title and no other document has it as a heading or a
+//! name; display only, the title and everything else stay; the same whatever the order of commits.
+//! Not here: which heading stands for a document (`extract`), what a name denotes.
+
+use rusqlite::{Transaction, params};
+
+use super::super::StoreError;
+use extract::recognize::shown_heading;
+use model::parcel::NormalDoc;
+use model::terms::norm_of;
+
+/// Keeps the heading that a document would be shown by.
+pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM headings WHERE doc_id = ?1")?.execute([id])?;
+    if let Some(heading) = shown_heading(normal) {
+        let norm = norm_of(heading);
+        // `tide-clock.md` with the heading `Tide clock` is shown by it in any case.
+        let otherwise = if norm == norm_of(&normal.title) { heading } else { &normal.title };
+        tx.prepare_cached("INSERT INTO headings VALUES(?1, ?2, ?3, ?4)")?
+            .execute(params![id, norm, heading, otherwise])?;
+    }
+    Ok(())
+}
+
+/// Returns the norms that a document has as a heading or as a name of its own.
+pub(super) fn norms_of(tx: &Transaction<'_>, id: i64) -> Result<Vec<String>, StoreError> {
+    let mut statement = tx.prepare_cached(
+        "SELECT norm FROM headings WHERE doc_id = ?1
+         UNION SELECT n.norm FROM stated s JOIN names n ON n.id = s.name_id WHERE s.doc_id = ?1",
+    )?;
+    let norms = statement.query_map([id], |row| row.get(0))?;
+    Ok(norms.collect::<Result<_, _>>()?)
+}
+
+/// Shows the documents with one of these headings by it, or by their title where it is not theirs alone.
+pub(super) fn show(tx: &Transaction<'_>, norms: &[String]) -> Result<(), StoreError> {
+    let mut statement = tx.prepare_cached(
+        "UPDATE entities SET name = shown.name FROM
+           (SELECT h.doc_id, iif(
+              (SELECT count(*) FROM headings WHERE norm = ?1) = 1
+                AND NOT EXISTS (SELECT 1 FROM names n JOIN stated s ON s.name_id = n.id
+                                WHERE n.norm = ?1 AND s.doc_id <> h.doc_id),
+              h.surface, h.otherwise) AS name
+            FROM headings h WHERE h.norm = ?1) AS shown
+         WHERE entities.doc_id = shown.doc_id AND entities.name <> shown.name",
+    )?;
+    for norm in norms {
+        statement.execute([norm])?;
+    }
+    Ok(())
+}
