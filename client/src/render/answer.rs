@@ -14,7 +14,7 @@ use proto::tool::core::{
 use super::{Style, clean, counted, for_shell, table};
 
 /// Longest snippet of evidence shown in a list, in characters.
-const MAX_EVIDENCE_CHARS: usize = 80;
+const MAX_EVIDENCE_CHARS: usize = 160;
 
 /// Longest bar of a timeline, columns.
 const MAX_BAR: u64 = 20;

@@ -6,14 +6,14 @@
 use proto::shape::{EvidenceView, RelationView, SourceView};
 use rusqlite::OptionalExtension;
 
-use super::explain::{add_ends, evidence_view, line_around, relation_of};
+use super::explain::{add_ends, evidence_view, relation_of};
 use crate::graph::projection::{By, Relation};
 use crate::graph::{Statement, name_of};
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
 
-/// Characters below which quoted words are no sentence, such as those of a link: the line around them is shown.
-const MIN_SENTENCE: usize = 40;
+/// Most characters of a sentence that is shown whole.
+const MAX_SENTENCE: usize = 240;
 
 /// A relation with its evidence; `None` when one of its ends is gone.
 pub(crate) fn relation_view(
@@ -61,12 +61,29 @@ fn sentence(
     statement: &Statement,
 ) -> Result<Option<EvidenceView>, AskError> {
     let Some(mut view) = evidence_view(ctx, statement)? else { return Ok(None) };
-    if view.source.text.chars().count() < MIN_SENTENCE
-        && let Some(source) = Source::load(ctx, statement.doc)?
+    if let Some(source) = Source::load(ctx, statement.doc)?
+        && let Some(sentence) = sentence_around(&source.text, statement.span)
     {
-        view.source.text = line_around(&source.text, statement.span.0);
+        view.source.text = sentence;
     }
     Ok(Some(view))
+}
+
+/// Returns the sentence, or the line, that holds a span; `None` where that is longer than [`MAX_SENTENCE`].
+fn sentence_around(text: &str, span: (usize, usize)) -> Option<String> {
+    const ENDS: [&str; 3] = [". ", "! ", "? "];
+    let (before, after) = (text.get(..span.0)?, text.get(span.1..)?);
+    let line = before.rfind('\n').map_or(0, |at| at + 1);
+    let stops =
+        ENDS.iter().filter_map(|end| Some(before.get(line..)?.rfind(end)? + line + end.len()));
+    let start = stops.max().unwrap_or(line);
+    let line = after.find('\n').unwrap_or(after.len());
+    // The span may end with the sentence's own stop.
+    let is_whole = text.get(start..span.1).is_some_and(|it| it.ends_with(['.', '!', '?']));
+    let stops = ENDS.iter().filter_map(|end| Some(after.get(..line)?.find(end)? + 1));
+    let end = if is_whole { 0 } else { stops.min().unwrap_or(line) };
+    let sentence = text.get(start..span.1 + end)?.split_whitespace().collect::<Vec<_>>().join(" ");
+    (sentence.chars().count() <= MAX_SENTENCE).then_some(sentence)
 }
 
 fn of_link(
@@ -105,4 +122,27 @@ fn of_entry(
         Ok(EvidenceView { source, span: [0, 0], pattern, confidence, date })
     });
     Ok(view.optional()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_quoted_by_its_sentence() {
+        let text = "She was born in Warsaw. In 1895 she married Pierre. He taught.\nOwner: Ada";
+        let of = |words: &str| {
+            let at = text.find(words).expect("it is there");
+            sentence_around(text, (at, at + words.len()))
+        };
+        assert_eq!(of("she married Pierre").as_deref(), Some("In 1895 she married Pierre."));
+        assert_eq!(
+            of("In 1895 she married Pierre.").as_deref(),
+            Some("In 1895 she married Pierre.")
+        );
+        assert_eq!(of("Owner").as_deref(), Some("Owner: Ada"));
+        assert_eq!(of("He").as_deref(), Some("He taught."));
+        let long = "word ".repeat(100);
+        assert_eq!(sentence_around(&long, (10, 14)), None);
+    }
 }
