@@ -109,7 +109,7 @@ fn an_explanation_reads_from_definition_to_reasons() {
             { "subject": "D", "predicate": "uses", "object": "A", "confidence": 0.4, "hop": 1, "evidence": [] }
         ],
         "same_name": [{ "id": 7, "name": "A", "type": "Note", "path": "web/a.md" }, { "id": 8, "name": "A", "type": "Person" }],
-        "sources": [{ "path": "services/a.md", "line": 9, "text": "words".repeat(30), "n_mentions": 3,
+        "sources": [{ "path": "services/a.md", "line": 9, "text": "words".repeat(60), "n_mentions": 3,
             "confidence": 1.0 }],
         "n_mentions": 5, "n_documents": 1,
         "timeline": {
@@ -142,7 +142,7 @@ fn an_explanation_reads_from_definition_to_reasons() {
 
         Sources 5 mentions in 1 document
           services/a.md:9  3 × 1.00
-            “wordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswords…”
+            “wordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswordswords…”
 
         Timeline
           first 2024-11-02  log.md:3
