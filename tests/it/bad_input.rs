@@ -570,6 +570,7 @@ fn requests_that_cannot_be_meant() {
         ("explain_entity", json!({"name": "Nobody Knows"})),
         ("explain_entity", json!({"entity_id": 9_000_000})),
         ("explain_entity", json!({"name": "Bystander", "hops": 9})),
+        ("graph", json!({"hops": 2})),
         ("graph", json!({"name": "Bystander", "hops": 5})),
         ("graph", json!({"name": "Bystander", "limit": 0})),
         ("graph", json!({"name": "Bystander", "rels": ["likes"]})),

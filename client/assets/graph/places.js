@@ -85,15 +85,14 @@ function labelsOf(cy, drawing, padding, classOf) {
   }));
   const sizes = new Map([...tags].map(([id, tag]) => [id, { w: tag.offsetWidth, h: tag.offsetHeight }]));
 
-  /** The places for a label: the middle of a line; below, above, right and left of an entity. */
+  /** The places for a label: the middle of a line and around it; below, above, right and left of an entity. */
   function placesOf(it, zoom) {
     const { w, h } = sizes.get(it.id());
     const middle = it.isEdge() ? it.midpoint() : it.position();
     const [x, y] = [middle.x * zoom, middle.y * zoom];
-    const r = it.isEdge() ? 0 : (it.data("size") * zoom) / 2 + GAP;
-    const corners = it.isEdge()
-      ? [[x - w / 2, y - h / 2]]
-      : [[x - w / 2, y + r], [x - w / 2, y - r - h], [x + r, y - h / 2], [x - r - w, y - h / 2]];
+    const r = it.isEdge() ? GAP : (it.data("size") * zoom) / 2 + GAP;
+    const around = [[x - w / 2, y + r], [x - w / 2, y - r - h], [x + r, y - h / 2], [x - r - w, y - h / 2]];
+    const corners = it.isEdge() ? [[x - w / 2, y - h / 2], ...around] : around;
     return corners.map(([left, top]) => ({ x: left, y: top, w, h }));
   }
 
