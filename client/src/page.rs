@@ -28,7 +28,7 @@ const STYLE: &str = include_str!("../assets/graph/page.css");
 
 /// SHA-256 of the three, for the policy; a test prints the new value when one has changed.
 const LIBRARY_HASH: &str = "CBWRq3NbK2o7MaPGD486Pi/ujJKTngx4IK0SCFcbbNg=";
-const SCRIPT_HASH: &str = "qjVKd4bULIM3HF8rsW1nmY4WZGprTU1RUXqTUtkQlu4=";
+const SCRIPT_HASH: &str = "+DZb3t8ysGB9uRYB9K37Fr+14N/aBUcRuEWqoSQjavQ=";
 const STYLE_HASH: &str = "ws0Ecj+xGCvm/Qa5DJWf15zeIi/RoI3b7BKSLJjdfe0=";
 
 /// Renders the page; places are links where `root`, the project's folder, is known. Pages of equal replies are equal,

@@ -481,7 +481,7 @@ fn labels_of_a_whole_folder_never_overlap_and_say_more_from_near() {
     );
     assert_eq!(browser.value(&apart), json!(true), "no two entities lie upon each other");
     for zoom in [0.5, 1.0, 1.5] {
-        browser.value(&format!("{DRAWING}.zoom({zoom})"));
+        browser.value(&format!("{DRAWING}.zoom({zoom}).zoom()"));
         browser.labels();
     }
     let n_near = browser.labels();

@@ -174,7 +174,7 @@
     const isNeeded = (it) => focus !== null || it.hasClass("found") || firsts.has(byId.get(it.data("node")));
     const wanted = focus === null
       ? [...nodes.filter(isNeeded), ...nodes.filter((it) => !isNeeded(it)), ...lines]
-      : [focus, ...lines.map((edge) => [edge, ...edge.connectedNodes()]).flat()];
+      : [focus, ...lines.map((edge) => [...edge.connectedNodes(), edge]).flat()];
     labels.place(new Set(wanted), nodes, isNeeded);
   }
 

@@ -90,9 +90,12 @@ function labelsOf(cy, drawing, padding, classOf) {
     const { w, h } = sizes.get(it.id());
     const middle = it.isEdge() ? it.midpoint() : it.position();
     const [x, y] = [middle.x * zoom, middle.y * zoom];
-    const r = it.isEdge() ? GAP : (it.data("size") * zoom) / 2 + GAP;
-    const around = [[x - w / 2, y + r], [x - w / 2, y - r - h], [x + r, y - h / 2], [x - r - w, y - h / 2]];
-    const corners = it.isEdge() ? [[x - w / 2, y - h / 2], ...around] : around;
+    const around = (r) =>
+      [[x - w / 2, y + r], [x - w / 2, y - r - h], [x + r, y - h / 2], [x - r - w, y - h / 2]];
+    // A short line lies below the names of its ends: its own name may stand up to two lines of text away.
+    const corners = it.isEdge()
+      ? [[x - w / 2, y - h / 2], ...[0, h, 2 * h].flatMap((gap) => around(GAP + gap))]
+      : around((it.data("size") * zoom) / 2 + GAP);
     return corners.map(([left, top]) => ({ x: left, y: top, w, h }));
   }
 

@@ -11,7 +11,8 @@ use super::notes::place;
 use super::sheet::Sheet;
 use super::{count, score};
 
-/// The neighborhood of an entity or an overview of the folder, one relation a line; `kgctl` draws it from the structured form.
+/// The neighborhood of an entity or an overview of the folder, one relation a line;
+/// `kgctl` draws it from the structured form.
 pub fn graph(reply: &GraphReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let name = |id: Id| {
