@@ -1,15 +1,18 @@
 //! Page: renders a graph as one HTML file that draws itself, offline.
 //!
-//! In: a reply of `graph`. Out: self-contained HTML: the drawing library, a script, the style, the graph, and
-//! equivalent tables for readers who cannot see a drawing or run scripts.
+//! In: a reply of `graph`, the folder of the project. Out: self-contained HTML: the drawing library, a script, the
+//! style, the graph, and an equivalent list and table for readers who cannot see a drawing or run scripts.
 //! Invariants: the page uses no network (its policy forbids everything except three pieces of script and style, by
-//! hash); text of documents is inserted as text only; the same reply gives the same bytes.
-//! Not here: requesting the graph, writing and opening the file (`kgctl graph`); drawing (`assets/graph/page.js`).
+//! hash); text of documents is inserted as text only; the same reply gives the same bytes; links lead to files of the
+//! project only.
+//! Not here: requesting the graph, writing and opening the file (`kgctl graph`); drawing (`assets/graph/`).
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
-use proto::tool::admin::{GraphEdge, GraphNode, GraphReply};
+use proto::tool::admin::{GraphNode, GraphReply};
 use serde_json::Value;
 
 use crate::render::{clean, counted};
@@ -19,28 +22,38 @@ pub const MARK: &str = "<!doctype html>\n<!-- drawn by kgctl graph -->\n";
 
 /// Cytoscape.js; its source is documented beside it.
 const LIBRARY: &str = include_str!("../assets/cytoscape/cytoscape.min.js");
-const SCRIPT: &str = include_str!("../assets/graph/page.js");
+const SCRIPT: &str =
+    concat!(include_str!("../assets/graph/places.js"), include_str!("../assets/graph/page.js"));
 const STYLE: &str = include_str!("../assets/graph/page.css");
 
 /// SHA-256 of the three, for the policy; a test prints the new value when one has changed.
 const LIBRARY_HASH: &str = "CBWRq3NbK2o7MaPGD486Pi/ujJKTngx4IK0SCFcbbNg=";
-const SCRIPT_HASH: &str = "1ezds6+mgwULWb9mCkVGTpC+TjEDqRWV2rU7Zz2CG/g=";
-const STYLE_HASH: &str = "7QJZ81SrhugbCquE4DUpbDVm1g7/nxnpBlWXqtRwFiI=";
+const SCRIPT_HASH: &str = "+DZb3t8ysGB9uRYB9K37Fr+14N/aBUcRuEWqoSQjavQ=";
+const STYLE_HASH: &str = "ws0Ecj+xGCvm/Qa5DJWf15zeIi/RoI3b7BKSLJjdfe0=";
 
-/// Renders the page. Pages of equal replies are equal, except for project and tick.
-pub fn page(reply: &GraphReply) -> String {
-    let name = reply.nodes.first().map_or("", |it| it.entity.name.as_str());
+/// Renders the page; places are links where `root`, the project's folder, is known. Pages of equal replies are equal,
+/// except for project and tick.
+pub fn page(reply: &GraphReply, root: Option<&Path>) -> String {
+    let page = Page {
+        reply,
+        root: root.map(|root| format!("file://{}/", encoded(root.as_os_str().as_bytes()))),
+    };
     let mut html = String::with_capacity(LIBRARY.len() + 100_000);
     html.push_str(MARK);
-    head(&mut html, name);
-    body(&mut html, reply, name);
-    let graph = data(reply);
+    head(&mut html, page.title());
+    page.body(&mut html);
+    let graph = page.data();
     let _ = write!(
         html,
         "<script type=\"application/json\" id=\"graph\">{graph}</script>\n<script>{LIBRARY}</script>\n"
     );
     let _ = write!(html, "<script>{SCRIPT}</script>\n</body>\n</html>\n");
     html
+}
+
+/// The entity whose neighborhood this is; none for a whole folder.
+pub fn subject(reply: &GraphReply) -> Option<&GraphNode> {
+    reply.nodes.first().filter(|_| reply.communities.is_empty())
 }
 
 fn head(html: &mut String, name: &str) {
@@ -62,99 +75,147 @@ fn head(html: &mut String, name: &str) {
 
 const CONTROLS: &str = "<div class=\"controls\" id=\"controls\" hidden>\n\
     <label>Find <input type=\"search\" id=\"find\" autocomplete=\"off\"></label>\n\
-    <fieldset id=\"filters\"></fieldset>\n<button type=\"button\" id=\"fit\">Show all</button>\n\
-    <span id=\"state\" role=\"status\"></span>\n</div>\n\
-    <div class=\"legend\" id=\"legend\" aria-hidden=\"true\"></div>\n<main>\n\
+    <button type=\"button\" id=\"fit\">Show all</button>\n<span id=\"state\" role=\"status\"></span>\n\
+    <details id=\"filters\"><summary>Relations</summary><fieldset></fieldset></details>\n\
+    <fieldset id=\"legend\" aria-label=\"Groups shown\"></fieldset>\n</div>\n<main>\n\
     <div id=\"drawing\" tabindex=\"0\" role=\"application\" \
-    aria-label=\"Drawing of the graph; the tables below say the same\" aria-describedby=\"keys\"></div>\n\
-    <div id=\"details\" role=\"region\" aria-label=\"Chosen entity\" aria-live=\"polite\" tabindex=\"0\"></div>\n\
-    </main>\n\
-    <section>\n<p class=\"faint\" id=\"keys\">Drag to move, wheel to zoom, click to choose. With the drawing focused: \
-    arrows move, + and - zoom, 0 shows all, n and p choose the next and previous entity, Esc chooses none. A dashed \
-    line is contradicted by other evidence; a faded entity is an entry whose confidence has decayed, one that is \
-    struck through has been superseded or does not count any more.</p>\n\
-    <noscript><p>The drawing needs scripts; the tables below say the same.</p></noscript>\n";
+    aria-label=\"Drawing of the graph; the list and the table say the same\" aria-describedby=\"keys\"></div>\n\
+    <div id=\"beside\" tabindex=\"0\">\n\
+    <div id=\"details\" role=\"region\" aria-label=\"Chosen entity\" aria-live=\"polite\"></div>\n";
 
-fn body(html: &mut String, reply: &GraphReply, name: &str) {
-    let hops = reply.nodes.iter().map(|it| it.hop).max().unwrap_or(0);
-    let fresh = &reply.freshness;
-    let building = fresh.building.as_ref().map(|it| format!("; still building: {}", safe(it)));
-    let _ = write!(
-        html,
-        "<body>\n<header>\n<h1>{}</h1>\n<p class=\"faint\">{} and {} within {}; project {}, tick {}{}</p>\n",
-        safe(name),
-        counted(reply.nodes.len() as u64, "entity"),
-        counted(reply.edges.len() as u64, "relation"),
-        counted(u64::from(hops), "hop"),
-        safe(&fresh.project),
-        fresh.tick,
-        building.unwrap_or_default()
-    );
-    if let Some(truncated) = &reply.truncated {
+const KEYS: &str = "<p class=\"faint\" id=\"keys\">Drag to move, wheel to zoom for more names, point at an entity or a \
+    line for its relations. A click chooses an entity and opens its document; with Ctrl or Shift it only chooses. With \
+    the drawing focused: arrows move, + and - zoom, 0 shows all, n and p choose the next and previous entity, Esc \
+    chooses none. A dashed line is contradicted by other evidence; a faded entity is an entry whose confidence has \
+    decayed, one that is struck through has been superseded or does not count any more.</p>\n\
+    <noscript><p>The drawing needs scripts; the list and the table say the same.</p></noscript>\n";
+
+/// A reply, and the address of the folder that its paths are relative to.
+struct Page<'r> {
+    reply: &'r GraphReply,
+    root: Option<String>,
+}
+
+impl Page<'_> {
+    fn title(&self) -> &str {
+        subject(self.reply).map_or(&self.reply.freshness.project, |it| &it.entity.name)
+    }
+
+    fn body(&self, html: &mut String) {
+        let reply = self.reply;
+        let hops = reply.nodes.iter().map(|it| it.hop).max().unwrap_or(0);
+        let extent = match subject(reply) {
+            Some(_) => format!("within {}", counted(u64::from(hops), "hop")),
+            None => format!("in {}", counted(reply.communities.len() as u64, "community")),
+        };
+        let fresh = &reply.freshness;
+        let building = fresh.building.as_ref().map(|it| format!("; still building: {}", safe(it)));
+        let _ = write!(
+            html,
+            "<body>\n<header>\n<h1>{}</h1>\n<p class=\"faint\">{} and {} {extent}; project {}, tick {}{}</p>\n",
+            safe(self.title()),
+            counted(reply.nodes.len() as u64, "entity"),
+            counted(reply.edges.len() as u64, "relation"),
+            safe(&fresh.project),
+            fresh.tick,
+            building.unwrap_or_default()
+        );
+        if let Some(truncated) = &reply.truncated {
+            let truncated = safe(&crate::render::for_shell(truncated));
+            let _ = writeln!(html, "<p><strong>{truncated}</strong></p>");
+        }
+        let _ = write!(html, "</header>\n{CONTROLS}");
+        self.relations(html);
+        let _ = write!(html, "</div>\n</main>\n<section>\n{KEYS}");
+        self.nodes(html);
+        html.push_str("</section>\n");
+    }
+
+    fn relations(&self, html: &mut String) {
+        html.push_str("<h2>Relations</h2>\n<ul id=\"relations\">\n");
+        for (idx, edge) in self.reply.edges.iter().enumerate() {
+            let against = if edge.n_against > 0 { " <strong>contradicted</strong>" } else { "" };
+            let evidence = edge.evidence.as_ref().map(|it| {
+                let place = self.file(&it.source.path, &it.source.place());
+                format!(" {place}<blockquote>{}</blockquote>", safe(&it.source.text))
+            });
+            let _ = writeln!(
+                html,
+                "<li data-edge=\"{idx}\">{} <em>{}</em> {} {:.2}{against}{}</li>",
+                self.link(edge.src),
+                safe(&edge.rel),
+                self.link(edge.dst),
+                edge.confidence,
+                evidence.unwrap_or_default()
+            );
+        }
+        html.push_str("</ul>\n");
+    }
+
+    /// A place, as a link to its file.
+    fn file(&self, path: &str, place: &str) -> String {
+        let Some(root) = &self.root else { return safe(place) };
+        let to = encoded(path.as_bytes());
+        format!("<a href=\"{root}{to}\" target=\"_blank\" rel=\"noopener\">{}</a>", safe(place))
+    }
+
+    fn link(&self, id: i64) -> String {
+        let found = self.reply.nodes.iter().find(|it| it.entity.id == id);
+        format!("<a href=\"#node={id}\">{}</a>", safe(found.map_or("", |it| &it.entity.name)))
+    }
+
+    fn nodes(&self, html: &mut String) {
+        let group = if subject(self.reply).is_some() { "Hops" } else { "Community" };
         let _ = writeln!(
             html,
-            "<p><strong>{}</strong></p>",
-            safe(&crate::render::for_shell(truncated))
+            "<table id=\"entities\">\n<caption>Entities</caption>\n<thead><tr><th scope=\"col\">Entity</th>\
+             <th scope=\"col\">Type</th><th scope=\"col\">{group}</th><th scope=\"col\">Mentions</th>\
+             <th scope=\"col\">Definition</th><th scope=\"col\">Mentioned at</th></tr></thead>\n<tbody>"
         );
+        for node in &self.reply.nodes {
+            let places: Vec<String> =
+                node.places.iter().map(|it| self.file(&it.path, &it.place())).collect();
+            let _ = writeln!(
+                html,
+                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                entry(node, self.link(node.entity.id)),
+                safe(&node.entity.entity_type),
+                node.community.unwrap_or(node.hop),
+                node.n_mentions,
+                self.definition(node),
+                places.join(", ")
+            );
+        }
+        html.push_str("</tbody>\n</table>\n");
     }
-    let _ = write!(html, "</header>\n{CONTROLS}");
-    relations(html, reply);
-    nodes(html, reply);
-    html.push_str("</section>\n");
-}
 
-fn relations(html: &mut String, reply: &GraphReply) {
-    html.push_str(
-        "<table id=\"relations\">\n<caption>Relations</caption>\n<thead><tr><th scope=\"col\">Subject</th>\
-         <th scope=\"col\">Relation</th><th scope=\"col\">Object</th><th scope=\"col\">Confidence</th>\
-         <th scope=\"col\">Where</th><th scope=\"col\">Words</th></tr></thead>\n<tbody>\n",
-    );
-    for (idx, edge) in reply.edges.iter().enumerate() {
-        let against = if edge.n_against > 0 { " contradicted" } else { "" };
-        let (place, words) = evidence(edge);
-        let _ = writeln!(
-            html,
-            "<tr data-edge=\"{idx}\"><td>{}</td><td>{}</td><td>{}</td><td>{:.2}{against}</td><td>{place}</td>\
-             <td>{words}</td></tr>",
-            link(reply, edge.src),
-            safe(&edge.rel),
-            link(reply, edge.dst),
-            edge.confidence
-        );
+    fn definition(&self, node: &GraphNode) -> String {
+        let Some(definition) = &node.definition else { return String::new() };
+        let source = &definition.source;
+        format!("{} ({})", safe(&source.text), self.file(&source.path, &source.place()))
     }
-    html.push_str("</tbody>\n</table>\n");
-}
 
-fn evidence(edge: &GraphEdge) -> (String, String) {
-    let source = edge.evidence.as_ref().map(|it| &it.source);
-    source.map_or_else(Default::default, |it| (safe(&it.place()), safe(&it.text)))
-}
-
-fn link(reply: &GraphReply, id: i64) -> String {
-    let name = reply.nodes.iter().find(|it| it.entity.id == id).map(|it| it.entity.name.as_str());
-    format!("<a href=\"#node={id}\">{}</a>", safe(name.unwrap_or_default()))
-}
-
-fn nodes(html: &mut String, reply: &GraphReply) {
-    html.push_str(
-        "<table id=\"entities\">\n<caption>Entities</caption>\n<thead><tr><th scope=\"col\">Entity</th>\
-         <th scope=\"col\">Type</th><th scope=\"col\">Hops</th><th scope=\"col\">Mentions</th>\
-         <th scope=\"col\">Definition</th><th scope=\"col\">Mentioned at</th></tr></thead>\n<tbody>\n",
-    );
-    for node in &reply.nodes {
-        let places: Vec<String> = node.places.iter().map(|it| safe(&it.place())).collect();
-        let _ = writeln!(
-            html,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            entry(node, link(reply, node.entity.id)),
-            safe(&node.entity.entity_type),
-            node.hop,
-            node.n_mentions,
-            definition(node),
-            places.join(", ")
-        );
+    /// The graph as JSON for a script element: nothing in it can end or open an element.
+    fn data(&self) -> String {
+        // Through text: `to_value` would widen the `f32` 0.1 to 0.10000000149011612.
+        let text = serde_json::to_string(self.reply).unwrap_or_default();
+        let mut value: Value = serde_json::from_str(&text).unwrap_or_default();
+        if let Value::Object(fields) = &mut value {
+            fields.retain(|name, _| matches!(name.as_str(), "nodes" | "edges" | "communities"));
+            fields.extend(self.root.clone().map(|root| ("root".to_string(), Value::String(root))));
+        }
+        cleaned(&mut value);
+        let mut out = String::with_capacity(text.len());
+        for c in value.to_string().chars() {
+            match c {
+                '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                    let _ = write!(out, "\\u{:04x}", u32::from(c));
+                }
+                c => out.push(c),
+            }
+        }
+        out
     }
-    html.push_str("</tbody>\n</table>\n");
 }
 
 /// Returns a name with its entry's state, struck through if it has ended.
@@ -169,11 +230,19 @@ fn entry(node: &GraphNode, name: String) -> String {
     format!("{name} {} ({:.0} %{by})", safe(&entry.id), entry.confidence * 100.0)
 }
 
-fn definition(node: &GraphNode) -> String {
-    let told = |it: &proto::tool::core::DefinitionView| {
-        format!("{} ({})", safe(&it.source.text), safe(&it.source.place()))
-    };
-    node.definition.as_ref().map(told).unwrap_or_default()
+/// A path as part of an address.
+fn encoded(path: &[u8]) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => out.push(char::from(*byte)),
+            byte => {
+                let _ = write!(out, "%{byte:02X}");
+            }
+        }
+    }
+    out
 }
 
 /// Escapes text of a document: no markup, no control characters, no marks that reorder text.
@@ -186,28 +255,6 @@ fn safe(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Returns the graph as JSON for a script element: nothing in it can end or open an element.
-fn data(reply: &GraphReply) -> String {
-    // Through text: `to_value` would widen the `f32` 0.1 to 0.10000000149011612.
-    let text = serde_json::to_string(reply).unwrap_or_default();
-    let mut value: Value = serde_json::from_str(&text).unwrap_or_default();
-    let kept = |name: &str| matches!(name, "nodes" | "edges");
-    if let Value::Object(fields) = &mut value {
-        fields.retain(|name, _| kept(name));
-    }
-    cleaned(&mut value);
-    let mut out = String::with_capacity(text.len());
-    for c in value.to_string().chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
             c => out.push(c),
         }
     }

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use client::page::page;
@@ -70,10 +70,15 @@ fn chromium() -> Option<PathBuf> {
 impl Browser {
     /// Opens the page of this graph in a browser; none without Chromium.
     fn showing(reply: &GraphReply, fragment: &str) -> Option<Self> {
+        Self::with_files_in(None, reply, fragment)
+    }
+
+    /// The same, of a page that knows the project's folder, so that a click opens a document.
+    fn with_files_in(root: Option<&Path>, reply: &GraphReply, fragment: &str) -> Option<Self> {
         let program = chromium()?;
         let dir = tempfile::Builder::new().prefix("kg").tempdir().expect("a scratch folder");
         let file = dir.path().join("page.html");
-        std::fs::write(&file, page(reply)).expect("written");
+        std::fs::write(&file, page(reply, root)).expect("written");
         let [to, from] = ["to", "from"].map(|name| {
             let path = dir.path().join(name);
             let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
@@ -219,7 +224,7 @@ impl Browser {
 /// The drawing, as an object of its library.
 const DRAWING: &str = "document.getElementById('drawing')._cyreg.cy";
 const STATE: &str = "document.getElementById('state').textContent";
-const DETAILS: &str = "document.getElementById('details').innerText";
+const DETAILS: &str = "document.getElementById('beside').innerText";
 
 /// Returns a star: the first name is related to each of the others, alternately by `uses` and `depends_on`.
 fn star(names: &[&str]) -> GraphReply {
@@ -343,10 +348,8 @@ fn keys_choose_and_move_and_an_address_says_what_is_chosen() {
     let zoom = browser.value(&format!("{DRAWING}.zoom()"));
     browser.key("+");
     browser.until(&format!("{DRAWING}.zoom() > {zoom}"));
-    // A name in the table is a link, which needs no mouse.
-    browser.value(
-        "document.querySelector('#relations tbody tr:nth-child(4) td:nth-child(3) a').click()",
-    );
+    // A name in the list is a link, which needs no mouse.
+    browser.value("document.querySelector('#relations li:nth-child(4) a:nth-of-type(2)').click()");
     browser.until("location.hash === '#node=5'");
     browser.until(&format!("{DETAILS}.startsWith('Key Epoch')"));
     browser.check();
@@ -368,8 +371,7 @@ fn finding_and_filtering_narrow_what_is_shown() {
     browser.until(&format!("{DRAWING}.nodes(':visible').length === 3"));
     browser.until(&format!("{DRAWING}.edges(':visible').length === 2"));
     assert_eq!(browser.value("location.hash"), json!("#find=KEY&only=uses"));
-    let rows =
-        "[...document.querySelectorAll('#relations tbody tr')].filter(it => !it.hidden).length";
+    let rows = "[...document.querySelectorAll('#relations li')].filter(it => !it.hidden).length";
     assert_eq!(browser.value(rows), json!(2));
     let drawn = "document.getElementById('drawing').dataset";
     assert_eq!(browser.value(&format!("[{drawn}.nodes, {drawn}.edges]")), json!(["3", "2"]));
@@ -408,6 +410,154 @@ fn the_page_is_dark_where_that_is_wanted() {
     let dark = json!({ "features": [{ "name": "prefers-color-scheme", "value": "dark" }] });
     browser.call("Emulation.setEmulatedMedia", dark);
     browser.until(&format!("{ink} === 'rgb(230,232,235)rgb(20, 23, 26)'"));
+    browser.check();
+}
+
+/// Returns a folder of communities: in each, the first entity is related to all others, and to the first of the next.
+fn folder(n_communities: usize, size: usize) -> GraphReply {
+    let n = n_communities * size;
+    let node = |idx: usize| {
+        json!({
+            "id": idx + 1, "name": format!("Component {idx}"), "type": "Service", "hop": 0,
+            "community": idx / size + 1, "n_mentions": if idx % size == 0 { 400 } else { 1 + idx % 40 },
+            "n_documents": 1, "home": format!("part {idx}.md"), "places": [{ "path": "notes/a.md", "line": idx + 1 }]
+        })
+    };
+    let edge = |idx: usize| {
+        let first = idx / size * size;
+        let (src, dst) = if idx == first { (first, (first + size) % n) } else { (first, idx) };
+        json!({
+            "src": src + 1, "dst": dst + 1, "rel": if idx % 2 == 0 { "uses" } else { "depends_on" },
+            "confidence": 0.9, "n_evidence": 1, "n_against": 0,
+            "evidence": { "path": "notes/a.md", "line": idx + 1, "text": format!("words {idx}"), "span": [0, 9],
+                "pattern": "sentence:uses", "confidence": 0.9 }
+        })
+    };
+    let community = |idx: usize| {
+        let label = format!("Component {}, Component {}", idx * size, idx * size + size - 1);
+        json!({ "id": idx + 1, "label": label, "size": size })
+    };
+    let nodes: Vec<Value> = (0..n).map(node).collect();
+    let edges: Vec<Value> = (0..n).map(edge).collect();
+    let communities: Vec<Value> = (0..n_communities).map(community).collect();
+    serde_json::from_value(json!({
+        "nodes": nodes, "edges": edges, "communities": communities, "project": "notes", "tick": 4
+    }))
+    .expect("a reply")
+}
+
+/// The texts of the labels that are shown.
+const LABELS: &str = "[...document.querySelectorAll('#labels span')].filter(it => !it.hidden).map(it => it.textContent)";
+
+/// The pairs of labels that lie upon each other.
+const OVERLAPS: &str = "(() => { const shown = [...document.querySelectorAll('#labels span')] \
+    .filter(it => !it.hidden).map(it => [it.textContent, it.getBoundingClientRect()]); \
+    return shown.flatMap(([one, a], i) => shown.slice(i + 1).filter(([, b]) => a.x + .5 < b.right && \
+    b.x + .5 < a.right && a.y + .5 < b.bottom && b.y + .5 < a.bottom).map(([two]) => [one, two])) })()";
+
+impl Browser {
+    /// Checks that no two labels overlap, and returns how many there are.
+    fn labels(&mut self) -> usize {
+        // They are placed before the next frame.
+        self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+        assert_eq!(self.value(OVERLAPS), json!([]));
+        self.value(LABELS).as_array().map_or(0, Vec::len)
+    }
+}
+
+#[test]
+fn labels_of_a_whole_folder_never_overlap_and_say_more_from_near() {
+    let Some(mut browser) = Browser::showing(&folder(8, 40), "") else { return };
+    assert_eq!(browser.text(STATE), "320 entities, 320 relations shown");
+    let n_far = browser.labels();
+    assert!(n_far >= 40, "{n_far} labels");
+    for idx in 0..8 {
+        let first = format!("{LABELS}.includes('Component {}')", idx * 40);
+        assert_eq!(browser.value(&first), json!(true), "community {idx} has a label");
+    }
+    let apart = format!(
+        "(() => {{ const all = {DRAWING}.nodes(); return all.every(a => all.every(b => a === b || \
+         Math.hypot(a.position('x') - b.position('x'), a.position('y') - b.position('y')) > 10)) }})()"
+    );
+    assert_eq!(browser.value(&apart), json!(true), "no two entities lie upon each other");
+    for zoom in [0.5, 1.0, 1.5] {
+        browser.value(&format!("{DRAWING}.zoom({zoom}).zoom()"));
+        browser.labels();
+    }
+    let n_near = browser.labels();
+    assert!(n_near > n_far, "{n_near} labels near, {n_far} far");
+    browser.check();
+}
+
+#[test]
+fn pointing_at_an_entity_names_its_relations() {
+    let Some(mut browser) = Browser::showing(&folder(8, 40), "") else { return };
+    let relations = format!("{LABELS}.filter(it => ['uses', 'depends_on'].includes(it)).length");
+    assert_eq!(browser.value(&relations), json!(0));
+    let at = browser.entity(7);
+    browser.mouse("mouseMoved", at);
+    browser.until(&format!("{relations} === 1"));
+    let mut named = browser.value(LABELS);
+    named.as_array_mut().expect("labels").sort_by_key(|it| it.to_string());
+    assert_eq!(named, json!(["Component 0", "Component 6", "uses"]));
+    assert_eq!(browser.value(OVERLAPS), json!([]));
+    let hub = browser.entity(1);
+    browser.mouse("mouseMoved", hub);
+    browser.until(&format!("{relations} > 3"));
+    assert_eq!(browser.value(OVERLAPS), json!([]));
+    browser.check();
+}
+
+#[test]
+fn communities_can_be_put_aside() {
+    let Some(mut browser) = Browser::showing(&folder(14, 22), "") else { return };
+    let legend =
+        browser.value("[...document.querySelectorAll('#legend label')].map(it => it.innerText)");
+    let legend = legend.as_array().expect("entries");
+    assert_eq!(legend.len(), 12);
+    assert_eq!(legend[0], "Component 0, Component 21 22");
+    assert_eq!(legend[11], "3 smaller groups 66");
+    browser.value("document.querySelector('#legend input').click()");
+    browser.until(&format!("{STATE} === '286 entities, 285 relations shown'"));
+    browser.until("location.hash === '#off=0'");
+    let rows = "[...document.querySelectorAll('#relations li')].filter(it => !it.hidden)";
+    assert_eq!(browser.value(&format!("{rows}.length")), json!(285));
+    browser.labels();
+    browser.value("document.querySelector('#legend input').click()");
+    browser.until(&format!("{STATE} === '308 entities, 308 relations shown'"));
+    browser.check();
+}
+
+#[test]
+fn a_click_opens_the_document_and_narrows_the_list() {
+    let root = Path::new("/home/ada/my notes");
+    let reply = folder(8, 40);
+    let Some(mut browser) = Browser::with_files_in(Some(root), &reply, "") else { return };
+    browser.value(
+        "opened = []; HTMLAnchorElement.prototype.click = function () { opened.push(this.href) }; 0",
+    );
+    let at = browser.entity(7);
+    browser.click(at);
+    browser.until("location.hash === '#node=7'");
+    assert_eq!(browser.value("opened"), json!(["file:///home/ada/my%20notes/part%206.md"]));
+    let rows = "[...document.querySelectorAll('#relations li')].filter(it => !it.hidden)";
+    let row = "Component 0 uses Component 6 0.90 notes/a.md:7";
+    let first = browser.text(&format!("{rows}[0].innerText"));
+    assert!(first.starts_with(row), "{first}");
+    assert_eq!(browser.value(&format!("{rows}.length")), json!(1));
+    // Names and places are links, in the order of the list, for readers without a mouse.
+    let links = format!("[...{rows}[0].querySelectorAll('a')].every(it => it.tabIndex === 0)");
+    assert_eq!(browser.value(&links), json!(true));
+    browser.check();
+}
+
+#[test]
+fn columns_of_the_table_are_wide_enough_for_words() {
+    let Some(mut browser) = Browser::showing(&folder(8, 40), "") else { return };
+    let heights =
+        "Math.max(...[...document.querySelectorAll('#entities th')].map(it => it.offsetHeight))";
+    let height = browser.value(heights).as_f64().expect("a number");
+    assert!(height < 40.0, "headings of one line, {height}");
     browser.check();
 }
 

@@ -570,6 +570,7 @@ fn requests_that_cannot_be_meant() {
         ("explain_entity", json!({"name": "Nobody Knows"})),
         ("explain_entity", json!({"entity_id": 9_000_000})),
         ("explain_entity", json!({"name": "Bystander", "hops": 9})),
+        ("graph", json!({"hops": 2})),
         ("graph", json!({"name": "Bystander", "hops": 5})),
         ("graph", json!({"name": "Bystander", "limit": 0})),
         ("graph", json!({"name": "Bystander", "rels": ["likes"]})),
@@ -647,6 +648,9 @@ fn requests_that_cannot_be_meant() {
         explain_entity {"name":"Bystander","hops":9}
           invalid_params: `hops` is 9, `limit` is 20
           hint: give 1 to 4 hops and a limit of 1 to 200
+        graph {"hops":2}
+          invalid_params: `hops` without an entity
+          hint: give `name` or `entity_id`, too
         graph {"name":"Bystander","hops":5}
           invalid_params: `hops` is 5, `limit` is 300
           hint: give 1 to 4 hops and a limit of 1 to 1000

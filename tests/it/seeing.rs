@@ -1,4 +1,4 @@
-//! Seeing it: the defining sentence, the timeline, and the neighborhood that is drawn.
+//! Seeing it: the defining sentence, the timeline, and the neighborhood or folder that is drawn.
 
 use std::fs;
 use std::process::Command;
@@ -189,6 +189,43 @@ fn a_neighborhood_ends_at_its_hops_and_its_limit() {
 }
 
 #[test]
+fn without_a_name_the_folder_is_drawn_in_communities() {
+    let mut project = chain(5);
+    // A second group, of which no relation leads to the first.
+    for idx in 0..3 {
+        let (next, other) = ((idx + 1) % 3, (idx + 2) % 3);
+        let text = format!(
+            "---\ntype: Team\n---\n# Crew {idx}\n\nThe Crew {idx} uses the [[Crew {next}]] and the [[Crew {other}]].\n"
+        );
+        project.write(&format!("Crew {idx}.md"), text);
+    }
+    project.settle();
+    let all = project.call("graph", json!({}));
+    let nodes = all["nodes"].as_array().expect("nodes");
+    assert_eq!(nodes.len(), 13, "{all:#}");
+    let mentions: Vec<u64> = nodes.iter().filter_map(|it| it["n_mentions"].as_u64()).collect();
+    assert!(mentions.is_sorted_by(|a, b| a >= b), "{mentions:?}");
+    let communities = all["communities"].as_array().expect("communities");
+    let sizes: Vec<u64> = communities.iter().filter_map(|it| it["size"].as_u64()).collect();
+    assert_eq!(sizes.iter().sum::<u64>(), 13);
+    let of = |name: &str| &nodes.iter().find(|it| it["name"] == name).expect("drawn")["community"];
+    assert_eq!(of("Crew 0"), of("Crew 1"));
+    assert_eq!(of("Crew 0"), of("Crew 2"));
+    assert_eq!(of("Link 0"), of("Leaf 3"));
+    assert_ne!(of("Link 0"), of("Crew 0"));
+    let crew = communities.iter().find(|it| &it["id"] == of("Crew 0")).expect("it has a label");
+    let label = crew["label"].as_str().expect("text");
+    assert!(label.starts_with("Crew ") && label.contains(", Crew "), "{label}");
+    assert_eq!(all, project.call("graph", json!({})), "the same again");
+    let some = project.call("graph", json!({"rels": ["depends_on"]}));
+    assert_eq!(some["nodes"].as_array().map(Vec::len), Some(5), "{some:#}");
+    let few = project.call("graph", json!({"limit": 5}));
+    assert_eq!(few["nodes"].as_array().map(Vec::len), Some(5));
+    let told = few["truncated"].as_str().expect("told");
+    assert_eq!(told, "8 entities left out; raise `limit`, or give some `rels`");
+}
+
+#[test]
 fn kgctl_writes_the_page_and_no_other_file() {
     let project = chain(1);
     let page = project.scratch().join("page.html");
@@ -233,6 +270,11 @@ fn kgctl_writes_the_page_and_no_other_file() {
     assert_eq!((code, said.starts_with("<!")), (Some(0), true), "{said}");
     let (code, said) = run(&["graph", "Link 0", "--open"]);
     assert_eq!((code, said.contains("`xdg-open` is not installed")), (Some(1), true), "{said}");
+    let (code, said) = run(&["graph"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("/graph-folder.html\n6 entities, "), "{said}");
+    let (code, said) = run(&["graph", "--hops", "2"]);
+    assert_eq!(code, Some(2), "{said}");
     let (code, said) = run(&["graph", "Nobody"]);
     assert_eq!(code, Some(3), "{said}");
 }

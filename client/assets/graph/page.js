@@ -1,27 +1,31 @@
-// Draws the graph that stands in the page, and answers clicks, keys and the address's fragment.
+// Page: draws the graph that stands in the page, and answers clicks, keys and the address's fragment.
 //
 // In: the JSON of #graph, whose texts come from documents and are never trusted: they reach the page as text only.
-// Out: the drawing, the details of what is chosen, the tables narrowed to what is shown.
-// Invariants: no network, no storage, no chance: the same page gives the same drawing. What is shown is a function of
-// `view`, which is read from and written to the fragment: #node=ID&find=WORDS&only=REL,REL.
-"use strict";
+// Out: the drawing, the details of what is chosen, the list of relations narrowed to what is shown.
+// Invariants: no network, no storage, no chance: the same page gives the same drawing; no two labels overlap. What is
+// shown is a function of `view`, which is read from and written to the fragment:
+// #node=ID&find=WORDS&only=REL,REL&off=GROUP,GROUP.
+// Not here: where entities and labels stand (`places.js`, which precedes this).
 (() => {
   const graph = JSON.parse(document.getElementById("graph").textContent);
   const at = (id) => document.getElementById(id);
   const byId = new Map(graph.nodes.map((node) => [String(node.id), node]));
   const relations = [...new Set(graph.edges.map((edge) => edge.rel))].sort();
-  const types = [...new Set(graph.nodes.map((node) => node.type))].sort();
+  const isOverview = graph.communities !== undefined;
   const isDark = window.matchMedia("(prefers-color-scheme: dark)");
 
-  /** What is shown: the chosen entity's id, words to find, relations drawn (all when empty). */
-  const view = { node: null, find: "", only: new Set() };
+  /** What is shown: the chosen entity's id, words to find, relations drawn (all when empty), groups not drawn. */
+  const view = { node: null, find: "", only: new Set(), off: new Set() };
+  /** The entity or relation of the drawing under the pointer. */
+  let pointed = null;
 
   function readFragment() {
     const said = new URLSearchParams(location.hash.slice(1));
+    const listed = (name) => (said.get(name) ?? "").split(",").filter((it) => it !== "");
     view.node = byId.has(said.get("node")) ? said.get("node") : null;
     view.find = said.get("find") ?? "";
-    const only = (said.get("only") ?? "").split(",");
-    view.only = new Set(only.filter((rel) => relations.includes(rel)));
+    view.only = new Set(listed("only").filter((rel) => relations.includes(rel)));
+    view.off = new Set(listed("off").map(Number).filter((group) => group in groups));
   }
 
   function writeFragment() {
@@ -29,65 +33,64 @@
     if (view.node !== null) said.set("node", view.node);
     if (view.find !== "") said.set("find", view.find);
     if (view.only.size > 0) said.set("only", [...view.only].join(","));
+    if (view.off.size > 0) said.set("off", [...view.off].join(","));
     // Not `location.hash = …`: each letter typed would be a step back in the history.
     history.replaceState(null, "", "#" + said.toString());
   }
 
-  // ---- The drawing ----
+  // ---- Groups ----
 
-  // Twelve colors that differ in lightness too (Paul Tol's muted and bright sets), given to types by name.
-  const COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#ee7733", "#009988",
-    "#882255", "#999933", "#88ccee"];
-  const colorOf = (type) => COLORS[types.indexOf(type) % COLORS.length];
-  // Labels are legible in a small graph only; in a large one the others come with a choice.
-  const MAX_NAMED_ENTITIES = 80;
-  const MAX_NAMED_RELATIONS = 40;
+  // Colors that differ in lightness too (Paul Tol's muted and bright sets); the last is for all further groups.
+  const COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#ee7733", "#009988", "#882255",
+    "#999933", "#88ccee", "#bbbbbb"];
 
-  /** Where entities stand before the layout: rings by hop, so that nothing is left to chance. */
-  function rings() {
-    const sizes = [];
-    for (const node of graph.nodes) sizes[node.hop] = (sizes[node.hop] ?? 0) + 1;
-    const placed = [];
-    return graph.nodes.map((node) => {
-      const nth = (placed[node.hop] = (placed[node.hop] ?? -1) + 1);
-      const angle = (2 * Math.PI * nth) / sizes[node.hop] + node.hop / 2;
-      const radius = node.hop * (120 + sizes[node.hop] * 6);
-      return { x: radius * Math.cos(angle), y: radius * Math.sin(angle) };
-    });
+  /** What has a color each: communities, or types in the neighborhood of an entity; the largest first. */
+  const keyOf = (node) => (isOverview ? node.community : node.type);
+  const groups = grouped();
+  const numberOf = new Map(groups.flatMap((group, idx) => group.keys.map((key) => [key, idx])));
+  const groupOf = (node) => numberOf.get(keyOf(node));
+
+  function grouped() {
+    const sizes = new Map();
+    for (const node of graph.nodes) sizes.set(keyOf(node), (sizes.get(keyOf(node)) ?? 0) + 1);
+    const labels = new Map((graph.communities ?? []).map((it) => [it.id, it.label]));
+    const one = ([key, size]) => ({ keys: [key], size, label: labels.get(key) ?? String(key ?? "no community") });
+    const all = [...sizes].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(one);
+    const rest = all.splice(COLORS.length - 1);
+    if (rest.length === 1) all.push(rest[0]);
+    if (rest.length > 1) {
+      const size = rest.reduce((sum, it) => sum + it.size, 0);
+      all.push({ keys: rest.flatMap((it) => it.keys), size, label: `${rest.length} smaller groups` });
+    }
+    return all;
   }
 
+  // ---- The drawing ----
+
   function elements() {
-    const positions = rings();
-    // The entity asked about, then those with most relations; those told first on a tie.
-    const degrees = new Map();
-    for (const id of graph.edges.flatMap((edge) => [edge.src, edge.dst])) degrees.set(id, (degrees.get(id) ?? 0) + 1);
-    const weight = (node) => (node.hop === 0 ? Infinity : degrees.get(node.id) ?? 0);
-    const ranked = [...graph.nodes].sort((a, b) => weight(b) - weight(a) || 0);
-    const named = new Set(ranked.slice(0, MAX_NAMED_ENTITIES).map((node) => node.id));
+    const positions = isOverview ? gathered(graph) : rings(graph);
     const nodes = graph.nodes.map((node, idx) => ({
-      classes: named.has(node.id) ? "named" : "",
       data: {
-        id: "n" + node.id, node: String(node.id), color: colorOf(node.type), fade: faded(node),
-        label: isOver(node) ? struck(shortened(node.name, 32)) : shortened(node.name, 32), over: isOver(node) ? 1 : 0,
-        size: 18 + 6 * Math.log2(1 + node.n_mentions), center: node.hop === 0 ? 1 : 0,
+        id: "n" + node.id, node: String(node.id), color: COLORS[groupOf(node)], fade: faded(node),
+        label: shortened(node.name, 32), over: isOver(node) ? 1 : 0, size: 10 + 8 * Math.log2(1 + node.n_mentions),
+        center: isCenter(node) ? 1 : 0, group: groupOf(node),
       },
       position: positions[idx],
     }));
     const edges = graph.edges.map((edge, idx) => ({
       data: {
-        id: "e" + idx, source: "n" + edge.src, target: "n" + edge.dst, rel: edge.rel, width: 1 + 2 * edge.confidence,
-        label: edge.rel, line: edge.n_against > 0 ? "dashed" : "solid",
+        id: "e" + idx, edge: idx, source: "n" + edge.src, target: "n" + edge.dst, width: 1 + 2 * edge.confidence,
+        line: edge.n_against > 0 ? "dashed" : "solid", label: edge.rel,
       },
     }));
     return nodes.concat(edges);
   }
 
+  const isCenter = (node) => !isOverview && node.hop === 0;
   /** How visible a node is: an entry of knowledge as much as its confidence, never wholly gone. */
   const faded = (node) => (node.entry ? 0.25 + 0.75 * Math.min(1, Math.max(0, node.entry.confidence)) : 1);
   /** Whether another entry took its place, or it does not count any more. */
   const isOver = (node) => Boolean(node.entry?.inactive || node.entry?.superseded_by?.length);
-  /** Struck through, by a mark over each letter: a drawing has no other way. */
-  const struck = (text) => [...text].map((letter) => letter + "\u0336").join("");
 
   function shortened(text, n) {
     const letters = [...text];
@@ -95,50 +98,43 @@
   }
 
   function style() {
-    const [ink, line, ground, accent] = isDark.matches
-      ? ["#e6e8eb", "#7a838d", "#14171a", "#8ab4f8"]
-      : ["#1b1f24", "#8b939d", "#ffffff", "#0b57d0"];
-    const edgeLabel = graph.edges.length <= MAX_NAMED_RELATIONS ? "data(label)" : "";
-    const font = 12 * scale;
+    const [ink, line, accent] = isDark.matches ? ["#e6e8eb", "#7a838d", "#8ab4f8"] : ["#1b1f24", "#8b939d", "#0b57d0"];
     return [
       { selector: "node", style: {
-        "background-color": "data(color)", "background-opacity": "data(fade)", "text-opacity": "data(fade)", width: "data(size)", height: "data(size)", color: ink, "font-size": font,
-        "text-valign": "bottom", "text-margin-y": font / 4, "text-outline-color": ground,
-        "text-outline-width": font / 6, "min-zoomed-font-size": 5 } },
-      { selector: "node.named", style: { label: "data(label)" } },
+        "background-color": "data(color)", "background-opacity": "data(fade)", width: "data(size)",
+        height: "data(size)", color: ink } },
       { selector: "node[over = 1]", style: { "border-width": 2, "border-style": "dashed", "border-color": line } },
       { selector: "node[center = 1]", style: { "border-width": 4, "border-color": ink } },
       { selector: "edge", style: {
         width: "data(width)", "line-color": line, "target-arrow-color": line, "target-arrow-shape": "triangle",
-        "curve-style": "bezier", "line-style": "data(line)", label: edgeLabel, color: ink,
-        "font-size": font * 0.75, "text-rotation": "autorotate", "text-outline-color": ground,
-        "text-outline-width": font / 6, "min-zoomed-font-size": 5 } },
-      { selector: ".near", style: { label: "data(label)", "line-color": accent, "target-arrow-color": accent } },
+        "curve-style": "bezier", "line-style": "data(line)", opacity: isOverview ? 0.45 : 1 } },
+      { selector: "edge.near", style: { "line-color": accent, "target-arrow-color": accent, opacity: 1 } },
       { selector: "node.chosen", style: { "border-width": 5, "border-color": accent } },
-      { selector: "node.found", style: { label: "data(label)", "border-width": 5, "border-color": "#ee7733" } },
-      { selector: ".aside", style: { opacity: 0.2 } },
+      { selector: "node.found", style: { "border-width": 5, "border-color": "#ee7733" } },
+      { selector: ".aside", style: { opacity: 0.12 } },
       { selector: ".out", style: { display: "none" } },
     ];
   }
 
-  // How much larger letters are drawn in a graph that is shown small as a whole.
-  let scale = 1;
   const drawing = at("drawing");
+  /** Pixels around the drawing as a whole. */
+  const PADDING = 40;
   const cy = cytoscape({
     container: drawing, elements: elements(), style: style(), layout: { name: "preset" },
     minZoom: 0.05, maxZoom: 5, boxSelectionEnabled: false, autounselectify: true,
   });
   cy.one("render", () => { drawing.dataset.rendered = "yes"; });
+  const isWithin = (edge) => edge.source().data("group") === edge.target().data("group");
   cy.layout({
-    name: "cose", randomize: false, animate: false, fit: true, padding: 30, nodeDimensionsIncludeLabels: true,
-    idealEdgeLength: () => 90, nodeRepulsion: () => 400000, nodeOverlap: 12,
+    name: "cose", randomize: false, animate: false, fit: true, padding: 30,
+    idealEdgeLength: (edge) => (!isOverview || isWithin(edge) ? 90 : 260), nodeRepulsion: () => 400000, nodeOverlap: 12,
+    edgeElasticity: (edge) => (!isOverview || isWithin(edge) ? 32 : 400),
     // Each step costs the square of the number of entities.
-    numIter: Math.max(100, Math.min(1000, Math.floor(6e6 / (1 + graph.nodes.length ** 2)))),
+    numIter: Math.max(100, Math.min(1000, Math.floor(2e7 / (1 + graph.nodes.length ** 2)))),
   }).run();
   fill();
-  scale = Math.min(4, Math.max(1, 1 / cy.zoom()));
-  cy.style(style());
-  cy.fit(cy.nodes(), 20);
+  separate(cy);
+  cy.fit(undefined, PADDING);
   isDark.addEventListener("change", () => cy.style(style()));
 
   /** Stretches what the layout made to the shape of the window, at most to double or half its width. */
@@ -147,13 +143,56 @@
     if (box.w === 0 || box.h === 0 || cy.height() === 0) return;
     const by = Math.min(2, Math.max(0.5, (cy.width() / cy.height()) * (box.h / box.w)));
     cy.nodes().positions((node) => ({ x: node.position("x") * by, y: node.position("y") }));
-    cy.fit(undefined, 40);
   }
+
+  // ---- Labels ----
+
+  /** Lines are labelled in a small graph; in a large one those that an entity in focus has. */
+  const MAX_NAMED_RELATIONS = 40;
+
+  /** The most mentioned entity of each group, after which it is called, or the entity asked about. */
+  const firsts = new Set(isOverview
+    ? groups.filter((it) => it.keys.length === 1).map((it) => graph.nodes.find((node) => keyOf(node) === it.keys[0]))
+    : graph.nodes.filter(isCenter));
+  const ranked = [...graph.nodes]
+    .sort((a, b) => firsts.has(b) - firsts.has(a) || b.n_mentions - a.n_mentions)
+    .map((node) => cy.getElementById("n" + node.id));
+  const labels = labelsOf(cy, drawing, PADDING, (it) => {
+    if (it.isEdge()) return "relation";
+    const node = byId.get(it.data("node"));
+    return ["entity", firsts.has(node) ? "first" : "", isOver(node) ? "over" : ""].join(" ").trim();
+  });
+
+  /** Places the labels, those that matter most first. */
+  function label() {
+    const isDrawn = (it) => !it.hasClass("out") && !it.hasClass("aside");
+    const nodes = ranked.filter(isDrawn);
+    const focus = focused();
+    const isSmall = graph.edges.length <= MAX_NAMED_RELATIONS && focus === null;
+    const lines = cy.edges(isSmall ? undefined : ".near").filter(isDrawn)
+      .sort((a, b) => b.data("width") - a.data("width"));
+    const isNeeded = (it) => focus !== null || it.hasClass("found") || firsts.has(byId.get(it.data("node")));
+    const wanted = focus === null
+      ? [...nodes.filter(isNeeded), ...nodes.filter((it) => !isNeeded(it)), ...lines]
+      : [focus, ...lines.map((edge) => [...edge.connectedNodes(), edge]).flat()];
+    labels.place(new Set(wanted), nodes, isNeeded);
+  }
+
+  let isDue = false;
+  function labelSoon() {
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(() => { isDue = false; label(); });
+  }
+  cy.on("pan", labels.follow);
+  cy.on("zoom resize", labelSoon);
+  cy.on("position", "node", labelSoon);
 
   // ---- What is shown ----
 
   const of = (n, one, many) => `${n} ${n === 1 ? one : many}`;
-  const isShown = (edge) => view.only.size === 0 || view.only.has(edge.rel);
+  const isOn = (id) => !view.off.has(groupOf(byId.get(String(id))));
+  const isShown = (edge) => (view.only.size === 0 || view.only.has(edge.rel)) && isOn(edge.src) && isOn(edge.dst);
   const words = (text) => text.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "");
 
   function found() {
@@ -163,38 +202,54 @@
     return graph.nodes.filter(fits);
   }
 
+  /** What is looked at: what the pointer is at, else what is chosen. */
+  function focused() {
+    if (pointed !== null) return pointed;
+    return view.node === null ? null : cy.getElementById("n" + view.node);
+  }
+
   function show() {
     const edges = graph.edges.filter(isShown);
     const ends = new Set(edges.flatMap((edge) => [edge.src, edge.dst]));
-    const nodes = graph.nodes.filter((node) => node.hop === 0 || view.only.size === 0 || ends.has(node.id));
-    const shown = new Set(nodes.map((node) => node.id));
-    const hits = found();
-    const hit = new Set(hits.map((node) => String(node.id)));
+    const isKept = (node) => isOn(node.id) && (isCenter(node) || view.only.size === 0 || ends.has(node.id));
+    const nodes = graph.nodes.filter(isKept);
+    const shown = new Set(nodes.map((node) => String(node.id)));
     cy.batch(() => {
-      cy.elements().removeClass("near chosen found aside out");
-      cy.edges().forEach((it) => { if (!isShown(it.data())) it.addClass("out"); });
-      cy.nodes().forEach((it) => {
-        if (!shown.has(byId.get(it.data("node")).id)) it.addClass("out");
-        if (hit.has(it.data("node"))) it.addClass("found");
-        else if (hit.size > 0) it.addClass("aside");
-      });
-      if (view.node !== null) {
-        const chosen = cy.getElementById("n" + view.node);
-        const near = chosen.closedNeighborhood();
-        cy.elements().not(near).addClass("aside");
-        near.edges().addClass("near");
-        chosen.addClass("chosen");
-      }
+      cy.edges().forEach((it) => { it.toggleClass("out", !isShown(graph.edges[it.data("edge")])); });
+      cy.nodes().forEach((it) => { it.toggleClass("out", !shown.has(it.data("node"))); });
     });
-    for (const row of document.querySelectorAll("#relations tbody tr")) {
-      row.hidden = !isShown(graph.edges[row.dataset.edge]);
+    const isAtIt = (edge) => view.node === null || [edge.src, edge.dst].some((id) => String(id) === view.node);
+    for (const row of at("relations").children) {
+      const edge = graph.edges[row.dataset.edge];
+      row.hidden = !isShown(edge) || !isAtIt(edge);
     }
     let state = `${of(nodes.length, "entity", "entities")}, ${of(edges.length, "relation", "relations")} shown`;
-    if (view.find.trim() !== "") state += `; ${hits.length} found`;
+    if (view.find.trim() !== "") state += `; ${found().length} found`;
     at("state").textContent = state;
     drawing.dataset.nodes = cy.nodes().not(".out").length;
     drawing.dataset.edges = cy.edges().not(".out").length;
     tell(view.node === null ? null : byId.get(view.node));
+    mark();
+  }
+
+  /** Emphasizes what is found and looked at, and fades the rest. */
+  function mark() {
+    const hits = new Set(found().map((node) => String(node.id)));
+    const focus = focused();
+    const near = focus?.isNode() ? focus.closedNeighborhood() : focus?.union(focus.connectedNodes());
+    cy.batch(() => {
+      cy.elements().removeClass("near chosen found aside");
+      cy.nodes().forEach((it) => {
+        if (hits.has(it.data("node"))) it.addClass("found");
+        else if (hits.size > 0 && focus === null) it.addClass("aside");
+      });
+      if (near !== undefined) {
+        cy.elements().not(near).addClass("aside");
+        near.edges().addClass("near");
+      }
+      if (view.node !== null) cy.getElementById("n" + view.node).addClass("chosen");
+    });
+    label();
   }
 
   // ---- Details ----
@@ -213,16 +268,30 @@
     return it.section ? `${it.path} § ${it.section}` : it.path;
   }
 
-  function link(id) {
-    const element = made("a", byId.get(String(id)).name);
-    element.href = "#node=" + id;
+  /** The address of a file of the project, where the page knows the folder. */
+  const addressOf = (path) => graph.root && graph.root + path.split("/").map(encodeURIComponent).join("/");
+
+  /** A place, as a link to its file; it cannot reach back into this page. */
+  function linked(it) {
+    const address = addressOf(it.path);
+    if (address === undefined) return made("span", place(it));
+    const element = made("a", place(it));
+    Object.assign(element, { href: address, target: "_blank", rel: "noopener" });
     return element;
   }
+
+  /** The document of an entity: its note, else the one that defines it, else the one that mentions it most. */
+  function documentOf(node) {
+    if (node.home) return { path: node.home };
+    return node.definition ?? node.places[0];
+  }
+
+  const CHOOSE = "Choose an entity: click it, or follow a name in the list or the table.";
 
   function tell(node) {
     const details = at("details");
     if (node === null) {
-      details.replaceChildren(made("p", "Choose an entity: click it, or follow a name in the tables below.", "faint"));
+      details.replaceChildren(made("p", CHOOSE, "faint"));
       return;
     }
     const counts = `${of(node.n_mentions, "mention", "mentions")} in ${of(node.n_documents, "document", "documents")}`;
@@ -230,15 +299,19 @@
     if (isOver(node)) head.append(made("del", node.name));
     const parts = [head, made("p", `${node.type}, ${counts}`, "faint")];
     if (node.entry) parts.push(made("p", entry(node.entry)));
+    if (isOverview) parts.push(made("p", `Community: ${groups[groupOf(node)].label}`, "faint"));
     if (node.definition) {
-      parts.push(made("blockquote", node.definition.text));
-      parts.push(made("p", `${place(node.definition)} (${node.definition.by})`, "faint"));
+      const source = made("p", undefined, "faint");
+      source.append(linked(node.definition), ` (${node.definition.by})`);
+      parts.push(made("blockquote", node.definition.text), source);
     }
     if (node.aliases?.length) parts.push(made("p", "Also: " + node.aliases.join(", ")));
-    if (node.home) parts.push(made("p", "Note: " + node.home));
-    if (node.places.length) parts.push(made("h2", "Mentioned at"), listOf(node.places.map((it) => made("li", place(it)))));
-    const own = graph.edges.filter((edge) => isShown(edge) && (edge.src === node.id || edge.dst === node.id));
-    if (own.length) parts.push(made("h2", "Relations"), listOf(own.map(said)));
+    if (node.home) {
+      const note = made("p", "Note: ");
+      note.append(linked({ path: node.home }));
+      parts.push(note);
+    }
+    if (node.places.length) parts.push(made("h2", "Mentioned at"), listOf(node.places.map(linked)));
     details.replaceChildren(...parts);
   }
 
@@ -250,20 +323,10 @@
     return parts.join(", ");
   }
 
-  function listOf(items) {
+  function listOf(parts) {
     const list = made("ul");
-    list.append(...items);
+    for (const part of parts) list.appendChild(made("li")).append(part);
     return list;
-  }
-
-  function said(edge) {
-    const item = made("li");
-    item.append(link(edge.src), ` ${edge.rel} `, link(edge.dst), ` ${edge.confidence.toFixed(2)}`);
-    if (edge.n_against > 0) item.append(made("strong", " contradicted"));
-    if (edge.evidence) {
-      item.append(made("blockquote", edge.evidence.text), made("span", place(edge.evidence), "faint"));
-    }
-    return item;
   }
 
   // ---- Clicks, keys, fragment ----
@@ -274,8 +337,10 @@
     show();
   }
 
+  /** Kinds of relations that leave room for the drawing. */
+  const MAX_OPEN_FILTERS = 8;
+
   function filters() {
-    const legend = made("legend", "Relations:");
     const boxes = relations.map((rel) => {
       const label = made("label");
       const box = made("input");
@@ -291,13 +356,15 @@
       label.append(box, ` ${rel} `, made("span", String(n), "faint"));
       return label;
     });
-    at("filters").replaceChildren(legend, ...boxes);
+    at("filters").querySelector("fieldset").replaceChildren(...boxes);
+    at("filters").open = relations.length <= MAX_OPEN_FILTERS;
   }
 
   function checkBoxes() {
     for (const box of at("filters").querySelectorAll("input")) {
       box.checked = view.only.size === 0 || view.only.has(box.name);
     }
+    for (const [idx, box] of at("legend").querySelectorAll("input").entries()) box.checked = !view.off.has(idx);
   }
 
   function fromFragment() {
@@ -330,23 +397,40 @@
   const KEYS = {
     ArrowLeft: () => cy.panBy({ x: 60, y: 0 }), ArrowRight: () => cy.panBy({ x: -60, y: 0 }),
     ArrowUp: () => cy.panBy({ x: 0, y: 60 }), ArrowDown: () => cy.panBy({ x: 0, y: -60 }),
-    "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8), 0: () => cy.fit(undefined, 30),
+    "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8), 0: () => cy.fit(undefined, PADDING),
     n: () => step(1), p: () => step(-1), Escape: () => change({ node: null, find: "" }),
   };
 
   function legend() {
-    at("legend").replaceChildren(...types.map((type) => {
-      const entry = made("span", type);
+    at("legend").replaceChildren(...groups.map((group, idx) => {
+      const entry = made("label");
+      const box = made("input");
+      box.type = "checkbox";
+      box.addEventListener("change", () => {
+        const off = new Set(view.off);
+        if (box.checked) off.delete(idx);
+        else off.add(idx);
+        change({ off });
+      });
       const dot = made("span", undefined, "dot");
-      dot.style.backgroundColor = colorOf(type);
-      entry.prepend(dot);
+      dot.style.backgroundColor = COLORS[idx];
+      entry.append(box, dot, `${group.label} `, made("span", String(group.size), "faint"));
       return entry;
     }));
   }
 
   filters();
   legend();
-  cy.on("tap", "node", (event) => change({ node: event.target.data("node") }));
+  cy.on("tap", "node", (event) => {
+    const id = event.target.data("node");
+    change({ node: id });
+    const { ctrlKey, metaKey, shiftKey } = event.originalEvent ?? {};
+    const place = documentOf(byId.get(id));
+    if (place === undefined || addressOf(place.path) === undefined || ctrlKey || metaKey || shiftKey) return;
+    linked(place).click();
+  });
+  cy.on("mouseover", "node, edge", (event) => { pointed = event.target; mark(); });
+  cy.on("mouseout", "node, edge", () => { pointed = null; mark(); });
   cy.on("tap", (event) => { if (event.target === cy) change({ node: null }); });
   drawing.addEventListener("keydown", (event) => {
     const act = KEYS[event.key];
@@ -362,7 +446,7 @@
     change({ node: String(first.id) });
     bring();
   });
-  at("fit").addEventListener("click", () => cy.fit(undefined, 30));
+  at("fit").addEventListener("click", () => cy.fit(undefined, PADDING));
   // A name anywhere in the page chooses its entity, and leaves the rest of the view as it is.
   document.addEventListener("click", (event) => {
     const link = event.target.closest('a[href^="#node="]');

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use proto::tool::admin::EntryOfNode;
+use proto::tool::admin::{Community, EntryOfNode};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -65,7 +65,7 @@ fn the_policy_names_what_stands_in_the_page() {
 
 #[test]
 fn nothing_leads_out_of_the_page() {
-    let page = page(&reply_of(&["A", "B"]));
+    let page = page(&reply_of(&["A", "B"]), None);
     let rest = ours_removed(&page);
     for word in ["http:", "https:", "src=", "url(", "@import", "<link", "<iframe"] {
         assert!(!rest.contains(word), "{word}");
@@ -81,7 +81,7 @@ fn nothing_leads_out_of_the_page() {
 
 #[test]
 fn names_cannot_become_markup() {
-    let page = page(&reply_of(HOSTILE));
+    let page = page(&reply_of(HOSTILE), None);
     let rest = ours_removed(&page);
     assert_eq!(rest.matches("<script").count(), 3, "the data and two that are empty now");
     assert_eq!(rest.matches("</script").count(), 3);
@@ -93,20 +93,48 @@ fn names_cannot_become_markup() {
 
 #[test]
 fn the_same_graph_gives_the_same_page() {
-    assert_eq!(page(&reply_of(HOSTILE)), page(&reply_of(HOSTILE)));
+    assert_eq!(page(&reply_of(HOSTILE), None), page(&reply_of(HOSTILE), None));
 }
 
 #[test]
-fn the_tables_say_what_is_drawn() {
-    let page = page(&reply_of(&["Signing Service", "Key Vault"]));
+fn list_and_table_say_what_is_drawn() {
+    let page = page(&reply_of(&["Signing Service", "Key Vault"]), None);
     for words in [
         "<h1>Signing Service</h1>",
         "2 entities and 1 relation within 1 hop",
-        "<td><a href=\"#node=1\">Signing Service</a></td><td>Key Vault</td><td><a href=\"#node=2\">Key Vault</a>",
-        "<td>0.90</td><td>Key Vault:3</td>",
+        "<li data-edge=\"0\"><a href=\"#node=1\">Signing Service</a> <em>Key Vault</em> <a href=\"#node=2\">Key Vault</a>",
+        "0.90 Key Vault:3<blockquote>Key Vault</blockquote></li>",
+        "<td><a href=\"#node=1\">Signing Service</a></td><td>Signing Service</td><td>0</td><td>2</td>",
     ] {
         assert!(page.contains(words), "{words}");
     }
+}
+
+#[test]
+fn a_folder_is_called_by_its_project_and_groups_its_entities() {
+    let mut reply = reply_of(&["Signing Service", "Key Vault"]);
+    reply.freshness.project = "notes".into();
+    let label = "Signing Service, Key Vault".to_string();
+    reply.communities = vec![Community { id: 1, label, size: 2 }];
+    reply.nodes.iter_mut().for_each(|it| it.community = Some(1));
+    let page = page(&reply, None);
+    for words in [
+        "<h1>notes</h1>",
+        "2 entities and 1 relation in 1 community; project notes",
+        "<th scope=\"col\">Community</th>",
+        "\"communities\":[{\"id\":1,\"label\":\"Signing Service, Key Vault\",\"size\":2}]",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn places_lead_to_files_of_the_folder() {
+    let root = Path::new("/home/ada/my notes");
+    let page = page(&reply_of(&["A", "a b/\"><img>#1.md"]), Some(root));
+    let address = "file:///home/ada/my%20notes/a%20b/%22%3E%3Cimg%3E%231.md";
+    assert!(page.contains(&format!("<a href=\"{address}\" target=\"_blank\" rel=\"noopener\">")));
+    assert!(page.contains("\"root\":\"file:///home/ada/my%20notes/\""));
 }
 
 #[test]
@@ -118,7 +146,7 @@ fn entries_that_are_over_are_struck_through() {
     };
     reply.nodes[0].entry = entry("kb-00002", 0.9, &[]);
     reply.nodes[1].entry = entry("kb-00001", 0.42, &["kb-00002"]);
-    let page = page(&reply);
+    let page = page(&reply, None);
     for words in [
         "<td><a href=\"#node=1\">WAL mode</a> kb-00002 (90 %)</td>",
         "<td><del><a href=\"#node=2\">Rollback journal</a></del> kb-00001 (42 %, superseded by kb-00002)</td>",
@@ -137,7 +165,7 @@ proptest! {
     #[test]
     fn any_name_stays_text(name in "(\\PC|<|>|&|\"|'|/|script){0,40}") {
         let reply = reply_of(&["A", &name]);
-        let graph = data(&reply);
+        let graph = Page { reply: &reply, root: None }.data();
         prop_assert!(!graph.contains(['<', '>', '&']));
         let read: Value = serde_json::from_str(&graph).expect("JSON");
         prop_assert_eq!(read["nodes"][1]["name"].as_str(), Some(&*clean(&name)));

@@ -11,7 +11,8 @@ use super::notes::place;
 use super::sheet::Sheet;
 use super::{count, score};
 
-/// The neighborhood of an entity, one relation a line; `kgctl` draws it from the structured form.
+/// The neighborhood of an entity or an overview of the folder, one relation a line;
+/// `kgctl` draws it from the structured form.
 pub fn graph(reply: &GraphReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let name = |id: Id| {
@@ -21,6 +22,12 @@ pub fn graph(reply: &GraphReply, max_chars: usize) -> String {
     let n = reply.nodes.len();
     let entities = if n == 1 { "1 entity".to_string() } else { format!("{n} entities") };
     sheet.line(&format!("{entities}, {}", count(reply.edges.len() as u64, "relation")));
+    sheet.items(
+        reply
+            .communities
+            .iter()
+            .map(|it| format!("  community {}: {} ({})", it.id, stored_line(&it.label), it.size)),
+    );
     sheet.items(reply.edges.iter().map(|it| {
         let place = it.evidence.as_ref().map(|it| one_line(&it.source.place()).into_owned());
         let place = place.map(|place| format!(", {place}")).unwrap_or_default();

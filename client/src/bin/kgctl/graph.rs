@@ -1,6 +1,6 @@
-//! `kgctl graph`: draws the neighborhood of an entity as an HTML page.
+//! `kgctl graph`: draws the neighborhood of an entity, or the whole folder, as an HTML page.
 //!
-//! In: a name, hops, bounds. Out: one HTML file, opened if requested.
+//! In: a name or none, hops, bounds. Out: one HTML file, opened if requested.
 //! Invariants: only an older page is overwritten; a page is complete or absent.
 //! Not here: the contents of the page (`client::page`).
 
@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use client::page::{MARK, page};
+use client::page::{MARK, page, subject};
 use client::render::{clean, counted, for_shell};
 use proto::tool::admin::{Graph, GraphReply};
 use serde_json::json;
@@ -21,14 +21,13 @@ use super::failure::{Exit, Failure};
 /// Longest part of a file's name that comes from the entity's name, characters.
 const MAX_NAME_CHARS: usize = 60;
 
-/// Draw an entity and its relations as one HTML file that needs no network.
+/// Draw the folder, or an entity and its relations, as one HTML file that needs no network.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A name or alias, or `#` and an id from another answer.
-    #[arg(required = true)]
+    /// A name or alias, or `#` and an id from another answer; the whole folder when left out.
     name: Vec<String>,
-    /// Hops of relations to follow, 1 to 4; 2 when left out.
-    #[arg(long, value_name = "N")]
+    /// Hops of relations to follow from the entity, 1 to 4; 2 when left out.
+    #[arg(long, value_name = "N", requires = "name")]
     hops: Option<u32>,
     /// Most entities to draw, 1 to 1000; 300 when left out.
     #[arg(long, value_name = "N")]
@@ -49,7 +48,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let entity_id = name.strip_prefix('#').and_then(|id| id.parse().ok());
     let request = Graph {
         entity_id,
-        name: entity_id.is_none().then_some(name),
+        name: Some(name).filter(|name| entity_id.is_none() && !name.is_empty()),
         hops: arguments.hops,
         limit: arguments.limit,
         rels: (!arguments.rel.is_empty()).then_some(arguments.rel),
@@ -58,8 +57,9 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let session = ctx.session_with(&target).await?;
     let reply = session.call(&request).await?;
     session.close().await;
+    let page = page(&reply, Some(&target.project.root));
     if arguments.out.as_deref() == Some(Path::new("-")) {
-        ctx.print(&page(&reply))?;
+        ctx.print(&page)?;
         return Ok(Exit::Done);
     }
     let out = match arguments.out {
@@ -69,11 +69,11 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     if out.starts_with(&target.project.root) {
         warn("note: the page is in the project's folder and is indexed like any other HTML file\n");
     }
-    write(&out, &page(&reply))?;
+    write(&out, &page)?;
     if ctx.json {
         ctx.print_json(
             &json!({ "path": out, "nodes": reply.nodes.len(), "edges": reply.edges.len(),
-            "truncated": reply.truncated, "tick": reply.freshness.tick }),
+            "communities": reply.communities.len(), "truncated": reply.truncated, "tick": reply.freshness.tick }),
         )?;
     } else {
         ctx.print(&summary(&reply, &out))?;
@@ -88,7 +88,11 @@ fn summary(reply: &GraphReply, out: &Path) -> String {
     let entities = counted(reply.nodes.len() as u64, "entity");
     let relations = counted(reply.edges.len() as u64, "relation");
     let path = out.display().to_string();
-    let mut text = format!("{}\n{entities}, {relations}\n", clean(&path));
+    let communities = match reply.communities.len() as u64 {
+        0 => String::new(),
+        n => format!(", {}", counted(n, "community")),
+    };
+    let mut text = format!("{}\n{entities}, {relations}{communities}\n", clean(&path));
     if let Some(truncated) = &reply.truncated {
         text += &format!("{}\n", clean(&for_shell(truncated)));
     }
@@ -96,8 +100,11 @@ fn summary(reply: &GraphReply, out: &Path) -> String {
 }
 
 /// Returns a name such as `graph-signing-service-2.html`: letters and digits of the entity's name, and the number of
-/// hops.
+/// hops; `graph-folder.html` for a folder.
 fn file_name(reply: &GraphReply) -> String {
+    if subject(reply).is_none() {
+        return "graph-folder.html".to_string();
+    }
     let name = reply.nodes.first().map_or("", |it| it.entity.name.as_str());
     let hops = reply.nodes.iter().map(|it| it.hop).max().unwrap_or(0);
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());

@@ -2,7 +2,8 @@
 //!
 //! `explain.rs` gathers everything for `explain_entity`: its definition, its timeline, its relations with evidence and
 //! with what contradicts them (`contradict.rs`), and why each name denotes it (`link_reasons.rs`). `neighborhood.rs`
-//! returns a graph to draw, `review.rs` the doubtful links and relations, `steps.rs` what states a relation of a path.
+//! and `overview.rs` return a graph to draw, `review.rs` the doubtful links and relations, `steps.rs` what
+//! states a relation of a path.
 //! Not here: finding an entity by name (`graph/lookup.rs`).
 
 mod contradict;
@@ -10,6 +11,7 @@ mod definition;
 pub(crate) mod explain;
 mod link_reasons;
 pub(crate) mod neighborhood;
+mod overview;
 pub(crate) mod review;
 mod says;
 pub(crate) mod steps;

@@ -3,16 +3,16 @@
 //! In: an entity, hops, bounds. Out: entities with definitions and places, relations with their best evidence.
 //! Invariants: the same index gives the same reply: entities in the order of hop, confidence of the way there, and id;
 //! relations in the order of confidence and ends. Whatever exceeds a limit is counted. A document's text is read once.
-//! Not here: drawing (`client/src/page/`).
+//! Not here: the whole folder (`overview.rs`), drawing (`client/src/page/`).
 
 use proto::error::ErrorView;
-use proto::shape::Freshness;
 use proto::tool::admin::{Graph, GraphEdge, GraphNode, GraphReply};
 use rusqlite::params;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::contradict::{against, statements_of};
 use super::definition::definition;
+use super::overview::overview;
 use super::steps::stated_beside;
 use crate::error::invalid;
 use crate::graph::entity::{aliases, counts, entity_view, home};
@@ -26,12 +26,12 @@ use crate::{AskError, QueryContext};
 pub const LIMIT: u32 = 300;
 
 /// Most relations in a reply, for each entity that it may have.
-const EDGES_PER_ENTITY: usize = 4;
+pub(super) const EDGES_PER_ENTITY: usize = 4;
 
 /// Most places of one entity.
 const MAX_PLACES: i64 = 3;
 
-/// Returns the neighborhood of one entity.
+/// Returns the neighborhood of one entity, or where none is given, the overview of the folder.
 pub fn neighborhood(
     ctx: &QueryContext<'_>,
     projection: &Projection,
@@ -47,6 +47,15 @@ pub fn neighborhood(
     }
     let rels = request.rels.as_deref().unwrap_or(&[]);
     relations::check(ctx, rels)?;
+    if request.entity_id.is_none() && request.name.is_none() {
+        if request.hops.is_some() {
+            return Err(invalid(
+                "`hops` without an entity".into(),
+                "give `name` or `entity_id`, too",
+            ));
+        }
+        return overview(ctx, projection, limit as usize, rels);
+    }
     let center = find_one(ctx, request.entity_id, request.name.as_deref())?;
     let mut walk = Walk::from(center, limit as usize);
     walk.run(projection, hops, rels);
@@ -58,18 +67,19 @@ pub fn neighborhood(
         return Err(not_found(&format!("entity {center}"), &[]));
     }
     let (edges, n_edges_cut) = edges(ctx, walk.kept, limit as usize * EDGES_PER_ENTITY)?;
-    let truncated = left_out(walk.left_out.len(), n_edges_cut);
-    Ok(GraphReply { nodes, edges, truncated, freshness: Freshness::default() })
+    let truncated = left_out(walk.left_out.len(), n_edges_cut, "give fewer `hops` or some `rels`");
+    Ok(GraphReply { nodes, edges, truncated, ..GraphReply::default() })
 }
 
-fn left_out(n_entities: usize, n_relations: usize) -> Option<String> {
+/// Says how much is left out, and what helps besides a higher limit.
+pub(super) fn left_out(n_entities: usize, n_relations: usize, hint: &str) -> Option<String> {
     let what = match (n_entities, n_relations) {
         (0, 0) => return None,
         (n, 0) => format!("{n} entities"),
         (0, n) => format!("{n} relations"),
         (n, m) => format!("{n} entities and {m} relations"),
     };
-    Some(format!("{what} left out; raise `limit`, or give fewer `hops` or some `rels`"))
+    Some(format!("{what} left out; raise `limit`, or {hint}"))
 }
 
 /// Where a walk has been.
@@ -162,7 +172,11 @@ pub fn node_at(
     Ok(node(ctx, entity, hop)?.filter(|it| it.home.as_deref() == Some(path)))
 }
 
-fn node(ctx: &QueryContext<'_>, entity: i64, hop: u32) -> Result<Option<GraphNode>, AskError> {
+pub(super) fn node(
+    ctx: &QueryContext<'_>,
+    entity: i64,
+    hop: u32,
+) -> Result<Option<GraphNode>, AskError> {
     let Some(mut view) = entity_view(ctx, entity, None)? else { return Ok(None) };
     view.aliases = aliases(ctx, entity, &view.name)?;
     let (n_mentions, n_documents) = counts(ctx, entity)?;
@@ -180,6 +194,7 @@ fn node(ctx: &QueryContext<'_>, entity: i64, hop: u32) -> Result<Option<GraphNod
     Ok(Some(GraphNode {
         definition: definition(ctx, entity)?,
         home: home(ctx, entity)?,
+        community: None,
         entry: None,
         entity: view,
         hop,
@@ -190,7 +205,7 @@ fn node(ctx: &QueryContext<'_>, entity: i64, hop: u32) -> Result<Option<GraphNod
 }
 
 /// Returns relations, surest first, and how many exceeded the limit.
-fn edges(
+pub(super) fn edges(
     ctx: &QueryContext<'_>,
     mut kept: Vec<Relation<'_>>,
     limit: usize,
@@ -249,7 +264,7 @@ mod tests {
         assert_eq!(next, [(0.9, 3), (0.9, 4)]);
         assert_eq!(walk.order, [(1, 0), (3, 1), (4, 1)]);
         assert_eq!(
-            left_out(walk.left_out.len(), 0).as_deref().map(|it| &it[..10]),
+            left_out(walk.left_out.len(), 0, "wait").as_deref().map(|it| &it[..10]),
             Some("2 entities")
         );
     }

@@ -1,10 +1,12 @@
 //! Graph: entities and the statements that join them, as the index has them.
 //!
 //! `entity.rs` says what is known about one entity, `relations.rs` which relations exist, `lookup.rs` which entity a
-//! name means, `projection.rs` is the whole graph in memory. Here: the statements about an entity, with the review
+//! name means, `projection.rs` is the whole graph in memory, `communities.rs` groups
+//! a graph. Here: the statements about an entity, with the review
 //! decisions applied.
 //! Not here: following them for a question (`expand`), or for a drawing (`entities/neighborhood.rs`).
 
+pub(crate) mod communities;
 pub(crate) mod confidence;
 pub(crate) mod entity;
 pub(crate) mod lookup;

@@ -1,4 +1,4 @@
-//! `graph`: the neighborhood of one entity, to be drawn.
+//! `graph`: the neighborhood of one entity, or the whole folder, to be drawn.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::shape::{EntityView, EvidenceView, Freshness, Id, PlaceView};
 use crate::tool::core::DefinitionView;
 use crate::tool::{Effect, Tool, ToolSet};
 
-/// Parameters of `graph`; give `entity_id` or `name`.
+/// Parameters of `graph`; give `entity_id` or `name`, or neither for the whole folder.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
@@ -17,7 +17,7 @@ pub struct Graph {
     /// A name or alias.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Hops of relations to follow, 1 to 4; 2 when left out.
+    /// Hops of relations to follow from the entity, 1 to 4; 2 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<u32>,
     /// Most entities to return, 1 to 1000; 300 when left out.
@@ -31,10 +31,14 @@ pub struct Graph {
 /// Reply of `graph`: entities and the relations between them. The same index gives the same reply.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GraphReply {
-    /// The entity asked about first, then by hops, the surest way there first.
+    /// The entity asked about first, then by hops, the surest way there first. Without one: the most mentioned
+    /// entities that are related to each other, most mentioned first.
     pub nodes: Vec<GraphNode>,
     /// Relations between them, surest first; at most four times as many as `limit`.
     pub edges: Vec<GraphEdge>,
+    /// Without an entity: groups of entities that are related to each other more than to others, the largest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub communities: Vec<Community>,
     /// Set when entities or relations were left out: what and how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
@@ -43,7 +47,18 @@ pub struct GraphReply {
     pub freshness: Freshness,
 }
 
-/// An entity of the neighborhood.
+/// Entities that are related to each other more than to others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Community {
+    /// Its number, from 1.
+    pub id: u32,
+    /// The one or two most mentioned of its entities.
+    pub label: String,
+    /// Its entities in this reply.
+    pub size: u64,
+}
+
+/// An entity of the graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GraphNode {
     /// The entity.
@@ -51,6 +66,9 @@ pub struct GraphNode {
     pub entity: EntityView,
     /// Hops from the entity asked about, from 0.
     pub hop: u32,
+    /// The number of its community.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub community: Option<u32>,
     /// The best defining sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<DefinitionView>,
@@ -83,7 +101,7 @@ pub struct EntryOfNode {
     pub inactive: bool,
 }
 
-/// A relation of the neighborhood.
+/// A relation of the graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GraphEdge {
     /// Subject's id.
@@ -105,8 +123,8 @@ pub struct GraphEdge {
 
 impl Tool for Graph {
     const NAME: &'static str = "graph";
-    const SUMMARY: &'static str = "The entities within some hops of one, with definitions and places, and the \
-        relations between them, with evidence.";
+    const SUMMARY: &'static str = "The entities within some hops of one, or without one the most mentioned of the \
+        folder in communities, with definitions and places, and the relations between them, with evidence.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Admin;
     type Reply = GraphReply;

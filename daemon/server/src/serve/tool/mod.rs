@@ -122,7 +122,7 @@ pub fn explain_entity(
     Ok(reply)
 }
 
-/// Returns the neighborhood of one entity.
+/// Returns the neighborhood of one entity, or an overview of the folder.
 pub fn graph(
     project: &Project,
     snapshot: &Snapshot,
