@@ -419,7 +419,7 @@ fn folder(n_communities: usize, size: usize) -> GraphReply {
     let node = |idx: usize| {
         json!({
             "id": idx + 1, "name": format!("Component {idx}"), "type": "Service", "hop": 0,
-            "community": idx / size + 1, "n_mentions": if idx % size == 0 { 400 } else { 1 + idx % 40 },
+            "community": idx / size + 1, "n_mentions": if idx.is_multiple_of(size) { 400 } else { 1 + idx % 40 },
             "n_documents": 1, "home": format!("part {idx}.md"), "places": [{ "path": "notes/a.md", "line": idx + 1 }]
         })
     };
@@ -427,7 +427,7 @@ fn folder(n_communities: usize, size: usize) -> GraphReply {
         let first = idx / size * size;
         let (src, dst) = if idx == first { (first, (first + size) % n) } else { (first, idx) };
         json!({
-            "src": src + 1, "dst": dst + 1, "rel": if idx % 2 == 0 { "uses" } else { "depends_on" },
+            "src": src + 1, "dst": dst + 1, "rel": if idx.is_multiple_of(2) { "uses" } else { "depends_on" },
             "confidence": 0.9, "n_evidence": 1, "n_against": 0,
             "evidence": { "path": "notes/a.md", "line": idx + 1, "text": format!("words {idx}"), "span": [0, 9],
                 "pattern": "sentence:uses", "confidence": 0.9 }
