@@ -25,4 +25,19 @@ EOF
 kgctl init "$work/docs" --name redocred >/dev/null
 kgctl wait --project "$work/docs" >/dev/null
 kgctl dump --project "$work/docs" >"$work/dump.jsonl"
-python3 "$data/score/pair_score.py" "$work/gold.jsonl" "$work/dump.jsonl"
+# The same for the classifier's statements alone, and for those of them that answers show.
+for only in all learned shown; do
+  python3 - "$work/dump.jsonl" "$only" >"$work/$only.jsonl" <<'EOF'
+import json
+import sys
+
+for row in map(json.loads, open(sys.argv[1], encoding="utf-8")):
+    if row["kind"] == "relation" and sys.argv[2] != "all":
+        row["evidence"] = [it for it in row["evidence"] if it["pattern"] == "learned"]
+        if sys.argv[2] == "shown":
+            row["evidence"] = [it for it in row["evidence"] if it["shown"]]
+    print(json.dumps(row))
+EOF
+  printf '%-8s' "$only"
+  python3 "$data/score/pair_score.py" "$work/gold.jsonl" "$work/$only.jsonl"
+done

@@ -11,7 +11,7 @@ use extract::chunk::Chunker;
 use extract::link::LinkStage;
 use extract::recognize::{Gazetteer, RecognizeStage};
 use extract::relate::learned::{
-    Context, N_INPUTS, Scene, features_of, inputs_of, kind_of, scenes_of, text_of, unit_vector,
+    Context, N_INPUTS, Scene, kind_of, scenes_of, see, text_of, unit_vector,
 };
 use formats::Normalizer;
 use model::Stage as _;
@@ -125,9 +125,8 @@ impl Reader {
                     }
                     let labels = relations.get(&(*subject, *object)).cloned().unwrap_or_default();
                     let mut features = Vec::new();
-                    features_of(&scene, &context, (s, o), &mut features);
-                    let texts =
-                        inputs_of(&scene, (s, o)).map(|it| self.vector(text_of(&scene, it)));
+                    let inputs = see(&scene, &context, (s, o), &mut features);
+                    let texts = inputs.map(|it| self.vector(text_of(&scene, it)));
                     let is_negative = labels.is_empty();
                     let weight = if is_negative { sample.negative_weight } else { 1.0 };
                     out.push(Example {

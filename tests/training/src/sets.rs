@@ -28,6 +28,15 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
+    /// A text of which only one pair is known.
+    fn of_pair(text: String, things: [Vec<(usize, usize)>; 2], label: &str) -> Sample {
+        let (things, relations) = (things.into(), Vec::new());
+        let (is_complete, negative_weight, weight) = (false, 1.0, 1.0);
+        let mut sample = Sample { text, things, relations, is_complete, negative_weight, weight };
+        sample.relate(0, 1, label);
+        sample
+    }
+
     fn relate(&mut self, head: usize, tail: usize, property: &str) {
         if let Some((label, is_reversed)) = label_of(property) {
             let (s, o) = if is_reversed { (tail, head) } else { (head, tail) };
@@ -164,16 +173,7 @@ pub(crate) fn fewrel(path: &Path) -> Result<Vec<Sample>> {
                     .collect()
             };
             let (Some(h), Some(t)) = (place(&row["h"]), place(&row["t"])) else { continue };
-            let mut sample = Sample {
-                text,
-                things: vec![h, t],
-                relations: Vec::new(),
-                is_complete: false,
-                negative_weight: 1.0,
-                weight: 1.0,
-            };
-            sample.relate(0, 1, property);
-            samples.push(sample);
+            samples.push(Sample::of_pair(text, [h, t], property));
         }
     }
     Ok(samples)
@@ -191,16 +191,7 @@ pub(crate) fn knowledgenet(path: &Path) -> Result<Vec<Sample>> {
             Some(vec![(at(0)?, at(1)?)])
         };
         let (Some(h), Some(t)) = (place(&row["subj"]), place(&row["obj"])) else { continue };
-        let mut sample = Sample {
-            text,
-            things: vec![h, t],
-            relations: Vec::new(),
-            is_complete: false,
-            negative_weight: 1.0,
-            weight: 1.0,
-        };
-        sample.relate(0, 1, row["relation"].as_str().unwrap_or(""));
-        samples.push(sample);
+        samples.push(Sample::of_pair(text, [h, t], row["relation"].as_str().unwrap_or("")));
     }
     Ok(samples)
 }
@@ -216,16 +207,7 @@ pub(crate) fn text2kg(path: &Path) -> Result<Vec<Sample>> {
             Some(vec![(at, at + label.len())])
         };
         let (Some(h), Some(t)) = (place("sub_label"), place("obj_label")) else { continue };
-        let mut sample = Sample {
-            text: text.clone(),
-            things: vec![h, t],
-            relations: Vec::new(),
-            is_complete: false,
-            negative_weight: 1.0,
-            weight: 1.0,
-        };
-        sample.relate(0, 1, row["rel"].as_str().unwrap_or(""));
-        samples.push(sample);
+        samples.push(Sample::of_pair(text, [h, t], row["rel"].as_str().unwrap_or("")));
     }
     Ok(samples)
 }

@@ -6,7 +6,7 @@
 use proto::shape::{EvidenceView, RelationView, SourceView};
 use rusqlite::OptionalExtension;
 
-use super::explain::{add_ends, evidence_view, relation_of};
+use super::explain::{add_ends, relation_of};
 use crate::graph::projection::{By, Relation};
 use crate::graph::{Statement, name_of};
 use crate::quote::source::Source;
@@ -60,10 +60,9 @@ fn sentence(
     ctx: &QueryContext<'_>,
     statement: &Statement,
 ) -> Result<Option<EvidenceView>, AskError> {
-    let Some(mut view) = evidence_view(ctx, statement)? else { return Ok(None) };
-    if let Some(source) = Source::load(ctx, statement.doc)?
-        && let Some(sentence) = sentence_around(&source.text, statement.span)
-    {
+    let Some(source) = Source::load(ctx, statement.doc)? else { return Ok(None) };
+    let mut view = source.evidence(statement);
+    if let Some(sentence) = sentence_around(&source.text, statement.span) {
         view.source.text = sentence;
     }
     Ok(Some(view))

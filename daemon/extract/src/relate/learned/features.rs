@@ -189,15 +189,16 @@ fn bucket(n: usize) -> u64 {
     }
 }
 
-/// Replaces `out` with the features of subject and object.
-pub fn features_of(
+/// Replaces `out` with the features of subject and object, and returns the stretches of text of the pair: both names,
+/// what stands between, the scene's lead, what is around each.
+pub fn see(
     scene: &Scene<'_>,
     context: &Context,
     things: (usize, usize),
     out: &mut Vec<u32>,
-) {
+) -> [Input; N_INPUTS] {
     out.clear();
-    let Some(pair) = Pair::of(scene, things) else { return };
+    let Some(pair) = Pair::of(scene, things) else { return [Input::None; N_INPUTS] };
     let mut it = Collector { out };
     let (types, firsts) = (pair.types, pair.firsts);
     it.add(1, &[types]);
@@ -232,6 +233,7 @@ pub fn features_of(
     }
     out.sort_unstable();
     out.dedup();
+    inputs_of(&pair, things)
 }
 
 fn names(it: &mut Collector<'_>, pair: &Pair<'_, '_>) {
@@ -345,9 +347,7 @@ fn neighbors(it: &mut Collector<'_>, pair: &Pair<'_, '_>, place: &Place, templat
     }
 }
 
-/// Returns the stretches of text of a pair: both names, what stands between, the scene's lead, what is around each.
-pub fn inputs_of(scene: &Scene<'_>, things: (usize, usize)) -> [Input; N_INPUTS] {
-    let Some(pair) = Pair::of(scene, things) else { return [Input::None; N_INPUTS] };
+fn inputs_of(pair: &Pair<'_, '_>, things: (usize, usize)) -> [Input; N_INPUTS] {
     let closest = pair.together.first();
     let between = closest.map_or(Input::None, |(a, b)| {
         let (left, right) = if a.from < b.from { (a, b) } else { (b, a) };

@@ -14,7 +14,7 @@ use model::parcel::{LinkedDoc, Party};
 use model::terms::Span;
 
 use super::{Statement, Statements};
-pub use features::{Context, Input, N_FEATURES, N_INPUTS, features_of, inputs_of, text_of};
+pub use features::{Context, Input, N_FEATURES, N_INPUTS, see, text_of};
 use features::{distance, nearest};
 pub use net::{Gate, N_DIMENSIONS, NO_ROW, Net, Projected, SCALE, unit_vector};
 pub use scene::{Scene, scenes_of};
@@ -48,8 +48,7 @@ pub(super) fn relate(linked: &LinkedDoc, out: &mut Statements) {
                     if !kind_of(&scene, pair).is_some_and(|kind| net.is_likely(kind)) {
                         continue;
                     }
-                    features_of(&scene, &context, pair, &mut features);
-                    let inputs = inputs_of(&scene, pair);
+                    let inputs = see(&scene, &context, pair, &mut features);
                     let found = net.best(&features, &inputs, &mut projected);
                     if let Some((predicate, score)) = found
                         && best.is_none_or(|(.., known)| score > known)

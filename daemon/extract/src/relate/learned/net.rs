@@ -28,7 +28,7 @@ pub const SCALE: f32 = 4.0;
 pub const NO_ROW: u16 = u16::MAX;
 const MAGIC: &[u8] = b"KGR1";
 
-static BUILTIN: &[u8] = include_bytes!("../../../models/relations.bin");
+static BUILTIN: &[u8] = include_bytes!("../../../../models/relations/relations.bin");
 
 /// Which pairs are worth a look: types, sentences apart, whether one is the scene's first thing.
 #[derive(Debug, Clone, PartialEq, Eq)]

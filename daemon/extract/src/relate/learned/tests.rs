@@ -77,7 +77,7 @@ fn a_pronoun_and_a_short_name_are_the_same_thing() {
 
 #[test]
 fn weights_that_are_cut_short_do_not_load() {
-    let whole: &'static [u8] = include_bytes!("../../../models/relations.bin");
+    let whole: &'static [u8] = include_bytes!("../../../../models/relations/relations.bin");
     for n in [0, 3, 4, 100, 1_000, whole.len() / 2, whole.len() - 1] {
         assert!(Net::read(&whole[..n]).is_none(), "{n} bytes");
     }
