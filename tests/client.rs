@@ -57,7 +57,18 @@ impl Client {
     /// When nobody listens, or the handshake fails.
     pub fn agent(socket: &Path, revision: Revision) -> Self {
         let mut client = Client::connect(socket).expect("a daemon listens");
+        client.send(&json!({"kgd": 1, "tools": ["core"], "form": "whole", "client": "tests"}));
         client.open(revision);
+        client
+    }
+
+    /// Connects as an agent of which nothing is known: no preamble, so text alone.
+    ///
+    /// # Panics
+    /// When nobody listens, or the handshake fails.
+    pub fn stranger(socket: &Path) -> Self {
+        let mut client = Client::connect(socket).expect("a daemon listens");
+        client.open(Revision::Initialize("2025-11-25"));
         client
     }
 

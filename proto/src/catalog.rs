@@ -34,6 +34,16 @@ impl Entry {
         }
     }
 
+    /// Its parameters without the [`RARE`] ones, each described in as few words as may be.
+    pub fn brief_input(&self) -> Map<String, Value> {
+        let mut schema = (self.input)();
+        schema.remove("additionalProperties");
+        if let Some(Value::Object(fields)) = schema.get_mut("properties") {
+            fields.retain(|name, _| !RARE.contains(&name.as_str()));
+        }
+        schema
+    }
+
     /// Describes a tool.
     pub const fn of<T: Tool>() -> Self {
         Entry {
@@ -64,6 +74,28 @@ pub const DEFAULT: [&str; 14] = [
     "delete_note",
     "backlinks",
     "list_notes",
+];
+
+/// Parameters that everyday work does not need. A session that has a tool only by [`ToolSet::Default`] does not list
+/// them, because each listed one stands in the context of a model at all times; they are taken all the same.
+pub const RARE: [&str; 17] = [
+    "project",
+    "output_format",
+    "max_chars",
+    "max_tokens",
+    "hops",
+    "max_hops",
+    "rels",
+    "security",
+    "language",
+    "formula",
+    "entity_id",
+    "why",
+    "expected_checksum",
+    "expected_count",
+    "events",
+    "metadata",
+    "source_url",
 ];
 
 /// Every tool, in teaching order.
@@ -167,6 +199,7 @@ fn strip(value: &mut Value, is_schema: bool) {
                 map.remove("minimum");
                 map.remove("default");
                 drop_null(map);
+                list_constants(map);
             }
             for (key, inner) in map.iter_mut() {
                 let names_fields = is_schema && key == "properties";
@@ -175,6 +208,32 @@ fn strip(value: &mut Value, is_schema: bool) {
         }
         Value::Array(items) => items.iter_mut().for_each(|item| strip(item, true)),
         _ => {}
+    }
+}
+
+/// Turns a choice among constants, each with a description of its own, into a plain enumeration: what they mean is said
+/// where the parameter is described.
+fn list_constants(map: &mut Map<String, Value>) {
+    let choice = ["oneOf", "anyOf"].into_iter().find(|key| map.contains_key(*key));
+    let Some(key) = choice else { return };
+    let mut values = Vec::new();
+    let mut pending: Vec<&Value> =
+        map.get(key).and_then(Value::as_array).into_iter().flatten().collect();
+    pending.reverse();
+    while let Some(branch) = pending.pop() {
+        let inner = ["oneOf", "anyOf"].into_iter().find_map(|key| branch.get(key)?.as_array());
+        match (branch.get("const"), branch.get("enum").and_then(Value::as_array), inner) {
+            (Some(value), _, _) => values.push(value.clone()),
+            (_, Some(all), _) => values.extend(all.iter().cloned()),
+            (_, _, Some(inner)) => pending.extend(inner.iter().rev()),
+            _ if branch.get("type").is_some_and(|it| it == "null") => {}
+            _ => return,
+        }
+    }
+    if !values.is_empty() && values.iter().all(Value::is_string) {
+        map.remove(key);
+        map.insert("type".into(), "string".into());
+        map.insert("enum".into(), values.into());
     }
 }
 

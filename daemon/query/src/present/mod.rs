@@ -30,7 +30,7 @@ use crate::{AskError, QueryContext};
 use index::store::lines::{HeadingMap, LineMap, PageMap};
 
 /// Characters of a hit beside its snippet in the text form: number, path, lines, section, score.
-const HIT_OVERHEAD: usize = 130;
+const HIT_OVERHEAD: usize = 100;
 
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);

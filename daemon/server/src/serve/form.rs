@@ -122,7 +122,7 @@ impl Wanted {
 }
 
 /// Leaves out of a reply what does not fit: details, then the ends of its longest lists, then the ends of its longest
-/// texts.
+/// texts, then its largest fields.
 fn fit(reply: &mut Value, max_chars: usize) {
     if n_chars(reply) <= max_chars {
         return;
@@ -155,6 +155,11 @@ fn fit(reply: &mut Value, max_chars: usize) {
         *text = text.chars().take(kept).chain(['…']).collect();
         cuts.push(format!("{kept} of {n} characters of `{name}`"));
     }
+    while n_chars(reply) > room {
+        let Some(name) = largest_field(reply) else { break };
+        reply.as_object_mut().and_then(|fields| fields.shift_remove(&name));
+        cuts.push(format!("nothing of `{name}`"));
+    }
     if let (Some(fields), false) = (reply.as_object_mut(), cuts.is_empty()) {
         let said = fields.get("truncated").and_then(Value::as_str).map(|it| format!("{it}; "));
         let cuts: Vec<String> = cuts.into_iter().take(3).collect();
@@ -162,6 +167,13 @@ fn fit(reply: &mut Value, max_chars: usize) {
         let note = format!("{said}{} fit; raise `max_chars` or ask for less", cuts.join(", "));
         fields.insert("truncated".to_string(), note.into());
     }
+}
+
+/// The largest field of a reply that is an object or a list.
+fn largest_field(reply: &Value) -> Option<String> {
+    let fields = reply.as_object()?.iter();
+    let nested = fields.filter(|(_, it)| it.is_object() || it.is_array());
+    nested.max_by_key(|(_, it)| n_chars(it)).map(|(name, _)| name.clone())
 }
 
 /// Characters of a value as JSON.

@@ -176,7 +176,7 @@ mod tests {
         check(
             "{\"kgd\":1}\n",
             expect![[r#"
-                [Core] an MCP client
+                [Default] an MCP client
             "#]],
         )
         .await;
@@ -214,7 +214,7 @@ mod tests {
             "{\"kgd\":1,\"tools\":[\"everything\"]}\n",
             expect![[r#"
                 no set of tools is called `everything`
-                hint: sets are `core`, `notes` and `admin`
+                hint: sets are `default`, `core`, `notes`, `memory`, `kb`
             "#]],
         )
         .await;

@@ -61,6 +61,16 @@ const MAX_RESULT_CHARS: u32 = 100_000;
 /// Every tool as MCP describes it, in the order of the catalog.
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| CATALOG.iter().map(describe).collect());
 
+/// The same in brief, for sessions that have a tool only by the default set.
+static BRIEF: LazyLock<Vec<Tool>> = LazyLock::new(|| {
+    let brief = |(entry, tool): (&Entry, &Tool)| {
+        let mut tool = tool.clone();
+        tool.input_schema = Arc::new(entry.brief_input());
+        tool
+    };
+    CATALOG.iter().zip(TOOLS.iter()).map(brief).collect()
+});
+
 /// One client's conversation.
 #[derive(Clone)]
 pub(crate) struct Session {
@@ -246,9 +256,11 @@ impl ServerHandler for Session {
                 None,
             ));
         }
-        let offered = CATALOG.iter().zip(TOOLS.iter()).filter(|(entry, _)| self.offers(entry));
-        let listed = |(_, tool): (&Entry, &Tool)| {
-            let mut tool = tool.clone();
+        let described = CATALOG.iter().zip(TOOLS.iter().zip(BRIEF.iter()));
+        let offered = described.filter(|(entry, _)| self.offers(entry));
+        let listed = |(entry, (whole, brief)): (&Entry, (&Tool, &Tool))| {
+            let is_whole = self.sets.contains(&entry.set);
+            let mut tool = if is_whole { whole } else { brief }.clone();
             if self.form == Form::Text {
                 tool.output_schema = None;
             }

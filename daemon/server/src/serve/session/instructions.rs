@@ -64,7 +64,9 @@ mod tests {
         for set in ToolSet::ALL {
             let offers = |name: &str| CATALOG.iter().any(|it| it.name == name && it.is_in(set));
             let text = of(offers);
-            let named = CATALOG.iter().filter(|it| text.contains(&format!("`{}", it.name)));
+            let is_named =
+                |name: &str| ["`", " "].iter().any(|end| text.contains(&format!("`{name}{end}")));
+            let named = CATALOG.iter().filter(|it| is_named(it.name));
             named.for_each(|it| assert!(offers(it.name), "{} in {set:?}", it.name));
         }
     }
