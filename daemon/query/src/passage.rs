@@ -13,6 +13,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use crate::error::invalid;
 use crate::plan::cursor::mark;
+use crate::quote::written::written;
 use crate::{AskError, QueryContext};
 use index::store::lines::{HeadingMap, LineMap, PageMap};
 
@@ -69,6 +70,8 @@ struct Document {
     pages: PageMap,
     headings: Option<HeadingMap>,
     spans: Vec<Span>,
+    /// The file, if it may be shown as it is.
+    file: Option<String>,
 }
 
 /// A passage: bytes of the document's text, lines of its file, the headings above it.
@@ -93,19 +96,24 @@ impl Document {
         let read = |row: &Row<'_>| {
             let headings: Option<Vec<u8>> = row.get(6)?;
             let pages: Option<Vec<u8>> = row.get(5)?;
+            let hash: Option<Vec<u8>> = row.get(7)?;
+            let path: String = row.get(1)?;
             Ok(Document {
                 uid: row.get(0)?,
-                path: row.get(1)?,
                 title: row.get(2)?,
                 text: row.get(3)?,
                 lines: LineMap::decode(&row.get::<_, Vec<u8>>(4)?),
                 pages: PageMap::decode(pages.as_deref()),
                 headings: HeadingMap::decode(headings.as_deref()),
                 spans,
+                file: hash.and_then(|hash| ctx.files.text(&path, &hash)),
+                path,
             })
         };
         let mut row = ctx.snapshot.prepare_cached(
-            "SELECT uid, path, title, text, lines, pages, headings FROM docs WHERE id = ?1",
+            "SELECT uid, path, title, text, lines, pages, headings,
+                    iif(redactions IS NULL AND format IN ('md', 'txt'), hash, NULL)
+             FROM docs WHERE id = ?1",
         )?;
         Ok(row.query_row([id], read).optional()?)
     }
@@ -157,6 +165,7 @@ impl Document {
         let whole = self.text.get(start..end).unwrap_or("");
         let text: String = whole.chars().take(room).collect();
         let end = start + text.len();
+        let as_written = self.as_written(first, last, room).filter(|_| text.len() == whole.len());
         let section = match &self.headings {
             Some(headings) => headings.path_at(&self.text, start),
             None => self.spans.get(first).map(|it| it.section.clone()).unwrap_or_default(),
@@ -178,9 +187,16 @@ impl Document {
                 let (n_shown, n_wanted) = (text.chars().count(), self.n_chars(wanted.0, wanted.1));
                 format!("{n_shown} of {n_wanted} characters; raise `max_chars` for more")
             }),
-            text,
+            text: as_written.unwrap_or(text),
             ..PassageReply::default()
         }
+    }
+
+    /// The lines of some passages as their file has them, if they fit.
+    fn as_written(&self, first: usize, last: usize, room: usize) -> Option<String> {
+        let file = self.file.as_ref()?;
+        let (from, to) = (self.spans.get(first)?.lines.0, self.spans.get(last)?.lines.1);
+        Some(written(file, from..=to, from..=to, room)?.text)
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod tallies;
 mod tests;
 mod upkeep;
 pub mod verify;
+mod written;
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -232,6 +233,7 @@ impl Project {
             settings: &self.settings,
             embedder: self.recipe.embedder.as_ref(),
             reranker: self.reranker.as_ref(),
+            files: self,
             one_way: &self.one_way,
             functional: &self.functional,
             decisions: self.build.decisions.at(snapshot.tick()),

@@ -24,6 +24,7 @@ use crate::passage::handle;
 use crate::plan::cursor::mark;
 use crate::plan::{MAX_RECALL, Plan};
 use crate::quote::snippet::{choose, render, shorten};
+use crate::quote::written::written;
 use crate::rank::{Ranked, ScoredChunk};
 use crate::recall::{Recalled, copies};
 use crate::{AskError, QueryContext};
@@ -149,6 +150,10 @@ pub(crate) struct ChunkText {
     pages: Option<Vec<u8>>,
     headings: Option<Vec<u8>>,
     origin: OriginView,
+    /// Its lines in the file.
+    span_lines: [u32; 2],
+    /// The hash of its file, if that may be shown as it is.
+    hash: Option<Vec<u8>>,
     pub(crate) start: usize,
     end: usize,
 }
@@ -158,7 +163,8 @@ impl ChunkText {
     pub(crate) fn load(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<ChunkText>, AskError> {
         let mut statement = ctx.snapshot.prepare_cached(
             "SELECT d.id, d.uid, d.path, c.section, d.text, d.lines, d.pages, d.headings, c.start, c.end,
-                    d.source_url, json_extract(d.meta, '$.security')
+                    d.source_url, json_extract(d.meta, '$.security'), c.line_start, c.line_end,
+                    iif(d.redactions IS NULL AND d.format IN ('md', 'txt'), d.hash, NULL)
              FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
         )?;
         let passage = statement.query_row([chunk], |row| {
@@ -174,6 +180,8 @@ impl ChunkText {
                 start: row.get::<_, i64>(8)? as usize,
                 end: row.get::<_, i64>(9)? as usize,
                 origin: OriginView { source_url: row.get(10)?, security: row.get(11)? },
+                span_lines: [row.get(12)?, row.get(13)?],
+                hash: row.get(14)?,
             })
         });
         Ok(passage.optional()?)
@@ -224,13 +232,21 @@ fn hit_view(
     let components = candidate.components.iter();
     let components: BTreeMap<String, f32> =
         components.map(|(name, value)| (name.to_string(), rounded(*value))).collect();
+    let [from, to] = passage.span_lines;
+    let room = snippet_chars + snippet_chars / 4;
+    let file = passage.hash.as_ref().and_then(|hash| ctx.files.text(&passage.path, hash));
+    let as_written = file.and_then(|file| written(&file, first..=last.max(first), from..=to, room));
+    let (snippet, shown) = match as_written {
+        Some(it) => (it.text, it.lines),
+        None => (render(body, range), [first, last.max(first)]),
+    };
     Ok(HitView {
         handle,
         id: candidate.chunk,
         doc_id: passage.doc_id,
-        snippet: render(body, range),
+        snippet,
         origin: passage.origin.clone(),
-        lines: [first, last.max(first)],
+        lines: shown,
         pages: pages.map(|(first, last)| [first, last]),
         section: shorten(&section, 60),
         // The sum of the rounded components, so that a reader who adds them up gets this very number; + 0 because the

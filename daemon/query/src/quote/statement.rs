@@ -17,6 +17,9 @@ use crate::is_stop_word;
 const MIN_WORDS: usize = 3;
 const MAX_CHARS: usize = 500;
 
+/// Characters from which a line is taken for one of a paragraph that was broken for width.
+const PARAGRAPH_CHARS: usize = 60;
+
 /// Most sentences of one text that are considered.
 const MAX_OF_TEXT: usize = 200;
 
@@ -42,8 +45,9 @@ pub(crate) struct Statement {
 impl Statement {
     /// The sentences of a text that are long enough to say something and short enough to be quoted.
     pub(crate) fn all_of(text: &str) -> Vec<Statement> {
-        let found = sentences(text).into_iter().filter_map(|range| {
-            let sentence = text.get(range.clone())?;
+        let ranges = sentences(text).into_iter().flat_map(|range| by_line(text, range));
+        let found = ranges.filter_map(|range| {
+            let sentence = without_id(text.get(range.clone())?);
             let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
             let words = sentence.split(' ').filter(|it| it.chars().any(char::is_alphabetic));
             let is_short = words.count() < MIN_WORDS;
@@ -101,6 +105,40 @@ impl Statement {
     }
 }
 
+/// Parts a sentence at line ends that end more than a line of a paragraph: items of a list have no full stop.
+fn by_line(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    let Some(words) = text.get(range.clone()) else { return vec![] };
+    let mut parts = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    for line in words.split_inclusive('\n') {
+        let begins_anew = line.chars().find(|c| !c.is_whitespace()).is_some_and(|c| {
+            c.is_uppercase() || c.is_ascii_digit() || matches!(c, '[' | '`' | '"' | '“')
+        });
+        let before = words.get(start..at).unwrap_or("");
+        let last = before.lines().next_back().unwrap_or("");
+        if at > start && begins_anew && last.chars().count() < PARAGRAPH_CHARS {
+            parts.push(range.start + start..range.start + at);
+            start = at;
+        }
+        at += line.len();
+    }
+    parts.push(range.start + start..range.end);
+    parts
+}
+
+/// A fact without the mark by which notes number it: ` ^o12`.
+fn without_id(text: &str) -> &str {
+    let text = text.trim_end();
+    match text.rsplit_once(" ^") {
+        Some((words, id))
+            if !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') =>
+        {
+            words
+        }
+        _ => text,
+    }
+}
+
 /// Returns the stems of the content words of a text.
 pub(crate) fn words_of(text: &str) -> BTreeSet<String> {
     let mut indexer = Indexer::new();
@@ -115,4 +153,38 @@ pub(crate) fn words_of(text: &str) -> BTreeSet<String> {
         .collect();
     indexer.index(&plain.join(" "), true, &mut out);
     out.split_whitespace().map(str::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> Vec<String> {
+        Statement::all_of(text).into_iter().map(|it| it.text).collect()
+    }
+
+    #[test]
+    fn items_are_statements_and_broken_lines_are_not() {
+        let list =
+            "Bob\n[preference] Bob likes tea ^o1\n[preference] Bob likes coffee, not tea ^o2";
+        assert_eq!(
+            said(list),
+            ["[preference] Bob likes tea", "[preference] Bob likes coffee, not tea"]
+        );
+        let broken = "The gateway verifies every token by itself and never has to call\nHome Office \
+                      servers for it. It is fast enough.";
+        assert_eq!(said(broken).len(), 2);
+    }
+
+    #[test]
+    fn numbers_and_denials_conflict() {
+        let of = |text: &str| Statement::new(text.to_string(), 0..0);
+        let conflict = |one: &str, other: &str| of(one).conflict(&of(other));
+        let why = conflict("Sessions last for 30 minutes.", "Sessions last for 45 minutes now.");
+        assert_eq!(why.as_deref(), Some("the numbers differ: 30 and 45"));
+        assert!(
+            conflict("The server caches queries.", "The server never caches queries.").is_some()
+        );
+        assert_eq!(conflict("Lunch is at 12 on Mondays.", "Sessions last for 30 minutes."), None);
+    }
 }

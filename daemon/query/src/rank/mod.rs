@@ -270,6 +270,7 @@ mod tests {
         let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
         let (settings, decisions) = (config::Settings::default(), Decisions::default());
         let ctx = QueryContext {
+            files: &crate::NoFiles,
             snapshot: &snapshot,
             settings: &settings,
             embedder: &StaticModel::builtin(WordPiece::builtin()),

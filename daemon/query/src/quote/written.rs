@@ -1,0 +1,149 @@
+//! Written: passages as their file has them, with list numbers, headings, fences, tables and link targets.
+//!
+//! In: lines of a document. Out: the same lines of its file, widened to whole lists and fences where there is room.
+//! The index holds normalized text, which says the same in fewer marks; a reader who is to follow steps or copy code
+//! needs the marks. Lines of a file are shown only while it is what was indexed, and only of formats whose lines are
+//! text.
+//! Invariants: without the file (changed since, holds secrets, PDF) the normalized text is shown; nothing beyond the
+//! passage is.
+//! Not here: reading the file (`server`).
+
+use std::ops::RangeInclusive;
+
+/// Reads the files behind the index.
+pub trait Files {
+    /// The text of a file, if it still has this hash and nothing in it was removed when it was indexed.
+    fn text(&self, path: &str, hash: &[u8]) -> Option<String>;
+}
+
+/// No files: normalized text is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn text(&self, _: &str, _: &[u8]) -> Option<String> {
+        None
+    }
+}
+
+/// Lines as they are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub text: String,
+    /// The first and the last of them, from 1.
+    pub lines: [u32; 2],
+}
+
+/// The lines `wanted` of a file, widened within `passage` to whole lists and fences; `None` if they do not fit into
+/// `room` characters.
+pub(crate) fn written(
+    text: &str,
+    wanted: RangeInclusive<u32>,
+    passage: RangeInclusive<u32>,
+    room: usize,
+) -> Option<Written> {
+    let lines: Vec<&str> = text.lines().collect();
+    let at = |number: u32| lines.get(number.checked_sub(1)? as usize).copied();
+    let n_chars = |number: u32| at(number).map_or(0, |line| line.chars().count() + 1);
+    let (mut first, mut last) = (*wanted.start(), *wanted.end().min(passage.end()));
+    let mut n = (first..=last).map(n_chars).sum::<usize>();
+    if n > room || at(first).is_none() {
+        return None;
+    }
+    let is_fence = |number: u32| at(number).is_some_and(|line| is_fence(line));
+    let n_fences = |numbers: RangeInclusive<u32>| numbers.filter(|it| is_fence(*it)).count();
+    // Half a fence makes the rest of an answer code.
+    let is_inside = |number: u32| n_fences(*passage.start()..=number.saturating_sub(1)) % 2 == 1;
+    let has_list = (first..=last).any(|it| at(it).is_some_and(is_item));
+    let belongs = |number: u32| at(number).is_some_and(|it| is_item(it) || is_continued(it));
+    while first > *passage.start()
+        && (is_inside(first) || has_list && belongs(first - 1))
+        && n + n_chars(first - 1) <= room
+    {
+        first -= 1;
+        n += n_chars(first);
+    }
+    while last < *passage.end()
+        && (is_inside(last + 1) || has_list && belongs(last + 1))
+        && n + n_chars(last + 1) <= room
+    {
+        last += 1;
+        n += n_chars(last);
+    }
+    let is_blank = |number: u32| at(number).is_none_or(|line| line.trim().is_empty());
+    while first < last && is_blank(first) {
+        first += 1;
+    }
+    while last > first && is_blank(last) {
+        last -= 1;
+    }
+    let mut shown: Vec<&str> = (first..=last).filter_map(at).collect();
+    let is_open = shown.iter().filter(|it| self::is_fence(it)).count() % 2 == 1;
+    let is_cut_above = is_inside(first);
+    match (is_open, is_cut_above) {
+        (true, true) | (false, true) => shown.insert(0, "```"),
+        _ => {}
+    }
+    if shown.iter().filter(|it| self::is_fence(it)).count() % 2 == 1 {
+        shown.push("```");
+    }
+    let text = shown.join("\n").trim_end().to_string();
+    (!text.trim().is_empty()).then_some(Written { text, lines: [first, last] })
+}
+
+fn is_fence(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+/// Whether a line begins an item of a list, or a row of a table.
+fn is_item(line: &str) -> bool {
+    let line = line.trim_start();
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let is_numbered = (1..=3).contains(&digits)
+        && line.get(digits..).is_some_and(|it| it.starts_with(". ") || it.starts_with(") "));
+    is_numbered || line.starts_with("|") || ["- ", "* ", "+ "].iter().any(|it| line.starts_with(it))
+}
+
+/// Whether a line goes on with an item, or stands between two.
+fn is_continued(line: &str) -> bool {
+    line.trim().is_empty() || line.starts_with("  ") || line.starts_with('\t')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "# Keys\n\nRotate them.\n\n## Procedure\n\n1. Announce it.\n2. Run:\n\n   ```sh\n   keys \
+                        rotate\n   ```\n3. Record it.\n\nSee [the guide](guide.md).\n";
+
+    #[test]
+    fn a_step_brings_its_list() {
+        let all = written(PAGE, 7..=7, 1..=15, 400).expect("fits");
+        assert_eq!(all.lines, [7, 13]);
+        assert!(
+            all.text.starts_with("1. Announce it.\n2. Run:") && all.text.ends_with("3. Record it.")
+        );
+        let middle = written(PAGE, 13..=13, 1..=15, 400).expect("fits");
+        assert_eq!(middle.lines[0], 7);
+    }
+
+    #[test]
+    fn code_keeps_both_of_its_fences() {
+        let page = "Text.\n\n```sh\none\ntwo\nthree\n```\n\nMore.\n";
+        assert_eq!(
+            written(page, 5..=5, 1..=9, 100).expect("fits").text,
+            "```sh\none\ntwo\nthree\n```"
+        );
+        // Where there is no room for all of it, the part is fenced.
+        assert_eq!(written(page, 5..=5, 1..=9, 5).expect("fits").text, "```\ntwo\n```");
+    }
+
+    #[test]
+    fn a_plain_line_stays_alone_and_what_does_not_fit_is_left_to_the_normalized_text() {
+        let link = written(PAGE, 15..=15, 1..=15, 100).expect("fits");
+        assert_eq!(link, Written { text: "See [the guide](guide.md).".into(), lines: [15, 15] });
+        assert_eq!(written(PAGE, 3..=3, 1..=15, 5), None);
+        assert_eq!(written(PAGE, 99..=99, 1..=99, 100), None);
+    }
+}
