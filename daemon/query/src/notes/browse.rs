@@ -16,7 +16,7 @@ use rusqlite::{OptionalExtension, params, params_from_iter};
 
 use crate::error::invalid;
 use crate::plan::condition::Under;
-use crate::plan::{Filter, OfNotes};
+use crate::plan::{CHANGED_MS, Filter, OfNotes};
 use crate::{AskError, QueryContext};
 use index::store::Snapshot;
 
@@ -83,7 +83,7 @@ impl Page {
 /// # Errors
 /// When the index cannot be read.
 pub fn brief(snapshot: &Snapshot, doc: i64) -> Result<NoteView, AskError> {
-    let mut statement = snapshot.prepare_cached(&format!("{BRIEF} WHERE d.id = ?1"))?;
+    let mut statement = snapshot.prepare_cached(&format!("{} WHERE d.id = ?1", brief_sql()))?;
     Ok(statement.query_row([doc], note_view)?)
 }
 
@@ -162,8 +162,13 @@ pub fn namesake(snapshot: &Snapshot, title: &str, path: &str) -> Result<Option<S
     Ok(best.map(|it| it.1).filter(|found| found != path))
 }
 
-const BRIEF: &str = "SELECT d.title, d.path, n.permalink, coalesce(d.doc_type, d.format), d.entity_id, d.mtime_ms, \
-     d.n_bytes, d.source_url, json_extract(d.meta, '$.security') FROM docs d LEFT JOIN notes n ON n.doc_id = d.id";
+/// What a list shows of a document.
+fn brief_sql() -> String {
+    format!(
+        "SELECT d.title, d.path, n.permalink, coalesce(d.doc_type, d.format), d.entity_id, {CHANGED_MS}, d.n_bytes, \
+         d.source_url, json_extract(d.meta, '$.security') FROM docs d LEFT JOIN notes n ON n.doc_id = d.id"
+    )
+}
 
 fn note_view(row: &rusqlite::Row<'_>) -> rusqlite::Result<NoteView> {
     Ok(NoteView {
@@ -206,10 +211,14 @@ pub fn list(ctx: &QueryContext<'_>, wanted: &Wanted, page: Page) -> Result<Notes
     );
     let mut count = ctx.snapshot.prepare_cached(&count)?;
     let n_notes: i64 = count.query_row(params_from_iter(&values), |row| row.get(0))?;
-    let order = if wanted.modified_after.is_some() { "d.mtime_ms DESC, d.path" } else { "d.path" };
+    let order = match wanted.modified_after {
+        Some(_) => format!("{CHANGED_MS} DESC, d.path"),
+        None => "d.path".to_string(),
+    };
     let (skip, size) = (page.skip(), page.size);
     let sql = format!(
-        "{BRIEF} WHERE {condition}{only_notes} ORDER BY {order} LIMIT {size} OFFSET {skip}"
+        "{} WHERE {condition}{only_notes} ORDER BY {order} LIMIT {size} OFFSET {skip}",
+        brief_sql()
     );
     let mut statement = ctx.snapshot.prepare(&sql)?;
     let notes = statement.query_map(params_from_iter(&values), note_view)?;
@@ -241,7 +250,8 @@ pub fn directory(
     let mut statement = ctx
         .snapshot
         .prepare_cached(&format!(
-            "{BRIEF} WHERE substr(d.path, 1, length(?1)) = ?1 ORDER BY d.path"
+            "{} WHERE substr(d.path, 1, length(?1)) = ?1 ORDER BY d.path",
+            brief_sql()
         ))
         .map_err(AskError::from)?;
     let mut rows = statement.query([&prefix]).map_err(AskError::from)?;

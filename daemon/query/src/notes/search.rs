@@ -393,7 +393,7 @@ impl<'a> Judge<'a> {
         }
         let mut words = String::new();
         self.indexer.index(statement, true, &mut words);
-        let text = self.asked.share(&words);
+        let text = self.asked.share_with_others(&words);
         let near = || {
             let vector = self.may_embed.then(|| ctx.embedder.embed(&[statement]).pop())??;
             Some(cosine(&vector, self.vector.as_ref()?)).filter(|it| *it >= self.least)

@@ -43,6 +43,10 @@ pub(crate) struct OfNotes {
     pub docs: Option<Vec<i64>>,
 }
 
+/// When a document was last changed: as its front matter states, else as its file says.
+pub(crate) const CHANGED_MS: &str = "coalesce(1000 * CAST(strftime('%s', coalesce(json_extract(d.meta, '$.modified'), \
+     json_extract(d.meta, '$.updated'))) AS INTEGER), d.mtime_ms)";
+
 impl OfNotes {
     /// Returns whether `docs` lets a document through.
     pub(crate) fn means(&self, doc: i64) -> bool {
@@ -58,7 +62,7 @@ impl OfNotes {
             values.extend([types.clone(), types]);
         }
         if let Some(ms) = self.modified_after {
-            clauses.push("d.mtime_ms > CAST(? AS INTEGER)".into());
+            clauses.push(format!("{CHANGED_MS} > CAST(? AS INTEGER)").into());
             values.push(ms.to_string());
         }
         if let Some(title) = &self.title {

@@ -24,7 +24,7 @@ use proto::tool::core::{self, HybridQuery};
 
 use self::condition::Under;
 use self::cursor::Cursor;
-pub(crate) use self::filter::{Filter, OfNotes};
+pub(crate) use self::filter::{CHANGED_MS, Filter, OfNotes};
 use self::question::Question;
 use self::within::Within;
 use crate::error::invalid;

@@ -14,6 +14,26 @@ use index::words::phrases_in;
 pub(crate) struct QuestionWords {
     words: FxHashMap<String, usize>,
     worth: Vec<f32>,
+    /// The terms that are no single words: the parts of an identifier, or a beginning; with their worth, compared with
+    /// all single words together.
+    others: Vec<Other>,
+}
+
+struct Other {
+    words: Vec<String>,
+    is_prefix: bool,
+    worth: f32,
+}
+
+impl Other {
+    fn is_in(&self, held: &FxHashSet<&str>) -> bool {
+        let Some((last, before)) = self.words.split_last() else { return false };
+        let ends = match self.is_prefix {
+            true => held.iter().any(|word| word.starts_with(last.as_str())),
+            false => held.contains(last.as_str()),
+        };
+        ends && before.iter().all(|word| held.contains(word.as_str()))
+    }
 }
 
 impl QuestionWords {
@@ -21,8 +41,10 @@ impl QuestionWords {
     pub(crate) fn of(plan: &Plan, recalled: &Recalled) -> QuestionWords {
         let mut words = FxHashMap::default();
         let mut worth = Vec::new();
+        let mut others = Vec::new();
         for (at, term) in plan.question.terms.iter().enumerate() {
             let number = worth.len();
+            let of_term = recalled.worth.get(at).copied().unwrap_or(1.0).max(0.0);
             let singles = phrases_in(term).into_iter().filter(|phrase| !phrase.is_prefix);
             let singles = singles.filter_map(|mut phrase| match phrase.words.len() {
                 1 => phrase.words.pop(),
@@ -33,12 +55,16 @@ impl QuestionWords {
                 is_new |= words.insert(word, number).is_none();
             }
             if is_new {
-                worth.push(recalled.worth.get(at).copied().unwrap_or(1.0).max(0.0));
+                worth.push(of_term);
+            } else if let Some(phrase) = phrases_in(term).into_iter().next() {
+                let (words, is_prefix) = (phrase.words, phrase.is_prefix);
+                others.push(Other { words, is_prefix, worth: of_term });
             }
         }
-        let sum: f32 = worth.iter().sum();
-        worth.iter_mut().for_each(|it| *it /= sum.max(f32::MIN_POSITIVE));
-        QuestionWords { words, worth }
+        let sum = worth.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+        worth.iter_mut().for_each(|it| *it /= sum);
+        others.iter_mut().for_each(|it| it.worth /= sum);
+        QuestionWords { words, worth, others }
     }
 
     /// Returns whether the question has no single words, only phrases and beginnings.
@@ -51,5 +77,14 @@ impl QuestionWords {
         let found: FxHashSet<usize> =
             words.split(' ').filter_map(|word| self.words.get(word).copied()).collect();
         found.into_iter().filter_map(|term| self.worth.get(term)).sum()
+    }
+
+    /// As [`QuestionWords::share`], with beginnings and the parts of identifiers.
+    pub(crate) fn share_with_others(&self, words: &str) -> f32 {
+        let held: FxHashSet<&str> = words.split(' ').collect();
+        let singles = if self.worth.is_empty() { 0.0 } else { 1.0 };
+        let all: f32 = singles + self.others.iter().map(|it| it.worth).sum::<f32>();
+        let found = self.others.iter().filter(|it| it.is_in(&held)).map(|it| it.worth);
+        (self.share(words) + found.sum::<f32>()) / all.max(f32::MIN_POSITIVE)
     }
 }

@@ -72,6 +72,14 @@ fn within(project: &Project, path: String) -> String {
     inside.map_or(path.clone(), |inside| inside.trim_start_matches('/').to_string())
 }
 
+/// The address without the name of this project, if it begins with that.
+fn own_address(project: &Project, address: &str) -> Option<String> {
+    let rest = address.strip_prefix(notes::uri::SCHEME)?;
+    let (name, rest) = rest.split_once('/')?;
+    let is_own = name == project.name || name == notes::slug::slug(&project.name);
+    is_own.then(|| format!("{}{rest}", notes::uri::SCHEME))
+}
+
 /// What `find` finds at a path that a caller gave; where nothing is indexed by it, at the one to which links lead it.
 fn found_at<T>(
     project: &Project,
@@ -80,6 +88,11 @@ fn found_at<T>(
 ) -> Result<T, ErrorView> {
     let path = within(project, given.trim().to_string());
     find(&path).or_else(|missing| {
+        // `memory://PROJECT/…`, as several projects are told apart.
+        let own = own_address(project, &path).filter(|_| missing.code == Code::NotFound);
+        if let Some(found) = own.and_then(|own| find(&own).ok()) {
+            return Ok(found);
+        }
         let real = (missing.code == Code::NotFound).then(|| project.notes().led_to(&path));
         real.flatten().and_then(|real| find(&real).ok()).ok_or(missing)
     })

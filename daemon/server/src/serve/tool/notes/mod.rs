@@ -97,6 +97,10 @@ async fn path_by(
         match find(&snapshot, &inside) {
             Ok(doc) => path_at(&snapshot, doc),
             Err(missing) if missing.code == Code::NotFound => {
+                let own = super::own_address(&worker, &inside);
+                if let Some(doc) = own.and_then(|own| find(&snapshot, &own).ok()) {
+                    return path_at(&snapshot, doc);
+                }
                 let note = worker.notes().read(&inside).map_err(|_| missing)?;
                 Ok(if of_link == OfLink::Itself { inside } else { note.path })
             }
