@@ -317,7 +317,7 @@ mod tests {
             steps,
             [
                 "initialize: kgd 1, MCP 2025-06-18",
-                "tools/list: 2 tools, 31 characters",
+                "tools/list: 2 tools, 32 characters",
                 "status: answers"
             ]
         );
