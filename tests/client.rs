@@ -68,7 +68,7 @@ impl Client {
     pub fn admin(socket: &Path) -> Self {
         let mut client = Client::connect(socket).expect("a daemon listens");
         client.send(
-            &json!({"kgd": 1, "tools": ["core", "notes", "memory", "kb", "admin"], "client": "tests"}),
+            &json!({"kgd": 1, "tools": ["core", "notes", "memory", "kb", "admin"], "form": "whole", "client": "tests"}),
         );
         client.open(Revision::Initialize("2025-06-18"));
         client
@@ -82,7 +82,7 @@ impl Client {
             "clientInfo": {"name": "tests", "version": "0"},
         }});
         client.try_send(
-            &json!({"kgd": 1, "tools": ["core", "notes", "memory", "kb", "admin"], "client": "tests"}),
+            &json!({"kgd": 1, "tools": ["core", "notes", "memory", "kb", "admin"], "form": "whole", "client": "tests"}),
         )?;
         client.try_send(&hello)?;
         client.try_hear(0)?;

@@ -17,6 +17,8 @@ pub struct Entry {
     pub effect: Effect,
     /// Which set it belongs to.
     pub set: ToolSet,
+    /// Whether calling it twice does no more than once, though it writes.
+    pub is_idempotent: bool,
     /// JSON Schema of its parameters.
     pub input: fn() -> Map<String, Value>,
     /// JSON Schema of its reply.
@@ -24,6 +26,14 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Returns true if the tool comes with `set`.
+    pub fn is_in(&self, set: ToolSet) -> bool {
+        match set {
+            ToolSet::Default => DEFAULT.contains(&self.name),
+            set => self.set == set,
+        }
+    }
+
     /// Describes a tool.
     pub const fn of<T: Tool>() -> Self {
         Entry {
@@ -31,19 +41,40 @@ impl Entry {
             summary: T::SUMMARY,
             effect: T::EFFECT,
             set: T::SET,
+            is_idempotent: T::IS_IDEMPOTENT,
             input: schema_of::<T>,
             output: schema_of::<T::Reply>,
         }
     }
 }
 
+/// The tools of [`ToolSet::Default`]: what everyday tasks need, in as few words as possible.
+pub const DEFAULT: [&str; 14] = [
+    "hybrid_query",
+    "ask",
+    "read_passage",
+    "explain_entity",
+    "connect",
+    "remember",
+    "status",
+    "read_note",
+    "write_note",
+    "edit_note",
+    "move_note",
+    "delete_note",
+    "backlinks",
+    "list_notes",
+];
+
 /// Every tool, in teaching order.
 pub const CATALOG: &[Entry] = &[
     Entry::of::<core::HybridQuery>(),
+    Entry::of::<core::Ask>(),
     Entry::of::<core::ReadPassage>(),
     Entry::of::<core::EntityLookup>(),
     Entry::of::<core::ExplainEntity>(),
     Entry::of::<core::Connect>(),
+    Entry::of::<core::Remember>(),
     Entry::of::<core::IngestDocs>(),
     Entry::of::<core::ExtractAndLink>(),
     Entry::of::<core::ReviewLinks>(),

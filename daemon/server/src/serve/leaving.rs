@@ -31,8 +31,9 @@ const STORED: [&str; 10] = [
 
 /// Keys of requests that must not be cleaned: they name something, or are to be written. What a write may do to secrets
 /// is decided where the note is known (`notes/secrets.rs`).
-const TAKEN: [&str; 21] = [
+const TAKEN: [&str; 22] = [
     "knowledge_details",
+    "text",
     "entries",
     "entities",
     "observations",
@@ -56,8 +57,9 @@ const TAKEN: [&str; 21] = [
 ];
 
 /// Keys of requests, at any depth, whose value names something that an answer may have shown.
-const NAMING: [&str; 18] = [
+const NAMING: [&str; 19] = [
     "a",
+    "about",
     "at",
     "b",
     "deletions",
