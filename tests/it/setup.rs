@@ -4,6 +4,8 @@
 use std::process::Stdio;
 
 use expect_test::expect;
+use proto::catalog::CATALOG;
+use proto::tool::ToolSet;
 use serde_json::{Value, json};
 use tests::SharedHome;
 
@@ -31,6 +33,10 @@ fn done(home: &SharedHome, arguments: &[&str]) -> String {
     out
 }
 
+fn n_tools(set: ToolSet) -> usize {
+    CATALOG.iter().filter(|it| it.is_in(set)).count()
+}
+
 fn read(home: &SharedHome, path: &str) -> String {
     std::fs::read_to_string(home.at(path)).unwrap_or_default()
 }
@@ -52,9 +58,12 @@ fn the_entry_is_shown_written_and_taken_back() {
         +         "KG_STATE_DIR": "~/state"
         +       }
         +     },
-        Tools: core (search, explain, review). Others: --tools default,kb,memory
+        Tools: core (N to search, explain and review). Others: --tools default,kb,memory
     "#]]
-    .assert_eq(&done(&home, &["setup", "cursor", "--tools", "core", "--dry-run"]));
+    .assert_eq(
+        &done(&home, &["setup", "cursor", "--tools", "core", "--dry-run"])
+            .replace(&format!("({} to", n_tools(ToolSet::Core)), "(N to"),
+    );
     let (code, _, err) = kgctl(&home, &["setup", "cursor"]);
     assert_eq!(
         (code, &*err),
@@ -147,13 +156,14 @@ fn doctor_does_what_the_agent_would() {
     let (code, found) = doctor("codex");
     assert!(code == 1 && last(&found).1.starts_with("no entry of kgd in"), "{found:?}");
     // Codex passes on none of the variables that say where kgd's files are: the entry has them.
-    done(&home, &["setup", "codex", "--tools", "core", "--yes"]);
+    done(&home, &["setup", "codex", "--yes"]);
     let (code, found) = doctor("codex");
     assert_eq!(code, 0, "{found:?}");
     let subjects: Vec<_> = found.iter().map(|it| it["subject"].as_str().unwrap_or("?")).collect();
     assert_eq!(subjects, ["file", "initialize", "tools/list", "status"]);
     let listed = found[2]["detail"].as_str().expect("text");
-    assert!(listed.starts_with("9 tools, ") && listed.contains(" characters ("), "{listed}");
+    let counted = format!("{} tools, ", n_tools(ToolSet::Default));
+    assert!(listed.starts_with(&counted) && listed.contains(" characters ("), "{listed}");
 
     let entry = |command: &str, project: &str| {
         let args = ["--project", project];

@@ -11,13 +11,13 @@ use ::config::registry::Registered;
 use ::config::{Places, Project, Registry, Settings};
 use client::launch::{Life, Target};
 use client::render::{counted, thousands};
+use proto::tool::ToolSet;
 use serde_json::json;
 
 use super::census::Census;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::mcp_config::snippet;
-use super::setup::DEFAULT_SET;
 use super::{project, stop, systemd};
 
 /// Register a folder as a project and start its daemon.
@@ -78,12 +78,13 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         target.connect_or_start(Life::Stay)?;
         None
     };
+    let tools = ToolSet::Default.as_str();
     if ctx.json {
         let name = project.name.as_str();
         ctx.print_json(&json!({
             "name": name, "root": project.root, "new": is_new,
-            "files": census.formats, "skipped": census.skipped, "tools": DEFAULT_SET,
-            "mcp": snippet(&project, &places, Some(DEFAULT_SET))
+            "files": census.formats, "skipped": census.skipped, "tools": tools,
+            "mcp": snippet(&project, &places, Some(tools))
         }))?;
         return Ok(Exit::Done);
     }
@@ -91,7 +92,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         ctx.print(&format!("{} is already registered\n", project.name))?;
     }
     ctx.print(&summary(&project, &census, by_systemd.as_deref()))?;
-    let snippet = serde_json::to_string_pretty(&snippet(&project, &places, Some(DEFAULT_SET)))?;
+    let snippet = serde_json::to_string_pretty(&snippet(&project, &places, Some(tools)))?;
     ctx.print(&format!(
         "\nTo connect an agent: `kgctl setup AGENT`, such as `kgctl setup claude-code`. For any other agent's MCP \
          configuration:\n{snippet}\n"

@@ -11,15 +11,13 @@ use ::config::{Places, Project, Registry};
 use clap::builder::PossibleValuesParser;
 use client::agent::edit::EditError;
 use client::agent::{AGENTS, Agent, Scope, Server, diff, file};
+use proto::catalog::CATALOG;
 use proto::tool::ToolSet;
 use serde_json::{Map, Value, json};
 
 use super::context::{Context, warn};
 use super::failure::{Exit, Failure};
 use super::mcp_config::shim;
-
-/// The tool set for agents of which nothing else is known.
-pub(crate) const DEFAULT_SET: &str = "default";
 
 /// Connect an agent: show the entry for its configuration, ask, and write it.
 ///
@@ -30,7 +28,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "AGENT", value_parser = agents())]
     agent: String,
     /// Tool sets to offer, separated by commas: default, core, notes, memory, kb.
-    #[arg(long, value_name = "SETS", default_value = DEFAULT_SET, value_parser = tool_sets)]
+    #[arg(long, value_name = "SETS", default_value = ToolSet::Default.as_str(), value_parser = tool_sets)]
     tools: String,
     /// Write the user's file, for all folders.
     #[arg(long, conflicts_with = "folder")]
@@ -56,9 +54,7 @@ pub(crate) fn agents() -> PossibleValuesParser {
 
 fn tool_sets(text: &str) -> Result<String, String> {
     let names: Vec<&str> = text.split(',').map(str::trim).filter(|it| !it.is_empty()).collect();
-    let is_offered = |name: &str| {
-        name == DEFAULT_SET || ToolSet::parse(name).is_some_and(|set| set != ToolSet::Admin)
-    };
+    let is_offered = |name: &str| ToolSet::parse(name).is_some_and(|set| set != ToolSet::Admin);
     match names.iter().find(|name| !is_offered(name)) {
         Some(name) => Err(format!("no tool set is called `{name}`")),
         None if names.is_empty() => Err("name at least one tool set".into()),
@@ -250,18 +246,19 @@ impl Change {
 
 /// Says what the agent is offered, and what else there is.
 fn offered(tools: &str) -> String {
-    let sets = tools.split(',').map(|name| {
-        let what = match ToolSet::parse(name) {
-            Some(ToolSet::Core) => "search, explain, review",
-            Some(ToolSet::Notes) => "read and write notes",
-            Some(ToolSet::Memory) => "remember entities and relations",
-            Some(ToolSet::Kb) => "entries with versions",
-            _ => "read, connect and write notes",
+    let sets = tools.split(',').filter_map(ToolSet::parse).map(|set| {
+        let n_tools = CATALOG.iter().filter(|it| it.is_in(set)).count();
+        let what = match set {
+            ToolSet::Default => "to ask, connect, read and write notes",
+            ToolSet::Core => "to search, explain and review",
+            ToolSet::Notes => "to read, write and move notes",
+            ToolSet::Memory => "to remember entities and relations",
+            ToolSet::Kb => "to keep entries with versions",
+            ToolSet::Admin => "for `kgctl`",
         };
-        format!("{name} ({what})")
+        format!("{} ({n_tools} {what})", set.as_str())
     });
-    let sets: Vec<_> = sets.collect();
-    format!("Tools: {}. Others: --tools default,kb,memory", sets.join(", "))
+    format!("Tools: {}. Others: --tools default,kb,memory", sets.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
