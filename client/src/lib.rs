@@ -2,6 +2,7 @@
 //!
 //! Not here: the daemon. This crate depends only on `proto` and `config`, and reaches the daemon by its socket.
 
+pub mod agent;
 pub mod call;
 pub mod connect;
 pub mod consolidate;

@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::process::Child;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 use serde_json::json;
@@ -65,6 +66,13 @@ impl AtTerminal {
         }
     }
 
+    fn resize(&self, columns: u16) {
+        let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.terminal, size).expect("sized");
+        // The kernel tells only a program whose session the terminal controls.
+        kill_process(Pid::from_child(&self.child), Signal::WINCH).expect("told");
+    }
+
     fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).expect("pressed");
     }
@@ -87,6 +95,11 @@ fn a_person_decides_with_keys() {
     person.press("\r");
     person.until("link:zoelindqvar>zoëlindqvar");
     person.until("log.txt:1");
+    person.until("cosine");
+    // Another size shows the list again, without a key.
+    person.resize(20);
+    person.until("1 of 1, 0 decided  …");
+    person.resize(100);
     person.until("cosine");
     // Down at the end of the list is no trouble.
     person.press("\x1b[Br");

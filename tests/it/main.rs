@@ -53,6 +53,7 @@ mod retrieval;
 mod secrets;
 mod seeds;
 mod seeing;
+mod setup;
 mod shutdown;
 mod tidy;
 mod tiers;

@@ -26,5 +26,6 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let request = Connect { a, b, max_hops, limit, ..Connect::default() };
     let reply = ctx.call(&request).await?;
     ctx.print_reply(&reply, |reply| answer::connect(reply, ctx.style))?;
-    Ok(Exit::Done)
+    let is_empty = reply.paths.is_empty() && reply.together.is_empty();
+    Ok(if is_empty { Exit::NothingFound } else { Exit::Done })
 }

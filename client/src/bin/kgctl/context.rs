@@ -134,19 +134,21 @@ impl Context {
         if self.json { self.print_json(reply) } else { self.print(&text(reply)) }
     }
 
-    /// Asks on the terminal; `yes` answers for the user. Without a terminal the answer is no.
-    pub(crate) fn confirm(&self, question: &str, yes: bool) -> Result<(), Failure> {
+    /// Asks whether to go on in spite of a doubt; `yes` answers for the user. Without a terminal the answer is no.
+    pub(crate) fn confirm(&self, doubt: &str, yes: bool) -> Result<(), Failure> {
+        self.ask(&format!("{doubt} Continue?"), doubt.trim_end_matches('.'), yes)
+    }
+
+    /// Like [`Context::confirm`], with a question, and what to say if the answer is no.
+    pub(crate) fn ask(&self, question: &str, refusal: &str, yes: bool) -> Result<(), Failure> {
         if yes {
             return Ok(());
         }
-        let refused = || {
-            Failure::new(Exit::Refused, question.trim_end_matches('.'))
-                .hint("`--yes` skips this question")
-        };
+        let refused = || Failure::new(Exit::Refused, refusal).hint("`--yes` skips this question");
         if !std::io::stdin().is_terminal() {
             return Err(refused());
         }
-        warn(&format!("{question} Continue? [y/N] "));
+        warn(&format!("{question} [y/N] "));
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer)?;
         if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { Err(refused()) }

@@ -1,7 +1,7 @@
 //! `kgctl doctor`: finds what is wrong, or about to go wrong.
 //!
 //! In: programs, settings, registry, places, and the daemon if it runs. Out: findings, each with a hint.
-//! Invariants: changes nothing and starts nothing.
+//! Invariants: changes nothing, and starts nothing but, with `--client`, what an agent would.
 //! Not here: repairing (`retry.rs`, `verify.rs`, `backup.rs`).
 
 use std::path::{Path, PathBuf};
@@ -10,13 +10,16 @@ use ::config::boundary::{self, Who};
 use ::config::load::load;
 use ::config::registry::Registered;
 use ::config::{Places, Registry};
+use client::agent::Agent;
 use client::launch::{Target, find_kgd};
 use client::render::health::{Finding, Verdict, findings};
 use client::render::{counted, thousands};
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
+use super::setup::agents;
 
+mod agent;
 mod daemon;
 mod memory;
 
@@ -29,9 +32,23 @@ pub(crate) struct Arguments {
     /// Compare all stored data with its checksums now; the daemon does so by itself every 12 hours.
     #[arg(long)]
     scrub: bool,
+    /// Only try the entry in this agent's file, as the agent would: start the server and ask for its tools.
+    #[arg(long, value_name = "AGENT", value_parser = agents(), conflicts_with = "scrub")]
+    client: Option<String>,
 }
 
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let found = match arguments.client.as_deref().and_then(Agent::of) {
+        Some(it) => agent::findings(it, ctx.project().ok().as_ref()).await,
+        None => all(arguments, ctx).await?,
+    };
+    ctx.print_reply(&found, |found| findings(found, ctx.style))?;
+    let is_bad = found.iter().any(|it| it.verdict == Verdict::Bad);
+    Ok(if is_bad { Exit::Failed } else { Exit::Done })
+}
+
+/// Checks everything.
+async fn all(arguments: &Arguments, ctx: &Context) -> Result<Vec<Finding>, Failure> {
     let mut found = vec![kgd(), shim(), watches()];
     let places = ctx.places()?;
     found.extend(registry(&places));
@@ -50,9 +67,7 @@ pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
             }
         }
     }
-    ctx.print_reply(&found, |found| findings(found, ctx.style))?;
-    let is_bad = found.iter().any(|it| it.verdict == Verdict::Bad);
-    Ok(if is_bad { Exit::Failed } else { Exit::Done })
+    Ok(found)
 }
 
 fn good(subject: &str, detail: impl Into<String>) -> Finding {

@@ -7,18 +7,22 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::config::boundary::{self, Who};
 use ::config::limits::MANY_FILES;
 use ::config::load::load;
+use ::config::registry::Registered;
 use ::config::{Places, Project, Registry, Settings};
 use client::launch::{Life, Target};
 use client::render::{counted, thousands};
+use proto::tool::ToolSet;
 use serde_json::json;
 
 use super::census::Census;
 use super::context::Context;
 use super::failure::{Exit, Failure};
 use super::mcp_config::snippet;
-use super::{stop, systemd};
+use super::{project, stop, systemd};
 
 /// Register a folder as a project and start its daemon.
+///
+/// Asks where something else may be meant: a folder inside a project, another name for a project, many files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The folder.
@@ -47,6 +51,11 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
     let settings = load(&places, Some(&folder.root), &[])?.settings;
     refuse_overlap(&places, &folder, &settings)?;
     refuse_place(&folder.root)?;
+    let known = Registry::load(&places.config)?.at(&folder.root).cloned();
+    match &known {
+        None => project::doubt(&places, &folder, arguments.yes, ctx)?,
+        Some(known) => ask_about_name(known, &arguments, ctx)?,
+    }
     let census = Census::take(&folder.root, &settings);
     if census.files() > MANY_FILES as u64 || census.cut {
         let doubt = format!(
@@ -56,7 +65,11 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         );
         ctx.confirm(&doubt, arguments.yes)?;
     }
-    let (project, is_new) = register(&places, &folder, &arguments)?;
+    let project = register(&places, &folder, &arguments)?;
+    let is_new = known.is_none();
+    if known.is_some_and(|it| it.name != project.name) {
+        project::restart(&places, project.clone()).await?;
+    }
     let target = Target::new(&places, project.clone())?;
     let by_systemd = if arguments.systemd {
         stop::stop(&target).await?;
@@ -65,11 +78,13 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         target.connect_or_start(Life::Stay)?;
         None
     };
+    let tools = ToolSet::Default.as_str();
     if ctx.json {
         let name = project.name.as_str();
         ctx.print_json(&json!({
             "name": name, "root": project.root, "new": is_new,
-            "files": census.formats, "skipped": census.skipped, "mcp": snippet(&project, &places)
+            "files": census.formats, "skipped": census.skipped, "tools": tools,
+            "mcp": snippet(&project, &places, Some(tools))
         }))?;
         return Ok(Exit::Done);
     }
@@ -77,25 +92,36 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         ctx.print(&format!("{} is already registered\n", project.name))?;
     }
     ctx.print(&summary(&project, &census, by_systemd.as_deref()))?;
-    let snippet = serde_json::to_string_pretty(&snippet(&project, &places))?;
-    ctx.print(&format!("\nFor an agent's MCP configuration:\n{snippet}\n"))?;
+    let snippet = serde_json::to_string_pretty(&snippet(&project, &places, Some(tools)))?;
+    ctx.print(&format!(
+        "\nTo connect an agent: `kgctl setup AGENT`, such as `kgctl setup claude-code`. For any other agent's MCP \
+         configuration:\n{snippet}\n"
+    ))?;
     Ok(Exit::Done)
 }
 
-/// Registers the folder; returns the project, and whether it is new.
-fn register(
-    places: &Places,
-    folder: &Project,
-    arguments: &Arguments,
-) -> Result<(Project, bool), Failure> {
+/// Asks before a registered folder gets another name: agents and scripts may select it by the old one.
+fn ask_about_name(known: &Registered, arguments: &Arguments, ctx: &Context) -> Result<(), Failure> {
+    let wanted = arguments.name.as_deref().map(str::trim).filter(|it| !it.is_empty());
+    let Some(wanted) = wanted.filter(|it| *it != known.name) else { return Ok(()) };
+    let doubt = format!(
+        "`{}` is registered as `{}`; it would be renamed to `{wanted}`, and what selects it by the old name \
+         would fail.",
+        known.root.display(),
+        known.name
+    );
+    ctx.confirm(&doubt, arguments.yes)
+}
+
+/// Registers the folder; returns the project.
+fn register(places: &Places, folder: &Project, arguments: &Arguments) -> Result<Project, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     Ok(Registry::update(&places.config, |registry| {
-        let is_new = registry.projects().iter().all(|it| it.root != folder.root);
         let added = registry.add(&folder.root, arguments.name.as_deref(), now)?;
         if arguments.default {
             registry.set_default(&added.name);
         }
-        Ok((added.project(), is_new))
+        Ok(added.project())
     })?)
 }
 

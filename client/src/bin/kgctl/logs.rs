@@ -5,6 +5,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::context::Context;
 use super::failure::{Exit, Failure};
 
@@ -31,6 +33,16 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
         return Err(Failure::new(Exit::NothingFound, message).hint(
             "a daemon run by systemd writes to the journal: `journalctl --user -u 'kgd@*'`",
         ));
+    }
+    if ctx.json {
+        if arguments.follow {
+            let message = "a log that is followed has no end, and so is no JSON";
+            return Err(
+                Failure::new(Exit::Refused, message).hint("leave out `--follow` or `--json`")
+            );
+        }
+        ctx.print_json(&json!({ "path": target.paths.log, "lines": tail }))?;
+        return Ok(Exit::Done);
     }
     ctx.print(&tail.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     if arguments.follow { follow(&target.paths.log, at) } else { Ok(Exit::Done) }

@@ -7,7 +7,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use client::launch::run_if_launcher;
 
 mod backup;
@@ -26,6 +27,7 @@ mod extract;
 mod failure;
 mod forget;
 mod graph;
+mod help;
 mod http;
 mod import;
 mod ingest;
@@ -50,6 +52,7 @@ mod restart;
 mod restore;
 mod retry;
 mod review;
+mod setup;
 mod start;
 mod status;
 mod stop;
@@ -122,6 +125,7 @@ enum Command {
     Restore(restore::Arguments),
     Config(config::Arguments),
     Model(model::Arguments),
+    Setup(setup::Arguments),
     McpConfig(mcp_config::Arguments),
     Http(http::Arguments),
     Completions(completions::Arguments),
@@ -132,7 +136,10 @@ fn main() -> ExitCode {
     if let Some(code) = run_if_launcher() {
         return code;
     }
-    let arguments = Arguments::parse();
+    let arguments = match parse() {
+        Ok(arguments) => arguments,
+        Err(failure) => return report(&failure, true),
+    };
     let ctx = Context::new(arguments.project, arguments.json, !arguments.no_start);
     // One thread is enough: a command mostly waits for one reply.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -144,6 +151,28 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(failure) => report(&failure, ctx.json),
     }
+}
+
+/// Reads the arguments. Ends the process where clap has something to print; a wrong usage is returned only with
+/// `--json`.
+fn parse() -> Result<Arguments, Failure> {
+    let parsed = help::grouped(Arguments::command())
+        .try_get_matches()
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    parsed.map_err(|error| {
+        let is_help = matches!(
+            error.kind(),
+            ErrorKind::DisplayHelp
+                | ErrorKind::DisplayVersion
+                | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        );
+        if is_help || !std::env::args_os().any(|it| it == "--json") {
+            error.exit();
+        }
+        let text = error.render().to_string();
+        let message = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+        Failure::new(Exit::Refused, message).hint("`--help` shows what is accepted")
+    })
 }
 
 async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
@@ -183,6 +212,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Restore(arguments) => restore::run(&arguments, ctx),
         Command::Config(arguments) => config::run(&arguments, ctx),
         Command::Model(arguments) => model::run(&arguments, ctx),
+        Command::Setup(arguments) => setup::run(&arguments, ctx),
         Command::McpConfig(arguments) => mcp_config::run(&arguments, ctx),
         Command::Http(arguments) => http::run(&arguments, ctx).await,
         Command::Completions(arguments) => completions::run(&arguments, ctx),
@@ -201,8 +231,6 @@ fn report(failure: &Failure, as_json: bool) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

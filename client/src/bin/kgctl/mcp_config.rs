@@ -34,12 +34,12 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
                 project.name
             ));
         }
-        snippet(&project, &places)
+        snippet(&project, &places, None)
     } else {
         let named = arguments.projects.iter().map(|name| which_project(&places, Some(name)));
         let named = named.collect::<Result<Vec<_>, _>>()?;
         match named.as_slice() {
-            [only] => snippet(only, &places),
+            [only] => snippet(only, &places, None),
             several => server(SEVERAL, several.iter().flat_map(flag).collect(), &places),
         }
     };
@@ -50,9 +50,12 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
 /// Name of a server for several projects.
 const SEVERAL: &str = "kgd";
 
-/// Returns the entry for an agent's `mcpServers`. Paths are absolute, because agents start servers anywhere.
-pub(crate) fn snippet(project: &Project, places: &Places) -> Value {
-    server(&project.name, flag(project).to_vec(), places)
+/// Returns the entry for an agent's `mcpServers`, with the tool sets to offer if not those of `kg-mcp` itself. Paths
+/// are absolute, because agents start servers anywhere.
+pub(crate) fn snippet(project: &Project, places: &Places, tools: Option<&str>) -> Value {
+    let mut args = flag(project).to_vec();
+    args.extend(tools.into_iter().flat_map(|tools| ["--tools".to_string(), tools.to_string()]));
+    server(&project.name, args, places)
 }
 
 fn flag(project: &Project) -> [String; 2] {
@@ -81,7 +84,7 @@ fn env(places: &Places, is_set: impl Fn(&str) -> bool) -> Map<String, Value> {
 }
 
 /// `kg-mcp` in the folder of this program, else only its name.
-fn shim() -> PathBuf {
+pub(crate) fn shim() -> PathBuf {
     let here = std::env::current_exe().ok();
     let beside = here.as_deref().and_then(Path::parent).map(|dir| dir.join("kg-mcp"));
     beside.filter(|path| path.is_file()).unwrap_or_else(|| PathBuf::from("kg-mcp"))

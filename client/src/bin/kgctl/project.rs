@@ -116,7 +116,12 @@ async fn add(arguments: &Add, ctx: &Context) -> Result<Exit, Failure> {
 }
 
 /// Asks for confirmation where the user may have meant something else.
-fn doubt(places: &Places, folder: &Project, yes: bool, ctx: &Context) -> Result<(), Failure> {
+pub(crate) fn doubt(
+    places: &Places,
+    folder: &Project,
+    yes: bool,
+    ctx: &Context,
+) -> Result<(), Failure> {
     let registry = Registry::load(&places.config)?;
     let Some(other) = registry.overlapping(folder) else { return Ok(()) };
     let (inner, outer) = match folder.root.starts_with(&other.root) {
@@ -182,7 +187,7 @@ fn summary(project: &Registered, is_new: bool, is_heeded: bool) -> String {
 }
 
 /// Quotes a name for a shell.
-fn shell_word(name: &str) -> String {
+pub(crate) fn shell_word(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.chars().all(is_plain) {
         name.to_string()

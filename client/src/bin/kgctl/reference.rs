@@ -9,6 +9,8 @@ use std::path::Path;
 
 use clap::{Arg, Command, CommandFactory};
 
+use super::help::groups;
+
 const OPENING: &str = "\
 # Commands
 
@@ -18,37 +20,15 @@ const OPENING: &str = "\
 This page is generated from the definitions in `client/src/bin/kgctl/`; do not edit it.
 ";
 
-/// Headings with their commands, in the order in which a user meets them; ungrouped commands come last.
-const GROUPS: [(&str, &str); 7] = [
-    (
-        "Projects and daemons",
-        "init project list start stop restart remove status wait logs http mcp-config",
-    ),
-    ("Asking", "query read explain connect lookup links graph"),
-    ("Memory and entries", "memory kb"),
-    ("Files, import and export", "ingest import export dump"),
-    ("Correcting", "review extract restore forget"),
-    ("Operation", "doctor retry rescan deep verify backup config model eval"),
-    ("Other", "completions"),
-];
-
 /// The whole page.
 fn commands_markdown() -> String {
     let mut root = super::Arguments::command();
     root.build();
     let mut text = format!("{OPENING}\n## Options of every command\n\n");
     write_arguments(&mut text, root.get_arguments().filter(|it| it.is_global_set()));
-    let mut left: Vec<&Command> =
-        root.get_subcommands().filter(|it| it.get_name() != "help" && !it.is_hide_set()).collect();
-    for (i, (title, names)) in GROUPS.iter().enumerate() {
-        let is_last = i + 1 == GROUPS.len();
-        let names: Vec<&str> = names.split(' ').collect();
-        let (mut here, rest): (Vec<_>, Vec<_>) =
-            left.into_iter().partition(|it| is_last || names.contains(&it.get_name()));
-        left = rest;
-        here.sort_by_key(|it| names.iter().position(|name| *name == it.get_name()));
+    for (title, commands) in groups(&root) {
         let _ = write!(text, "\n## {title}\n");
-        for command in here {
+        for command in commands {
             write_command(&mut text, command, "kgctl", 3);
         }
     }

@@ -3,6 +3,7 @@
 use ::config::registry::Registered;
 use ::config::{Places, Registry};
 use client::launch::Target;
+use serde_json::json;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
@@ -61,7 +62,10 @@ pub(crate) async fn forget(
     if purge {
         std::fs::remove_dir_all(&target.paths.dir)?;
     }
+    let reply = json!({ "name": found.name, "root": found.root, "purged": purge });
     let rest = if purge { "its index was deleted" } else { "its index is kept" };
-    ctx.print(&format!("{}: removed; its documents are kept, {rest}\n", found.name))?;
+    ctx.print_reply(&reply, |_| {
+        format!("{}: removed; its documents are kept, {rest}\n", found.name)
+    })?;
     Ok(Exit::Done)
 }

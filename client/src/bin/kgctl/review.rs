@@ -10,7 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
-use super::terminal::Terminal;
+use super::terminal::{Event, Terminal};
 
 /// Decide doubtful links and relations, with keys on a terminal or by options.
 ///
@@ -100,14 +100,15 @@ fn leave(terminal: Terminal, signal: SignalKind) -> ! {
 async fn follow_keys(list: &mut List, session: &Session, ctx: &Context) -> Result<(), Failure> {
     let mut ended = signal(SignalKind::terminate())?;
     let mut hung_up = signal(SignalKind::hangup())?;
-    let terminal = Terminal::enter()?;
+    let mut terminal = Terminal::enter()?;
     loop {
         terminal.show(&list.screen(terminal.size(), ctx.style))?;
-        let bytes = tokio::select! {
-            bytes = terminal.read() => bytes?,
+        let event = tokio::select! {
+            event = terminal.next() => event?,
             _ = ended.recv() => leave(terminal, SignalKind::terminate()),
             _ = hung_up.recv() => leave(terminal, SignalKind::hangup()),
         };
+        let Event::Typed(bytes) = event else { continue };
         if bytes.is_empty() {
             return Ok(());
         }

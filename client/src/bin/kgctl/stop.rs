@@ -7,6 +7,7 @@ use client::connect::Session;
 use client::launch::{Target, is_alive};
 use proto::tool::admin::Shutdown;
 use proto::tool::core::Status;
+use serde_json::json;
 
 use super::context::Context;
 use super::failure::{Exit, Failure};
@@ -19,8 +20,9 @@ const POLL: Duration = Duration::from_millis(20);
 pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
     let target = ctx.target()?;
     let was_running = stop(&target).await?;
+    let reply = json!({ "project": target.project.name, "was_running": was_running });
     let word = if was_running { "stopped" } else { "not running" };
-    ctx.print(&format!("{}: {word}\n", target.project.name))?;
+    ctx.print_reply(&reply, |_| format!("{}: {word}\n", target.project.name))?;
     Ok(Exit::Done)
 }
 

@@ -1,11 +1,14 @@
 //! Terminal: an alternate screen with single key presses, for as long as the value lives.
 //!
-//! Invariant: the terminal is restored when the value is dropped, also after an error.
+//! Invariants: the terminal is restored when the value is dropped, also after an error; no key is lost when the
+//! terminal changes its size.
 //! Not here: what is shown (`client::pick`).
 
 use std::io::{IsTerminal, Write};
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
 
 /// Alternate screen without a cursor; and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
@@ -20,6 +23,18 @@ const DEFAULT_SIZE: (usize, usize) = (80, 24);
 /// A terminal in raw mode.
 pub(crate) struct Terminal {
     before: Termios,
+    resized: Signal,
+    /// A read that goes on while the screen is drawn anew.
+    reading: Option<JoinHandle<std::io::Result<Vec<u8>>>>,
+}
+
+/// What a person did.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// Typed these bytes; none when the terminal is gone.
+    Typed(Vec<u8>),
+    /// Changed the size of the terminal, so that the screen has to be shown again.
+    Resized,
 }
 
 impl Terminal {
@@ -31,10 +46,11 @@ impl Terminal {
     /// Takes over the terminal.
     pub(crate) fn enter() -> std::io::Result<Self> {
         let before = tcgetattr(std::io::stdin())?;
+        let resized = signal(SignalKind::window_change())?;
         let mut raw = before.clone();
         raw.make_raw();
         tcsetattr(std::io::stdin(), OptionalActions::Now, &raw)?;
-        let terminal = Terminal { before };
+        let terminal = Terminal { before, resized, reading: None };
         terminal.write(ENTER)?;
         Ok(terminal)
     }
@@ -60,17 +76,22 @@ impl Terminal {
         out.flush()
     }
 
-    /// Returns the next bytes typed; empty when the terminal is gone. Other tasks run meanwhile.
-    pub(crate) async fn read(&self) -> std::io::Result<Vec<u8>> {
-        let read = || {
-            let mut bytes = [0; 64];
-            let n = rustix::io::retry_on_intr(|| rustix::io::read(std::io::stdin(), &mut bytes))?;
-            Ok(bytes.get(..n).unwrap_or_default().to_vec())
+    /// Waits for what happens next. Other tasks run meanwhile.
+    pub(crate) async fn next(&mut self) -> std::io::Result<Event> {
+        let reading = self.reading.get_or_insert_with(|| tokio::task::spawn_blocking(read));
+        let typed = tokio::select! {
+            typed = reading => typed,
+            _ = self.resized.recv() => return Ok(Event::Resized),
         };
-        tokio::task::spawn_blocking(read)
-            .await
-            .unwrap_or_else(|error| Err(std::io::Error::other(error)))
+        self.reading = None;
+        typed.unwrap_or_else(|error| Err(std::io::Error::other(error))).map(Event::Typed)
     }
+}
+
+fn read() -> std::io::Result<Vec<u8>> {
+    let mut bytes = [0; 64];
+    let n = rustix::io::retry_on_intr(|| rustix::io::read(std::io::stdin(), &mut bytes))?;
+    Ok(bytes.get(..n).unwrap_or_default().to_vec())
 }
 
 impl Drop for Terminal {

@@ -15,7 +15,7 @@ use proto::tool::memory::{GetConsolidationReport, GetRelationGaps, ItemError};
 
 use super::super::context::Context;
 use super::super::failure::{Exit, Failure};
-use super::super::terminal::Terminal;
+use super::super::terminal::{Event, Terminal};
 
 /// Numbers of proposals by outcome.
 #[derive(Default)]
@@ -47,9 +47,9 @@ pub(super) async fn run(session: Session, ctx: &Context) -> Result<Exit, Failure
         ctx.print("nothing to consolidate\n")?;
         return Ok(Exit::NothingFound);
     }
-    let asking =
+    let mut asking =
         if Terminal::is_there() { Asking::Keys(Terminal::enter()?) } else { Asking::Lines };
-    let (counts, troubles) = review(&session, &all, &asking, ctx).await?;
+    let (counts, troubles) = review(&session, &all, &mut asking, ctx).await?;
     drop(asking);
     session.close().await;
     let Counts { done, rejected, failed } = counts;
@@ -66,7 +66,7 @@ pub(super) async fn run(session: Session, ctx: &Context) -> Result<Exit, Failure
 async fn review(
     session: &Session,
     all: &[Candidate],
-    asking: &Asking,
+    asking: &mut Asking,
     ctx: &Context,
 ) -> Result<(Counts, Vec<String>), Failure> {
     let (mut counts, mut troubles) = (Counts::default(), Vec::new());
@@ -146,7 +146,7 @@ impl Asking {
     }
 
     /// Shows a proposal and waits for an answer; none when the input ends.
-    async fn ask(&self, lines: &[String], ctx: &Context) -> Result<Option<String>, Failure> {
+    async fn ask(&mut self, lines: &[String], ctx: &Context) -> Result<Option<String>, Failure> {
         match self {
             Asking::Lines => {
                 ctx.print(&format!("{}\n", lines.join("\n   ")))?;
@@ -161,7 +161,7 @@ impl Asking {
                     let screen: Vec<&str> =
                         lines.iter().chain(&words).map(String::as_str).collect();
                     terminal.show(&screen.join("\r\n"))?;
-                    let bytes = terminal.read().await?;
+                    let Event::Typed(bytes) = terminal.next().await? else { continue };
                     if bytes.is_empty() || bytes.iter().any(|it| matches!(it, 3 | 4)) {
                         return Ok(None);
                     }
