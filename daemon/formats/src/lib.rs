@@ -134,6 +134,9 @@ impl Stage for Normalizer {
         let stated = stated_language(&parsed.meta);
         let languages = language::languages_of(&parsed.text, &parsed.blocks, stated);
         let given = self.given_in(&source, reader, &mut parsed);
+        let is_markdown = matches!(extension.as_str(), "md" | "markdown");
+        let written =
+            (is_markdown && source.reading == Reading::Whole).then_some(source.bytes.clone());
         Ok(NormalDoc {
             head: DocHead {
                 path: source.path,
@@ -156,6 +159,7 @@ impl Stage for Normalizer {
             links: parsed.links,
             given,
             note,
+            written,
             findings,
             warnings: parsed.warnings,
         })

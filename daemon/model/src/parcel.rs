@@ -115,6 +115,8 @@ pub struct NormalDoc {
     pub given: Option<Vec<GivenName>>,
     /// What the author of a note stated.
     pub note: Option<Box<StatedNote>>,
+    /// The file's bytes, where answers quote it as it is written: Markdown.
+    pub written: Option<Arc<[u8]>>,
     /// Secrets and personal data that were found.
     pub findings: Findings,
     /// Trouble that did not stop the document (frontmatter that is not YAML, bytes that are not text).

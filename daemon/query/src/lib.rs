@@ -49,7 +49,6 @@ pub use notes::search::search_notes;
 pub use notes::{browse, stated};
 pub use passage::read_passage;
 pub use plan::question::{is_stop_word, text_query};
-pub use quote::written::{Files, NoFiles};
 
 /// What answering needs beside a request.
 pub struct QueryContext<'a> {
@@ -61,8 +60,6 @@ pub struct QueryContext<'a> {
     pub embedder: &'a dyn Embedder,
     /// A cross-encoder that reorders the best passages.
     pub reranker: Option<&'a Reranker>,
-    /// The files behind the index.
-    pub files: &'a dyn Files,
     /// Relations that contradict themselves when stated in both directions.
     pub one_way: &'a [&'static str],
     /// Relations of which one subject has one object.

@@ -93,27 +93,24 @@ impl Document {
             Ok(Span { start: start as usize, end: end as usize, lines, section: row.get(4)? })
         })?;
         let spans: Vec<Span> = spans.collect::<Result<_, _>>()?;
+        let file = index::store::written(ctx.snapshot, id)?;
         let read = |row: &Row<'_>| {
             let headings: Option<Vec<u8>> = row.get(6)?;
             let pages: Option<Vec<u8>> = row.get(5)?;
-            let hash: Option<Vec<u8>> = row.get(7)?;
-            let path: String = row.get(1)?;
             Ok(Document {
                 uid: row.get(0)?,
+                path: row.get(1)?,
                 title: row.get(2)?,
                 text: row.get(3)?,
                 lines: LineMap::decode(&row.get::<_, Vec<u8>>(4)?),
                 pages: PageMap::decode(pages.as_deref()),
                 headings: HeadingMap::decode(headings.as_deref()),
                 spans,
-                file: hash.and_then(|hash| ctx.files.text(&path, &hash)),
-                path,
+                file,
             })
         };
         let mut row = ctx.snapshot.prepare_cached(
-            "SELECT uid, path, title, text, lines, pages, headings,
-                    iif(redactions IS NULL AND format IN ('md', 'txt'), hash, NULL)
-             FROM docs WHERE id = ?1",
+            "SELECT uid, path, title, text, lines, pages, headings FROM docs WHERE id = ?1",
         )?;
         Ok(row.query_row([id], read).optional()?)
     }

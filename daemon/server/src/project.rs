@@ -15,7 +15,6 @@ pub(crate) mod tallies;
 mod tests;
 mod upkeep;
 pub mod verify;
-mod written;
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -233,7 +232,6 @@ impl Project {
             settings: &self.settings,
             embedder: self.recipe.embedder.as_ref(),
             reranker: self.reranker.as_ref(),
-            files: self,
             one_way: &self.one_way,
             functional: &self.functional,
             decisions: self.build.decisions.at(snapshot.tick()),

@@ -220,6 +220,7 @@ mod tests {
             links: vec![],
             given: None,
             note: None,
+            written: None,
             findings: Default::default(),
             warnings: vec![],
         };

@@ -92,6 +92,7 @@ fn normal(text: String, blocks: Vec<Block>) -> NormalDoc {
         links: vec![],
         given: None,
         note: None,
+        written: None,
         findings: Default::default(),
         warnings: vec![],
     }

@@ -27,7 +27,7 @@ use self::names::{
 pub use self::note::{BLOCK, kind_of as link_kind};
 use super::schema::{PASS_ASKED, PASS_DEEP, PASS_SWIFT};
 use super::scrub::sum_of;
-use super::{StoreError, duplicates, ids, lines, links};
+use super::{StoreError, duplicates, ids, lines, links, written};
 use extract::recognize::Gazetteer;
 use model::parcel::{EmbeddedDoc, LinkedDoc, NormalDoc, Pass, Reading};
 use model::print::title_print;
@@ -144,6 +144,7 @@ fn write_content(
     let terms = encode_terms(linked);
     let id = upsert_doc(tx, normal, linked, (existing, identity, &terms, mentions_hash))?;
     write_tags(tx, id, normal, identity)?;
+    written::write(tx, id, normal)?;
     write_chunks(tx, id, context_changed, doc, identity, late)?;
     let title = (!doc.prints.is_empty()).then(|| title_print(&indexed_as(normal, identity)));
     duplicates::write(tx, id, &doc.prints, title, late)?;
@@ -202,6 +203,7 @@ pub(super) fn remove(
         "DELETE FROM stated WHERE doc_id = ?1",
         "DELETE FROM headings WHERE doc_id = ?1",
         "DELETE FROM doc_tags WHERE doc_id = ?1",
+        "DELETE FROM written WHERE doc_id = ?1",
         "DELETE FROM requeue WHERE doc_id = ?1",
         "DELETE FROM dirty_copies WHERE doc_id = ?1",
         "DELETE FROM entities WHERE doc_id = ?1",

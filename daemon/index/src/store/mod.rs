@@ -34,6 +34,7 @@ mod spaces;
 pub mod testing;
 mod trouble;
 mod writer;
+mod written;
 
 pub use deep::NextDeep;
 pub use dump::dump_page;
@@ -57,3 +58,4 @@ pub use spaces::forget_unused;
 pub use spaces::{Space, Spaces};
 pub use trouble::{Stall, Trouble};
 pub use writer::{Committed, IndexWriter, RippleStep};
+pub use written::written;

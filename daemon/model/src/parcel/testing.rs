@@ -80,6 +80,7 @@ impl Builder {
             links: Vec::new(),
             given: None,
             note: None,
+            written: None,
             findings: Default::default(),
             warnings: Vec::new(),
         };

@@ -152,8 +152,6 @@ pub(crate) struct ChunkText {
     origin: OriginView,
     /// Its lines in the file.
     span_lines: [u32; 2],
-    /// The hash of its file, if that may be shown as it is.
-    hash: Option<Vec<u8>>,
     pub(crate) start: usize,
     end: usize,
 }
@@ -163,8 +161,7 @@ impl ChunkText {
     pub(crate) fn load(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<ChunkText>, AskError> {
         let mut statement = ctx.snapshot.prepare_cached(
             "SELECT d.id, d.uid, d.path, c.section, d.text, d.lines, d.pages, d.headings, c.start, c.end,
-                    d.source_url, json_extract(d.meta, '$.security'), c.line_start, c.line_end,
-                    iif(d.redactions IS NULL AND d.format IN ('md', 'txt'), d.hash, NULL)
+                    d.source_url, json_extract(d.meta, '$.security'), c.line_start, c.line_end
              FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
         )?;
         let passage = statement.query_row([chunk], |row| {
@@ -181,7 +178,6 @@ impl ChunkText {
                 end: row.get::<_, i64>(9)? as usize,
                 origin: OriginView { source_url: row.get(10)?, security: row.get(11)? },
                 span_lines: [row.get(12)?, row.get(13)?],
-                hash: row.get(14)?,
             })
         });
         Ok(passage.optional()?)
@@ -234,7 +230,7 @@ fn hit_view(
         components.map(|(name, value)| (name.to_string(), rounded(*value))).collect();
     let [from, to] = passage.span_lines;
     let room = snippet_chars + snippet_chars / 4;
-    let file = passage.hash.as_ref().and_then(|hash| ctx.files.text(&passage.path, hash));
+    let file = index::store::written(ctx.snapshot, passage.doc_id)?;
     let as_written = file.and_then(|file| written(&file, first..=last.max(first), from..=to, room));
     let (snippet, shown) = match as_written {
         Some(it) => (it.text, it.lines),

@@ -2,29 +2,12 @@
 //!
 //! In: lines of a document. Out: the same lines of its file, widened to whole lists and fences where there is room.
 //! The index holds normalized text, which says the same in fewer marks; a reader who is to follow steps or copy code
-//! needs the marks. Lines of a file are shown only while it is what was indexed, and only of formats whose lines are
-//! text.
-//! Invariants: without the file (changed since, holds secrets, PDF) the normalized text is shown; nothing beyond the
-//! passage is.
-//! Not here: reading the file (`server`).
+//! needs the marks.
+//! Invariants: where the file is not kept (it holds secrets, or is no Markdown) the normalized text is shown; nothing
+//! beyond the passage is.
+//! Not here: keeping the file (`index`'s `store/written.rs`).
 
 use std::ops::RangeInclusive;
-
-/// Reads the files behind the index.
-pub trait Files {
-    /// The text of a file, if it still has this hash and nothing in it was removed when it was indexed.
-    fn text(&self, path: &str, hash: &[u8]) -> Option<String>;
-}
-
-/// No files: normalized text is shown.
-#[derive(Debug, Clone, Copy)]
-pub struct NoFiles;
-
-impl Files for NoFiles {
-    fn text(&self, _: &str, _: &[u8]) -> Option<String> {
-        None
-    }
-}
 
 /// Lines as they are written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -270,7 +270,6 @@ mod tests {
         let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
         let (settings, decisions) = (config::Settings::default(), Decisions::default());
         let ctx = QueryContext {
-            files: &crate::NoFiles,
             snapshot: &snapshot,
             settings: &settings,
             embedder: &StaticModel::builtin(WordPiece::builtin()),

@@ -74,10 +74,10 @@ fn within(project: &Project, path: String) -> String {
 
 /// The address without the name of this project, if it begins with that.
 fn own_address(project: &Project, address: &str) -> Option<String> {
-    let rest = address.strip_prefix(notes::uri::SCHEME)?;
+    let rest = address.strip_prefix(::notes::uri::SCHEME)?;
     let (name, rest) = rest.split_once('/')?;
-    let is_own = name == project.name || name == notes::slug::slug(&project.name);
-    is_own.then(|| format!("{}{rest}", notes::uri::SCHEME))
+    let is_own = name == project.name || name == ::notes::slug::slug(&project.name);
+    is_own.then(|| format!("{}{rest}", ::notes::uri::SCHEME))
 }
 
 /// What `find` finds at a path that a caller gave; where nothing is indexed by it, at the one to which links lead it.

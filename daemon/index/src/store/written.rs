@@ -1,0 +1,50 @@
+//! Written: Markdown as its file has it, for answers that quote it.
+//!
+//! In: a document. Out: its file's text, compressed, one row a document; later that text again.
+//! The normalized text says the same without list numbers, fences, tables and link targets, which a reader who follows
+//! steps or copies code needs. It is kept here, and not read from the disk when asked for, so that a reply shows one
+//! commit.
+//! Invariants: a document in which something was redacted has no row; a row that does not decompress is as good as none.
+//! Not here: which lines are shown (`query`'s `quote/written.rs`).
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use model::parcel::NormalDoc;
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::{Snapshot, StoreError};
+
+/// Longest text that is read back, bytes; a file is shorter.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Keeps the file of a document, or nothing.
+pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result<(), StoreError> {
+    let bytes = normal.written.as_deref().filter(|_| normal.findings.is_empty());
+    let Some(text) = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
+        tx.prepare_cached("DELETE FROM written WHERE doc_id = ?1")?.execute([id])?;
+        return Ok(());
+    };
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    // Into memory: nothing can fail.
+    let packed = packed.write_all(text.as_bytes()).and_then(|()| packed.finish());
+    let sql = "INSERT OR REPLACE INTO written(doc_id, text) VALUES(?1, ?2)";
+    tx.prepare_cached(sql)?.execute(params![id, packed.unwrap_or_default()])?;
+    Ok(())
+}
+
+/// The file of a document as it was when it was indexed; `None` where it is not kept.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn written(snapshot: &Snapshot, doc: i64) -> Result<Option<String>, StoreError> {
+    let mut statement = snapshot.prepare_cached("SELECT text FROM written WHERE doc_id = ?1")?;
+    let packed: Option<Vec<u8>> = statement.query_row([doc], |row| row.get(0)).optional()?;
+    let mut text = String::new();
+    let unpacked = packed.map(|packed| {
+        ZlibDecoder::new(packed.as_slice()).take(MAX_BYTES).read_to_string(&mut text)
+    });
+    Ok(unpacked.is_some_and(|it| it.is_ok()).then_some(text))
+}
