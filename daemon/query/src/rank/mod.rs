@@ -9,6 +9,7 @@
 //! has no words.
 //! Invariant: the components of a hit sum to its score.
 
+mod candidate;
 mod cited;
 mod listing;
 pub(crate) mod question_words;
@@ -21,8 +22,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use config::settings::Formula;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::candidate::{Candidate, SignalInput};
 pub(crate) use self::cited::COMPONENT as CITED;
-use self::signals::{SIGNALS, SignalInput};
+use self::signals::SIGNALS;
 use crate::expand::bridge::Reach;
 use crate::expand::{Expanded, RelationSignal};
 use crate::plan::{MAX_RECALL, Plan};
@@ -95,13 +97,15 @@ pub(crate) fn adjust(
     ctx: &QueryContext<'_>,
     plan: &Plan,
     recalled: &Recalled,
+    expanded: &Expanded,
     ranked: Ranked,
 ) -> Result<Ranked, AskError> {
     if plan.question.is_of_documents() {
         return Ok(ranked);
     }
-    let hits = stage!("thin", thin::exchange(ctx, plan, recalled, ranked.hits))?;
-    let hits = stage!("rerank", rerank::rerank(ctx, plan, hits))?;
+    let input = SignalInput::new(ctx, plan, recalled, expanded);
+    let hits = stage!("thin", thin::exchange(&input, ranked.hits))?;
+    let hits = stage!("rerank", rerank::rerank(&input, hits))?;
     let hits = cited::put_first(ctx, plan, hits)?;
     Ok(Ranked { hits, ..ranked })
 }
@@ -123,11 +127,11 @@ fn scored(
     // S0 keeps the last match by words, whose stretched score is 0. A question about an entity also keeps passages that
     // only mention it.
     let keeps_all = plan.formula == Formula::S0 || plan.filter.entity.is_some();
-    let input = SignalInput { plan, recalled, expanded };
+    let input = SignalInput::new(ctx, plan, recalled, expanded);
     let mut hits = Vec::new();
     for chunk in chunks {
         let of = |values: &Values| values.get(&chunk).copied().unwrap_or(0.0);
-        let all = components(ctx, &input, chunk, of(&text), of(&vector))?;
+        let all = components(&input.candidate(chunk), of(&text), of(&vector))?;
         let components: BTreeMap<&'static str, f32> =
             all.into_iter().filter(|(_, value)| *value > 0.0).collect();
         let hit = ScoredChunk {
@@ -145,21 +149,21 @@ fn scored(
     Ok(hits)
 }
 
-/// The weighted components of a chunk by the formula, whose values of text and vector are given.
+/// The weighted components of a candidate by the formula, whose values of text and vector are given.
 fn components(
-    ctx: &QueryContext<'_>,
-    input: &SignalInput<'_>,
-    chunk: i64,
+    candidate: &Candidate<'_>,
     text: f32,
     vector: f32,
 ) -> Result<Vec<(&'static str, f32)>, AskError> {
-    let (weights, trust) = (&input.plan.weights, &input.recalled.trust);
+    let input = candidate.input;
+    let (mut weights, trust) = (input.plan.weights, &input.recalled.trust);
     Ok(match input.plan.formula {
         Formula::Text => vec![("text", text)],
         Formula::Vector => vec![("vector", vector)],
         Formula::S0 => vec![("text", S0_HALF * text), ("vector", S0_HALF * vector)],
         Formula::S4 => {
-            let relation = input.expanded.relations.get(&chunk).cloned().unwrap_or_default();
+            let relation =
+                input.expanded.relations.get(&candidate.chunk).cloned().unwrap_or_default();
             vec![
                 ("semantic", weights.semantic * vector),
                 ("hop", weights.hop * relation.hop),
@@ -170,9 +174,9 @@ fn components(
             let mut all = vec![("text", trust.text * text), ("vector", trust.vector * vector)];
             for signal in SIGNALS {
                 let kept = if signal.is_by_words { trust.words } else { 1.0 };
-                let weight = (signal.weight)(weights) * kept;
+                let weight = *(signal.weight)(&mut weights) * kept;
                 if weight > 0.0 {
-                    all.push((signal.name, weight * (signal.value)(ctx, input, chunk)?));
+                    all.push((signal.name, weight * (signal.value)(candidate)?));
                 }
             }
             all
