@@ -266,11 +266,12 @@ mod tests {
         expanded
     }
 
-    fn ranked(formula: &str, recalled: &Recalled, expanded: &Expanded) -> Vec<ScoredChunk> {
-        let request =
-            HybridQuery { q: "x".into(), formula: Some(formula.into()), ..HybridQuery::default() };
-        let plan = Plan::draft(&request, &Retrieval::default()).expect("planned");
-        let bench = Bench::new();
+    fn asked<T>(
+        bench: &Bench,
+        request: &HybridQuery,
+        then: impl Fn(&QueryContext<'_>, &Plan) -> T,
+    ) -> T {
+        let plan = Plan::draft(request, &Retrieval::default()).expect("planned");
         let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
         let (settings, decisions) = (config::Settings::default(), Decisions::default());
         let ctx = QueryContext {
@@ -282,7 +283,38 @@ mod tests {
             functional: &[],
             decisions: decisions.at(snapshot.tick()),
         };
-        rank(&ctx, &plan, recalled, expanded).expect("ranked").hits
+        then(&ctx, &plan)
+    }
+
+    fn ranked(formula: &str, recalled: &Recalled, expanded: &Expanded) -> Vec<ScoredChunk> {
+        let request =
+            HybridQuery { q: "x".into(), formula: Some(formula.into()), ..HybridQuery::default() };
+        asked(&Bench::new(), &request, |ctx, plan| {
+            rank(ctx, plan, recalled, expanded).expect("ranked").hits
+        })
+    }
+
+    #[test]
+    fn a_candidate_reads_columns_and_compares_them_with_the_question() {
+        let mut bench = Bench::new();
+        bench.put("keys.md", "# Signing keys\n\n## Rotating\n\nThe service rotates them.\n");
+        let chunk = bench.count("SELECT max(id) FROM chunks");
+        let request = HybridQuery { q: "rotating keys".into(), ..HybridQuery::default() };
+        asked(&bench, &request, |ctx, plan| {
+            let (recalled, expanded) = (Recalled::default(), Expanded::default());
+            let input = SignalInput::new(ctx, plan, &recalled, &expanded);
+            let share = |column| input.candidate(chunk).share_in(column).expect("read");
+            assert_eq!(
+                input.candidate(chunk).read("d.path").expect("read"),
+                Some("keys.md".to_string())
+            );
+            assert_eq!(
+                [share("c.section"), share(candidate::TEXT), share("d.path")],
+                [1.0, 0.5, 0.5]
+            );
+            assert_eq!(share("d.doc_type"), 0.0, "a column without a value");
+            assert_eq!(input.candidate(99).share_in("d.path").expect("read"), 0.0, "no such chunk");
+        });
     }
 
     #[test]
