@@ -16,7 +16,7 @@ use crate::plan::Plan;
 use crate::recall::Recalled;
 use crate::{AskError, QueryContext};
 
-/// The text of a chunk, without its document's title and headings; for [`Candidate::read`].
+/// The text of a chunk, without its document's title; for [`Candidate::read`].
 pub(super) const TEXT: &str =
     "CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT)";
 

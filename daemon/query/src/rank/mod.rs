@@ -297,9 +297,10 @@ mod tests {
     #[test]
     fn a_candidate_reads_columns_and_compares_them_with_the_question() {
         let mut bench = Bench::new();
-        bench.put("keys.md", "# Signing keys\n\n## Rotating\n\nThe service rotates them.\n");
+        bench.put("keys.md", "# Signing keys\n\n## Rotating\n\nThe service rotates them yearly.\n");
         let chunk = bench.count("SELECT max(id) FROM chunks");
-        let request = HybridQuery { q: "rotating keys".into(), ..HybridQuery::default() };
+        let request =
+            HybridQuery { q: "rotating keys yearly doors".into(), ..HybridQuery::default() };
         asked(&bench, &request, |ctx, plan| {
             let (recalled, expanded) = (Recalled::default(), Expanded::default());
             let input = SignalInput::new(ctx, plan, &recalled, &expanded);
@@ -310,7 +311,7 @@ mod tests {
             );
             assert_eq!(
                 [share("c.section"), share(candidate::TEXT), share("d.path")],
-                [1.0, 0.5, 0.5]
+                [0.5, 0.75, 0.25]
             );
             assert_eq!(share("d.doc_type"), 0.0, "a column without a value");
             assert_eq!(input.candidate(99).share_in("d.path").expect("read"), 0.0, "no such chunk");
