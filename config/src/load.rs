@@ -349,11 +349,12 @@ impl Layers {
 
     fn set(&mut self, it: Assignment) -> Result<(), LoadError> {
         let Assignment { key, value, origin } = it;
-        if RETIRED.contains(&key.as_str()) {
-            self.warnings.push(format!("{origin}: `{key}` is ignored: it is no longer a setting"));
-            return Ok(());
-        }
         if !self.is_known(&key) {
+            if RETIRED.contains(&key.as_str()) {
+                let why = "is ignored: it is no longer a setting";
+                self.warnings.push(format!("{origin}: `{key}` {why}"));
+                return Ok(());
+            }
             return Err(self.unknown(key, origin));
         }
         let fail = |why: String| LoadError::Wrong {

@@ -22,7 +22,7 @@ use std::ops::Range;
 
 use crate::slug::path_slug;
 pub use frontmatter::{Frontmatter, Key, add_tag, names, scalar_text};
-pub use walk::{nests_deeper_than, options};
+pub use walk::options;
 pub use word::MONTHS;
 
 /// Deepest nesting of lists and quotations that is followed: Markdown's rules make a line cost as much as it is deep.

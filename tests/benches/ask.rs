@@ -1,9 +1,10 @@
 //! Ask: how long questions take on the four note sets together, inside the daemon and over its socket.
 //!
-//! `cargo bench -p tests --bench ask -- DATA_DIR`
+//! `cargo bench -p tests --bench ask -- DATA_DIR [FOLDER...]`, with FOLDER also on 466 Markdown and text files from below
+//! those folders, so that there are 1,000 files.
 //! Inside: `hybrid_query`, `entity_lookup`, `explain_entity` by the library, one thread, a snapshot a call.
 //! Outside: the same calls by one MCP client of a real `kgd`, so with JSON, the text form and the socket; then
-//! `hybrid_query` by 1, 2, 4 and 16 clients at once.
+//! `hybrid_query` by 1, 2, 4 and 16 clients at once. CPU a question: of the thread that answers, and of the daemon.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -23,6 +24,9 @@ use tests::TestProject;
 /// Questions asked, beside those of the fixed list.
 const N_QUESTIONS: usize = 200;
 
+/// Further files, beside the 534 of the sets.
+const N_MORE: usize = 466;
+
 /// Times that all questions are asked by some clients together.
 const ROUNDS: usize = 3;
 
@@ -41,12 +45,17 @@ const FIXED: [&str; 8] = [
 /// The limit inside the daemon: 95 of 100 answers within so many milliseconds.
 const LIMIT_MS: f64 = 10.0;
 
+/// The limit for the daemon's CPU milliseconds a question.
+const CPU_LIMIT_MS: f64 = 5.0;
+
 fn main() -> Result<()> {
     let arguments = support::arguments();
-    let [data] = arguments.as_slice() else {
-        bail!("which data? hint: cargo bench -p tests --bench ask -- DATA_DIR")
+    let Some((data, folders)) = arguments.split_first() else {
+        bail!("which data? hint: cargo bench -p tests --bench ask -- DATA_DIR [FOLDER...]")
     };
+    let more = support::pages::texts(folders)?;
     let scratch = Scratch::with_notes(Path::new(data))?;
+    write_more(&scratch.notes(), &more)?;
     let runtime = support::runtime()?;
     let settings = config::Settings::default();
     let place = (scratch.notes(), scratch.state());
@@ -60,14 +69,21 @@ fn main() -> Result<()> {
     for (tool, times) in inside(&project, &questions, &names)? {
         println!("  {tool:<26} {}", spread(&times));
     }
+    println!("  {:.2} CPU ms a `hybrid_query`", cpu_inside(&project, &questions)?);
     runtime.block_on(project.drain(support::SETTLE_LIMIT));
     drop(project);
     println!("over the socket:");
-    let daemon = support::daemon_with_notes(Path::new(data))?;
+    let mut daemon = support::daemon_with_notes(Path::new(data))?;
+    write_more(daemon.root(), &more)?;
+    daemon.settle();
     over_socket(&daemon, &questions, &names)?;
     for (tool, times) in over_socket(&daemon, &questions, &names)? {
         println!("  {tool:<26} {}", spread(&times));
     }
+    println!(
+        "  {:.2} CPU ms of the daemon a `hybrid_query` (limit {CPU_LIMIT_MS})",
+        cpu_over_socket(&daemon, &questions)?
+    );
     println!("`hybrid_query` by clients at once:");
     let pid = daemon.pid();
     let cpu = support::cpu_of_process(pid)?;
@@ -80,6 +96,15 @@ fn main() -> Result<()> {
     })?;
     println!("  {:.1} CPU seconds of the daemon", support::cpu_of_process(pid)? - cpu);
     println!("the daemon holds {:.1} MiB", support::memory_mib(daemon.pid(), "VmRSS")?);
+    Ok(())
+}
+
+/// Writes further files, so many that there are 1,000 with those of the sets.
+fn write_more(root: &Path, texts: &[Vec<u8>]) -> Result<()> {
+    std::fs::create_dir_all(root.join("more"))?;
+    for (n, text) in texts.iter().take(N_MORE).enumerate() {
+        std::fs::write(root.join(format!("more/page-{n}.md")), text)?;
+    }
     Ok(())
 }
 
@@ -148,6 +173,25 @@ fn inside(project: &Project, questions: &[String], names: &[String]) -> Result<T
         ("entity_lookup", names.iter().map(look_up).collect::<Result<_>>()?),
         ("explain_entity", names.iter().map(explain).collect::<Result<_>>()?),
     ])
+}
+
+fn cpu_inside(project: &Project, questions: &[String]) -> Result<f64> {
+    let before = support::cpu_of_thread()?;
+    for q in questions {
+        let snapshot = project.snapshot()?;
+        let request = HybridQuery { q: q.clone(), ..HybridQuery::default() };
+        query::answer(&project.desk(&snapshot), &request).map_err(|it| anyhow!(it.message))?;
+    }
+    Ok((support::cpu_of_thread()? - before) * 1e3 / questions.len() as f64)
+}
+
+fn cpu_over_socket(daemon: &TestProject, questions: &[String]) -> Result<f64> {
+    let mut client = daemon.agent();
+    let before = support::cpu_of_threads(daemon.pid())?;
+    for q in questions {
+        support::call(&mut client, "hybrid_query", json!({"q": q}))?;
+    }
+    Ok(support::cpu_ms_since(daemon.pid(), &before)? / questions.len() as f64)
 }
 
 fn over_socket(daemon: &TestProject, questions: &[String], names: &[String]) -> Result<Times> {

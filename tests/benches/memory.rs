@@ -1,9 +1,10 @@
 //! Memory: what a daemon holds while it indexes many generated files, and after; and how long `verify` takes on them.
 //!
-//! `cargo bench -p tests --bench memory -- [--files N] [--live]`
+//! `cargo bench -p tests --bench memory -- [--files N] [--live | --daemons N]`
 //! The files (100,000 when left out) lie there when the daemon starts; with `--live` they are written while it
 //! runs. Samples from outside, four in a second. `RssFile` is the executable with its model and what is mapped of the
-//! index; the rest is anonymous.
+//! index; the rest is anonymous. With `--daemons`, so many daemons, each with files of its own, are looked at once all
+//! are idle: what they share is counted once (`Pss`).
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
@@ -43,10 +44,14 @@ fn main() -> Result<()> {
     let mut arguments = support::arguments();
     let n_files = support::option(&mut arguments, "--files").map_or(Ok(100_000), |n| n.parse())?;
     let is_live = support::flag(&mut arguments, "--live");
+    let n_daemons = support::option(&mut arguments, "--daemons").map(|n| n.parse()).transpose()?;
     if !arguments.is_empty() {
         bail!(
-            "what is {arguments:?}? hint: cargo bench -p tests --bench memory -- [--files N] [--live]"
+            "what is {arguments:?}? hint: cargo bench -p tests --bench memory -- [--files N] [--live | --daemons N]"
         );
+    }
+    if let Some(n) = n_daemons {
+        return several(n, n_files);
     }
     let mut project = TestProject::empty();
     if !is_live {
@@ -77,6 +82,44 @@ fn main() -> Result<()> {
         println!("  {mib:7.1} MiB {kind}");
     }
     prove(&mut project, took)
+}
+
+/// What idle daemons hold together.
+fn several(n_daemons: usize, n_files: usize) -> Result<()> {
+    let mut projects = Vec::new();
+    for _ in 0..n_daemons {
+        let mut project = TestProject::empty();
+        support::generated::write(project.root(), n_files)?;
+        project.start();
+        projects.push(project);
+    }
+    for project in &mut projects {
+        work(project, None, Instant::now())?;
+    }
+    std::thread::sleep(REST);
+    println!(
+        "{n_daemons} daemons of {n_files} files each, idle, MiB: resident, own, share of what is mapped"
+    );
+    let mut sums = [0.0; 3];
+    for project in &projects {
+        let held = ["Rss", "Pss_Anon", "Pss_File"].map(|line| rollup_mib(project.pid(), line));
+        let [resident, own, mapped] = held;
+        let held = [resident?, own?, mapped?];
+        println!("  {:7.1} {:7.1} {:7.1}", held[0], held[1], held[2]);
+        sums.iter_mut().zip(held).for_each(|(sum, mib)| *sum += mib);
+    }
+    let [resident, own, mapped] = sums;
+    println!("  {resident:7.1} {own:7.1} {mapped:7.1} added up; held: {:.1}", own + mapped);
+    Ok(())
+}
+
+/// A line of `/proc/PID/smaps_rollup`, MiB.
+fn rollup_mib(pid: u32, line: &str) -> Result<f64> {
+    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+    let found = rollup.lines().find_map(|it| it.strip_prefix(line)?.strip_prefix(':'));
+    let kib =
+        found.and_then(|it| it.trim().strip_suffix("kB")).with_context(|| format!("no {line}"))?;
+    Ok(kib.trim().parse::<f64>()? / 1024.0)
 }
 
 /// How long it takes to prove the index, beside how long it took to make it.

@@ -12,7 +12,7 @@ mod raw_html;
 
 use std::ops::Range;
 
-use notes::parse::{Head, Note, add_tag, nests_deeper_than, tag};
+use notes::parse::{Head, MAX_NESTING, Note, add_tag, tag};
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Tag, TagEnd};
 
 use super::builder::TextBuilder;
@@ -36,19 +36,18 @@ impl Format<str> for Markdown {
 /// Reads a document's visible text and what its author stated as a note, in one parse.
 pub(crate) fn read_note(text: &str, limits: &FormatLimits) -> Result<(Parsed, Note), String> {
     let head = Head::of(text);
-    if nests_deeper_than(text, limits.max_nesting) {
-        // Each line costs as much as it is deep by Markdown's rules: such text is not worth the time.
-        let mut parsed = Plain.read(text, limits)?;
-        parsed.warnings.push(format!(
-            "a line nests more than {} lists or quotations; the document is read as plain text",
-            limits.max_nesting
-        ));
-        return Ok((parsed, head.parse(|_, _| {})));
-    }
     let stated = frontmatter::sort(head.frontmatter());
     let mut walk = MarkdownWalk::new(text, stated.body, limits);
     walk.tags = stated.meta.tags.clone();
     let note = head.parse(|event, range| walk.event(event, range));
+    if note.is_too_deep {
+        // Each line costs as much as it is deep by Markdown's rules: such text is not worth the time.
+        let mut parsed = Plain.read(text, limits)?;
+        parsed.warnings.push(format!(
+            "a line nests more than {MAX_NESTING} lists or quotations; the document is read as plain text"
+        ));
+        return Ok((parsed, note));
+    }
     let mut parsed = walk.out.finish();
     parsed.title = stated.title;
     parsed.meta = stated.meta;

@@ -49,6 +49,7 @@ pub use notes::search::search_notes;
 pub use notes::{browse, stated};
 pub use passage::read_passage;
 pub use plan::question::{is_stop_word, text_query};
+pub use rank::signals::signals;
 
 /// What answering needs beside a request.
 pub struct QueryContext<'a> {
@@ -91,6 +92,6 @@ pub fn answer(ctx: &QueryContext<'_>, request: &HybridQuery) -> Result<HybridRep
         let expanded = stage!("expand", expand::expand(ctx, &plan, &recalled))?;
         ranked.append(stage!("rank", rank::rank(ctx, &plan, &recalled, &expanded))?);
     }
-    let ranked = rank::adjust(ctx, &plan, &recalled, ranked)?;
+    let ranked = rank::adjust(ctx, &plan, &recalled, &expanded, ranked)?;
     Ok(stage!("present", present::present(ctx, &plan, &recalled, &expanded, ranked))?)
 }

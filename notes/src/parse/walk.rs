@@ -54,10 +54,50 @@ pub fn options() -> Options {
         | Options::ENABLE_WIKILINKS
 }
 
-/// True when one line opens more than `limit` lists or quotations, or stands as deep as that by indentation.
-pub fn nests_deeper_than(text: &str, limit: usize) -> bool {
-    // Most lines are shorter than the limit, and so cannot pass it.
-    text.split('\n').any(|line| line.len() > limit && depth_of(line.as_bytes()) > limit)
+/// True when one line outside fenced code opens more than `limit` lists or quotations, or stands as deep as that by
+/// indentation.
+fn nests_deeper_than(text: &str, limit: usize) -> bool {
+    // Only the parser knows what is fenced, and it must not see a deep line. So it gets the text with a mark in place
+    // of what stands behind the quotation signs of each: a line of code stays one, and the first that is none is deep.
+    let (mut flat, mut marks, mut n_copied, mut at) = (String::new(), Vec::new(), 0, 0);
+    for line in text.split_inclusive('\n') {
+        // Most lines are shorter than the limit, and so cannot pass it.
+        if line.len() > limit && depth_of(line.as_bytes()) > limit {
+            flat.push_str(text.get(n_copied..at).unwrap_or(""));
+            flat.push_str(quotation_signs(line, limit));
+            marks.push(flat.len());
+            flat.push('x');
+            n_copied = at + line.trim_end_matches(['\n', '\r']).len();
+        }
+        at += line.len();
+    }
+    if marks.is_empty() {
+        return false;
+    }
+    flat.push_str(text.get(n_copied..).unwrap_or(""));
+    let mut marks = marks.into_iter().peekable();
+    let mut is_fenced = false;
+    for (event, range) in Parser::new_ext(&flat, options()).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(kind)) => is_fenced = kind.is_fenced(),
+            Event::End(TagEnd::CodeBlock) => is_fenced = false,
+            Event::Text(_) if is_fenced => {
+                while marks.next_if(|at| range.contains(at)).is_some() {}
+            }
+            _ => {}
+        }
+    }
+    marks.peek().is_some()
+}
+
+/// The blanks and up to `limit` quotation signs that a line begins with.
+fn quotation_signs(line: &str, limit: usize) -> &str {
+    let mut n_signs = 0;
+    let end = line.find(|sign: char| {
+        n_signs += usize::from(sign == '>');
+        n_signs > limit || !matches!(sign, '>' | ' ' | '\t')
+    });
+    line.get(..end.unwrap_or(0)).unwrap_or("")
 }
 
 /// How many lists and quotations a line opens or goes on with: its markers, and its indentation at four columns each

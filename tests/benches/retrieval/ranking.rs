@@ -21,15 +21,15 @@ pub(crate) struct Ranking {
 
 type Change = fn(&mut Retrieval);
 
-/// Signals one after the other, then formulas over all of them.
-const RANKINGS: [(&str, Change); 15] = [
+/// Text and vectors, before the signals one after the other.
+const PLAIN: [(&str, Change); 3] = [
     (ALONE, |it| it.formula = Formula::Text),
     ("vector", |it| it.formula = Formula::Vector),
     ("text+vector", |it| no_signals(&mut it.weights)),
-    ("+hops", |it| it.weights = Weights { graph: it.weights.graph, ..without(it) }),
-    ("+stated", |it| it.weights = Weights { stated: it.weights.stated, ..without(it) }),
-    ("+names", |it| it.weights = Weights { names: it.weights.names, ..without(it) }),
-    ("+bridge", |it| it.weights = Weights { bridge: it.weights.bridge, ..without(it) }),
+];
+
+/// Formulas over all signals.
+const WHOLE: [(&str, Change); 8] = [
     ("no synonyms", |it| it.other_names = false),
     ("s0", |it| it.formula = Formula::S0),
     ("s4", |it| it.formula = Formula::S4),
@@ -47,26 +47,30 @@ const RANKINGS: [(&str, Change); 15] = [
 ];
 
 fn no_signals(weights: &mut Weights) {
-    *weights = Weights { graph: 0.0, stated: 0.0, names: 0.0, bridge: 0.0, ..*weights };
+    query::signals().for_each(|(_, weight)| *weight(weights) = 0.0);
 }
 
-fn without(settings: &Retrieval) -> Weights {
-    let mut weights = settings.weights;
-    no_signals(&mut weights);
-    weights
-}
-
-/// Those named, separated by commas; all where nothing is said.
+/// Those named, separated by commas; all where nothing is said. The name of a signal: text, vectors and that signal.
 pub(crate) fn chosen(settings: &Settings, only: Option<&str>) -> Result<Vec<Ranking>> {
-    let is_chosen = |name: &str| only.is_none_or(|only| only.split(',').any(|it| it == name));
-    let mut rankings = Vec::new();
-    for (name, change) in RANKINGS.into_iter().filter(|(name, _)| is_chosen(name)) {
+    let changed = |(name, change): (&'static str, Change)| {
         let mut settings = settings.clone();
         change(&mut settings.retrieval);
-        rankings.push(Ranking { name, settings });
-    }
+        Ranking { name, settings }
+    };
+    let with_signal = |(name, weight): (&'static str, fn(&mut Weights) -> &mut f32)| {
+        let mut settings = settings.clone();
+        let weights = &mut settings.retrieval.weights;
+        let kept = *weight(weights);
+        no_signals(weights);
+        *weight(weights) = kept;
+        Ranking { name, settings }
+    };
+    let all = PLAIN.into_iter().map(changed).chain(query::signals().map(with_signal));
+    let all: Vec<Ranking> = all.chain(WHOLE.into_iter().map(changed)).collect();
+    let names = all.iter().map(|it| it.name).collect::<Vec<_>>().join(", ");
+    let is_chosen = |name: &str| only.is_none_or(|only| only.split(',').any(|it| it == name));
+    let rankings: Vec<Ranking> = all.into_iter().filter(|it| is_chosen(it.name)).collect();
     if rankings.is_empty() {
-        let names = RANKINGS.map(|(name, _)| name).join(", ");
         bail!("no ranking is called so; hint: {names}");
     }
     Ok(rankings)

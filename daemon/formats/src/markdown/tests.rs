@@ -224,6 +224,42 @@ fn a_table_drawn_with_signs_nests_nothing() {
 }
 
 #[test]
+fn fenced_code_nests_nothing() {
+    let rule = format!("{}\n", "- ".repeat(110));
+    let quoted = format!("{}a\n", ">".repeat(110));
+    let columns = format!("{}+ b\n", " ".repeat(410));
+    for text in [
+        format!("# Title\n\n```text\n{rule}{quoted}{columns}```\n\nBehind.\n"),
+        format!("~~~\r\n{rule}\r\n~~~\r\n"),
+        // A carriage return alone ends no line of code.
+        format!("```\n{}\r```\r{rule}", "- ".repeat(110)),
+        format!("> ```\n> {rule}> {quoted}> ```\n"),
+        format!("- item\n\n  ```\n  {rule}  ```\n- ```\n  {rule}"),
+    ] {
+        let parsed = Markdown.read(&text, &LIMITS).expect("Markdown is never refused");
+        check_invariants(&text, &parsed);
+        assert_eq!(parsed.warnings, Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_fence_hides_no_nesting() {
+    let deep = "- ".repeat(110);
+    for text in [
+        format!("```\n```\n{deep}a\n"),
+        format!("<pre>\n```\n</pre>\n\n{deep}a\n"),
+        format!("    ```\n{deep}a\n"),
+        format!("``` a ` b\n{deep}a\n"),
+        format!("> ```\n{deep}a\n"),
+        format!("- ```\n{deep}a\n"),
+        format!("> ```\r\n> {deep}\r\n> ```\r\n> {deep}a\n"),
+    ] {
+        let parsed = Markdown.read(&text, &LIMITS).expect("Markdown is never refused");
+        assert_eq!(parsed.warnings.len(), 1, "{text:?}");
+    }
+}
+
+#[test]
 fn absurd_nesting_is_read_as_plain_text() {
     let by_markers = format!("{}a\n", "- ".repeat(110));
     let by_indentation = format!("{}- a\n", " ".repeat(410));

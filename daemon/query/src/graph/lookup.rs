@@ -68,18 +68,23 @@ fn names_like(
     wanted: Option<EntityType>,
     limit: usize,
 ) -> Result<Vec<(i64, f32)>, AskError> {
+    // Every name is compared, so nothing else is looked up before a name is like the one that is asked for.
     let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT n.norm, n.entity_id, n.n_docs, e.type FROM names n JOIN entities e ON e.id = n.entity_id",
+        "SELECT norm, entity_id, n_docs FROM names NOT INDEXED WHERE entity_id IS NOT NULL",
     )?;
+    let mut of_type =
+        ctx.snapshot.prepare_cached("SELECT 1 FROM entities WHERE id = ?1 AND type = ?2")?;
     let mut rows = statement.query([])?;
     let mut best: BTreeMap<i64, f32> = BTreeMap::new();
     while let Some(row) = rows.next()? {
         let name = row.get_ref(0)?.as_str().unwrap_or_default();
-        if wanted.is_some_and(|t| row.get::<_, i64>(3).ok() != Some(t.code())) {
-            continue;
-        }
         let likeness = likeness(norm, name);
         if likeness < MIN_LIKENESS * 0.5 {
+            continue;
+        }
+        if let Some(wanted) = wanted
+            && !of_type.exists([row.get(1)?, wanted.code()])?
+        {
             continue;
         }
         // Known names first among equals, by at most a hundredth.

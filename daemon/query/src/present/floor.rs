@@ -68,9 +68,11 @@ impl<'a> WeakFloor<'a> {
         }
         let floor = |is_better| if is_better { self.floors.better } else { self.floors.vector };
         let is_near = candidate.near.is_some_and(|(cosine, is_better)| cosine >= floor(is_better));
-        let found = texts.iter().fold(named, |found, text| found | matched(text, self.words));
-        let found = found | self.scorer.map_or(0, |scorer| scorer.held(candidate.chunk));
-        if is_near || share_of_worth(self.worth, found) >= self.floors.words {
+        let is_held = |found: u64| share_of_worth(self.worth, found) >= self.floors.words;
+        let found = named | self.scorer.map_or(0, |scorer| scorer.held(candidate.chunk));
+        // The texts last: to find words in them costs more than all that is known already.
+        let in_texts = || texts.iter().fold(found, |found, text| found | matched(text, self.words));
+        if is_near || is_held(found) || is_held(in_texts()) {
             return Strength::Strong;
         }
         let is_led_to = candidate.bridge.entity.is_some()

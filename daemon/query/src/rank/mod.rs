@@ -9,6 +9,7 @@
 //! has no words.
 //! Invariant: the components of a hit sum to its score.
 
+mod candidate;
 mod cited;
 mod listing;
 pub(crate) mod question_words;
@@ -21,8 +22,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use config::settings::Formula;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::candidate::{Candidate, SignalInput};
 pub(crate) use self::cited::COMPONENT as CITED;
-use self::signals::{SIGNALS, SignalInput};
+use self::signals::SIGNALS;
 use crate::expand::bridge::Reach;
 use crate::expand::{Expanded, RelationSignal};
 use crate::plan::{MAX_RECALL, Plan};
@@ -95,13 +97,15 @@ pub(crate) fn adjust(
     ctx: &QueryContext<'_>,
     plan: &Plan,
     recalled: &Recalled,
+    expanded: &Expanded,
     ranked: Ranked,
 ) -> Result<Ranked, AskError> {
     if plan.question.is_of_documents() {
         return Ok(ranked);
     }
-    let hits = stage!("thin", thin::exchange(ctx, plan, recalled, ranked.hits))?;
-    let hits = stage!("rerank", rerank::rerank(ctx, plan, hits))?;
+    let input = SignalInput::new(ctx, plan, recalled, expanded);
+    let hits = stage!("thin", thin::exchange(&input, ranked.hits))?;
+    let hits = stage!("rerank", rerank::rerank(&input, hits))?;
     let hits = cited::put_first(ctx, plan, hits)?;
     Ok(Ranked { hits, ..ranked })
 }
@@ -123,11 +127,11 @@ fn scored(
     // S0 keeps the last match by words, whose stretched score is 0. A question about an entity also keeps passages that
     // only mention it.
     let keeps_all = plan.formula == Formula::S0 || plan.filter.entity.is_some();
-    let input = SignalInput { plan, recalled, expanded };
+    let input = SignalInput::new(ctx, plan, recalled, expanded);
     let mut hits = Vec::new();
     for chunk in chunks {
         let of = |values: &Values| values.get(&chunk).copied().unwrap_or(0.0);
-        let all = components(ctx, &input, chunk, of(&text), of(&vector))?;
+        let all = components(&input.candidate(chunk), of(&text), of(&vector))?;
         let components: BTreeMap<&'static str, f32> =
             all.into_iter().filter(|(_, value)| *value > 0.0).collect();
         let hit = ScoredChunk {
@@ -145,21 +149,21 @@ fn scored(
     Ok(hits)
 }
 
-/// The weighted components of a chunk by the formula, whose values of text and vector are given.
+/// The weighted components of a candidate by the formula, whose values of text and vector are given.
 fn components(
-    ctx: &QueryContext<'_>,
-    input: &SignalInput<'_>,
-    chunk: i64,
+    candidate: &Candidate<'_>,
     text: f32,
     vector: f32,
 ) -> Result<Vec<(&'static str, f32)>, AskError> {
-    let (weights, trust) = (&input.plan.weights, &input.recalled.trust);
+    let input = candidate.input;
+    let (mut weights, trust) = (input.plan.weights, &input.recalled.trust);
     Ok(match input.plan.formula {
         Formula::Text => vec![("text", text)],
         Formula::Vector => vec![("vector", vector)],
         Formula::S0 => vec![("text", S0_HALF * text), ("vector", S0_HALF * vector)],
         Formula::S4 => {
-            let relation = input.expanded.relations.get(&chunk).cloned().unwrap_or_default();
+            let relation =
+                input.expanded.relations.get(&candidate.chunk).cloned().unwrap_or_default();
             vec![
                 ("semantic", weights.semantic * vector),
                 ("hop", weights.hop * relation.hop),
@@ -170,9 +174,9 @@ fn components(
             let mut all = vec![("text", trust.text * text), ("vector", trust.vector * vector)];
             for signal in SIGNALS {
                 let kept = if signal.is_by_words { trust.words } else { 1.0 };
-                let weight = (signal.weight)(weights) * kept;
+                let weight = *(signal.weight)(&mut weights) * kept;
                 if weight > 0.0 {
-                    all.push((signal.name, weight * (signal.value)(ctx, input, chunk)?));
+                    all.push((signal.name, weight * (signal.value)(candidate)?));
                 }
             }
             all
@@ -262,11 +266,12 @@ mod tests {
         expanded
     }
 
-    fn ranked(formula: &str, recalled: &Recalled, expanded: &Expanded) -> Vec<ScoredChunk> {
-        let request =
-            HybridQuery { q: "x".into(), formula: Some(formula.into()), ..HybridQuery::default() };
-        let plan = Plan::draft(&request, &Retrieval::default()).expect("planned");
-        let bench = Bench::new();
+    fn asked<T>(
+        bench: &Bench,
+        request: &HybridQuery,
+        then: impl Fn(&QueryContext<'_>, &Plan) -> T,
+    ) -> T {
+        let plan = Plan::draft(request, &Retrieval::default()).expect("planned");
         let snapshot = bench.writer.readers().snapshot().expect("a snapshot");
         let (settings, decisions) = (config::Settings::default(), Decisions::default());
         let ctx = QueryContext {
@@ -278,7 +283,39 @@ mod tests {
             functional: &[],
             decisions: decisions.at(snapshot.tick()),
         };
-        rank(&ctx, &plan, recalled, expanded).expect("ranked").hits
+        then(&ctx, &plan)
+    }
+
+    fn ranked(formula: &str, recalled: &Recalled, expanded: &Expanded) -> Vec<ScoredChunk> {
+        let request =
+            HybridQuery { q: "x".into(), formula: Some(formula.into()), ..HybridQuery::default() };
+        asked(&Bench::new(), &request, |ctx, plan| {
+            rank(ctx, plan, recalled, expanded).expect("ranked").hits
+        })
+    }
+
+    #[test]
+    fn a_candidate_reads_columns_and_compares_them_with_the_question() {
+        let mut bench = Bench::new();
+        bench.put("keys.md", "# Signing keys\n\n## Rotating\n\nThe service rotates them yearly.\n");
+        let chunk = bench.count("SELECT max(id) FROM chunks");
+        let request =
+            HybridQuery { q: "rotating keys yearly doors".into(), ..HybridQuery::default() };
+        asked(&bench, &request, |ctx, plan| {
+            let (recalled, expanded) = (Recalled::default(), Expanded::default());
+            let input = SignalInput::new(ctx, plan, &recalled, &expanded);
+            let share = |column| input.candidate(chunk).share_in(column).expect("read");
+            assert_eq!(
+                input.candidate(chunk).read("d.path").expect("read"),
+                Some("keys.md".to_string())
+            );
+            assert_eq!(
+                [share("c.section"), share(candidate::TEXT), share("d.path")],
+                [0.5, 0.75, 0.25]
+            );
+            assert_eq!(share("d.doc_type"), 0.0, "a column without a value");
+            assert_eq!(input.candidate(99).share_in("d.path").expect("read"), 0.0, "no such chunk");
+        });
     }
 
     #[test]

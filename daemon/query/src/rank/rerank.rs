@@ -5,23 +5,21 @@
 //! changes nothing.
 //! Not here: the model (`embed::reranker`).
 
-use rusqlite::OptionalExtension;
-
 use super::ScoredChunk;
-use crate::plan::Plan;
-use crate::{AskError, QueryContext};
+use super::candidate::{Candidate, SignalInput, TEXT};
+use crate::AskError;
 
 /// Adds the number of the cross-encoder to the first hits.
 pub(super) fn rerank(
-    ctx: &QueryContext<'_>,
-    plan: &Plan,
+    input: &SignalInput<'_>,
     mut hits: Vec<ScoredChunk>,
 ) -> Result<Vec<ScoredChunk>, AskError> {
+    let SignalInput { ctx, plan, .. } = *input;
     let Some(reranker) = ctx.reranker.filter(|_| plan.is_fused()) else { return Ok(hits) };
     let settings = &ctx.settings.retrieval.rerank;
     let mut numbers = Vec::new();
     for candidate in hits.iter().take(settings.depth as usize) {
-        let Some(passage) = passage(ctx, candidate.chunk)? else {
+        let Some(passage) = passage(&input.candidate(candidate.chunk))? else {
             numbers.push(0.0);
             continue;
         };
@@ -46,14 +44,8 @@ pub(super) fn rerank(
 }
 
 /// The text of a chunk under its document's title, since many passages do not name their subject.
-fn passage(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<String>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT d.title, CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT)
-         FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
-    )?;
-    let read = statement.query_row([chunk], |row| {
-        let (title, words): (String, String) = (row.get(0)?, row.get(1)?);
-        Ok(if words.starts_with(&title) { words } else { format!("{title}\n{words}") })
-    });
-    Ok(read.optional()?)
+fn passage(candidate: &Candidate<'_>) -> Result<Option<String>, AskError> {
+    let Some(text) = candidate.read::<String>(TEXT)? else { return Ok(None) };
+    let title: String = candidate.read("d.title")?.unwrap_or_default();
+    Ok(Some(if text.starts_with(&title) { text } else { format!("{title}\n{text}") }))
 }

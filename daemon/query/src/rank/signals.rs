@@ -1,35 +1,28 @@
 //! Signals: what counts in the score beside text and vectors, one row each.
 //!
-//! In: a plan, the output of the earlier steps, a chunk. Out: a value in [0, 1].
-//! To add a signal: write the function of its value (where it takes more than a line, in a file of its own, declared in
-//! `mod.rs`), a row in [`SIGNALS`], and a weight of the same name in `config::settings::Weights`. It then appears in
-//! scores, in `components` and in reasons. Measure it first (`tests/benches/retrieval.rs`): a signal that gains nothing
-//! is not merged.
+//! In: a candidate. Out: a value in [0, 1].
+//! To add a signal: a row in [`SIGNALS`], and a weight of the same name in `config::settings::Weights`. It then appears
+//! in scores, in `components`, in reasons, in the docs and in the rankings that `tests/benches/retrieval.rs` compares.
+//! Measure it first: a signal that gains nothing is not merged.
 //! Not here: text and vectors (`recall/fuse.rs`), corrections that compare hits (`thin.rs`, `rerank.rs`, `cited.rs`).
 
 use config::settings::Weights;
 
-use crate::expand::Expanded;
-use crate::plan::Plan;
-use crate::recall::Recalled;
-use crate::{AskError, QueryContext};
+use super::candidate::Candidate;
+use crate::AskError;
 
-/// What a signal may read beside the index.
-pub(crate) struct SignalInput<'a> {
-    pub plan: &'a Plan,
-    pub recalled: &'a Recalled,
-    pub expanded: &'a Expanded,
-}
+/// Computes the value of a candidate, 0 to 1. Called for each one, if the weight is not 0. A chunk that the index lacks,
+/// as in unit tests, has the value 0.
+type ValueOf = fn(&Candidate<'_>) -> Result<f32, AskError>;
 
-/// Computes the value of a chunk, 0 to 1. Called for each candidate, if the weight is not 0. A chunk that the index
-/// lacks, as in unit tests, has the value 0.
-type ValueOf = fn(&QueryContext<'_>, &SignalInput<'_>, i64) -> Result<f32, AskError>;
+/// Where a weight is among the settings.
+type WeightOf = fn(&mut Weights) -> &mut f32;
 
 /// A part of the score of the formulas `hybrid`, `rrf` and `minmax`.
 pub(crate) struct Signal {
     /// Its name in the components of a hit, and of its setting `retrieval.weights.NAME`.
     pub name: &'static str,
-    pub weight: fn(&Weights) -> f32,
+    pub weight: WeightOf,
     /// Whether it is read from the words of the question; it loses weight where these are not trusted
     /// (`recall/trust.rs`).
     pub is_by_words: bool,
@@ -41,30 +34,84 @@ pub(crate) struct Signal {
 pub(crate) const SIGNALS: &[Signal] = &[
     Signal {
         name: "graph",
-        weight: |weights| weights.graph,
+        weight: |weights| &mut weights.graph,
         is_by_words: true,
         is_reason: false,
-        value: |_, it, chunk| Ok(it.expanded.relations.get(&chunk).map_or(0.0, |it| it.hop)),
+        value: |it| Ok(it.input.expanded.relations.get(&it.chunk).map_or(0.0, |it| it.hop)),
     },
     Signal {
         name: "stated",
-        weight: |weights| weights.stated,
+        weight: |weights| &mut weights.stated,
         is_by_words: true,
         is_reason: false,
-        value: |_, it, chunk| Ok(it.expanded.relations.get(&chunk).map_or(0.0, |it| it.stated)),
+        value: |it| Ok(it.input.expanded.relations.get(&it.chunk).map_or(0.0, |it| it.stated)),
     },
     Signal {
         name: "names",
-        weight: |weights| weights.names,
+        weight: |weights| &mut weights.names,
         is_by_words: true,
         is_reason: false,
-        value: |_, it, chunk| Ok(it.expanded.names.get(&chunk).map_or(0.0, |it| it.value)),
+        value: |it| Ok(it.input.expanded.names.get(&it.chunk).map_or(0.0, |it| it.value)),
     },
     Signal {
         name: "bridge",
-        weight: |weights| weights.bridge,
+        weight: |weights| &mut weights.bridge,
         is_by_words: true,
         is_reason: false,
-        value: |_, it, chunk| Ok(it.expanded.bridges.get(&chunk).map_or(0.0, |it| it.value)),
+        value: |it| Ok(it.input.expanded.bridges.get(&it.chunk).map_or(0.0, |it| it.value)),
     },
 ];
+
+/// Returns the name of each signal, and where its weight is.
+pub fn signals() -> impl Iterator<Item = (&'static str, WeightOf)> {
+    SIGNALS.iter().map(|it| (it.name, it.weight))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const BEGIN: &str = "<!-- generated from `SIGNALS` and `Weights`: begin -->\n";
+    const END: &str = "<!-- end -->\n";
+
+    /// The signals as the docs list them; what a signal is stands behind the colon of its weight's comment.
+    fn table() -> String {
+        let (comments, mut weights) = (config::reference::comments(), Weights::default());
+        let mut table = "\n| signal | is | weight |\n|---|---|---|\n".to_string();
+        for (name, weight) in signals() {
+            let comment = comments.get(&format!("retrieval.weights.{name}")).expect("a setting");
+            let is = comment.split_once(": ").map_or(comment.as_str(), |(_, is)| is);
+            let is = is.trim_end_matches('.').replace('\n', " ");
+            table += &format!("| `{name}` | {is} | {} |\n", weight(&mut weights));
+        }
+        table + "\n"
+    }
+
+    #[test]
+    fn the_committed_reference_is_current() {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/explanation/ranking.md");
+        let page = std::fs::read_to_string(&path).expect("the page");
+        let (before, rest) = page.split_once(BEGIN).expect("where it begins");
+        let (committed, after) = rest.split_once(END).expect("where it ends");
+        if std::env::var_os("KG_REGENERATE").is_some() {
+            let page = [before, BEGIN, &table(), END, after].concat();
+            std::fs::write(&path, page).expect("the page is written");
+        } else {
+            let hint = "hint: run the tests with `KG_REGENERATE=1`";
+            assert!(committed == table(), "`docs/src/explanation/ranking.md` is old\n{hint}");
+        }
+    }
+
+    #[test]
+    fn each_signal_has_a_weight_of_its_name() {
+        for (name, weight) in signals() {
+            let mut weights = Weights::default();
+            *weight(&mut weights) = 0.987;
+            let text = serde_json::to_value(weights).expect("numbers");
+            assert!((text[name].as_f64().expect(name) - 0.987).abs() < 1e-6, "{name}");
+        }
+    }
+}

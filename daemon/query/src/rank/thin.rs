@@ -12,11 +12,8 @@ use rusqlite::OptionalExtension;
 use rustc_hash::FxHashSet;
 
 use super::ScoredChunk;
-use super::question_words::QuestionWords;
-use crate::plan::Plan;
-use crate::recall::Recalled;
+use super::candidate::{SignalInput, TEXT};
 use crate::{AskError, QueryContext};
-use index::words::Indexer;
 
 /// The component.
 const COMPONENT: &str = "own_words";
@@ -32,32 +29,23 @@ const NEAR: f32 = 0.5;
 
 /// Exchanges thin passages for fuller ones.
 pub(super) fn exchange(
-    ctx: &QueryContext<'_>,
-    plan: &Plan,
-    recalled: &Recalled,
+    input: &SignalInput<'_>,
     mut hits: Vec<ScoredChunk>,
 ) -> Result<Vec<ScoredChunk>, AskError> {
-    let asked = QuestionWords::of(plan, recalled);
-    if !plan.is_fused() || asked.is_empty() {
+    if !input.plan.is_fused() || input.words().is_empty() {
         return Ok(hits);
     }
     let mut sized = Vec::new();
     for hit in hits.iter().take(DEPTH) {
-        sized.extend(with_size(ctx, hit)?);
+        sized.extend(with_size(input.ctx, hit)?);
     }
-    let mut indexer = Indexer::new();
-    let mut share = |chunk| -> Result<f32, AskError> {
-        let (text, is_english) = own_text(ctx, chunk)?.unwrap_or_default();
-        let mut words = String::new();
-        indexer.index(&text, is_english, &mut words);
-        Ok(asked.share(&words))
-    };
+    let share = |hit: &SizedHit| input.candidate(hit.chunk).share_in(TEXT);
     let mut exchanged = FxHashSet::default();
     for thin in sized.iter().filter(|it| it.n_bytes <= THIN) {
-        let own = share(thin.chunk)?;
+        let own = share(thin)?;
         let others = sized.iter().filter(|it| it.doc == thin.doc && it.n_bytes > THIN);
         for other in others.filter(|it| (NEAR * thin.score..thin.score).contains(&it.score)) {
-            if !exchanged.contains(&other.chunk) && share(other.chunk)? > own {
+            if !exchanged.contains(&other.chunk) && share(other)? > own {
                 swap(&mut hits, thin, other);
                 exchanged.insert(other.chunk);
                 break;
@@ -95,16 +83,5 @@ fn with_size(ctx: &QueryContext<'_>, hit: &ScoredChunk) -> Result<Option<SizedHi
     let read = statement.query_row([chunk], |row| {
         Ok(SizedHit { chunk, doc: row.get(0)?, n_bytes: row.get::<_, i64>(1)? as usize, score })
     });
-    Ok(read.optional()?)
-}
-
-/// The words of a chunk without its document's title, and whether they are English.
-fn own_text(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<(String, bool)>, AskError> {
-    let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT), c.language
-         FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
-    )?;
-    let read =
-        statement.query_row([chunk], |row| Ok((row.get(0)?, row.get::<_, String>(1)? == "en")));
     Ok(read.optional()?)
 }

@@ -1,0 +1,79 @@
+//! Candidates, as a signal sees them: what the question asks, and what stands in one chunk and its document.
+//!
+//! In: the output of the earlier steps. Out: columns of a chunk, and how much of the question a text holds.
+//! Invariant: nothing is read before it is asked for, so a signal without weight costs nothing.
+//! Not here: what is made of it (`signals.rs`, `thin.rs`, `rerank.rs`).
+
+use std::cell::{OnceCell, RefCell};
+
+use index::words::Indexer;
+use rusqlite::OptionalExtension;
+use rusqlite::types::FromSql;
+
+use super::question_words::QuestionWords;
+use crate::expand::Expanded;
+use crate::plan::Plan;
+use crate::recall::Recalled;
+use crate::{AskError, QueryContext};
+
+/// The text of a chunk, without its document's title; for [`Candidate::read`].
+pub(super) const TEXT: &str =
+    "CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT)";
+
+/// What the earlier steps know about a question.
+pub(crate) struct SignalInput<'a> {
+    pub ctx: &'a QueryContext<'a>,
+    pub plan: &'a Plan,
+    pub recalled: &'a Recalled,
+    pub expanded: &'a Expanded,
+    words: OnceCell<QuestionWords>,
+    indexer: RefCell<Indexer>,
+}
+
+impl<'a> SignalInput<'a> {
+    pub(super) fn new(
+        ctx: &'a QueryContext<'a>,
+        plan: &'a Plan,
+        recalled: &'a Recalled,
+        expanded: &'a Expanded,
+    ) -> Self {
+        let (words, indexer) = (OnceCell::new(), RefCell::new(Indexer::new()));
+        SignalInput { ctx, plan, recalled, expanded, words, indexer }
+    }
+
+    /// Returns the single words of the question, each with what it is worth.
+    pub(crate) fn words(&self) -> &QuestionWords {
+        self.words.get_or_init(|| QuestionWords::of(self.plan, self.recalled))
+    }
+
+    pub(crate) fn candidate(&'a self, chunk: i64) -> Candidate<'a> {
+        Candidate { input: self, chunk }
+    }
+}
+
+/// A chunk that may answer.
+pub(crate) struct Candidate<'a> {
+    pub input: &'a SignalInput<'a>,
+    pub chunk: i64,
+}
+
+impl Candidate<'_> {
+    /// Reads a column of the chunk, `c`, or of its document, `d`, such as `c.section` or `d.path`; see
+    /// `daemon/index/src/store/schema.rs`. `None`: the index lacks the chunk.
+    pub(crate) fn read<T: FromSql>(&self, column: &str) -> Result<Option<T>, AskError> {
+        let query =
+            format!("SELECT {column} FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1");
+        let mut statement = self.input.ctx.snapshot.prepare_cached(&query)?;
+        Ok(statement.query_row([self.chunk], |row| row.get(0)).optional()?)
+    }
+
+    /// Returns the worth of the question's words in a column of text, 0 to 1, as the text index compares words: a
+    /// rare word is worth more, and a stem matches its inflections.
+    pub(crate) fn share_in(&self, column: &str) -> Result<f32, AskError> {
+        let Some(text) = self.read::<Option<String>>(column)?.flatten() else { return Ok(0.0) };
+        let is_english = self.read::<String>("c.language")?.is_some_and(|it| it == "en");
+        let mut words = String::new();
+        self.input.indexer.borrow_mut().index(&text, is_english, &mut words);
+        Ok(self.input.words().share(&words))
+    }
+}
