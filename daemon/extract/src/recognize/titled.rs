@@ -1,6 +1,6 @@
 //! Titled: in `[Monitoring System and Time Series Database Suited for Containers](…)` capitals prove nothing.
 //!
-//! In: what the recognizers found. Out: the same without the runs of words that only the capitals of a link's title make a
+//! In: what the recognizers found. Out: the same without runs of words that only the capitals of a link's title make a
 //! name.
 //! Invariants: single words, and what the document also has elsewhere, stay; a title has at least [`MIN_WORDS`] words.
 //! Linear, except for sorting.

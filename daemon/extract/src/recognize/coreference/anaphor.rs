@@ -18,7 +18,8 @@ const ANNOUNCING: &str = " important possible impossible necessary clear likely 
 const IMPERSONAL: &str =
     " seems appears turns takes took follows happens rains depends makes helps means matters ";
 /// Words after which a clause begins, so that `it` is its subject.
-const CLAUSE_STARTS: &str = " and but or because if when while whether since so where after before until although though once that ";
+const CLAUSE_STARTS: &str = " and but or because if when while whether since so where after before until although \
+    though once that ";
 
 /// Verbs, and other words, that follow a noun which ends its phrase.
 const VERBS: &str = " is was are were has had have does did do can could will would may might must should uses used \

@@ -40,7 +40,8 @@ const BASE: f32 = 0.6;
 /// What each point more adds.
 const EACH: f32 = 0.05;
 const MOST: f32 = 0.8;
-const PREPOSITIONS: &str = " of in at by for with from to on into via near under over between among against than about as ";
+const PREPOSITIONS: &str = " of in at by for with from to on into via near under over between among against than \
+    about as ";
 
 /// A place that an anaphor may refer to: a mention or an earlier anaphor.
 struct Place<'a> {

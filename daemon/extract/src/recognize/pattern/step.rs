@@ -3,8 +3,8 @@
 //! In: the outline of a document. Out: `Step` mentions, named by the first clause of the step.
 //! Invariants: only lists of two or more instructions, and none under a heading that says they are no
 //! sequence (`Consequences`, `References`); a clause is at most 80 bytes; linear in the blocks.
-//! Not here: which step precedes which (`relate/steps.rs`); which lists are procedures (`order.rs`); cutting a step's surface around the names in it
-//! (`overlap.rs`).
+//! Not here: which step precedes which (`relate/steps.rs`); which lists are procedures (`order.rs`); cutting a step's
+//! surface around the names in it (`overlap.rs`).
 
 use super::order::ordered_lists;
 use super::proof::mention;

@@ -267,6 +267,14 @@ fn links_to_other_sites_are_names_where_they_are_written_like_one() {
             Document Monitoring of Batch Jobs
         "#]],
     );
+    check(
+        "1. [Settings](https://a.example)\n2. [Getting Started](https://b.example): read it first\n\n\
+         - [Usage](https://c.example)",
+        expect![[r#"
+            Document Settings
+            Document Getting Started
+        "#]],
+    );
 }
 
 proptest! {

@@ -3,8 +3,8 @@
 //! In: gold, and a dump with the answers to questions. Out: rows with 95 % intervals, over pages (pairs, entities and
 //! questions where a row is about these) drawn with replacement.
 //! A name found on a page is right when the page's annotator wrote it down, so a share of junk is an upper bound and a
-//! precision a lower one. Dates, versions and what is not shown as a thing (steps) are not judged. Product, technology, service and project are one type,
-//! as are identifier and API: readers differ there.
+//! precision a lower one. Dates, versions and what is not shown as a thing (steps) are not judged. Product, technology,
+//! service and project are one type, as are identifier and API: readers differ there.
 //! Not here: the metrics' tables on the screen (`client::render::natural`).
 
 use std::collections::{BTreeMap, BTreeSet};
