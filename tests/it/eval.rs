@@ -401,6 +401,7 @@ fn pages_at_their_natural_density_are_measured_by_what_a_reader_sees() {
         merges, precision: 0 of 0
         merges, recall: 0 of 0
         most mentioned with a useful definition: 1 of 1
+        annotated relations between found names: 1 of 1
         relations, precision of pairs: 1 of 2
         relations, recall of pairs: 1 of 1
         one-step answers in the first 3: 1 of 1

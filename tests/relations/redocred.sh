@@ -33,7 +33,7 @@ import sys
 
 for row in map(json.loads, open(sys.argv[1], encoding="utf-8")):
     if row["kind"] == "relation" and sys.argv[2] != "all":
-        row["evidence"] = [it for it in row["evidence"] if it["pattern"] == "learned"]
+        row["evidence"] = [it for it in row["evidence"] if it["pattern"].startswith("learned")]
         if sys.argv[2] == "shown":
             row["evidence"] = [it for it in row["evidence"] if it["shown"]]
     print(json.dumps(row))

@@ -5,6 +5,7 @@
 //! ```
 //! Deletions and faults ride beside documents as [`Item`](crate::Item)s, so the writer sees one stream.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -452,6 +453,26 @@ pub struct Evidence {
     pub pattern: &'static str,
     /// Pattern weight × proximity; the link's score joins when the relation is read.
     pub confidence: Confidence,
+    /// An end is not named there: `it`, `the service`.
+    pub is_referring: bool,
+}
+
+/// Ends the name of a pattern that found its statement through words which refer to a name.
+const REFERRING: &str = "+coref";
+
+impl Evidence {
+    /// Returns how the statement was found: its pattern, and whether words that refer to a name are part of it.
+    pub fn source(&self) -> Cow<'static, str> {
+        if self.is_referring {
+            return Cow::Owned(format!("{}{REFERRING}", self.pattern));
+        }
+        Cow::Borrowed(self.pattern)
+    }
+
+    /// Returns the pattern in what [`Evidence::source`] returns.
+    pub fn pattern_of(source: &str) -> &str {
+        source.strip_suffix(REFERRING).unwrap_or(source)
+    }
 }
 
 /// One end of a relation.

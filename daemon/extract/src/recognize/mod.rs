@@ -16,6 +16,7 @@ pub mod pattern;
 pub mod stated;
 pub mod statistical;
 pub mod tagger;
+mod titled;
 
 mod context;
 mod coreference;
@@ -138,6 +139,7 @@ impl Stage for RecognizeStage {
 /// Resolves what the recognizers found into mentions.
 fn mentions_of(doc: &NormalDoc, mut found: Vec<Mention>) -> Vec<Mention> {
     drop_types(doc, &mut found);
+    titled::drop_unproved(doc, &mut found);
     let mut mentions = overlap::resolve(&doc.text, found);
     imperative::trim(doc, &mut mentions);
     place::fill(doc, &mut mentions);

@@ -16,6 +16,7 @@ mod date;
 mod definition;
 mod identifier;
 mod name;
+mod order;
 mod proof;
 mod reference;
 mod standard;
@@ -32,6 +33,7 @@ use name::Names;
 use proof::{Finds, Proof};
 
 pub(crate) use definition::{defined_terms, is_definition_table, is_glossary_heading};
+pub(crate) use order::ordered_lists;
 pub(crate) use step::{clause_of, is_in_sequence};
 pub(super) use term::{introduced, singular};
 

@@ -7,12 +7,12 @@
 
 use std::sync::Arc;
 
-use super::{Recognizer, words};
+use super::{Recognizer, lexicon, words};
 use language::Pipeline;
 use model::parcel::{
     Block, BlockKind, Inline, InlineKind, Mention, NormalDoc, Pass, PlaceFeatures, RecognizerKind,
 };
-use model::terms::{Confidence, EntityType, Norm, Span};
+use model::terms::{Confidence, EntityType, Norm, Span, is_latin};
 
 /// Confidence of a person, an organization or a place: right for about four of five on running text.
 const SURE: f32 = 0.6;
@@ -22,6 +22,9 @@ const UNSURE: f32 = 0.45;
 /// The words of requirements (RFC 2119), which standards write in capitals.
 const REQUIREMENTS: [&str; 8] =
     ["MUST", "SHALL", "SHOULD", "MAY", "NOT", "REQUIRED", "RECOMMENDED", "OPTIONAL"];
+
+/// Longest word of capitals alone that may be a name, in bytes.
+const MAX_ACRONYM_BYTES: usize = 8;
 
 /// What documents number: a number of one is no name.
 const NUMBERED: [&str; 9] =
@@ -90,7 +93,7 @@ fn read(
         // In `Add Request` with a type in code font, the model takes both words for a name.
         let after = code.partition_point(|it| it.end() <= span.start());
         let has_code = code.get(after).is_some_and(|it| it.start() < span.end());
-        if !is_name(surface) || has_code {
+        if !is_name(surface) || has_code || !is_proved(doc, span) {
             continue;
         }
         out.push(Mention {
@@ -146,12 +149,32 @@ fn trimmed(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     (!kept.is_empty()).then_some((from, from + kept.len()))
 }
 
-/// True for what is written like a name: with a capital or a digit among letters, and not only ordinary words with the
-/// capital of a sentence's beginning.
+/// True for what is written like a name, with a capital among letters of the model's script; `DANGEROUS` is emphasis,
+/// `a.com/b` an address.
 fn is_name(surface: &str) -> bool {
     let has_capital = surface.chars().any(char::is_uppercase);
-    let n_words = surface.split_whitespace().count();
-    has_capital && !(n_words == 1 && words::is_ordinary(surface)) && !is_numbered(surface)
+    let is_foreign = surface.chars().any(|c| c.is_alphabetic() && !is_latin(c));
+    let is_emphasis =
+        surface.len() > MAX_ACRONYM_BYTES && surface.bytes().all(|b| b.is_ascii_uppercase());
+    let is_address = surface.contains('/') && surface.contains('.');
+    has_capital && !(is_foreign || is_emphasis || is_address) && !is_numbered(surface)
+}
+
+/// True where ordinary words are a name: several, all of a link, or with capitals in mid-sentence, or where the last
+/// says what it names (`Open Data Institute`). At the beginning of a sentence one capital proves nothing.
+fn is_proved(doc: &NormalDoc, span: Span<Norm>) -> bool {
+    let surface = span.of(&doc.text);
+    if !words::all_ordinary(surface) {
+        return true;
+    }
+    let Some((_, last)) = surface.rsplit_once(' ') else { return false };
+    let before = doc.text.get(..span.start()).unwrap_or("").trim_end_matches(' ');
+    let is_mid = before.ends_with(|c: char| c.is_alphanumeric() || c == ',');
+    let has_capitals = surface.split(' ').all(|word| word.starts_with(char::is_uppercase));
+    let is_plain = surface.chars().all(|c| c.is_alphanumeric() || c == ' ');
+    let link = doc.links.binary_search_by_key(&span.start(), |it| it.span.start()).ok();
+    let is_link = link.and_then(|at| doc.links.get(at)).is_some_and(|it| it.span == span);
+    is_link || lexicon::is_suffix(last) || (is_mid && has_capitals && is_plain)
 }
 
 /// True for `Listing 15-12`.

@@ -115,7 +115,17 @@ impl Statements {
         let Statement { subject, predicate, object, pattern, confidence } = statement;
         if subject != object {
             let confidence = Confidence::new(confidence);
-            self.all.push(Evidence { subject, predicate, object, span, pattern, confidence });
+            let is_referring = false;
+            let evidence =
+                Evidence { subject, predicate, object, span, pattern, confidence, is_referring };
+            self.all.push(evidence);
+        }
+    }
+
+    /// Notes whether the last statement was found through words that refer to a name.
+    fn note_referring(&mut self, is_referring: bool) {
+        if let Some(last) = self.all.last_mut() {
+            last.is_referring = is_referring;
         }
     }
 
@@ -136,6 +146,7 @@ impl Statements {
         };
         for e in &mut self.all {
             let (subject, object) = (page.settled(e.subject), page.settled(e.object));
+            e.is_referring |= (subject.0, object.0) != (e.subject, e.object);
             (e.subject, e.object) = (subject.0, object.0);
             e.confidence = Confidence::new(e.confidence.get() * subject.1 * object.1);
         }

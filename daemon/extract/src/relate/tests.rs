@@ -55,7 +55,7 @@ fn print(related: &RelatedDoc) -> String {
     for e in &related.evidence {
         let (subject, object) = (name(e.subject), name(e.object));
         let confidence = e.confidence.get();
-        writeln!(out, "{confidence:.2} {subject} {} {object} [{}]", e.predicate, e.pattern)
+        writeln!(out, "{confidence:.2} {subject} {} {object} [{}]", e.predicate, e.source())
             .expect("a string takes writes");
     }
     out
@@ -371,8 +371,8 @@ fn what_is_said_of_a_pronoun_is_said_of_what_it_stands_for() {
     );
     let found = print(&related(doc));
     expect![[r#"
-        0.58 Alpha uses Kafka [sentence:uses]
-        0.71 Key Service depends_on Gamma [sentence:depends on]
+        0.59 Alpha uses Kafka [sentence:uses+coref]
+        0.59 Key Service depends_on Gamma [sentence:depends on+coref]
     "#]]
     .assert_eq(&found);
 }

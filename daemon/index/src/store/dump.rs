@@ -151,9 +151,10 @@ const ENTITIES: &str = "SELECT e.id, e.name, e.type, d.path,
 fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
     let aliases: String = row.get(4)?;
     let aliases: Value = serde_json::from_str(&aliases).unwrap_or(Value::Null);
+    let entity_type = EntityType::from_code(row.get(2)?);
     Ok(json!({
         "kind": "entity", "id": row.get::<_, i64>(0)?, "name": row.get::<_, String>(1)?,
-        "type": EntityType::from_code(row.get(2)?).as_str(), "home": row.get::<_, Option<String>>(3)?,
+        "type": entity_type.as_str(), "shown": entity_type.is_thing(), "home": row.get::<_, Option<String>>(3)?,
         "aliases": aliases, "documents": row.get::<_, i64>(5)?, "norm": row.get::<_, String>(6)?,
         // Of the surest mention; what a note is about is stated, mentioned or not.
         "confidence": rounded(row.get::<_, Option<f64>>(7)?.unwrap_or(1.0)),

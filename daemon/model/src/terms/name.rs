@@ -138,6 +138,11 @@ impl EntityType {
         !matches!(self, EntityType::Concept | EntityType::Document)
     }
 
+    /// False for a step: a sentence of a procedure, shown as what precedes or follows another, never as a thing.
+    pub fn is_thing(self) -> bool {
+        self != EntityType::Step
+    }
+
     /// The name that users see and write.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use model::terms::EntityType;
 use proto::error::ErrorView;
 use proto::shape::Freshness;
 use proto::tool::admin::{Community, GraphNode, GraphReply};
@@ -44,14 +45,16 @@ pub(super) fn overview(
     Ok(GraphReply { nodes, edges, communities, truncated, freshness: Freshness::default() })
 }
 
-/// All entities, most mentioned first; ties by norm.
+/// All things, most mentioned first; ties by norm.
 fn by_mentions(ctx: &QueryContext<'_>) -> Result<Vec<i64>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
-        "SELECT e.id FROM entities e LEFT JOIN names n ON n.entity_id = e.id
+        "SELECT e.id, e.type FROM entities e LEFT JOIN names n ON n.entity_id = e.id
          GROUP BY e.id ORDER BY coalesce(sum(n.n_mentions), 0) DESC, e.norm, e.id",
     )?;
-    let found = statement.query_map([], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let found: Vec<(i64, i64)> = found.collect::<Result<_, _>>()?;
+    let things = found.into_iter().filter(|(_, code)| EntityType::from_code(*code).is_thing());
+    Ok(things.map(|(id, _)| id).collect())
 }
 
 /// What is drawn.

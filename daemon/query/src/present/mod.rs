@@ -12,7 +12,7 @@ mod reasons;
 
 use std::collections::BTreeMap;
 
-use proto::shape::{EdgeView, OriginView};
+use proto::shape::{EdgeView, EntityView, OriginView};
 use proto::tool::core::{HitView, HybridReply};
 use rusqlite::OptionalExtension;
 
@@ -29,6 +29,7 @@ use crate::rank::{Ranked, ScoredChunk};
 use crate::recall::{Recalled, copies};
 use crate::{AskError, QueryContext};
 use index::store::lines::{HeadingMap, LineMap, PageMap};
+use model::terms::EntityType;
 
 /// Characters of a hit beside its snippet in the text form: number, path, lines, section, score.
 const HIT_OVERHEAD: usize = 100;
@@ -116,7 +117,10 @@ fn add_neighborhood(
 ) -> Result<(), AskError> {
     for entity in expanded.order.iter().take(MAX_ENTITIES) {
         let confidence = expanded.reached.get(entity).map(|it| it.confidence);
-        reply.entities.extend(entity_view(ctx, *entity, confidence)?);
+        let view = entity_view(ctx, *entity, confidence)?;
+        let is_thing =
+            |it: &EntityView| EntityType::parse(&it.entity_type).is_none_or(EntityType::is_thing);
+        reply.entities.extend(view.filter(is_thing));
     }
     let ways = expanded.order.iter().filter_map(|it| expanded.reached.get(it)?.by.as_ref());
     reply.edges.extend(ways.take(MAX_EDGES).map(|by| EdgeView {

@@ -9,7 +9,7 @@
 
 use super::proof::mention;
 use crate::recognize::{lexicon, words};
-use model::parcel::{InlineKind, LinkKind, Mention, NormalDoc};
+use model::parcel::{BlockKind, InlineKind, LinkKind, Mention, NormalDoc};
 use model::terms::{EntityType, Norm, Span};
 
 const SCORE: f32 = 0.6;
@@ -26,17 +26,27 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
         let has_code = within
             .next()
             .is_some_and(|it| it.kind == InlineKind::Code && it.span.start() < link.span.end());
-        if has_code || !is_name(text) {
+        // Numbered links are a table of contents: ordinary words are names of pages there.
+        let is_page = words::all_ordinary(text) && is_numbered(doc, link.span);
+        if has_code || !is_written_so(text) || (words::all_ordinary(text) && !is_page) {
             continue;
         }
         let span: Span<Norm> = link.span;
-        let mut found = mention(span, text, type_of(text), SCORE);
+        let entity_type = if is_page { EntityType::Document } else { type_of(text) };
+        let mut found = mention(span, text, entity_type, SCORE);
         found.place.is_type_guessed = found.entity_type.is_telling();
         out.push(found);
     }
 }
 
-fn is_name(text: &str) -> bool {
+/// True at the beginning of an item of a numbered list.
+fn is_numbered(doc: &NormalDoc, link: Span<Norm>) -> bool {
+    let at = doc.blocks.partition_point(|b| b.span.end() <= link.start());
+    let block = doc.blocks.get(at).filter(|b| b.span.start() == link.start());
+    block.is_some_and(|b| matches!(b.kind, BlockKind::ListItem { ordinal: Some(_), .. }))
+}
+
+fn is_written_so(text: &str) -> bool {
     let all: Vec<&str> = text.split(' ').collect();
     let is_plain = |c: char| {
         c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '\'' | '’' | '+' | '#' | '&')
@@ -54,7 +64,6 @@ fn is_name(text: &str) -> bool {
         && text.contains(char::is_alphabetic)
         && is_written
         && !is_bound
-        && !words::all_ordinary(text)
 }
 
 /// One word names a program more often than anything else; a title has small words.

@@ -1,13 +1,12 @@
 //! Step: the items of ordered lists, `Step 3: …`, and the prerequisites of a procedure.
 //!
 //! In: the outline of a document. Out: `Step` mentions, named by the first clause of the step.
-//! Invariants: only lists of two or more numbered items, and none under a heading that says they are no
+//! Invariants: only lists of two or more instructions, and none under a heading that says they are no
 //! sequence (`Consequences`, `References`); a clause is at most 80 bytes; linear in the blocks.
-//! Not here: which step precedes which (`relate/steps.rs`); cutting a step's surface around the names in it
-//! (`overlap.rs`).
+//! Not here: which step precedes which (`relate/steps.rs`); which lists are procedures (`order.rs`); cutting a step's
+//! surface around the names in it (`overlap.rs`).
 
-use rustc_hash::FxHashMap;
-
+use super::order::ordered_lists;
 use super::proof::mention;
 use crate::recognize::words;
 use model::parcel::{Block, BlockKind, Mention, NormalDoc};
@@ -28,12 +27,13 @@ const UNORDERED: &str = " reference references consequence consequences decision
 
 /// Adds the steps of a document.
 pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
-    let n_items = items_of_lists(doc);
+    let ordered = ordered_lists(doc);
     for block in &doc.blocks {
         let step = match block.kind {
             BlockKind::ListItem { list, ordinal: Some(_), depth } => {
-                let is_list = n_items.get(&(list, depth)).is_some_and(|n| *n >= 2);
-                (is_list && is_in_sequence(doc, block)).then(|| clause_of(&doc.text, block.span))
+                let is_procedure = ordered.contains(&(list, depth));
+                (is_procedure && is_in_sequence(doc, block))
+                    .then(|| clause_of(&doc.text, block.span))
             }
             BlockKind::Heading(_) | BlockKind::Paragraph => numbered(&doc.text, block.span),
             _ => None,
@@ -44,16 +44,6 @@ pub(super) fn find(doc: &NormalDoc, out: &mut Vec<Mention>) {
             out.push(found);
         }
     }
-}
-
-fn items_of_lists(doc: &NormalDoc) -> FxHashMap<(u32, u8), u32> {
-    let mut n_items = FxHashMap::default();
-    for block in &doc.blocks {
-        if let BlockKind::ListItem { list, ordinal: Some(_), depth } = block.kind {
-            *n_items.entry((list, depth)).or_default() += 1;
-        }
-    }
-    n_items
 }
 
 /// False under a heading that announces anything but a sequence.

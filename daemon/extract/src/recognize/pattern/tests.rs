@@ -195,6 +195,15 @@ fn steps_of_a_procedure() {
 }
 
 #[test]
+fn numbered_items_that_instruct_nobody_are_no_steps() {
+    check(
+        "# Labels\nLabels come from four places:\n1. Global labels, for every target\n2. The job label, a default\n\
+         3. Labels of a group\n# Options\nYou can do one of these:\n1. Run it again\n2. Stop it",
+        expect![""],
+    );
+}
+
+#[test]
 fn terms_of_a_glossary() {
     check(
         "# Glossary\n- **Signing key**: a private key.\n- Seal: a signature.\n## Error codes\n- Not \
@@ -256,6 +265,14 @@ fn links_to_other_sites_are_names_where_they_are_written_like_one() {
             Product PromLens
             Product rc-zip
             Document Monitoring of Batch Jobs
+        "#]],
+    );
+    check(
+        "1. [Settings](https://a.example)\n2. [Getting Started](https://b.example): read it first\n\n\
+         - [Usage](https://c.example)",
+        expect![[r#"
+            Document Settings
+            Document Getting Started
         "#]],
     );
 }

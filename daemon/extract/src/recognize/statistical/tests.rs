@@ -55,6 +55,39 @@ fn a_name_loses_article_possessive_and_signs() {
     assert_eq!(trimmed("--", 0, 2), None);
 }
 
+#[test]
+fn what_only_begins_large_is_no_name() {
+    for (surface, expected) in [
+        ("Ada Lovelace", true),
+        ("Open Data Institute", true),
+        ("UNESCO", true),
+        ("Zürich", true),
+        ("DANGEROUS", false),
+        ("Go言語で書かれた", false),
+        ("promcon2016 pic.twitter.com/irJ", false),
+        ("Listing 15-12", false),
+    ] {
+        assert_eq!(is_name(surface), expected, "{surface}");
+    }
+}
+
+#[test]
+fn ordinary_words_are_a_name_where_the_place_proves_it() {
+    for (text, surface, expected) in [
+        ("We opened Live Preview today.", "Live Preview", true),
+        ("Live Preview is open.", "Live Preview", false),
+        ("We work at the Open Data Institute.", "Open Data Institute", true),
+        ("Add Request builders.", "Add Request", false),
+        ("It is Minimal, Complete and good.", "Minimal, Complete", false),
+        ("We saw Chart there.", "Chart", true),
+        ("We saw Change there.", "Change", false),
+    ] {
+        let doc = testing::doc(text);
+        let start = doc.text.find(surface).expect("it is there");
+        assert_eq!(is_proved(&doc, Span::new(start, start + surface.len())), expected, "{text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]

@@ -10,7 +10,7 @@ mod features;
 mod net;
 mod scene;
 
-use model::parcel::{LinkedDoc, Party};
+use model::parcel::{Evidence, LinkedDoc, Party};
 use model::terms::Span;
 
 use super::{Statement, Statements};
@@ -31,7 +31,7 @@ const MAX_EVIDENCE: usize = 600;
 
 /// Returns whether answers show a statement of this pattern and confidence.
 pub fn is_shown(pattern: &str, confidence: f32) -> bool {
-    pattern != PATTERN || confidence >= SHOWN
+    Evidence::pattern_of(pattern) != PATTERN || confidence >= SHOWN
 }
 
 /// Adds what the classifier sees.
@@ -78,7 +78,7 @@ fn state(
     claim: (&'static str, f32),
     out: &mut Statements,
 ) {
-    let Some((_, a, b)) = nearest(scene, pair) else { return };
+    let Some((apart, a, b)) = nearest(scene, pair) else { return };
     let (Some(subject), Some(object)) = (a.mention, b.mention) else { return };
     let sentence = |idx: usize| scene.sentences.get(idx).map(|(_, span)| *span);
     let (Some(first), Some(last)) =
@@ -92,6 +92,7 @@ fn state(
     let (predicate, confidence) = claim;
     if let Some(span) = span {
         out.add(span, Statement { subject, predicate, object, pattern: PATTERN, confidence });
+        out.note_referring(distance(scene, pair) < apart);
     }
 }
 

@@ -213,7 +213,7 @@ pub(super) fn write_evidence(
             raw.start() as i64,
             raw.end() as i64,
             lines::line_of(&normal.line_starts, raw.start()),
-            evidence.pattern,
+            evidence.source(),
             f64::from(evidence.confidence.get()),
             subject.2,
             object.2
@@ -285,7 +285,7 @@ pub(super) fn mentions_hash(doc: &EmbeddedDoc) -> i64 {
     }
     for evidence in &doc.doc.evidence {
         hash.update(evidence.predicate.as_bytes());
-        hash.update(evidence.pattern.as_bytes());
+        hash.update(evidence.source().as_bytes());
         hash.update(format!("{:?}{:?}", evidence.subject, evidence.object).as_bytes());
         let raw = normal.map.to_raw(evidence.span);
         for n in [evidence.span.start(), evidence.span.end(), raw.start(), raw.end()] {

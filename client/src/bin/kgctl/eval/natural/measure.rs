@@ -3,8 +3,8 @@
 //! In: gold, and a dump with the answers to questions. Out: rows with 95 % intervals, over pages (pairs, entities and
 //! questions where a row is about these) drawn with replacement.
 //! A name found on a page is right when the page's annotator wrote it down, so a share of junk is an upper bound and a
-//! precision a lower one. Dates and versions are not judged. Product, technology, service and project are one type,
-//! as are identifier and API: readers differ there.
+//! precision a lower one. Dates, versions and what is not shown as a thing (steps) are not judged. Product, technology,
+//! service and project are one type, as are identifier and API: readers differ there.
 //! Not here: the metrics' tables on the screen (`client::render::natural`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,6 +70,8 @@ enum DumpRow {
         kind: String,
         #[serde(default)]
         aliases: Option<Vec<String>>,
+        /// Whether answers show it as a thing.
+        shown: bool,
     },
     Mention {
         path: String,
@@ -97,6 +99,7 @@ struct Evidence {
 impl Seen {
     pub(super) fn read(rows: &[Value]) -> Result<Self, Failure> {
         let mut seen = Seen::default();
+        let mut hidden = BTreeSet::new();
         for row in rows {
             let parsed = DumpRow::deserialize(row).map_err(|error| {
                 Failure::new(
@@ -105,12 +108,15 @@ impl Seen {
                 )
             })?;
             match parsed {
-                DumpRow::Entity { id, name, kind, aliases } => {
+                DumpRow::Entity { id, name, kind, aliases, shown } => {
+                    hidden.extend((!shown).then(|| id.to_string()));
                     let names = aliases.into_iter().flatten().chain([name]);
                     let names = names.map(|it| norm(&it)).collect();
                     seen.entities.insert(id.to_string(), (kind, names));
                 }
-                DumpRow::Mention { path, surface, entity } if !entity.is_null() => {
+                DumpRow::Mention { path, surface, entity }
+                    if !entity.is_null() && !hidden.contains(&entity.to_string()) =>
+                {
                     let on_page = seen.on_page.entry((path, entity.to_string())).or_default();
                     on_page.names.insert(norm(&surface));
                     on_page.n_mentions += 1;
@@ -133,7 +139,7 @@ impl Seen {
         self.entities.get(id).map_or("", |(kind, _)| kind)
     }
 
-    /// The entities on a page that are judged: not dates and versions.
+    /// The entities on a page that are judged: those shown, without dates and versions.
     fn of_page<'a>(&'a self, path: &'a str) -> impl Iterator<Item = (&'a str, &'a OnPage)> {
         let from = (path.to_string(), String::new());
         let rows = self.on_page.range(from..).take_while(move |((p, _), _)| p == path);
@@ -193,6 +199,10 @@ fn measure(gold: &Gold, seen: &Seen) -> Natural {
     add("merges, precision", precise);
     add("merges, recall", complete);
     add("most mentioned with a useful definition", definitions(gold, seen));
+    add(
+        "annotated relations between found names",
+        each(&|path, page| within_reach(seen, path, page)),
+    );
     add("relations, precision of pairs", each(&|path, page| relations_right(seen, path, page)));
     add("relations, recall of pairs", each(&|path, page| relations_found(seen, path, page)));
     add("one-step answers in the first 3", answers(gold, seen, 1));
@@ -215,12 +225,20 @@ fn share(name: &str, counts: &[Count]) -> Share {
 }
 
 fn names_found(seen: &Seen, path: &str, page: &Page) -> Count {
-    let found: BTreeSet<&String> = seen
-        .of_page(path)
-        .flat_map(|(_, it)| &it.names)
-        .filter_map(|name| page.by_name.get(name))
-        .collect();
-    [found.len() as u64, page.types.len() as u64]
+    [found_on(seen, path, page).len() as u64, page.types.len() as u64]
+}
+
+/// The annotated entities of a page that are found there.
+fn found_on<'a>(seen: &Seen, path: &str, page: &'a Page) -> BTreeSet<&'a String> {
+    let names = seen.of_page(path).flat_map(|(_, it)| &it.names);
+    names.filter_map(|name| page.by_name.get(name)).collect()
+}
+
+/// Annotated relations of which both names are found: no more can be found without more names.
+fn within_reach(seen: &Seen, path: &str, page: &Page) -> Count {
+    let found = found_on(seen, path, page);
+    let n = page.relations.keys().filter(|ends| ends.iter().all(|it| found.contains(it))).count();
+    [n as u64, page.relations.len() as u64]
 }
 
 fn junk(seen: &Seen, path: &str, page: &Page) -> Count {
