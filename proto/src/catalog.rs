@@ -44,6 +44,7 @@ pub const CATALOG: &[Entry] = &[
     Entry::of::<core::EntityLookup>(),
     Entry::of::<core::ExplainEntity>(),
     Entry::of::<core::Connect>(),
+    Entry::of::<core::Changes>(),
     Entry::of::<core::IngestDocs>(),
     Entry::of::<core::ExtractAndLink>(),
     Entry::of::<core::ReviewLinks>(),

@@ -164,6 +164,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("entity_lookup", json!({"q": "harbor", "limit": 2})),
         ("explain_entity", json!({"name": "HGW", "hops": 2, "limit": 3, "why": true})),
         ("connect", json!({"a": "HGW", "b": "Tide Clock", "max_hops": 2, "limit": 1})),
+        ("changes", json!({"since": "7d", "path": "**/*.md", "limit": 2, "max_chars": 1000})),
         (
             "ingest_docs",
             json!({"paths": ["*.txt", "missing.md"], "tags": ["log"], "source_url": "https://example.org/log"}),

@@ -1,5 +1,6 @@
 //! The tools every agent gets: ask, look up, explain, connect, ingest, review, status (S4 §11).
 
+mod changes;
 mod connect;
 mod explain;
 mod passage;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::changes::*;
 pub use self::connect::*;
 pub use self::explain::*;
 pub use self::passage::*;

@@ -12,6 +12,7 @@ use client::launch::run_if_launcher;
 
 mod backup;
 mod census;
+mod changes;
 mod completions;
 mod config;
 mod connect;
@@ -99,6 +100,7 @@ enum Command {
     Read(read::Arguments),
     Explain(explain::Arguments),
     Connect(connect::Arguments),
+    Changes(changes::Arguments),
     Graph(graph::Arguments),
     Lookup(lookup::Arguments),
     Links(links::Arguments),
@@ -162,6 +164,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Read(arguments) => read::run(arguments, ctx).await,
         Command::Explain(arguments) => explain::run(arguments, ctx).await,
         Command::Connect(arguments) => connect::run(arguments, ctx).await,
+        Command::Changes(arguments) => changes::run(arguments, ctx).await,
         Command::Graph(arguments) => graph::run(arguments, ctx).await,
         Command::Lookup(arguments) => lookup::run(arguments, ctx).await,
         Command::Links(arguments) => links::run(arguments, ctx).await,

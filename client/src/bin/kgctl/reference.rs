@@ -24,7 +24,7 @@ const GROUPS: [(&str, &str); 7] = [
         "Projects and daemons",
         "init project list start stop restart remove status wait logs http mcp-config",
     ),
-    ("Asking", "query read explain connect lookup links graph"),
+    ("Asking", "query read explain connect changes lookup links graph"),
     ("Memory and entries", "memory kb"),
     ("Files, import and export", "ingest import export dump"),
     ("Correcting", "review extract restore forget"),

@@ -7,6 +7,7 @@ use config::Settings;
 
 use super::super::tool::{self, kb, memory};
 use super::asking::{asks_and_reads, reads_and_asks};
+use super::marking::reads_and_marks;
 use super::{Routes, reads, remembers, waits, writes};
 
 /// The folder of entities.
@@ -23,6 +24,7 @@ pub fn routes() -> Routes {
         reads(tool::entity_lookup, render::core::entities),
         reads(tool::explain_entity, render::core::explain),
         reads(tool::connect, render::core::connect),
+        reads_and_marks(tool::changes, render::core::changes),
         waits(tool::ingest_docs, render::core::ingest).recording(),
         waits(tool::extract_and_link, render::core::extract),
         writes(tool::review_links, render::core::review).recording(),

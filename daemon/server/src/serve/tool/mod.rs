@@ -4,6 +4,7 @@
 //! person's latest edits indexed before a tool answers.
 //! Not here: how a question is answered (`query/`), or how a call arrives (`routes.rs`, `session.rs`).
 
+mod changes;
 mod connect;
 mod forget;
 mod ingest;
@@ -31,6 +32,7 @@ use proto::tool::memory::ItemError;
 
 use tokio::sync::Semaphore;
 
+pub use changes::*;
 pub use connect::*;
 pub use forget::*;
 pub use ingest::*;
