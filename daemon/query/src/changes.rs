@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use index::store::{Change, ChangeLedger, ChangedLine, Line, Version, first_lines, lines_of};
+use index::store::{ChangeLedger, ChangedLine, DocChange, DocVersion, Line, first_lines, lines_of};
 use model::terms::Tick;
 use proto::error::ErrorView;
 use proto::tool::core::{self, ChangeView, ChangedLineView, Changes, ChangesReply};
@@ -39,7 +39,7 @@ pub struct Since {
 
 /// What all pages of an answer have in common, and how many documents were on those before.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Place {
+struct PageOf {
     since: u64,
     told: String,
     until: u64,
@@ -48,8 +48,8 @@ struct Place {
     entity: Option<String>,
 }
 
-impl Place {
-    fn parse(text: &str) -> Result<Place, ErrorView> {
+impl PageOf {
+    fn parse(text: &str) -> Result<PageOf, ErrorView> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text.trim()).unwrap_or_default();
         serde_json::from_slice(&bytes).map_err(|_| {
             let hint = "pass the `next_cursor` of an answer, or omit it for the first page";
@@ -58,7 +58,7 @@ impl Place {
     }
 
     fn after(&self, n_shown: usize) -> String {
-        let next = Place { skip: self.skip + n_shown, ..self.clone() };
+        let next = PageOf { skip: self.skip + n_shown, ..self.clone() };
         BASE64_URL_SAFE_NO_PAD.encode(serde_json::to_vec(&next).unwrap_or_default())
     }
 }
@@ -84,11 +84,11 @@ pub fn changes(
     }
     let now = ctx.snapshot.tick();
     let (place, hint) = match &request.cursor {
-        Some(cursor) => (Place::parse(cursor)?, None),
+        Some(cursor) => (PageOf::parse(cursor)?, None),
         None => {
             let Since { tick, told, hint } = since()?;
             let (path, entity) = (request.path.clone(), request.entity.clone());
-            (Place { since: tick.0, told, until: now.0, skip: 0, path, entity }, hint)
+            (PageOf { since: tick.0, told, until: now.0, skip: 0, path, entity }, hint)
         }
     };
     let until = Tick(place.until.min(now.0));
@@ -137,8 +137,8 @@ pub fn changes(
 #[derive(Debug, Clone, PartialEq)]
 struct Net {
     uid: String,
-    before: Option<Version>,
-    after: Option<Version>,
+    before: Option<DocVersion>,
+    after: Option<DocVersion>,
     /// The last commit, and when it was.
     tick: Tick,
     at_ms: i64,
@@ -149,13 +149,13 @@ struct Net {
 }
 
 /// The net change of each document that is not as it was, the latest first.
-fn net(changes: Vec<Change>) -> Vec<Net> {
+fn net(changes: Vec<DocChange>) -> Vec<Net> {
     let mut by_uid: HashMap<String, Net> = HashMap::new();
     for it in changes {
         match by_uid.get_mut(&it.uid) {
             Some(net) => net.add(it),
             None => {
-                let Change { tick, uid, at_ms, before, after, is_unseen, lines, n_more } = it;
+                let DocChange { tick, uid, at_ms, before, after, is_unseen, lines, n_more } = it;
                 let n_commits = 1;
                 let net = Net {
                     uid: uid.clone(),
@@ -178,7 +178,7 @@ fn net(changes: Vec<Change>) -> Vec<Net> {
 }
 
 impl Net {
-    fn add(&mut self, later: Change) {
+    fn add(&mut self, later: DocChange) {
         // Of a document that went and came back, what it was compared with is gone.
         self.is_unseen |= later.is_unseen || (later.before.is_none() && self.before.is_some());
         (self.after, self.tick, self.at_ms) = (later.after, later.tick, later.at_ms);
@@ -352,13 +352,13 @@ mod tests {
     use index::store::LineKind;
 
     /// `tick uid before>after lines`, where a version is a path and a letter for its content: `a.md:x>a.md:y -one +two`.
-    fn change(text: &str) -> Change {
+    fn change(text: &str) -> DocChange {
         let mut words = text.split(' ');
         let mut word = || words.next().expect("a word");
         let (tick, uid, versions) = (word().parse().expect("a tick"), word().to_string(), word());
         let version = |it: &str| {
             let (path, hash) = it.split_once(':')?;
-            Some(Version { path: path.into(), hash: hash.into() })
+            Some(DocVersion { path: path.into(), hash: hash.into() })
         };
         let (before, after) = versions.split_once('>').expect("two versions");
         let line = |it: &str| ChangedLine {
@@ -367,7 +367,7 @@ mod tests {
             line: 1,
             text: it[1..].into(),
         };
-        Change {
+        DocChange {
             tick: Tick(tick),
             uid,
             at_ms: 0,

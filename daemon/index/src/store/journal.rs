@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 pub use self::lines::{Line, first as first_lines, of_row as lines_of};
 use super::commit::Identity;
 use super::ledger::Ledger;
-use super::{Change, StoreError, Version};
+use super::{DocChange, DocVersion, StoreError};
 use model::parcel::{NormalDoc, Reading};
 use model::terms::{RelPath, Tick};
 
@@ -43,7 +43,7 @@ pub(super) fn mark_whole(index: &Connection) -> Result<(), StoreError> {
 struct Indexed {
     id: i64,
     uid: String,
-    version: Version,
+    version: DocVersion,
 }
 
 /// Writes the changes of one batch.
@@ -54,7 +54,7 @@ pub(super) struct Journal<'a> {
     now_ms: i64,
     is_whole: bool,
     /// Documents that have a place after this batch, with their versions before.
-    placed: FxHashMap<String, Option<Version>>,
+    placed: FxHashMap<String, Option<DocVersion>>,
     n_written: usize,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Journal<'a> {
         let path = normal.head.path.as_str();
         self.displaced(path, identity)?;
         let hash = normal.head.hash.0.to_le_bytes().to_vec();
-        let after = Version { path: path.to_string(), hash };
+        let after = DocVersion { path: path.to_string(), hash };
         let own = self.indexed("uid", &identity.uid)?;
         let known = identity.known.clone().filter(|_| !self.is_whole);
         let (before, is_unseen) = match (&own, known) {
@@ -133,7 +133,7 @@ impl<'a> Journal<'a> {
         let mut after = None;
         if identity.is_exchange {
             let own = self.indexed("uid", &identity.uid)?;
-            after = own.map(|own| Version { path: own.version.path, ..here.version.clone() });
+            after = own.map(|own| DocVersion { path: own.version.path, ..here.version.clone() });
         }
         self.keep(here.uid, Some(here.version), after, false, Default::default())
     }
@@ -161,7 +161,10 @@ impl<'a> Journal<'a> {
     }
 
     /// Documents went while nobody watched.
-    pub(super) fn vanished(&mut self, documents: Vec<(String, Version)>) -> Result<(), StoreError> {
+    pub(super) fn vanished(
+        &mut self,
+        documents: Vec<(String, DocVersion)>,
+    ) -> Result<(), StoreError> {
         for (uid, before) in documents {
             self.keep(uid, Some(before), None, true, Default::default())?;
         }
@@ -176,14 +179,14 @@ impl<'a> Journal<'a> {
     fn keep(
         &mut self,
         uid: String,
-        before: Option<Version>,
-        after: Option<Version>,
+        before: Option<DocVersion>,
+        after: Option<DocVersion>,
         is_unseen: bool,
         (lines, n_more): (Vec<super::ChangedLine>, u32),
     ) -> Result<(), StoreError> {
         self.n_written += 1;
         let (tick, at_ms) = (self.tick, self.now_ms);
-        self.ledger.keep_change(&Change {
+        self.ledger.keep_change(&DocChange {
             tick,
             uid,
             at_ms,
@@ -198,7 +201,7 @@ impl<'a> Journal<'a> {
     fn indexed(&self, column: &str, value: &str) -> Result<Option<Indexed>, StoreError> {
         let sql = format!("SELECT id, uid, path, hash FROM docs WHERE {column} = ?1");
         let row = |row: &rusqlite::Row<'_>| {
-            let version = Version { path: row.get(2)?, hash: row.get(3)? };
+            let version = DocVersion { path: row.get(2)?, hash: row.get(3)? };
             Ok(Indexed { id: row.get(0)?, uid: row.get(1)?, version })
         };
         Ok(self.index.prepare_cached(&sql)?.query_row(params![value], row).optional()?)

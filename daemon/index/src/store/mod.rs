@@ -49,7 +49,7 @@ pub use ledger::{
     back_up, check_backup, check_up, link_key, note_party, observation_key, relation_key,
     replace_missing, restore,
 };
-pub use ledger::{Change, ChangeLedger, ChangedLine, JournalStart, LineKind, Version};
+pub use ledger::{ChangeLedger, ChangedLine, DocChange, DocVersion, JournalStart, LineKind};
 pub use ledger::{Removal, detectors, read_copy, rewrite_copy, scrubbed_by, was_removed};
 pub use likeness::Likeness;
 pub use replace::copy_ledger;

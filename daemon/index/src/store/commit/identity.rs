@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use super::names::{Due, mark_dirty, names_of_doc};
 use super::{Late, day_of, remove};
 use crate::store::ledger::{IngestRecord, Ledger};
-use crate::store::{StoreError, Version, duplicates};
+use crate::store::{DocVersion, StoreError, duplicates};
 use model::Ticket;
 use model::parcel::{EmbeddedDoc, NormalDoc};
 use model::terms::{RelPath, SAME_DOCUMENT, Sketch};
@@ -32,7 +32,7 @@ pub(in crate::store) struct Identity {
     /// True when what was here is there now.
     pub is_exchange: bool,
     /// From the ledger: the version that was known so far.
-    pub known: Option<Version>,
+    pub known: Option<DocVersion>,
 }
 
 /// A row that a document has already.

@@ -35,7 +35,7 @@ fn rows(folder: &Path, until: Tick) -> String {
     let mut out = String::new();
     for it in changes {
         let path =
-            |it: &Option<super::Version>| it.as_ref().map_or("-".into(), |it| it.path.clone());
+            |it: &Option<super::DocVersion>| it.as_ref().map_or("-".into(), |it| it.path.clone());
         let unseen = if it.is_unseen { " unseen" } else { "" };
         out += &format!("{} > {}{unseen}\n", path(&it.before), path(&it.after));
         for line in &it.lines {

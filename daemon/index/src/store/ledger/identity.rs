@@ -7,7 +7,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::{Ledger, StoreError, Version};
+use super::{DocVersion, Ledger, StoreError};
 use model::terms::{ContentHash, RelPath};
 
 /// How long a vanished document's uid waits for its return, milliseconds (design.md: 30 days).
@@ -23,8 +23,8 @@ struct LedgerDocument {
 }
 
 impl LedgerDocument {
-    fn version(&self) -> Option<Version> {
-        let version = || Version { path: self.path.clone(), hash: self.hash.clone() };
+    fn version(&self) -> Option<DocVersion> {
+        let version = || DocVersion { path: self.path.clone(), hash: self.hash.clone() };
         (!self.is_gone).then(version)
     }
 }
@@ -40,7 +40,7 @@ impl Ledger {
         hash: ContentHash,
         moved_from: Option<&RelPath>,
         now_ms: i64,
-    ) -> Result<(String, Option<Version>), StoreError> {
+    ) -> Result<(String, Option<DocVersion>), StoreError> {
         let hash = hash.0.to_le_bytes();
         let here = self.entry_at(path.as_str())?;
         let is_same = |entry: &LedgerDocument| entry.hash == hash;
@@ -87,7 +87,7 @@ impl Ledger {
     pub(in crate::store) fn version_at(
         &self,
         path: &RelPath,
-    ) -> Result<Option<(String, Version)>, StoreError> {
+    ) -> Result<Option<(String, DocVersion)>, StoreError> {
         let entry = self.entry_at(path.as_str())?;
         Ok(entry.and_then(|it| it.version().map(|version| (it.uid, version))))
     }

@@ -72,7 +72,7 @@ pub struct ChangedLine {
 
 /// Where a document was, and what it held.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version {
+pub struct DocVersion {
     /// Its path.
     pub path: String,
     /// Hash of its file.
@@ -81,7 +81,7 @@ pub struct Version {
 
 /// What one commit did to one document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct DocChange {
     /// The commit.
     pub tick: Tick,
     /// The document.
@@ -89,9 +89,9 @@ pub struct Change {
     /// When, milliseconds since 1970.
     pub at_ms: i64,
     /// The version before; none of a document that was added.
-    pub before: Option<Version>,
+    pub before: Option<DocVersion>,
     /// The version after; none of a document that was removed.
-    pub after: Option<Version>,
+    pub after: Option<DocVersion>,
     /// Nobody saw it happen, and the version before is lost: its lines are not known.
     pub is_unseen: bool,
     /// The first lines that came or went.
@@ -153,7 +153,7 @@ impl Ledger {
 
     /// Writes what a commit does to a document. The last change of the document is replaced if it begins with the same
     /// version: then it never became a commit.
-    pub(in crate::store) fn keep_change(&self, change: &Change) -> Result<(), StoreError> {
+    pub(in crate::store) fn keep_change(&self, change: &DocChange) -> Result<(), StoreError> {
         let before = change.before.as_ref().map(|it| (it.path.as_str(), it.hash.as_slice()));
         let (was_path, was_hash) = before.unzip();
         self.db
@@ -290,17 +290,17 @@ impl ChangeLedger {
     }
 
     /// The changes of the commits after one, up to another, oldest first.
-    pub fn between(&self, after: Tick, until: Tick) -> Result<Vec<Change>, StoreError> {
+    pub fn between(&self, after: Tick, until: Tick) -> Result<Vec<DocChange>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT tick, uid, at_ms, was_path, was_hash, path, hash, is_unseen, n_more, lines FROM changes
              WHERE tick > ?1 AND tick <= ?2 ORDER BY tick, uid",
         )?;
         let rows = statement.query_map([as_row(after), as_row(until)], |row| {
             let version = |path: Option<String>, hash: Option<Vec<u8>>| {
-                path.zip(hash).map(|(path, hash)| Version { path, hash })
+                path.zip(hash).map(|(path, hash)| DocVersion { path, hash })
             };
             let lines: String = row.get(9)?;
-            Ok(Change {
+            Ok(DocChange {
                 tick: Tick(row.get::<_, i64>(0)? as u64),
                 uid: row.get(1)?,
                 at_ms: row.get(2)?,

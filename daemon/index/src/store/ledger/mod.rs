@@ -35,7 +35,7 @@ pub use backup::{read_copy, rewrite_copy};
 pub use breaker::{Breakers, Failing};
 pub use enriched::{Enriched, Reading};
 pub use error::LedgerError;
-pub use journal::{Change, ChangeLedger, ChangedLine, JournalStart, LineKind, Version};
+pub use journal::{ChangeLedger, ChangedLine, DocChange, DocVersion, JournalStart, LineKind};
 pub use kb::{IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, NewVersion};
 pub use memory::{EventCounts, LastWrites, MemoryEvent, MemoryLedger, Operation};
 pub(super) use migrate::check as check_file;

@@ -6,7 +6,7 @@
 
 use rusqlite::params;
 
-use super::{Ledger, StoreError, Version};
+use super::{DocVersion, Ledger, StoreError};
 
 impl Ledger {
     /// Marks documents as gone that are not indexed (their files went while no index knew them), and as there that are.
@@ -15,7 +15,7 @@ impl Ledger {
         &self,
         mut is_indexed: impl FnMut(&str) -> Result<bool, StoreError>,
         now_ms: i64,
-    ) -> Result<(usize, Vec<(String, Version)>), StoreError> {
+    ) -> Result<(usize, Vec<(String, DocVersion)>), StoreError> {
         let mut statement =
             self.db.prepare("SELECT path, gone_ms IS NOT NULL, uid, hash FROM documents")?;
         let mut rows = statement.query([])?;
@@ -25,7 +25,7 @@ impl Ledger {
             let (path, is_gone): (String, bool) = (row.get(0)?, row.get(1)?);
             if is_indexed(&path)? == is_gone {
                 if !is_gone {
-                    let version = Version { path: path.clone(), hash: row.get(3)? };
+                    let version = DocVersion { path: path.clone(), hash: row.get(3)? };
                     vanished.push((row.get(2)?, version));
                 }
                 wrong.push((path, (!is_gone).then_some(now_ms)));

@@ -42,36 +42,30 @@ fn since(
         None => ledger.mark(client).map_err(unreadable)?,
         Some(_) => None,
     };
-    let (tick, told) = match (mark, asked.and_then(tick_of)) {
-        (Some((tick, at_ms)), _) => (tick, format!("your last call, {}", time(at_ms))),
+    let begun = start.unwrap_or(JournalStart { tick: snapshot.tick(), at_ms: i64::MAX });
+    let (tick, told, is_early) = match (mark, asked.and_then(tick_of)) {
+        (Some((tick, at_ms)), _) => {
+            (tick, format!("your last call, {}", time(at_ms)), tick < begun.tick)
+        }
         (None, Some(tick)) if tick > snapshot.tick() => {
             let last = snapshot.tick().0;
             let message = format!("`since` is tick {}, the last one is {last}", tick.0);
             return Err(invalid(message, "give the `tick` of an answer, or a time such as `7d`"));
         }
-        (None, Some(tick)) => (tick, format!("tick {}", tick.0)),
+        (None, Some(tick)) => (tick, format!("tick {}", tick.0), tick < begun.tick),
         (None, None) => {
             let asked = asked.unwrap_or(USUAL_SINCE);
-            let moment = moment_of("since", asked, &Zoned::now())?.as_millisecond();
-            let before = ledger.tick_before(moment).map_err(unreadable)?;
-            let tick = before.or(start.map(|it| it.tick)).unwrap_or_default();
-            (tick.min(snapshot.tick()), time(moment))
+            let at_ms = moment_of("since", asked, &Zoned::now())?.as_millisecond();
+            let before = ledger.tick_before(at_ms).map_err(unreadable)?;
+            let tick = before.unwrap_or(begun.tick).min(snapshot.tick());
+            (tick, time(at_ms), at_ms < begun.at_ms)
         }
-    };
-    // A moment before the journal began means its beginning.
-    let begins = |start: JournalStart| {
-        let (from, at) = (start.tick.0, time(start.at_ms));
-        format!("changes are known after tick {from} ({at}); what came before is not")
-    };
-    let is_early = |it: &JournalStart| match asked.map(tick_of) {
-        Some(Some(_)) => tick < it.tick,
-        _ => tick <= it.tick && told < time(it.at_ms),
     };
     let hint = match start {
-        None => {
-            Some("the first index is being built; changes are kept once it is whole".to_string())
-        }
-        Some(start) => Some(start).filter(is_early).map(begins),
+        None => Some("the first index is being built; changes are kept once it is whole".into()),
+        Some(JournalStart { tick, at_ms }) => is_early.then(|| {
+            format!("changes are known after tick {} ({}), not before", tick.0, time(at_ms))
+        }),
     };
     Ok(Since { tick, told, hint })
 }
