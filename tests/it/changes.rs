@@ -17,7 +17,6 @@ fn whole() -> TestProject {
         ("drafts/old.md", "# Old\n\nNothing much.\n"),
         ("ops/a.md", "# Runbook\n\nTurn it off and on.\n"),
     ]);
-    project.start();
     project.settle();
     project
 }

@@ -221,7 +221,8 @@ fn sentences<'t>(text: &'t str, map: &LineMap) -> Vec<(usize, &'t str)> {
         let ends_line = c == '\n' || (before == ' ' && map.line_at(at) != map.line_at(start));
         if ends_sentence || ends_line {
             add(start, at);
-            start = at;
+            // A line break lies in the line that it ends.
+            start = at + usize::from(c == '\n');
         }
         before = c;
     }
@@ -291,6 +292,13 @@ mod tests {
             "---\ntitle: Ana\nrole: lead\ntags: [a, b]\n---\n# Ana\n\nShe is kind. She writes.\n\n\
              - [role] Lead #work (since May)\n- uses [[X]], [[Y]]\n- knows [[Bo]]\n\nNew words.\n",
             expect![[r#"
+                - 0 field: role: reviewer
+                + 3 field: role: lead
+                - 8 text: She reads.
+                + 8 text: She writes.
+                - 10 observation: - [role] Reviewer #work (since May)
+                + 10 observation: - [role] Lead #work (since May)
+                + 14 text: New words.
             "#]],
         );
     }
@@ -301,6 +309,9 @@ mod tests {
             "one line\nanother line\nthird line\n\nMore.\n",
             "one line\nchanged line\nthird line\n\nMore. And more.\n",
             expect![[r#"
+                - 2 text: another line
+                + 2 text: changed line
+                + 5 text: And more.
             "#]],
         );
     }
@@ -308,8 +319,8 @@ mod tests {
     #[test]
     fn what_only_moves_or_looks_different_has_not_changed() {
         check(
-            "A *b* c.\n\n- [x] one\n- [f] two\n",
-            "- [f] two\n\nA b c.\n\n- [x] one\n",
+            "A *b* c.\n\n- [idea] one\n- [fact] two\n",
+            "- [fact] two\n\nA b c.\n\n- [idea] one\n",
             expect![""],
         );
     }
