@@ -89,6 +89,14 @@ mod tests {
             next_cursor: Some("abc".into()),
             ..ChangesReply::default()
         };
-        expect![[""]].assert_eq(&page(&reply, Style::plain()));
+        expect![[r#"
+            since tick 5: 1 changed, 2 removed
+            changed a.md → new/a.md  tick 7, 2026-11-25T14:02:11Z
+              - 3: One
+              + Two\u{1b}[31m
+              and 2 lines more
+            removed new/a.md  tick 7, 2026-11-25T14:02:11Z, while nobody watched
+            1 more: `--cursor abc`
+        "#]].assert_eq(&page(&reply, Style::plain()));
     }
 }

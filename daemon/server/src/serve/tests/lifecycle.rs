@@ -26,12 +26,12 @@ async fn every_revision_shakes_hands() {
         );
     }
     expect![[r#"
-        2024-11-05: 2024-11-05 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-03-26: 2025-03-26 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-06-18: 2025-06-18 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-11-25: 2025-11-25 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        1999-01-01: 2025-11-25 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2026-07-28: 2025-11-25 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2024-11-05: 2024-11-05 "kgd", 10 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-03-26: 2025-03-26 "kgd", 10 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-06-18: 2025-06-18 "kgd", 10 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-11-25: 2025-11-25 "kgd", 10 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        1999-01-01: 2025-11-25 "kgd", 10 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2026-07-28: 2025-11-25 "kgd", 10 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
     "#]].assert_eq(&out);
 }
 
@@ -83,6 +83,7 @@ async fn the_library_s_own_client_is_served() {
         entity_lookup
         explain_entity
         connect
+        changes
         ingest_docs
         extract_and_link
         review_links
@@ -112,6 +113,7 @@ async fn a_tool_says_what_it_does() {
         entity_lookup {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
         explain_entity {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
         connect {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
+        changes {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
         ingest_docs {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
         extract_and_link {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
         review_links {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
