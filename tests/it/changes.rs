@@ -123,7 +123,7 @@ fn an_index_that_is_lost_loses_no_change_and_makes_none() {
     project.start();
     project.settle();
     let expected = [
-        "added new.md | +3 Some words.",
+        "added new.md | +1 New | +3 Some words.",
         "changed people/bo.md | unwatched",
         "removed drafts/old.md | unwatched",
     ];

@@ -97,6 +97,7 @@ mod tests {
               and 2 lines more
             removed new/a.md  tick 7, 2026-11-25T14:02:11Z, while nobody watched
             1 more: `--cursor abc`
-        "#]].assert_eq(&page(&reply, Style::plain()));
+        "#]]
+        .assert_eq(&page(&reply, Style::plain()));
     }
 }

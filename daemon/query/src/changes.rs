@@ -1,8 +1,8 @@
 //! Changes: what the journal says of a stretch of commits, as one net change a document.
 //!
 //! In: the journal, the last commit that the asker knows, conditions. Out: the reply of `changes`, one page.
-//! Invariants: a document that is as it was has no change; what came and went again has none either; pages of one answer
-//! are of the same commits, so none is repeated or left out; both forms of a page have the same documents.
+//! Invariants: a document that is as it was has no change; what came and went again has none either; pages of one
+//! answer are of the same commits, so none is repeated or left out; both forms of a page have the same documents.
 //! Not here: what a commit changes (`index/store/journal.rs`), what `since` means (`server`).
 
 use std::collections::HashMap;
@@ -44,7 +44,9 @@ struct PageOf {
     told: String,
     until: u64,
     skip: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     entity: Option<String>,
 }
 
@@ -351,7 +353,7 @@ mod tests {
     use super::*;
     use index::store::LineKind;
 
-    /// `tick uid before>after lines`, where a version is a path and a letter for its content: `a.md:x>a.md:y -one +two`.
+    /// `tick uid before>after lines`, where a version is a path and a letter for its content: `a:x>a:y -one +two`.
     fn change(text: &str) -> DocChange {
         let mut words = text.split(' ');
         let mut word = || words.next().expect("a word");

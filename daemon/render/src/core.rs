@@ -1,4 +1,4 @@
-//! The text form of the core tools' replies: hits, passages, entities, explanations, status. `core/changes.rs`: changes.
+//! The text form of the core tools' replies: hits, passages, entities, explanations, status; `changes.rs`: changes.
 
 mod changes;
 

@@ -11,7 +11,8 @@ use crate::tool::{Effect, Tool, ToolSet};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Changes {
-    /// `7d`, `2 weeks`, `yesterday`, `monday`, `2026-11-20`, or a tick. When left out, since your last call, else 7 days.
+    /// `7d`, `2 weeks`, `yesterday`, `monday`, `2026-11-20`, or a tick. When left out, since your last call, else 7
+    /// days.
     #[serde(default, deserialize_with = "name_or_id", skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
     /// Only documents whose path begins with this or matches it: `docs/*.md`.
@@ -72,7 +73,7 @@ pub struct ChangesReply {
 pub struct ChangeView {
     /// `added`, `changed`, `moved` or `removed`.
     pub kind: String,
-    /// Its path; of a removed document the last one.
+    /// Its path; of a removed document the one that it had at `since`.
     pub path: String,
     /// Its path before, where that was another.
     #[serde(default, skip_serializing_if = "Option::is_none")]

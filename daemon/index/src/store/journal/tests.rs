@@ -140,8 +140,8 @@ fn documents_that_change_places_or_replace_another_are_told_so() {
         expect![[r#"
             a.md > b.md
             b.md > a.md
-            a.md > b.md
             b.md > -
+            a.md > b.md
         "#]],
     );
 }

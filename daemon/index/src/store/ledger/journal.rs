@@ -28,8 +28,8 @@ const KEPT_MS: i64 = 90 * 24 * 3600 * 1000;
 /// Most clients whose place in the journal is kept.
 const MAX_MARKS: i64 = 200;
 
-/// Ticks that are reserved at a time.
-const RESERVED_TICKS: u64 = 1_000;
+/// Ticks that are reserved at a time: one write to the ledger for so many commits.
+const RESERVED_TICKS: u64 = 100;
 
 /// What a line of a document is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
