@@ -12,6 +12,8 @@ use comfy_table::{ContentArrangement, Table};
 use proto::visible::show;
 
 pub mod answer;
+pub mod asked;
+pub mod changes;
 pub mod entries;
 pub mod health;
 mod hint;

@@ -59,13 +59,14 @@ impl Entry {
 }
 
 /// The tools of [`ToolSet::Default`]: what everyday tasks need, in as few words as possible.
-pub const DEFAULT: [&str; 14] = [
+pub const DEFAULT: [&str; 15] = [
     "hybrid_query",
     "ask",
     "read_passage",
     "explain_entity",
     "connect",
     "remember",
+    "changes",
     "status",
     "read_note",
     "write_note",
@@ -107,6 +108,7 @@ pub const CATALOG: &[Entry] = &[
     Entry::of::<core::ExplainEntity>(),
     Entry::of::<core::Connect>(),
     Entry::of::<core::Remember>(),
+    Entry::of::<core::Changes>(),
     Entry::of::<core::IngestDocs>(),
     Entry::of::<core::ExtractAndLink>(),
     Entry::of::<core::ReviewLinks>(),

@@ -3,6 +3,7 @@
 mod answers;
 mod attack;
 mod bad_input;
+mod changes;
 mod connect;
 mod crash;
 mod crowd;

@@ -204,6 +204,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("list_directory", json!({"depth": 2})),
         ("list_notes", json!({"tags": ["edge"]})),
         ("recent_activity", json!({"timeframe": "1 hour"})),
+        ("changes", json!({"since": "1 hour", "path": "**/*.md", "limit": 2, "max_chars": 1000})),
         ("list_memory_projects", json!({})),
         ("create_memory_project", json!({"name": "Second", "path": "<scratch>/second"})),
         ("get_mcp_instructions", json!({})),
@@ -602,6 +603,14 @@ fn replies_are_as_frozen() {
             // How much room deleted rows took is a matter of when the log was written back.
             reply["removed"][0]["n"] = json!("<bytes>");
             (reply["proof"]["files"], reply["proof"]["bytes"]) = (json!("<n>"), json!("<bytes>"));
+        }
+        if tool == "changes" {
+            // When the first index was whole.
+            (reply["hint"], reply["since_tick"], reply["until_tick"]) =
+                (json!("<hint>"), json!("<tick>"), json!("<tick>"));
+            for change in reply["changes"].as_array_mut().expect("a list") {
+                change["at"] = json!("<at>");
+            }
         }
         if tool == "memory_report" {
             reply["text"] = json!("<text>");

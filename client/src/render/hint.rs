@@ -21,6 +21,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("`hops`", "`--hops`"),
     ("`limit`", "`--limit`"),
     ("`tags`", "`--tag`"),
+    ("`since`", "`--since`"),
     ("entity_lookup", "kgctl lookup"),
     ("explain_entity", "kgctl explain"),
     ("hybrid_query", "kgctl query"),

@@ -1,8 +1,8 @@
 //! Query: answers from the index. It reads snapshots of `index` and never sees the engine.
 //!
 //! A question passes five steps, one folder each: `plan` → `recall` → `expand` → `rank` → `present`. [`answer`] calls
-//! them in order. Beside them, `ask/`, `entities/`, `connect/`, `notes/`, `memory/`, `kb/` and `passage.rs` answer the other
-//! tools; `graph/`, `quote/` and `address.rs` hold what several of them need.
+//! them in order. Beside them, `ask/`, `entities/`, `connect/`, `notes/`, `memory/`, `kb/`, `passage.rs` and
+//! `changes.rs` answer the other tools; `graph/`, `quote/` and `address.rs` hold what several of them need.
 //! Invariants: a reply comes from one snapshot, and nothing is written; the folders depend on each other in one
 //! direction only (`tests/it/layers.rs`).
 //! Not here: the text form of replies (`render`), sessions and tools (`server`).
@@ -16,6 +16,7 @@ macro_rules! stage {
 
 pub mod address;
 pub mod ask;
+pub mod changes;
 pub mod connect;
 mod entities;
 mod error;

@@ -1,4 +1,6 @@
-//! The text form of the core tools' replies: hits, passages, entities, explanations, status.
+//! The text form of the core tools' replies: hits, passages, entities, explanations, status; `changes.rs`: changes.
+
+mod changes;
 
 use proto::shape::{AlsoIn, EntityView, EvidenceView, Id, RelationView};
 use proto::tool::core::{
@@ -10,6 +12,8 @@ use proto::tool::core::{
 use super::clean::{indented, one_line, stored_line};
 use super::sheet::Sheet;
 use super::{count, entity, score};
+
+pub use self::changes::{ChangesThatFit, changes};
 
 /// Entities named under the hits of a question.
 const MAX_ENTITIES: usize = 8;

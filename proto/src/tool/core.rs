@@ -1,6 +1,7 @@
 //! The tools every agent gets: ask, look up, explain, connect, ingest, review, status (S4 §11).
 
 mod ask;
+mod changes;
 mod connect;
 mod explain;
 mod passage;
@@ -13,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::ask::*;
+pub use self::changes::*;
 pub use self::connect::*;
 pub use self::explain::*;
 pub use self::passage::*;

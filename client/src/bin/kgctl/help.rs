@@ -11,8 +11,8 @@ use clap::Command;
 const GROUPS: [(&str, &str); 7] = [
     ("Projects and daemons", "init project list start stop restart remove status wait logs"),
     ("Agents", "setup mcp-config http"),
-    ("Asking", "query read explain connect lookup links graph"),
-    ("Memory and entries", "memory kb"),
+    ("Asking", "query ask read explain connect changes lookup links graph"),
+    ("Memory and entries", "remember memory kb"),
     ("Files, import and export", "ingest import export dump"),
     ("Correcting", "review extract restore forget"),
     ("Operation", "doctor retry rescan deep verify backup config model eval completions"),

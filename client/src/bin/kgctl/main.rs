@@ -11,8 +11,10 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use client::launch::run_if_launcher;
 
+mod ask;
 mod backup;
 mod census;
+mod changes;
 mod completions;
 mod config;
 mod connect;
@@ -102,6 +104,9 @@ enum Command {
     Read(read::Arguments),
     Explain(explain::Arguments),
     Connect(connect::Arguments),
+    Ask(ask::Question),
+    Changes(changes::Arguments),
+    Remember(ask::Fact),
     Graph(graph::Arguments),
     Lookup(lookup::Arguments),
     Links(links::Arguments),
@@ -191,6 +196,9 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Read(arguments) => read::run(arguments, ctx).await,
         Command::Explain(arguments) => explain::run(arguments, ctx).await,
         Command::Connect(arguments) => connect::run(arguments, ctx).await,
+        Command::Ask(question) => ask::ask(question, ctx).await,
+        Command::Remember(fact) => ask::remember(fact, ctx).await,
+        Command::Changes(arguments) => changes::run(arguments, ctx).await,
         Command::Graph(arguments) => graph::run(arguments, ctx).await,
         Command::Lookup(arguments) => lookup::run(arguments, ctx).await,
         Command::Links(arguments) => links::run(arguments, ctx).await,

@@ -28,6 +28,8 @@ pub enum Command {
     RecordIngest(Vec<RelPath>, IngestRecord, oneshot::Sender<Result<(), String>>),
     /// Remember what tools did to entities.
     RecordMemory(Vec<MemoryEvent>, oneshot::Sender<Result<(), String>>),
+    /// Remember that a client has seen all changes up to a tick.
+    KeepMark(String, Tick, oneshot::Sender<Result<(), String>>),
     /// Give a number for a new entry that is greater than this one.
     NextEntry(u64, oneshot::Sender<Result<u64, String>>),
     /// Remember what tools did to entries; answers with the number of each version.
@@ -77,6 +79,7 @@ impl WriteState {
             Command::Decide(_, reply) => drop(reply.send(Err(refusal))),
             Command::RecordIngest(_, _, reply) => drop(reply.send(Err(refusal))),
             Command::RecordMemory(_, reply) => drop(reply.send(Err(refusal))),
+            Command::KeepMark(_, _, reply) => drop(reply.send(Err(refusal))),
             Command::NextEntry(_, reply) => drop(reply.send(Err(refusal))),
             Command::RecordKb(_, reply) => drop(reply.send(Err(refusal))),
             other => return self.run(other).await,
@@ -134,6 +137,10 @@ impl WriteState {
             Command::RecordMemory(events, reply) => {
                 let record = move |w: &mut IndexWriter| w.record_memory(&events, now_ms);
                 let _ = reply.send(self.try_once(record).await?);
+            }
+            Command::KeepMark(client, tick, reply) => {
+                let keep = move |w: &mut IndexWriter| w.keep_mark(&client, tick, now_ms);
+                let _ = reply.send(self.try_once(keep).await?);
             }
             Command::NextEntry(floor, reply) => {
                 let _ = reply.send(self.try_once(move |w| w.next_entry(floor)).await?);

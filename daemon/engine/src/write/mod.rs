@@ -292,7 +292,11 @@ impl WriteState {
             Some(RippleStep::Requeue(paths)) => self.args.watcher.read_names_again(paths),
             Some(RippleStep::Settled) if when_quiet => {
                 let now_ms = (self.args.now_ms)();
-                self.insist(Lane::Bulk, false, move |writer| writer.mark_vanished(now_ms)).await?;
+                let mark = move |writer: &mut IndexWriter| {
+                    writer.mark_vanished(now_ms).map(|()| writer.tick())
+                };
+                let tick = self.insist(Lane::Bulk, false, mark).await?;
+                self.args.health.set_tick(tick.unwrap_or_default());
                 let n_news = quiet.unwrap_or_default();
                 if !self.deepen(n_news).await? && !self.end_deep_pass(n_news).await? {
                     self.args.health.set_ripple(false);

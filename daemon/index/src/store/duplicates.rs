@@ -27,7 +27,6 @@ use super::StoreError;
 use super::commit::Late;
 use super::writer::{IndexWriter, set_meta_number};
 use model::print::Print;
-use model::terms::Tick;
 
 /// Documents whose chunks are looked over in one step of the ripple.
 const DOCUMENTS_A_STEP: i64 = 64;
@@ -277,7 +276,7 @@ impl IndexWriter {
         if !has_work(&self.db)? {
             return Ok(false);
         }
-        let tick = Tick(self.tick.0 + 1);
+        let tick = self.next_tick()?;
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         sys::fail::point("duplicates.begun");
         let mut late = Late::with(std::mem::take(&mut self.indexer));

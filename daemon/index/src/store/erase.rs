@@ -34,8 +34,8 @@ pub trait Rewrite: Send + Sync {
 pub type Counts = BTreeMap<String, u64>;
 
 /// Tables of the ledger that keep something by a document's uid; with `true`, as long as its file is there.
-const BY_UID: [(&str, bool); 3] =
-    [("ingested", true), ("memory_ordinals", true), ("memory_events", false)];
+const BY_UID: [(&str, bool); 4] =
+    [("ingested", true), ("memory_ordinals", true), ("memory_events", false), ("changes", false)];
 
 /// By a document's path.
 const BY_PATH: [(&str, bool); 3] =

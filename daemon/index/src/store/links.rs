@@ -20,7 +20,6 @@ use super::commit::{self, link_kind};
 use super::writer::{IndexWriter, set_meta_number};
 use crate::vectors::VectorChange;
 use model::parcel::RecognizerKind;
-use model::terms::Tick;
 
 /// `doc_names.kind` of the slug of a path; smaller ones are [`By`].
 pub const BY_PATH_SLUG: i64 = 5;
@@ -327,7 +326,7 @@ impl IndexWriter {
         if !has_work(&self.db)? {
             return Ok(false);
         }
-        let tick = Tick(self.tick.0 + 1);
+        let tick = self.next_tick()?;
         let tx: Transaction<'_> =
             self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         sys::fail::point("links.begun");

@@ -15,6 +15,7 @@ mod facts;
 mod gazetteer;
 mod held;
 mod ids;
+mod journal;
 mod ledger;
 mod likeness;
 pub mod lines;
@@ -41,6 +42,7 @@ pub use dump::dump_page;
 pub use erase::{Counts, Gone, Rewrite, each_value, holds_any, index_words_without_rows};
 pub use error::StoreError;
 pub use held::{Held, Part, Seen};
+pub use journal::{Line, first_lines, lines_of};
 pub use ledger::{
     Backup, Breakers, Checkup, Decisions, DecisionsAt, Enriched, EventCounts, Failing,
     IngestRecord, IngestedFile, KbFacts, KbLedger, KbRecord, KbVersion, LastWrites, Ledger,
@@ -48,6 +50,7 @@ pub use ledger::{
     back_up, check_backup, check_up, link_key, note_party, observation_key, relation_key,
     replace_missing, restore,
 };
+pub use ledger::{ChangeLedger, ChangedLine, DocChange, DocVersion, JournalStart, LineKind};
 pub use ledger::{Removal, detectors, read_copy, rewrite_copy, scrubbed_by, was_removed};
 pub use likeness::Likeness;
 pub use replace::copy_ledger;

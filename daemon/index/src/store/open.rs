@@ -11,6 +11,7 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use super::StoreError;
 use super::schema::{INDEX, SCHEMA_VERSION};
 use super::trouble::{self, Trouble};
+use model::terms::Tick;
 
 /// The index that answers.
 pub(super) const LIVE: &str = "index.sqlite";
@@ -58,8 +59,8 @@ enum Found {
 
 /// Opens the index in `folder` for writing. An index of the same tables but another make (version of the extractors,
 /// settings) goes on answering while a new one is built beside it, in `index.next.sqlite`; one that cannot be read is
-/// moved aside to `index.sqlite.old`, because it is derived from the files.
-pub(super) fn index(folder: &Path, fingerprint: &str) -> Result<Opened, StoreError> {
+/// moved aside to `index.sqlite.old`, because it is derived from the files. Ticks of a new one go on from `floor`.
+pub(super) fn index(folder: &Path, fingerprint: &str, floor: Tick) -> Result<Opened, StoreError> {
     sys::register_sqlite_vec();
     let made_by = made_by(fingerprint);
     let (live, next) = (folder.join(LIVE), folder.join(NEXT));
@@ -88,21 +89,21 @@ pub(super) fn index(folder: &Path, fingerprint: &str) -> Result<Opened, StoreErr
                 drop(db);
                 rename(&next, &live)?;
             }
-            fresh(live, &made_by)
+            fresh(live, &made_by, floor)
         }
         Found::Useless(why) => {
             tracing::warn!(path = %live.display(), why, "the index is rebuilt from the files");
             set_aside(&live)?;
             remove(&next)?;
-            fresh(live, &made_by)
+            fresh(live, &made_by, floor)
         }
     }
 }
 
-fn fresh(live: PathBuf, made_by: &str) -> Result<Opened, StoreError> {
+fn fresh(live: PathBuf, made_by: &str, floor: Tick) -> Result<Opened, StoreError> {
     let db = match look(&live, made_by)? {
         Found::Ours(db) => db,
-        _ => create(&live, made_by, 0)?,
+        _ => create(&live, made_by, floor.0)?,
     };
     Ok(Opened { db, answers: live.clone(), path: live })
 }

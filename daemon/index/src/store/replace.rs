@@ -177,6 +177,9 @@ impl IndexWriter {
         self.gazetteer().store(Arc::new(gazetteer::load(&db, version)?));
         self.ledger().load_breakers(&db)?;
         self.held.hold(Part::Index, &path);
+        self.is_whole = super::journal::is_whole(&db)?;
+        // What the ledger knows and this index does not is looked for once it is whole.
+        self.is_reconciled &= self.is_whole;
         self.db = db;
         self.tick = tick;
         self.answers = path.clone();

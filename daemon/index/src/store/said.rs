@@ -7,9 +7,11 @@
 
 use rusqlite::OptionalExtension;
 
-use super::StoreError;
+use super::journal::Journal;
 use super::ledger::{IngestRecord, KbRecord, MemoryEvent, Verdict};
-use super::writer::IndexWriter;
+use super::writer::{IndexWriter, set_meta_number};
+use super::{StoreError, commit};
+use crate::vectors::VectorChange;
 use model::terms::{RelPath, Tick};
 
 impl IndexWriter {
@@ -70,6 +72,11 @@ impl IndexWriter {
         self.ledger.record_memory(events, now_ms)
     }
 
+    /// Notes that a client has seen all changes up to `tick`.
+    pub fn keep_mark(&self, client: &str, tick: Tick, now_ms: i64) -> Result<(), StoreError> {
+        self.ledger.keep_mark(client, tick, now_ms)
+    }
+
     /// Remembers what a caller said about documents. The next commit of each shows it; should we die before, the
     /// next start reads them again.
     pub fn record_ingest(
@@ -96,22 +103,56 @@ impl IndexWriter {
     }
 
     /// Marks in the ledger which documents are gone, once after the start, when everything is settled: a crash between
-    /// the two, or the loss of an index, may have parted them.
+    /// the two, or the loss of an index, may have parted them. From here on the journal knows every change.
     pub fn mark_vanished(&mut self, now_ms: i64) -> Result<(), StoreError> {
         if self.is_reconciled {
             return Ok(());
         }
+        let tick = self.next_tick()?;
+        self.ledger.begin()?;
+        let marked = self.mark_in_ledger(tick, now_ms);
+        let marked = marked.and_then(|has_changes| self.ledger.commit().map(|()| has_changes));
+        if marked.is_err() {
+            self.ledger.roll_back();
+        }
+        let has_changes = marked?;
+        if !self.is_whole {
+            let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            super::journal::mark_whole(&tx)?;
+            if has_changes {
+                set_meta_number(&tx, "tick", tick.0)?;
+                let none = VectorChange::default();
+                commit::commit(tx, &self.vectors, &self.changes, tick, none)?;
+                self.tick = tick;
+            } else {
+                tx.commit()?;
+            }
+            self.is_whole = true;
+        }
+        self.is_reconciled = true;
+        Ok(())
+    }
+
+    /// Returns true if the commit `tick` has changes.
+    fn mark_in_ledger(&self, tick: Tick, now_ms: i64) -> Result<bool, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM docs WHERE path = ?1)
                  OR EXISTS (SELECT 1 FROM quarantine WHERE path = ?1)",
         )?;
         let is_indexed = |path: &str| Ok(statement.query_row([path], |row| row.get(0))?);
-        let n_wrong = self.ledger.mark_vanished(is_indexed, now_ms)?;
+        let (n_wrong, vanished) = self.ledger.mark_vanished(is_indexed, now_ms)?;
         if n_wrong > 0 {
             tracing::info!(n_wrong, "the ledger was brought in line with the index");
         }
-        drop(statement);
-        self.is_reconciled = true;
-        Ok(())
+        let Some(mut journal) = Journal::begin(&self.db, &self.ledger, tick, now_ms)? else {
+            self.ledger.begin_journal(self.tick, now_ms)?;
+            return Ok(false);
+        };
+        if self.is_whole || vanished.is_empty() {
+            return Ok(false);
+        }
+        journal.vanished(vanished)?;
+        journal.end()?;
+        Ok(true)
     }
 }

@@ -16,6 +16,7 @@ use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
 
 use super::changes::Changes;
+use super::journal::{self, Journal};
 use super::ledger::{Failing, Ledger};
 use super::names::Resolver;
 use super::trouble::Trouble;
@@ -64,6 +65,10 @@ pub struct IndexWriter {
     pub(super) settings: Settings,
     gazetteer: Arc<ArcSwap<Gazetteer>>,
     pub(super) tick: Tick,
+    /// The last tick that no index will give again.
+    reserved: Tick,
+    /// Everything was indexed since the index was made.
+    pub(super) is_whole: bool,
     pub(super) vectors: Arc<Vectors>,
     pub(super) changes: Arc<Changes>,
     committed: FxHashMap<RelPath, Generation>,
@@ -120,7 +125,8 @@ impl IndexWriter {
         super::open::remove(&folder.join(super::open::STAND_IN)).map_err(early)?;
         let ledger = Ledger::open(&folder.join(super::open::LEDGER_FILE)).map_err(early)?;
         sys::fail::point("open.ledger");
-        let opened = super::open::index(folder, fingerprint).map_err(early)?;
+        let floor = ledger.reserved_tick().map_err(early)?;
+        let opened = super::open::index(folder, fingerprint, floor).map_err(early)?;
         let path = opened.path.clone();
         let writer = Self::begin(ledger, opened, folder, fingerprint, settings, embedder);
         writer.map_err(|error| (Some(path), error))
@@ -146,6 +152,11 @@ impl IndexWriter {
         let gazetteer = gazetteer::load(&db, version)?;
         ledger.reconcile(&db)?;
         ledger.load_breakers(&db)?;
+        let is_whole = journal::is_whole(&db)?;
+        if is_whole {
+            ledger.drop_changes_after(Tick(tick))?;
+        }
+        let reserved = ledger.reserved_tick()?;
         let unread = ripple::unread(&db)?;
         sys::fail::point("open.after");
         let held = Held::default();
@@ -162,6 +173,8 @@ impl IndexWriter {
             settings: settings.clone(),
             gazetteer: Arc::new(ArcSwap::from_pointee(gazetteer)),
             tick: Tick(tick),
+            reserved,
+            is_whole,
             vectors: Arc::new(Vectors::held_as(settings.vectors.precision, folder.to_path_buf())),
             changes,
             committed: FxHashMap::default(),
@@ -220,7 +233,23 @@ impl IndexWriter {
         now_ms: i64,
         resolve_now: bool,
     ) -> Result<Committed, StoreError> {
-        self.write_batch(items, now_ms, resolve_now).map_err(|error| self.heard(error))
+        let done = self.write_batch(items, now_ms, resolve_now);
+        if done.is_err()
+            && self.is_whole
+            && let Err(error) = self.ledger.drop_changes_after(self.tick)
+        {
+            tracing::warn!(%error, "the journal may name changes that were not committed");
+        }
+        done.map_err(|error| self.heard(error))
+    }
+
+    /// The tick of the next commit.
+    pub(super) fn next_tick(&mut self) -> Result<Tick, StoreError> {
+        let tick = Tick(self.tick.0 + 1);
+        if tick > self.reserved {
+            self.reserved = self.ledger.reserve_ticks(tick)?;
+        }
+        Ok(tick)
     }
 
     /// What an error means, given whether somebody asked to interrupt.
@@ -237,8 +266,9 @@ impl IndexWriter {
     ) -> Result<Committed, StoreError> {
         sys::fail::point("commit.before");
         let fresh = self.fresh(items);
-        let identities = self.write_ledger(&fresh, now_ms)?;
-        let mut done = Committed { tick: Tick(self.tick.0 + 1), ..Committed::default() };
+        let tick = self.next_tick()?;
+        let identities = self.write_ledger(&fresh, tick, now_ms)?;
+        let mut done = Committed { tick, ..Committed::default() };
         done.interactive = items.iter().filter_map(interactive_outcome).collect();
         let breakers = self.ledger.breakers().clone();
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
@@ -310,14 +340,15 @@ impl IndexWriter {
     }
 
     /// Writes a batch to the ledger, whole or not at all.
-    fn write_ledger(
+    pub(super) fn write_ledger(
         &self,
         items: &[&Item<EmbeddedDoc>],
+        tick: Tick,
         now_ms: i64,
     ) -> Result<Vec<commit::Identity>, StoreError> {
         self.ledger.begin()?;
         sys::fail::point("ledger.begun");
-        let identities = self.identify(items, now_ms);
+        let identities = self.identify(items, tick, now_ms);
         sys::fail::point("ledger.written");
         let done = identities.and_then(|identities| self.ledger.commit().map(|()| identities));
         if done.is_err() {
@@ -330,8 +361,10 @@ impl IndexWriter {
     fn identify(
         &self,
         items: &[&Item<EmbeddedDoc>],
+        tick: Tick,
         now_ms: i64,
     ) -> Result<Vec<commit::Identity>, StoreError> {
+        let mut journal = Journal::begin(&self.db, &self.ledger, tick, now_ms)?;
         let mut out = Vec::with_capacity(items.len());
         for item in items {
             let ticket = item.ticket();
@@ -339,9 +372,19 @@ impl IndexWriter {
             match item {
                 Item::Document(_, doc) => {
                     identity = commit::identify(&self.db, &self.ledger, ticket, doc, now_ms)?;
+                    if let Some(journal) = &mut journal {
+                        journal.document(&doc.doc.doc.doc.doc, &identity)?;
+                    }
                 }
-                Item::Removed(_) => self.ledger.mark_gone(&ticket.path, now_ms)?,
-                Item::Faulted(..) => {}
+                Item::Faulted(_, fault) if fault.is_transient => {}
+                Item::Removed(_) | Item::Faulted(..) => {
+                    if let Some(journal) = &mut journal {
+                        journal.removed(&ticket.path)?;
+                    }
+                }
+            }
+            if let Item::Removed(_) = item {
+                self.ledger.mark_gone(&ticket.path, now_ms)?;
             }
             match self.ledger.breakers().after(item, now_ms) {
                 Some(failing) => self.ledger.count_failure(&ticket.path, &failing)?,
@@ -349,6 +392,7 @@ impl IndexWriter {
             }
             out.push(identity);
         }
+        journal.map_or(Ok(()), Journal::end)?;
         Ok(out)
     }
 

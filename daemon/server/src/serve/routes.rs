@@ -31,6 +31,7 @@ use index::store::{CallOff, Snapshot};
 use sys::courtesy::Wait;
 
 mod asking;
+mod marking;
 mod parameters;
 mod recording;
 mod table;

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use super::names::{Due, mark_dirty, names_of_doc};
 use super::{Late, day_of, remove};
 use crate::store::ledger::{IngestRecord, Ledger};
-use crate::store::{StoreError, duplicates};
+use crate::store::{DocVersion, StoreError, duplicates};
 use model::Ticket;
 use model::parcel::{EmbeddedDoc, NormalDoc};
 use model::terms::{RelPath, SAME_DOCUMENT, Sketch};
@@ -31,6 +31,8 @@ pub(in crate::store) struct Identity {
     pub moved_from: Option<RelPath>,
     /// True when what was here is there now.
     pub is_exchange: bool,
+    /// From the ledger: the version that was known so far.
+    pub known: Option<DocVersion>,
 }
 
 /// A row that a document has already.
@@ -74,9 +76,10 @@ pub(in crate::store) fn identify(
     {
         moved_from = None;
     }
-    let uid = ledger.uid_for(&ticket.path, normal.head.hash, moved_from.as_ref(), now_ms)?;
+    let (uid, known) =
+        ledger.identify(&ticket.path, normal.head.hash, moved_from.as_ref(), now_ms)?;
     let ingest = ledger.ingest_record(&uid)?;
-    Ok(Identity { uid, ingest, moved_from, is_exchange: ticket.is_exchange })
+    Ok(Identity { uid, ingest, moved_from, is_exchange: ticket.is_exchange, known })
 }
 
 /// True when a file that was renamed over another document is a new version of that: it was written a moment ago, as

@@ -7,7 +7,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::{Ledger, StoreError};
+use super::{DocVersion, Ledger, StoreError};
 use model::terms::{ContentHash, RelPath};
 
 /// How long a vanished document's uid waits for its return, milliseconds (design.md: 30 days).
@@ -22,17 +22,25 @@ struct LedgerDocument {
     is_gone: bool,
 }
 
+impl LedgerDocument {
+    fn version(&self) -> Option<DocVersion> {
+        let version = || DocVersion { path: self.path.clone(), hash: self.hash.clone() };
+        (!self.is_gone).then(version)
+    }
+}
+
 impl Ledger {
     /// The uid of the document at `path`: the one of the document that was at `moved_from`, else the one it has, else
     /// the one of a vanished document of equal content (ties by path), else a new one. A vanished document that was at
-    /// the path comes back there unless another one vanished with this very content.
-    pub(in crate::store) fn uid_for(
+    /// the path comes back there unless another one vanished with this very content. Beside it the version of the
+    /// document that was known so far, if it was there.
+    pub(in crate::store) fn identify(
         &self,
         path: &RelPath,
         hash: ContentHash,
         moved_from: Option<&RelPath>,
         now_ms: i64,
-    ) -> Result<String, StoreError> {
+    ) -> Result<(String, Option<DocVersion>), StoreError> {
         let hash = hash.0.to_le_bytes();
         let here = self.entry_at(path.as_str())?;
         let is_same = |entry: &LedgerDocument| entry.hash == hash;
@@ -47,19 +55,41 @@ impl Ledger {
             None => self.vanished_like(&hash, now_ms)?,
         };
         if let Some(came) = came.filter(|came| came.path != path.as_str()) {
-            let uid = came.uid.clone();
+            let known = (came.uid.clone(), came.version());
             self.exchange(path, came, here, &hash, now_ms)?;
-            return Ok(uid);
+            return Ok(known);
         }
         if let Some(here) = here {
             self.db
                 .prepare_cached("UPDATE documents SET hash = ?2, gone_ms = NULL WHERE path = ?1")?
                 .execute(params![path.as_str(), hash])?;
-            return Ok(here.uid);
+            let version = here.version();
+            return Ok((here.uid, version));
         }
         let uid = new_uid(path, now_ms);
         self.insert(path.as_str(), &uid, &hash, now_ms, None)?;
-        Ok(uid)
+        Ok((uid, None))
+    }
+
+    /// The uid alone.
+    #[cfg(test)]
+    pub(in crate::store) fn uid_for(
+        &self,
+        path: &RelPath,
+        hash: ContentHash,
+        moved_from: Option<&RelPath>,
+        now_ms: i64,
+    ) -> Result<String, StoreError> {
+        Ok(self.identify(path, hash, moved_from, now_ms)?.0)
+    }
+
+    /// The document at `path`, and what it holds as far as is known; `None` when there is none.
+    pub(in crate::store) fn version_at(
+        &self,
+        path: &RelPath,
+    ) -> Result<Option<(String, DocVersion)>, StoreError> {
+        let entry = self.entry_at(path.as_str())?;
+        Ok(entry.and_then(|it| it.version().map(|version| (it.uid, version))))
     }
 
     /// When the document at `path` was first seen, milliseconds since 1970; `None` when there is none.

@@ -15,7 +15,7 @@ use super::{LedgerError, removal};
 use crate::store::{StoreError, open};
 
 /// Every step, oldest first: the step at index `n` makes version `n + 1`. Steps are only ever added.
-const STEPS: [&str; 7] = [FIRST, SKETCHES, BREAKERS, MEMORY, KB, ENRICHED, REMOVALS];
+const STEPS: [&str; 8] = [FIRST, SKETCHES, BREAKERS, MEMORY, KB, ENRICHED, REMOVALS, CHANGES];
 
 /// The version this program works with.
 pub(super) const VERSION: u32 = STEPS.len() as u32;
@@ -66,6 +66,18 @@ const REMOVALS: &str = "
 CREATE TABLE removals(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, salt BLOB NOT NULL,
   hash BLOB NOT NULL, counts TEXT NOT NULL);
 CREATE TABLE scrubbed(id INTEGER PRIMARY KEY CHECK(id = 1), detectors TEXT NOT NULL);";
+
+/// What each commit did to documents: the version before (none of one that was added) and after (none of one that was
+/// removed); how far each client has read; the last tick that may have been given, and where the journal begins.
+const CHANGES: &str = "
+CREATE TABLE changes(tick INTEGER NOT NULL, uid TEXT NOT NULL, at_ms INTEGER NOT NULL, was_path TEXT, was_hash BLOB,
+  path TEXT, hash BLOB, is_unseen INTEGER NOT NULL, n_more INTEGER NOT NULL, lines TEXT NOT NULL,
+  PRIMARY KEY(tick, uid)) WITHOUT ROWID;
+CREATE INDEX changes_uid ON changes(uid);
+CREATE INDEX changes_at ON changes(at_ms);
+CREATE TABLE change_marks(client TEXT PRIMARY KEY, tick INTEGER NOT NULL, at_ms INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE change_state(id INTEGER PRIMARY KEY CHECK(id = 1), reserved INTEGER NOT NULL, begun_tick INTEGER,
+  begun_ms INTEGER);";
 
 /// The tables without which a file is no ledger, of whatever version.
 pub(super) const TABLES: [&str; 3] = ["documents", "ingested", "decisions"];
@@ -244,7 +256,7 @@ mod tests {
         drop(db);
         let before = std::fs::read(&it.path).expect("read");
         let error = Ledger::open(&it.path).err().expect("refused").to_string();
-        assert!(error.contains("has version 99, this kgd knows versions up to 7"), "{error}");
+        assert!(error.contains("has version 99, this kgd knows versions up to 8"), "{error}");
         assert!(error.contains("\nhint: install the newer kgd again"), "{error}");
         assert_eq!(std::fs::read(&it.path).expect("read"), before);
     }

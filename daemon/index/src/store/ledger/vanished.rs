@@ -6,22 +6,28 @@
 
 use rusqlite::params;
 
-use super::{Ledger, StoreError};
+use super::{DocVersion, Ledger, StoreError};
 
 impl Ledger {
     /// Marks documents as gone that are not indexed (their files went while no index knew them), and as there that are.
-    /// Returns how many rows were wrong.
+    /// Returns how many rows were wrong, and the documents that are gone.
     pub(in crate::store) fn mark_vanished(
         &self,
         mut is_indexed: impl FnMut(&str) -> Result<bool, StoreError>,
         now_ms: i64,
-    ) -> Result<usize, StoreError> {
-        let mut statement = self.db.prepare("SELECT path, gone_ms IS NOT NULL FROM documents")?;
+    ) -> Result<(usize, Vec<(String, DocVersion)>), StoreError> {
+        let mut statement =
+            self.db.prepare("SELECT path, gone_ms IS NOT NULL, uid, hash FROM documents")?;
         let mut rows = statement.query([])?;
         let mut wrong: Vec<(String, Option<i64>)> = Vec::new();
+        let mut vanished = Vec::new();
         while let Some(row) = rows.next()? {
             let (path, is_gone): (String, bool) = (row.get(0)?, row.get(1)?);
             if is_indexed(&path)? == is_gone {
+                if !is_gone {
+                    let version = DocVersion { path: path.clone(), hash: row.get(3)? };
+                    vanished.push((row.get(2)?, version));
+                }
                 wrong.push((path, (!is_gone).then_some(now_ms)));
             }
         }
@@ -30,7 +36,7 @@ impl Ledger {
         for (path, gone_ms) in &wrong {
             update.execute(params![path, gone_ms])?;
         }
-        Ok(wrong.len())
+        Ok((wrong.len(), vanished))
     }
 }
 
@@ -49,7 +55,9 @@ mod tests {
         }
         ledger.mark_gone(&RelPath::new("back.md"), 20).expect("marked");
         let is_indexed = |path: &str| Ok(path != "lost.md");
-        assert_eq!(ledger.mark_vanished(is_indexed, 30).expect("marked"), 2);
-        assert_eq!(ledger.mark_vanished(is_indexed, 40).expect("marked"), 0);
+        let (n_wrong, vanished) = ledger.mark_vanished(is_indexed, 30).expect("marked");
+        let paths: Vec<&str> = vanished.iter().map(|(_, it)| it.path.as_str()).collect();
+        assert_eq!((n_wrong, paths), (2, vec!["lost.md"]));
+        assert_eq!(ledger.mark_vanished(is_indexed, 40).expect("marked"), (0, vec![]));
     }
 }

@@ -17,7 +17,7 @@ use crate::store::names::Resolver;
 use crate::store::{StoreError, commit, gazetteer};
 use crate::vectors::VectorChange;
 use extract::recognize::gazetteer::Gazetteer;
-use model::terms::{RelPath, Tick};
+use model::terms::RelPath;
 
 /// Names resolved in one transaction at first.
 pub(super) const NAMES_AT_FIRST: usize = 500;
@@ -161,6 +161,8 @@ impl IndexWriter {
         if !has_terms && version != Gazetteer::UNMINED {
             return Ok(());
         }
+        // `status` shows its terms, so this is a commit like any other.
+        let tick = self.next_tick()?;
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         sys::fail::point("gazetteer.begun");
         let changed = gazetteer::refresh(&tx, &self.settings.recognize.gazetteer)?;
@@ -169,8 +171,6 @@ impl IndexWriter {
             return Ok(());
         }
         let version = version + 1;
-        // `status` shows its terms, so this is a commit like any other.
-        let tick = Tick(self.tick.0 + 1);
         set_meta_number(&tx, "gazetteer", version)?;
         set_meta_number(&tx, "tick", tick.0)?;
         gazetteer::requeue_readers(&tx, &changed)?;
@@ -192,7 +192,7 @@ impl IndexWriter {
         &mut self,
         work: impl FnOnce(&Resolver<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let tick = Tick(self.tick.0 + 1);
+        let tick = self.next_tick()?;
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         sys::fail::point("resolve.begun");
         let resolver = Resolver {

@@ -7,6 +7,7 @@ use config::Settings;
 
 use super::super::tool::{self, kb, memory};
 use super::asking::{asks_and_reads, reads_and_asks};
+use super::marking::reads_and_marks;
 use super::{Routes, reads, reads_to_fit, remembers, waits, writes};
 
 /// The folder of entities.
@@ -27,6 +28,7 @@ pub fn routes() -> Routes {
         reads(tool::explain_entity, render::core::explain),
         reads(tool::connect, render::core::connect),
         remembers(tool::remember, render::core::remembered).recording().looking_at(MEMORY),
+        reads_and_marks(tool::changes, render::core::changes),
         waits(tool::ingest_docs, render::core::ingest).recording(),
         waits(tool::extract_and_link, render::core::extract),
         writes(tool::review_links, render::core::review).recording(),

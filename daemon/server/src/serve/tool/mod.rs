@@ -5,6 +5,7 @@
 //! Not here: how a question is answered (`query/`), or how a call arrives (`routes.rs`, `session.rs`).
 
 mod ask;
+mod changes;
 mod connect;
 mod forget;
 mod ingest;
@@ -34,6 +35,7 @@ use proto::tool::memory::ItemError;
 use tokio::sync::Semaphore;
 
 pub use ask::*;
+pub use changes::*;
 pub use connect::*;
 pub use forget::*;
 pub use ingest::*;

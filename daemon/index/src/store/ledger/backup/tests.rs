@@ -179,7 +179,7 @@ fn only_a_sound_ledger_of_a_known_version_is_put_back() {
         ("missing", "`{}` is not a ledger: No such file"),
         ("text", "`{}` is not a ledger: file is not a database"),
         ("other", "`{}` is not a ledger: it has no table `documents`"),
-        ("newer", "the ledger `{}` has version 9, this kgd knows versions up to 7"),
+        ("newer", "the ledger `{}` has version 9, this kgd knows versions up to 8"),
     ] {
         let error = message(restore(it.folder.path(), &it.at(name)).expect_err(name));
         let wanted = wanted.replace("{}", &it.at(name).display().to_string());

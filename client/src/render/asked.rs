@@ -1,0 +1,85 @@
+//! Asked: renders an answer from everything in the folder, and what was kept.
+//!
+//! Invariant: control characters of documents do not reach the terminal.
+
+use std::fmt::Write;
+
+use proto::shape::SourceView;
+use proto::tool::core::{AskReply, RememberReply};
+
+use super::{Style, clean};
+
+/// Renders an answer: the plan, its statements with their places, and where to read on.
+pub fn answer(reply: &AskReply, style: Style) -> String {
+    let names: Vec<String> = reply.about.iter().map(|it| clean(&it.name).into_owned()).collect();
+    let about =
+        if names.is_empty() { String::new() } else { format!(" about {}", names.join(", ")) };
+    let plan = format!("{}{about} ({})", reply.plan.as_str(), clean(&reply.reason));
+    let mut text = format!("{}\n", style.dim(&plan));
+    if reply.nothing_relevant {
+        let _ = writeln!(
+            text,
+            "{}",
+            style.yellow("nothing in the folder fits the question; the nearest:")
+        );
+    }
+    if let Some(hint) = &reply.hint {
+        let _ = writeln!(text, "{}", style.yellow(&clean(hint)));
+    }
+    for (idx, it) in reply.statements.iter().enumerate() {
+        let claim = it.claim.as_ref().map(|claim| format!("{} — ", clean(claim)));
+        let words = it.source.text.lines().map(clean).collect::<Vec<_>>().join("\n   ");
+        let _ = writeln!(text, "{}. {}{words}", idx + 1, claim.unwrap_or_default());
+        let newer = match it.superseded_by.as_slice() {
+            [] => String::new(),
+            ids => format!(", superseded by {}", ids.join(", ")),
+        };
+        let _ = writeln!(
+            text,
+            "   {}",
+            style.dim(&format!("{}  {}{newer}", place(&it.source), it.date))
+        );
+    }
+    for it in &reply.conflicts {
+        let [one, other] = it.statements;
+        let why = format!("{one} and {other} contradict each other: {}", clean(&it.why));
+        let _ = writeln!(text, "{}", style.yellow(&why));
+    }
+    let further: Vec<String> = reply.passages.iter().map(|it| clean(&it.at).into_owned()).collect();
+    if !further.is_empty() {
+        let _ = writeln!(text, "more: {}", further.join(", "));
+    }
+    text
+}
+
+/// Renders where something was kept, what is similar, and what it contradicts.
+pub fn remembered(reply: &RememberReply, style: Style) -> String {
+    let done = if reply.was_known { "known already" } else { "remembered" };
+    let whose = reply.about.as_ref().or(reply.id.as_ref()).map(|it| format!(" {}", clean(it)));
+    let mut text = format!(
+        "{done}: {} {}  {}\n",
+        reply.kind.as_str(),
+        whose.unwrap_or_default().trim(),
+        style.dim(&clean(&reply.path))
+    );
+    for it in &reply.warnings {
+        let _ = writeln!(text, "{}", style.yellow(&clean(it)));
+    }
+    for it in &reply.contradicts {
+        let line = format!(
+            "contradicts “{}” ({}; {})",
+            clean(&it.source.text),
+            place(&it.source),
+            clean(&it.why)
+        );
+        let _ = writeln!(text, "{}", style.yellow(&line));
+    }
+    for it in &reply.similar {
+        let _ = writeln!(text, "similar: “{}” ({})", clean(&it.text), place(it));
+    }
+    text
+}
+
+fn place(source: &SourceView) -> String {
+    clean(&source.place()).into_owned()
+}

@@ -1,0 +1,339 @@
+//! Lines: what of a document is compared with its version before.
+//!
+//! In: a document as it was read, or its rows. Out: its fields, observations, relations, and the sentences of its other
+//! lines; which of them came and went.
+//! Invariants: lines are compared by what they say, not by their numbers, so that what is moved within a document has
+//! not changed; both versions are taken apart alike.
+//! Not here: which documents are compared (`journal.rs`).
+
+use std::collections::HashMap;
+
+use notes::parse::{Note, RelationKind};
+use rusqlite::{Connection, OptionalExtension};
+use rustc_hash::FxHashSet;
+use serde_json::{Map, Value};
+
+use crate::store::lines::{LineMap, encode};
+use crate::store::{ChangedLine, LineKind, StoreError};
+use model::parcel::NormalDoc;
+
+/// Most lines that are kept of a change of a document.
+const MAX_LINES: usize = 20;
+
+/// Longest text of a line that is kept, characters.
+const MAX_LINE_CHARS: usize = 200;
+
+/// Lines of an added document that states nothing.
+const MAX_FIRST_LINES: usize = 3;
+
+/// A line of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// What it is.
+    pub kind: LineKind,
+    /// Its number in the file; 0 where it has none.
+    pub number: u32,
+    /// What it says, not longer than is kept.
+    pub text: String,
+}
+
+/// What a note states, apart from its other lines.
+#[derive(Default)]
+struct Stated {
+    lines: Vec<Line>,
+    /// The lines of observations and relations, which are not shown a second time as text.
+    numbers: FxHashSet<u32>,
+}
+
+impl Stated {
+    fn field(&mut self, number: u32, key: &str, value: &Value) {
+        self.add(LineKind::Field, number, format!("{key}: {}", value_text(value)));
+    }
+
+    fn observation(
+        &mut self,
+        number: u32,
+        category: &str,
+        content: &str,
+        tags: &[String],
+        context: Option<&str>,
+    ) {
+        let tags: String = tags.iter().map(|tag| format!(" #{tag}")).collect();
+        let context = context.map(|it| format!(" ({it})")).unwrap_or_default();
+        self.add(LineKind::Observation, number, format!("- [{category}] {content}{tags}{context}"));
+    }
+
+    /// A relation with several targets is one line.
+    fn relation(&mut self, number: u32, said: &str) {
+        if !self.numbers.contains(&number) {
+            self.add(LineKind::Relation, number, said.to_string());
+        }
+    }
+
+    fn add(&mut self, kind: LineKind, number: u32, text: String) {
+        if kind != LineKind::Field {
+            self.numbers.insert(number);
+        }
+        self.lines.push(Line { kind, number, text: shortened(&text) });
+    }
+
+    /// Adds the lines of the text that state nothing.
+    fn with_text(mut self, text: &str, map: &LineMap) -> Vec<Line> {
+        for (start, sentence) in sentences(text, map) {
+            let number = map.line_at(start);
+            if number == 0 || !self.numbers.contains(&number) {
+                self.lines.push(Line { kind: LineKind::Text, number, text: shortened(sentence) });
+            }
+        }
+        self.lines
+    }
+}
+
+/// The lines of a document as it was read.
+pub(super) fn of_document(normal: &NormalDoc) -> Vec<Line> {
+    let mut stated = Stated::default();
+    if let Some(it) = &normal.note {
+        add_note(&mut stated, &it.note, &it.said);
+    }
+    stated.with_text(&normal.text, &LineMap::decode(&encode(&normal.map, &normal.line_starts)))
+}
+
+fn add_note(stated: &mut Stated, note: &Note, said: &[String]) {
+    if let Some(front) = &note.frontmatter {
+        for (key, value) in &front.normalized() {
+            let number = front.key(key).map_or(0, |key| key.place.line);
+            stated.field(number as u32, key, value);
+        }
+    }
+    for it in &note.observations {
+        let number = it.place.line as u32;
+        stated.observation(number, &it.category, &it.content, &it.tags, it.context.as_deref());
+    }
+    for it in note.relations.iter().filter(|it| it.kind == RelationKind::Typed) {
+        if let (Some(link), Some(said)) = (note.links.get(it.link), said.get(it.link)) {
+            stated.relation(link.place.line as u32, said);
+        }
+    }
+}
+
+/// The lines of a document that is indexed, by the id of its row; none where there is no such row.
+pub fn of_row(db: &Connection, doc: i64) -> Result<Vec<Line>, StoreError> {
+    let mut stated = Stated::default();
+    let metadata: Option<String> = db
+        .prepare_cached("SELECT metadata FROM notes WHERE doc_id = ?1")?
+        .query_row([doc], |row| row.get(0))
+        .optional()?;
+    let fields: Map<String, Value> =
+        metadata.and_then(|it| serde_json::from_str(&it).ok()).unwrap_or_default();
+    fields.iter().for_each(|(key, value)| stated.field(0, key, value));
+    let mut statement = db.prepare_cached(
+        "SELECT line, category, content, tags, context FROM observations WHERE doc_id = ?1 ORDER BY seq",
+    )?;
+    let mut rows = statement.query([doc])?;
+    while let Some(row) = rows.next()? {
+        let (category, content, tags): (String, String, String) =
+            (row.get(1)?, row.get(2)?, row.get(3)?);
+        let context: Option<String> = row.get(4)?;
+        let tags: Vec<String> = serde_json::from_str(&tags).unwrap_or_default();
+        stated.observation(row.get(0)?, &category, &content, &tags, context.as_deref());
+    }
+    let mut statement = db.prepare_cached(
+        "SELECT line, said FROM note_links WHERE doc_id = ?1 AND is_typed ORDER BY seq",
+    )?;
+    let mut rows = statement.query([doc])?;
+    while let Some(row) = rows.next()? {
+        stated.relation(row.get(0)?, &row.get::<_, String>(1)?);
+    }
+    let text: Option<(String, Vec<u8>)> = db
+        .prepare_cached("SELECT text, lines FROM docs WHERE id = ?1")?
+        .query_row([doc], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let (text, lines) = text.unwrap_or_default();
+    Ok(stated.with_text(&text, &LineMap::decode(&lines)))
+}
+
+/// The lines that came or went, at most [`MAX_LINES`], and how many more there are. What is stated comes before other
+/// lines where not all are kept; they are in the order of the file.
+pub(super) fn changed(old: &[Line], new: &[Line]) -> (Vec<ChangedLine>, u32) {
+    let mut surplus: HashMap<(LineKind, &str), i64> = HashMap::new();
+    old.iter().for_each(|it| *surplus.entry((it.kind, &it.text)).or_default() -= 1);
+    new.iter().for_each(|it| *surplus.entry((it.kind, &it.text)).or_default() += 1);
+    let mut lines = Vec::new();
+    for (gone, step, all) in [(true, 1, old), (false, -1, new)] {
+        for it in all {
+            let Some(n) = surplus.get_mut(&(it.kind, it.text.as_str())) else { continue };
+            if *n * step < 0 {
+                *n += step;
+                lines.push(ChangedLine {
+                    gone,
+                    kind: it.kind,
+                    line: it.number,
+                    text: it.text.clone(),
+                });
+            }
+        }
+    }
+    kept(lines, MAX_LINES)
+}
+
+/// What an added document states; of one that states nothing its first lines.
+pub fn first(new: &[Line]) -> (Vec<ChangedLine>, u32) {
+    let is_fact = |it: &&Line| matches!(it.kind, LineKind::Observation | LineKind::Relation);
+    let mut shown: Vec<&Line> = new.iter().filter(is_fact).collect();
+    let mut most = MAX_LINES;
+    if shown.is_empty() {
+        (shown, most) =
+            (new.iter().filter(|it| it.kind == LineKind::Text).collect(), MAX_FIRST_LINES);
+    }
+    let lines = shown.into_iter().map(|it| ChangedLine {
+        gone: false,
+        kind: it.kind,
+        line: it.number,
+        text: it.text.clone(),
+    });
+    kept(lines.collect(), most)
+}
+
+fn kept(mut lines: Vec<ChangedLine>, most: usize) -> (Vec<ChangedLine>, u32) {
+    let n_more = lines.len().saturating_sub(most) as u32;
+    lines.sort_by_key(|it| it.kind);
+    lines.truncate(most);
+    lines.sort_by_key(|it| (it.line, !it.gone));
+    (lines, n_more)
+}
+
+/// The sentences of each line of a text, with their places.
+fn sentences<'t>(text: &'t str, map: &LineMap) -> Vec<(usize, &'t str)> {
+    let mut found = Vec::new();
+    let mut add = |start: usize, end: usize| {
+        let part = text.get(start..end).unwrap_or("");
+        let trimmed = part.trim_start();
+        let at = start + part.len() - trimmed.len();
+        if !trimmed.trim_end().is_empty() {
+            found.push((at, trimmed.trim_end()));
+        }
+    };
+    let mut start = 0;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        let ends_sentence = c == ' ' && matches!(before, '.' | '!' | '?');
+        // A paragraph of several lines of the file is one line of the text.
+        let ends_line = c == '\n' || (before == ' ' && map.line_at(at) != map.line_at(start));
+        if ends_sentence || ends_line {
+            add(start, at);
+            // A line break lies in the line that it ends.
+            start = at + usize::from(c == '\n');
+        }
+        before = c;
+    }
+    add(start, text.len());
+    found
+}
+
+fn shortened(text: &str) -> String {
+    let text = text.replace('\n', " ");
+    match text.char_indices().nth(MAX_LINE_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")),
+        None => text,
+    }
+}
+
+fn value_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(value_text).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::Bench;
+    use expect_test::{Expect, expect};
+    use model::Item;
+
+    fn lines(bench: &mut Bench, path: &str, text: &str) -> Vec<Line> {
+        let Item::Document(_, doc) = bench.item(path, text) else { panic!("a document") };
+        of_document(&doc.doc.doc.doc.doc)
+    }
+
+    fn check(old: &str, new: &str, expected: Expect) {
+        let mut bench = Bench::new();
+        let (old_lines, new_lines) =
+            (lines(&mut bench, "a.md", old), lines(&mut bench, "a.md", new));
+        bench.put("a.md", old);
+        let texts = |lines: &[Line]| {
+            let each = lines.iter().map(|it| (it.kind, it.text.clone()));
+            each.collect::<Vec<_>>()
+        };
+        let doc = bench.doc("a.md");
+        let stored = of_row(&bench.writer.db, doc).expect("read");
+        assert_eq!(texts(&stored), texts(&old_lines), "both are taken apart alike");
+        let (changed, n_more) = changed(&stored, &new_lines);
+        let mut out: String = changed
+            .iter()
+            .map(|it| {
+                let sign = if it.gone { '-' } else { '+' };
+                format!("{sign} {} {}: {}\n", it.line, it.kind.as_str(), it.text)
+            })
+            .collect();
+        if n_more > 0 {
+            out += &format!("{n_more} more\n");
+        }
+        expected.assert_eq(&out);
+    }
+
+    #[test]
+    fn facts_fields_and_sentences_are_compared_by_what_they_say() {
+        check(
+            "---\ntitle: Ana\nrole: reviewer\ntags: [a, b]\n---\n# Ana\n\nShe is kind. She reads.\n\n\
+             - [role] Reviewer #work (since May)\n- knows [[Bo]]\n- uses [[X]], [[Y]]\n",
+            "---\ntitle: Ana\nrole: lead\ntags: [a, b]\n---\n# Ana\n\nShe is kind. She writes.\n\n\
+             - [role] Lead #work (since May)\n- uses [[X]], [[Y]]\n- knows [[Bo]]\n\nNew words.\n",
+            expect![[r#"
+                - 0 field: role: reviewer
+                + 3 field: role: lead
+                - 8 text: She reads.
+                + 8 text: She writes.
+                - 10 observation: - [role] Reviewer #work (since May)
+                + 10 observation: - [role] Lead #work (since May)
+                + 14 text: New words.
+            "#]],
+        );
+    }
+
+    #[test]
+    fn lines_of_a_paragraph_keep_their_numbers() {
+        check(
+            "one line\nanother line\nthird line\n\nMore.\n",
+            "one line\nchanged line\nthird line\n\nMore. And more.\n",
+            expect![[r#"
+                - 2 text: another line
+                + 2 text: changed line
+                + 5 text: And more.
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_only_moves_or_looks_different_has_not_changed() {
+        check(
+            "A *b* c.\n\n- [idea] one\n- [fact] two\n",
+            "- [fact] two\n\nA b c.\n\n- [idea] one\n",
+            expect![""],
+        );
+    }
+
+    #[test]
+    fn of_many_lines_what_is_stated_is_kept_first() {
+        let new: String = (0..30).map(|n| format!("Line {n} is here.\n")).collect();
+        let (lines, n_more) = {
+            let mut bench = Bench::new();
+            let new = lines(&mut bench, "a.md", &format!("{new}\n- [fact] It counts\n"));
+            changed(&[], &new)
+        };
+        assert_eq!((lines.len(), n_more), (MAX_LINES, 11));
+        assert_eq!(lines.last().map(|it| it.text.as_str()), Some("- [fact] It counts"));
+    }
+}

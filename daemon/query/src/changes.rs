@@ -1,0 +1,411 @@
+//! Changes: what the journal says of a stretch of commits, as one net change a document.
+//!
+//! In: the journal, the last commit that the asker knows, conditions. Out: the reply of `changes`, one page.
+//! Invariants: a document that is as it was has no change; what came and went again has none either; pages of one
+//! answer are of the same commits, so none is repeated or left out; both forms of a page have the same documents.
+//! Not here: what a commit changes (`index/store/journal.rs`), what `since` means (`server`).
+
+use std::collections::HashMap;
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use index::store::{ChangeLedger, ChangedLine, DocChange, DocVersion, Line, first_lines, lines_of};
+use model::terms::Tick;
+use proto::error::ErrorView;
+use proto::tool::core::{self, ChangeView, ChangedLineView, Changes, ChangesReply};
+use render::core::ChangesThatFit;
+use rusqlite::{OptionalExtension, params_from_iter};
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use crate::error::invalid;
+use crate::graph::{entity, lookup, name_of};
+use crate::plan::condition::Under;
+use crate::{AskError, QueryContext};
+
+/// Documents of a page where nothing is said.
+const USUAL_LIMIT: u32 = 50;
+
+/// From which commit on changes are wanted.
+#[derive(Debug, Clone)]
+pub struct Since {
+    /// Changes of later commits.
+    pub tick: Tick,
+    /// What the asker said, as the reply shows it.
+    pub told: String,
+    /// What the asker should know about it.
+    pub hint: Option<String>,
+}
+
+/// What all pages of an answer have in common, and how many documents were on those before.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct PageOf {
+    since: u64,
+    told: String,
+    until: u64,
+    skip: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    entity: Option<String>,
+}
+
+impl PageOf {
+    fn parse(text: &str) -> Result<PageOf, ErrorView> {
+        let bytes = BASE64_URL_SAFE_NO_PAD.decode(text.trim()).unwrap_or_default();
+        serde_json::from_slice(&bytes).map_err(|_| {
+            let hint = "pass the `next_cursor` of an answer, or omit it for the first page";
+            invalid("invalid `cursor`: no answer returned it".into(), hint)
+        })
+    }
+
+    fn after(&self, n_shown: usize) -> String {
+        let next = PageOf { skip: self.skip + n_shown, ..self.clone() };
+        BASE64_URL_SAFE_NO_PAD.encode(serde_json::to_vec(&next).unwrap_or_default())
+    }
+}
+
+/// Returns a page of changes; `since` is asked only for the first one.
+pub fn changes(
+    ctx: &QueryContext<'_>,
+    ledger: &ChangeLedger,
+    request: &Changes,
+    since: impl FnOnce() -> Result<Since, ErrorView>,
+) -> Result<ChangesReply, ErrorView> {
+    let limit = request.limit.unwrap_or(USUAL_LIMIT);
+    if !(1..=200).contains(&limit) {
+        return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 200"));
+    }
+    let usual = ctx.settings.retrieval.max_chars;
+    let budget = core::budget(request.max_chars, request.max_tokens, usual);
+    if !(200..=100_000).contains(&budget) {
+        return Err(invalid(
+            format!("the budget is {budget} characters"),
+            "give `max_chars` from 200 to 100,000, or `max_tokens` from 70 to 33,000",
+        ));
+    }
+    let now = ctx.snapshot.tick();
+    let (place, hint) = match &request.cursor {
+        Some(cursor) => (PageOf::parse(cursor)?, None),
+        None => {
+            let Since { tick, told, hint } = since()?;
+            let (path, entity) = (request.path.clone(), request.entity.clone());
+            (PageOf { since: tick.0, told, until: now.0, skip: 0, path, entity }, hint)
+        }
+    };
+    let until = Tick(place.until.min(now.0));
+    let all = ledger.between(Tick(place.since), until).map_err(AskError::from)?;
+    let mut all = net(all);
+    if let Some(path) = &place.path {
+        keep_under(ctx, path, &mut all)?;
+    }
+    if let Some(entity) = &place.entity {
+        let entity = lookup::given(ctx, "entity", entity)?;
+        About::read(ctx, entity)?.keep(ctx, &mut all)?;
+    }
+    let n_of = |kind: &str| all.iter().filter(|it| it.kind() == kind).count() as u64;
+    let mut reply = ChangesReply {
+        since: place.told.clone(),
+        since_tick: place.since,
+        until_tick: until.0,
+        n_added: n_of("added"),
+        n_changed: n_of("changed"),
+        n_moved: n_of("moved"),
+        n_removed: n_of("removed"),
+        hint,
+        ..ChangesReply::default()
+    };
+    let rest = all.get(place.skip.min(all.len())..).unwrap_or_default();
+    let mut room = ChangesThatFit::new(&reply, &place.after(limit as usize), budget as usize);
+    for it in rest.iter().take(limit as usize) {
+        let mut view = it.view(ctx)?;
+        if !room.take(&view) {
+            if !reply.changes.is_empty() {
+                break;
+            }
+            // One stays, whatever the budget.
+            while view.lines.pop().is_some() && !room.take(&view) {
+                view.n_more_lines += 1;
+            }
+        }
+        reply.changes.push(view);
+    }
+    reply.n_left = (rest.len() - reply.changes.len()) as u64;
+    reply.next_cursor = (reply.n_left > 0).then(|| place.after(reply.changes.len()));
+    Ok(reply)
+}
+
+/// What several commits did to one document.
+#[derive(Debug, Clone, PartialEq)]
+struct Net {
+    uid: String,
+    before: Option<DocVersion>,
+    after: Option<DocVersion>,
+    /// The last commit, and when it was.
+    tick: Tick,
+    at_ms: i64,
+    lines: Vec<ChangedLine>,
+    n_more: u32,
+    is_unseen: bool,
+    n_commits: usize,
+}
+
+/// The net change of each document that is not as it was, the latest first.
+fn net(changes: Vec<DocChange>) -> Vec<Net> {
+    let mut by_uid: HashMap<String, Net> = HashMap::new();
+    for it in changes {
+        match by_uid.get_mut(&it.uid) {
+            Some(net) => net.add(it),
+            None => {
+                let DocChange { tick, uid, at_ms, before, after, is_unseen, lines, n_more } = it;
+                let n_commits = 1;
+                let net = Net {
+                    uid: uid.clone(),
+                    before,
+                    after,
+                    tick,
+                    at_ms,
+                    lines,
+                    n_more,
+                    is_unseen,
+                    n_commits,
+                };
+                by_uid.insert(uid, net);
+            }
+        }
+    }
+    let mut all: Vec<Net> = by_uid.into_values().filter(|it| it.before != it.after).collect();
+    all.sort_by(|a, b| (b.tick, a.path()).cmp(&(a.tick, b.path())));
+    all
+}
+
+impl Net {
+    fn add(&mut self, later: DocChange) {
+        // Of a document that went and came back, what it was compared with is gone.
+        self.is_unseen |= later.is_unseen || (later.before.is_none() && self.before.is_some());
+        (self.after, self.tick, self.at_ms) = (later.after, later.tick, later.at_ms);
+        self.n_commits += 1;
+        if self.after.is_none() || later.before.is_none() {
+            (self.lines, self.n_more) = (later.lines, later.n_more);
+        } else {
+            self.n_more += later.n_more;
+            for line in later.lines {
+                let undoes = |it: &ChangedLine| {
+                    it.gone != line.gone && (it.kind, &it.text) == (line.kind, &line.text)
+                };
+                match self.lines.iter().position(undoes) {
+                    Some(at) => drop(self.lines.remove(at)),
+                    None => self.lines.push(line),
+                }
+            }
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (None, _) => "added",
+            (_, None) => "removed",
+            (Some(before), Some(after)) if before.hash == after.hash => "moved",
+            _ => "changed",
+        }
+    }
+
+    fn path(&self) -> &str {
+        self.after.as_ref().or(self.before.as_ref()).map_or("", |it| &it.path)
+    }
+
+    fn was_path(&self) -> Option<&str> {
+        let before = self.before.as_ref().map(|it| it.path.as_str());
+        before.filter(|it| *it != self.path())
+    }
+
+    /// As it is shown; lines of several commits get their present numbers.
+    fn view(&self, ctx: &QueryContext<'_>) -> Result<ChangeView, AskError> {
+        let kind = self.kind();
+        let is_unseen = self.is_unseen && kind == "changed";
+        let (mut lines, mut n_more) = (self.lines.clone(), self.n_more);
+        if kind == "removed" || kind == "moved" || is_unseen {
+            (lines, n_more) = (Vec::new(), 0);
+        } else if self.n_commits > 1
+            && let Some(present) = self.present(ctx)?
+        {
+            if kind == "added" {
+                (lines, n_more) = first_lines(&present);
+            } else {
+                renumber(&mut lines, &present);
+            }
+        }
+        let at = jiff::Timestamp::from_millisecond(self.at_ms).unwrap_or_default();
+        let at = at.round(jiff::Unit::Second).unwrap_or(at);
+        Ok(ChangeView {
+            kind: kind.into(),
+            path: self.path().into(),
+            was_path: self.was_path().map(String::from),
+            tick: self.tick.0,
+            at: at.to_string(),
+            lines: lines.into_iter().map(line_view).collect(),
+            n_more_lines: u64::from(n_more),
+            unwatched: self.is_unseen && kind != "added",
+        })
+    }
+
+    fn present(&self, ctx: &QueryContext<'_>) -> Result<Option<Vec<Line>>, AskError> {
+        let doc = ctx
+            .snapshot
+            .prepare_cached("SELECT id FROM docs WHERE uid = ?1")?
+            .query_row([&self.uid], |row| row.get(0))
+            .optional()?;
+        Ok(doc.map(|doc| lines_of(ctx.snapshot, doc)).transpose()?)
+    }
+}
+
+/// Gives lines that came the numbers that they have now.
+fn renumber(lines: &mut [ChangedLine], present: &[Line]) {
+    for line in lines.iter_mut().filter(|it| !it.gone) {
+        let now = present.iter().find(|it| (it.kind, &it.text) == (line.kind, &line.text));
+        line.line = now.map_or(line.line, |it| it.number);
+    }
+    lines.sort_by_key(|it| (it.line, !it.gone));
+}
+
+fn line_view(line: ChangedLine) -> ChangedLineView {
+    let ChangedLine { gone, kind, line, text } = line;
+    let line = (line > 0).then_some(line);
+    ChangedLineView { gone, kind: kind.as_str().into(), line, text }
+}
+
+/// Keeps the changes of documents that are or were at paths that are meant.
+fn keep_under(ctx: &QueryContext<'_>, path: &str, all: &mut Vec<Net>) -> Result<(), AskError> {
+    let mut values = Vec::new();
+    let condition = Under::from(path).sql(&mut values);
+    let paths = all.iter().flat_map(|it| [Some(it.path()), it.was_path()]).flatten();
+    let paths = serde_json::to_string(&paths.collect::<Vec<_>>()).unwrap_or_default();
+    let sql =
+        format!("SELECT d.path FROM (SELECT value AS path FROM json_each(?)) d WHERE {condition}");
+    let mut statement = ctx.snapshot.prepare(&sql)?;
+    let rows = statement
+        .query_map(params_from_iter(std::iter::once(paths).chain(values)), |row| row.get(0))?;
+    let meant: FxHashSet<String> = rows.collect::<Result<_, _>>()?;
+    let is_meant = |path: &str| meant.contains(path);
+    all.retain(|it| is_meant(it.path()) || it.was_path().is_some_and(is_meant));
+    Ok(())
+}
+
+/// What changes are about an entity.
+struct About {
+    /// Its names, in lower case.
+    names: Vec<String>,
+    /// Documents that are its home.
+    homes: FxHashSet<String>,
+    entity: i64,
+}
+
+impl About {
+    fn read(ctx: &QueryContext<'_>, entity: i64) -> Result<About, AskError> {
+        let name = name_of(ctx, entity)?.unwrap_or_default();
+        let mut names = entity::aliases(ctx, entity, &name)?;
+        names.push(name);
+        let names = names.iter().map(|it| it.to_lowercase()).filter(|it| !it.is_empty()).collect();
+        let mut homes = ctx.snapshot.prepare_cached("SELECT uid FROM docs WHERE entity_id = ?1")?;
+        let homes = homes.query_map([entity], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        Ok(About { names, homes, entity })
+    }
+
+    fn keep(&self, ctx: &QueryContext<'_>, all: &mut Vec<Net>) -> Result<(), AskError> {
+        // An added document is new as a whole, and only its first lines are kept.
+        let mut mentions = ctx.snapshot.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM docs d JOIN mentions m ON m.doc_id = d.id JOIN names n ON n.id = m.name_id
+               WHERE d.uid = ?1 AND n.entity_id = ?2)",
+        )?;
+        let mut kept = Vec::new();
+        for it in all.drain(..) {
+            let is_home = self.homes.contains(&it.uid);
+            let is_named = || it.lines.iter().any(|line| self.is_named_in(&line.text));
+            if is_home
+                || is_named()
+                || (it.before.is_none()
+                    && mentions.query_row((&it.uid, self.entity), |row| row.get(0))?)
+            {
+                kept.push(it);
+            }
+        }
+        *all = kept;
+        Ok(())
+    }
+
+    /// Whether one of the names stands there as words of their own.
+    fn is_named_in(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let is_whole = |at: usize, name: &str| {
+            let (before, after) =
+                (text.get(..at).unwrap_or(""), text.get(at + name.len()..).unwrap_or(""));
+            !is_letter(before.chars().next_back()) && !is_letter(after.chars().next())
+        };
+        self.names
+            .iter()
+            .any(|name| text.match_indices(name.as_str()).any(|(at, it)| is_whole(at, it)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use index::store::LineKind;
+
+    /// `tick uid before>after lines`, where a version is a path and a letter for its content: `a:x>a:y -one +two`.
+    fn change(text: &str) -> DocChange {
+        let mut words = text.split(' ');
+        let mut word = || words.next().expect("a word");
+        let (tick, uid, versions) = (word().parse().expect("a tick"), word().to_string(), word());
+        let version = |it: &str| {
+            let (path, hash) = it.split_once(':')?;
+            Some(DocVersion { path: path.into(), hash: hash.into() })
+        };
+        let (before, after) = versions.split_once('>').expect("two versions");
+        let line = |it: &str| ChangedLine {
+            gone: it.starts_with('-'),
+            kind: LineKind::Text,
+            line: 1,
+            text: it[1..].into(),
+        };
+        DocChange {
+            tick: Tick(tick),
+            uid,
+            at_ms: 0,
+            before: version(before),
+            after: version(after),
+            is_unseen: false,
+            lines: words.map(line).collect(),
+            n_more: 0,
+        }
+    }
+
+    #[test]
+    fn several_changes_of_a_document_are_one() {
+        let rows: [(&[&str], &[&str]); 9] = [
+            (&["1 u ->a:x +one"], &["added a +one"]),
+            (&["1 u a:x>a:y -one +two", "2 u a:y>a:z -two +three"], &["changed a -one +three"]),
+            (&["1 u a:x>a:y -one +two", "2 u a:y>a:x -two +one"], &[]),
+            (&["1 u a:x>b:x", "2 u b:x>c:x"], &["moved a c"]),
+            (&["1 u a:x>b:x", "2 u b:x>b:y +one"], &["changed a b +one"]),
+            (&["1 u ->a:x +one", "2 u a:x>-"], &[]),
+            (&["1 u a:x>-", "2 u ->b:x +one"], &["moved a b +one"]),
+            (&["1 u a:x>-", "2 u ->a:y +one"], &["changed a +one unseen"]),
+            (&["1 u a:x>-", "2 v ->b:y", "2 w ->a:y"], &["added a", "added b", "removed a"]),
+        ];
+        for (changes, expected) in rows {
+            let all = net(changes.iter().map(|it| change(it)).collect());
+            let shown = |it: &Net| {
+                let mut words = vec![it.kind().to_string()];
+                words.extend(it.was_path().map(String::from));
+                words.push(it.path().into());
+                let sign = |gone: bool| if gone { '-' } else { '+' };
+                words.extend(it.lines.iter().map(|it| format!("{}{}", sign(it.gone), it.text)));
+                words.extend((it.is_unseen && it.kind() == "changed").then(|| "unseen".into()));
+                words.join(" ")
+            };
+            assert_eq!(all.iter().map(shown).collect::<Vec<_>>(), expected, "{changes:?}");
+        }
+    }
+}

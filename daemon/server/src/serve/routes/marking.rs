@@ -1,0 +1,51 @@
+//! Marking: tools that read, and note how far their client has read.
+//!
+//! In: a handler that also returns a commit. Out: a route.
+//! Invariants: the mark is kept before the answer leaves, so that the client's next call finds it; where it cannot be
+//! kept (the ledger is lost, the disk is full), the answer leaves all the same.
+//! Not here: what a mark means (`tool/changes.rs`).
+
+use std::sync::Arc;
+
+use proto::error::ErrorView;
+use proto::tool::{Effect, Tool};
+
+use super::{Patience, Render, Route, answer, in_turn, parameters, route};
+use crate::project::Project;
+use engine::write::Command;
+use index::store::Snapshot;
+use model::terms::Tick;
+
+/// A reply, and the last commit that the client has seen by it.
+type Marked<T> = Result<(<T as Tool>::Reply, Option<Tick>), ErrorView>;
+
+/// A tool that answers a client by its name from a snapshot.
+pub(crate) fn reads_and_marks<T: Tool>(
+    handler: fn(&Project, &Snapshot, T, &str) -> Marked<T>,
+    render: Render<T>,
+) -> Route {
+    const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
+    route::<T>(Patience::Request, move |call, readers| {
+        Box::pin(async move {
+            let parameters = parameters::parse::<T>(call.arguments)?;
+            let own_turn = call.caller.turn().await;
+            let client = call.caller.client.clone();
+            let work = move |project: &Project, snapshot: &Snapshot| {
+                let (reply, mark) = handler(project, snapshot, parameters, &client)?;
+                Ok((answer::<T>(Ok(reply), render, call.wanted), mark))
+            };
+            let project = Arc::clone(&call.project);
+            let (read, own_turn) = in_turn::<T, _>(call.project, readers, own_turn, work).await?;
+            let (answer, mark) = read?;
+            if let Some(tick) = mark {
+                let client = call.caller.client.clone();
+                let kept = project.command(|reply| Command::KeepMark(client, tick, reply)).await;
+                if let Err(why) = kept {
+                    tracing::warn!(why, "how far a client has read cannot be kept");
+                }
+            }
+            call.caller.keep(own_turn);
+            answer
+        })
+    })
+}
