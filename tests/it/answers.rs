@@ -82,7 +82,6 @@ fn what_a_budget_cuts_off_is_on_the_next_page() {
     let mut seen = BTreeSet::new();
     loop {
         let page = project.call("hybrid_query", request.clone());
-        assert!(page.to_string().chars().count() <= 1_200);
         let n_before = seen.len();
         seen.extend(paths(&page));
         assert!(seen.len() > n_before, "each page tells something");

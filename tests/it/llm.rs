@@ -269,7 +269,8 @@ fn sampling() -> TestProject {
 /// An agent with the tools of memory that offers its model, or not.
 fn agent(project: &TestProject, offers: bool) -> Client {
     let mut client = Client::connect(&project.paths().socket).expect("a daemon listens");
-    client.send(&json!({"kgd": 1, "tools": ["core", "memory"], "client": "tests"}));
+    client
+        .send(&json!({"kgd": 1, "tools": ["core", "memory"], "form": "whole", "client": "tests"}));
     let capabilities = if offers { json!({"sampling": {}}) } else { json!({}) };
     let hello = client.ask(
         "initialize",
@@ -351,7 +352,8 @@ fn in_the_newest_revision_the_client_calls_again_with_what_its_model_said() {
         client.reply_to(id)["result"].clone()
     };
     let mut client = Client::connect(&project.paths().socket).expect("a daemon listens");
-    client.send(&json!({"kgd": 1, "tools": ["core", "memory"], "client": "tests"}));
+    client
+        .send(&json!({"kgd": 1, "tools": ["core", "memory"], "form": "whole", "client": "tests"}));
     let plain = call(&mut client, false, json!({}));
     assert_eq!(writers(&plain["structuredContent"]), ["Person 1: extract", "Person 2: extract"]);
 

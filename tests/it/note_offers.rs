@@ -23,7 +23,7 @@ fn agent(project: &TestProject, revision: Revision) -> Client {
 
 fn with_tools(project: &TestProject, revision: Revision, tools: &[&str]) -> Client {
     let mut client = Client::connect(&project.paths().socket).expect("a daemon listens");
-    client.send(&json!({"kgd": 1, "tools": tools, "client": "tests"}));
+    client.send(&json!({"kgd": 1, "tools": tools, "form": "whole", "client": "tests"}));
     client.open(revision);
     client
 }

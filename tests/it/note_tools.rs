@@ -456,7 +456,9 @@ fn two_agents_at_once_lose_nothing() {
             let socket = &socket;
             scope.spawn(move || {
                 let mut client = Client::connect(socket).expect("connected");
-                client.send(&json!({"kgd": 1, "tools": ["notes"], "client": "tests"}));
+                client.send(
+                    &json!({"kgd": 1, "tools": ["notes"], "form": "whole", "client": "tests"}),
+                );
                 client.open(Revision::Initialize("2025-06-18"));
                 for n in 0..10 {
                     let line = format!("- agent{agent} wrote{n}");

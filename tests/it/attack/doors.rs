@@ -34,6 +34,8 @@ fn started(settings: &[&str]) -> TestProject {
     let mut project = TestProject::empty();
     project.write(BEES.0, BEES.1);
     project.set("http.listen=127.0.0.1:0");
+    project.set("serve.structured=true");
+    project.set("http.tools=core");
     settings.iter().for_each(|it| project.set(it));
     project.start();
     project.settle();

@@ -336,7 +336,7 @@ fn no_agent_can_forget_anything() {
     assert!(refusal(http.call("forget", request.clone())).contains("no tool is called `forget`"));
     // With every set that an agent may have.
     let mut all = tests::Client::connect(&project.paths().socket).expect("connected");
-    all.send(&json!({"kgd": 1, "tools": ["core", "notes", "memory", "kb"], "client": "kg-mcp"}));
+    all.send(&json!({"kgd": 1, "tools": ["core", "notes", "memory", "kb"], "form": "whole", "client": "kg-mcp"}));
     all.open(Revision::Initialize("2025-06-18"));
     assert!(!listed(&all.ask("tools/list", json!({}))));
     assert!(refusal(all.call("forget", request)).contains("no tool is called `forget`"));
@@ -367,7 +367,7 @@ fn kg_mcp_passes_no_admin_tools_on_whatever_it_is_told() {
     let output = BufReader::new(child.stdout.take().expect("a pipe"));
     let call = json!({"name": "forget", "arguments": {"text": "The harbor opens"}});
     for line in [
-        json!({"kgd": 1, "tools": ["core", "admin"], "client": "kgctl"}),
+        json!({"kgd": 1, "tools": ["core", "admin"], "form": "whole", "client": "kgctl"}),
         initialize("2025-06-18"),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         request(7, "tools/call", call),

@@ -321,7 +321,8 @@ fn checkpoint(path: &Path) {
 }
 
 fn passage(project: &mut TestProject, question: &str) -> String {
-    project.call("hybrid_query", json!({"q": question, "k": 1}))["chunks"].to_string()
+    // Snippets of notes are as written; these are of the normalized text.
+    project.call("search_notes", json!({"query": question}))["results"].to_string()
 }
 
 #[test]
