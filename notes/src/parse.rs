@@ -9,6 +9,7 @@
 
 mod bracket;
 mod comment;
+mod depth;
 mod field;
 mod frontmatter;
 mod html;

@@ -1,7 +1,7 @@
 //! Ask: how long questions take on the four note sets together, inside the daemon and over its socket.
 //!
-//! `cargo bench -p tests --bench ask -- DATA_DIR [FOLDER...]`, with FOLDER also on 466 Markdown and text files from below
-//! those folders, so that there are 1,000 files.
+//! `cargo bench -p tests --bench ask -- DATA_DIR [FOLDER...]`, with FOLDER also on 466 Markdown and text files from
+//! below those folders, so that there are 1,000 files.
 //! Inside: `hybrid_query`, `entity_lookup`, `explain_entity` by the library, one thread, a snapshot a call.
 //! Outside: the same calls by one MCP client of a real `kgd`, so with JSON, the text form and the socket; then
 //! `hybrid_query` by 1, 2, 4 and 16 clients at once. CPU a question: of the thread that answers, and of the daemon.

@@ -287,17 +287,17 @@ fn a_search_that_nobody_answers_is_an_error_that_tells_why() {
            c' 23 result {"isError":true,"structuredContent":{"code":"invalid_params","message":"`limit` is 0"}}"#,
         expect![[r#"
             c call 1 entity_lookup {"q":"x"}
-                a < {"id":12,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
-                b < {"id":14,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
-                c < {"id":16,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
+                a < {"id":12,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
+                b < {"id":14,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
+                c < {"id":16,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
             a 12 error ill
             b 14 result {"isError":true,"structuredContent":{"code":"internal","message":"broken"}}
             c' 16 error gone
                 client < {"id":1,"result":{"content":[{"type":"text","text":"no project answers\na: ill\nb: broken\nc: gone"}],"structuredContent":{"code":"unavailable","message":"no project answers\na: ill\nb: broken\nc: gone","unavailable":[{"project":"a","code":"unavailable","message":"ill"},{"project":"b","code":"internal","message":"broken"},{"project":"c","code":"unavailable","message":"gone"}]},"isError":true}}
             c call 2 entity_lookup {"q":"", "limit": 0}
-                a < {"id":19,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"","limit":0}}}
-                b < {"id":21,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"","limit":0}}}
-                c < {"id":23,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"","limit":0}}}
+                a < {"id":19,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"","limit":0} as a whole}}
+                b < {"id":21,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"","limit":0} as a whole}}
+                c < {"id":23,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"","limit":0} as a whole}}
             a 19 result {"isError":true,"structuredContent":{"code":"invalid_params","message":"`limit` is 0"}}
             b 21 result {"isError":true,"structuredContent":{"code":"invalid_params","message":"`limit` is 0"}}
             c' 23 result {"isError":true,"structuredContent":{"code":"invalid_params","message":"`limit` is 0"}}

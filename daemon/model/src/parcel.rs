@@ -5,11 +5,11 @@
 //! ```
 //! Deletions and faults ride beside documents as [`Item`](crate::Item)s, so the writer sees one stream.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 mod alias;
+mod evidence;
 mod link;
 mod mention;
 mod parsed;
@@ -17,12 +17,13 @@ mod parsed;
 pub mod testing;
 
 pub use alias::{AliasSource, AliasUse};
+pub use evidence::{Evidence, Party};
 pub use link::{Link, LinkKind};
 pub use mention::{Anaphor, GivenName, Mention, PlaceFeatures, RecognizerKind};
 pub use parsed::Parsed;
 
 use super::print::Print;
-use crate::terms::{Confidence, ContentHash, Norm, NormKey, Raw, RelPath, Span, SpanMap};
+use crate::terms::{ContentHash, Norm, NormKey, Raw, RelPath, Span, SpanMap};
 
 /// How closely a document is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -436,52 +437,6 @@ pub struct RelatedDoc {
     pub doc: LinkedDoc,
     /// In order of place.
     pub evidence: Vec<Evidence>,
-}
-
-/// One statement of a relation, at one place of one document.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Evidence {
-    /// Who.
-    pub subject: Party,
-    /// The relation's name (S4 §8's vocabulary).
-    pub predicate: &'static str,
-    /// Whom.
-    pub object: Party,
-    /// The words that state it: a sentence, a list item, a link.
-    pub span: Span<Norm>,
-    /// Which pattern found it, such as `sentence:depends on` or `section:dependencies`.
-    pub pattern: &'static str,
-    /// Pattern weight × proximity; the link's score joins when the relation is read.
-    pub confidence: Confidence,
-    /// An end is not named there: `it`, `the service`.
-    pub is_referring: bool,
-}
-
-/// Ends the name of a pattern that found its statement through words which refer to a name.
-const REFERRING: &str = "+coref";
-
-impl Evidence {
-    /// Returns how the statement was found: its pattern, and whether words that refer to a name are part of it.
-    pub fn source(&self) -> Cow<'static, str> {
-        if self.is_referring {
-            return Cow::Owned(format!("{}{REFERRING}", self.pattern));
-        }
-        Cow::Borrowed(self.pattern)
-    }
-
-    /// Returns the pattern in what [`Evidence::source`] returns.
-    pub fn pattern_of(source: &str) -> &str {
-        source.strip_suffix(REFERRING).unwrap_or(source)
-    }
-}
-
-/// One end of a relation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Party {
-    /// The entity this document is the home of.
-    Document,
-    /// Index into the document's mentions.
-    Mention(u32),
 }
 
 /// A document ready to be written.

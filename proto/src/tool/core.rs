@@ -75,7 +75,7 @@ pub struct HybridQuery {
     /// Ranking: `hybrid` (default), `rrf`, `minmax`, `s0`, `s4`, `text` or `vector`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formula: Option<String>,
-    /// Most characters of the structured reply, which the daemon sets by the form of the result; no limit when left out.
+    /// Most characters of the structured reply, which the daemon sets by the form of the result; else no limit.
     #[serde(skip)]
     pub structured_chars: Option<u32>,
 }

@@ -4,7 +4,7 @@
 //! The normalized text says the same without list numbers, fences, tables and link targets, which a reader who follows
 //! steps or copies code needs. It is kept here, and not read from the disk when asked for, so that a reply shows one
 //! commit.
-//! Invariants: a document in which something was redacted has no row; a row that does not decompress is as good as none.
+//! Invariants: a document in which something was redacted has no row; a row that does not decompress counts as none.
 //! Not here: which lines are shown (`query`'s `quote/written.rs`).
 
 use std::io::{Read, Write};

@@ -45,12 +45,12 @@ const LISTING: &str = "list, show, tell, give, get, find, all, every, each, any,
     things, everything, made, so, far, currently, related, many, number, count, total, exist";
 
 /// Words that ask for the story of a decision.
-pub(crate) const DECISION: &str = "why did, why do we, why was, why were, why we, decide, decided, decision, decisions, chose, \
-    chosen, rationale, instead of, supersede";
+pub(crate) const DECISION: &str = "why did, why do we, why was, why were, why we, decide, decided, decision, \
+    decisions, chose, chosen, rationale, instead of, supersede";
 
 /// Words that ask when.
-pub(crate) const TIMELINE: &str = "timeline, chronolog, history of, over time, when did, evolution of, what happened, recently, \
-    changelog";
+pub(crate) const TIMELINE: &str = "timeline, chronolog, history of, over time, when did, evolution of, \
+    what happened, recently, changelog";
 
 /// Words that ask for neighbors.
 const RELATED: &str = "related to, relates to, relate to, what else, associated with, similar to, linked to, who uses, \

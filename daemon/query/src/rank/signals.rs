@@ -11,7 +11,7 @@ use config::settings::Weights;
 use super::candidate::Candidate;
 use crate::AskError;
 
-/// Computes the value of a candidate, 0 to 1. Called for each one, if the weight is not 0. A chunk that the index lacks,
+/// Computes the value of a candidate, 0 to 1. Called for each, if the weight is not 0. A chunk that the index lacks,
 /// as in unit tests, has the value 0.
 type ValueOf = fn(&Candidate<'_>) -> Result<f32, AskError>;
 

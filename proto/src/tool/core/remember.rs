@@ -94,8 +94,8 @@ pub struct ContradictedView {
 
 impl Tool for Remember {
     const NAME: &'static str = "remember";
-    const SUMMARY: &'static str = "Keep a fact, decision or preference where it belongs: as an observation of who or what \
-        it is about, else as an entry. Returns where, what is similar, and what it contradicts.";
+    const SUMMARY: &'static str = "Keep a fact, decision or preference where it belongs: as an observation of who or \
+        what it is about, else as an entry. Returns where, what is similar, and what it contradicts.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Core;
     const IS_IDEMPOTENT: bool = true;

@@ -20,7 +20,8 @@ const TASKS: [(&[&str], &str); 11] = [
     (&["changes"], "What is new: `changes {\"since\": \"7d\"}`."),
     (
         &["remember"],
-        "Keep a fact, decision or preference: `remember {\"text\": \"prefers short mails\", \"about\": \"Ana Silva\"}`.",
+        "Keep a fact, decision or preference: `remember {\"text\": \"prefers short mails\", \"about\": \"Ana \
+         Silva\"}`.",
     ),
     (
         &["write_note", "edit_note"],

@@ -26,12 +26,12 @@ async fn every_revision_shakes_hands() {
         );
     }
     expect![[r#"
-        2024-11-05: 2024-11-05 "kgd", 11 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-03-26: 2025-03-26 "kgd", 11 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-06-18: 2025-06-18 "kgd", 11 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-11-25: 2025-11-25 "kgd", 11 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        1999-01-01: 2025-11-25 "kgd", 11 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2026-07-28: 2025-11-25 "kgd", 11 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2024-11-05: 2024-11-05 "kgd", 12 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-03-26: 2025-03-26 "kgd", 12 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-06-18: 2025-06-18 "kgd", 12 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-11-25: 2025-11-25 "kgd", 12 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        1999-01-01: 2025-11-25 "kgd", 12 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2026-07-28: 2025-11-25 "kgd", 12 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
     "#]].assert_eq(&out);
 }
 
@@ -84,6 +84,7 @@ async fn the_library_s_own_client_is_served() {
         explain_entity
         connect
         remember
+        changes
         status
         read_note
         write_note
@@ -119,6 +120,7 @@ async fn a_tool_says_what_it_does() {
         explain_entity {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
         connect {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
         remember {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        changes {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
         ingest_docs {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
         extract_and_link {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
         review_links {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
