@@ -8,6 +8,7 @@
 //! Not here: sending (`gateway.rs`), and combining the answers (`job.rs`).
 
 use proto::error::{Code, ErrorView};
+use proto::lenient;
 use serde_json::{Map, Value, json};
 
 use super::cursor::{self, Onward};
@@ -104,7 +105,7 @@ fn call(mut params: Value, served: &Served) -> Route {
         return refuse(INVALID_PARAMS, "`name` of the tool is missing", None);
     };
     let mut arguments = match params.get_mut("arguments").map(Value::take) {
-        Some(Value::Object(arguments)) => arguments,
+        Some(Value::Object(arguments)) => lenient::repair(&tool, arguments),
         None | Some(Value::Null) => Map::new(),
         Some(_) => return refuse(INVALID_PARAMS, "`arguments` is not an object", None),
     };

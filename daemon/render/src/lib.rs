@@ -18,6 +18,7 @@ pub mod core;
 pub mod kb;
 pub mod memory;
 pub mod notes;
+pub mod schema;
 mod sheet;
 
 use clean::{one_line, stored_line};
