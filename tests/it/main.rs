@@ -3,6 +3,7 @@
 mod answers;
 mod attack;
 mod bad_input;
+mod basic_memory;
 mod connect;
 mod crash;
 mod crowd;
@@ -53,6 +54,7 @@ mod retrieval;
 mod secrets;
 mod seeds;
 mod seeing;
+mod server_memory;
 mod shutdown;
 mod tidy;
 mod tiers;

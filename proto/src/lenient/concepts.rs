@@ -14,8 +14,15 @@ struct Concept {
     /// Names of parameters. One with `?` belongs to the concept only where it may be left out, one with `!` only where
     /// it is required: a path that narrows a search is a folder, a path that a tool needs is the thing itself.
     own: &'static [&'static str],
-    /// Names that callers use.
+    /// Further names that callers use.
     aliases: &'static [&'static str],
+}
+
+impl Concept {
+    /// Whether a caller may mean it by this name.
+    fn is_called(&self, name: &str) -> bool {
+        self.own.contains(&name) || self.aliases.contains(&name)
+    }
 }
 
 const fn concept(own: &'static [&'static str], aliases: &'static [&'static str]) -> Concept {
@@ -48,77 +55,39 @@ const CONCEPTS: &[Concept] = &[
     concept(&["entity_id"], &["id"]),
     concept(&["project"], &["project_id", "project_name"]),
     concept(&["at"], &["ref", "handle", "place", "passage"]),
-    concept(
-        &["directory", "path?"],
-        &["folder", "dir", "dir_name", "directory", "folder_path", "path"],
-    ),
+    concept(&["directory", "path?"], &["folder", "dir", "dir_name", "folder_path", "path"]),
     concept(&["path", "paths"], &["project_path", "files", "globs"]),
     concept(&["paths"], &["path", "file", "glob"]),
     concept(
         &["destination"],
         &["destination_path", "dest_path", "new_path", "dest", "to", "target"],
     ),
-    concept(
-        &["name", "entity", "entity_name"],
-        &["name", "entity", "entity_name", "node", "node_name", "project_name"],
-    ),
-    concept(
-        &["names", "entity_names"],
-        &["names", "entity_names", "entities", "nodes", "name", "entity", "entity_name"],
-    ),
-    concept(&["from_entity", "entity_a", "a"], &["from", "source", "entity_a", "start", "subject"]),
-    concept(&["to_entity", "entity_b", "b"], &["to", "target", "entity_b", "end", "object"]),
+    concept(&["name", "entity", "entity_name"], &["node", "node_name", "project_name"]),
+    concept(&["names", "entity_names"], &["entities", "nodes", "name", "entity", "entity_name"]),
+    concept(&["from_entity", "entity_a", "a"], &["from", "source", "start", "subject"]),
+    concept(&["to_entity", "entity_b", "b"], &["to", "target", "end", "object"]),
     concept(
         &["type", "entity_type", "relation_type", "note_type", "note_types", "entry_type"],
-        &["type", "types", "kind", "entity_type", "note_type", "note_types", "doc_type"],
+        &["types", "kind", "doc_type"],
     ),
     concept(&["relation_type", "rels"], &["relation", "predicate", "rel", "relation_types"]),
     concept(&["search_item_types"], &["entity_types", "item_types"]),
     concept(
         &["limit", "k", "page_size", "max_related"],
-        &[
-            "limit",
-            "k",
-            "n",
-            "top_k",
-            "page_size",
-            "per_page",
-            "max_results",
-            "num_results",
-            "limit_related",
-        ],
+        &["n", "top_k", "per_page", "max_results", "num_results", "limit_related"],
     ),
     concept(&["page"], &["page_number", "page_num"]),
     concept(&["max_chars"], &["max_characters", "max_length", "char_limit"]),
     concept(&["max_tokens"], &["token_budget", "token_limit"]),
     concept(
         &["after_date", "after", "timeframe", "since"],
-        &[
-            "after_date",
-            "after",
-            "timeframe",
-            "since",
-            "from_date",
-            "date_from",
-            "start_date",
-            "time_range",
-            "lookback",
-        ],
+        &["from_date", "date_from", "start_date", "time_range", "lookback"],
     ),
     concept(&["before"], &["before_date", "until", "date_to", "end_date"]),
-    concept(&["depth", "hops", "max_hops"], &["depth", "hops", "max_hops", "max_depth"]),
+    concept(&["depth", "hops", "max_hops"], &["max_depth"]),
     concept(
         &["content", "content_updates", "new_content", "contents", "knowledge_details"],
-        &[
-            "content",
-            "new_content",
-            "body",
-            "text",
-            "markdown",
-            "new_text",
-            "observations",
-            "facts",
-        ],
+        &["body", "text", "markdown", "new_text", "observations", "facts"],
     ),
     concept(&["find"], &["find_text", "old_text", "old_content", "old_string", "search"]),
     concept(&["expected_count"], &["expected_replacements", "count"]),
@@ -128,11 +97,8 @@ const CONCEPTS: &[Concept] = &[
     concept(&["metadata"], &["frontmatter", "front_matter", "properties"]),
     concept(&["metadata_filters"], &["filters", "metadata", "frontmatter", "where"]),
     concept(&["tags"], &["tag", "labels"]),
-    concept(
-        &["min_similarity", "min_score"],
-        &["min_score", "min_similarity", "threshold", "similarity_threshold"],
-    ),
-    concept(&["search_type", "mode"], &["search_type", "mode", "search_mode"]),
+    concept(&["min_similarity", "min_score"], &["threshold", "similarity_threshold"]),
+    concept(&["search_type", "mode"], &["search_mode"]),
     concept(&["entry_id"], &["entry_ids", "id", "ids"]),
     concept(&["output_format"], &["format"]),
     concept(&["dry_run"], &["preview", "simulate"]),
@@ -149,7 +115,7 @@ pub(super) fn is_list_of_words(name: &str) -> bool {
 
 /// Every name of every concept.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    CONCEPTS.iter().flat_map(|concept| concept.aliases.iter().copied())
+    CONCEPTS.iter().flat_map(|concept| concept.own.iter().chain(concept.aliases).copied())
 }
 
 /// Returns the parameter of the schema that a name means, if it is the only one.
@@ -163,7 +129,7 @@ pub(super) fn meant_beside<'a>(
     name: &str,
     given: &Map<String, Value>,
 ) -> Option<&'a str> {
-    let concepts = CONCEPTS.iter().filter(|concept| concept.aliases.contains(&name));
+    let concepts = CONCEPTS.iter().filter(|concept| concept.is_called(name));
     let mut own: Vec<&str> = concepts.flat_map(|concept| own_of(schema, concept)).collect();
     own.retain(|own| !given.contains_key(*own));
     own.sort_unstable();

@@ -31,7 +31,7 @@ const STORED: [&str; 10] = [
 
 /// Keys of requests that must not be cleaned: they name something, or are to be written. What a write may do to secrets
 /// is decided where the note is known (`notes/secrets.rs`).
-const TAKEN: [&str; 21] = [
+const TAKEN: [&str; 22] = [
     "knowledge_details",
     "entries",
     "entities",
@@ -44,6 +44,7 @@ const TAKEN: [&str; 21] = [
     "paths",
     "cursor",
     "path",
+    "id",
     "identifier",
     "destination",
     "content",
@@ -56,7 +57,7 @@ const TAKEN: [&str; 21] = [
 ];
 
 /// Keys of requests, at any depth, whose value names something that an answer may have shown.
-const NAMING: [&str; 18] = [
+const NAMING: [&str; 19] = [
     "a",
     "at",
     "b",
@@ -69,6 +70,7 @@ const NAMING: [&str; 18] = [
     "entity_name",
     "entity_names",
     "from_entity",
+    "id",
     "identifier",
     "name",
     "names",
