@@ -57,7 +57,18 @@ impl Client {
     /// When nobody listens, or the handshake fails.
     pub fn agent(socket: &Path, revision: Revision) -> Self {
         let mut client = Client::connect(socket).expect("a daemon listens");
+        client.send(&json!({"kgd": 1, "tools": ["core"], "form": "whole", "client": "tests"}));
         client.open(revision);
+        client
+    }
+
+    /// Connects as an agent of which nothing is known: no preamble, so text alone.
+    ///
+    /// # Panics
+    /// When nobody listens, or the handshake fails.
+    pub fn stranger(socket: &Path) -> Self {
+        let mut client = Client::connect(socket).expect("a daemon listens");
+        client.open(Revision::Initialize("2025-11-25"));
         client
     }
 
@@ -68,7 +79,7 @@ impl Client {
     pub fn admin(socket: &Path) -> Self {
         let mut client = Client::connect(socket).expect("a daemon listens");
         client.send(
-            &json!({"kgd": 1, "tools": ["core", "notes", "memory", "kb", "admin"], "client": "tests"}),
+            &json!({"kgd": 1, "tools": ["core", "notes", "memory", "kb", "admin"], "form": "whole", "client": "tests"}),
         );
         client.open(Revision::Initialize("2025-06-18"));
         client
@@ -82,7 +93,7 @@ impl Client {
             "clientInfo": {"name": "tests", "version": "0"},
         }});
         client.try_send(
-            &json!({"kgd": 1, "tools": ["core", "notes", "memory", "kb", "admin"], "client": "tests"}),
+            &json!({"kgd": 1, "tools": ["core", "notes", "memory", "kb", "admin"], "form": "whole", "client": "tests"}),
         )?;
         client.try_send(&hello)?;
         client.try_hear(0)?;

@@ -100,7 +100,8 @@ impl SharedHome {
         }
     }
 
-    /// An agent whose server is `kg-mcp` with these arguments, started in this folder.
+    /// An agent whose server is `kg-mcp` with these arguments, started in this folder. Results are structured, and the
+    /// tools are `core` if no others are named.
     pub fn agent(&self, folder: &str, arguments: &[&str]) -> Agent {
         self.agent_offering(folder, arguments, json!({}))
     }
@@ -111,6 +112,7 @@ impl SharedHome {
         let mut child = self
             .command(&shim)
             .current_dir(self.at(folder))
+            .args(["--tools", "core", "--structured"])
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

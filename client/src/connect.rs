@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use proto::PREAMBLE_VERSION;
 use proto::error::{Code, ErrorView};
+use proto::form::Form;
 use proto::tool::ToolSet;
 use rmcp::model::{ClientConfig, Implementation, ProgressNotificationParam};
 use rmcp::service::{NotificationContext, Peer, RunningService};
@@ -155,7 +156,9 @@ impl Session {
         let overheard = Overheard::default();
         let reading = Overhearing { inner: reading, heard: overheard.clone() };
         let tools = ToolSet::ALL.map(ToolSet::as_str);
-        let preamble = json!({ "kgd": PREAMBLE_VERSION, "tools": tools, "client": "kgctl" });
+        let preamble = json!({
+            "kgd": PREAMBLE_VERSION, "tools": tools, "form": Form::Whole.as_str(), "client": "kgctl",
+        });
         let said = writing.write_all(format!("{preamble}\n").as_bytes()).await;
         if let Err(error) = said {
             return Err(overheard.refusal(spare).unwrap_or(ConnectError::Io(error)));

@@ -14,6 +14,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use proto::form::{Form, META_KEY};
 use serde_json::{Value, json};
 
 mod asker;
@@ -68,6 +69,8 @@ pub enum Out {
 pub struct Gateway {
     served: Served,
     patience: Duration,
+    /// Whether the client wants structured content.
+    is_structured: bool,
     /// The parameters of the client's handshake.
     hello: Option<Value>,
     backends: Vec<Backend>,
@@ -80,6 +83,13 @@ pub struct Gateway {
     out: Vec<Out>,
 }
 
+/// The parameters of a call whose result is to have this form.
+fn in_form(form: Form, params: &Value) -> Value {
+    let mut params = params.clone();
+    params["_meta"][META_KEY] = form.as_str().into();
+    params
+}
+
 impl Gateway {
     /// Creates a session over these projects with a limit for waiting for all of them together.
     pub fn new(served: Served, patience: Duration) -> Self {
@@ -87,6 +97,7 @@ impl Gateway {
         Gateway {
             served,
             patience,
+            is_structured: false,
             hello: None,
             backends,
             jobs: HashMap::new(),
@@ -95,6 +106,11 @@ impl Gateway {
             last_id: 0,
             out: Vec::new(),
         }
+    }
+
+    /// Sets whether the results of tools have structured content.
+    pub fn structured(self, is_structured: bool) -> Self {
+        Gateway { is_structured, ..self }
     }
 
     /// Returns true while a request of the client is unanswered; subscriptions do not count.
@@ -114,7 +130,7 @@ impl Gateway {
             Kind::Initialize(id) => {
                 let params = line::params(line);
                 self.hello = Some(params.clone());
-                let asker = Asker::of(id, "initialize", &params);
+                let asker = Asker::of(id, "initialize", &params, self.is_structured);
                 self.start_first(asker, First::Hello, params, now);
             }
             Kind::Request(id) => self.on_request(id, line, now),
@@ -211,7 +227,7 @@ impl Gateway {
         let message: Value = serde_json::from_slice(line).unwrap_or_default();
         let method = message.get("method").and_then(Value::as_str).unwrap_or_default().to_string();
         let params = line::params(line);
-        let asker = Asker::of(id, &method, &params);
+        let asker = Asker::of(id, &method, &params, self.is_structured);
         match route(&method, params, &self.served) {
             Route::Result(result) => self.tell(asker.result(result)),
             Route::Error(error) => self.tell(asker.error(&error)),
@@ -326,12 +342,15 @@ impl Gateway {
     /// Sends the request of a part, opening its project if necessary.
     fn ask(&mut self, number: u64, idx: usize, now: Instant) {
         let (id, opening) = (self.fresh_id(), self.fresh_id());
-        let Some(part) = self.jobs.get_mut(&number).and_then(|job| job.parts.get_mut(idx)) else {
-            return;
-        };
+        let Some(job) = self.jobs.get_mut(&number) else { return };
+        let form = job.task.form();
+        let Some(part) = job.parts.get_mut(idx) else { return };
         part.id = id;
         let project = part.project;
-        let line = part.request.as_ref().map(|(method, params)| line::request(id, method, params));
+        let line = part.request.as_ref().map(|(method, params)| match method.as_str() {
+            "tools/call" => line::request(id, method, &in_form(form, params)),
+            _ => line::request(id, method, params),
+        });
         self.parts.insert(id, (number, idx));
         let Some(backend) = self.backends.get_mut(project) else { return };
         match backend.ask(id, line, self.hello.as_ref(), opening) {

@@ -6,6 +6,7 @@
 //! Invariants: an unreachable project does not affect the sessions of others.
 //! Not here: HTTP itself (`mcp_http`), selecting the projects (`gateway::choose`).
 
+use proto::form::Form;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::Path;
@@ -34,6 +35,8 @@ pub struct Served {
     pub registry: Option<std::path::PathBuf>,
     /// Tool sets.
     pub tools: Vec<String>,
+    /// What results carry; `None` leaves it to each project's settings.
+    pub form: Option<Form>,
     /// The client's name in the daemons' logs.
     pub client: String,
     /// Connects to a project's daemon.
@@ -67,7 +70,7 @@ impl Workspaces for Served {
         let project = projects.into_iter().find(|it| it.name == name);
         let project = project.ok_or_else(|| io::Error::other("it is not registered any more"))?;
         let (ours, theirs) = StdUnixStream::pair()?;
-        let shim = Shim::new(&project.name, &self.tools, &self.client);
+        let shim = Shim::new(&project.name, &self.tools, &self.client).in_form(self.form);
         let dial = (self.dial)(project);
         let output = theirs.try_clone()?;
         // It ends when the session drops its end.

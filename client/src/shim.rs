@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use proto::PREAMBLE_VERSION;
+use proto::form::Form;
 use proto::tool::ToolSet;
 use serde_json::{Value, json};
 
@@ -111,6 +112,17 @@ impl Shim {
             patience: Patience::USUAL,
             is_hung: false,
         }
+    }
+
+    /// Sets what results carry; `None` leaves it to the daemon's settings.
+    pub fn in_form(mut self, form: Option<Form>) -> Self {
+        if let (Some(form), Ok(Value::Object(mut preamble))) =
+            (form, serde_json::from_slice(&self.preamble))
+        {
+            preamble.insert("form".to_string(), form.as_str().into());
+            self.preamble = Value::Object(preamble).to_string().into_bytes();
+        }
+        self
     }
 
     /// Sets another patience.

@@ -436,10 +436,13 @@ pub struct Serve {
     pub request_deadline_ms: u64,
     /// A daemon that an agent started exits after this many minutes without a client; 0 means never.
     pub idle_exit_minutes: u64,
+    /// Whether agents get structured content beside the text of every result, and the schemas of replies, as with
+    /// `kg-mcp --structured`. Most clients hand a model only one of them; both cost it twice.
+    pub structured: bool,
 }
 
 impl Default for Serve {
     fn default() -> Self {
-        Serve { request_deadline_ms: 30_000, idle_exit_minutes: 30 }
+        Serve { request_deadline_ms: 30_000, idle_exit_minutes: 30, structured: false }
     }
 }

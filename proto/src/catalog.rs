@@ -17,6 +17,8 @@ pub struct Entry {
     pub effect: Effect,
     /// Which set it belongs to.
     pub set: ToolSet,
+    /// Whether calling it twice does no more than once, though it writes.
+    pub is_idempotent: bool,
     /// JSON Schema of its parameters.
     pub input: fn() -> Map<String, Value>,
     /// JSON Schema of its reply.
@@ -24,6 +26,24 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Returns true if the tool comes with `set`.
+    pub fn is_in(&self, set: ToolSet) -> bool {
+        match set {
+            ToolSet::Default => DEFAULT.contains(&self.name),
+            set => self.set == set,
+        }
+    }
+
+    /// Its parameters without the [`RARE`] ones, each described in as few words as may be.
+    pub fn brief_input(&self) -> Map<String, Value> {
+        let mut schema = (self.input)();
+        schema.remove("additionalProperties");
+        if let Some(Value::Object(fields)) = schema.get_mut("properties") {
+            fields.retain(|name, _| !RARE.contains(&name.as_str()));
+        }
+        schema
+    }
+
     /// Describes a tool.
     pub const fn of<T: Tool>() -> Self {
         Entry {
@@ -31,19 +51,62 @@ impl Entry {
             summary: T::SUMMARY,
             effect: T::EFFECT,
             set: T::SET,
+            is_idempotent: T::IS_IDEMPOTENT,
             input: schema_of::<T>,
             output: schema_of::<T::Reply>,
         }
     }
 }
 
+/// The tools of [`ToolSet::Default`]: what everyday tasks need, in as few words as possible.
+pub const DEFAULT: [&str; 14] = [
+    "hybrid_query",
+    "ask",
+    "read_passage",
+    "explain_entity",
+    "connect",
+    "remember",
+    "status",
+    "read_note",
+    "write_note",
+    "edit_note",
+    "move_note",
+    "delete_note",
+    "backlinks",
+    "list_notes",
+];
+
+/// Parameters that everyday work does not need. A session that has a tool only by [`ToolSet::Default`] does not list
+/// them, because each listed one stands in the context of a model at all times; they are taken all the same.
+pub const RARE: [&str; 17] = [
+    "project",
+    "output_format",
+    "max_chars",
+    "max_tokens",
+    "hops",
+    "max_hops",
+    "rels",
+    "security",
+    "language",
+    "formula",
+    "entity_id",
+    "why",
+    "expected_checksum",
+    "expected_count",
+    "events",
+    "metadata",
+    "source_url",
+];
+
 /// Every tool, in teaching order.
 pub const CATALOG: &[Entry] = &[
     Entry::of::<core::HybridQuery>(),
+    Entry::of::<core::Ask>(),
     Entry::of::<core::ReadPassage>(),
     Entry::of::<core::EntityLookup>(),
     Entry::of::<core::ExplainEntity>(),
     Entry::of::<core::Connect>(),
+    Entry::of::<core::Remember>(),
     Entry::of::<core::IngestDocs>(),
     Entry::of::<core::ExtractAndLink>(),
     Entry::of::<core::ReviewLinks>(),
@@ -142,6 +205,7 @@ fn strip(value: &mut Value, is_schema: bool) {
                 map.remove("minimum");
                 map.remove("default");
                 drop_null(map);
+                list_constants(map);
             }
             for (key, inner) in map.iter_mut() {
                 let names_fields = is_schema && key == "properties";
@@ -150,6 +214,32 @@ fn strip(value: &mut Value, is_schema: bool) {
         }
         Value::Array(items) => items.iter_mut().for_each(|item| strip(item, true)),
         _ => {}
+    }
+}
+
+/// Turns a choice among constants, each with a description of its own, into a plain enumeration: what they mean is said
+/// where the parameter is described.
+fn list_constants(map: &mut Map<String, Value>) {
+    let choice = ["oneOf", "anyOf"].into_iter().find(|key| map.contains_key(*key));
+    let Some(key) = choice else { return };
+    let mut values = Vec::new();
+    let mut pending: Vec<&Value> =
+        map.get(key).and_then(Value::as_array).into_iter().flatten().collect();
+    pending.reverse();
+    while let Some(branch) = pending.pop() {
+        let inner = ["oneOf", "anyOf"].into_iter().find_map(|key| branch.get(key)?.as_array());
+        match (branch.get("const"), branch.get("enum").and_then(Value::as_array), inner) {
+            (Some(value), _, _) => values.push(value.clone()),
+            (_, Some(all), _) => values.extend(all.iter().cloned()),
+            (_, _, Some(inner)) => pending.extend(inner.iter().rev()),
+            _ if branch.get("type").is_some_and(|it| it == "null") => {}
+            _ => return,
+        }
+    }
+    if !values.is_empty() && values.iter().all(Value::is_string) {
+        map.remove(key);
+        map.insert("type".into(), "string".into());
+        map.insert("enum".into(), values.into());
     }
 }
 

@@ -23,7 +23,9 @@ pub enum Effect {
 /// Which callers are shown a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolSet {
-    /// For every agent.
+    /// For an agent of which nothing is known: tools of the other sets ([`crate::catalog::DEFAULT`]).
+    Default,
+    /// Questions, entities, paths, and what is indexed.
     Core,
     /// For agents that read and write notes.
     Notes,
@@ -37,18 +39,31 @@ pub enum ToolSet {
 
 impl ToolSet {
     /// Every set, in teaching order.
-    pub const ALL: [ToolSet; 5] =
-        [ToolSet::Core, ToolSet::Notes, ToolSet::Memory, ToolSet::Kb, ToolSet::Admin];
+    pub const ALL: [ToolSet; 6] = [
+        ToolSet::Default,
+        ToolSet::Core,
+        ToolSet::Notes,
+        ToolSet::Memory,
+        ToolSet::Kb,
+        ToolSet::Admin,
+    ];
 
     /// The name used in the preamble and in `kg-mcp --tools`.
     pub fn as_str(self) -> &'static str {
         match self {
+            ToolSet::Default => "default",
             ToolSet::Core => "core",
             ToolSet::Notes => "notes",
             ToolSet::Memory => "memory",
             ToolSet::Kb => "kb",
             ToolSet::Admin => "admin",
         }
+    }
+
+    /// The names of the sets for agents, for a hint.
+    pub fn listing() -> String {
+        let sets = Self::ALL.into_iter().filter(|it| *it != ToolSet::Admin);
+        sets.map(|it| format!("`{}`", it.as_str())).collect::<Vec<_>>().join(", ")
     }
 
     /// Reads [`ToolSet::as_str`].
@@ -67,6 +82,8 @@ pub trait Tool: DeserializeOwned + Serialize + JsonSchema + Send + 'static {
     const EFFECT: Effect;
     /// Which set it belongs to.
     const SET: ToolSet;
+    /// Whether calling it twice does no more than once, though it writes.
+    const IS_IDEMPOTENT: bool = false;
     /// What it answers.
     type Reply: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
 }

@@ -31,6 +31,8 @@ fn served(settings: &[&str], numbers: &str) -> (TestProject, Http) {
     NOTES.iter().for_each(|(path, text)| project.write(path, text));
     project.set("http.listen=127.0.0.1:0");
     project.set("http.token=none");
+    project.set("http.tools=core");
+    project.set("serve.structured=true");
     settings.iter().for_each(|it| project.set(it));
     project.fail(numbers);
     project.start();

@@ -13,7 +13,7 @@ const BETA: (&str, &str, &str) = ("beta", "ants.md", "# Ants\n\nThey walk in Bet
 
 fn serve(home: &SharedHome, arguments: &[&str]) -> Serving {
     let mut command = home.command(&tests::kgctl().with_file_name("kg-mcp"));
-    command.args(["--http", "127.0.0.1:0"]).args(arguments);
+    command.args(["--http", "127.0.0.1:0", "--structured", "--tools", "core"]).args(arguments);
     Serving::start(command)
 }
 

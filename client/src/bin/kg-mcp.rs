@@ -16,20 +16,23 @@ use client::http;
 use client::launch::{Life, Target, run_if_launcher};
 use client::shim::{Shim, pump};
 use config::{Places, Project, Registry, which_project};
+use proto::form::Form;
 use proto::tool::ToolSet;
 
 const HELP: &str = "\
 Connects an agent that speaks MCP over standard input and output with the kgd daemon of one project, or of several.
 Starts a daemon when none runs.
 
-Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--tools SETS] [--client NAME] [--http ADDRESS]
+Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--tools SETS] [--structured] [--client NAME]
+              [--http ADDRESS]
 
   --project NAME|DIR  which project; else `KG_PROJECT`, the registered folder around the current one, or the only or
                       default project. Repeat it, or separate names by commas, to serve several: tools then take a
                       `project`; searches without one go to all projects, other reads to the project of the current
                       folder or the default one, and writes to that of the current folder only
   --all-projects      every project that is registered now
-  --tools SETS        tool sets to offer, separated by commas: core, notes, memory, kb [default: core]
+  --tools SETS        tool sets to offer, separated by commas: default, core, notes, memory, kb [default: default]
+  --structured        return structured content beside the text, and list the schemas of replies
   --client NAME       name shown in the daemon's log [default: kg-mcp]
   --http ADDRESS      serve agents over HTTP, such as at 127.0.0.1:8765, until stopped: Streamable HTTP at /mcp, SSE
                       for older clients at /sse. With several projects, the header `X-Memory-Workspace` names the one
@@ -45,6 +48,8 @@ struct Flags {
     projects: Vec<String>,
     all_projects: bool,
     tools: Vec<String>,
+    /// What results carry, where the user said so.
+    form: Option<Form>,
     client: String,
     http: Option<String>,
 }
@@ -90,7 +95,7 @@ fn serve(flags: Flags) -> Result<(), String> {
 }
 
 fn serve_one(flags: &Flags, places: &Places, project: Project) -> Result<(), String> {
-    let shim = Shim::new(&project.name, &flags.tools, &flags.client);
+    let shim = Shim::new(&project.name, &flags.tools, &flags.client).in_form(flags.form);
     let target = Target::new(places, project).map_err(|error| error.to_string())?;
     let dial = dial(target);
     pump::run(shim, std::io::stdin(), std::io::stdout(), dial).map_err(|error| error.to_string())
@@ -124,11 +129,15 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
     let settings = |root: &Path| config::load::load(places, Some(root), &[]);
     let served = served.with_read_only(|root| !settings(root).is_ok_and(|it| it.settings.write));
     let way = |project: Project| {
-        let shim = Shim::new(&project.name, &flags.tools, &flags.client);
+        let shim = Shim::new(&project.name, &flags.tools, &flags.client).in_form(flags.form);
         (project.name.clone(), shim, lazy_dial(places.clone(), project))
     };
     let ways = projects.into_iter().map(way).collect();
-    let gateway = Gateway::new(served, gateway::PATIENCE);
+    let is_structured = match flags.form {
+        Some(form) => form != Form::Text,
+        None => config::load::load(places, None, &[]).is_ok_and(|it| it.settings.serve.structured),
+    };
+    let gateway = Gateway::new(served, gateway::PATIENCE).structured(is_structured);
     gateway::pump::run(gateway, std::io::stdin(), std::io::stdout(), ways)
         .map_err(|error| error.to_string())
 }
@@ -149,6 +158,7 @@ fn serve_http(flags: &Flags, places: &Places, address: &str) -> Result<(), Strin
         projects,
         registry: flags.all_projects.then(|| places.config.clone()),
         tools: flags.tools.clone(),
+        form: flags.form,
         client: flags.client.clone(),
         dial: Box::new(move |project| lazy_dial(dials.clone(), project)),
     };
@@ -177,7 +187,8 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
     let mut flags = Flags {
         projects: Vec::new(),
         all_projects: false,
-        tools: vec![ToolSet::Core.as_str().to_string()],
+        tools: vec![ToolSet::Default.as_str().to_string()],
+        form: None,
         client: "kg-mcp".to_string(),
         http: None,
     };
@@ -197,6 +208,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
             "--project" => flags.projects.push(value()?),
             "--all-projects" => flags.all_projects = true,
             "--tools" => flags.tools = tool_sets(&value()?)?,
+            "--structured" => flags.form = Some(Form::Structured),
             "--client" => flags.client = value()?,
             "--http" => flags.http = Some(value()?),
             "--help" | "-h" => return Ok(Command::Print(HELP.to_string())),
@@ -218,9 +230,9 @@ fn tool_sets(text: &str) -> Result<Vec<String>, String> {
     let sets = names.map(|name| match ToolSet::parse(name) {
         Some(ToolSet::Admin) => Err("tool set `admin` is for `kgctl`, not for agents".to_string()),
         Some(set) => Ok(set.as_str().to_string()),
-        None => Err(format!(
-            "no tool set is called `{name}`\nhint: sets are `core`, `notes` and `memory`"
-        )),
+        None => {
+            Err(format!("no tool set is called `{name}`\nhint: sets are {}", ToolSet::listing()))
+        }
     });
     sets.collect()
 }
@@ -237,12 +249,13 @@ mod tests {
     fn flags_may_be_apart_or_attached() {
         let expected = |projects: &[&str], client: &str| {
             let projects = projects.iter().map(|it| it.to_string()).collect();
-            let (tools, client) = (vec!["core".into()], client.into());
-            Ok(Command::Serve(Flags { projects, all_projects: false, tools, client, http: None }))
+            let (tools, client) = (vec!["default".into()], client.into());
+            let (all_projects, form, http) = (false, None, None);
+            Ok(Command::Serve(Flags { projects, all_projects, tools, form, client, http }))
         };
         assert_eq!(parsed(&[]), expected(&[], "kg-mcp"));
         assert_eq!(parsed(&["--project", "~/a=b", "--client=x=y"]), expected(&["~/a=b"], "x=y"));
-        assert_eq!(parsed(&["--project=a", "--tools", "core,"]), expected(&["a"], "kg-mcp"));
+        assert_eq!(parsed(&["--project=a", "--tools", "default,"]), expected(&["a"], "kg-mcp"));
         assert_eq!(parsed(&["--project=a", "--project", "b"]), expected(&["a", "b"], "kg-mcp"));
     }
 

@@ -32,18 +32,27 @@ pub(super) struct Asker {
     pub(super) id: String,
     is_newest: bool,
     is_kept: bool,
+    /// Whether a tool's result is to have no structured content.
+    is_text_only: bool,
 }
 
 impl Asker {
     /// Records the origin of a request.
-    pub(super) fn of(id: String, method: &str, params: &Value) -> Self {
+    pub(super) fn of(id: String, method: &str, params: &Value, is_structured: bool) -> Self {
+        let asked = |name: &str| params["arguments"][name].as_str().unwrap_or_default();
+        let is_json =
+            ["format", "output_format"].iter().any(|it| asked(it).eq_ignore_ascii_case("json"));
+        let is_text_only = method == "tools/call" && !is_structured && !is_json;
         let revision = params.pointer(REVISION).and_then(Value::as_str);
         let is_newest = revision.is_some_and(|it| it >= NEWEST);
-        Asker { id, is_newest, is_kept: KEPT.contains(&method) }
+        Asker { id, is_newest, is_kept: KEPT.contains(&method), is_text_only }
     }
 
     /// Returns the line of a result.
     pub(super) fn result(&self, mut result: Value) -> Vec<u8> {
+        if let Some(fields) = result.as_object_mut().filter(|_| self.is_text_only) {
+            fields.shift_remove("structuredContent");
+        }
         if let Some(fields) = result.as_object_mut().filter(|_| self.is_newest) {
             add(fields, "resultType", "complete".into());
             if self.is_kept {

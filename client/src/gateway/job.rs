@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use proto::form::Form;
 use serde_json::{Map, Value, json};
 
 use super::asker::Asker;
@@ -49,6 +50,16 @@ pub(super) enum Task {
     Projects { is_json: bool },
     /// A subscription, which ends when its projects end it.
     Listen(Listening),
+}
+
+impl Task {
+    /// What the projects' results must carry: what is merged must be whole.
+    pub(super) fn form(&self) -> Form {
+        match self {
+            Task::Search(_) | Task::Projects { .. } => Form::Whole,
+            _ => Form::Structured,
+        }
+    }
 }
 
 /// A request to one project.

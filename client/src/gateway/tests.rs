@@ -25,7 +25,7 @@ fn play(served: Served, script: &str, expected: Expect) {
 }
 
 fn play_to(served: Served, script: &str, shown: &mut String) {
-    let mut gateway = Gateway::new(served, Duration::from_secs(10));
+    let mut gateway = Gateway::new(served, Duration::from_secs(10)).structured(true);
     let mut now = Instant::now();
     for step in script.lines().map(str::trim).filter(|step| !step.is_empty()) {
         let (side, rest) = step.split_once(' ').unwrap_or((step, ""));
@@ -50,6 +50,8 @@ fn play_to(served: Served, script: &str, shown: &mut String) {
                 Out::Project(project, line) => ("abc"[project..=project].to_string(), line),
             };
             let line = String::from_utf8(line).expect("UTF-8").replace(r#""jsonrpc":"2.0","#, "");
+            let line = line.replace(r#","_meta":{"kgd/form":"structured"}"#, "");
+            let line = line.replace(r#","_meta":{"kgd/form":"whole"}"#, " as a whole");
             *shown += &format!("    {to} < {}\n", line.chars().take(500).collect::<String>());
         }
     }
@@ -218,9 +220,9 @@ fn a_search_waits_for_all_but_not_for_ever() {
            +1"#,
         expect![[r#"
             c call 1 entity_lookup {"q":"x"}
-                a < {"id":12,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
-                b < {"id":14,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
-                c < {"id":16,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
+                a < {"id":12,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
+                b < {"id":14,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
+                c < {"id":16,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
             c' 16 result {"structuredContent":{"entities":[{"name":"C","type":"T"}]}}
             a 14 result {"structuredContent":{"entities":[{"name":"not b's","type":"T"}]}}
             +9
@@ -229,9 +231,9 @@ fn a_search_waits_for_all_but_not_for_ever() {
                 b < {"method":"notifications/cancelled","params":{"requestId":14}}
                 client < {"id":1,"result":{"content":[{"type":"text","text":"(b is not in this: no answer within 10 s; ask again, or name the `project` to wait for it)\n1. [a] A (T)\n2. [c] C (T)\n(a tick 0, c tick 0)"}],"structuredContent":{"entities":[{"project":"a","name":"A","type":"T"},{"project":"c","name":"C","type":"T"}],"project":"a, c","tick":0,"projects":[{"project":"a","tick":0},{"project":"c","tick":0}],"unavailable":[{"project":"b","code":"deadline_exceeded","message":"no answer within 10 s","hint":"ask ag
             c call 2 entity_lookup {"q":"x"}
-                a < {"id":19,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
-                b < {"id":21,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
-                c < {"id":23,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
+                a < {"id":19,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
+                b < {"id":21,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
+                c < {"id":23,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
             a 19 result {"structuredContent":{"entities":[]}}
             c' 23 result {"structuredContent":{"entities":[]}}
             +1
@@ -239,9 +241,9 @@ fn a_search_waits_for_all_but_not_for_ever() {
                 client < {"id":2,"result":{"content":[{"type":"text","text":"(b is not in this: no answer within 1 s; ask again, or name the `project` to wait for it)\nnothing found\n(a tick 0, c tick 0)"}],"structuredContent":{"entities":[],"project":"a, c","tick":0,"projects":[{"project":"a","tick":0},{"project":"c","tick":0}],"unavailable":[{"project":"b","code":"deadline_exceeded","message":"no answer within 1 s","hint":"ask again, or name the `project` to wait for it"}]}}}
             b 14 result {}
             c call 3 entity_lookup {"q":"x"}
-                a < {"id":26,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
-                b < {"id":28,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
-                c < {"id":30,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
+                a < {"id":26,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
+                b < {"id":28,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
+                c < {"id":30,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
             +1
             waiting true
         "#]],
@@ -258,12 +260,12 @@ fn what_was_lost_with_a_daemon_is_asked_once_more_if_it_only_searches() {
            c' 16 error no daemon"#,
         expect![[r#"
             c call 1 entity_lookup {"q":"x"}
-                a < {"id":12,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
-                b < {"id":14,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
-                c < {"id":16,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
+                a < {"id":12,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
+                b < {"id":14,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
+                c < {"id":16,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
             a 12 result {"structuredContent":{"entities":[]}}
             b 14 error daemon restarted
-                b < {"id":18,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
+                b < {"id":18,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
             b 18 error daemon restarted
             c' 16 error no daemon
                 client < {"id":1,"result":{"content":[{"type":"text","text":"(b is not in this: daemon restarted)\n(c is not in this: no daemon)\nnothing found\n(a tick 0)"}],"structuredContent":{"entities":[],"project":"a","tick":0,"projects":[{"project":"a","tick":0}],"unavailable":[{"project":"b","code":"unavailable","message":"daemon restarted"},{"project":"c","code":"unavailable","message":"no daemon"}]}}}
@@ -317,9 +319,9 @@ fn what_the_client_takes_back_is_taken_back_everywhere() {
            c cancel "1""#,
         expect![[r#"
             c call 1 entity_lookup {"q":"x"}
-                a < {"id":12,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
-                b < {"id":14,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
-                c < {"id":16,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"}}}
+                a < {"id":12,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
+                b < {"id":14,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
+                c < {"id":16,"method":"tools/call","params":{"name":"entity_lookup","arguments":{"q":"x"} as a whole}}
             a 12 result {"structuredContent":{"entities":[]}}
             c cancel 1
                 b < {"method":"notifications/cancelled","params":{"requestId":14}}
@@ -441,9 +443,9 @@ fn the_list_of_projects_tells_who_answers() {
            +10"#,
         expect![[r#"
             c call 1 list_memory_projects
-                a < {"id":12,"method":"tools/call","params":{"name":"list_memory_projects","arguments":{}}}
-                b < {"id":14,"method":"tools/call","params":{"name":"list_memory_projects","arguments":{}}}
-                c < {"id":16,"method":"tools/call","params":{"name":"list_memory_projects","arguments":{}}}
+                a < {"id":12,"method":"tools/call","params":{"name":"list_memory_projects","arguments":{} as a whole}}
+                b < {"id":14,"method":"tools/call","params":{"name":"list_memory_projects","arguments":{} as a whole}}
+                c < {"id":16,"method":"tools/call","params":{"name":"list_memory_projects","arguments":{} as a whole}}
             a 12 result {"structuredContent":{"tick":3,"projects":[{"name":"a","path":"/a","is_active":true,"n_d
             b 14 error ill
             +10
@@ -488,7 +490,7 @@ fn a_client_without_a_handshake_needs_none() {
             a 2 result {"instructions":"Ask.","supportedVersions":[]}
                 client < {"id":1,"result":{"instructions":"This server has several projects: `a`, `b`, `c`. Searches go to all of them unless `project` names one; each hit names its project. Give other tools the `project` that a hit named; else reading means `a`, and writing is refused. Ids and `ref`s are of one project. Of each project: Ask.","supportedVersions":[]}}
             c {"id":2,"method":"tools/call","params":{"name":"status","arguments":{"project":"b"},"_meta":{"v":2
-                b < {"id":5,"method":"tools/call","params":{"name":"status","arguments":{},"_meta":{"v":2}}}
+                b < {"id":5,"method":"tools/call","params":{"name":"status","arguments":{},"_meta":{"v":2,"kgd/form":"structured"}}}
             waiting true
         "#]],
     );
@@ -518,9 +520,9 @@ fn results_that_are_made_here_are_whole_in_the_newest_revision() {
             c' 6 error
                 client < {"id":2,"result":{"resources":[{"uri":"memory://a/x","name":"[a] x"}],"_meta":{"unavailable":[{"project":"c","code":"unavailable","message":"ill"}]},"resultType":"complete","ttlMs":0,"cacheScope":"private"}}
             c newest 3 tools/call {"name":"entity_lookup","arguments":{"q":"x"}}
-                a < {"id":9,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"name":"entity_lookup","arguments":{"q":"x"}}}
-                b < {"id":11,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"name":"entity_lookup","arguments":{"q":"x"}}}
-                c < {"id":13,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"name":"entity_lookup","arguments":{"q":"x"}}}
+                a < {"id":9,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","kgd/form":"whole"},"name":"entity_lookup","arguments":{"q":"x"}}}
+                b < {"id":11,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","kgd/form":"whole"},"name":"entity_lookup","arguments":{"q":"x"}}}
+                c < {"id":13,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","kgd/form":"whole"},"name":"entity_lookup","arguments":{"q":"x"}}}
             a 9 result {"structuredContent":{"entities":[]},"resultType":"complete"}
             b 11 result {"structuredContent":{"entities":[]}}
             c' 13 error

@@ -11,7 +11,7 @@ pub struct Http {
     /// The address at which the daemon serves it, such as `127.0.0.1:8765`; empty: it does not. Only one daemon can
     /// have an address: for several projects leave this empty, and start `kg-mcp --http`.
     pub listen: String,
-    /// Tool sets that the daemon offers there: `core`, `notes`, `memory`, `kb`.
+    /// Tool sets that the daemon offers there: `default`, `core`, `notes`, `memory`, `kb`.
     pub tools: Vec<String>,
     /// Whether every request needs a token: `required`, or `none`, which admits every program and user of this machine
     /// and is refused for addresses that other machines can reach. `kgctl http token` prints the token.
@@ -52,7 +52,7 @@ impl Default for Http {
     fn default() -> Self {
         Http {
             listen: String::new(),
-            tools: vec!["core".to_string()],
+            tools: vec!["default".to_string()],
             token: HttpToken::Required,
             token_file: String::new(),
             hosts: Vec::new(),

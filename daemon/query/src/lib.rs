@@ -1,7 +1,7 @@
 //! Query: answers from the index. It reads snapshots of `index` and never sees the engine.
 //!
 //! A question passes five steps, one folder each: `plan` → `recall` → `expand` → `rank` → `present`. [`answer`] calls
-//! them in order. Beside them, `entities/`, `connect/`, `notes/`, `memory/`, `kb/` and `passage.rs` answer the other
+//! them in order. Beside them, `ask/`, `entities/`, `connect/`, `notes/`, `memory/`, `kb/` and `passage.rs` answer the other
 //! tools; `graph/`, `quote/` and `address.rs` hold what several of them need.
 //! Invariants: a reply comes from one snapshot, and nothing is written; the folders depend on each other in one
 //! direction only (`tests/it/layers.rs`).
@@ -15,6 +15,7 @@ macro_rules! stage {
 }
 
 pub mod address;
+pub mod ask;
 pub mod connect;
 mod entities;
 mod error;

@@ -2,8 +2,9 @@
 
 use proto::shape::{AlsoIn, EntityView, EvidenceView, Id, RelationView};
 use proto::tool::core::{
-    ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply, IngestReply,
-    PassageReply, PathView, ReviewReply, StatusReply, TimelineView,
+    AskReply, ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply,
+    IngestReply, PassageReply, PathView, RememberReply, ReviewReply, StatementView, StatusReply,
+    TimelineView,
 };
 
 use super::clean::{indented, one_line, stored_line};
@@ -86,22 +87,14 @@ impl HitsThatFit {
     }
 }
 
-/// `1. path:12-18 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)` and the snippet
-/// under it.
+/// `1. path:12-18 § Deploy › Rollback (score .83)` and the snippet under it. Of what the score is made, the structured
+/// form says.
 fn hit(rank: usize, hit: &HitView) -> String {
     let mut text = format!("{rank}. {}", one_line(&hit.place()));
     if !hit.section.is_empty() {
         text += &format!(" § {}", stored_line(&hit.section));
     }
-    // Negative components, too: together they sum to the score.
-    let mut parts: Vec<_> = hit.components.iter().filter(|(_, part)| **part != 0.0).collect();
-    parts.sort_by(|left, right| right.1.total_cmp(left.1));
-    let parts: Vec<_> =
-        parts.iter().map(|(name, part)| format!("{name} {}", score(**part))).collect();
     text += &format!(" (score {}", score(hit.score));
-    if !parts.is_empty() {
-        text += &format!(": {}", parts.join(" "));
-    }
     text += if hit.weak { "; weak)\n" } else { ")\n" };
     text += &indented(&hit.snippet, "   ");
     text.truncate(text.trim_end().len());
@@ -406,5 +399,83 @@ pub fn status(reply: &StatusReply, max_chars: usize) -> String {
     let events =
         events.map(|it| format!("{} {} {}", one_line(&it.at), it.kind, one_line(&it.path)));
     sheet.items(failed.chain(odd).chain(events));
+    sheet.finish()
+}
+
+/// The number of a statement, its words, and where they stand: `2. Keys rotate yearly. (ops/keys.md:12, 2026-03-01)`.
+fn statement(number: usize, it: &StatementView) -> String {
+    let place = one_line(&it.source.place()).into_owned();
+    let date = if it.date.is_empty() { String::new() } else { format!(", {}", one_line(&it.date)) };
+    let words = indented(&it.source.text, "   ");
+    let newer = match it.superseded_by.as_slice() {
+        [] => String::new(),
+        ids => format!(" — superseded by {}", one_line(&ids.join(", "))),
+    };
+    let said = match &it.claim {
+        Some(claim) => format!("{} — “{}”", stored_line(claim), words.trim()),
+        None => words.trim().to_string(),
+    };
+    let gap = if said.contains('\n') { "\n   " } else { " " };
+    format!("{number}. {said}{gap}({place}{date}){newer}")
+}
+
+pub fn answered(reply: &AskReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    let names: Vec<String> =
+        reply.about.iter().map(|it| stored_line(&it.name).into_owned()).collect();
+    let about =
+        if names.is_empty() { String::new() } else { format!(" about {}", names.join(", ")) };
+    sheet.line(&format!("plan: {}{about} ({})", reply.plan.as_str(), one_line(&reply.reason)));
+    if reply.nothing_relevant {
+        sheet.line("nothing in the folder fits the question; these are only the nearest:");
+    }
+    if let Some(hint) = &reply.hint {
+        sheet.line(&format!("hint: {}", one_line(hint)));
+    }
+    for it in &reply.conflicts {
+        let [one, other] = it.statements;
+        sheet.line(&format!("{one} and {other} contradict each other: {}", one_line(&it.why)));
+    }
+    sheet.items(reply.statements.iter().enumerate().map(|(idx, it)| statement(idx + 1, it)));
+    let further: Vec<String> = reply
+        .passages
+        .iter()
+        .map(|it| match it.section.is_empty() {
+            true => one_line(&it.at).into_owned(),
+            false => format!("{} § {}", one_line(&it.at), stored_line(&it.section)),
+        })
+        .collect();
+    if !further.is_empty() {
+        sheet.line(&format!("more (`read_passage`): {}", further.join("; ")));
+    }
+    sheet.finish()
+}
+
+pub fn remembered(reply: &RememberReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    let path = one_line(&reply.path);
+    let place = match (&reply.about, &reply.id) {
+        (Some(about), _) => format!("of {} ({path})", stored_line(about)),
+        (None, Some(id)) => format!("as entry {} ({path})", one_line(id)),
+        (None, None) => format!("in {path}"),
+    };
+    let kind = reply.kind.as_str();
+    sheet.line(&match (reply.was_known, reply.is_new) {
+        (true, _) => format!("known already, nothing written: {kind} {place}"),
+        (false, true) => format!("remembered: {kind} {place}, a new note"),
+        (false, false) => format!("remembered: {kind} {place}"),
+    });
+    reply.warnings.iter().for_each(|it| _ = sheet.line(&format!("warning: {}", one_line(it))));
+    sheet.items(reply.contradicts.iter().map(|it| {
+        let place = it.source.place();
+        let words = stored_line(&it.source.text);
+        format!("contradicts: “{words}” ({}; {})", one_line(&place), one_line(&it.why))
+    }));
+    sheet.items(
+        reply
+            .similar
+            .iter()
+            .map(|it| format!("similar: “{}” ({})", stored_line(&it.text), one_line(&it.place()))),
+    );
     sheet.finish()
 }

@@ -73,12 +73,14 @@ pub fn created(reply: &CreatedEntitiesReply, max_chars: usize) -> String {
         let how = if it.was_note { "turned the note into an entity" } else { "created" };
         format!("{how} {name} ({kind}, {})", one_line(&it.path))
     }));
-    sheet.items(
-        reply
-            .existing
-            .iter()
-            .map(|it| format!("already there: {} ({})", stored_line(&it.name), one_line(&it.path))),
-    );
+    sheet.items(reply.existing.iter().map(|it| {
+        let (name, path) = (stored_line(&it.name), one_line(&it.path));
+        let added = match it.added.len() as u64 {
+            0 => String::new(),
+            n => format!(", {} added", count(n, "observation")),
+        };
+        format!("already there: {name} ({path}){added}")
+    }));
     sheet.finish()
 }
 

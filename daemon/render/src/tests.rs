@@ -72,12 +72,12 @@ fn places_are_lines_pages_or_headings() {
         &reply,
         2000,
         expect![[r#"
-        1. report.pdf p. 3-4 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)
-           …
-        2. letter.docx § Deploy › Rollback (score .83: text .41 vector .39 graph .03)
-           …
-        (notes, tick 41)
-    "#]],
+            1. report.pdf p. 3-4 § Deploy › Rollback (score .83)
+               …
+            2. letter.docx § Deploy › Rollback (score .83)
+               …
+            (notes, tick 41)
+        "#]],
     );
     let place = |path: &str, line, page, section: &str| {
         let (path, section) = (path.to_string(), section.to_string());
@@ -101,7 +101,7 @@ fn hits_one_line_and_a_snippet_each() {
         &hybrid(vec![first, second]),
         2000,
         expect![[r#"
-            1. runbooks/deploy-1.md:1-7 § Deploy › Rollback (score .78: text .41 vector .39 graph .03 same_document -.05)
+            1. runbooks/deploy-1.md:1-7 § Deploy › Rollback (score .78)
                Roll back first.
                  Then ask.
             2. runbooks/deploy-2.md:9 (score .83)
@@ -141,21 +141,23 @@ fn what_does_not_fit_is_counted() {
         &reply,
         300,
         expect![[r#"
-        1. runbooks/deploy-1.md:1-7 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)
-           Some words of this hit.
-        2. runbooks/deploy-2.md:2-8 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)
-           Some words of this hit.
-        … 7 more
-        (notes, tick 41)
-    "#]],
+            1. runbooks/deploy-1.md:1-7 § Deploy › Rollback (score .83)
+               Some words of this hit.
+            2. runbooks/deploy-2.md:2-8 § Deploy › Rollback (score .83)
+               Some words of this hit.
+            3. runbooks/deploy-3.md:3-9 § Deploy › Rollback (score .83)
+               Some words of this hit.
+            … 6 more
+            (notes, tick 41)
+        "#]],
     );
     check(
         super::core::hybrid,
         &hybrid(vec![hit(1, &"ä".repeat(5000))]),
         200,
         expect![[r#"
-            1. runbooks/deploy-1.md:1-7 § Deploy › Rollback (score .83: text .41 vector .39 graph .03)
-               ääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääää…
+            1. runbooks/deploy-1.md:1-7 § Deploy › Rollback (score .83)
+               äääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääääää…
             (notes, tick 41)
         "#]],
     );

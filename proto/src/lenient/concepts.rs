@@ -89,6 +89,8 @@ const CONCEPTS: &[Concept] = &[
         &["content", "content_updates", "new_content", "contents", "knowledge_details"],
         &["body", "text", "markdown", "new_text", "observations", "facts"],
     ),
+    concept(&["text"], &["content", "fact", "observation"]),
+    concept(&["about"], &["entity", "name", "subject"]),
     concept(&["find"], &["find_text", "old_text", "old_content", "old_string", "search"]),
     concept(&["expected_count"], &["expected_replacements", "count"]),
     concept(&["section"], &["section_heading", "heading", "section_title"]),
@@ -100,7 +102,6 @@ const CONCEPTS: &[Concept] = &[
     concept(&["min_similarity", "min_score"], &["threshold", "similarity_threshold"]),
     concept(&["search_type", "mode"], &["search_mode"]),
     concept(&["entry_id"], &["entry_ids", "id", "ids"]),
-    concept(&["output_format"], &["format"]),
     concept(&["dry_run"], &["preview", "simulate"]),
     concept(&["is_directory"], &["is_dir", "is_folder"]),
 ];

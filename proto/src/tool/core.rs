@@ -1,8 +1,10 @@
 //! The tools every agent gets: ask, look up, explain, connect, ingest, review, status (S4 §11).
 
+mod ask;
 mod connect;
 mod explain;
 mod passage;
+mod remember;
 mod status;
 
 use std::collections::BTreeMap;
@@ -10,9 +12,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::ask::*;
 pub use self::connect::*;
 pub use self::explain::*;
 pub use self::passage::*;
+pub use self::remember::*;
 pub use self::status::*;
 use super::{Effect, Tool, ToolSet};
 use crate::shape::{AlsoIn, EdgeView, EntityView, EvidenceView, Freshness, Id, OriginView};
@@ -57,7 +61,7 @@ pub struct HybridQuery {
     /// Only passages that mention this entity or belong to its note: a name or an id.
     #[serde(default, deserialize_with = "name_or_id", skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
-    /// Longest text answer in characters, 200 to 100000; structured content gets twice as much. 3,000 when left out.
+    /// Longest answer in characters, 200 to 100000; 3,000 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
     /// The same in tokens, 70 to 33000, at 3 characters a token; the smaller of the two counts.
@@ -69,6 +73,9 @@ pub struct HybridQuery {
     /// Ranking: `hybrid` (default), `rrf`, `minmax`, `s0`, `s4`, `text` or `vector`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formula: Option<String>,
+    /// Most characters of the structured reply, which the daemon sets by the form of the result; no limit when left out.
+    #[serde(skip)]
+    pub structured_chars: Option<u32>,
 }
 
 /// Reply of `hybrid_query`.
@@ -132,6 +139,7 @@ pub struct HitView {
     /// Sum of the weighted components.
     pub score: f32,
     /// The weighted parts of the score.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub components: BTreeMap<String, f32>,
     /// True when it holds few of the question's rare words and is not near it in meaning either.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -282,6 +290,7 @@ impl Tool for IngestDocs {
         Files are watched anyway: use this to tag them, to name their source, or to be sure.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Core;
+    const IS_IDEMPOTENT: bool = true;
     type Reply = IngestReply;
 }
 
@@ -314,6 +323,7 @@ impl Tool for ExtractAndLink {
         reports what changed.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Core;
+    const IS_IDEMPOTENT: bool = true;
     type Reply = ExtractReply;
 }
 
@@ -380,5 +390,6 @@ impl Tool for ReviewLinks {
         evidence; accept or reject them by key. Decisions last, also across rebuilds.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Core;
+    const IS_IDEMPOTENT: bool = true;
     type Reply = ReviewReply;
 }

@@ -134,6 +134,7 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         max_tokens: arguments.max_tokens,
         cursor: arguments.cursor,
         formula: arguments.formula,
+        structured_chars: None,
     };
     let session = ctx.session().await?;
     let reply = ask(&session, &request).await?;

@@ -108,7 +108,7 @@ pub(super) fn name_key(name: &str) -> String {
 }
 
 /// Returns the words of a text, folded, without punctuation.
-pub(super) fn words_of(text: &str) -> Vec<String> {
+pub(crate) fn words_of(text: &str) -> Vec<String> {
     let folded = fold(text);
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '+' | '#');
     folded.split(|c: char| !is_part(c)).filter(|it| !it.is_empty()).map(str::to_string).collect()

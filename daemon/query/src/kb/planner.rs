@@ -34,7 +34,7 @@ pub struct Planned {
 }
 
 /// Words that ask how two things connect.
-const CONNECTION: &str = "connect, connected, connection, connects, between, relationship, link, relate, \
+pub(crate) const CONNECTION: &str = "connect, connected, connection, connects, between, relationship, link, relate, \
                           related, in common";
 
 /// Words that ask for a comparison.
@@ -45,18 +45,18 @@ const LISTING: &str = "list, show, tell, give, get, find, all, every, each, any,
     things, everything, made, so, far, currently, related, many, number, count, total, exist";
 
 /// Words that ask for the story of a decision.
-const DECISION: &str = "why did, why do we, why was, why were, why we, decide, decided, decision, decisions, chose, \
+pub(crate) const DECISION: &str = "why did, why do we, why was, why were, why we, decide, decided, decision, decisions, chose, \
     chosen, rationale, instead of, supersede";
 
 /// Words that ask when.
-const TIMELINE: &str = "timeline, chronolog, history of, over time, when did, evolution of, what happened, recently, \
+pub(crate) const TIMELINE: &str = "timeline, chronolog, history of, over time, when did, evolution of, what happened, recently, \
     changelog";
 
 /// Words that ask for neighbors.
 const RELATED: &str = "related to, relates to, relate to, what else, associated with, similar to, linked to, who uses, \
     everything about";
 
-fn cues(list: &'static str) -> impl Iterator<Item = &'static str> {
+pub(crate) fn cues(list: &'static str) -> impl Iterator<Item = &'static str> {
     list.split(", ")
 }
 

@@ -16,8 +16,9 @@ use super::planner::words_beside;
 use super::search::{EntryQuery, search};
 use super::shelf::{EntryRow, Shelf};
 use super::strategy::{CitedEntry, KbAnswer, KbQuestion, scoped};
-use super::summary::{text_of, words_of};
+use super::summary::text_of;
 use crate::QueryContext;
+use crate::quote::statement::words_of;
 
 /// Decisions in the answer where none contains a word of the question.
 const MAX_NEAR: usize = 3;

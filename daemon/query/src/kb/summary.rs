@@ -15,10 +15,9 @@ use proto::tool::kb::{CitedSentence, ConflictOfEntries};
 
 use super::Library;
 use super::shelf::EntryRow;
-use crate::{AskError, QueryContext, is_stop_word};
+use crate::quote::statement::{Statement, words_of};
+use crate::{AskError, QueryContext};
 use embed::{Embedder, cosine};
-use extract::chunk::sentences;
-use index::words::Indexer;
 use model::parcel::UnitVector;
 
 /// Most sentences of an answer, and of those that are compared with each other.
@@ -28,13 +27,6 @@ const MAX_COMPARED: usize = 60;
 /// Most conflicts of an answer.
 const MAX_CONFLICTS: usize = 5;
 
-/// Fewest words and most characters of a sentence that may answer.
-const MIN_WORDS: usize = 3;
-const MAX_CHARS: usize = 500;
-
-/// Most sentences of one entry that are considered.
-const MAX_OF_ENTRY: usize = 200;
-
 /// Weights of words, meaning and the rank of the entry.
 const WEIGHTS: [f64; 3] = [0.5, 0.3, 0.2];
 
@@ -43,13 +35,6 @@ const REPLACED: f64 = 0.5;
 
 /// Least score of a sentence that answers the question.
 const LEAST: f64 = 0.2;
-
-/// Share of common words from which two sentences have the same subject, and from which they are the same.
-const ABOUT_THE_SAME: f64 = 0.5;
-const THE_SAME: f64 = 0.8;
-
-/// Words that deny.
-const DENIALS: [&str; 8] = ["not", "no", "never", "cannot", "without", "neither", "nor", "none"];
 
 /// An answer.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -64,10 +49,7 @@ pub struct Summary {
 #[derive(Debug, Clone)]
 struct Sentence {
     entry: u64,
-    text: String,
-    words: BTreeSet<String>,
-    numbers: BTreeSet<String>,
-    denies: bool,
+    says: Statement,
     score: f64,
 }
 
@@ -140,15 +122,16 @@ fn extract(
     for (at, (entry, text)) in texts.iter().enumerate() {
         let place = 1.0 / (1.0 + at as f64);
         let half = if place_taken(*entry) { REPLACED } else { 1.0 };
-        found.extend(sentences_of(*entry, text).into_iter().map(|mut it| {
-            it.score = half;
-            (place, it)
-        }));
+        found.extend(
+            Statement::all_of(text)
+                .into_iter()
+                .map(|says| (place, Sentence { entry: *entry, says, score: half })),
+        );
     }
     let asked = words_of(question);
     let vectors = vectors_of(embedder, question, &found);
     for (n, (place, sentence)) in found.iter_mut().enumerate() {
-        let held = asked.iter().filter(|word| sentence.words.contains(*word)).count();
+        let held = asked.iter().filter(|word| sentence.says.words.contains(*word)).count();
         let share = held as f64 / asked.len().max(1) as f64;
         let near = vectors.get(n).copied().unwrap_or(0.0).max(0.0);
         let fits = WEIGHTS[0] * share + WEIGHTS[1] * near;
@@ -214,7 +197,7 @@ fn behind_successors(told: Vec<CitedSentence>, pairs: &[(u64, u64)]) -> Vec<Cite
 /// Returns the cosine of each sentence with the question; empty where the model gives none.
 fn vectors_of(embedder: &dyn Embedder, question: &str, found: &[(f64, Sentence)]) -> Vec<f64> {
     let Ok(question) = embedder.try_question(question) else { return vec![] };
-    let texts: Vec<&str> = found.iter().map(|it| it.1.text.as_str()).collect();
+    let texts: Vec<&str> = found.iter().map(|it| it.1.says.text.as_str()).collect();
     let vectors: Vec<UnitVector> = embedder.try_embed(&texts).unwrap_or_default();
     vectors.iter().map(|it| f64::from(cosine(&question, it))).collect()
 }
@@ -225,15 +208,13 @@ fn best(found: &[Sentence]) -> Vec<CitedSentence> {
     for it in found {
         let id = id_text(it.entry);
         // The best come first, so this sentence may only repeat an earlier one.
-        let same = told.iter().position(|(_, known)| {
-            likeness(&known.words, &it.words) >= THE_SAME && agrees(known, it)
-        });
+        let same = told.iter().position(|(_, known)| known.says.repeats(&it.says));
         let is_full = told.len() >= MAX_SENTENCES;
         match same.and_then(|at| told.get_mut(at)) {
             Some((known, _)) if !known.cited.contains(&id) => known.cited.push(id),
             Some(_) => {}
             None if !is_full => {
-                let text = it.text.clone();
+                let text = it.says.text.clone();
                 told.push((CitedSentence { text, cited: vec![id], ..Default::default() }, it));
             }
             None => {}
@@ -242,24 +223,17 @@ fn best(found: &[Sentence]) -> Vec<CitedSentence> {
     told.into_iter().map(|it| it.0).collect()
 }
 
-fn agrees(one: &Sentence, other: &Sentence) -> bool {
-    one.numbers == other.numbers && one.denies == other.denies
-}
-
-/// Says why two sentences conflict.
-type Why = fn(&Sentence, &Sentence) -> String;
-
 /// Returns conflicting sentences of different entries.
 fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries> {
     let cited = |it: &Sentence| CitedSentence {
-        text: it.text.clone(),
+        text: it.says.text.clone(),
         cited: vec![id_text(it.entry)],
         ..CitedSentence::default()
     };
     let takes = |one: u64, other: u64| pairs.contains(&(one, other));
     let mut told: Vec<ConflictOfEntries> = Vec::new();
     let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
-    let mut add = |one: &Sentence, other: &Sentence, why: Option<Why>| {
+    let mut add = |one: &Sentence, other: &Sentence, is_stated: bool| {
         let ends = (one.entry.min(other.entry), one.entry.max(other.entry));
         if told.len() < MAX_CONFLICTS && seen.insert(ends) {
             // The superseding side comes first; otherwise the later entry.
@@ -268,90 +242,29 @@ fn conflicts(found: &[Sentence], pairs: &[(u64, u64)]) -> Vec<ConflictOfEntries>
             let (one, other) = if is_first { (one, other) } else { (other, one) };
             let (newer, older) = (id_text(one.entry), id_text(other.entry));
             let replaces = format!("{newer} supersedes {older}");
+            let why = one.says.conflict(&other.says).filter(|_| !is_stated);
             let why = match (takes(one.entry, other.entry), why) {
                 (true, None) => replaces,
-                (true, Some(why)) => format!("{replaces}; {}", why(one, other)),
-                (false, why) => why.map(|why| why(one, other)).unwrap_or_default(),
+                (true, Some(why)) => format!("{replaces}; {why}"),
+                (false, why) => why.unwrap_or_default(),
             };
             told.push(ConflictOfEntries { why, one: cited(one), other: cited(other) });
         }
     };
     for (n, one) in found.iter().enumerate() {
         for other in found.iter().skip(n + 1).filter(|it| it.entry != one.entry) {
-            if likeness(&one.words, &other.words) < ABOUT_THE_SAME {
-                continue;
-            }
-            let both_count = !one.numbers.is_empty() && !other.numbers.is_empty();
-            if both_count && one.numbers != other.numbers {
-                add(one, other, Some(numbers_differ));
-            } else if one.denies != other.denies {
-                add(one, other, Some(|_, _| "one denies what the other says".into()));
+            if one.says.conflict(&other.says).is_some() {
+                add(one, other, false);
             }
         }
     }
     for (newer, older) in pairs {
         let of = |entry: u64| found.iter().find(|it| it.entry == entry);
         if let (Some(one), Some(other)) = (of(*newer), of(*older)) {
-            add(one, other, None);
+            add(one, other, true);
         }
     }
     told
-}
-
-fn numbers_differ(one: &Sentence, other: &Sentence) -> String {
-    let list = |it: &Sentence| it.numbers.iter().cloned().collect::<Vec<_>>().join(", ");
-    format!("the numbers differ: {} and {}", list(one), list(other))
-}
-
-/// Returns the share of the words of two sentences that both have.
-fn likeness(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
-    let both = one.intersection(other).count();
-    both as f64 / (one.len() + other.len() - both).max(1) as f64
-}
-
-fn sentences_of(entry: u64, text: &str) -> Vec<Sentence> {
-    let mut found = Vec::new();
-    for range in sentences(text) {
-        let Some(sentence) = text.get(range) else { continue };
-        let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
-        let n_words = sentence.split(' ').filter(|it| it.chars().any(char::is_alphabetic)).count();
-        if n_words < MIN_WORDS
-            || sentence.chars().count() > MAX_CHARS
-            || found.len() >= MAX_OF_ENTRY
-        {
-            continue;
-        }
-        let is_numeral = |c: char| c.is_alphanumeric() || c == '.' || c == '%';
-        let numbers = sentence
-            .split(|c: char| !is_numeral(c))
-            .map(|it| it.trim_end_matches('.'))
-            .filter(|it| it.chars().next().is_some_and(|c| c.is_ascii_digit()))
-            .map(str::to_lowercase)
-            .collect();
-        let lower = sentence.to_lowercase();
-        let mut plain = lower.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
-        let denies =
-            plain.any(|it| DENIALS.contains(&it) || it.ends_with("n't") || it.ends_with("n’t"));
-        let words = words_of(&sentence);
-        found.push(Sentence { entry, text: sentence, words, numbers, denies, score: 0.0 });
-    }
-    found
-}
-
-/// Returns the stems of the content words of a text.
-pub(crate) fn words_of(text: &str) -> BTreeSet<String> {
-    let mut indexer = Indexer::new();
-    let mut out = String::new();
-    let plain: Vec<&str> = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|it| {
-            let lower = it.to_lowercase();
-            let is_word = lower.chars().next().is_some_and(char::is_alphabetic);
-            is_word && !is_stop_word(&lower) && !DENIALS.contains(&lower.as_str())
-        })
-        .collect();
-    indexer.index(&plain.join(" "), true, &mut out);
-    out.split_whitespace().map(str::to_string).collect()
 }
 
 #[cfg(test)]

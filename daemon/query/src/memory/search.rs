@@ -14,7 +14,7 @@ use proto::error::{Code, ErrorView};
 use rusqlite::params;
 
 use super::{NodeRow, node};
-use crate::kb::summary::words_of as content_words;
+use crate::quote::statement::words_of as content_words;
 use crate::recall::share_of_worth;
 use crate::{AskError, QueryContext};
 use index::store::Snapshot;

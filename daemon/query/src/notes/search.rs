@@ -241,6 +241,7 @@ impl Search {
             k,
             depth,
             max_chars,
+            structured_chars: Some(0),
             max_listed,
             min_similarity,
             ..draft

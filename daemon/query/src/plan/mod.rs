@@ -51,6 +51,8 @@ pub(crate) struct Plan {
     pub hops: u32,
     pub rels: Vec<String>,
     pub max_chars: usize,
+    /// Most characters of the structured answer; 0 where none is wanted, no limit where left out.
+    pub structured_chars: Option<u32>,
     /// The hits of earlier pages.
     pub cursor: Cursor,
     pub formula: Formula,
@@ -118,6 +120,7 @@ impl Plan {
             hops: in_range("hops", request.hops.unwrap_or(defaults.hops), 0, 4)?,
             rels: request.rels.clone().unwrap_or_else(|| defaults.rels.clone()),
             max_chars: budget(request, defaults)?,
+            structured_chars: request.structured_chars,
             formula,
             weights: defaults.weights,
             floor: defaults.floor,

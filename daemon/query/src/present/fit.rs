@@ -2,8 +2,8 @@
 //!
 //! In: a complete answer, the budget. Out: the answer without its least important parts.
 //! Invariants: one hit stays where there was one, its snippet cut if necessary; both forms have the same hits, so that
-//! a cursor never skips one that only one form showed; the structured form has at most twice the budget, or
-//! [`SMALLEST_CHARS`], plus what a cursor takes beyond half of that, as it does after a hundred hits.
+//! a cursor never skips one that only one form showed; the structured form, where it is bounded, has at most its
+//! budget, or [`SMALLEST_CHARS`], plus what a cursor takes beyond half of that, as it does after a hundred hits.
 //! Not here: the text form (`render`), the length of a snippet where there is room (`mod.rs`).
 
 use std::io;
@@ -26,16 +26,24 @@ const SMALLEST_CHARS: usize = 800;
 const MIN_SNIPPET_CHARS: usize = 60;
 pub(super) const MIN_LEADING_CHARS: usize = 150;
 
-/// Drops the least important parts until the answer fits: edges, entities, files in the reasons, signals in the
-/// reasons, then the last hits. `cursor` is as long as the one that will be returned, if there will be one.
-pub(super) fn fit(reply: &mut HybridReply, max_chars: usize, cursor: Option<String>) {
+/// Drops the least important parts until the answer fits: the parts of the scores, edges, entities, files in the
+/// reasons, signals in the reasons, then the last hits. `structured_chars` bounds the structured form, if it is given
+/// and not 0. `cursor` is as long as the one that will be returned, if there will be one.
+pub(super) fn fit(
+    reply: &mut HybridReply,
+    max_chars: usize,
+    structured_chars: Option<u32>,
+    cursor: Option<String>,
+) {
     let n_hits = reply.chunks.len();
-    let whole = (max_chars * 2).max(SMALLEST_CHARS);
-    let n_cursor_chars = cursor.as_ref().map_or(0, String::len);
-    let room = whole + n_cursor_chars.saturating_sub(whole / 2) - ADDED_LATER_CHARS;
     reply.next_cursor = cursor;
-    let mut n_chars = json_chars(reply);
-    while n_chars > room && drop_one(reply, &mut n_chars) {}
+    if let Some(n @ 1..) = structured_chars {
+        let whole = (n as usize).max(SMALLEST_CHARS);
+        let n_cursor_chars = reply.next_cursor.as_ref().map_or(0, String::len);
+        let room = whole + n_cursor_chars.saturating_sub(whole / 2) - ADDED_LATER_CHARS;
+        let mut n_chars = json_chars(reply);
+        while n_chars > room && drop_one(reply, &mut n_chars) {}
+    }
     let mut least = MIN_LEADING_CHARS;
     let mut as_text = HitsThatFit::new(reply, max_chars);
     while as_text.count() < reply.chunks.len() {
@@ -98,6 +106,11 @@ fn is_signal(part: &str) -> bool {
 /// Drops one part and keeps `n_chars` of the reply's JSON up to date; returns false when no part is left that may be
 /// dropped.
 fn drop_one(reply: &mut HybridReply, n_chars: &mut usize) -> bool {
+    if reply.chunks.iter().any(|hit| !hit.components.is_empty()) {
+        reply.chunks.iter_mut().for_each(|hit| hit.components.clear());
+        *n_chars = json_chars(reply);
+        return true;
+    }
     if pop(&mut reply.edges, n_chars)
         || (reply.entities.len() > 1 && pop(&mut reply.entities, n_chars))
     {

@@ -30,7 +30,7 @@ use crate::{AskError, QueryContext};
 use index::store::lines::{HeadingMap, LineMap, PageMap};
 
 /// Characters of a hit beside its snippet in the text form: number, path, lines, section, score.
-const HIT_OVERHEAD: usize = 130;
+const HIT_OVERHEAD: usize = 100;
 
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
@@ -92,7 +92,7 @@ pub(crate) fn present(
     }
     // Room is kept for the longest cursor: that of fewer hits, where none leads behind all of them.
     let next = (1..=marks.len()).rev().find_map(|n| plan.cursor.after(marks.get(..n)?));
-    fit::fit(&mut reply, plan.max_chars, next);
+    fit::fit(&mut reply, plan.max_chars, plan.structured_chars, next);
     has_more |= reply.chunks.len() < marks.len();
     if marks.len() > reply.chunks.len() {
         // Hits were cut, so there is a next page after all.
@@ -139,8 +139,8 @@ fn snippet_chars(plan: &Plan, at: usize) -> usize {
 }
 
 /// A chunk with its document.
-struct ChunkText {
-    doc_id: i64,
+pub(crate) struct ChunkText {
+    pub(crate) doc_id: i64,
     uid: String,
     path: String,
     section: String,
@@ -149,13 +149,13 @@ struct ChunkText {
     pages: Option<Vec<u8>>,
     headings: Option<Vec<u8>>,
     origin: OriginView,
-    start: usize,
+    pub(crate) start: usize,
     end: usize,
 }
 
 impl ChunkText {
     /// `None` when it is gone.
-    fn load(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<ChunkText>, AskError> {
+    pub(crate) fn load(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<ChunkText>, AskError> {
         let mut statement = ctx.snapshot.prepare_cached(
             "SELECT d.id, d.uid, d.path, c.section, d.text, d.lines, d.pages, d.headings, c.start, c.end,
                     d.source_url, json_extract(d.meta, '$.security')
@@ -179,7 +179,7 @@ impl ChunkText {
         Ok(passage.optional()?)
     }
 
-    fn words(&self) -> &str {
+    pub(crate) fn words(&self) -> &str {
         self.text.get(self.start..self.end).unwrap_or("")
     }
 }

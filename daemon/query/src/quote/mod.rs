@@ -1,8 +1,9 @@
 //! Quote: which words of a text are shown, and the place where they stand.
 //!
 //! `matched.rs` finds the words of a question in a text, `snippet.rs` chooses the stretch around them, `source.rs` says
-//! where it is: line, page or heading.
+//! where it is: line, page or heading; `statement.rs` compares sentences.
 
 pub(crate) mod matched;
 pub(crate) mod snippet;
 pub(crate) mod source;
+pub(crate) mod statement;

@@ -104,7 +104,8 @@ fn sets(names: &[String]) -> anyhow::Result<Vec<&'static str>> {
     let set = |name: &String| match ToolSet::parse(name) {
         Some(ToolSet::Admin) | None => Err(anyhow::anyhow!(
             "`http.tools` has `{name}`, which is no set of tools for agents\n\
-             hint: sets are `core`, `notes` and `memory`"
+             hint: sets are {}",
+            ToolSet::listing()
         )),
         Some(set) => Ok(set.as_str()),
     };

@@ -33,6 +33,7 @@ const STORED: [&str; 10] = [
 /// is decided where the note is known (`notes/secrets.rs`).
 const TAKEN: [&str; 22] = [
     "knowledge_details",
+    "text",
     "entries",
     "entities",
     "observations",
@@ -59,6 +60,7 @@ const TAKEN: [&str; 22] = [
 /// Keys of requests, at any depth, whose value names something that an answer may have shown.
 const NAMING: [&str; 19] = [
     "a",
+    "about",
     "at",
     "b",
     "deletions",

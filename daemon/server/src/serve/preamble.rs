@@ -8,6 +8,7 @@
 
 use proto::PREAMBLE_VERSION;
 use proto::error::{Code, ErrorView};
+use proto::form::Form;
 use proto::tool::ToolSet;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -24,13 +25,15 @@ const MAX_CLIENT_CHARS: usize = 60;
 pub(crate) struct Preamble {
     /// Sets of tools that are listed and may be called.
     pub sets: Vec<ToolSet>,
+    /// What results carry; `None` leaves it to the setting `serve.structured`.
+    pub form: Option<Form>,
     /// Who calls, for the log.
     pub client: String,
 }
 
 impl Default for Preamble {
     fn default() -> Self {
-        Preamble { sets: vec![ToolSet::Core], client: "an MCP client".to_string() }
+        Preamble { sets: vec![ToolSet::Default], form: None, client: "an MCP client".to_string() }
     }
 }
 
@@ -43,8 +46,10 @@ pub(crate) enum PreambleError {
     Malformed(serde_json::Error),
     #[error("{}", of_version(*.0))]
     Version(u64),
-    #[error("no set of tools is called `{0}`\nhint: sets are `core`, `notes` and `admin`")]
+    #[error("no set of tools is called `{0}`\nhint: sets are {sets}", sets = ToolSet::listing())]
     UnknownSet(String),
+    #[error("no form of results is called `{0}`\nhint: forms are `text`, `structured` and `whole`")]
+    UnknownForm(String),
     #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
 }
@@ -66,7 +71,9 @@ impl PreambleError {
     pub(super) fn view(&self) -> ErrorView {
         let code = match self {
             PreambleError::Version(_) => Code::VersionMismatch,
-            PreambleError::Malformed(_) | PreambleError::UnknownSet(_) => Code::InvalidParams,
+            PreambleError::Malformed(_)
+            | PreambleError::UnknownSet(_)
+            | PreambleError::UnknownForm(_) => Code::InvalidParams,
             PreambleError::Io(_) => Code::Unavailable,
         };
         let text = self.to_string();
@@ -94,6 +101,7 @@ struct Version {
 #[derive(Deserialize)]
 struct Wording {
     tools: Option<Vec<String>>,
+    form: Option<String>,
     client: Option<String>,
 }
 
@@ -126,6 +134,9 @@ fn parse(line: &[u8]) -> Result<Preamble, PreambleError> {
     if let Some(tools) = wording.tools {
         let set = |name: String| ToolSet::parse(&name).ok_or(PreambleError::UnknownSet(name));
         preamble.sets = tools.into_iter().map(set).collect::<Result<_, _>>()?;
+    }
+    if let Some(form) = wording.form {
+        preamble.form = Some(Form::parse(&form).ok_or(PreambleError::UnknownForm(form))?);
     }
     if let Some(client) = wording.client {
         let printable = client.chars().filter(|c| !c.is_control());
@@ -165,7 +176,7 @@ mod tests {
         check(
             "{\"kgd\":1}\n",
             expect![[r#"
-                [Core] an MCP client
+                [Default] an MCP client
             "#]],
         )
         .await;
@@ -203,7 +214,7 @@ mod tests {
             "{\"kgd\":1,\"tools\":[\"everything\"]}\n",
             expect![[r#"
                 no set of tools is called `everything`
-                hint: sets are `core`, `notes` and `admin`
+                hint: sets are `default`, `core`, `notes`, `memory`, `kb`
             "#]],
         )
         .await;

@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinHandle};
 
+use super::form::{Replied, Wanted};
 use super::progress::Progress;
 use super::tool;
 use super::turns::{InFlight, Turn};
@@ -51,8 +52,8 @@ pub struct Call {
     pub project: Arc<Project>,
     /// Arguments as the client sent them.
     pub arguments: Map<String, Value>,
-    /// Most characters of the reply's text form; `None` for a client that wants JSON as text, too.
-    pub max_chars: Option<usize>,
+    /// What the result carries.
+    pub wanted: Wanted,
     /// Where a long call reports its progress.
     pub progress: Progress,
     /// Who asks.
@@ -80,14 +81,6 @@ impl Caller {
     fn keep(&self, turn: Option<Turn>) {
         self.in_flight.keep(&self.request, turn);
     }
-}
-
-/// A reply in both of its forms, not yet cleaned (`leaving.rs`).
-pub struct Replied {
-    /// The whole reply.
-    pub structured: Value,
-    /// Its text form, within the budget; `None` where the client asked for JSON.
-    pub text: Option<String>,
 }
 
 /// Renders a tool's reply in at most so many characters.
@@ -238,13 +231,24 @@ pub(crate) fn reads<T: Tool>(
     handler: fn(&Project, &Snapshot, T) -> Result<T::Reply, ErrorView>,
     render: Render<T>,
 ) -> Route {
+    reads_to_fit(handler, render, |_, _| ())
+}
+
+/// As [`reads`], of a tool that chooses what to answer by the form of its result: `adapt` writes that into its
+/// parameters.
+pub(crate) fn reads_to_fit<T: Tool>(
+    handler: fn(&Project, &Snapshot, T) -> Result<T::Reply, ErrorView>,
+    render: Render<T>,
+    adapt: fn(&mut T, Wanted),
+) -> Route {
     const { assert!(matches!(T::EFFECT, Effect::Reads), "a tool that writes cannot be a `reads` route") };
     route::<T>(Patience::Request, move |call, readers| {
         Box::pin(async move {
-            let parameters = parameters::parse::<T>(call.arguments)?;
+            let mut parameters = parameters::parse::<T>(call.arguments)?;
+            adapt(&mut parameters, call.wanted);
             let own_turn = call.caller.turn().await;
             let work = move |project: &Project, snapshot: &Snapshot| {
-                answer::<T>(handler(project, snapshot, parameters), render, call.max_chars)
+                answer::<T>(handler(project, snapshot, parameters), render, call.wanted)
             };
             let (answer, own_turn) = in_turn::<T, _>(call.project, readers, own_turn, work).await?;
             call.caller.keep(own_turn);
@@ -347,7 +351,7 @@ where
             let asker = Asker { client: call.caller.model, until };
             let who = Who { client: call.caller.client, tool: T::NAME, asker };
             let started = handler(call.project, parameters, who);
-            let work = async move { answer::<T>(started.await, render, call.max_chars) };
+            let work = async move { answer::<T>(started.await, render, call.wanted) };
             let mut task = EndsWithCaller(tokio::spawn(work));
             (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?
         })
@@ -410,7 +414,7 @@ where
             let parameters = parameters::parse::<T>(call.arguments)?;
             let own_turn = if takes_turn { call.caller.turn().await } else { None };
             let started = handler(call.project, parameters, call.progress);
-            let work = async move { answer::<T>(started.await, render, call.max_chars) };
+            let work = async move { answer::<T>(started.await, render, call.wanted) };
             let mut task = EndsWithCaller(tokio::spawn(work));
             let answer = (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?;
             call.caller.keep(own_turn);
@@ -431,15 +435,11 @@ impl<T> Drop for EndsWithCaller<T> {
 fn answer<T: Tool>(
     reply: Result<T::Reply, ErrorView>,
     render: Render<T>,
-    max_chars: Option<usize>,
+    wanted: Wanted,
 ) -> Answer {
-    let reply = reply?;
-    // Through a string: `to_value` would widen the `f32` 0.1 to 0.10000000149011612, which costs a model tokens.
-    let json = serde_json::to_string(&reply);
-    let structured = json.and_then(|json| serde_json::from_str(&json)).map_err(|error| {
+    wanted.apply(&reply?, render).map_err(|error| {
         error_view(Code::Internal, format!("the reply of `{}` is not JSON: {error}", T::NAME), None)
-    })?;
-    Ok(Replied { structured, text: max_chars.map(|max_chars| render(&reply, max_chars)) })
+    })
 }
 
 fn error_view(code: Code, message: String, hint: Option<&str>) -> ErrorView {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use config::limits::{MAX_IN_FLIGHT, MAX_QUEUED_LINES, max_readers, max_reads_of_one};
 use expect_test::{Expect, expect};
 use proto::error::{Code, ErrorView};
+use proto::form::Form;
 use proto::shape::Freshness;
 use proto::tool::admin::{Wait, WaitReply};
 use proto::tool::core::*;
@@ -180,8 +181,16 @@ impl House {
         House { project, path, stop: Some(stop), serving: Some(serving), _dir: dir }
     }
 
-    async fn connect(&self) -> Client {
+    /// A client that has said nothing.
+    async fn stranger(&self) -> Client {
         Client::new(UnixStream::connect(&self.path).await.expect("connected"))
+    }
+
+    /// A client of the core tools that wants both forms.
+    async fn connect(&self) -> Client {
+        let mut client = self.stranger().await;
+        client.say(r#"{"kgd":1,"tools":["core"],"form":"whole","client":"test"}"#).await;
+        client
     }
 
     /// A client that has shaken hands.

@@ -32,7 +32,7 @@ pub struct NewMemoryEntity {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateEntities {
-    /// The entities, at most 1000. An existing one stays as it is.
+    /// The entities, at most 1000. An existing one keeps its type and gets the observations that it lacks.
     pub entities: Vec<Item<NewMemoryEntity>>,
 }
 
@@ -59,6 +59,9 @@ pub struct ExistingEntity {
     pub name: String,
     /// Path of its note.
     pub path: String,
+    /// The given observations that it lacked, now added.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<FactView>,
 }
 
 /// Reply of `create_entities`.
@@ -66,7 +69,7 @@ pub struct ExistingEntity {
 pub struct CreatedEntitiesReply {
     /// Those that were made, in the order of the request.
     pub entities: Vec<CreatedEntity>,
-    /// Those that existed already; they were not changed.
+    /// Those that existed already, with the observations that were added to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub existing: Vec<ExistingEntity>,
     /// Those that could not be done, and why.
@@ -83,6 +86,7 @@ impl Tool for CreateEntities {
         people can read and edit.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Memory;
+    const IS_IDEMPOTENT: bool = true;
     type Reply = CreatedEntitiesReply;
 }
 
@@ -119,6 +123,7 @@ impl Tool for DeleteEntities {
         for 30 days.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Memory;
+    const IS_IDEMPOTENT: bool = true;
     type Reply = DeletedEntitiesReply;
 }
 
@@ -151,6 +156,7 @@ impl Tool for SetSummary {
     const SUMMARY: &'static str = "Set or replace the summary of an entity.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Memory;
+    const IS_IDEMPOTENT: bool = true;
     type Reply = SummaryReply;
 }
 
@@ -181,6 +187,7 @@ impl Tool for SetTags {
     const SUMMARY: &'static str = "Replace the tags of an entity.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Memory;
+    const IS_IDEMPOTENT: bool = true;
     type Reply = TagsReply;
 }
 
@@ -341,6 +348,7 @@ impl Tool for DeleteObservations {
         "Delete observations by their numbers. The numbers of the others stay.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Memory;
+    const IS_IDEMPOTENT: bool = true;
     type Reply = DeletedObservationsReply;
 }
 
@@ -389,6 +397,7 @@ impl Tool for CreateRelations {
     const SUMMARY: &'static str = "Create typed relations between existing entities.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Memory;
+    const IS_IDEMPOTENT: bool = true;
     type Reply = CreatedRelationsReply;
 }
 
@@ -420,6 +429,7 @@ impl Tool for DeleteRelations {
     const SUMMARY: &'static str = "Delete relations.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Memory;
+    const IS_IDEMPOTENT: bool = true;
     type Reply = DeletedRelationsReply;
 }
 

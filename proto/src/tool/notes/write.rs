@@ -273,6 +273,7 @@ impl Tool for DeleteNote {
         (`kgctl restore`).";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Notes;
+    const IS_IDEMPOTENT: bool = true;
     type Reply = WrittenReply;
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn asks_and_reads<T: Tool, M: Send + 'static, N: Send + 'static>(
                 }
             };
             let work = move |project: &Project, snapshot: &Snapshot| {
-                answer::<T>(handler(project, snapshot, parameters, said), render, call.max_chars)
+                answer::<T>(handler(project, snapshot, parameters, said), render, call.wanted)
             };
             let (answer, own_turn) = in_turn::<T, _>(project, readers, own_turn, work).await?;
             call.caller.keep(own_turn);
@@ -92,7 +92,7 @@ pub(crate) fn reads_and_asks<T: Tool, M: Send + 'static>(
             drop(own_turn);
             let (read, asker) = (read?, Asker { client: call.caller.model, until });
             let asking = tokio::task::spawn_blocking(move || {
-                answer::<T>(finish(&project, read, &asker), render, call.max_chars)
+                answer::<T>(finish(&project, read, &asker), render, call.wanted)
             });
             asking.await.map_err(|error| crashed(T::NAME, &error))?
         })

@@ -7,7 +7,7 @@ use config::Settings;
 
 use super::super::tool::{self, kb, memory};
 use super::asking::{asks_and_reads, reads_and_asks};
-use super::{Routes, reads, remembers, waits, writes};
+use super::{Routes, reads, reads_to_fit, remembers, waits, writes};
 
 /// The folder of entities.
 const MEMORY: fn(&Settings) -> &str = |settings| &settings.memory.folder;
@@ -18,11 +18,15 @@ const ENTRIES: fn(&Settings) -> &str = |settings| &settings.kb.folder;
 /// Every tool, in the order of the catalog.
 pub fn routes() -> Routes {
     Routes::new(vec![
-        reads(tool::hybrid_query, render::core::hybrid),
+        reads_to_fit(tool::hybrid_query, render::core::hybrid, |question, wanted| {
+            question.structured_chars = wanted.structured_chars();
+        }),
+        reads(tool::ask, render::core::answered),
         reads(tool::read_passage, render::core::passage).at_length(),
         reads(tool::entity_lookup, render::core::entities),
         reads(tool::explain_entity, render::core::explain),
         reads(tool::connect, render::core::connect),
+        remembers(tool::remember, render::core::remembered).recording().looking_at(MEMORY),
         waits(tool::ingest_docs, render::core::ingest).recording(),
         waits(tool::extract_and_link, render::core::extract),
         writes(tool::review_links, render::core::review).recording(),

@@ -26,12 +26,12 @@ async fn every_revision_shakes_hands() {
         );
     }
     expect![[r#"
-        2024-11-05: 2024-11-05 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-03-26: 2025-03-26 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-06-18: 2025-06-18 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-11-25: 2025-11-25 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        1999-01-01: 2025-11-25 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2026-07-28: 2025-11-25 "kgd", 9 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2024-11-05: 2024-11-05 "kgd", 11 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-03-26: 2025-03-26 "kgd", 11 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-06-18: 2025-06-18 "kgd", 11 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-11-25: 2025-11-25 "kgd", 11 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        1999-01-01: 2025-11-25 "kgd", 11 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2026-07-28: 2025-11-25 "kgd", 11 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
     "#]].assert_eq(&out);
 }
 
@@ -79,20 +79,25 @@ async fn the_library_s_own_client_is_served() {
         client.list_all_tools().await.expect("tools").into_iter().map(|tool| tool.name).collect();
     expect![[r#"
         hybrid_query
+        ask
         read_passage
-        entity_lookup
         explain_entity
         connect
-        ingest_docs
-        extract_and_link
-        review_links
-        status"#]]
+        remember
+        status
+        read_note
+        write_note
+        edit_note
+        move_note
+        delete_note
+        backlinks
+        list_notes"#]]
     .assert_eq(&names.join("\n"));
     let arguments = json!({"q": "x"}).as_object().cloned().unwrap_or_default();
     let call = rmcp::model::CallToolRequestParams::new("hybrid_query").with_arguments(arguments);
     let result = client.call_tool(call).await.expect("a result");
-    let reply: HybridReply = result.into_typed().expect("the declared reply");
-    assert_eq!(reply.freshness.project, "notes");
+    let text = result.content.first().and_then(|it| it.as_text()).map(|it| it.text.as_str());
+    assert_eq!((text, result.structured_content), (Some("nothing found\n(notes, tick 7)"), None));
     client.cancel().await.expect("closed");
 }
 
@@ -107,15 +112,17 @@ async fn a_tool_says_what_it_does() {
         out += &format!("{} {}\n", tool["name"].as_str().expect("a name"), tool["annotations"]);
     }
     expect![[r#"
-        hybrid_query {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
-        read_passage {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
-        entity_lookup {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
-        explain_entity {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
-        connect {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
-        ingest_docs {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
-        extract_and_link {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
-        review_links {"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}
-        status {"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}
+        hybrid_query {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        ask {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        read_passage {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        entity_lookup {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        explain_entity {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        connect {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        remember {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        ingest_docs {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        extract_and_link {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        review_links {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        status {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
     "#]]
     .assert_eq(&out);
 }
@@ -128,16 +135,16 @@ async fn a_preamble_chooses_the_tools() {
         &agent.call(1, "wait", json!({})).await,
         expect![[r#"
             -32602 no tool is called `wait`
-            hint: this session has `hybrid_query`, `read_passage`, `entity_lookup`, `explain…
+            hint: this session has `hybrid_query`, `ask`, `read_passage`, `entity_lookup`, `…
         "#]],
     );
-    let mut kgctl = house.connect().await;
+    let mut kgctl = house.stranger().await;
     kgctl.say(r#"{"kgd":1,"tools":["admin"],"client":"kgctl"}"#).await;
     kgctl.initialize("2025-06-18").await;
     check(
         &kgctl.call(1, "wait", json!({"tick": "soon"})).await,
         expect![[r#"
-            ! invalid_params: parameter `tick` of `wait`: invalid type: string "soon", expec…
+            ! ?: parameter `tick` of `wait`: invalid type: string "soon", expected u64
             hint: it takes `tick`, `timeout_ms`
         "#]],
     );
@@ -148,13 +155,13 @@ async fn a_preamble_chooses_the_tools() {
             hint: this session has `graph`, `dump`, `broken_links`, `memory_report`, `wait`,…
         "#]],
     );
-    let mut wrong = house.connect().await;
+    let mut wrong = house.stranger().await;
     wrong.say(r#"{"kgd":1,"tools":["all"]}"#).await;
     check(
         &wrong.hear().await.expect("an error"),
         expect![[r#"
             -32602 no set of tools is called `all`
-            hint: sets are `core`, `notes` and `admin`
+            hint: sets are `default`, `core`, `notes`, `memory`, `kb`
         "#]],
     );
     assert_eq!(wrong.hear().await, None);

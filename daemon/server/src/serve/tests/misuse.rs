@@ -183,7 +183,7 @@ async fn malformed_parameters_of_a_known_method_are_named() {
         &client.call(4, "no_such_tool", json!({})).await,
         expect![[r#"
             -32602 no tool is called `no_such_tool`
-            hint: this session has `hybrid_query`, `read_passage`, `entity_lookup`, `explain…
+            hint: this session has `hybrid_query`, `ask`, `read_passage`, `entity_lookup`, `…
         "#]],
     );
 }
@@ -224,7 +224,8 @@ async fn a_client_that_does_not_read_is_cut_off() {
     let (reading, writing) = ours.into_split();
     let writing = TimedWriter::new(writing, Duration::from_millis(50));
     let wire = Wire::new(Lines::new(reading, 1 << 20), writing, Gone::default());
-    let session = Session::new(project, fake_routes(), &Preamble::default(), wire.in_flight());
+    let preamble = Preamble { form: Some(Form::Whole), ..Preamble::default() };
+    let session = Session::new(project, fake_routes(), &preamble, wire.in_flight());
     let serving =
         tokio::spawn(
             async move { session.serve(wire).await.expect("a handshake").waiting().await },

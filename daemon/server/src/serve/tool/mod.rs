@@ -4,6 +4,7 @@
 //! person's latest edits indexed before a tool answers.
 //! Not here: how a question is answered (`query/`), or how a call arrives (`routes.rs`, `session.rs`).
 
+mod ask;
 mod connect;
 mod forget;
 mod ingest;
@@ -12,6 +13,7 @@ mod look;
 mod maintain;
 pub mod memory;
 mod notes;
+mod remember;
 mod status;
 
 use std::sync::{Arc, LazyLock};
@@ -31,12 +33,14 @@ use proto::tool::memory::ItemError;
 
 use tokio::sync::Semaphore;
 
+pub use ask::*;
 pub use connect::*;
 pub use forget::*;
 pub use ingest::*;
 pub use look::*;
 pub use maintain::*;
 pub use notes::*;
+pub use remember::*;
 pub use status::*;
 
 use super::Progress;

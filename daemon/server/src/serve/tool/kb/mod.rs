@@ -50,7 +50,7 @@ fn ledger(project: &Project) -> Result<KbLedger, ErrorView> {
     KbLedger::open(&project.state_dir).map_err(unreadable)
 }
 
-fn library(project: &Project, snapshot: &Snapshot) -> Result<Library, ErrorView> {
+pub(super) fn library(project: &Project, snapshot: &Snapshot) -> Result<Library, ErrorView> {
     let folder = &project.settings.kb.folder;
     Library::read(snapshot, &project.shelves, ledger(project)?, folder, now_ms())
 }
@@ -143,6 +143,28 @@ async fn refreshed(project: &Arc<Project>, numbers: &[u64]) -> Result<(), ErrorV
 }
 
 /// The entry that an id names, as its note is now.
+/// The active entry whose content holds a text of one line, word for word.
+pub(super) fn entry_that_says(
+    project: &Project,
+    snapshot: &Snapshot,
+    text: &str,
+) -> Result<Option<proto::tool::kb::EntryView>, ErrorView> {
+    let library = library(project, snapshot)?;
+    let docs =
+        rows_that_say(snapshot, folder(project), text).map_err(|error| unreadable(error.into()))?;
+    let row =
+        docs.iter().filter_map(|doc| library.shelf.of_doc(*doc)).find(|row| row.entry.is_active);
+    Ok(row.map(|row| library.view(row)).transpose()?)
+}
+
+fn rows_that_say(snapshot: &Snapshot, folder: &str, text: &str) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = snapshot.prepare_cached(
+        "SELECT id FROM docs WHERE path >= ?1 || '/' AND path < ?1 || '0' AND instr(text, ?2) > 0 ORDER BY id",
+    )?;
+    let rows = statement.query_map([folder, text], |row| row.get(0))?;
+    rows.collect()
+}
+
 async fn entry_named(project: &Arc<Project>, id: &str) -> Result<EntryRow, ErrorView> {
     if let Some(number) = number_of(id) {
         refreshed(project, &[number]).await?;

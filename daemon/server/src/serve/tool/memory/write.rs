@@ -45,6 +45,7 @@ pub async fn create_entities(
         let mut reply = CreatedEntitiesReply { failed, ..CreatedEntitiesReply::default() };
         for new in entities {
             let name = new.name.clone();
+            let observations = new.observations.clone().unwrap_or_default();
             let has_summary = new.summary.as_ref().is_some_and(|it| !it.trim().is_empty());
             match create(&worker, new) {
                 Ok(Made::New(made, highest)) => {
@@ -55,7 +56,21 @@ pub async fn create_entities(
                     }
                     reply.entities.push(made);
                 }
-                Ok(Made::There(there)) => reply.existing.push(there),
+                Ok(Made::There(there)) => {
+                    // What was given must not be lost: an entity that is there gets what it lacks.
+                    let item =
+                        NewObservations { entity_name: there.path.clone(), contents: observations };
+                    let done = match item.contents.is_empty() {
+                        true => Ok(AddedObservations::default()),
+                        false => add(&worker, item, &who, &mut aftermath),
+                    };
+                    match done {
+                        Ok(done) => {
+                            reply.existing.push(ExistingEntity { added: done.added, ..there });
+                        }
+                        Err(error) => reply.failed.push(item_error(&name, error)),
+                    }
+                }
                 Err(error) => reply.failed.push(item_error(&name, error)),
             }
         }
@@ -93,7 +108,7 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
     drop(snapshot);
     if let Some(there) = there.as_ref().filter(|it| it.is_node) {
         let (name, path) = (there.name.clone(), there.path.clone());
-        return Ok(Made::There(ExistingEntity { name, path }));
+        return Ok(Made::There(ExistingEntity { name, path, added: vec![] }));
     }
     let entity = NewEntity {
         name: name.clone(),
@@ -135,7 +150,7 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
                 let node = notes::memory::read(&there.text);
                 let there = node.name.unwrap_or_else(|| stem.to_string());
                 if name_key(&there) == name_key(&name) {
-                    return Ok(Made::There(ExistingEntity { name: there, path }));
+                    return Ok(Made::There(ExistingEntity { name: there, path, added: vec![] }));
                 }
             }
             Err(error) => return Err(error.view()),

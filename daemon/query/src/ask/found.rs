@@ -1,0 +1,264 @@
+//! Found: the hits of a question, and the statements in them that answer it.
+//!
+//! In: a question with its filters. Out: hits with their whole text, the things that the question names, statements.
+//! A statement scores by the share of the question's words that it contains, its nearness in meaning, and the rank of
+//! its passage, as in `kb/summary.rs`.
+//! Invariants: hits come in the order of `hybrid_query`.
+//! Not here: which statements a plan shows (`mod.rs`).
+
+use embed::cosine;
+use proto::error::ErrorView;
+use proto::shape::SourceView;
+use proto::tool::core::{Ask, HybridQuery};
+use rusqlite::OptionalExtension;
+
+use crate::plan::MAX_RECALL;
+use crate::present::{self, ChunkText};
+use crate::quote::source::Source;
+use crate::quote::statement::{Statement, words_of};
+use crate::{AskError, QueryContext, expand, plan, rank, recall};
+
+/// Weights of words, meaning and the rank of the passage.
+const WEIGHTS: [f64; 3] = [0.5, 0.3, 0.2];
+
+/// Least score of a statement that answers.
+const LEAST: f64 = 0.2;
+
+/// Most statements that are compared with the question.
+const MAX_STATEMENTS: usize = 300;
+
+/// Budget in which each hit has its longest snippet, characters.
+const ROOM: u32 = 20_000;
+
+/// Least share of common words of a text that is similar.
+const SIMILAR: f64 = 0.34;
+
+/// A question with its filters.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Search<'a> {
+    pub query: &'a str,
+    pub path: Option<&'a str>,
+    pub after: Option<&'a str>,
+    pub before: Option<&'a str>,
+    pub about: Option<i64>,
+    pub depth: usize,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn of(request: &'a Ask) -> Self {
+        Search {
+            query: &request.query,
+            path: request.path.as_deref(),
+            after: request.after.as_deref(),
+            before: request.before.as_deref(),
+            about: None,
+            depth: 0,
+        }
+    }
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub hits: Vec<Hit>,
+    /// What the question names, the surest first.
+    pub named: Vec<i64>,
+    pub nothing_relevant: bool,
+    pub hint: Option<String>,
+    query: String,
+}
+
+/// One hit.
+#[derive(Debug)]
+pub(super) struct Hit {
+    pub chunk: i64,
+    pub doc: i64,
+    /// Its best words, and where they begin.
+    pub source: SourceView,
+    /// Its place with all its lines.
+    pub at: String,
+    pub section: String,
+    pub day: String,
+    pub is_weak: bool,
+    is_decision: bool,
+}
+
+/// A statement of a hit.
+#[derive(Debug, Clone)]
+pub(super) struct Picked {
+    pub chunk: i64,
+    pub doc: i64,
+    pub says: Statement,
+    pub source: SourceView,
+    pub day: String,
+    /// Whether its document calls itself a decision.
+    pub is_decision: bool,
+    score: f64,
+}
+
+/// Searches as `hybrid_query` does.
+pub(super) fn search(ctx: &QueryContext<'_>, wanted: &Search<'_>) -> Result<Found, ErrorView> {
+    let request = HybridQuery {
+        q: wanted.query.to_string(),
+        k: Some(wanted.depth as u32),
+        path: wanted.path.map(String::from),
+        after: wanted.after.map(String::from),
+        before: wanted.before.map(String::from),
+        entity: wanted.about.map(|it| it.to_string()),
+        max_chars: Some(ROOM),
+        structured_chars: Some(0),
+        ..HybridQuery::default()
+    };
+    let plan = plan::plan(ctx, &request)?;
+    if plan.question.is_empty() {
+        let reply = present::nothing_asked(&plan);
+        return Ok(Found { hint: reply.hint, ..Found::default() });
+    }
+    let recalled = recall::recall(ctx, &plan, plan.depth.min(MAX_RECALL))?;
+    let expanded = expand::expand(ctx, &plan, &recalled)?;
+    let ranked = rank::rank(ctx, &plan, &recalled, &expanded)?;
+    let mut seeds = recalled.seeds.clone();
+    seeds.sort_by(|a, b| b.link.total_cmp(&a.link).then(a.words.cmp(&b.words)));
+    let reply = present::present(ctx, &plan, &recalled, &expanded, ranked)?;
+    let mut found = Found {
+        named: seeds.iter().map(|it| it.entity).collect(),
+        nothing_relevant: reply.nothing_relevant,
+        hint: reply.hint,
+        query: wanted.query.to_string(),
+        ..Found::default()
+    };
+    found.named.dedup();
+    for hit in reply.chunks {
+        let (day, is_decision) = dated(ctx, hit.doc_id)?;
+        found.hits.push(Hit {
+            chunk: hit.id,
+            doc: hit.doc_id,
+            at: hit.place(),
+            source: SourceView {
+                line: hit.lines[0],
+                page: hit.pages.map(|it| it[0]),
+                text: hit.snippet,
+                path: hit.path,
+                section: String::new(),
+            },
+            section: hit.section,
+            day,
+            is_weak: hit.weak,
+            is_decision,
+        });
+    }
+    Ok(found)
+}
+
+/// The day of a document, and whether its type is `decision`.
+fn dated(ctx: &QueryContext<'_>, doc: i64) -> Result<(String, bool), AskError> {
+    let sql = "SELECT day, coalesce(doc_type, '') = 'decision' FROM docs WHERE id = ?1";
+    let mut statement = ctx.snapshot.prepare_cached(sql)?;
+    let row = statement.query_row([doc], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    Ok(row.unwrap_or_default())
+}
+
+impl Found {
+    /// The statements that answer, best first, each said once. `bonus` adds to a score.
+    pub(super) fn statements(
+        &self,
+        ctx: &QueryContext<'_>,
+        bonus: fn(&Picked) -> f64,
+    ) -> Result<Vec<Picked>, AskError> {
+        let asked = words_of(&self.query);
+        let mut picked: Vec<(f64, Picked)> = Vec::new();
+        for (at, hit) in self.hits.iter().filter(|it| !it.is_weak).enumerate() {
+            let Some(chunk) = ChunkText::load(ctx, hit.chunk)? else { continue };
+            let Some(source) = Source::load(ctx, hit.doc)? else { continue };
+            let place = 1.0 / (1.0 + at as f64);
+            for says in Statement::all_of(chunk.words()) {
+                let source = source.view(chunk.start + says.range.start, says.text.clone());
+                let it = Picked {
+                    chunk: hit.chunk,
+                    doc: hit.doc,
+                    says,
+                    source,
+                    day: hit.day.clone(),
+                    is_decision: hit.is_decision,
+                    score: 0.0,
+                };
+                picked.push((place, it));
+            }
+        }
+        picked.truncate(MAX_STATEMENTS);
+        let near = self.nearness(ctx, &picked);
+        for (n, (place, it)) in picked.iter_mut().enumerate() {
+            let held = asked.iter().filter(|word| it.says.words.contains(*word)).count();
+            let share = held as f64 / asked.len().max(1) as f64;
+            let near = near.get(n).copied().unwrap_or(0.0).max(0.0);
+            let fits = WEIGHTS[0] * share + WEIGHTS[1] * near;
+            // The rank of its passage alone does not make a sentence an answer.
+            let answers = fits >= LEAST * 0.5;
+            it.score = if answers { fits + WEIGHTS[2] * *place + bonus(it) } else { 0.0 };
+        }
+        picked.retain(|it| it.1.score >= LEAST);
+        picked.sort_by(|a, b| b.1.score.total_cmp(&a.1.score));
+        let mut said: Vec<Picked> = Vec::new();
+        for (_, it) in picked {
+            if !said.iter().any(|one| one.says.repeats(&it.says)) {
+                said.push(it);
+            }
+        }
+        Ok(said)
+    }
+
+    /// The cosine of each statement with the question; empty where the model gives none.
+    fn nearness(&self, ctx: &QueryContext<'_>, picked: &[(f64, Picked)]) -> Vec<f64> {
+        let Ok(question) = ctx.embedder.try_question(&self.query) else { return vec![] };
+        let texts: Vec<&str> = picked.iter().map(|it| it.1.says.text.as_str()).collect();
+        let vectors = ctx.embedder.try_embed(&texts).unwrap_or_default();
+        vectors.iter().map(|it| f64::from(cosine(&question, it))).collect()
+    }
+}
+
+/// A statement near another.
+#[derive(Debug, Clone)]
+pub struct Nearest {
+    /// Its words and place.
+    pub source: SourceView,
+    /// Why they conflict, if they do.
+    pub conflict: Option<String>,
+}
+
+/// The statements of the folder that say nearly what a text says, or the contrary; the nearest first, at most `most`.
+/// Those at `path` that repeat it are left out: it stands there.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn nearest(
+    ctx: &QueryContext<'_>,
+    text: &str,
+    about: Option<i64>,
+    path: &str,
+    most: usize,
+) -> Result<Vec<Nearest>, ErrorView> {
+    // As words only: a text is no query, whatever operators it seems to have.
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+    let words: Vec<String> =
+        words.into_iter().filter(|it| !it.is_empty()).map(str::to_lowercase).collect();
+    let query: String = words.join(" ").chars().take(900).collect();
+    if query.is_empty() {
+        return Ok(vec![]);
+    }
+    let wanted = Search { query: &query, path: None, after: None, before: None, about, depth: 20 };
+    let found = search(ctx, &wanted)?;
+    let own = Statement::all_of(text);
+    let own =
+        if own.is_empty() { vec![Statement::new(text.to_string(), 0..text.len())] } else { own };
+    let mut near: Vec<(f64, Nearest)> = Vec::new();
+    for it in found.statements(ctx, |_| 0.0)? {
+        let likeness = own.iter().map(|one| one.likeness(&it.says)).fold(0.0, f64::max);
+        let conflict = own.iter().find_map(|one| one.conflict(&it.says));
+        let is_itself = it.source.path == path && own.iter().any(|one| one.repeats(&it.says));
+        if !is_itself && (likeness >= SIMILAR || conflict.is_some()) {
+            near.push((likeness, Nearest { source: it.source, conflict }));
+        }
+    }
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    Ok(near.into_iter().take(most).map(|it| it.1).collect())
+}

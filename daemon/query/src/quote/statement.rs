@@ -1,0 +1,118 @@
+//! Statement: one sentence of a text, with what decides whether another says the same or the contrary.
+//!
+//! In: text. Out: its sentences, with the stems of their content words, their numbers, and whether they deny.
+//! Two statements are about the same when they share most words; they conflict when their numbers differ then, or only
+//! one is a denial.
+//! Not here: which of them answer a question (`ask/`, `kb/summary.rs`).
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use extract::chunk::sentences;
+use index::words::Indexer;
+
+use crate::is_stop_word;
+
+/// Fewest words and most characters of a sentence that may answer.
+const MIN_WORDS: usize = 3;
+const MAX_CHARS: usize = 500;
+
+/// Most sentences of one text that are considered.
+const MAX_OF_TEXT: usize = 200;
+
+/// Share of common words from which two sentences have the same subject, and from which they are the same.
+const ABOUT_THE_SAME: f64 = 0.5;
+const THE_SAME: f64 = 0.8;
+
+/// Words that deny.
+const DENIALS: [&str; 8] = ["not", "no", "never", "cannot", "without", "neither", "nor", "none"];
+
+/// A sentence.
+#[derive(Debug, Clone)]
+pub(crate) struct Statement {
+    /// Its words, on one line.
+    pub text: String,
+    /// Where it stands in its text.
+    pub range: Range<usize>,
+    pub words: BTreeSet<String>,
+    numbers: BTreeSet<String>,
+    denies: bool,
+}
+
+impl Statement {
+    /// The sentences of a text that are long enough to say something and short enough to be quoted.
+    pub(crate) fn all_of(text: &str) -> Vec<Statement> {
+        let found = sentences(text).into_iter().filter_map(|range| {
+            let sentence = text.get(range.clone())?;
+            let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+            let words = sentence.split(' ').filter(|it| it.chars().any(char::is_alphabetic));
+            let is_short = words.count() < MIN_WORDS;
+            (!is_short && sentence.chars().count() <= MAX_CHARS)
+                .then(|| Statement::new(sentence, range))
+        });
+        found.take(MAX_OF_TEXT).collect()
+    }
+
+    /// A sentence that was already cut out.
+    pub(crate) fn new(text: String, range: Range<usize>) -> Self {
+        let is_numeral = |c: char| c.is_alphanumeric() || c == '.' || c == '%';
+        let numbers = text
+            .split(|c: char| !is_numeral(c))
+            .map(|it| it.trim_end_matches('.'))
+            .filter(|it| it.chars().next().is_some_and(|c| c.is_ascii_digit()))
+            .map(str::to_lowercase)
+            .collect();
+        let lower = text.to_lowercase();
+        let mut plain = lower.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
+        let denies =
+            plain.any(|it| DENIALS.contains(&it) || it.ends_with("n't") || it.ends_with("n’t"));
+        Statement { words: words_of(&text), text, range, numbers, denies }
+    }
+
+    /// The share of the words of two statements that both have, 0 to 1.
+    pub(crate) fn likeness(&self, other: &Statement) -> f64 {
+        let both = self.words.intersection(&other.words).count();
+        both as f64 / (self.words.len() + other.words.len() - both).max(1) as f64
+    }
+
+    /// Whether two statements are about the same.
+    pub(crate) fn is_about(&self, other: &Statement) -> bool {
+        self.likeness(other) >= ABOUT_THE_SAME
+    }
+
+    /// Whether two statements say the same.
+    pub(crate) fn repeats(&self, other: &Statement) -> bool {
+        self.likeness(other) >= THE_SAME
+            && self.numbers == other.numbers
+            && self.denies == other.denies
+    }
+
+    /// Why two statements conflict, if they do.
+    pub(crate) fn conflict(&self, other: &Statement) -> Option<String> {
+        if !self.is_about(other) {
+            return None;
+        }
+        let both_count = !self.numbers.is_empty() && !other.numbers.is_empty();
+        if both_count && self.numbers != other.numbers {
+            let list = |it: &Statement| it.numbers.iter().cloned().collect::<Vec<_>>().join(", ");
+            return Some(format!("the numbers differ: {} and {}", list(self), list(other)));
+        }
+        (self.denies != other.denies).then(|| "one denies what the other says".to_string())
+    }
+}
+
+/// Returns the stems of the content words of a text.
+pub(crate) fn words_of(text: &str) -> BTreeSet<String> {
+    let mut indexer = Indexer::new();
+    let mut out = String::new();
+    let plain: Vec<&str> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|it| {
+            let lower = it.to_lowercase();
+            let is_word = lower.chars().next().is_some_and(char::is_alphabetic);
+            is_word && !is_stop_word(&lower) && !DENIALS.contains(&lower.as_str())
+        })
+        .collect();
+    indexer.index(&plain.join(" "), true, &mut out);
+    out.split_whitespace().map(str::to_string).collect()
+}

@@ -1,0 +1,353 @@
+//! `remember`: keeps a fact, a decision or a preference where it belongs.
+//!
+//! In: a text, perhaps whom or what it is about. Out: where it stands now, what is similar, what it contradicts.
+//! A text about something becomes an observation of its note, which is made if there is none; any other an entry of
+//! its own. Both are written by the tools of memory and of entries.
+//! Invariants: what was given is kept whole, or the call fails; a text that is there already is not written again.
+//! Not here: which bytes change (`memory/write.rs`, `kb/store.rs`).
+
+use std::sync::Arc;
+
+use proto::error::{Code, ErrorView};
+use proto::shape::EntityView;
+use proto::tool::batch::Item;
+use proto::tool::core::{ContradictedView, EntityLookup, Remember, RememberReply, Remembered};
+use proto::tool::kb::{EntryType, KbStore};
+use proto::tool::memory::{
+    AddObservations, CreateEntities, ItemError, NewMemoryEntity, NewObservations,
+};
+
+use super::{blocking, invalid, kb, memory, unreadable};
+use crate::project::Project;
+use crate::serve::routes::Who;
+use query::memory as rows;
+
+/// Longest text, characters.
+const MAX_CHARS: usize = 20_000;
+
+/// Longest title of an entry, characters.
+const TITLE_CHARS: usize = 70;
+
+/// Words of a name with which a text may begin.
+const MAX_NAME_WORDS: usize = 5;
+
+/// Similar statements of a reply.
+const MAX_SIMILAR: usize = 5;
+
+/// Words that state a decision, and a preference.
+const DECISION: [&str; 10] = [
+    "we decided",
+    "decided to",
+    "decision:",
+    "we chose",
+    "chose to",
+    "we agreed",
+    "we will use",
+    "we use",
+    "instead of",
+    "we switched",
+];
+const PREFERENCE: [&str; 9] = [
+    "prefers",
+    "prefer ",
+    "likes",
+    "dislikes",
+    "wants",
+    "hates",
+    "favourite",
+    "favorite",
+    "preference",
+];
+
+/// Keeps a text.
+pub async fn remember(
+    project: Arc<Project>,
+    request: Remember,
+    who: Who,
+) -> Result<RememberReply, ErrorView> {
+    let text = request.text.trim().to_string();
+    match text.chars().count() {
+        0 => return Err(invalid("`text` is empty".into(), "say what to remember")),
+        1..=MAX_CHARS => {}
+        n => {
+            let hint = "write a note (`write_note`), and remember a sentence that names it";
+            return Err(invalid(format!("`text` has {n} characters, at most {MAX_CHARS}"), hint));
+        }
+    }
+    let kind = request.kind.unwrap_or_else(|| kind_of(&text));
+    let about = request.about.map(|it| it.trim().to_string()).filter(|it| !it.is_empty());
+    let home = home_of(&project, about, &text).await?;
+    let tags: Vec<String> = request.tags.unwrap_or_default();
+    let tags = tags.iter().map(|it| it.trim().trim_start_matches('#').to_string());
+    let tags: Vec<String> = tags.filter(|it| !it.is_empty()).collect();
+    let mut reply = match home {
+        Home::Note(note) => observed(&project, note, kind, &text, &tags, who).await?,
+        Home::New(entity) => made(&project, entity, kind, &text, &tags, who).await?,
+        Home::Entry => stored(&project, kind, &text, tags, who).await?,
+    };
+    reply.kind = kind;
+    with_neighbors(&project, &text, reply).await
+}
+
+/// What a text is, by its words.
+fn kind_of(text: &str) -> Remembered {
+    let lower = text.to_lowercase();
+    let says = |cues: &[&str]| cues.iter().any(|cue| lower.contains(cue));
+    if says(&DECISION) {
+        Remembered::Decision
+    } else if says(&PREFERENCE) {
+        Remembered::Preference
+    } else {
+        Remembered::Fact
+    }
+}
+
+/// Where a text belongs.
+enum Home {
+    /// In this note: its name and path.
+    Note(rows::NodeRow),
+    /// In a note that is to be made.
+    New(EntityView),
+    /// In an entry of its own.
+    Entry,
+}
+
+async fn home_of(
+    project: &Arc<Project>,
+    about: Option<String>,
+    text: &str,
+) -> Result<Home, ErrorView> {
+    let (worker, text) = (project.clone(), text.to_string());
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let Some(about) = about else {
+            // The longest name of memory with which the text begins.
+            let words: Vec<&str> = text.split_whitespace().take(MAX_NAME_WORDS).collect();
+            let names = (1..=words.len()).rev().filter_map(|n| words.get(..n));
+            for name in names {
+                let name = name.join(" ");
+                let name = name.trim_end_matches(|c: char| !c.is_alphanumeric());
+                let name = name.strip_suffix("'s").unwrap_or(name);
+                if let Ok(node) = rows::named(&snapshot, name)
+                    && node.is_node
+                {
+                    return Ok(Home::Note(node));
+                }
+            }
+            return Ok(Home::Entry);
+        };
+        match rows::named(&snapshot, &about) {
+            Ok(node) => return Ok(Home::Note(node)),
+            Err(error) if error.code == Code::Ambiguous => return Err(error),
+            Err(_) => {}
+        }
+        // Another name of a thing that is known: its own note, or one of its name.
+        let lookup = EntityLookup { q: about.clone(), limit: Some(1), ..EntityLookup::default() };
+        let found = query::entity_lookup(&worker.desk(&snapshot), &lookup);
+        let known = found.ok().and_then(|found| found.entities.into_iter().next());
+        let known = known.filter(|it| {
+            let key = notes::resolve::name_key(&about);
+            let names = it.aliases.iter().chain([&it.name]);
+            names.into_iter().any(|name| notes::resolve::name_key(name) == key)
+        });
+        let path = known.as_ref().and_then(|it| it.path.clone());
+        if let Some(node) = path.and_then(|path| rows::at(&snapshot, &path).ok().flatten()) {
+            return Ok(Home::Note(node));
+        }
+        let new = EntityView { name: about.clone(), ..EntityView::default() };
+        Ok(Home::New(known.map_or(new, |it| EntityView { name: about, ..it })))
+    })
+    .await
+}
+
+/// The observation that says a text: `[decision] We use SQLite. #storage`.
+fn observation(kind: Remembered, text: &str, tags: &[String]) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let tags: String = tags.iter().map(|tag| format!(" #{tag}")).collect();
+    match kind {
+        Remembered::Fact => format!("{words}{tags}"),
+        kind => format!("[{}] {words}{tags}", kind.as_str()),
+    }
+}
+
+fn failed(error: ItemError) -> ErrorView {
+    ErrorView { code: error.code, message: error.message, hint: error.hint, conflict: None }
+}
+
+async fn observed(
+    project: &Arc<Project>,
+    note: rows::NodeRow,
+    kind: Remembered,
+    text: &str,
+    tags: &[String],
+    who: Who,
+) -> Result<RememberReply, ErrorView> {
+    let item = NewObservations {
+        entity_name: note.path.clone(),
+        contents: vec![observation(kind, text, tags)],
+    };
+    let request = AddObservations { observations: vec![Item::Whole(item)] };
+    let added = memory::add_observations(project.clone(), request, who).await?;
+    let done = added.results.into_iter().next().unwrap_or_default();
+    if let Some(error) = done.error {
+        return Err(failed(error));
+    }
+    Ok(RememberReply {
+        about: Some(note.name),
+        path: note.path,
+        was_known: done.added.is_empty(),
+        ..RememberReply::default()
+    })
+}
+
+async fn made(
+    project: &Arc<Project>,
+    entity: EntityView,
+    kind: Remembered,
+    text: &str,
+    tags: &[String],
+    who: Who,
+) -> Result<RememberReply, ErrorView> {
+    let entity_type = match (entity.entity_type.as_str(), kind) {
+        ("" | "Unknown" | "Concept" | "Document", Remembered::Preference) => "person".to_string(),
+        ("" | "Unknown" | "Document", _) => "concept".to_string(),
+        (known, _) => known.to_lowercase(),
+    };
+    let new = NewMemoryEntity {
+        name: entity.name,
+        entity_type,
+        observations: Some(vec![observation(kind, text, tags)]),
+        ..NewMemoryEntity::default()
+    };
+    let request = CreateEntities { entities: vec![Item::Whole(new)] };
+    let reply = memory::create_entities(project.clone(), request, who).await?;
+    if let Some(error) = reply.failed.into_iter().next() {
+        return Err(failed(error));
+    }
+    // Another agent may have made it just now; then the text was added to it.
+    let (name, path, is_new) =
+        match (reply.entities.into_iter().next(), reply.existing.into_iter().next()) {
+            (Some(made), _) => (made.name, made.path, !made.was_note),
+            (None, Some(there)) => (there.name, there.path, false),
+            (None, None) => (String::new(), String::new(), false),
+        };
+    Ok(RememberReply { about: Some(name), path, is_new, ..RememberReply::default() })
+}
+
+/// The first words of a text, as a title.
+fn title_of(text: &str) -> String {
+    let first = text.lines().map(str::trim).find(|it| !it.is_empty()).unwrap_or(text);
+    let first = first.trim_start_matches(['#', '-', '*', ' ']);
+    let end = first.find(['.', ';', ':']).filter(|at| *at > 10).unwrap_or(first.len());
+    let mut title = String::new();
+    for word in first.get(..end).unwrap_or(first).split_whitespace() {
+        if !title.is_empty() && title.chars().count() + 1 + word.chars().count() > TITLE_CHARS {
+            break;
+        }
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        title.push_str(word);
+    }
+    title.chars().take(TITLE_CHARS).collect()
+}
+
+async fn stored(
+    project: &Arc<Project>,
+    kind: Remembered,
+    text: &str,
+    mut tags: Vec<String>,
+    who: Who,
+) -> Result<RememberReply, ErrorView> {
+    let known = {
+        let (worker, text) = (project.clone(), text.to_string());
+        blocking(move || {
+            let snapshot = worker.snapshot().map_err(unreadable)?;
+            kb::entry_that_says(&worker, &snapshot, &text)
+        })
+        .await?
+    };
+    if let Some(entry) = known {
+        return Ok(RememberReply {
+            id: Some(entry.id),
+            path: entry.path,
+            was_known: true,
+            ..RememberReply::default()
+        });
+    }
+    let entry_type = match kind {
+        Remembered::Fact => EntryType::FactualReference,
+        Remembered::Decision => EntryType::Decision,
+        Remembered::Preference => EntryType::PatternConvention,
+    };
+    if kind == Remembered::Preference && !tags.iter().any(|it| it == kind.as_str()) {
+        tags.push(kind.as_str().to_string());
+    }
+    let request = KbStore {
+        short_title: Some(title_of(text)),
+        knowledge_details: Some(text.to_string()),
+        entry_type: Some(entry_type),
+        tags: Some(tags).filter(|it| !it.is_empty()),
+        ..KbStore::default()
+    };
+    let stored = kb::kb_store(project.clone(), request, who).await?;
+    Ok(RememberReply {
+        id: Some(stored.entry.id),
+        path: stored.entry.path,
+        is_new: true,
+        warnings: stored.warnings,
+        ..RememberReply::default()
+    })
+}
+
+/// Adds what is similar, and what is contradicted.
+async fn with_neighbors(
+    project: &Arc<Project>,
+    text: &str,
+    mut reply: RememberReply,
+) -> Result<RememberReply, ErrorView> {
+    let (worker, text) = (project.clone(), text.to_string());
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let desk = worker.desk(&snapshot);
+        let near = query::ask::nearest(&desk, &text, None, &reply.path, MAX_SIMILAR)?;
+        for it in near {
+            match it.conflict {
+                Some(why) => reply.contradicts.push(ContradictedView { source: it.source, why }),
+                None => reply.similar.push(it.source),
+            }
+        }
+        reply.freshness = worker.freshness(&snapshot);
+        Ok(reply)
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_say_what_is_remembered() {
+        for (text, kind) in [
+            ("We decided to use SQLite instead of Postgres.", Remembered::Decision),
+            ("Ana prefers short mails", Remembered::Preference),
+            ("The build takes four minutes", Remembered::Fact),
+        ] {
+            assert_eq!(kind_of(text), kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_title_is_the_first_clause() {
+        for (text, title) in [
+            ("We use SQLite. It needs no server.", "We use SQLite"),
+            ("# Keys\n\nThey rotate.", "Keys"),
+            ("v1.2 is out", "v1.2 is out"),
+        ] {
+            assert_eq!(title_of(text), title);
+        }
+        let long = title_of(&"word ".repeat(60));
+        assert!(long.chars().count() <= TITLE_CHARS && long.ends_with("word"), "{long}");
+    }
+}

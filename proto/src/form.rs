@@ -1,0 +1,36 @@
+//! Form: what a tool's result carries.
+//!
+//! A client hands its model either the text or the structured content of a result, and popular ones both or only the
+//! latter. A result has one form, so that no answer is paid for twice.
+//! Not here: how a reply is written (`daemon/render`), or fitted (`daemon/server/src/serve/form.rs`).
+
+/// What the results of a session carry. A call may ask for JSON instead, with `format: "json"`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Text alone.
+    #[default]
+    Text,
+    /// Structured content and text, each within the budget of the call, and schemas of the replies in `tools/list`.
+    Structured,
+    /// As [`Form::Structured`], but the structured content is never cut: for programs, not for models.
+    Whole,
+}
+
+/// The key of a request's `_meta` by which one call asks for another form than its session's.
+pub const META_KEY: &str = "kgd/form";
+
+impl Form {
+    /// The name used in the preamble.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Form::Text => "text",
+            Form::Structured => "structured",
+            Form::Whole => "whole",
+        }
+    }
+
+    /// Reads [`Form::as_str`].
+    pub fn parse(text: &str) -> Option<Self> {
+        [Form::Text, Form::Structured, Form::Whole].into_iter().find(|it| it.as_str() == text)
+    }
+}

@@ -1,0 +1,154 @@
+//! `ask`: an answer from everything that the folder holds.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::name_or_id;
+use crate::shape::{EntityView, Freshness, SourceView};
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// How a question is answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AskPlan {
+    /// Chosen from the words of the question and the names in it.
+    #[default]
+    Auto,
+    /// The passage that answers best, and further sentences.
+    Search,
+    /// The paths between two things, each step with what states it.
+    Path,
+    /// What is said of it, oldest first.
+    Timeline,
+    /// What was decided and why, oldest first.
+    Decisions,
+    /// What a thing is, what it is related to, and what is said of it.
+    Summary,
+}
+
+impl AskPlan {
+    /// Every plan.
+    pub const ALL: [AskPlan; 6] = [
+        AskPlan::Auto,
+        AskPlan::Search,
+        AskPlan::Path,
+        AskPlan::Timeline,
+        AskPlan::Decisions,
+        AskPlan::Summary,
+    ];
+
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AskPlan::Auto => "auto",
+            AskPlan::Search => "search",
+            AskPlan::Path => "path",
+            AskPlan::Timeline => "timeline",
+            AskPlan::Decisions => "decisions",
+            AskPlan::Summary => "summary",
+        }
+    }
+}
+
+/// Parameters of `ask`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ask {
+    /// The question, up to 1,000 characters.
+    #[serde(alias = "question", alias = "q")]
+    pub query: String,
+    /// `auto` (default), `search`, `path`, `timeline`, `decisions` or `summary`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<AskPlan>,
+    /// Who or what is meant, where the question does not name it: a name or an id.
+    #[serde(default, deserialize_with = "name_or_id", skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// Only documents whose path begins with this or matches it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Only documents dated on or after this day, `YYYY-MM-DD`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Only documents dated before this day, `YYYY-MM-DD`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// Most statements, 1 to 50; 8 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// Reply of `ask`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AskReply {
+    /// The plan that was followed.
+    pub plan: AskPlan,
+    /// Why.
+    pub reason: String,
+    /// Whom or what the question names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub about: Vec<EntityView>,
+    /// The answer, each statement quoted from its place, in the order of the plan.
+    pub statements: Vec<StatementView>,
+    /// Statements that contradict each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<ConflictView>,
+    /// Further passages, for `read_passage`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<FurtherView>,
+    /// True when nothing in the folder fits the question: what is shown is only the nearest there is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nothing_relevant: bool,
+    /// How the question was read, or why there is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Freshness.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+/// One statement of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StatementView {
+    /// Its words and place.
+    #[serde(flatten)]
+    pub source: SourceView,
+    /// The day that the document states, else the day it was modified, `YYYY-MM-DD`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub date: String,
+    /// `passage`, `sentence`, `definition`, `fact` (an observation), or `relation`; of a path, `step 1`.
+    pub kind: String,
+    /// What a `relation` or step says: `Billing depends_on Key Store`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<String>,
+    /// The entries that took the place of the one it is quoted from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded_by: Vec<String>,
+}
+
+/// Two statements that contradict each other.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConflictView {
+    /// Their numbers in `statements`, from 1.
+    pub statements: [u64; 2],
+    /// Why.
+    pub why: String,
+}
+
+/// A passage that may say more.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FurtherView {
+    /// Its place: `notes/keys.md:10-24`.
+    pub at: String,
+    /// The headings above it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub section: String,
+}
+
+impl Tool for Ask {
+    const NAME: &'static str = "ask";
+    const SUMMARY: &'static str = "Answer a question from documents, notes, memory and entries with cited statements: \
+        a search, the path between two things, a timeline, decisions and why, or a summary. Says which.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Core;
+    type Reply = AskReply;
+}

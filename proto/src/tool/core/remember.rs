@@ -1,0 +1,103 @@
+//! `remember`: keeps a fact, a decision or a preference where it belongs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::shape::{Freshness, SourceView};
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// What is remembered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Remembered {
+    /// Something that is so.
+    #[default]
+    Fact,
+    /// What was chosen, and why.
+    Decision,
+    /// How somebody wants things to be.
+    Preference,
+}
+
+impl Remembered {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Remembered::Fact => "fact",
+            Remembered::Decision => "decision",
+            Remembered::Preference => "preference",
+        }
+    }
+}
+
+/// Parameters of `remember`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Remember {
+    /// What to keep, in a sentence or a few; up to 20,000 characters.
+    #[serde(alias = "content", alias = "fact", alias = "memory")]
+    pub text: String,
+    /// Who or what it is about: a name. Its note gets the text; a new name gets a note. Without it the text
+    /// becomes an entry of its own, unless it begins with a name that memory has.
+    #[serde(default, alias = "entity", skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// `fact`, `decision` or `preference`; by its words when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Remembered>,
+    /// Tags, single words without `#`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+}
+
+/// Reply of `remember`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RememberReply {
+    /// What it was taken for.
+    pub kind: Remembered,
+    /// Whose note holds it; absent for an entry of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The entry's id, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Path of the note.
+    pub path: String,
+    /// True if the note was made by this call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_new: bool,
+    /// True if it was there already, word for word, so that nothing was written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub was_known: bool,
+    /// What is there that says nearly the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub similar: Vec<SourceView>,
+    /// What is there that it contradicts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contradicts: Vec<ContradictedView>,
+    /// What a person might not expect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Freshness.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+/// A statement that another contradicts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ContradictedView {
+    /// Its words and place.
+    #[serde(flatten)]
+    pub source: SourceView,
+    /// Why: `the numbers differ: 30 and 45`.
+    pub why: String,
+}
+
+impl Tool for Remember {
+    const NAME: &'static str = "remember";
+    const SUMMARY: &'static str = "Keep a fact, decision or preference where it belongs: as an observation of who or what \
+        it is about, else as an entry. Returns where, what is similar, and what it contradicts.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Core;
+    const IS_IDEMPOTENT: bool = true;
+    type Reply = RememberReply;
+}
