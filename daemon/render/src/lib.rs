@@ -15,6 +15,7 @@ use proto::shape::EntityView;
 pub mod admin;
 mod clean;
 pub mod core;
+pub mod document;
 pub mod kb;
 pub mod memory;
 pub mod notes;

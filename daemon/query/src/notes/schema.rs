@@ -2,7 +2,7 @@
 //!
 //! In: a type, or a note. Out: the fields that notes state, with their shares; faults of single notes.
 //! A field is a key of the front matter, a category of observations or a type of relations. A schema is a note of the
-//! type `schema` (`proto::tool::notes::SchemaInfer`); a note may state one of its own under `schema`, or name one there.
+//! type `schema` (`proto::tool::notes`); a note may state one of its own under `schema`, or name one there.
 //! Invariants: the order of the answer does not depend on the order of rows; what a person rejected does not count.
 //! Not here: writing a schema note (`write_note`), or refusing a note that does not fit: a schema describes.
 

@@ -36,7 +36,7 @@ pub fn routes() -> Routes {
         waits(tool::read_note, render::notes::note).of_notes_at_rest(),
         waits(tool::view_note, render::notes::viewed).of_notes_at_rest(),
         waits(tool::read_content, render::notes::raw).of_notes_at_rest(),
-        waits(tool::fetch, render::notes::fetched).of_notes_at_rest(),
+        waits(tool::fetch, render::document::fetched).of_notes_at_rest(),
         remembers(tool::write_note, render::notes::written).recording(),
         remembers(tool::edit_note, render::notes::written).recording().of_notes_at_rest(),
         remembers(tool::move_note, render::notes::moved).recording(),

@@ -1,5 +1,6 @@
 //! The tools of memory that change entities and their observations.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -39,6 +40,7 @@ pub async fn create_entities(
     who: Who,
 ) -> Result<CreatedEntitiesReply, ErrorView> {
     let (entities, failed) = parted(batch("entities", request.entities)?);
+    let (entities, again) = folded(entities);
     let worker = project.clone();
     let (mut reply, aftermath) = blocking(move || {
         let mut aftermath = Aftermath::default();
@@ -77,6 +79,12 @@ pub async fn create_entities(
         Ok((reply, aftermath))
     })
     .await?;
+    for name in again {
+        let made = reply.entities.iter().find(|it| name_key(&it.name) == name_key(&name));
+        let (name, path) = made.map(|it| (it.name.clone(), it.path.clone())).unzip();
+        let there = name.zip(path).map(|(name, path)| ExistingEntity { name, path, added: vec![] });
+        reply.existing.extend(there);
+    }
     let troubles = aftermath.settle(&project).await?;
     for made in &reply.entities {
         let Some(why) = troubles.get(&made.path) else { continue };
@@ -91,6 +99,33 @@ pub async fn create_entities(
 enum Made {
     New(CreatedEntity, u64),
     There(ExistingEntity),
+}
+
+/// Gives the first of several entities with one name the observations of the others, of which the names are returned:
+/// the index does not know it yet when they come.
+fn folded(entities: Vec<NewMemoryEntity>) -> (Vec<NewMemoryEntity>, Vec<String>) {
+    let mut first: Vec<NewMemoryEntity> = Vec::new();
+    let mut again = Vec::new();
+    let mut at: HashMap<String, usize> = HashMap::new();
+    for entity in entities {
+        let key = name_key(&entity.name);
+        match at.get(&key).and_then(|at| first.get_mut(*at)).filter(|_| !key.is_empty()) {
+            Some(known) => {
+                let observations = known.observations.get_or_insert_default();
+                for it in entity.observations.into_iter().flatten() {
+                    if !observations.contains(&it) {
+                        observations.push(it);
+                    }
+                }
+                again.push(entity.name);
+            }
+            None => {
+                at.insert(key, first.len());
+                first.push(entity);
+            }
+        }
+    }
+    (first, again)
 }
 
 fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
