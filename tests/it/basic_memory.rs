@@ -1,9 +1,9 @@
 //! Calls of basic-memory's own MCP tests (`tests/data/basic-memory.json`): what they need holds here, too.
 //!
-//! A case is one test function there, in calls and texts of ours: the tools and parameters as its clients send them. What
-//! must hold is what the test is about, not its words: basic-memory answers in headings and signs of its own, and names
-//! fields of its JSON otherwise (`docs/src/how-to/basic-memory.md`). A case that a specification of ours forbids has its
-//! sentence instead of calls.
+//! A case is one test function there, in calls and texts of ours: the tools and parameters as its clients send them.
+//! What must hold is what the test is about, not its words: basic-memory answers in headings and signs of its own, and
+//! names fields of its JSON otherwise (`docs/src/how-to/basic-memory.md`). A case that a specification of ours forbids
+//! has its sentence instead of calls.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -662,7 +662,7 @@ fn read_content_stays_inside_and_reads_text_alone() {
     assert!(!shown.to_string().contains(token), "{shown}");
     assert_eq!(read("data.txt").expect("it is text")["text"], "day,tide\n1,high\n");
     let refused = [
-        ("../outside.md", "outside_project", "leads out"),
+        ("../outside.md", "invalid_params", "holds `..`"),
         ("/etc/passwd", "outside_project", "leads out"),
         ("leak.md", "outside_project", "leads out"),
         ("logo.png", "refused", "image/png"),

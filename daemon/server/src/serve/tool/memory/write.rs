@@ -1,6 +1,6 @@
 //! The tools of memory that change entities and their observations.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -40,7 +40,7 @@ pub async fn create_entities(
     who: Who,
 ) -> Result<CreatedEntitiesReply, ErrorView> {
     let (entities, failed) = parted(batch("entities", request.entities)?);
-    let (entities, again) = folded(entities);
+    let (entities, again) = parted_by_name(entities);
     let worker = project.clone();
     let (mut reply, aftermath) = blocking(move || {
         let mut aftermath = Aftermath::default();
@@ -101,31 +101,16 @@ enum Made {
     There(ExistingEntity),
 }
 
-/// Gives the first of several entities with one name the observations of the others, of which the names are returned:
-/// the index does not know it yet when they come.
-fn folded(entities: Vec<NewMemoryEntity>) -> (Vec<NewMemoryEntity>, Vec<String>) {
-    let mut first: Vec<NewMemoryEntity> = Vec::new();
-    let mut again = Vec::new();
-    let mut at: HashMap<String, usize> = HashMap::new();
-    for entity in entities {
-        let key = name_key(&entity.name);
-        match at.get(&key).and_then(|at| first.get_mut(*at)).filter(|_| !key.is_empty()) {
-            Some(known) => {
-                let observations = known.observations.get_or_insert_default();
-                for it in entity.observations.into_iter().flatten() {
-                    if !observations.contains(&it) {
-                        observations.push(it);
-                    }
-                }
-                again.push(entity.name);
-            }
-            None => {
-                at.insert(key, first.len());
-                first.push(entity);
-            }
-        }
-    }
-    (first, again)
+/// Parts off what has the name of an entity before it: the index does not know that one yet when it comes, and as the
+/// reference server has it, the first counts.
+fn parted_by_name(entities: Vec<NewMemoryEntity>) -> (Vec<NewMemoryEntity>, Vec<String>) {
+    let mut seen = HashSet::new();
+    let is_new = |it: &NewMemoryEntity| {
+        let key = name_key(&it.name);
+        key.is_empty() || seen.insert(key)
+    };
+    let (first, again): (Vec<_>, Vec<_>) = entities.into_iter().partition(is_new);
+    (first, again.into_iter().map(|it| it.name).collect())
 }
 
 fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
