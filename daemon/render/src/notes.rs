@@ -261,7 +261,7 @@ pub fn viewed(reply: &ReadNoteReply, max_chars: usize) -> String {
     // Most notes begin with their title.
     let text = as_written(&reply.content);
     let heading = format!("# {title}");
-    if !text.trim_start().lines().next().is_some_and(|first| first.trim() == heading) {
+    if text.trim_start().lines().next().is_none_or(|first| first.trim() != heading) {
         sheet.line(&heading);
     }
     content(reply, sheet);
