@@ -6,6 +6,7 @@
 pub mod catalog;
 pub mod error;
 pub mod form;
+pub mod lenient;
 pub mod reference;
 pub mod shape;
 pub mod tool;

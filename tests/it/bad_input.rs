@@ -555,7 +555,7 @@ fn requests_that_cannot_be_meant() {
     for (tool, arguments) in [
         ("hybrid_search", json!({"q": "x"})),
         ("hybrid_query", json!({})),
-        ("hybrid_query", json!({"q": "x", "limit": 3})),
+        ("hybrid_query", json!({"q": "x", "limits": 3})),
         ("hybrid_query", json!({"q": "x", "k": 0})),
         ("hybrid_query", json!({"q": "x", "k": 101})),
         ("hybrid_query", json!({"q": "x", "k": -1})),
@@ -598,13 +598,13 @@ fn requests_that_cannot_be_meant() {
     expect![[r#"
         hybrid_search {"q":"x"}
           -32602: no tool is called `hybrid_search`
-          hint: this session has `hybrid_query`, `read_passage`, `entity_lookup`, `explain_entity`, `connect`, `ingest_docs`, `extract_and_link`, `review_links`, `status`, `search`, `search_notes`, `read_note`, `write_note`, `edit_note`, `move_note`, `delete_note`, `build_context`, `backlinks`, `list_directory`, `list_notes`, `recent_activity`, `list_memory_projects`, `get_mcp_instructions`, `create_entities`, `delete_entities`, `open_nodes`, `get_nodes_by_type`, `get_recently_modified`, `set_summary`, `set_tags`, `add_observations`, `replace_observation`, `delete_observations`, `query_observations`, `create_relations`, `delete_relations`, `update_relation_type`, `get_relations_between`, `get_neighborhood`, `get_path`, `get_orphans`, `get_relation_gaps`, `find_similar_nodes`, `search_nodes`, `get_consolidation_report`, `get_pending_consolidation`, `get_stats`, `read_graph`, `kb_store`, `kb_store_batch`, `kb_search`, `kb_get`, `kb_ask`, `kb_summarize`, `kb_ingest`, `kb_maintain`, `graph`, `dump`, `broken_links`, `memory_report`, `wait`, `verify`, `rescan`, `retry`, `deep_pass`, `checkup`, `backup`, `forget`, `shutdown`
+          hint: this session has `hybrid_query`, `ask`, `read_passage`, `entity_lookup`, `explain_entity`, `connect`, `remember`, `ingest_docs`, `extract_and_link`, `review_links`, `status`, `search`, `search_notes`, `read_note`, `view_note`, `read_content`, `fetch`, `write_note`, `edit_note`, `move_note`, `delete_note`, `build_context`, `backlinks`, `list_directory`, `list_notes`, `recent_activity`, `schema_infer`, `schema_validate`, `schema_diff`, `list_memory_projects`, `get_mcp_instructions`, `create_entities`, `delete_entities`, `open_nodes`, `get_nodes_by_type`, `get_recently_modified`, `set_summary`, `set_tags`, `add_observations`, `replace_observation`, `delete_observations`, `query_observations`, `create_relations`, `delete_relations`, `update_relation_type`, `get_relations_between`, `get_neighborhood`, `get_path`, `get_orphans`, `get_relation_gaps`, `find_similar_nodes`, `search_nodes`, `get_consolidation_report`, `get_pending_consolidation`, `get_stats`, `read_graph`, `kb_store`, `kb_store_batch`, `kb_search`, `kb_get`, `kb_ask`, `kb_summarize`, `kb_ingest`, `kb_maintain`, `graph`, `dump`, `broken_links`, `memory_report`, `wait`, `verify`, `rescan`, `retry`, `deep_pass`, `checkup`, `backup`, `forget`, `shutdown`
           hint: null
         hybrid_query {}
           invalid_params: `hybrid_query` needs the parameter `q`
           hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `security`, `language`, `after`, `before`, `entity`, `max_chars`, `max_tokens`, `cursor`, `formula`
-        hybrid_query {"q":"x","limit":3}
-          invalid_params: `hybrid_query` has no parameter `limit`
+        hybrid_query {"q":"x","limits":3}
+          invalid_params: `hybrid_query` has no parameter `limits`; did you mean `k`?
           hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `security`, `language`, `after`, `before`, `entity`, `max_chars`, `max_tokens`, `cursor`, `formula`
         hybrid_query {"q":"x","k":0}
           invalid_params: `k` is 0

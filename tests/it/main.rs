@@ -3,6 +3,7 @@
 mod answers;
 mod attack;
 mod bad_input;
+mod basic_memory;
 mod changes;
 mod connect;
 mod crash;
@@ -54,6 +55,7 @@ mod retrieval;
 mod secrets;
 mod seeds;
 mod seeing;
+mod server_memory;
 mod setup;
 mod shutdown;
 mod tidy;

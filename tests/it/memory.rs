@@ -478,7 +478,7 @@ fn summary_tags_types_and_recent_changes() {
         ("set_tags", json!({"name": "Ada Lovelace", "tags": ["two words"]}), "invalid_params"),
         ("set_summary", json!({"name": "Nobody", "summary": "x"}), "not_found"),
         ("get_recently_modified", json!({"limit": 0}), "invalid_params"),
-        ("create_entities", json!({"entities": []}), "invalid_params"),
+        ("create_entities", json!({}), "invalid_params"),
         ("query_observations", json!({"entity_name": "Nobody", "query": "x"}), "not_found"),
         ("search_nodes", json!({"query": " "}), "invalid_params"),
         ("get_neighborhood", json!({"name": "Ada Lovelace", "depth": 9}), "invalid_params"),

@@ -645,3 +645,37 @@ fn a_key_within_a_key_is_not_set_as_another_one() {
     project.call("edit_note", set("flat.key"));
     assert!(text_of(&project, "a.md").contains("flat.key: 3"), "{}", text_of(&project, "a.md"));
 }
+
+#[test]
+fn read_content_stays_inside_and_reads_text_alone() {
+    let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let note = format!("---\ntype: note\n---\n\nThe token is {token} for now.\n");
+    let mut project = TestProject::of(&[("key.md", &note), ("data.txt", "day,tide\n1,high\n")]);
+    project.settle();
+    std::fs::write(project.scratch().join("outside.md"), "not for agents").expect("written");
+    project.link("../outside.md", "leak.md");
+    project.write("logo.png", b"\x89PNG\r\n\x1a\n\0\0");
+    project.write("paper.pdf", b"%PDF-1.4\n\xff\xfe\0");
+    project.write(".env", "PASSWORD=hunter2");
+    let mut read = |path: &str| project.try_call("read_content", json!({"path": path}));
+    let shown = read("key.md").expect("it is text");
+    let text = shown["text"].as_str().unwrap_or_default();
+    assert!(text.starts_with("---\ntype: note") && text.contains("[redacted"), "{shown}");
+    assert!(!shown.to_string().contains(token), "{shown}");
+    assert_eq!(read("data.txt").expect("it is text")["text"], "day,tide\n1,high\n");
+    let refused = [
+        ("../outside.md", "invalid_params", "holds `..`"),
+        ("/etc/passwd", "outside_project", "leads out"),
+        ("leak.md", "outside_project", "leads out"),
+        ("logo.png", "refused", "image/png"),
+        ("paper.pdf", "refused", "application/pdf"),
+        (".env", "refused", "not read"),
+        ("nowhere.md", "not_found", "nowhere.md"),
+    ];
+    for (path, code, why) in refused {
+        let error = read(path).expect_err("refused");
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(error["code"] == code && message.contains(why), "{path}: {error}");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+}

@@ -20,6 +20,10 @@ const NOTES: &[(&str, &str)] = &[
         "---\ntype: Service\n---\n# Tide Clock\n\nThe Tide Clock is a service that tells when the water turns. \
          Ada Lindqvist maintains the Tide Clock.\n",
     ),
+    (
+        "schemas/service.md",
+        "---\ntype: schema\nentity: Service\nschema:\n  links_to?(array): Service\n  owner: string\n---\n",
+    ),
     ("log.txt", "On 2025-03-14 the Harbor Gateway stopped because the Tide Clock was slow.\n"),
 ];
 
@@ -183,6 +187,9 @@ fn calls() -> Vec<(&'static str, Value)> {
             }),
         ),
         ("read_note", json!({"path": "memory://harbor-gateway"})),
+        ("view_note", json!({"path": "Tide Clock"})),
+        ("read_content", json!({"path": "Harbor Gateway.md"})),
+        ("fetch", json!({"id": "tide-clock"})),
         (
             "write_note",
             json!({
@@ -205,6 +212,9 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("list_notes", json!({"tags": ["edge"]})),
         ("recent_activity", json!({"timeframe": "1 hour"})),
         ("changes", json!({"since": "1 hour", "path": "**/*.md", "limit": 2, "max_chars": 1000})),
+        ("schema_infer", json!({"type": "Service", "threshold": 0.5})),
+        ("schema_validate", json!({"type": "Service"})),
+        ("schema_diff", json!({"type": "Service"})),
         ("list_memory_projects", json!({})),
         ("create_memory_project", json!({"name": "Second", "path": "<scratch>/second"})),
         ("get_mcp_instructions", json!({})),
@@ -341,7 +351,9 @@ fn structured_content_fits_its_schema_and_text_is_for_reading() {
         misfits(&tool["outputSchema"], &result["structuredContent"], "reply", &mut out);
         assert_eq!(out, Vec::<String>::new(), "{name}");
         let text = result["content"][0]["text"].as_str().expect("text");
-        assert!(!text.trim().is_empty() && !text.starts_with('{'), "{name}: {text}");
+        // `fetch` is for clients that read its text as JSON.
+        assert_eq!(text.starts_with('{'), name == "fetch", "{name}: {text}");
+        assert!(!text.trim().is_empty(), "{name}");
     }
 }
 

@@ -8,6 +8,7 @@
 //! Not here: sending (`gateway.rs`), and combining the answers (`job.rs`).
 
 use proto::error::{Code, ErrorView};
+use proto::lenient;
 use serde_json::{Map, Value, json};
 
 use super::cursor::{self, Onward};
@@ -24,7 +25,7 @@ const METHOD_NOT_FOUND: i32 = -32_601;
 const INVALID_PARAMS: i32 = -32_602;
 
 /// Arguments that may contain the address of a note.
-const ADDRESSES: &[&str] = &["path", "identifier", "url", "uri"];
+const ADDRESSES: &[&str] = &["path", "id", "identifier", "url", "uri"];
 /// Requests that the first project to answer can serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
@@ -104,7 +105,7 @@ fn call(mut params: Value, served: &Served) -> Route {
         return refuse(INVALID_PARAMS, "`name` of the tool is missing", None);
     };
     let mut arguments = match params.get_mut("arguments").map(Value::take) {
-        Some(Value::Object(arguments)) => arguments,
+        Some(Value::Object(arguments)) => lenient::repair(&tool, arguments),
         None | Some(Value::Null) => Map::new(),
         Some(_) => return refuse(INVALID_PARAMS, "`arguments` is not an object", None),
     };
@@ -431,7 +432,7 @@ mod tests {
                 a: {"name":"read_note","arguments":{"path":"memory://b/specs"}}
                 b: {"name":"read_note","arguments":{"path":"memory://specs"}} or as it stands
                 who has memory://specs? tools/call {"name":"read_note","arguments":{"path":"memory://specs"}}
-                who has memory://id/7? tools/call {"name":"build_context","arguments":{"url":"memory://id/7"}}
+                who has memory://id/7? tools/call {"name":"build_context","arguments":{"path":"memory://id/7"}}
                 "ambiguous" "the address names no served project"
                 b: {"name":"edit_note","arguments":{"path":"memory://specs"}}
                 "ambiguous" "no project to change was named, and the folder in which this session started is in none that is served"

@@ -15,9 +15,11 @@ use proto::shape::EntityView;
 pub mod admin;
 mod clean;
 pub mod core;
+pub mod document;
 pub mod kb;
 pub mod memory;
 pub mod notes;
+pub mod schema;
 mod sheet;
 
 use clean::{one_line, stored_line};

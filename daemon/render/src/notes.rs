@@ -3,7 +3,8 @@
 use proto::tool::notes::{
     BacklinkView, BacklinksReply, ChangedLines, ContextReply, CreatedProjectReply, DirectoryReply,
     FoundReply, InstructionsReply, ItemType, LinkView, MovedReply, NoteView, NotesReply,
-    ObservationView, ProjectsReply, ReadNoteReply, ResultView, SearchReply, WrittenReply, by_place,
+    ObservationView, ProjectsReply, ReadContentReply, ReadNoteReply, ResultView, SearchReply,
+    WrittenReply, by_place,
 };
 
 use super::clean::{as_written, indented, one_line, stored_line};
@@ -206,11 +207,16 @@ const MAX_CONTINUE_CHARS: usize = 64;
 
 /// Adds as many whole lines of a note as fit, and where it continues. The structured form may hold more.
 fn content(reply: &ReadNoteReply, sheet: &mut Sheet) {
-    let text = as_written(&reply.content);
+    lines(&reply.content, reply.lines, reply.next_line, sheet);
+}
+
+/// The same of any text, of which the first and last line are given, and the next one.
+fn lines(text: &str, at: [u32; 2], next_line: Option<u32>, sheet: &mut Sheet) {
+    let text = as_written(text);
     let body = text.trim_start_matches('\n');
-    let first = reply.lines[0] + (text.len() - body.len()) as u32;
+    let first = at[0] + (text.len() - body.len()) as u32;
     let body = body.trim_end_matches('\n');
-    if reply.next_line.is_none() && sheet.has_room(body) {
+    if next_line.is_none() && sheet.has_room(body) {
         sheet.line(body);
         return;
     }
@@ -230,10 +236,10 @@ fn content(reply: &ReadNoteReply, sheet: &mut Sheet) {
         next += 1;
     }
     let is_all = next - first == body.split('\n').count() as u32;
-    match (is_all, reply.next_line) {
+    match (is_all, next_line) {
         (true, None) => {}
         (true, Some(next)) => {
-            sheet.line(&on(reply.lines[1], next));
+            sheet.line(&on(at[1], next));
         }
         (false, _) => {
             // Even a line longer than the budget is shown in part, so the next page starts behind it.
@@ -246,6 +252,29 @@ fn content(reply: &ReadNoteReply, sheet: &mut Sheet) {
     } else {
         sheet.line(shown.trim_end_matches('\n'));
     }
+}
+
+/// A note for a person: its title and its text.
+pub fn viewed(reply: &ReadNoteReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    let title = one_line(&reply.note.title);
+    // Most notes begin with their title.
+    let text = as_written(&reply.content);
+    let heading = format!("# {title}");
+    if text.trim_start().lines().next().is_none_or(|first| first.trim() != heading) {
+        sheet.line(&heading);
+    }
+    content(reply, sheet);
+    sheet.finish()
+}
+
+/// A file as it is.
+pub fn raw(reply: &ReadContentReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    let (path, kind) = (one_line(&reply.path), one_line(&reply.content_type));
+    sheet.line(&format!("{path} ({kind}, {} bytes)  checksum {}", reply.n_bytes, reply.checksum));
+    lines(&reply.text, reply.lines, reply.next_line, sheet);
+    sheet.finish()
 }
 
 pub fn written(reply: &WrittenReply, max_chars: usize) -> String {
@@ -408,6 +437,10 @@ pub fn list(reply: &NotesReply, max_chars: usize) -> String {
         let modified = modified.map(|it| format!("  {}", one_line(it))).unwrap_or_default();
         format!("  {}{modified}", name(it))
     }));
+    if !reply.statements.is_empty() {
+        sheet.line("stated there:");
+        sheet.items(reply.statements.iter().map(|it| format!("  {}", result(it))));
+    }
     sheet.finish()
 }
 

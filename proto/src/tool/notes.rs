@@ -4,10 +4,14 @@
 //! is about one project, and a gateway has chosen it.
 
 mod browse;
+mod content;
+mod schema;
 mod search;
 mod write;
 
 pub use self::browse::*;
+pub use self::content::*;
+pub use self::schema::*;
 pub use self::search::*;
 pub use self::write::*;
 

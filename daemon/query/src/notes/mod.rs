@@ -2,13 +2,14 @@
 //!
 //! In: a snapshot and a document. Out: rows as types, in the order of places, or of paths and places.
 //! `stated.rs` applies review decisions to them; `browse.rs` lists notes; `search.rs` searches them, with the filters
-//! of `eligible.rs` and `metadata.rs`.
+//! of `eligible.rs` and `metadata.rs`; `schema.rs` compares those of one type.
 //! Invariant: rows have the words of the author; a link to a document that is gone counts as broken.
 //! Not here: which note an address means (`address.rs`), how a reply shows it (the tools).
 
 pub mod browse;
 mod eligible;
 mod metadata;
+pub mod schema;
 pub(crate) mod search;
 pub mod stated;
 

@@ -76,6 +76,17 @@ pub struct NoteText {
     pub checksum: String,
 }
 
+/// A file as it is, of whatever kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawFile {
+    /// Its path, from the root.
+    pub path: String,
+    /// All of it, secrets included: not for the eyes of callers.
+    pub bytes: Vec<u8>,
+    /// SHA-256 of them, hexadecimal.
+    pub checksum: String,
+}
+
 /// Whether a note that is there may be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overwrite {
@@ -151,6 +162,19 @@ impl Notes {
     pub fn read(&self, path: &str) -> Result<NoteText, NoteError> {
         let Opened { path, text, checksum, .. } = self.opened(path)?;
         Ok(NoteText { path, text, checksum })
+    }
+
+    /// Reads a file of any kind that the watcher reads.
+    ///
+    /// # Errors
+    /// As [`Notes::read`].
+    pub fn raw(&self, path: &str) -> Result<RawFile, NoteError> {
+        let path = self.watched(below(&self.root, path)?)?;
+        let spot = spot(&self.root, &path, Missing::Refuse)?;
+        let path = self.indexed_path(path, &spot)?;
+        let found = self.read_at(&path, &spot)?.ok_or_else(|| NoteError::NotFound(path.clone()))?;
+        let checksum = checksum(&found.bytes);
+        Ok(RawFile { path, bytes: found.bytes, checksum })
     }
 
     /// The path under which what stands at `path`, or will, is indexed: where that is a link, that of its target. A
@@ -363,6 +387,11 @@ impl Notes {
         if !EXTENSIONS.contains(&extension.as_str()) {
             return Err(NoteError::BadPath { path, why: "a note's name ends with `.md`".into() });
         }
+        self.watched(path)
+    }
+
+    /// The path, if the watcher reads it.
+    fn watched(&self, path: String) -> Result<String, NoteError> {
         match self.rules().verdict(&path, false) {
             Verdict::Read => Ok(path),
             Verdict::Descend => Err(NoteError::NotAFile(path)),

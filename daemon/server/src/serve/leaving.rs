@@ -31,7 +31,7 @@ const STORED: [&str; 10] = [
 
 /// Keys of requests that must not be cleaned: they name something, or are to be written. What a write may do to secrets
 /// is decided where the note is known (`notes/secrets.rs`).
-const TAKEN: [&str; 22] = [
+const TAKEN: [&str; 23] = [
     "knowledge_details",
     "text",
     "entries",
@@ -45,6 +45,7 @@ const TAKEN: [&str; 22] = [
     "paths",
     "cursor",
     "path",
+    "id",
     "identifier",
     "destination",
     "content",
@@ -57,7 +58,7 @@ const TAKEN: [&str; 22] = [
 ];
 
 /// Keys of requests, at any depth, whose value names something that an answer may have shown.
-const NAMING: [&str; 19] = [
+const NAMING: [&str; 20] = [
     "a",
     "about",
     "at",
@@ -71,6 +72,7 @@ const NAMING: [&str; 19] = [
     "entity_name",
     "entity_names",
     "from_entity",
+    "id",
     "identifier",
     "name",
     "names",

@@ -16,6 +16,7 @@ use notes::slug::slug;
 use proto::catalog::{CATALOG, Entry};
 use proto::error::{Code, ErrorView};
 use proto::form::{Form, META_KEY};
+use proto::lenient;
 use proto::tool::notes::CreateMemoryProject;
 use proto::tool::{Effect, Tool as _, ToolSet, core};
 use rmcp::ErrorData;
@@ -278,6 +279,7 @@ impl ServerHandler for Session {
             return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
         };
         let mut arguments = request.arguments.unwrap_or_default();
+        arguments = lenient::repair(route.tool.name, arguments);
         if !route.is_asked_verbatim {
             arguments = leaving::clean_request(arguments);
         }

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{BacklinkView, LinkView, NoteView, ObservationView, OutputFormat};
+use super::{
+    BacklinkView, ItemType, LinkView, NoteView, ObservationView, OutputFormat, ResultView,
+};
 use crate::shape::{Freshness, RelationView};
 use crate::tool::{Effect, Tool, ToolSet};
 
@@ -29,6 +31,12 @@ pub struct ReadNote {
     /// First line to show, from 1: `next_line` of an answer that was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_line: Option<u32>,
+    /// Without effect, as `page_size`: other servers page what they suggest where no note is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+    /// See `page`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_size: Option<u32>,
     /// `text` or `json`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
@@ -344,6 +352,9 @@ pub struct NotesReply {
     /// Of `recent_activity`: from when on, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
+    /// Observations and relations, where they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statements: Vec<ResultView>,
     /// Set when there is a further page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
@@ -373,6 +384,9 @@ pub struct RecentActivity {
     /// Only documents of these types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note_types: Option<Vec<String>>,
+    /// What to return: `entity` (default), `observation`, `relation`; the latter are those of notes that were modified.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub item_types: Option<Vec<ItemType>>,
     /// Page, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,

@@ -259,6 +259,9 @@ pub struct DeleteNote {
     /// Only if the file still has this checksum, as an earlier reply gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_checksum: Option<String>,
+    /// `false`: a tool deletes one note; a folder is deleted by a person.
+    #[serde(default, alias = "is_dir", skip_serializing_if = "Option::is_none")]
+    pub is_directory: Option<bool>,
     /// `text` or `json`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,

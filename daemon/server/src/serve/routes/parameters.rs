@@ -3,9 +3,10 @@
 //! In: a JSON object. Out: the tool's parameters, or an `invalid_params` error that names the field
 //! and lists what there is.
 //! Invariants: what a caller sent is quoted only in part, however long it was.
-//! Not here: whether a value makes sense (`tool/`).
+//! Not here: other names and types of parameters (`proto::lenient`), or whether a value makes sense (`tool/`).
 
 use proto::error::{Code, ErrorView};
+use proto::lenient::nearest;
 use proto::tool::Tool;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -48,7 +49,8 @@ fn explain(tool: &str, error: &str, at_fault: Option<&str>) -> String {
     match at_fault {
         Some(name) if complaint.starts_with("unknown field ") => {
             let name = name.get(..name.floor_char_boundary(MAX_COMPLAINT_BYTES)).unwrap_or(name);
-            format!("`{tool}` has no parameter `{name}`")
+            let meant = nearest(tool, name).map(|own| format!("; did you mean `{own}`?"));
+            format!("`{tool}` has no parameter `{name}`{}", meant.unwrap_or_default())
         }
         Some(name) => format!("parameter `{name}` of `{tool}`: {complaint}"),
         None => format!("`{tool}`: {complaint}"),
@@ -117,9 +119,9 @@ mod tests {
             "#]],
         );
         check::<HybridQuery>(
-            json!({"query": "x"}),
+            json!({"qurey": "x"}),
             expect![[r#"
-                `hybrid_query` has no parameter `query`
+                `hybrid_query` has no parameter `qurey`; did you mean `q`?
             "#]],
         );
         check::<Status>(

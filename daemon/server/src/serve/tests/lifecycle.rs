@@ -181,9 +181,9 @@ async fn a_failed_call_is_a_result_with_code_and_hint() {
     "#]],
     );
     check(
-        &client.call(2, "hybrid_query", json!({"query": "x"})).await,
+        &client.call(2, "hybrid_query", json!({"colour": "x"})).await,
         expect![[r#"
-            ! invalid_params: `hybrid_query` has no parameter `query`
+            ! invalid_params: `hybrid_query` has no parameter `colour`
             hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `sec…
         "#]],
     );

@@ -49,7 +49,8 @@ use query::memory::{Edge, FactRow, NodeRow};
 const MAX_ITEMS: usize = 1_000;
 
 fn batch<T>(parameter: &str, items: Vec<Item<T>>) -> Result<Vec<Result<T, ItemError>>, ErrorView> {
-    batch_of(parameter, items, MAX_ITEMS)
+    // As the reference server has it, nothing to do is done.
+    if items.is_empty() { Ok(Vec::new()) } else { batch_of(parameter, items, MAX_ITEMS) }
 }
 
 fn ledger(project: &Project) -> Result<MemoryLedger, ErrorView> {

@@ -17,8 +17,8 @@ use query::memory as rows;
 use query::memory::NodeRow;
 use query::memory::search::{Found, by_meaning, by_words, nodes_by_meaning, nodes_by_words};
 
-/// Longest question, bytes.
-const MAX_QUESTION: usize = 1_000;
+/// Longest question, characters: as the reference server has it.
+const MAX_QUESTION: usize = 2_048;
 
 /// Most entities that a search returns whole, observations of each, and relations.
 const MAX_WHOLE: usize = 10;
@@ -26,10 +26,10 @@ const FACTS_OF_ONE: usize = 20;
 const MAX_RELATIONS: usize = 100;
 
 fn check(query: &str) -> Result<(), ErrorView> {
-    match query.trim().len() {
+    match query.trim().chars().count() {
         0 => Err(invalid("`query` is empty".into(), "say what to search for")),
         n if n > MAX_QUESTION => {
-            Err(invalid(format!("`query` has {n} bytes"), "give at most 1000"))
+            Err(invalid(format!("`query` has {n} characters"), "give at most 2048"))
         }
         _ => Ok(()),
     }

@@ -1,5 +1,6 @@
 //! The tools of memory that change entities and their observations.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -39,6 +40,7 @@ pub async fn create_entities(
     who: Who,
 ) -> Result<CreatedEntitiesReply, ErrorView> {
     let (entities, failed) = parted(batch("entities", request.entities)?);
+    let (entities, again) = parted_by_name(entities);
     let worker = project.clone();
     let (mut reply, aftermath) = blocking(move || {
         let mut aftermath = Aftermath::default();
@@ -77,6 +79,12 @@ pub async fn create_entities(
         Ok((reply, aftermath))
     })
     .await?;
+    for name in again {
+        let made = reply.entities.iter().find(|it| name_key(&it.name) == name_key(&name));
+        let (name, path) = made.map(|it| (it.name.clone(), it.path.clone())).unzip();
+        let there = name.zip(path).map(|(name, path)| ExistingEntity { name, path, added: vec![] });
+        reply.existing.extend(there);
+    }
     let troubles = aftermath.settle(&project).await?;
     for made in &reply.entities {
         let Some(why) = troubles.get(&made.path) else { continue };
@@ -91,6 +99,18 @@ pub async fn create_entities(
 enum Made {
     New(CreatedEntity, u64),
     There(ExistingEntity),
+}
+
+/// Parts off what has the name of an entity before it: the index does not know that one yet when it comes, and as the
+/// reference server has it, the first counts.
+fn parted_by_name(entities: Vec<NewMemoryEntity>) -> (Vec<NewMemoryEntity>, Vec<String>) {
+    let mut seen = HashSet::new();
+    let is_new = |it: &NewMemoryEntity| {
+        let key = name_key(&it.name);
+        key.is_empty() || seen.insert(key)
+    };
+    let (first, again): (Vec<_>, Vec<_>) = entities.into_iter().partition(is_new);
+    (first, again.into_iter().map(|it| it.name).collect())
 }
 
 fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {

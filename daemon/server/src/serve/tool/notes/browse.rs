@@ -6,8 +6,8 @@ use notes::target::heading_and_block;
 use proto::error::ErrorView;
 use proto::tool::admin::{BrokenLinkView, BrokenLinks, BrokenLinksReply};
 use proto::tool::notes::{
-    BacklinkView, Backlinks, BacklinksReply, DirectoryReply, ListDirectory, ListNotes, NotesReply,
-    RecentActivity,
+    BacklinkView, Backlinks, BacklinksReply, DirectoryReply, ItemType, ListDirectory, ListNotes,
+    NotesReply, RecentActivity, SearchNotes,
 };
 
 use super::moving::MAX_BACKLINKS;
@@ -205,13 +205,34 @@ pub fn recent_activity(
     let page = Page::of(request.page, request.page_size, 20, 500)?;
     let timeframe = request.timeframe.as_deref().unwrap_or(USUAL_TIMEFRAME);
     let since = when::since("timeframe", timeframe, &Zoned::now())?;
+    let items = request.item_types.clone().unwrap_or_default();
+    let statements: Vec<ItemType> =
+        items.iter().copied().filter(|it| *it != ItemType::Entity).collect();
     let wanted = Wanted {
         types: request.note_types.unwrap_or_default(),
         // What was modified at that moment counts.
         modified_after: Some(since.as_millisecond() - 1),
         ..Wanted::default()
     };
-    let mut reply = browse::list(&project.desk(snapshot), &wanted, page)?;
+    let with_notes = statements.is_empty() || items.contains(&ItemType::Entity);
+    let mut reply = match with_notes {
+        true => browse::list(&project.desk(snapshot), &wanted, page)?,
+        false => NotesReply::default(),
+    };
+    if !statements.is_empty() {
+        let stated = SearchNotes {
+            page: Some(page.number),
+            // A search has smaller pages.
+            page_size: Some(page.size.min(100)),
+            note_types: Some(wanted.types).filter(|types| !types.is_empty()),
+            search_item_types: Some(statements),
+            ..SearchNotes::default()
+        };
+        let found = query::search_notes(&project.desk(snapshot), &stated, wanted.modified_after)?;
+        reply.statements = found.results;
+        reply.next_page =
+            reply.next_page.or_else(|| found.has_more.then(|| page.number.saturating_add(1)));
+    }
     reply.since = Some(browse::rfc3339(since.as_millisecond()));
     reply.freshness = project.freshness(snapshot);
     Ok(reply)

@@ -6,11 +6,13 @@
 //! Not here: which bytes an edit changes (the crate `notes`), how notes are found (`query/`).
 
 mod browse;
+mod content;
 mod edit;
 mod kept;
 mod moving;
 mod projects;
 mod read;
+mod schema;
 mod search;
 mod taken;
 pub(super) mod when;
@@ -19,10 +21,12 @@ mod write;
 use std::sync::Arc;
 
 pub use browse::*;
+pub use content::*;
 pub use edit::*;
 pub use moving::*;
 pub use projects::*;
 pub use read::*;
+pub use schema::*;
 pub use search::*;
 pub use write::*;
 

@@ -153,7 +153,7 @@ fn part_of(snapshot: &Snapshot, note: &Named, part: &str) -> Result<(usize, usiz
 
 /// Returns whole lines of a text from one on, as many as there is room for, at least a part of one; with the first and
 /// last line returned, and the next one.
-fn window(
+pub(super) fn window(
     text: &str,
     first_line: u32,
     from_line: Option<u32>,

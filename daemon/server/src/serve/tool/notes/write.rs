@@ -6,7 +6,7 @@ use notes::edit::{Change, NewNote, render_new};
 use notes::filename::file_name;
 use notes::slug::slug;
 use notes::uri::{self, Address, SCHEME};
-use proto::error::ErrorView;
+use proto::error::{Code, ErrorView};
 use proto::tool::notes::{ChangedLines, DeleteNote, WriteNote, WrittenReply};
 
 use super::kept::{event_of, keep};
@@ -206,6 +206,16 @@ pub async fn delete_note(
     request: DeleteNote,
     who: Who,
 ) -> Result<WrittenReply, ErrorView> {
+    if request.is_directory == Some(true) {
+        return Err(ErrorView {
+            code: Code::Refused,
+            message: format!("`{}` is not deleted: a tool deletes single notes", request.path),
+            hint: Some(
+                "`list_notes` shows what is in a folder; a person deletes it as a whole".into(),
+            ),
+            conflict: None,
+        });
+    }
     let path = path_to_remove(&project, &request.path).await?;
     let worker = project.clone();
     let (written, event, title, n_backlinks) = blocking(move || {

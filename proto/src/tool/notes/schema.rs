@@ -1,0 +1,225 @@
+//! The tools about what notes of one type have in common.
+//!
+//! A field of a note is a key of its front matter, a category of its observations or a type of its relations. A schema
+//! is a note of the type `schema` whose front matter says `entity: TYPE` and, under `schema`, one field a line:
+//! `name: string, what it is`; `name?` may be missing, `name(array)` may be stated several times,
+//! `name(enum): [a, b]` has one of these values.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::OutputFormat;
+use crate::shape::Freshness;
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// Parameters of `schema_infer`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SchemaInfer {
+    /// Frontmatter `type` of the notes, such as `person`.
+    #[serde(rename = "type", alias = "note_type")]
+    pub note_type: String,
+    /// Least share of the notes that state a field for it to be suggested, 0 to 1; 0.25 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f32>,
+    /// Which project; that of this session when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// `text` or `json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_format: Option<OutputFormat>,
+}
+
+/// Where notes state a field.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum FieldKind {
+    /// A key of the front matter.
+    #[default]
+    Field,
+    /// A category of observations.
+    Observation,
+    /// A type of relations.
+    Relation,
+}
+
+/// How notes use a field.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FieldUse {
+    /// Its name.
+    pub name: String,
+    /// `field` of the front matter, `observation` or `relation`.
+    pub kind: FieldKind,
+    /// Notes that state it.
+    pub n_notes: u64,
+    /// Their share, 0 to 1.
+    pub share: f32,
+    /// True if more than half of them state it several times.
+    #[serde(default)]
+    pub is_list: bool,
+    /// Some of its values, at most three.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<String>,
+}
+
+/// Reply of `schema_infer`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SchemaInferReply {
+    /// The type that was asked for.
+    #[serde(rename = "type")]
+    pub note_type: String,
+    /// Notes of that type.
+    pub n_notes: u64,
+    /// What they state, the most usual first.
+    pub fields: Vec<FieldUse>,
+    /// A schema note that says so: fields that 95 % of the notes state are required, those above the threshold may be
+    /// missing. Left out when no field is above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// What to do where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Freshness.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for SchemaInfer {
+    const NAME: &'static str = "schema_infer";
+    const SUMMARY: &'static str = "What the notes of a type usually state: front matter, categories of observations, \
+        types of relations, each with its share; and a schema note that says so.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Notes;
+    type Reply = SchemaInferReply;
+}
+
+/// Parameters of `schema_validate`: a type or a note.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SchemaValidate {
+    /// All notes of this type.
+    #[serde(
+        default,
+        rename = "type",
+        alias = "note_type",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub note_type: Option<String>,
+    /// One note: path, permalink, title or `memory://…`.
+    #[serde(
+        default,
+        alias = "note",
+        alias = "identifier",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub path: Option<String>,
+    /// Which project; that of this session when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// `text` or `json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_format: Option<OutputFormat>,
+}
+
+/// A note that lacks something or states it otherwise.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SchemaFault {
+    /// Its title.
+    pub title: String,
+    /// Path relative to the project.
+    pub path: String,
+    /// Required fields that it does not state.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// What it states otherwise, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<String>,
+    /// Observations and relations that the schema does not have; they are allowed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<String>,
+}
+
+/// Reply of `schema_validate`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SchemaValidateReply {
+    /// The schema note by which was judged, or the note itself; left out where none is stated: then what 95 % of the
+    /// notes of the type state is expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// Notes that were compared.
+    pub n_notes: u64,
+    /// Those that lack nothing and state nothing otherwise.
+    pub n_valid: u64,
+    /// The others, the first 100 by path.
+    pub faults: Vec<SchemaFault>,
+    /// How to state a schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Freshness.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for SchemaValidate {
+    const NAME: &'static str = "schema_validate";
+    const SUMMARY: &'static str = "Which notes of a type lack what its schema requires, or state it otherwise; without \
+        a schema, what nearly all of them state is required.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Notes;
+    type Reply = SchemaValidateReply;
+}
+
+/// Parameters of `schema_diff`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SchemaDiff {
+    /// Frontmatter `type` of the notes, such as `person`.
+    #[serde(rename = "type", alias = "note_type")]
+    pub note_type: String,
+    /// Which project; that of this session when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// `text` or `json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_format: Option<OutputFormat>,
+}
+
+/// Reply of `schema_diff`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SchemaDiffReply {
+    /// The schema note.
+    pub schema: String,
+    /// Notes of the type.
+    pub n_notes: u64,
+    /// Fields that a quarter of the notes state and the schema does not have.
+    pub new_fields: Vec<FieldUse>,
+    /// Fields of the schema that fewer than a tenth of the notes state.
+    pub dropped_fields: Vec<FieldUse>,
+    /// Fields that the schema has as one value and most notes state several times, or the other way around.
+    pub cardinality_changes: Vec<FieldUse>,
+    /// Freshness.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for SchemaDiff {
+    const NAME: &'static str = "schema_diff";
+    const SUMMARY: &'static str = "How the notes of a type have moved away from its schema: fields that are new, that \
+        nearly no note states any more, and that are stated several times.";
+    const EFFECT: Effect = Effect::Reads;
+    const SET: ToolSet = ToolSet::Notes;
+    type Reply = SchemaDiffReply;
+}
