@@ -204,8 +204,8 @@ fn an_agent_remembers_through_the_shim_and_the_ledger_knows_who() {
         .filter_map(|it| it["name"].as_str())
         .collect();
     assert_eq!(
-        (names.len(), names.get(9).copied(), names.last().copied()),
-        (34, Some("create_entities"), Some("read_graph"))
+        (names.len(), names.get(12).copied(), names.last().copied()),
+        (37, Some("create_entities"), Some("read_graph"))
     );
     let entity = json!({"name": "Ada", "entity_type": "person", "observations": ["Likes poetry"]});
     let call = |tool: &str, arguments: Value| json!({"name": tool, "arguments": arguments});

@@ -75,11 +75,11 @@ pub fn created(reply: &CreatedEntitiesReply, max_chars: usize) -> String {
     }));
     sheet.items(reply.existing.iter().map(|it| {
         let (name, path) = (stored_line(&it.name), one_line(&it.path));
-        let added = match it.added.len() as u64 {
+        let lost = match it.not_added.len() as u64 {
             0 => String::new(),
-            n => format!(", {} added", count(n, "observation")),
+            n => format!("; {} not added: `add_observations` does that", count(n, "observation")),
         };
-        format!("already there: {name} ({path}){added}")
+        format!("already there: {name} ({path}){lost}")
     }));
     sheet.finish()
 }

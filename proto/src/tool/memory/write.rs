@@ -32,7 +32,7 @@ pub struct NewMemoryEntity {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateEntities {
-    /// The entities, at most 1000. An existing one keeps its type and gets the observations that it lacks.
+    /// The entities, at most 1000. An existing one stays as it is.
     pub entities: Vec<Item<NewMemoryEntity>>,
 }
 
@@ -59,9 +59,9 @@ pub struct ExistingEntity {
     pub name: String,
     /// Path of its note.
     pub path: String,
-    /// The given observations that it lacked, now added.
+    /// The given observations: they were not written, `add_observations` adds them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub added: Vec<FactView>,
+    pub not_added: Vec<String>,
 }
 
 /// Reply of `create_entities`.
@@ -69,7 +69,7 @@ pub struct ExistingEntity {
 pub struct CreatedEntitiesReply {
     /// Those that were made, in the order of the request.
     pub entities: Vec<CreatedEntity>,
-    /// Those that existed already, with the observations that were added to them.
+    /// Those that existed already; they were not changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub existing: Vec<ExistingEntity>,
     /// Those that could not be done, and why.

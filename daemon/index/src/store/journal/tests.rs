@@ -31,7 +31,10 @@ fn opened_again(bench: Bench) -> Bench {
 
 fn rows(folder: &Path, until: Tick) -> String {
     let ledger = ChangeLedger::open(folder).expect("opens");
-    let changes = ledger.between(Tick(0), until).expect("read");
+    let mut changes = ledger.between(Tick(0), until).expect("read");
+    // Those of one tick come in the order of their uids, which are random.
+    let from = |it: &super::DocVersion| it.path.clone();
+    changes.sort_by_key(|it| (it.tick, it.before.as_ref().map(from), it.after.as_ref().map(from)));
     let mut out = String::new();
     for it in changes {
         let path =

@@ -81,7 +81,7 @@ pub async fn remember(
     let tags = tags.iter().map(|it| it.trim().trim_start_matches('#').to_string());
     let tags: Vec<String> = tags.filter(|it| !it.is_empty()).collect();
     let mut reply = match home {
-        Home::Note(note) => observed(&project, note, kind, &text, &tags, who).await?,
+        Home::Note(note) => observed(&project, note.path, kind, &text, &tags, who).await?,
         Home::New(entity) => made(&project, entity, kind, &text, &tags, who).await?,
         Home::Entry => stored(&project, kind, &text, tags, who).await?,
     };
@@ -176,14 +176,14 @@ fn failed(error: ItemError) -> ErrorView {
 
 async fn observed(
     project: &Arc<Project>,
-    note: rows::NodeRow,
+    path: String,
     kind: Remembered,
     text: &str,
     tags: &[String],
     who: Who,
 ) -> Result<RememberReply, ErrorView> {
     let item = NewObservations {
-        entity_name: note.path.clone(),
+        entity_name: path.clone(),
         contents: vec![observation(kind, text, tags)],
     };
     let request = AddObservations { observations: vec![Item::Whole(item)] };
@@ -193,8 +193,8 @@ async fn observed(
         return Err(failed(error));
     }
     Ok(RememberReply {
-        about: Some(note.name),
-        path: note.path,
+        about: Some(done.entity_name),
+        path,
         was_known: done.added.is_empty(),
         ..RememberReply::default()
     })
@@ -220,18 +220,21 @@ async fn made(
         ..NewMemoryEntity::default()
     };
     let request = CreateEntities { entities: vec![Item::Whole(new)] };
-    let reply = memory::create_entities(project.clone(), request, who).await?;
+    let reply = memory::create_entities(project.clone(), request, who.clone()).await?;
     if let Some(error) = reply.failed.into_iter().next() {
         return Err(failed(error));
     }
-    // Another agent may have made it just now; then the text was added to it.
-    let (name, path, is_new) =
-        match (reply.entities.into_iter().next(), reply.existing.into_iter().next()) {
-            (Some(made), _) => (made.name, made.path, !made.was_note),
-            (None, Some(there)) => (there.name, there.path, false),
-            (None, None) => (String::new(), String::new(), false),
-        };
-    Ok(RememberReply { about: Some(name), path, is_new, ..RememberReply::default() })
+    let Some(made) = reply.entities.into_iter().next() else {
+        // Another agent has made it just now.
+        let path = reply.existing.into_iter().next().map(|there| there.path).unwrap_or_default();
+        return observed(project, path, kind, text, tags, who).await;
+    };
+    Ok(RememberReply {
+        about: Some(made.name),
+        path: made.path,
+        is_new: !made.was_note,
+        ..RememberReply::default()
+    })
 }
 
 /// The first words of a text, as a title.

@@ -59,19 +59,7 @@ pub async fn create_entities(
                     reply.entities.push(made);
                 }
                 Ok(Made::There(there)) => {
-                    // What was given must not be lost: an entity that is there gets what it lacks.
-                    let item =
-                        NewObservations { entity_name: there.path.clone(), contents: observations };
-                    let done = match item.contents.is_empty() {
-                        true => Ok(AddedObservations::default()),
-                        false => add(&worker, item, &who, &mut aftermath),
-                    };
-                    match done {
-                        Ok(done) => {
-                            reply.existing.push(ExistingEntity { added: done.added, ..there });
-                        }
-                        Err(error) => reply.failed.push(item_error(&name, error)),
-                    }
+                    reply.existing.push(ExistingEntity { not_added: observations, ..there });
                 }
                 Err(error) => reply.failed.push(item_error(&name, error)),
             }
@@ -82,7 +70,8 @@ pub async fn create_entities(
     for name in again {
         let made = reply.entities.iter().find(|it| name_key(&it.name) == name_key(&name));
         let (name, path) = made.map(|it| (it.name.clone(), it.path.clone())).unzip();
-        let there = name.zip(path).map(|(name, path)| ExistingEntity { name, path, added: vec![] });
+        let there =
+            name.zip(path).map(|(name, path)| ExistingEntity { name, path, not_added: vec![] });
         reply.existing.extend(there);
     }
     let troubles = aftermath.settle(&project).await?;
@@ -128,7 +117,7 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
     drop(snapshot);
     if let Some(there) = there.as_ref().filter(|it| it.is_node) {
         let (name, path) = (there.name.clone(), there.path.clone());
-        return Ok(Made::There(ExistingEntity { name, path, added: vec![] }));
+        return Ok(Made::There(ExistingEntity { name, path, not_added: vec![] }));
     }
     let entity = NewEntity {
         name: name.clone(),
@@ -170,7 +159,11 @@ fn create(project: &Project, new: NewMemoryEntity) -> Result<Made, ErrorView> {
                 let node = notes::memory::read(&there.text);
                 let there = node.name.unwrap_or_else(|| stem.to_string());
                 if name_key(&there) == name_key(&name) {
-                    return Ok(Made::There(ExistingEntity { name: there, path, added: vec![] }));
+                    return Ok(Made::There(ExistingEntity {
+                        name: there,
+                        path,
+                        not_added: vec![],
+                    }));
                 }
             }
             Err(error) => return Err(error.view()),
