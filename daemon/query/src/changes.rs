@@ -263,7 +263,8 @@ impl Net {
 fn renumber(lines: &mut [ChangedLine], present: &[Line]) {
     for line in lines.iter_mut().filter(|it| !it.gone) {
         let now = present.iter().find(|it| (it.kind, &it.text) == (line.kind, &line.text));
-        line.line = now.map_or(line.line, |it| it.number);
+        // The index does not know the lines of the front matter.
+        line.line = now.map(|it| it.number).filter(|it| *it > 0).unwrap_or(line.line);
     }
     lines.sort_by_key(|it| (it.line, !it.gone));
 }

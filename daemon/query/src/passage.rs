@@ -40,7 +40,7 @@ pub fn read_passage(
     ctx: &QueryContext<'_>,
     request: &ReadPassage,
 ) -> Result<PassageReply, ErrorView> {
-    let around = request.around.unwrap_or(0);
+    let around = request.around.unwrap_or(1);
     if around > MAX_AROUND {
         return Err(invalid(format!("`around` is {around}"), "give a number from 0 to 20"));
     }

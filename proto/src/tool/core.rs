@@ -140,8 +140,7 @@ pub struct HitView {
     pub origin: OriginView,
     /// Sum of the weighted components.
     pub score: f32,
-    /// The weighted parts of the score.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    /// The weighted parts of the score; none where they were left out to fit.
     pub components: BTreeMap<String, f32>,
     /// True when it holds few of the question's rare words and is not near it in meaning either.
     #[serde(default, skip_serializing_if = "is_false")]

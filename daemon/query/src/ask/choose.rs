@@ -15,11 +15,10 @@ const SUMMARY: &str = "summar, overview, what is known, what do we know, what do
     everything about, all about, who is, who was, who are, describe, what is, what are";
 
 /// Words of a sentence that states a decision, or why.
-const DECIDED: [&str; 17] = [
+const DECIDED: [&str; 16] = [
     "decid",
     "decision",
     "chose",
-    "choose",
     "chosen",
     "agreed",
     "adopt",
@@ -57,6 +56,16 @@ pub(super) fn choose(question: &str, n_names: usize) -> (AskPlan, String) {
         return (AskPlan::Summary, format!("`{cue}` with a name that is known"));
     }
     (AskPlan::Search, "no cue for another plan".to_string())
+}
+
+/// Words that ask for steps.
+const STEPS: [&str; 7] =
+    ["how do ", "how to ", "how can ", "how are ", "how is ", "how should ", "steps "];
+
+/// Whether a question asks how something is done.
+pub(super) fn asks_how(question: &str) -> bool {
+    let lower = question.trim_start().to_lowercase();
+    STEPS.iter().any(|cue| lower.starts_with(cue))
 }
 
 /// What a statement gains in a question about decisions; 0 for one that states none.

@@ -65,7 +65,7 @@ pub(super) struct Found {
     pub named: Vec<i64>,
     pub nothing_relevant: bool,
     pub hint: Option<String>,
-    query: String,
+    pub query: String,
 }
 
 /// One hit.
@@ -80,6 +80,8 @@ pub(super) struct Hit {
     pub section: String,
     pub day: String,
     pub is_weak: bool,
+    /// Whether it holds steps.
+    pub is_procedure: bool,
     is_decision: bool,
 }
 
@@ -130,6 +132,10 @@ pub(super) fn search(ctx: &QueryContext<'_>, wanted: &Search<'_>) -> Result<Foun
     found.named.dedup();
     for hit in reply.chunks {
         let (day, is_decision) = dated(ctx, hit.doc_id)?;
+        let sql = "SELECT profile = 'procedure' FROM chunks WHERE id = ?1";
+        let mut statement = ctx.snapshot.prepare_cached(sql).map_err(AskError::from)?;
+        let is_procedure =
+            statement.query_row([hit.id], |row| row.get(0)).map_err(AskError::from)?;
         found.hits.push(Hit {
             chunk: hit.id,
             doc: hit.doc_id,
@@ -144,6 +150,7 @@ pub(super) fn search(ctx: &QueryContext<'_>, wanted: &Search<'_>) -> Result<Foun
             section: hit.section,
             day,
             is_weak: hit.weak,
+            is_procedure,
             is_decision,
         });
     }

@@ -39,6 +39,15 @@ const DEEP: usize = 30;
 /// Relations of a summary.
 const MAX_RELATIONS: u32 = 6;
 
+/// Hits among which a procedure is looked for.
+const MAX_TO_STEPS: usize = 6;
+
+/// Statements of one document about a decision: what was decided, and why.
+const MAX_OF_DECISION: usize = 3;
+
+/// Least confidence of a relation in a summary.
+const SURE: f32 = 0.5;
+
 /// Further passages of an answer.
 const MAX_PASSAGES: usize = 4;
 
@@ -114,7 +123,13 @@ struct Asker<'a> {
 impl Asker<'_> {
     /// The passage that answers best as it stands, then the best sentences of the others.
     fn searched(&self, reply: &mut AskReply, found: &Found) -> Result<(), AskError> {
-        if let Some(first) = found.hits.first() {
+        // Of a procedure the steps are wanted, not the page that introduces it.
+        let has_steps = |hit: &&found::Hit| !hit.is_weak && hit.is_procedure;
+        let near = found.hits.iter().take(MAX_TO_STEPS);
+        let steps =
+            if choose::asks_how(&found.query) { near.clone().find(has_steps) } else { None };
+        let first = steps.or(found.hits.first());
+        if let Some(first) = first {
             reply.statements.push(StatementView {
                 source: first.source.clone(),
                 date: first.day.clone(),
@@ -123,7 +138,7 @@ impl Asker<'_> {
                 ..StatementView::default()
             });
         }
-        let first = found.hits.first().map(|it| it.chunk);
+        let first = first.map(|it| it.chunk);
         let said = Statement::all_of(&reply.statements.first().map_or("", |it| &it.source.text));
         let others = found.statements(self.ctx, |_| 0.0)?;
         let new = others
@@ -146,12 +161,17 @@ impl Asker<'_> {
         let mut picked: Vec<Picked> = Vec::new();
         for it in found.statements(self.ctx, bonus)? {
             let is_decision = reply.plan != AskPlan::Decisions || bonus(&it) > 0.0;
-            let is_known = picked.iter().any(|one| one.doc == it.doc || one.says.repeats(&it.says));
+            let n_of_doc = picked.iter().filter(|one| one.doc == it.doc).count();
+            let most = if reply.plan == AskPlan::Decisions { MAX_OF_DECISION } else { 1 };
+            let is_known = n_of_doc >= most || picked.iter().any(|one| one.says.repeats(&it.says));
             if is_decision && !is_known && picked.len() < self.limit {
                 picked.push(it);
             }
         }
-        picked.sort_by(|a, b| a.day.cmp(&b.day).then_with(|| a.source.path.cmp(&b.source.path)));
+        picked.sort_by(|a, b| {
+            let place = |it: &Picked| (it.day.clone(), it.source.path.clone(), it.source.line);
+            place(a).cmp(&place(b))
+        });
         reply.statements = picked.into_iter().map(|it| self.view(it)).collect();
         reply.passages = further(&found, &reply.statements);
         Ok(())
@@ -172,7 +192,10 @@ impl Asker<'_> {
                 ..StatementView::default()
             });
         }
-        reply.statements.extend(known.relations.iter().filter_map(|it| relation(it, "relation")));
+        let says_something =
+            |it: &&RelationView| it.confidence >= SURE && it.predicate != "related_to";
+        let relations = known.relations.iter().filter(says_something);
+        reply.statements.extend(relations.filter_map(|it| relation(it, "relation")));
         reply.statements.truncate(self.limit.saturating_sub(2).max(1));
         let mut said: Vec<Statement> = Vec::new();
         for it in &reply.statements {

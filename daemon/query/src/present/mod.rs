@@ -38,7 +38,7 @@ const HIT_OVERHEAD: usize = 100;
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
 
 /// The first hits are read and get longer snippets than the rest, which are only looked over: how many, how much
-/// longer.
+/// longer; the very first gets twice that, since steps and tables are of use as a whole.
 pub(crate) const LEADING: usize = 5;
 const LEAD: f32 = 2.5;
 
@@ -134,9 +134,10 @@ fn add_neighborhood(
 /// Returns how long the snippet of the hit at a place may be: its share of the budget beside what every hit takes.
 fn snippet_chars(plan: &Plan, at: usize) -> usize {
     let n_leading = plan.k.min(LEADING);
-    let n_shares = n_leading as f32 * LEAD + (plan.k - n_leading) as f32;
+    let n_shares = (n_leading + 1) as f32 * LEAD + (plan.k - n_leading) as f32;
     let share = plan.max_chars.saturating_sub(plan.k * HIT_OVERHEAD) as f32 / n_shares.max(1.0);
     let (own, least) = match at < n_leading {
+        true if at == 0 => (2.0 * share * LEAD, fit::MIN_LEADING_CHARS),
         true => (share * LEAD, fit::MIN_LEADING_CHARS),
         false => (share, SNIPPET_CHARS.0),
     };

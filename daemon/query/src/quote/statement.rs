@@ -27,6 +27,9 @@ const MAX_OF_TEXT: usize = 200;
 const ABOUT_THE_SAME: f64 = 0.5;
 const THE_SAME: f64 = 0.8;
 
+/// Fewest common words of statements that conflict: `token keys` and `signing keys` are two things.
+const MIN_COMMON: usize = 3;
+
 /// Words that deny.
 const DENIALS: [&str; 8] = ["not", "no", "never", "cannot", "without", "neither", "nor", "none"];
 
@@ -93,7 +96,8 @@ impl Statement {
 
     /// Why two statements conflict, if they do.
     pub(crate) fn conflict(&self, other: &Statement) -> Option<String> {
-        if !self.is_about(other) {
+        let n_common = self.words.intersection(&other.words).count();
+        if !self.is_about(other) || n_common < MIN_COMMON {
             return None;
         }
         let both_count = !self.numbers.is_empty() && !other.numbers.is_empty();

@@ -17,8 +17,8 @@ pub(crate) struct Written {
     pub lines: [u32; 2],
 }
 
-/// The lines `wanted` of a file, widened within `passage` to whole lists and fences; `None` if they do not fit into
-/// `room` characters.
+/// The lines `wanted` of a file, widened within `passage` to whole lists and fences, in at most `room` characters;
+/// `None` if less than half of them fits.
 pub(crate) fn written(
     text: &str,
     wanted: RangeInclusive<u32>,
@@ -30,7 +30,12 @@ pub(crate) fn written(
     let n_chars = |number: u32| at(number).map_or(0, |line| line.chars().count() + 1);
     let (mut first, mut last) = (*wanted.start(), *wanted.end().min(passage.end()));
     let mut n = (first..=last).map(n_chars).sum::<usize>();
-    if n > room || at(first).is_none() {
+    let n_wanted = n;
+    while n > room && last > first {
+        n -= n_chars(last);
+        last -= 1;
+    }
+    if n > room || n < n_wanted / 2 || at(first).is_none() {
         return None;
     }
     let is_fence = |number: u32| at(number).is_some_and(|line| is_fence(line));

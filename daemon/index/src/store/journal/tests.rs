@@ -143,8 +143,12 @@ fn documents_that_change_places_or_replace_another_are_told_so() {
         expect![[r#"
             a.md > b.md
             b.md > a.md
-            b.md > -
-            a.md > b.md
+            a.md > -
+            b.md > b.md
+              - 1 Alpha
+              + 1 Beta
+              - 3 - [fact] One
+              + 3 Some words.
         "#]],
     );
 }
@@ -196,15 +200,15 @@ fn an_index_that_is_built_again_has_new_ticks_and_only_what_nobody_saw() {
     check(
         &bench,
         expect![[r#"
-        - > c.md
-        b.md > b.md unseen
-        - > d.md
-          + 3 - [fact] Came
-        c.md > - unseen
-        b.md > b.md
-          - 3 Other
-          + 3 Third
-    "#]],
+            - > c.md
+            b.md > b.md unseen
+            - > d.md
+              + 3 - [fact] Came
+            c.md > - unseen
+            b.md > b.md
+              - 3 Other words.
+              + 3 Third words.
+        "#]],
     );
 }
 

@@ -90,7 +90,7 @@ fn found_at<T>(
 ) -> Result<T, ErrorView> {
     let path = within(project, given.trim().to_string());
     find(&path).or_else(|missing| {
-        // `memory://PROJECT/…`, as several projects are told apart.
+        // `memory://PROJECT/…`, as sessions with several projects name it.
         let own = own_address(project, &path).filter(|_| missing.code == Code::NotFound);
         if let Some(found) = own.and_then(|own| find(&own).ok()) {
             return Ok(found);
