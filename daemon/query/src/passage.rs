@@ -7,6 +7,8 @@
 //! budget is cut at the far ends, and the reply says so.
 //! Not here: which passages answer a question (`rank`).
 
+use std::ops::RangeInclusive;
+
 use proto::error::{Code, ErrorView};
 use proto::tool::core::{self, PassageReply, ReadPassage};
 use rusqlite::{OptionalExtension, Row, params};
@@ -24,6 +26,9 @@ const MARK_DIGITS: usize = 8;
 /// Characters of an answer beside the text.
 const OVERHEAD_CHARS: usize = 260;
 
+/// Characters up to which a passage brings those after it.
+const SHORT_CHARS: usize = 1_500;
+
 /// Most neighbors on each side.
 const MAX_AROUND: u32 = 20;
 
@@ -40,7 +45,7 @@ pub fn read_passage(
     ctx: &QueryContext<'_>,
     request: &ReadPassage,
 ) -> Result<PassageReply, ErrorView> {
-    let around = request.around.unwrap_or(1);
+    let around = request.around.unwrap_or(0);
     if around > MAX_AROUND {
         return Err(invalid(format!("`around` is {around}"), "give a number from 0 to 20"));
     }
@@ -57,7 +62,8 @@ pub fn read_passage(
         None => by_place(ctx, at)?,
     };
     let room = (budget as usize).saturating_sub(OVERHEAD_CHARS).max(100);
-    Ok(doc.reply(idx, around as usize, room))
+    let last = if request.around.is_none() { doc.short_end(idx, room) } else { idx };
+    Ok(doc.reply(idx..=last, around as usize, room))
 }
 
 /// A document with the spans of its passages.
@@ -136,12 +142,22 @@ impl Document {
         self.text.get(start..end).map_or(0, |text| text.chars().count())
     }
 
-    /// Returns the passage with as many of its neighbors as are wanted and fit.
-    fn reply(&self, idx: usize, around: usize, room: usize) -> PassageReply {
-        let (mut first, mut last) = (idx, idx);
+    /// The last passage that comes with a short one where nothing is said: a heading with a sentence leads to what is
+    /// below it.
+    fn short_end(&self, idx: usize, room: usize) -> usize {
+        let mut last = idx;
+        while last + 1 < self.spans.len() && self.n_chars(idx, last + 1) <= room.min(SHORT_CHARS) {
+            last += 1;
+        }
+        last
+    }
+
+    /// Returns the passages with as many of their neighbors as are wanted and fit.
+    fn reply(&self, own: RangeInclusive<usize>, around: usize, room: usize) -> PassageReply {
+        let (mut first, mut last) = (*own.start(), *own.end());
         let wanted = (
-            idx.saturating_sub(around),
-            idx.saturating_add(around).min(self.spans.len().saturating_sub(1)),
+            first.saturating_sub(around),
+            last.saturating_add(around).min(self.spans.len().saturating_sub(1)),
         );
         let mut is_cut = self.n_chars(first, last) > room;
         for _ in 0..around {
