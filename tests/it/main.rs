@@ -1,6 +1,7 @@
 //! Everything that needs a whole daemon, from files on disk to replies on the socket.
 
 mod answers;
+mod ask;
 mod attack;
 mod bad_input;
 mod basic_memory;

@@ -24,10 +24,18 @@ pub(super) fn stored_line(text: &str) -> Cow<'_, str> {
     if shown.contains(breaks) { Cow::Owned(shown.replace(breaks, " ")) } else { shown }
 }
 
-/// Returns stored text as lines, each after `indent`; empty lines are left out.
+/// Returns stored text as lines, each after `indent`; empty lines are left out but in fenced code.
 pub(super) fn indented(text: &str, indent: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
-    for line in text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()) {
+    let mut is_code = false;
+    for line in text.lines().map(str::trim_end) {
+        is_code ^= line.trim_start().starts_with("```");
+        if line.is_empty() && is_code {
+            out.push('\n');
+        }
+        if line.trim().is_empty() {
+            continue;
+        }
         if !out.is_empty() {
             out.push('\n');
         }

@@ -459,7 +459,10 @@ pub fn remembered(reply: &RememberReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let path = one_line(&reply.path);
     let place = match (&reply.about, &reply.id) {
-        (Some(about), _) => format!("of {} ({path})", stored_line(about)),
+        (Some(about), Some(id)) => {
+            format!("of {} as entry {} ({path})", stored_line(about), one_line(id))
+        }
+        (Some(about), None) => format!("of {} ({path})", stored_line(about)),
         (None, Some(id)) => format!("as entry {} ({path})", one_line(id)),
         (None, None) => format!("in {path}"),
     };

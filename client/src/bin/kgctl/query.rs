@@ -73,6 +73,8 @@ pub(crate) struct Arguments {
 #[derive(Serialize)]
 struct QueryView<'a> {
     chunks: Vec<HitRow<'a>>,
+    /// The same, by the name that other programs use.
+    hits: Vec<HitRow<'a>>,
     entities: &'a [proto::shape::EntityView],
     edges: &'a [proto::shape::EdgeView],
     explanations: &'a [String],
@@ -92,7 +94,7 @@ struct QueryView<'a> {
     project: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct HitRow<'a> {
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,8 +160,10 @@ async fn ask(session: &Session, request: &HybridQuery) -> Result<HybridReply, Fa
 fn view(reply: &HybridReply) -> QueryView<'_> {
     let HybridReply { chunks, entities, edges, explanations, truncated, .. } = reply;
     let HybridReply { nothing_relevant, relaxed, hint, next_cursor, freshness, .. } = reply;
+    let rows: Vec<HitRow<'_>> = chunks.iter().map(row).collect();
     QueryView {
-        chunks: chunks.iter().map(row).collect(),
+        hits: rows.clone(),
+        chunks: rows,
         entities,
         edges,
         explanations,
@@ -222,6 +226,24 @@ mod tests {
         expect_test::expect![[r#"
             {
               "chunks": [
+                {
+                  "path": "a.md",
+                  "lines": [
+                    1,
+                    4
+                  ],
+                  "score": 0.5,
+                  "components": {
+                    "text": 0.5
+                  },
+                  "snippet": "words",
+                  "section": "A",
+                  "ref": "00ff1234abcd",
+                  "id": 3,
+                  "doc_id": 1
+                }
+              ],
+              "hits": [
                 {
                   "path": "a.md",
                   "lines": [

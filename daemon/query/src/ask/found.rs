@@ -177,9 +177,15 @@ impl Found {
         for (at, hit) in self.hits.iter().filter(|it| !it.is_weak).enumerate() {
             let Some(chunk) = ChunkText::load(ctx, hit.chunk)? else { continue };
             let Some(source) = Source::load(ctx, hit.doc)? else { continue };
+            // Why something was decided stands in another section than what was.
+            let (start, words) = match hit.is_decision {
+                true if picked.iter().any(|(_, it)| it.doc == hit.doc) => continue,
+                true => (0, source.text.as_str()),
+                false => (chunk.start, chunk.words()),
+            };
             let place = 1.0 / (1.0 + at as f64);
-            for says in Statement::all_of(chunk.words()) {
-                let source = source.view(chunk.start + says.range.start, says.text.clone());
+            for says in Statement::all_of(words) {
+                let source = source.view(start + says.range.start, says.text.clone());
                 let it = Picked {
                     chunk: hit.chunk,
                     doc: hit.doc,

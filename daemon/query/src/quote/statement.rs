@@ -17,9 +17,6 @@ use crate::is_stop_word;
 const MIN_WORDS: usize = 3;
 const MAX_CHARS: usize = 500;
 
-/// Characters from which a line is taken for one of a paragraph that was broken for width.
-const PARAGRAPH_CHARS: usize = 60;
-
 /// Most sentences of one text that are considered.
 const MAX_OF_TEXT: usize = 200;
 
@@ -27,7 +24,7 @@ const MAX_OF_TEXT: usize = 200;
 const ABOUT_THE_SAME: f64 = 0.5;
 const THE_SAME: f64 = 0.8;
 
-/// Fewest common words of statements that conflict: `token keys` and `signing keys` are two things.
+/// Fewest common words of statements of which one denies the other: `token keys` and `signing keys` are two things.
 const MIN_COMMON: usize = 3;
 
 /// Words that deny.
@@ -62,10 +59,10 @@ impl Statement {
 
     /// A sentence that was already cut out.
     pub(crate) fn new(text: String, range: Range<usize>) -> Self {
-        let is_numeral = |c: char| c.is_alphanumeric() || c == '.' || c == '%';
+        let is_numeral = |c: char| c.is_alphanumeric() || matches!(c, '.' | ':' | '%');
         let numbers = text
             .split(|c: char| !is_numeral(c))
-            .map(|it| it.trim_end_matches('.'))
+            .map(|it| it.trim_end_matches(['.', ':']))
             .filter(|it| it.chars().next().is_some_and(|c| c.is_ascii_digit()))
             .map(str::to_lowercase)
             .collect();
@@ -96,8 +93,7 @@ impl Statement {
 
     /// Why two statements conflict, if they do.
     pub(crate) fn conflict(&self, other: &Statement) -> Option<String> {
-        let n_common = self.words.intersection(&other.words).count();
-        if !self.is_about(other) || n_common < MIN_COMMON {
+        if !self.is_about(other) {
             return None;
         }
         let both_count = !self.numbers.is_empty() && !other.numbers.is_empty();
@@ -105,29 +101,22 @@ impl Statement {
             let list = |it: &Statement| it.numbers.iter().cloned().collect::<Vec<_>>().join(", ");
             return Some(format!("the numbers differ: {} and {}", list(self), list(other)));
         }
-        (self.denies != other.denies).then(|| "one denies what the other says".to_string())
+        let n_common = self.words.intersection(&other.words).count();
+        (self.denies != other.denies && n_common >= MIN_COMMON)
+            .then(|| "one denies what the other says".to_string())
     }
 }
 
-/// Parts a sentence at line ends that end more than a line of a paragraph: items of a list have no full stop.
+/// Parts a sentence at line ends: normalized text has them between blocks, items and rows only.
 fn by_line(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
-    let Some(words) = text.get(range.clone()) else { return vec![] };
-    let mut parts = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    for line in words.split_inclusive('\n') {
-        let begins_anew = line.chars().find(|c| !c.is_whitespace()).is_some_and(|c| {
-            c.is_uppercase() || c.is_ascii_digit() || matches!(c, '[' | '`' | '"' | '“')
-        });
-        let before = words.get(start..at).unwrap_or("");
-        let last = before.lines().next_back().unwrap_or("");
-        if at > start && begins_anew && last.chars().count() < PARAGRAPH_CHARS {
-            parts.push(range.start + start..range.start + at);
-            start = at;
-        }
-        at += line.len();
-    }
-    parts.push(range.start + start..range.end);
-    parts
+    let mut start = range.start;
+    let lines = text.get(range).unwrap_or("").split_inclusive('\n');
+    let parts = lines.map(|line| {
+        let part = start..start + line.len();
+        start += line.len();
+        part
+    });
+    parts.collect()
 }
 
 /// A fact without the mark by which notes number it: ` ^o12`.
@@ -168,16 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn items_are_statements_and_broken_lines_are_not() {
+    fn items_are_statements() {
         let list =
             "Bob\n[preference] Bob likes tea ^o1\n[preference] Bob likes coffee, not tea ^o2";
         assert_eq!(
             said(list),
             ["[preference] Bob likes tea", "[preference] Bob likes coffee, not tea"]
         );
-        let broken = "The gateway verifies every token by itself and never has to call\nHome Office \
-                      servers for it. It is fast enough.";
-        assert_eq!(said(broken).len(), 2);
     }
 
     #[test]

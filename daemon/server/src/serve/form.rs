@@ -1,7 +1,8 @@
 //! Form: which of text and structured content a result carries, and within how many characters.
 //!
 //! In: the session's form, the arguments of a call, a typed reply. Out: the reply in that form.
-//! Invariants: text and structured content each keep to the call's budget, but for [`Form::Whole`]; what was left out
+//! Invariants: text and structured content each keep to the call's budget (structured content of at least
+//! [`SMALLEST_CHARS`]), but for [`Form::Whole`]; what was left out
 //! is said in `truncated`; a text alone costs no JSON.
 //! Not here: the text (`render`), or which hits fit (`query`'s `present`).
 
@@ -22,6 +23,12 @@ const RANGE: (u32, u32) = (200, 100_000);
 
 /// What explains rather than answers; left out first, in this order.
 const DETAILS: [&str; 6] = ["components", "features", "explanations", "edges", "doc_id", "also_in"];
+
+/// Least room of structured content: field names alone take half of it.
+const SMALLEST_CHARS: usize = 800;
+
+/// What a text must not be cut in, by the end of its field's name: a part of it names nothing.
+const WHOLE: [&str; 7] = ["cursor", "checksum", "path", "permalink", "ref", "id", "truncated"];
 
 /// Shortest text that a string is cut to, characters.
 const MIN_TEXT_CHARS: usize = 60;
@@ -115,7 +122,7 @@ impl Wanted {
         // Through a string: `to_value` would widen the `f32` 0.1 to 0.10000000149011612, which costs a model tokens.
         let mut structured = serde_json::from_str(&serde_json::to_string(reply)?)?;
         if let Some(room) = room {
-            fit(&mut structured, room as usize);
+            fit(&mut structured, (room as usize).max(SMALLEST_CHARS));
         }
         Ok(Replied { structured: Some(structured), text })
     }
@@ -240,7 +247,7 @@ fn longest_text<'a>(
     longest: &mut Option<(String, &'a mut String)>,
 ) {
     match value {
-        Value::String(text) if !name.ends_with("cursor") && name != "truncated" => {
+        Value::String(text) if !WHOLE.iter().any(|it| name.ends_with(it)) => {
             let most = longest.as_ref().map_or(MIN_TEXT_CHARS + 1, |(_, it)| it.chars().count());
             if text.chars().count() > most {
                 *longest = Some((name.to_string(), text));

@@ -80,10 +80,18 @@ pub async fn remember(
     let tags: Vec<String> = request.tags.unwrap_or_default();
     let tags = tags.iter().map(|it| it.trim().trim_start_matches('#').to_string());
     let tags: Vec<String> = tags.filter(|it| !it.is_empty()).collect();
+    // An observation is one line; what has more keeps its form in an entry, which links to what it is about.
+    let is_one_line = !text.contains('\n');
     let mut reply = match home {
+        Home::Note(note) if !is_one_line => {
+            stored(&project, kind, &text, Some(&note.name), tags, who).await?
+        }
+        Home::New(entity) if !is_one_line => {
+            stored(&project, kind, &text, Some(&entity.name), tags, who).await?
+        }
         Home::Note(note) => observed(&project, note.path, kind, &text, &tags, who).await?,
         Home::New(entity) => made(&project, entity, kind, &text, &tags, who).await?,
-        Home::Entry => stored(&project, kind, &text, tags, who).await?,
+        Home::Entry => stored(&project, kind, &text, None, tags, who).await?,
     };
     reply.kind = kind;
     with_neighbors(&project, &text, reply).await
@@ -239,7 +247,9 @@ async fn made(
 
 /// The first words of a text, as a title.
 fn title_of(text: &str) -> String {
-    let first = text.lines().map(str::trim).find(|it| !it.is_empty()).unwrap_or(text);
+    let has_words =
+        |line: &&str| line.chars().any(char::is_alphanumeric) && !line.starts_with("```");
+    let first = text.lines().map(str::trim).find(has_words).unwrap_or_default();
     let first = first.trim_start_matches(['#', '-', '*', ' ']);
     let end = first.find(['.', ';', ':']).filter(|at| *at > 10).unwrap_or(first.len());
     let mut title = String::new();
@@ -259,11 +269,17 @@ async fn stored(
     project: &Arc<Project>,
     kind: Remembered,
     text: &str,
+    about: Option<&str>,
     mut tags: Vec<String>,
     who: Who,
 ) -> Result<RememberReply, ErrorView> {
+    let title = title_of(text);
+    if title.is_empty() {
+        return Err(invalid("`text` has no words".into(), "say what to remember"));
+    }
+    let details = about.map_or(text.to_string(), |name| format!("{text}\n\nAbout [[{name}]]."));
     let known = {
-        let (worker, text) = (project.clone(), text.to_string());
+        let (worker, text) = (project.clone(), details.clone());
         blocking(move || {
             let snapshot = worker.snapshot().map_err(unreadable)?;
             kb::entry_that_says(&worker, &snapshot, &text)
@@ -271,10 +287,15 @@ async fn stored(
         .await?
     };
     if let Some(entry) = known {
+        let lost = tags.iter().filter(|tag| !entry.tags.contains(tag));
+        let lost: Vec<String> = lost.map(|tag| format!("#{tag}")).collect();
+        let warning = format!("not added: {}; `kb_store` changes an entry", lost.join(" "));
         return Ok(RememberReply {
+            about: about.map(String::from),
             id: Some(entry.id),
             path: entry.path,
             was_known: true,
+            warnings: if lost.is_empty() { vec![] } else { vec![warning] },
             ..RememberReply::default()
         });
     }
@@ -287,14 +308,15 @@ async fn stored(
         tags.push(kind.as_str().to_string());
     }
     let request = KbStore {
-        short_title: Some(title_of(text)),
-        knowledge_details: Some(text.to_string()),
+        short_title: Some(title),
+        knowledge_details: Some(details),
         entry_type: Some(entry_type),
         tags: Some(tags).filter(|it| !it.is_empty()),
         ..KbStore::default()
     };
     let stored = kb::kb_store(project.clone(), request, who).await?;
     Ok(RememberReply {
+        about: about.map(String::from),
         id: Some(stored.entry.id),
         path: stored.entry.path,
         is_new: true,
@@ -347,6 +369,8 @@ mod tests {
             ("We use SQLite. It needs no server.", "We use SQLite"),
             ("# Keys\n\nThey rotate.", "Keys"),
             ("v1.2 is out", "v1.2 is out"),
+            ("---\n```sh\nmake it", "make it"),
+            ("# ---", ""),
         ] {
             assert_eq!(title_of(text), title);
         }

@@ -143,26 +143,25 @@ async fn refreshed(project: &Arc<Project>, numbers: &[u64]) -> Result<(), ErrorV
 }
 
 /// The entry that an id names, as its note is now.
-/// The active entry whose content holds a text of one line, word for word.
+/// The active entry whose whole content is a text, apart from blanks.
 pub(super) fn entry_that_says(
     project: &Project,
     snapshot: &Snapshot,
     text: &str,
 ) -> Result<Option<proto::tool::kb::EntryView>, ErrorView> {
     let library = library(project, snapshot)?;
-    let docs =
-        rows_that_say(snapshot, folder(project), text).map_err(|error| unreadable(error.into()))?;
-    let row =
-        docs.iter().filter_map(|doc| library.shelf.of_doc(*doc)).find(|row| row.entry.is_active);
-    Ok(row.map(|row| library.view(row)).transpose()?)
-}
-
-fn rows_that_say(snapshot: &Snapshot, folder: &str, text: &str) -> rusqlite::Result<Vec<i64>> {
-    let mut statement = snapshot.prepare_cached(
-        "SELECT id FROM docs WHERE path >= ?1 || '/' AND path < ?1 || '0' AND instr(text, ?2) > 0 ORDER BY id",
-    )?;
-    let rows = statement.query_map([folder, text], |row| row.get(0))?;
-    rows.collect()
+    let said = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let wanted = said(text);
+    let desk = project.desk(snapshot);
+    for row in library.shelf.entries().filter(|row| row.entry.is_active) {
+        let content = query::kb::summary::text_of(&desk, row)?;
+        // The first block is the heading.
+        let body = content.split_once("\n\n").map_or(content.as_str(), |(_, body)| body);
+        if said(body) == wanted {
+            return Ok(Some(library.view(row)?));
+        }
+    }
+    Ok(None)
 }
 
 async fn entry_named(project: &Arc<Project>, id: &str) -> Result<EntryRow, ErrorView> {
