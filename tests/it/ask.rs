@@ -97,7 +97,7 @@ fn what_is_remembered_stands_where_it_belongs_and_is_found() {
     let entry = remember(&mut project, json!({"text": steps, "about": "Billing"}));
     let path = entry["path"].as_str().expect("a path").to_string();
     let written = std::fs::read_to_string(project.root().join(&path)).expect("there");
-    assert!(written.contains(steps) && written.contains("[[Billing]]"), "{written}");
+    assert!(written.contains(steps) && written.contains("[[billing]]"), "{written}");
     let answer = project.call("ask", json!({"query": "what does Ana Silva prefer"}));
     assert!(texts(&answer).contains("prefers short mails"), "{answer:#}");
     for nothing in ["", "  ", "# ---", "```"] {

@@ -73,7 +73,7 @@ pub(super) fn decides(it: &Picked) -> f64 {
     let lower = it.says.text.to_lowercase();
     let is_said = DECIDED.iter().any(|cue| lower.contains(cue));
     let is_headed = it.source.section.to_lowercase().contains("decision");
-    if is_said || is_headed || it.is_decision { BONUS } else { 0.0 }
+    if is_said || is_headed { BONUS } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -205,9 +205,11 @@ impl Found {
             let share = held as f64 / asked.len().max(1) as f64;
             let near = near.get(n).copied().unwrap_or(0.0).max(0.0);
             let fits = WEIGHTS[0] * share + WEIGHTS[1] * near;
-            // The rank of its passage alone does not make a sentence an answer.
-            let answers = fits >= LEAST * 0.5;
-            it.score = if answers { fits + WEIGHTS[2] * *place + bonus(it) } else { 0.0 };
+            // The rank of its passage alone does not make a sentence an answer, but in a decision a reason is one,
+            // whatever its words.
+            let bonus = bonus(it);
+            let answers = fits >= LEAST * 0.5 || it.is_decision && bonus > 0.0;
+            it.score = if answers { fits + WEIGHTS[2] * *place + bonus } else { 0.0 };
         }
         picked.retain(|it| it.1.score >= LEAST);
         picked.sort_by(|a, b| b.1.score.total_cmp(&a.1.score));
