@@ -52,6 +52,7 @@ pub(crate) fn of_text(text: &str) -> NormalDoc {
         note: None,
         links: Vec::new(),
         given: None,
+        written: None,
         findings: Default::default(),
         warnings: Vec::new(),
     }

@@ -139,7 +139,7 @@ impl Asker<'_> {
             });
         }
         let first = first.map(|it| it.chunk);
-        let said = Statement::all_of(&reply.statements.first().map_or("", |it| &it.source.text));
+        let said = Statement::all_of(reply.statements.first().map_or("", |it| &it.source.text));
         let others = found.statements(self.ctx, |_| 0.0)?;
         let new = others
             .into_iter()

@@ -45,7 +45,7 @@ pub(crate) struct Statement {
 impl Statement {
     /// The sentences of a text that are long enough to say something and short enough to be quoted.
     pub(crate) fn all_of(text: &str) -> Vec<Statement> {
-        let ranges = sentences(text).into_iter().flat_map(|range| by_line(text, range));
+        let ranges = sentences(text).flat_map(|range| by_line(text, range));
         let found = ranges.filter_map(|range| {
             let sentence = without_id(text.get(range.clone())?);
             let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");

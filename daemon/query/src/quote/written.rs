@@ -38,7 +38,7 @@ pub(crate) fn written(
     if n > room || n < n_wanted / 2 || at(first).is_none() {
         return None;
     }
-    let is_fence = |number: u32| at(number).is_some_and(|line| is_fence(line));
+    let is_fence = |number: u32| at(number).is_some_and(self::is_fence);
     let n_fences = |numbers: RangeInclusive<u32>| numbers.filter(|it| is_fence(*it)).count();
     // Half a fence makes the rest of an answer code.
     let is_inside = |number: u32| n_fences(*passage.start()..=number.saturating_sub(1)) % 2 == 1;
