@@ -117,13 +117,26 @@ fn drive_one(revision: &str) {
     let Some(clients) = clients() else { return };
     let home = SharedHome::of(&[BEES]);
     let folder = home.at("notes").display().to_string();
-    drive(&home, &clients, &[revision, &folder], &["--project", "notes", "--tools", "core,notes"]);
+    drive(
+        &home,
+        &clients,
+        &[revision, &folder],
+        &["--project", "notes", "--tools", "core,notes", "--structured"],
+    );
 }
 
 /// `kg-mcp --http` in front of the project `notes`.
 fn serve(home: &SharedHome) -> Serving {
     let mut command = home.command(&kg_mcp());
-    command.args(["--http", "127.0.0.1:0", "--project", "notes", "--tools", "core,notes"]);
+    command.args([
+        "--http",
+        "127.0.0.1:0",
+        "--project",
+        "notes",
+        "--tools",
+        "core,notes",
+        "--structured",
+    ]);
     Serving::start(command)
 }
 
@@ -250,7 +263,8 @@ fn the_python_sdk_works_with_several_projects() {
         ("alpha", "bees.md", "# Bees\n\nThey fly.\n"),
         ("beta", "ants.md", "# Ants\n\nThey walk.\n"),
     ]);
-    let flags = ["--project", "alpha", "--project", "beta", "--tools", "core,notes"];
+    let flags =
+        ["--project", "alpha", "--project", "beta", "--tools", "core,notes", "--structured"];
     drive(&home, &clients, &["several", "alpha,beta"], &flags);
 }
 
@@ -263,8 +277,16 @@ fn the_command_line_of_the_inspector_lists_calls_and_reads() {
     let server = kg_mcp().display().to_string();
     let ask = |method: &[&str]| -> Value {
         let script = script.display().to_string();
-        let server =
-            [script.as_str(), "--cli", &server, "--project", "notes", "--tools", "core,notes"];
+        let server = [
+            script.as_str(),
+            "--cli",
+            &server,
+            "--project",
+            "notes",
+            "--tools",
+            "core,notes",
+            "--structured",
+        ];
         let arguments = [&server[..], &["--method"], method].concat();
         let output = run(&home, &clients, Path::new("node"), &arguments);
         let error = String::from_utf8_lossy(&output.stderr);
