@@ -4,6 +4,8 @@
 //! latter. A result has one form, so that no answer is paid for twice.
 //! Not here: how a reply is written (`daemon/render`), or fitted (`daemon/server/src/serve/form.rs`).
 
+use serde_json::{Map, Value};
+
 /// What the results of a session carry. A call may ask for JSON instead, with `format: "json"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Form {
@@ -14,6 +16,15 @@ pub enum Form {
     Structured,
     /// As [`Form::Structured`], but the structured content is never cut: for programs, not for models.
     Whole,
+}
+
+/// Parameters by which a call asks for JSON, and which every tool has, whether or not its schema lists them.
+pub const FORMATS: [&str; 2] = ["format", "output_format"];
+
+/// Whether a call asks for JSON.
+pub fn wants_json(arguments: &Map<String, Value>) -> bool {
+    let given = FORMATS.iter().filter_map(|name| arguments.get(*name)?.as_str());
+    given.into_iter().any(|it| it.eq_ignore_ascii_case("json"))
 }
 
 /// The key of a request's `_meta` by which one call asks for another form than its session's.

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tests::{Client, Revision, TestProject};
+use tests::{Client, TestProject};
 
 #[derive(Deserialize)]
 struct Task {
@@ -65,8 +65,9 @@ fn main() -> Result<()> {
         let mut client = Client::connect(&project.paths().socket)?;
         let sets: Vec<&str> = sets.split(',').collect();
         client.send(&json!({"kgd": 1, "tools": sets, "form": form, "client": "tasks"}));
-        client.open(Revision::Initialize("2025-11-25"));
+        let instructions = greet(&mut client);
         if rows.is_empty() {
+            println!("{} characters of instructions", instructions.chars().count());
             let tools = client.ask("tools/list", json!({}))["result"]["tools"].take();
             let n = tools.as_array().map_or(0, Vec::len);
             println!("{n} tools, {} characters of `tools/list`", tools.to_string().chars().count());
@@ -138,6 +139,21 @@ fn print(rows: &[Row]) {
         let Row { vault, task, n_calls, n_chars, .. } = row;
         println!("{vault:<11} {task:<46} {n_calls} calls {n_chars:>6} characters  {answered}");
     }
+    sum_up("the first twelve", rows.get(..12).unwrap_or(rows));
+    sum_up("all", rows);
+}
+
+/// Shakes hands; returns the instructions.
+fn greet(client: &mut Client) -> String {
+    let hello = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tasks", "version": "0"},
+    });
+    let reply = client.ask("initialize", hello);
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    reply["result"]["instructions"].as_str().unwrap_or_default().to_string()
+}
+
+fn sum_up(which: &str, rows: &[Row]) {
     let median = |of: fn(&Row) -> usize| {
         let mut all: Vec<usize> = rows.iter().map(of).collect();
         all.sort_unstable();
@@ -147,7 +163,7 @@ fn print(rows: &[Row]) {
     };
     let n_answered = rows.iter().filter(|row| row.is_answered).count();
     println!(
-        "answered {n_answered} of {}; median {} calls, {} characters",
+        "{which}: answered {n_answered} of {}; median {} calls, {} characters",
         rows.len(),
         median(|row| row.n_calls),
         median(|row| row.n_chars)

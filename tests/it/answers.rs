@@ -78,10 +78,12 @@ fn pages_leave_nothing_out_and_repeat_nothing_whatever_changes_between_them() {
 #[test]
 fn what_a_budget_cuts_off_is_on_the_next_page() {
     let mut project = project(12);
-    let mut request = json!({"q": "lighthouse keeper", "k": 10, "max_chars": 600});
+    let mut request =
+        json!({"q": "lighthouse keeper", "k": 10, "max_chars": 600, "format": "json"});
     let mut seen = BTreeSet::new();
     loop {
         let page = project.call("hybrid_query", request.clone());
+        assert!(page.to_string().chars().count() <= 1_200);
         let n_before = seen.len();
         seen.extend(paths(&page));
         assert!(seen.len() > n_before, "each page tells something");

@@ -151,8 +151,9 @@ fn a_backup_made_while_the_daemon_works_brings_everything_back() {
     let (code, out, err) = kgctl(&project, &["backup", "--restore", "copy.sqlite"]);
     assert_eq!(code, 0, "{err}");
     assert!(
-        out.contains("was restored; 0 breakers")
-            && out.contains("1 decisions, 3 documents, 1 ingested"),
+        out.contains(
+            "was restored; 0 breakers, 0 change_marks, 1 change_state, 0 changes, 1 decisions, 3 documents, 1 ingested"
+        ),
         "{out}"
     );
     assert!(copy.exists());

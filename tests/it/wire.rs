@@ -402,6 +402,10 @@ fn an_answer_of_ten_hits_is_small_and_names_its_size() {
             text.chars().count()
         );
     }
+    let request = json!({"q": questions[0], "format": "json"});
+    let result = agent.call_whole("hybrid_query", request).expect("a result");
+    let n_chars = result["structuredContent"].to_string().chars().count();
+    assert!(n_chars <= 3_000, "{n_chars} structured");
     // More on demand.
     let large = json!({"q": questions[0], "max_chars": 20_000});
     let result = agent.call_whole("hybrid_query", large).expect("a result");

@@ -5,6 +5,7 @@
 //! it may be cached; a project's own values are kept, and a client of an older revision sees none of this.
 //! Not here: the contents of the result (`job.rs`).
 
+use proto::form::wants_json;
 use serde_json::{Map, Value};
 
 use super::line;
@@ -39,9 +40,7 @@ pub(super) struct Asker {
 impl Asker {
     /// Records the origin of a request.
     pub(super) fn of(id: String, method: &str, params: &Value, is_structured: bool) -> Self {
-        let asked = |name: &str| params["arguments"][name].as_str().unwrap_or_default();
-        let is_json =
-            ["format", "output_format"].iter().any(|it| asked(it).eq_ignore_ascii_case("json"));
+        let is_json = params["arguments"].as_object().is_some_and(wants_json);
         let is_text_only = method == "tools/call" && !is_structured && !is_json;
         let revision = params.pointer(REVISION).and_then(Value::as_str);
         let is_newest = revision.is_some_and(|it| it >= NEWEST);

@@ -8,6 +8,7 @@
 //! Not here: sending (`gateway.rs`), and combining the answers (`job.rs`).
 
 use proto::error::{Code, ErrorView};
+use proto::form::wants_json;
 use proto::lenient;
 use serde_json::{Map, Value, json};
 
@@ -132,7 +133,7 @@ fn call(mut params: Value, served: &Served) -> Route {
         Err(view) => return refuse_call(&view),
     };
     if tool == PROJECTS_TOOL {
-        let is_json = arguments.get("output_format").is_some_and(|it| it == "json");
+        let is_json = wants_json(&arguments);
         return Route::Projects { params: quiet(with(params, arguments)), is_json };
     }
     if let Some(spec) = spec(&tool) {

@@ -6,6 +6,7 @@
 //! Not here: merging the answers (`merge.rs`).
 
 use proto::error::{Code, ErrorView};
+use proto::form::wants_json;
 use proto::tool::core::budget;
 use serde_json::{Map, Value, json};
 
@@ -228,7 +229,7 @@ impl Spread {
             page,
             max_chars: max_chars as usize,
             is_bounded: spec.usual_chars.is_some(),
-            is_json: arguments.get("output_format").is_some_and(|it| it == "json"),
+            is_json: wants_json(&arguments),
             arguments,
         })
     }

@@ -166,15 +166,16 @@ fn dated(ctx: &QueryContext<'_>, doc: i64) -> Result<(String, bool), AskError> {
 }
 
 impl Found {
-    /// The statements that answer, best first, each said once. `bonus` adds to a score.
+    /// The statements of the first hits that answer, best first, each said once. `bonus` adds to a score.
     pub(super) fn statements(
         &self,
         ctx: &QueryContext<'_>,
+        n_hits: usize,
         bonus: fn(&Picked) -> f64,
     ) -> Result<Vec<Picked>, AskError> {
         let asked = words_of(&self.query);
         let mut picked: Vec<(f64, Picked)> = Vec::new();
-        for (at, hit) in self.hits.iter().filter(|it| !it.is_weak).enumerate() {
+        for (at, hit) in self.hits.iter().take(n_hits).filter(|it| !it.is_weak).enumerate() {
             let Some(chunk) = ChunkText::load(ctx, hit.chunk)? else { continue };
             let Some(source) = Source::load(ctx, hit.doc)? else { continue };
             // Why something was decided stands in another section than what was.
@@ -266,7 +267,7 @@ pub fn nearest(
     let own =
         if own.is_empty() { vec![Statement::new(text.to_string(), 0..text.len())] } else { own };
     let mut near: Vec<(f64, Nearest)> = Vec::new();
-    for it in found.statements(ctx, |_| 0.0)? {
+    for it in found.statements(ctx, found.hits.len(), |_| 0.0)? {
         let likeness = own.iter().map(|one| one.likeness(&it.says)).fold(0.0, f64::max);
         let conflict = own.iter().find_map(|one| one.conflict(&it.says));
         let is_itself = it.source.path == path && own.iter().any(|one| one.repeats(&it.says));

@@ -11,6 +11,8 @@
 mod choose;
 mod found;
 
+use std::sync::Arc;
+
 use proto::error::ErrorView;
 use proto::shape::{EvidenceView, RelationView, SourceView};
 use proto::tool::core::{
@@ -32,9 +34,9 @@ use crate::{AskError, QueryContext};
 /// Statements of an answer, and at most.
 const LIMITS: (u32, u32) = (8, 50);
 
-/// Hits that are read for a search, and for plans that choose among statements.
-const DEPTH: usize = 12;
-const DEEP: usize = 30;
+/// Hits that are found, and those of which a search or a summary reads the statements.
+const DEPTH: usize = 30;
+const READ: usize = 12;
 
 /// Relations of a summary.
 const MAX_RELATIONS: u32 = 6;
@@ -54,14 +56,17 @@ const MAX_PASSAGES: usize = 4;
 /// Most conflicts of an answer.
 const MAX_CONFLICTS: usize = 3;
 
-/// Answers a question. `superseded_by` returns the entries that took the place of the one in a document.
+/// Reads the graph, which a path alone needs.
+pub type ReadsGraph<'a> = &'a dyn Fn() -> Result<Arc<Projection>, AskError>;
+
+/// Answers a question. `superseded_by` returns the entries that took the place of the one at a path.
 ///
 /// # Errors
 /// `invalid_params`, `not_found` or `ambiguous` for `about`, and when the index cannot be read.
 pub fn ask(
     ctx: &QueryContext<'_>,
-    projection: &Projection,
-    superseded_by: &dyn Fn(i64) -> Vec<String>,
+    projection: ReadsGraph<'_>,
+    superseded_by: &dyn Fn(&str) -> Vec<String>,
     request: &Ask,
 ) -> Result<AskReply, ErrorView> {
     let limit = request.limit.unwrap_or(LIMITS.0);
@@ -88,8 +93,8 @@ pub fn ask(
     let asker = Asker { ctx, projection, superseded_by, limit };
     match (plan, names.as_slice()) {
         (AskPlan::Path, [one, other, ..]) => asker.path(&mut reply, [*one, *other])?,
-        (AskPlan::Timeline, _) => asker.dated(&mut reply, &wanted, |_| 0.0)?,
-        (AskPlan::Decisions, _) => asker.dated(&mut reply, &wanted, choose::decides)?,
+        (AskPlan::Timeline, _) => asker.dated(&mut reply, &found, |_| 0.0)?,
+        (AskPlan::Decisions, _) => asker.dated(&mut reply, &found, choose::decides)?,
         (AskPlan::Summary, [name, ..]) => asker.summary(&mut reply, &found, *name)?,
         _ => {}
     }
@@ -115,8 +120,8 @@ pub fn ask(
 /// What all plans need.
 struct Asker<'a> {
     ctx: &'a QueryContext<'a>,
-    projection: &'a Projection,
-    superseded_by: &'a dyn Fn(i64) -> Vec<String>,
+    projection: ReadsGraph<'a>,
+    superseded_by: &'a dyn Fn(&str) -> Vec<String>,
     limit: usize,
 }
 
@@ -134,13 +139,13 @@ impl Asker<'_> {
                 source: first.source.clone(),
                 date: first.day.clone(),
                 kind: "passage".into(),
-                superseded_by: (self.superseded_by)(first.doc),
+                superseded_by: (self.superseded_by)(&first.source.path),
                 ..StatementView::default()
             });
         }
         let first = first.map(|it| it.chunk);
         let said = Statement::all_of(reply.statements.first().map_or("", |it| &it.source.text));
-        let others = found.statements(self.ctx, |_| 0.0)?;
+        let others = found.statements(self.ctx, READ, |_| 0.0)?;
         let new = others
             .into_iter()
             .filter(|it| Some(it.chunk) != first && !said.iter().any(|one| one.repeats(&it.says)));
@@ -154,12 +159,11 @@ impl Asker<'_> {
     fn dated(
         &self,
         reply: &mut AskReply,
-        wanted: &Search<'_>,
+        found: &Found,
         bonus: fn(&Picked) -> f64,
     ) -> Result<(), ErrorView> {
-        let found = search(self.ctx, &Search { depth: DEEP, ..*wanted })?;
         let mut picked: Vec<Picked> = Vec::new();
-        for it in found.statements(self.ctx, bonus)? {
+        for it in found.statements(self.ctx, DEPTH, bonus)? {
             let is_decision = reply.plan != AskPlan::Decisions || bonus(&it) > 0.0;
             let n_of_doc = picked.iter().filter(|one| one.doc == it.doc).count();
             let most = if reply.plan == AskPlan::Decisions { MAX_OF_DECISION } else { 1 };
@@ -173,7 +177,7 @@ impl Asker<'_> {
             place(a).cmp(&place(b))
         });
         reply.statements = picked.into_iter().map(|it| self.view(it)).collect();
-        reply.passages = further(&found, &reply.statements);
+        reply.passages = further(found, &reply.statements);
         Ok(())
     }
 
@@ -201,7 +205,7 @@ impl Asker<'_> {
         for it in &reply.statements {
             said.extend(Statement::all_of(&it.source.text));
         }
-        for it in found.statements(self.ctx, |_| 0.0)? {
+        for it in found.statements(self.ctx, READ, |_| 0.0)? {
             if reply.statements.len() >= self.limit {
                 break;
             }
@@ -216,7 +220,7 @@ impl Asker<'_> {
 
     /// The paths between two things.
     fn path(&self, reply: &mut AskReply, ends: [i64; 2]) -> Result<(), ErrorView> {
-        let found = connect(self.ctx, self.projection, &Connect::default(), ends)?;
+        let found = connect(self.ctx, &*(self.projection)()?, &Connect::default(), ends)?;
         for path in found.paths.iter().take(2) {
             for step in &path.steps {
                 let kind = format!("step {}", step.hop);
@@ -242,7 +246,7 @@ impl Asker<'_> {
 
     fn view(&self, it: Picked) -> StatementView {
         StatementView {
-            superseded_by: (self.superseded_by)(it.doc),
+            superseded_by: (self.superseded_by)(&it.source.path),
             source: it.source,
             date: it.day,
             kind: "sentence".into(),

@@ -7,13 +7,10 @@
 //! Not here: the text (`render`), or which hits fit (`query`'s `present`).
 
 use config::Settings;
-use proto::form::Form;
+use proto::form::{FORMATS, Form, wants_json};
 use proto::tool::core;
 use serde::Serialize;
 use serde_json::{Map, Value};
-
-/// Parameters that every tool has, whether or not its schema lists them: `format`, and its name in other servers.
-const FORMATS: [&str; 2] = ["format", "output_format"];
 
 /// The budgets of an answer. They may be given to every tool, too.
 const BUDGETS: [&str; 2] = ["max_chars", "max_tokens"];
@@ -65,12 +62,7 @@ impl Wanted {
         settings: &Settings,
         long: Option<u32>,
     ) -> Self {
-        let is_json = FORMATS.iter().any(|it| {
-            arguments
-                .get(*it)
-                .and_then(Value::as_str)
-                .is_some_and(|it| it.eq_ignore_ascii_case("json"))
-        });
+        let is_json = wants_json(arguments);
         FORMATS.iter().filter(|it| !knows(it)).for_each(|it| _ = arguments.shift_remove(*it));
         let given = |name| {
             let number = arguments.get(name).and_then(|it| match it {
@@ -100,8 +92,8 @@ impl Wanted {
     pub fn structured_chars(self) -> Option<u32> {
         match self.form {
             _ if !self.is_structured() => Some(0),
-            Form::Whole => None,
-            Form::Text | Form::Structured => Some(self.max_chars as u32),
+            Form::Whole if !self.is_json => None,
+            _ => Some(self.max_chars as u32),
         }
     }
 
@@ -131,6 +123,9 @@ impl Wanted {
 /// Leaves out of a reply what does not fit: details, then the ends of its longest lists, then the ends of its longest
 /// texts, then its largest fields.
 fn fit(reply: &mut Value, max_chars: usize) {
+    // A cursor counts no more than half, as in `query`: it is of use only with the hits before it.
+    let n_cursor = reply.get("next_cursor").map_or(0, n_chars);
+    let max_chars = max_chars + n_cursor.saturating_sub(max_chars / 2);
     if n_chars(reply) <= max_chars {
         return;
     }
@@ -317,6 +312,15 @@ mod tests {
         let said = format!("{n} of 50 `results` fit; raise `max_chars` or ask for less");
         assert_eq!(reply["truncated"], said);
         assert_eq!(reply["next_cursor"].as_str().expect("a text").len(), 90);
+    }
+
+    #[test]
+    fn a_long_cursor_costs_no_hit() {
+        let hit = json!({"path": "a.md", "snippet": "x".repeat(200)});
+        let mut reply = json!({"chunks": [hit], "next_cursor": "c".repeat(2_000)});
+        let before = reply.clone();
+        fit(&mut reply, 800);
+        assert_eq!(reply, before);
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(super) fn library(project: &Project, snapshot: &Snapshot) -> Result<Library,
     Library::read(snapshot, &project.shelves, ledger(project)?, folder, now_ms())
 }
 
-fn folder(project: &Project) -> &str {
+pub(super) fn folder(project: &Project) -> &str {
     project.settings.kb.folder.trim_matches('/')
 }
 
