@@ -142,7 +142,7 @@ impl Tally {
         self.is_written_small |= is_small;
         self.is_written_large |= !is_small;
         let (recognizer, place): (i64, i64) = (row.get(4)?, row.get(5)?);
-        self.types.add(entity_type, place & IS_TYPE_GUESSED != 0);
+        self.types.add(entity_type, place & IS_TYPE_GUESSED != 0, surface);
         self.is_given |= place & IS_ENTITY_GIVEN != 0;
         self.is_defined |= place & IS_DEFINED != 0;
         let is_exact_kind = matches!(
