@@ -122,7 +122,12 @@ pub fn by_words(
             *scores.entry((row.get(0)?, row.get(1)?)).or_insert(0.0) += idf * weight;
         }
     }
-    let hit = |((doc, seq), score): ((i64, i64), f64)| FactHit { doc, seq, score: score as f32, is_better: None };
+    let hit = |((doc, seq), score): ((i64, i64), f64)| FactHit {
+        doc,
+        seq,
+        score: score as f32,
+        is_better: None,
+    };
     Ok(ordered(scores.into_iter().map(hit).collect()))
 }
 
