@@ -41,6 +41,10 @@ const B: f64 = 0.75;
 /// Scores of a node whose name equals the question, contains it, or whose type contains it: a typed name is meant.
 const NAMED: [f32; 3] = [1.0, 0.9, 0.8];
 
+/// A fact is one sentence, and less near to a question than a passage: from `retrieval.floor.similar` on its meaning
+/// alone suffices, which is so much above the cosine that speaks neither for nor against it.
+const ENOUGH: f32 = 0.06;
+
 /// Most content words of a question that count: the bits of a number.
 const MAX_WORDS: usize = 64;
 
@@ -200,16 +204,16 @@ pub fn nodes_by_words(
 }
 
 /// A question, with what its content words are worth among all facts.
-pub struct Asked<'a> {
-    floor: &'a Floor,
+pub struct Asked {
+    floor: Floor,
     words: Vec<String>,
     worth: Vec<f32>,
     lacks_name: bool,
 }
 
-impl<'a> Asked<'a> {
+impl Asked {
     /// Looks up the words of a question.
-    pub fn of(ctx: &'a QueryContext<'_>, question: &str) -> Result<Self, AskError> {
+    pub fn of(ctx: &QueryContext<'_>, question: &str) -> Result<Self, AskError> {
         let words: Vec<String> = content_words(question).into_iter().take(MAX_WORDS).collect();
         let sql = "SELECT coalesce(sum(n_facts), 0) FROM memory_nodes";
         let n_facts: i64 = ctx.snapshot.query_row(sql, [], |row| row.get(0))?;
@@ -221,7 +225,9 @@ impl<'a> Asked<'a> {
         for name in Question::new(question).name_words() {
             lacks_name |= !is_known(ctx.snapshot, name)?;
         }
-        Ok(Asked { floor: &ctx.settings.retrieval.floor, words, worth, lacks_name })
+        let floor = ctx.settings.retrieval.floor;
+        let (vector, better) = (floor.similar - ENOUGH, floor.better_similar - ENOUGH);
+        Ok(Asked { floor: Floor { vector, better, ..floor }, words, worth, lacks_name })
     }
 
     /// Returns the relevance of what is said of a node with this name.
@@ -230,7 +236,7 @@ impl<'a> Asked<'a> {
         let held = self.words.iter().enumerate().filter(|(_, word)| said.contains(*word));
         let held = held.fold(0_u64, |held, (at, _)| held | 1 << at);
         let words = share_of_worth(&self.worth, held);
-        relevance(self.floor, Signals { words, near, lacks_name: self.lacks_name })
+        relevance(&self.floor, Signals { words, near, lacks_name: self.lacks_name })
     }
 
     /// Returns whether a relevance is too small.

@@ -23,9 +23,9 @@ const STOP_WORDS: &[&str] = &[
     "he", "her", "here", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its",
     "just", "may", "me", "might", "more", "most", "must", "my", "no", "nor", "not", "of", "on",
     "one", "only", "or", "other", "our", "out", "over", "own", "same", "shall", "she", "should",
-    "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they",
-    "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "was", "we",
-    "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will",
+    "so", "some", "such", "tell", "than", "that", "the", "their", "them", "then", "there", "these",
+    "they", "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "was",
+    "we", "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will",
     "with", "would", "you", "your",
 ];
 
