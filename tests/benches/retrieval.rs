@@ -13,7 +13,8 @@
 //! `--tier` says whose vectors answer: `static`, `minilm` (which makes those that the cache lacks first), `half` (those
 //! of MiniLM for every second window) or a number such as `25` (those that are made first, percent). These two use a
 //! copy of the cache's index, which must have all.
-//! `--floor` prints how often answers are said to have nothing to do with the question (`retrieval/floor.rs`).
+//! `--floor` prints how often answers are said to have nothing to do with the question, and fits relevance
+//! (`retrieval/floor.rs`).
 //! `--join N` writes N documents into each file, one paragraph each without its title's mark, and counts those as
 //! found whose lines a hit shows: what sizes of chunks do to long documents. (A `--cache` is for one N and one size.)
 
@@ -66,6 +67,9 @@ const NOTES: [(&str, &str); 4] = [
     ("vault_obsidian_tasks", "anchors"),
 ];
 
+/// Sets whose documents are each about one thing, which memory may hold.
+const AS_MEMORY: [&str; 2] = ["musique100", "hotpotqa100"];
+
 /// Chunks asked for where nothing is said: as many as the tool gives.
 const HITS: u32 = 100;
 
@@ -117,9 +121,17 @@ fn main() -> Result<()> {
         false => Ok(Vec::new()),
     };
     let others = others?;
+    let mut floor = floor::Floor::default();
     let mut judge = judge::Judge::new(data.join("score/ir_score.py"), runs, &rankings);
     for (name, part) in SETS.iter().chain(&NOTES).filter(|it| is_wanted(&wanted, it)) {
         let mut set = Set::read(&data, name, part)?;
+        if has_floor {
+            for half in 0..2 {
+                let case = Case { base: &set, part, half, others: &others };
+                runtime.block_on(ask_half(&mut floor, &data, &case, &cache, &tier, &settings))?;
+            }
+            continue;
+        }
         set.join(n_joined);
         let started = Instant::now();
         let project = runtime.block_on(open(&set, &cache, &tier, &settings))?;
@@ -128,13 +140,58 @@ fn main() -> Result<()> {
             set.documents.len(),
             started.elapsed().as_secs_f64()
         );
-        match has_floor {
-            true => floor::print(&project, &settings_of(&settings), &set, &others)?,
-            false => ask_all(&project, &rankings, &set, &mut judge)?,
-        }
+        ask_all(&project, &rankings, &set, &mut judge)?;
         runtime.block_on(project.drain(support::SETTLE_LIMIT));
     }
-    if has_floor { Ok(()) } else { judge.verdict() }
+    if !has_floor {
+        return judge.verdict();
+    }
+    floor.print();
+    Ok(())
+}
+
+/// One half of a set's questions, whose answers are taken out of its folder.
+struct Case<'a> {
+    base: &'a Set,
+    part: &'a str,
+    half: usize,
+    others: &'a [Set],
+}
+
+/// Asks a folder without the answers of one half of its questions; of an encyclopedia, its documents as memory, too.
+async fn ask_half(
+    floor: &mut floor::Floor,
+    data: &Path,
+    case: &Case<'_>,
+    cache: &Path,
+    tier: &str,
+    settings: &Settings,
+) -> Result<()> {
+    let mut set = Set::read(data, &case.base.name, case.part)?;
+    let gone = set.without_half(case.half);
+    let (n, own, near) = (set.documents.len(), set.queries.len(), gone.len());
+    println!("{}: {n} documents, questions {own} own, {near} near", set.name);
+    let project = open(&set, cache, tier, settings).await?;
+    let as_asked = settings_of(settings);
+    floor.ask(&project, &as_asked, [&set, case.base], &gone, case.others)?;
+    project.drain(support::SETTLE_LIMIT).await;
+    if !AS_MEMORY.contains(&case.base.name.as_str()) {
+        return Ok(());
+    }
+    set.name += "-memory";
+    let notes = cache.join(&set.name).join("notes");
+    if !notes.exists() {
+        set.write_memory(&notes)?;
+        std::fs::create_dir_all(cache.join(&set.name).join("state"))?;
+    }
+    let project = open(&set, cache, tier, settings).await?;
+    let snapshot = project.snapshot()?;
+    let mut desk = project.desk(&snapshot);
+    desk.settings = &as_asked;
+    floor.ask_memory(&desk, [&set, case.base], &gone, case.others)?;
+    drop(snapshot);
+    project.drain(support::SETTLE_LIMIT).await;
+    Ok(())
 }
 
 /// As a user asks.

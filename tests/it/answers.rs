@@ -291,6 +291,57 @@ fn an_answer_says_that_nothing_fits() {
 }
 
 #[test]
+fn every_tool_that_searches_says_that_nothing_fits() {
+    let mut project = TestProject::of(&[
+        ("keys.md", "# Keys\n\nThe signing keys are rotated every spring by Ada Lindqvist.\n"),
+        ("ships.md", "# Ships\n\nThe lighthouse keeper counts the ships in the harbor.\n"),
+    ]);
+    project.settle();
+    let entity = json!({"name": "Ada Lindqvist", "entity_type": "person", "observations": ["Rotates the signing keys"]});
+    project.call("create_entities", json!({"entities": [entity]}));
+    project.call(
+        "kb_store",
+        json!({"short_title": "Signing keys", "knowledge_details": "The signing keys are rotated every spring."}),
+    );
+    project.settle();
+    let strange = "how are mortgage interest rates computed in Brazil";
+    for (tool, question, list) in [
+        ("hybrid_query", "q", "chunks"),
+        ("search", "query", "notes"),
+        ("search_notes", "query", "results"),
+        ("search_nodes", "query", "results"),
+        ("query_observations", "query", "results"),
+        ("kb_search", "query", "results"),
+        ("ask", "query", ""),
+    ] {
+        let mut ask = |text: &str| {
+            let mut request = json!({ question: text });
+            if tool == "query_observations" {
+                request["entity_name"] = "Ada Lindqvist".into();
+            }
+            project.call(tool, request)
+        };
+        let fits = ask("who rotates the signing keys");
+        assert_ne!(fits["nothing_relevant"], true, "{tool}: {fits}");
+        let found = ask(strange);
+        let rows = found[list].as_array().cloned().unwrap_or_default();
+        let is_told = found["nothing_relevant"] == true || (!list.is_empty() && rows.is_empty());
+        assert!(is_told, "{tool}: {found}");
+        for row in rows {
+            assert_eq!(row["weak"], true, "{tool}: {row}");
+            assert!(row["relevance"].as_f64().is_some_and(|it| it < 0.25), "{tool}: {row}");
+        }
+    }
+    // A name that the folder lacks makes the same passage less relevant.
+    let mut relevance = |q: &str| {
+        let reply = project.call("hybrid_query", json!({"q": q}));
+        reply["chunks"][0]["relevance"].as_f64().expect("a number")
+    };
+    let known = relevance("when are keys rotated by Lindqvist");
+    assert!(known > relevance("when are keys rotated by Quillgate"));
+}
+
+#[test]
 fn what_goes_by_another_name_fits_the_question() {
     let mut project = TestProject::of(&[
         ("krill.md", "---\naliases: [KRR]\n---\n\n# Krill Ledger\n\nThe ledger counts barrels.\n"),

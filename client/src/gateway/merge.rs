@@ -1,8 +1,9 @@
 //! Merge: combines the answers of several projects.
 //!
 //! In: each project's answer, or why there is none. Out: one tool result, with new text.
-//! Invariants: each hit names its `project`; ordered by rank: the first of each project by score, then the second of
-//! each, with `weak` ones last; a budget holds for the whole, and then both forms have the same hits; `next_cursor`
+//! Invariants: each hit names its `project`; hits are ordered by relevance, and each project's own order is kept: a hit
+//! stands where the most relevant one from it on belongs. What has none is ordered by rank, the first of each project by
+//! score, then the second of each. A budget holds for the whole, and then both forms have the same hits; `next_cursor`
 //! counts the hits returned here, not those that a project returned; projects without an answer are listed in
 //! `unavailable` and in the text. `project` of the whole lists those that answered, `tick` is their latest, `projects`
 //! has each one's own.
@@ -32,6 +33,8 @@ pub(super) type Answer = Result<Value, Trouble>;
 struct Hit {
     project: usize,
     rank: usize,
+    /// The greatest relevance of this hit and those behind it in its project.
+    relevance: f64,
     value: Value,
     beside: Option<Value>,
 }
@@ -102,10 +105,24 @@ fn read(spread: &Spread, target: &Onward, result: Value) -> Result<Reply, Troubl
     let hits = fresh.enumerate().map(|(rank, (value, beside))| Hit {
         project: target.project,
         rank,
+        relevance: relevance(&value),
         value,
         beside,
     });
-    Ok(Reply { target: target.clone(), hits: hits.collect(), fields })
+    let mut hits: Vec<Hit> = hits.collect();
+    let mut greatest = 0.0;
+    for hit in hits.iter_mut().rev() {
+        greatest = f64::max(greatest, hit.relevance);
+        hit.relevance = greatest;
+    }
+    Ok(Reply { target: target.clone(), hits, fields })
+}
+
+/// How much a hit has to do with the question, 0 to 1; a daemon that does not say it says what is `weak`.
+fn relevance(hit: &Value) -> f64 {
+    let is_weak = hit.get("weak") == Some(&Value::Bool(true));
+    let unsaid = if is_weak { 0.0 } else { 1.0 };
+    hit.get("relevance").and_then(Value::as_f64).unwrap_or(unsaid)
 }
 
 /// Returns a hash that distinguishes a hit from others of its project.
@@ -168,14 +185,13 @@ impl Whole<'_> {
         let text =
             |hit: &Hit, name: &str| hit.value.get(name).and_then(Value::as_str).map(str::to_string);
         let score = |hit: &Hit| hit.value.get("score").and_then(Value::as_f64).unwrap_or(0.0);
-        // A project without good hits also has a first hit: it must not precede the second of a better project.
-        let is_weak = |hit: &Hit| hit.value.get("weak") == Some(&Value::Bool(true));
         // A stable sort: ties keep the order of the projects.
         match self.spread.spec.order {
-            Order::Rank => hits.sort_by(|one, other| {
+            Order::Relevance => hits.sort_by(|one, other| {
                 let by_score = || score(other).partial_cmp(&score(one)).unwrap_or(Ordering::Equal);
-                let by_rank = is_weak(one).cmp(&is_weak(other)).then(one.rank.cmp(&other.rank));
-                by_rank.then_with(by_score)
+                // A project without an answer also has a first hit: it must not precede those of a better project.
+                let by_relevance = other.relevance.total_cmp(&one.relevance);
+                by_relevance.then(one.rank.cmp(&other.rank)).then_with(by_score)
             }),
             Order::Latest => hits.sort_by_key(|it| std::cmp::Reverse(text(it, "modified"))),
             Order::Path => hits.sort_by_key(|it| text(it, "path")),

@@ -388,6 +388,29 @@ mod tests {
     }
 
     #[test]
+    fn what_answers_remembers_or_tells_changes_is_about_one_project() {
+        check(
+            &served().with_default(Some(Path::new("/c"))),
+            &[
+                tool("ask", json!({"query": "x", "project": "b"})),
+                tool("ask", json!({"query": "x"})),
+                tool("changes", json!({"project": "a"})),
+                tool("changes", json!({})),
+                tool("remember", json!({"text": "x", "project": "b"})),
+                tool("remember", json!({"text": "x"})),
+            ],
+            expect![[r#"
+                b: {"name":"ask","arguments":{"query":"x"}}
+                c: {"name":"ask","arguments":{"query":"x"}}
+                a: {"name":"changes","arguments":{}}
+                c: {"name":"changes","arguments":{}}
+                b: {"name":"remember","arguments":{"text":"x"}}
+                "ambiguous" "no project to change was named, and the folder in which this session started is in none that is served"
+            "#]],
+        );
+    }
+
+    #[test]
     fn calls_go_where_they_say_and_searches_everywhere() {
         check(
             &served().with_default(Some(Path::new("/c"))),

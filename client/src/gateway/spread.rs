@@ -22,8 +22,8 @@ const MIN_CHARS: u32 = 200;
 /// The order of hits of several projects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// The first of each project by score, then the second of each: scores of different projects are hardly comparable.
-    Rank,
+    /// By relevance; what has none by rank: scores of different projects are hardly comparable.
+    Relevance,
     /// The last modified first.
     Latest,
     /// By path.
@@ -72,7 +72,7 @@ pub(super) const SPECS: &[Spec] = &[
         beside: Some("explanations"),
         also: &["entities", "edges"],
         texts: &[],
-        order: Order::Rank,
+        order: Order::Relevance,
         paging: Paging::Cursor,
         n_usual: 10,
         usual_chars: Some(2_000),
@@ -83,7 +83,7 @@ pub(super) const SPECS: &[Spec] = &[
         beside: None,
         also: &[],
         texts: &[],
-        order: Order::Rank,
+        order: Order::Relevance,
         paging: Paging::Limit,
         n_usual: 10,
         usual_chars: None,
@@ -94,7 +94,7 @@ pub(super) const SPECS: &[Spec] = &[
         beside: None,
         also: &[],
         texts: &[],
-        order: Order::Rank,
+        order: Order::Relevance,
         paging: Paging::Limit,
         n_usual: 10,
         usual_chars: Some(8_000),
@@ -105,7 +105,7 @@ pub(super) const SPECS: &[Spec] = &[
         beside: None,
         also: &[],
         texts: &[],
-        order: Order::Rank,
+        order: Order::Relevance,
         paging: Paging::Pages { most: 100 },
         n_usual: 10,
         usual_chars: None,
@@ -138,7 +138,7 @@ pub(super) const SPECS: &[Spec] = &[
         beside: None,
         also: &[],
         texts: &["hints"],
-        order: Order::Rank,
+        order: Order::Relevance,
         paging: Paging::Limit,
         n_usual: 10,
         usual_chars: None,
@@ -149,7 +149,7 @@ pub(super) const SPECS: &[Spec] = &[
         beside: None,
         also: &["entities", "relations"],
         texts: &[],
-        order: Order::Rank,
+        order: Order::Relevance,
         paging: Paging::Limit,
         n_usual: 10,
         usual_chars: None,

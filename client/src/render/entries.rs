@@ -83,7 +83,11 @@ pub fn shown(reply: &KbGetReply) -> String {
 pub fn found(reply: &KbSearchReply) -> String {
     let results: String = reply.results.iter().map(|it| brief(&it.entry)).collect();
     let hints: String = reply.hints.iter().map(|it| format!("{}\n", clean(it))).collect();
-    format!("{}{results}{hints}", hint(reply.hint.as_ref()))
+    let nothing = match reply.nothing_relevant {
+        true => "nothing here has much to do with the question; the nearest entries:\n",
+        false => "",
+    };
+    format!("{}{nothing}{results}{hints}", hint(reply.hint.as_ref()))
 }
 
 /// Renders an answer, with the strategy used.

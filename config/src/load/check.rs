@@ -91,6 +91,7 @@ fn table(settings: &Settings) -> Vec<Range> {
         ("retrieval.recall_k",               f64::from(retrieval.recall_k),         1.0,   4_096.0),
         ("retrieval.hops",                   f64::from(retrieval.hops),             0.0,   4.0),
         ("retrieval.max_chars",              f64::from(retrieval.max_chars),        200.0, 100_000.0),
+        ("retrieval.floor.relevance",        f64::from(retrieval.floor.relevance),  0.0,   1.0),
         ("retrieval.floor.words",            f64::from(retrieval.floor.words),      0.0,   1.0),
         ("retrieval.floor.vector",           f64::from(retrieval.floor.vector),     -1.0,  1.0),
         ("retrieval.floor.better",           f64::from(retrieval.floor.better),     -1.0,  1.0),

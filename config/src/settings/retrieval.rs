@@ -78,13 +78,15 @@ impl Default for Retrieval {
     }
 }
 
-/// A hit is weak when it is below all of these: an answer of only weak hits has nothing to do with the question.
+/// From where on a hit has to do with the question; an answer of only weak hits has nothing to do with it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Floor {
-    /// Share of the question's words in the passage, with more weight for rare words, 0 to 1; 0: no hit is weak.
+    /// Least relevance of a hit that is not weak, 0 to 1; 0: no hit is weak.
+    pub relevance: f32,
+    /// Share of the question's words, with more weight for rare words, from which on an entry is found by words.
     pub words: f32,
-    /// Cosine of its best window by static vectors.
+    /// Cosine by static vectors from which on meaning speaks for a hit, below which against it.
     pub vector: f32,
     /// The same by the better model; calibrated for the built-in one, others may need another value.
     pub better: f32,
@@ -97,7 +99,14 @@ pub struct Floor {
 
 impl Default for Floor {
     fn default() -> Self {
-        Floor { words: 0.3, vector: 0.4, better: 0.4, similar: 0.24, better_similar: 0.3 }
+        Floor {
+            relevance: 0.25,
+            words: 0.3,
+            vector: 0.4,
+            better: 0.4,
+            similar: 0.24,
+            better_similar: 0.3,
+        }
     }
 }
 

@@ -31,6 +31,7 @@ mod present;
 mod quote;
 mod rank;
 mod recall;
+mod relevance;
 
 use embed::Embedder;
 use embed::reranker::Reranker;
@@ -51,6 +52,7 @@ pub use notes::{browse, stated};
 pub use passage::read_passage;
 pub use plan::question::{is_stop_word, text_query};
 pub use rank::signals::signals;
+pub use relevance::Signals;
 
 /// What answering needs beside a request.
 pub struct QueryContext<'a> {
@@ -83,16 +85,38 @@ pub fn answer(ctx: &QueryContext<'_>, request: &HybridQuery) -> Result<HybridRep
     if plan.question.is_empty() {
         return Ok(present::nothing_asked(&plan));
     }
-    let recalled = stage!("recall", recall::recall(ctx, &plan, plan.depth))?;
-    let expanded = stage!("expand", expand::expand(ctx, &plan, &recalled))?;
-    let mut ranked = stage!("rank", rank::rank(ctx, &plan, &recalled, &expanded))?;
+    let (recalled, expanded, ranked) = found(ctx, &plan)?;
+    Ok(stage!("present", present::present(ctx, &plan, &recalled, &expanded, ranked))?)
+}
+
+/// Returns what the best hits of a question say about it; `tests/benches/retrieval/floor.rs` fits relevance to that.
+///
+/// # Errors
+/// As [`answer`].
+pub fn relevance_signals(
+    ctx: &QueryContext<'_>,
+    request: &HybridQuery,
+) -> Result<Vec<Signals>, ErrorView> {
+    let plan = plan::plan(ctx, request)?;
+    let (recalled, _, ranked) = found(ctx, &plan)?;
+    Ok(present::signals(ctx, &plan, &recalled, &ranked)?)
+}
+
+/// The steps between plan and presentation.
+fn found(
+    ctx: &QueryContext<'_>,
+    plan: &plan::Plan,
+) -> Result<(recall::Recalled, expand::Expanded, rank::Ranked), AskError> {
+    let recalled = stage!("recall", recall::recall(ctx, plan, plan.depth))?;
+    let expanded = stage!("expand", expand::expand(ctx, plan, &recalled))?;
+    let mut ranked = stage!("rank", rank::rank(ctx, plan, &recalled, &expanded))?;
     if ranked.is_cut && ranked.hits.len() <= plan.k + plan.cursor.n_seen() {
         // A deeper search changes what each signal counts. Its hits are appended, not merged, so that the first ones
         // and their order do not depend on how many are asked for.
-        let recalled = stage!("recall", recall::recall(ctx, &plan, plan::MAX_RECALL))?;
-        let expanded = stage!("expand", expand::expand(ctx, &plan, &recalled))?;
-        ranked.append(stage!("rank", rank::rank(ctx, &plan, &recalled, &expanded))?);
+        let recalled = stage!("recall", recall::recall(ctx, plan, plan::MAX_RECALL))?;
+        let expanded = stage!("expand", expand::expand(ctx, plan, &recalled))?;
+        ranked.append(stage!("rank", rank::rank(ctx, plan, &recalled, &expanded))?);
     }
-    let ranked = rank::adjust(ctx, &plan, &recalled, &expanded, ranked)?;
-    Ok(stage!("present", present::present(ctx, &plan, &recalled, &expanded, ranked))?)
+    let ranked = rank::adjust(ctx, plan, &recalled, &expanded, ranked)?;
+    Ok((recalled, expanded, ranked))
 }

@@ -76,7 +76,11 @@ pub fn found(reply: &KbSearchReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     sheet.line(&count(reply.results.len() as u64, "entry").replace("entrys", "entries"));
     hint(reply.hint.as_ref(), sheet);
-    sheet.items(reply.results.iter().map(|it| brief(&it.entry)));
+    if reply.nothing_relevant {
+        sheet.line("nothing here has much to do with the question; the nearest entries:");
+    }
+    let weak = |weak: bool| if weak { "weak: " } else { "" };
+    sheet.items(reply.results.iter().map(|it| format!("{}{}", weak(it.weak), brief(&it.entry))));
     lines(&reply.hints, sheet);
     sheet.finish()
 }

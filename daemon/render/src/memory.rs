@@ -202,8 +202,13 @@ pub fn forgotten(reply: &DeletedObservationsReply, max_chars: usize) -> String {
 pub fn observations(reply: &ObservationsReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     nothing(reply.results.is_empty(), sheet);
+    if reply.nothing_relevant {
+        sheet.line("nothing relevant; the nearest observations:");
+    }
     sheet.items(reply.results.iter().map(|it| {
-        format!("^o{} {} (score {})", it.ordinal, stored_line(&it.content), score(it.score))
+        let weak = if it.weak { ", weak" } else { "" };
+        let said = stored_line(&it.content);
+        format!("^o{} {said} (score {}{weak})", it.ordinal, score(it.score))
     }));
     sheet.finish()
 }

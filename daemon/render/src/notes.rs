@@ -113,6 +113,9 @@ pub fn results(reply: &SearchReply, max_chars: usize) -> String {
     if let Some(hint) = &reply.hint {
         sheet.line(&format!("({})", one_line(hint)));
     }
+    if reply.nothing_relevant {
+        sheet.line("nothing here has much to do with the question; the nearest results:");
+    }
     if reply.has_more {
         sheet.line(&format!("(page {}; more on page {})", reply.page, reply.page + 1));
     }
@@ -127,6 +130,9 @@ pub fn results(reply: &SearchReply, max_chars: usize) -> String {
 fn result(it: &ResultView) -> String {
     let place = place(&it.note.path, it.line);
     let mut why = format!("score {}", score(it.score));
+    if it.weak {
+        why += ", weak";
+    }
     let parts = [("text", it.text), ("similarity", it.similarity)];
     let parts =
         parts.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", score(value?))));

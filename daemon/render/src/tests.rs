@@ -22,6 +22,7 @@ fn hit(n: u32, snippet: &str) -> HitView {
     let components = [("text", 0.41), ("vector", 0.39), ("graph", 0.03)];
     HitView {
         handle: "0011aabbccdd".into(),
+        relevance: 0.9,
         weak: false,
         id: n.into(),
         doc_id: n.into(),

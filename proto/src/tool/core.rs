@@ -142,6 +142,9 @@ pub struct HitView {
     pub score: f32,
     /// The weighted parts of the score; none where they were left out to fit.
     pub components: BTreeMap<String, f32>,
+    /// How probable it is that it has to do with the question, 0 to 1; comparable between answers and projects.
+    #[serde(default)]
+    pub relevance: f32,
     /// True when it holds few of the question's rare words and is not near it in meaning either.
     #[serde(default, skip_serializing_if = "is_false")]
     pub weak: bool,

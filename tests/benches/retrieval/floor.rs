@@ -1,83 +1,219 @@
 //! Floor: how often an answer is said to have nothing to do with the question, where it has and where it cannot have.
 //!
-//! In: a set's index, its own questions with judgments, questions of other sets ("strangers"). Out: one row for each
-//! pair of floors: own answers that are said to be nothing, judged hits that are said to be weak, and strangers'
-//! answers that are said to be nothing. The first two should be near 0, the last near 1.
+//! From each set the documents that answer one half of its questions are taken out, and in a second folder those of the
+//! other half: questions of what is gone ("near": of the folder's subject), questions of sets of other fields ("off"),
+//! and those that are still answered ("own"). Every question belongs to the dev part, which relevance is fitted to, or
+//! to the report part.
+//! In: a set's folders. Out: for each tool and set the shares of own questions that are lost and of others that are
+//! found, with 95 % intervals (Wilson); in the end the coefficients of `daemon/query/src/relevance.rs` that fit the dev
+//! part best, and for both parts what is found where at most so many own questions are lost.
+//! Invariant: nothing is drawn, so the same folders give the same figures.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::fmt;
 
 use anyhow::{Result, anyhow};
 use config::Settings;
-use proto::tool::core::HybridReply;
-use query::answer;
+use proto::tool::core::HybridQuery;
+use proto::tool::notes::SearchNotes;
+use query::memory::search::nodes_by_meaning;
+use query::{QueryContext, Signals, answer, relevance_signals, search_notes};
 use server::project::Project;
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::set::Set;
+use super::set::{Query, Set};
 
-/// Shares of the question's words that are tried, and cosines.
-const WORDS: [f32; 4] = [0.3, 0.4, 0.5, 0.6];
-const COSINES: [f32; 5] = [0.3, 0.4, 0.5, 0.6, 0.7];
-
-/// Questions of one set that are asked at most.
+/// Questions of one other set that are asked at most.
 const QUESTIONS: usize = 40;
 
-/// One set's rows.
-pub(crate) fn print(
-    project: &Project,
-    settings: &Settings,
-    set: &Set,
-    others: &[Set],
-) -> Result<()> {
-    let strangers = others.iter().filter(|other| is_strange(&set.name, &other.name));
-    let strangers: Vec<&str> = strangers
-        .flat_map(|it| it.queries.iter().take(QUESTIONS))
-        .map(|it| it.text.as_str())
-        .collect();
-    let own = set.queries.iter().take(QUESTIONS);
-    println!("{}: own questions {}, strangers {}", set.name, own.len(), strangers.len());
-    println!("words cosine | own: nothing, judged hits weak | strangers: nothing, weak hits");
-    for words in WORDS {
-        for cosine in COSINES {
-            let mut settings = settings.clone();
-            let floor = &mut settings.retrieval.floor;
-            (floor.words, floor.vector, floor.better) = (words, cosine, cosine);
-            let ask = |text: &str| ask(project, &settings, text);
-            let (mut nothing, mut judged, mut weak) = (0, 0, 0);
-            for query in own.clone() {
-                let reply = ask(&query.text)?;
-                nothing += usize::from(reply.nothing_relevant);
-                let right: BTreeSet<&str> = set.judged(&query.id).collect();
-                for hit in &reply.chunks {
-                    let found = set.found(&hit.path, hit.lines)?;
-                    if found.iter().any(|id| right.contains(id.as_str())) {
-                        judged += 1;
-                        weak += usize::from(hit.weak);
-                    }
-                }
+/// Longest question of a tool, characters.
+const MAX_QUESTION: usize = 1_000;
+
+/// Rounds in which coefficients are fitted to the best hit of each answer, by the coefficients of the round before.
+const ROUNDS: usize = 6;
+const STEPS: usize = 15;
+
+/// Strength with which coefficients are kept small, but for the first.
+const SMALL: f64 = 0.3;
+
+/// Shares of lost own questions for which the others that are found are printed.
+const LOST: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
+
+/// What a question is to a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Own,
+    Near,
+    Off,
+}
+
+/// A question that was asked.
+struct Asked {
+    set: String,
+    kind: Kind,
+    is_dev: bool,
+    hits: Vec<Signals>,
+}
+
+/// What all folders gave.
+#[derive(Default)]
+pub(crate) struct Floor {
+    asked: Vec<Asked>,
+    /// By tool, set and kind: answers that say nothing fits, and all.
+    said: BTreeMap<(&'static str, String, Kind), Share>,
+}
+
+/// A share with its interval.
+#[derive(Debug, Clone, Copy, Default)]
+struct Share {
+    n: usize,
+    of: usize,
+}
+
+impl Share {
+    fn add(&mut self, counts: bool) {
+        self.n += usize::from(counts);
+        self.of += 1;
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const Z: f64 = 1.96;
+        let (n, of) = (self.n as f64, (self.of as f64).max(1.0));
+        let share = n / of;
+        let middle = (share + Z * Z / (2.0 * of)) / (1.0 + Z * Z / of);
+        let half = Z * (share * (1.0 - share) / of + Z * Z / (4.0 * of * of)).sqrt();
+        let half = half / (1.0 + Z * Z / of);
+        let (low, high) = ((middle - half).max(0.0), (middle + half).min(1.0));
+        write!(f, "{share:.3} [{low:.2}, {high:.2}] of {}", self.of)
+    }
+}
+
+impl Floor {
+    /// Asks a folder of documents its own questions, those of `gone` documents and those of other fields.
+    pub(crate) fn ask(
+        &mut self,
+        project: &Project,
+        settings: &Settings,
+        [set, base]: [&Set; 2],
+        gone: &[Query],
+        others: &[Set],
+    ) -> Result<()> {
+        let snapshot = project.snapshot()?;
+        let mut desk = project.desk(&snapshot);
+        desk.settings = settings;
+        for (kind, query) in questions(set, base, gone, others) {
+            let text: String = query.text.chars().take(MAX_QUESTION).collect();
+            let request = HybridQuery { q: text.clone(), ..HybridQuery::default() };
+            let failed = |error: proto::error::ErrorView| anyhow!("{text}: {}", error.message);
+            let hits = relevance_signals(&desk, &request).map_err(failed)?;
+            let is_dev = xxh3_64(query.text.as_bytes()) % 2 == 0;
+            self.asked.push(Asked { set: base.name.clone(), kind, is_dev, hits });
+            let reply = answer(&desk, &request).map_err(failed)?;
+            self.note("hybrid_query, ask, search", base, kind, is_dev, reply.nothing_relevant);
+            let request = SearchNotes { query: text.clone(), ..SearchNotes::default() };
+            let reply = search_notes(&desk, &request, None).map_err(failed)?;
+            self.note("search_notes", base, kind, is_dev, reply.nothing_relevant);
+        }
+        Ok(())
+    }
+
+    /// The same of a folder of memory.
+    pub(crate) fn ask_memory(
+        &mut self,
+        desk: &QueryContext<'_>,
+        [set, base]: [&Set; 2],
+        gone: &[Query],
+        others: &[Set],
+    ) -> Result<()> {
+        for (kind, query) in questions(set, base, gone, others) {
+            let found = nodes_by_meaning(desk, &query.text, 10);
+            let found = found.map_err(|error| anyhow!("{}: {}", query.text, error.message))?;
+            let floor = desk.settings.retrieval.floor.relevance;
+            let is_nothing = found.iter().all(|it| it.relevance < floor);
+            let is_dev = xxh3_64(query.text.as_bytes()) % 2 == 0;
+            self.note("search_nodes", base, kind, is_dev, is_nothing);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, tool: &'static str, base: &Set, kind: Kind, is_dev: bool, nothing: bool) {
+        if !is_dev {
+            self.said.entry((tool, base.name.clone(), kind)).or_default().add(nothing);
+        }
+    }
+
+    /// Prints all.
+    pub(crate) fn print(&self) {
+        println!("report part, at the settings' floor: own lost | near found | off found");
+        for ((tool, set, kind), own) in &self.said {
+            if *kind == Kind::Own {
+                let of = |kind| self.said.get(&(*tool, set.clone(), kind)).copied();
+                let [near, off] = [Kind::Near, Kind::Off].map(|kind| of(kind).unwrap_or_default());
+                println!("{tool}: {set}: {own} | {near} | {off}");
             }
-            let (mut strange, mut hits, mut weak_hits) = (0, 0, 0);
-            for text in &strangers {
-                let reply = ask(text)?;
-                strange += usize::from(reply.nothing_relevant);
-                hits += reply.chunks.len();
-                weak_hits += reply.chunks.iter().filter(|hit| hit.weak).count();
-            }
-            let share = |n: usize, of: usize| n as f64 / of.max(1) as f64;
+        }
+        for (name, with_vectors) in [("words alone", false), ("words and vectors", true)] {
+            let weights = fitted(&self.asked, with_vectors);
+            let [base, words, near, lacking] = weights;
             println!(
-                "{words:5.2} {cosine:6.2} | {:.3} {:.3} | {:.3} {:.3}",
-                share(nothing, own.len()),
-                share(weak, judged),
-                share(strange, strangers.len()),
-                share(weak_hits, hits)
+                "{name}: base {base:.2}, words {words:.2}, near {near:.2}, lacks_name {:.2}",
+                -lacking
+            );
+            for (part, is_dev) in [("dev", true), ("report", false)] {
+                self.print_curve(part, is_dev, weights, with_vectors);
+            }
+        }
+    }
+
+    /// What is found where at most a share of own questions is lost, sets counting alike.
+    fn print_curve(&self, part: &str, is_dev: bool, weights: [f64; 4], with_vectors: bool) {
+        let scored: Vec<(&str, Kind, f64)> = (self.asked.iter())
+            .filter(|it| it.is_dev == is_dev)
+            .map(|it| (it.set.as_str(), it.kind, best(&it.hits, weights, with_vectors).1))
+            .collect();
+        let mut sets: Vec<&str> = scored.iter().map(|it| it.0).collect();
+        sets.sort_unstable();
+        sets.dedup();
+        let below = |kind: Kind, floor: f64| {
+            let share = |set: &&str| {
+                let of = || scored.iter().filter(|it| it.0 == *set && it.1 == kind);
+                of().filter(|it| it.2 < floor).count() as f64 / of().count().max(1) as f64
+            };
+            sets.iter().map(share).sum::<f64>() / sets.len().max(1) as f64
+        };
+        let mut floors: Vec<f64> =
+            scored.iter().filter(|it| it.1 == Kind::Own).map(|it| it.2).collect();
+        floors.sort_by(f64::total_cmp);
+        for most in LOST {
+            let is_allowed = |floor: &&f64| below(Kind::Own, **floor) <= most;
+            let floor = floors.iter().rev().find(is_allowed).copied().unwrap_or_default();
+            println!(
+                "  {part}, at most {most:.2} lost: floor {floor:.3}, near found {:.3}, off found {:.3}",
+                below(Kind::Near, floor),
+                below(Kind::Off, floor)
             );
         }
     }
-    Ok(())
 }
 
-/// Both of Wikipedia's sets may answer each other's questions; so may those about software.
+fn questions<'a>(
+    set: &'a Set,
+    base: &'a Set,
+    gone: &'a [Query],
+    others: &'a [Set],
+) -> impl Iterator<Item = (Kind, &'a Query)> {
+    let strange = others.iter().filter(|other| is_strange(&base.name, &other.name));
+    let own = set.queries.iter().map(|it| (Kind::Own, it));
+    let near = gone.iter().map(|it| (Kind::Near, it));
+    let off = strange.flat_map(|it| it.queries.iter().take(QUESTIONS)).map(|it| (Kind::Off, it));
+    own.chain(near).chain(off)
+}
+
+/// Both of Wikipedia's sets may answer each other's questions; so may those about software. Titles are no questions.
 fn is_strange(set: &str, other: &str) -> bool {
     let field = |name: &str| match name {
         "musique100" | "hotpotqa100" => "encyclopedia",
@@ -85,17 +221,90 @@ fn is_strange(set: &str, other: &str) -> bool {
         "cranfield" => "aeronautics",
         _ => "software",
     };
-    field(set) != field(other) && !other.ends_with("_related")
+    field(set) != field(other) && !other.ends_with("_related") && other != "titles"
 }
 
-fn ask(project: &Project, settings: &Settings, text: &str) -> Result<HybridReply> {
-    let snapshot = project.snapshot()?;
-    let mut desk = project.desk(&snapshot);
-    desk.settings = settings;
-    let request = proto::tool::core::HybridQuery {
-        q: text.chars().take(1_000).collect(),
-        max_chars: Some(100_000),
-        ..Default::default()
+/// The signals as numbers.
+fn row(signals: &Signals, with_vectors: bool) -> [f64; 4] {
+    let floor = Settings::default().retrieval.floor;
+    let above = |(cosine, is_better): (f32, bool)| {
+        cosine - if is_better { floor.better } else { floor.vector }
     };
-    answer(&desk, &request).map_err(|error| anyhow!("{text}: {}", error.message))
+    let near = signals.near.filter(|_| with_vectors).map_or(0.0, above);
+    [1.0, f64::from(signals.words), f64::from(near), f64::from(u8::from(signals.lacks_name))]
+}
+
+fn probability(weights: [f64; 4], row: [f64; 4]) -> f64 {
+    let logit: f64 = weights.iter().zip(row).map(|(weight, value)| weight * value).sum();
+    1.0 / (1.0 + (-logit).exp())
+}
+
+/// The most relevant hit, and how relevant it is.
+fn best(hits: &[Signals], weights: [f64; 4], with_vectors: bool) -> ([f64; 4], f64) {
+    let rows = hits.iter().map(|it| row(it, with_vectors));
+    let scored = rows.map(|row| (row, probability(weights, row)));
+    scored.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(([1.0, 0.0, 0.0, 0.0], 0.0))
+}
+
+/// Logistic regression on the best hit of each answer of the dev part; sets count alike, and of each those with an
+/// answer as much as those without.
+fn fitted(asked: &[Asked], with_vectors: bool) -> [f64; 4] {
+    let dev: Vec<&Asked> = asked.iter().filter(|it| it.is_dev).collect();
+    let mut sizes: BTreeMap<(&str, Kind), f64> = BTreeMap::new();
+    dev.iter().for_each(|it| *sizes.entry((&it.set, it.kind)).or_default() += 1.0);
+    let share = |it: &Asked| {
+        let of_kind = if it.kind == Kind::Own { 100.0 } else { 50.0 };
+        of_kind / sizes.get(&(it.set.as_str(), it.kind)).copied().unwrap_or(1.0)
+    };
+    // By words, before anything is fitted.
+    let mut weights = [0.0, 1.0, 0.0, 0.0];
+    for _ in 0..ROUNDS {
+        let rows: Vec<([f64; 4], f64, f64)> = (dev.iter())
+            .map(|it| {
+                let is_own = if it.kind == Kind::Own { 1.0 } else { 0.0 };
+                (best(&it.hits, weights, with_vectors).0, is_own, share(it))
+            })
+            .collect();
+        weights = regression(&rows);
+    }
+    weights
+}
+
+/// Newton's method.
+fn regression(rows: &[([f64; 4], f64, f64)]) -> [f64; 4] {
+    let mut weights = [0.0; 4];
+    for _ in 0..STEPS {
+        let mut slope = [0.0; 4];
+        let mut bend = [[0.0; 4]; 4];
+        for at in 0..4 {
+            let small = if at == 0 { 0.0 } else { SMALL };
+            slope[at] = -small * weights[at];
+            bend[at][at] = small + 1e-6;
+        }
+        for (row, is_own, share) in rows {
+            let p = probability(weights, *row);
+            for at in 0..4 {
+                slope[at] += share * (is_own - p) * row[at];
+                for other in 0..4 {
+                    bend[at][other] += share * p * (1.0 - p) * row[at] * row[other];
+                }
+            }
+        }
+        let step = solved(bend, slope);
+        weights.iter_mut().zip(step).for_each(|(weight, by)| *weight += by);
+    }
+    weights
+}
+
+/// Solves four linear equations of a positive definite matrix by elimination.
+fn solved(mut left: [[f64; 4]; 4], mut right: [f64; 4]) -> [f64; 4] {
+    for at in 0..4 {
+        for other in (0..4).filter(|other| *other != at) {
+            let factor = left[other][at] / left[at][at];
+            let from = left[at];
+            left[other].iter_mut().zip(from).for_each(|(value, by)| *value -= factor * by);
+            right[other] -= factor * right[at];
+        }
+    }
+    std::array::from_fn(|at| right[at] / left[at][at])
 }

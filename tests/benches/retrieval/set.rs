@@ -190,6 +190,28 @@ impl Set {
         rows.map(|(_, document, _)| document.as_str())
     }
 
+    /// Takes out the documents that answer one half of the questions and none of the other half; returns the questions
+    /// that nothing answers now. Questions of the first half that keep an answer are dropped.
+    pub(crate) fn without_half(&mut self, half: usize) -> Vec<Query> {
+        let is_out = |query: &Query| query.place % 2 == half;
+        let answers = |of: &dyn Fn(&Query) -> bool| -> BTreeSet<String> {
+            let asked = self.queries.iter().filter(|it| of(it));
+            asked.flat_map(|it| self.judged(&it.id)).map(str::to_string).collect()
+        };
+        let kept = answers(&|query| !is_out(query));
+        let gone: BTreeSet<String> = answers(&is_out).difference(&kept).cloned().collect();
+        let is_of_notes = self.is_of_notes;
+        let id = |id: &str| if is_of_notes { escaped(id) } else { id.to_string() };
+        self.documents.retain(|(path, _)| !gone.contains(&id(path)));
+        let (out, rest) = std::mem::take(&mut self.queries).into_iter().partition(is_out);
+        self.queries = rest;
+        let out: Vec<Query> = out;
+        let is_bare = |it: &Query| self.judged(&it.id).all(|document| gone.contains(document));
+        let out = out.into_iter().filter(is_bare).collect();
+        self.name = format!("{}-without-{half}", self.name);
+        out
+    }
+
     /// Puts `n` documents into each file, in an order that has nothing to do with what they are about.
     pub(crate) fn join(&mut self, n: usize) {
         if n < 2 {
@@ -218,6 +240,22 @@ impl Set {
         let Some(group) = self.joined.get(&id) else { return Ok(vec![id]) };
         let shown = |line: u32| (line as usize).saturating_sub(1) / 2;
         Ok((shown(first)..=shown(last)).filter_map(|at| group.get(at).cloned()).collect())
+    }
+
+    /// Writes one node of memory a document, one observation a sentence.
+    pub(crate) fn write_memory(&self, folder: &Path) -> Result<()> {
+        std::fs::create_dir_all(folder.join("memory"))?;
+        for (id, markdown) in &self.documents {
+            let (title, text) = markdown.split_once('\n').unwrap_or((markdown, ""));
+            let title = title.trim_start_matches("# ").replace('"', "'");
+            let mut node = format!("---\ntitle: \"{title}\"\ntype: subject\n---\n\n# {title}\n\n");
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("[[", "");
+            for (at, sentence) in text.split_inclusive(". ").enumerate() {
+                writeln!(node, "- {} ^o{}", sentence.trim(), at + 1)?;
+            }
+            std::fs::write(folder.join("memory").join(escaped(id) + ".md"), node)?;
+        }
+        Ok(())
     }
 
     /// Writes one file a document.

@@ -103,6 +103,7 @@ struct HitRow<'a> {
     pages: Option<[u32; 2]>,
     score: f32,
     components: &'a std::collections::BTreeMap<String, f32>,
+    relevance: f32,
     snippet: &'a str,
     #[serde(flatten)]
     origin: &'a OriginView,
@@ -186,6 +187,7 @@ fn row(hit: &HitView) -> HitRow<'_> {
         pages: *pages,
         score: *score,
         components,
+        relevance: hit.relevance,
         snippet,
         origin: &hit.origin,
         section,
@@ -217,6 +219,7 @@ mod tests {
             origin: OriginView::default(),
             score: 0.5,
             components: [("text".to_string(), 0.5)].into(),
+            relevance: 0.9,
             weak: false,
             also_in: None,
         };

@@ -113,6 +113,21 @@ fn weak_hits_come_last() {
 }
 
 #[test]
+fn hits_are_ordered_by_relevance_and_each_project_keeps_its_own_order() {
+    let spread = spread("hybrid_query", json!({"q": "x"}));
+    let with = |project: &str, relevance: &[f64]| {
+        let mut reply = hits(project, &vec![0.5; relevance.len()], None);
+        for (at, it) in relevance.iter().enumerate() {
+            reply["chunks"][at]["relevance"] = (*it).into();
+        }
+        good(reply)
+    };
+    let answers = vec![with("a", &[0.3, 0.2]), with("b", &[0.4, 0.9, 0.6]), with("c", &[0.7, 0.1])];
+    let merged = merge(&spread, answers, &served());
+    assert_eq!(paths(&merged["structuredContent"]), "b0 b1 c0 b2 a0 a1 c1");
+}
+
+#[test]
 fn who_does_not_answer_is_told_in_both_forms() {
     let spread = spread("hybrid_query", json!({"q": "x"}));
     let answers = vec![

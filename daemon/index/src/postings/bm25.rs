@@ -74,6 +74,12 @@ impl Scorer {
         self.words.iter().filter(holds).fold(0, |held, word| held | word.words)
     }
 
+    /// The words that any chunk holds, one bit each.
+    pub fn known(&self) -> u64 {
+        let is_held = |word: &&Weighed| !word.rows.is_empty();
+        self.words.iter().filter(is_held).fold(0, |known, word| known | word.words)
+    }
+
     /// True when no chunk holds any of the words.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| word.rows.is_empty())

@@ -11,13 +11,14 @@ use std::collections::HashMap;
 use config::settings::Formula;
 use proto::error::ErrorView;
 use proto::tool::core::HybridQuery;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Library;
 use super::graph::{By, Neighbor};
 use super::shelf::EntryRow;
 use crate::plan::{Filter, MAX_RECALL, OfNotes, Plan};
-use crate::recall::{Recalled, by_each_signal, share_of_worth};
+use crate::present::floor::WeakFloor;
+use crate::recall::{Recalled, by_each_signal, complete, share_of_worth};
 use crate::{AskError, QueryContext};
 
 /// S2's constant of reciprocal rank fusion.
@@ -43,6 +44,8 @@ pub struct EntryHit<'l> {
     pub row: &'l EntryRow,
     /// The sum of its reciprocal ranks.
     pub score: f64,
+    /// How probable it is that it has to do with the question, 0 to 1.
+    pub relevance: f32,
 }
 
 /// The result of a search.
@@ -84,6 +87,7 @@ pub fn search<'l>(
     docs.sort_unstable();
     let deep = wanted.limit * OVER_FETCH;
     let (mut text, mut vector, mut readings) = (vec![], vec![], vec![]);
+    let mut relevance = FxHashMap::default();
     let words = plain(wanted.question);
     if !docs.is_empty() && !words.is_empty() {
         let question = HybridQuery { q: words, ..HybridQuery::default() };
@@ -95,6 +99,7 @@ pub fn search<'l>(
         let recalled = by_each_signal(ctx, &plan, depth)?;
         text = documents(ctx, above_floor_by_words(&plan, &recalled), deep)?;
         vector = documents(ctx, above_floor_by_meaning(&plan, &recalled), deep)?;
+        relevance = relevance_of_documents(ctx, &plan, &recalled)?;
         readings = recalled.readings;
     }
     let source = match (text.is_empty(), vector.is_empty()) {
@@ -113,7 +118,8 @@ pub fn search<'l>(
             n_hidden += 1;
             continue;
         }
-        hits.push(EntryHit { row, score });
+        let relevance = relevance.get(&doc).copied().unwrap_or_default();
+        hits.push(EntryHit { row, score, relevance });
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.number.cmp(&b.row.number)));
     let hits = behind_successors(library, hits, |hit| hit.row.number);
@@ -198,6 +204,26 @@ fn documents(ctx: &QueryContext<'_>, chunks: Vec<i64>, most: usize) -> Result<Ve
         }
     }
     Ok(docs)
+}
+
+/// Returns the relevance of each document, that of its best passage.
+fn relevance_of_documents(
+    ctx: &QueryContext<'_>,
+    plan: &Plan,
+    recalled: &Recalled,
+) -> Result<FxHashMap<i64, f32>, AskError> {
+    let mut doc_of = ctx.snapshot.prepare_cached("SELECT doc_id FROM chunks WHERE id = ?1")?;
+    let candidates = complete(ctx, plan, recalled, &[])?;
+    let floor = WeakFloor::of(plan, recalled);
+    let near: FxHashMap<i64, f32> = candidates.vector.iter().copied().collect();
+    let mut best: FxHashMap<i64, f32> = FxHashMap::default();
+    for chunk in candidates.chunks() {
+        let doc: i64 = doc_of.query_row([chunk], |row| row.get(0))?;
+        let near = near.get(&chunk).map(|near| (*near, candidates.better.contains(&chunk)));
+        let known = best.entry(doc).or_default();
+        *known = known.max(floor.of_chunk(chunk, near));
+    }
+    Ok(best)
 }
 
 /// Returns hints to entries near a few results: `See also: [kb-00042] Title (via tag:security)`.

@@ -1,7 +1,8 @@
 //! Search: facts by what they mean, or by their words.
 //!
 //! In: a question. Out: facts of each note with their scores.
-//! A node is weak when neither its name nor the meaning or words of a fact match the question (`retrieval.floor`).
+//! A fact has a relevance (`relevance.rs`) by its words, those of its node's name and its nearness; a node that is named
+//! has the greatest.
 //! Invariants: by meaning, every vector is compared exactly: those of a better model if it has all of them, else all
 //! static ones, so that two spaces are never mixed; by words, BM25 over the facts; ties are broken by row.
 //! An instruction before a text moves all texts alike and does not rank them better, neither with static vectors nor
@@ -9,13 +10,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use config::settings::Floor;
 use notes::resolve::{fold, name_key};
 use proto::error::{Code, ErrorView};
 use rusqlite::params;
 
 use super::{NodeRow, node};
+use crate::plan::question::Question;
 use crate::quote::statement::words_of as content_words;
+use crate::recall::nearness::has_better_model;
 use crate::recall::share_of_worth;
+use crate::relevance::{Signals, relevance};
 use crate::{AskError, QueryContext};
 use index::store::Snapshot;
 use index::vectors::Layer;
@@ -36,6 +41,10 @@ const B: f64 = 0.75;
 /// Scores of a node whose name equals the question, contains it, or whose type contains it: a typed name is meant.
 const NAMED: [f32; 3] = [1.0, 0.9, 0.8];
 
+/// A fact is one sentence, and less near to a question than a passage: from `retrieval.floor.similar` on its meaning
+/// alone suffices, which is so much above the cosine that speaks neither for nor against it.
+const ENOUGH: f32 = 0.06;
+
 /// Most content words of a question that count: the bits of a number.
 const MAX_WORDS: usize = 64;
 
@@ -48,6 +57,15 @@ pub struct FactHit {
     pub seq: i64,
     /// Cosine, or BM25.
     pub score: f32,
+    /// Whether the score is a cosine, and of the better model.
+    pub is_better: Option<bool>,
+}
+
+impl FactHit {
+    /// The cosine, and whether the better model gave it.
+    pub fn near(&self) -> Option<(f32, bool)> {
+        Some((self.score, self.is_better?))
+    }
 }
 
 /// A node with its best fact.
@@ -61,8 +79,8 @@ pub struct Found {
     pub score: f32,
     /// What matched: [`GENERAL`] or [`NAME`]; empty for a search by words.
     pub perspective: &'static str,
-    /// True when it has little to do with the question.
-    pub is_weak: bool,
+    /// How probable it is that it has to do with the question, 0 to 1.
+    pub relevance: f32,
 }
 
 /// Returns the facts of one note by meaning, the best first.
@@ -108,7 +126,12 @@ pub fn by_words(
             *scores.entry((row.get(0)?, row.get(1)?)).or_insert(0.0) += idf * weight;
         }
     }
-    let hit = |((doc, seq), score): ((i64, i64), f64)| FactHit { doc, seq, score: score as f32 };
+    let hit = |((doc, seq), score): ((i64, i64), f64)| FactHit {
+        doc,
+        seq,
+        score: score as f32,
+        is_better: None,
+    };
     Ok(ordered(scores.into_iter().map(hit).collect()))
 }
 
@@ -139,18 +162,22 @@ pub fn nodes_by_meaning(
     let mut order: Vec<(i64, f32, &'static str)> =
         scored.into_iter().map(|(doc, (score, why))| (doc, score, why)).collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let asked = Asked::of(ctx, question)?;
     let mut found = Vec::new();
     for (doc, score, perspective) in order.into_iter().take(most) {
         let Some(node) = node(ctx.snapshot, doc)? else { continue };
-        let fact = match best.get(&doc) {
+        let hit = best.get(&doc);
+        let fact = match hit {
             Some(hit) => content(ctx.snapshot, (doc, hit.seq))?,
             None => None,
         };
-        found.push(Found { node, fact, score, perspective, is_weak: false });
+        let said = fact.as_deref().unwrap_or_default();
+        let relevance = match perspective {
+            NAME => 1.0,
+            _ => asked.relevance(&node.name, said, hit.and_then(FactHit::near)),
+        };
+        found.push(Found { node, fact, score, perspective, relevance });
     }
-    let floor = ctx.settings.retrieval.floor.similar;
-    let is_near = |it: &Found| it.perspective == NAME || it.score >= floor;
-    flag_weak(ctx, question, &mut found, is_near)?;
     Ok(found)
 }
 
@@ -161,6 +188,7 @@ pub fn nodes_by_words(
     most: usize,
 ) -> Result<Vec<Found>, AskError> {
     let snapshot = ctx.snapshot;
+    let asked = Asked::of(ctx, question)?;
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for hit in by_words(snapshot, None, question)? {
@@ -169,37 +197,63 @@ pub fn nodes_by_words(
         }
         let Some(node) = node(snapshot, hit.doc)? else { continue };
         let fact = content(snapshot, (hit.doc, hit.seq))?;
-        found.push(Found { node, fact, score: hit.score, perspective: "", is_weak: false });
+        let relevance = asked.relevance(&node.name, fact.as_deref().unwrap_or_default(), None);
+        found.push(Found { node, fact, score: hit.score, perspective: "", relevance });
     }
-    flag_weak(ctx, question, &mut found, |_| false)?;
     Ok(found)
 }
 
-/// Flags nodes that are not near and contain few of the question's content words, rare ones counting more.
-fn flag_weak(
-    ctx: &QueryContext<'_>,
-    question: &str,
-    found: &mut [Found],
-    is_near: impl Fn(&Found) -> bool,
-) -> Result<(), AskError> {
-    if found.iter().all(&is_near) {
-        return Ok(());
+/// A question, with what its content words are worth among all facts.
+pub struct Asked {
+    floor: Floor,
+    words: Vec<String>,
+    worth: Vec<f32>,
+    lacks_name: bool,
+}
+
+impl Asked {
+    /// Looks up the words of a question.
+    pub fn of(ctx: &QueryContext<'_>, question: &str) -> Result<Self, AskError> {
+        let words: Vec<String> = content_words(question).into_iter().take(MAX_WORDS).collect();
+        let sql = "SELECT coalesce(sum(n_facts), 0) FROM memory_nodes";
+        let n_facts: i64 = ctx.snapshot.query_row(sql, [], |row| row.get(0))?;
+        let mut worth = Vec::new();
+        for word in &words {
+            worth.push(idf(n_facts, n_facts_with(ctx.snapshot, word)?) as f32);
+        }
+        let mut lacks_name = false;
+        for name in Question::new(question).name_words() {
+            lacks_name |= !is_known(ctx.snapshot, name)?;
+        }
+        let floor = ctx.settings.retrieval.floor;
+        let (vector, better) = (floor.similar - ENOUGH, floor.better_similar - ENOUGH);
+        Ok(Asked { floor: Floor { vector, better, ..floor }, words, worth, lacks_name })
     }
-    let asked: Vec<String> = content_words(question).into_iter().take(MAX_WORDS).collect();
-    let sql = "SELECT coalesce(sum(n_facts), 0) FROM memory_nodes";
-    let n_facts: i64 = ctx.snapshot.query_row(sql, [], |row| row.get(0))?;
-    let mut worth = Vec::new();
-    for word in &asked {
-        worth.push(idf(n_facts, n_facts_with(ctx.snapshot, word)?) as f32);
-    }
-    for it in found.iter_mut().filter(|it| !is_near(it)) {
-        let said = format!("{} {}", it.node.name, it.fact.as_deref().unwrap_or_default());
-        let said = content_words(&said);
-        let held = asked.iter().enumerate().filter(|(_, word)| said.contains(*word));
+
+    /// Returns the relevance of what is said of a node with this name.
+    pub fn relevance(&self, name: &str, said: &str, near: Option<(f32, bool)>) -> f32 {
+        let said = content_words(&format!("{name} {said}"));
+        let held = self.words.iter().enumerate().filter(|(_, word)| said.contains(*word));
         let held = held.fold(0_u64, |held, (at, _)| held | 1 << at);
-        it.is_weak = share_of_worth(&worth, held) < ctx.settings.retrieval.floor.words;
+        let words = share_of_worth(&self.worth, held);
+        relevance(&self.floor, Signals { words, near, lacks_name: self.lacks_name })
     }
-    Ok(())
+
+    /// Returns whether a relevance is too small.
+    pub fn is_weak(&self, relevance: f32) -> bool {
+        relevance < self.floor.relevance
+    }
+}
+
+/// Returns whether any fact or name of a node has a word.
+fn is_known(snapshot: &Snapshot, word: &str) -> Result<bool, AskError> {
+    for stem in words_of(word) {
+        if n_facts_with(snapshot, &stem)? > 0 {
+            return Ok(true);
+        }
+    }
+    let sql = "SELECT EXISTS(SELECT 1 FROM memory_nodes WHERE instr(key, ?1) > 0)";
+    Ok(snapshot.prepare_cached(sql)?.query_row([name_key(word)], |row| row.get(0))?)
 }
 
 fn n_facts_with(snapshot: &Snapshot, word: &str) -> Result<i64, AskError> {
@@ -250,7 +304,7 @@ fn each_by_meaning(
     visit: impl FnMut(FactHit),
 ) -> Result<(), ErrorView> {
     for layer in ctx.snapshot.layers_of_facts() {
-        if let Some(hits) = by_layer(ctx.snapshot, &layer, doc, question)? {
+        if let Some(hits) = by_layer(ctx, &layer, doc, question)? {
             hits.into_iter().for_each(visit);
             return Ok(());
         }
@@ -261,14 +315,14 @@ fn each_by_meaning(
 
 /// Returns the hits by a better model; `None` where it lacks a fact, or cannot embed the question now.
 fn by_layer(
-    snapshot: &Snapshot,
+    ctx: &QueryContext<'_>,
     layer: &Layer,
     doc: Option<i64>,
     question: &str,
 ) -> Result<Option<Vec<FactHit>>, AskError> {
     let sql = "SELECT f.doc_id, f.seq, f.hash FROM memory_facts f JOIN memory_nodes n ON n.doc_id = f.doc_id
                WHERE f.doc_id = ?1 OR ?1 IS NULL AND n.is_node";
-    let mut statement = snapshot.prepare_cached(sql)?;
+    let mut statement = ctx.snapshot.prepare_cached(sql)?;
     let rows = statement.query_map([doc], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let facts = rows.collect::<Result<Vec<(i64, i64, [u8; 16])>, _>>()?;
     let hash_of = |bytes: &[u8; 16]| ContentHash(u128::from_le_bytes(*bytes));
@@ -280,13 +334,15 @@ fn by_layer(
     }
     let Ok(question) = layer.question_of_facts(question) else { return Ok(None) };
     let asked = length(&question.0);
+    let is_better = has_better_model(ctx);
     let score = |vector: &UnitVector| {
         let (dot, own) = product(&question.0, vector.0.iter().copied());
         if asked * own > 0.0 { dot / (asked * own) } else { 0.0 }
     };
     Ok(layer.with_facts(|known| {
         let hit = |(doc, seq, hash): &(i64, i64, [u8; 16])| {
-            Some(FactHit { doc: *doc, seq: *seq, score: score(known.get(&hash_of(hash))?) })
+            let score = score(known.get(&hash_of(hash))?);
+            Some(FactHit { doc: *doc, seq: *seq, score, is_better: Some(is_better) })
         };
         facts.iter().map(hit).collect()
     }))
@@ -310,7 +366,7 @@ fn each_vector(
         for (seq, vector) in bytes.chunks_exact(width).enumerate() {
             let (dot, own) = product(&question.0, vector.iter().map(|it| it.cast_signed()));
             let score = if asked * own > 0.0 { dot / (asked * own) } else { 0.0 };
-            visit(FactHit { doc, seq: seq as i64, score });
+            visit(FactHit { doc, seq: seq as i64, score, is_better: Some(false) });
         }
     }
     Ok(())

@@ -22,10 +22,12 @@ use crate::expand::expand;
 use crate::plan::question::Question;
 use crate::plan::{Filter, MAX_RECALL, OfNotes, Plan};
 use crate::present::best_words;
+use crate::present::floor::{Strength, Verdict, WeakFloor, weak};
 use crate::rank::question_words::QuestionWords;
 use crate::rank::{S0_HALF, ScoredChunk, rank};
 use crate::recall::nearness::has_better_model;
 use crate::recall::{Recalled, recall};
+use crate::relevance::{Signals, relevance};
 use crate::{AskError, QueryContext};
 use embed::cosine;
 use index::words::Indexer;
@@ -87,7 +89,19 @@ pub fn search_notes(
     let candidates = search.candidates(ctx, request, &found, skip + size)?;
     let has_more = candidates.len() > skip + size;
     let page = candidates.into_iter().skip(skip).take(size);
-    let results = page.map(|it| search.view(ctx, it)).collect::<Result<Vec<_>, _>>()?;
+    let floor = WeakFloor::of(&search.plan, &found.recalled);
+    let (mut results, mut strengths) = (Vec::new(), Vec::new());
+    for it in page {
+        let (view, strength) = search.view(ctx, &floor, it)?;
+        results.push(view);
+        strengths.push(strength);
+    }
+    let (weak, mut nothing_relevant) = weak(&strengths);
+    if search.is_listing {
+        nothing_relevant = false;
+    } else {
+        results.iter_mut().zip(weak).for_each(|(it, weak)| it.weak = weak);
+    }
     if results.is_empty() && search.hints.is_empty() {
         search.hints.push(nothing(skip, used).into());
     }
@@ -97,6 +111,7 @@ pub fn search_notes(
         page_size: size as u32,
         has_more,
         search_type: used,
+        nothing_relevant,
         hint: (!search.hints.is_empty()).then(|| search.hints.join("; ")),
         ..SearchReply::default()
     })
@@ -308,24 +323,35 @@ impl Search {
     }
 
     /// Converts a result; a note gets its best passage.
-    fn view(&self, ctx: &QueryContext<'_>, candidate: NoteHit) -> Result<ResultView, AskError> {
+    fn view(
+        &self,
+        ctx: &QueryContext<'_>,
+        floor: &WeakFloor<'_>,
+        candidate: NoteHit,
+    ) -> Result<(ResultView, Strength), AskError> {
         let (doc, ranked) = match candidate {
-            NoteHit::Stated(view) => return Ok(*view),
+            NoteHit::Stated(view) => {
+                let is_strong = view.relevance >= Some(self.plan.floor.relevance);
+                return Ok((*view, if is_strong { Strength::Strong } else { Strength::Weak }));
+            }
             NoteHit::Note(doc, ranked) => (doc, ranked),
         };
         let halved = if self.plan.formula == Formula::S0 { S0_HALF } else { 1.0 };
         let of = |name: &str| ranked.components.get(name).map(|part| rounded(part / halved));
-        let best = best_words(ctx, &self.plan, ranked.chunk)?;
-        let (line, snippet) = best.unwrap_or_default();
-        Ok(ResultView {
+        let best = best_words(ctx, &self.plan, floor, &ranked)?;
+        let gone = Verdict { relevance: 0.0, strength: Strength::Weak };
+        let (line, snippet, verdict) = best.unwrap_or((0, String::new(), gone));
+        let view = ResultView {
             note: browse::brief(ctx.snapshot, doc)?,
             score: rounded(ranked.score),
             text: of("text"),
             similarity: of("vector"),
             line,
             snippet,
+            relevance: (!self.is_listing).then(|| rounded(verdict.relevance)),
             ..ResultView::default()
-        })
+        };
+        Ok((view, verdict.strength))
     }
 }
 
@@ -369,6 +395,7 @@ struct Judge<'a> {
     asked: QuestionWords,
     vector: Option<model::parcel::UnitVector>,
     least: f32,
+    lacks_name: bool,
     /// Whether statements are also compared by meaning, which costs more.
     may_embed: bool,
     indexer: Indexer,
@@ -379,36 +406,42 @@ impl<'a> Judge<'a> {
         let asked = QuestionWords::of(&search.plan, recalled);
         let vector = recalled.question.as_ref().and_then(|it| it.plain().cloned());
         let least = request.min_similarity.unwrap_or(search.plan.floor.similar);
-        Judge { search, asked, vector, least, may_embed: true, indexer: Indexer::new() }
+        let lacks_name = recalled.lacks_name(&search.plan.question);
+        let indexer = Indexer::new();
+        Judge { search, asked, vector, least, lacks_name, may_embed: true, indexer }
     }
 
-    /// Returns text, cosine and score of a statement; `None` when it does not answer.
-    fn score(
-        &mut self,
-        ctx: &QueryContext<'_>,
-        statement: &str,
-    ) -> Option<(Option<f32>, Option<f32>, f32)> {
+    /// Returns text, cosine, score and relevance of a statement; `None` when it does not answer.
+    fn score(&mut self, ctx: &QueryContext<'_>, statement: &str) -> Option<ResultView> {
         if self.search.is_listing {
-            return Some((None, None, 0.0));
+            return Some(ResultView::default());
         }
         let mut words = String::new();
         self.indexer.index(statement, true, &mut words);
-        let text = self.asked.share_with_others(&words);
-        let near = || {
+        let words = self.asked.share_with_others(&words);
+        let cosine = || {
             let vector = self.may_embed.then(|| ctx.embedder.embed(&[statement]).pop())??;
-            Some(cosine(&vector, self.vector.as_ref()?)).filter(|it| *it >= self.least)
+            Some(cosine(&vector, self.vector.as_ref()?))
         };
-        let (text, near) = match self.search.wanted {
-            SearchType::Fts => (Some(text).filter(|it| *it > 0.0), None),
-            SearchType::Vector if self.vector.is_some() => (None, near()),
-            SearchType::Vector | SearchType::Hybrid => (Some(text).filter(|it| *it > 0.0), near()),
+        let cosine = if self.search.wanted == SearchType::Fts { None } else { cosine() };
+        let near = cosine.filter(|it| *it >= self.least);
+        let text = match self.search.wanted {
+            SearchType::Vector if self.vector.is_some() => None,
+            _ => Some(words).filter(|it| *it > 0.0),
         };
         let score = match self.search.wanted {
             SearchType::Hybrid => S0_HALF * (text.unwrap_or(0.0) + near.unwrap_or(0.0)),
             _ => text.or(near).unwrap_or(0.0),
         };
-        (text.is_some() || near.is_some())
-            .then(|| (text.map(rounded), near.map(rounded), rounded(score)))
+        let near_by = cosine.map(|it| (it, false));
+        let signals = Signals { words, near: near_by, lacks_name: self.lacks_name };
+        (text.is_some() || near.is_some()).then(|| ResultView {
+            text: text.map(rounded),
+            similarity: near.map(rounded),
+            score: rounded(score),
+            relevance: Some(rounded(relevance(&self.search.plan.floor, signals))),
+            ..ResultView::default()
+        })
     }
 
     fn observations(
@@ -421,17 +454,14 @@ impl<'a> Judge<'a> {
         for it in stated::accepted(ctx, doc)? {
             let context = it.context.as_deref().unwrap_or_default();
             let said = format!("{} {} {} {context}", it.category, it.content, it.tags.join(" "));
-            let Some((text, similarity, score)) = self.score(ctx, &said) else { continue };
+            let Some(scored) = self.score(ctx, &said) else { continue };
             found.push(ResultView {
                 item: ItemType::Observation,
                 note: note.clone(),
                 line: it.line,
                 snippet: it.content,
-                score,
-                text,
-                similarity,
                 category: Some(it.category),
-                ..ResultView::default()
+                ..scored
             });
         }
         Ok(found)
@@ -447,18 +477,15 @@ impl<'a> Judge<'a> {
         for it in stated::relations(ctx, doc)? {
             let relation = it.relation.unwrap_or_else(|| super::EMBEDS.into());
             let said = format!("{relation} {} {}", it.target, it.said);
-            let Some((text, similarity, score)) = self.score(ctx, &said) else { continue };
+            let Some(scored) = self.score(ctx, &said) else { continue };
             found.push(ResultView {
                 item: ItemType::Relation,
                 note: note.clone(),
                 line: it.line,
                 snippet: it.said,
-                score,
-                text,
-                similarity,
                 relation: Some(relation),
                 target: Some(it.to_path.unwrap_or(it.target)),
-                ..ResultView::default()
+                ..scored
             });
         }
         Ok(found)

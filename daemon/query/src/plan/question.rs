@@ -23,9 +23,9 @@ const STOP_WORDS: &[&str] = &[
     "he", "her", "here", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its",
     "just", "may", "me", "might", "more", "most", "must", "my", "no", "nor", "not", "of", "on",
     "one", "only", "or", "other", "our", "out", "over", "own", "same", "shall", "she", "should",
-    "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they",
-    "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "was", "we",
-    "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will",
+    "so", "some", "such", "tell", "than", "that", "the", "their", "them", "then", "there", "these",
+    "they", "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "was",
+    "we", "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will",
     "with", "would", "you", "your",
 ];
 
@@ -42,6 +42,8 @@ pub(crate) struct Question {
     pub is_foreign: bool,
     /// The demands of its operators.
     pub demand: Option<Expression>,
+    /// The words that are written like names, one bit each: with a capital or a digit, and not the first one.
+    pub names: u64,
     /// In a question of common words alone: the index in `terms` of all of them side by side, as typed.
     pub typed: Option<usize>,
 }
@@ -62,7 +64,7 @@ impl Question {
         for (start, fts) in beginnings {
             terms.iter_mut().filter(|it| it.shown == *start).for_each(|it| it.fts = fts.clone());
         }
-        let (mut terms, words): (Vec<String>, _) =
+        let (mut terms, words): (Vec<String>, Vec<String>) =
             terms.into_iter().map(|term| (term.fts, term.shown)).unzip();
         for phrase in demand.iter().flat_map(|demand| &demand.phrases).chain(&as_typed) {
             if !terms.contains(phrase) {
@@ -70,7 +72,9 @@ impl Question {
             }
         }
         let typed = as_typed.and_then(|phrase| terms.iter().position(|it| *it == phrase));
-        let question = Question { text: text.into(), words, terms, is_foreign, demand, typed };
+        let names = if is_foreign { 0 } else { names(text, &words) };
+        let text = text.to_string();
+        let question = Question { text, words, terms, is_foreign, demand, names, typed };
         // `the tag:ops` asks for no word.
         let is_of_documents = |demand: &Expression| {
             let asks_no_phrase = demand.phrases.is_empty() && demand.beginnings.is_empty();
@@ -90,6 +94,7 @@ impl Question {
             terms: vec![],
             is_foreign: false,
             demand: Some(Expression::default()),
+            names: 0,
             typed: None,
         }
     }
@@ -102,6 +107,13 @@ impl Question {
     /// Returns whether it has no word that a document could contain.
     pub(crate) fn is_empty(&self) -> bool {
         self.terms.is_empty() && !self.is_of_documents()
+    }
+
+    /// The words that are written like names.
+    pub(crate) fn name_words(&self) -> impl Iterator<Item = &str> {
+        let is_name = |at: usize| self.names.checked_shr(at as u32).unwrap_or(0) & 1 == 1;
+        let words = self.words.iter().enumerate().filter(move |(at, _)| is_name(*at));
+        words.map(|(_, word)| word.as_str())
     }
 
     /// All terms as one FTS5 expression; empty when there is no word at all.
@@ -122,6 +134,17 @@ impl Question {
         }
         out
     }
+}
+
+/// Returns the words, one bit each, that are written like names. Where every word has a capital, that says nothing.
+fn names(text: &str, words: &[String]) -> u64 {
+    let is_capital = |run: &&str| !run.starts_with(char::is_lowercase);
+    if runs(text).all(|run| is_capital(&run)) {
+        return 0;
+    }
+    let parts = runs(text).skip(1).flat_map(parts).filter(is_capital);
+    let shown = parts.flat_map(terms_of).filter_map(|it| words.iter().position(|w| *w == it.shown));
+    shown.fold(0, |names, at| names | 1_u64.checked_shl(at as u32).unwrap_or(0))
 }
 
 /// Returns whether a word says nothing about the topic.
@@ -243,6 +266,20 @@ mod tests {
             let found = Question::new(question).fts();
             let is_it = if fts.ends_with(" OR") { found.starts_with(fts) } else { found == fts };
             assert!(is_it, "{question}: {found}");
+        }
+    }
+
+    #[test]
+    fn words_with_capitals_are_names_unless_all_or_the_first_have_one() {
+        for (question, names) in [
+            ("Who leads the Storage Team at Porto?", "storage team porto"),
+            ("who leads the storage team", ""),
+            ("ROTATE THE KEYS", ""),
+            ("What changed in 2024", "2024"),
+        ] {
+            let question = Question::new(question);
+            let found: Vec<&str> = question.name_words().collect();
+            assert_eq!(found.join(" "), names, "{question:?}");
         }
     }
 

@@ -1,29 +1,29 @@
 //! Floor: whether a hit has anything to do with the question.
 //!
-//! Scores only compare hits of one answer: each signal is divided by its best value, so the nearest of many unrelated
-//! passages looks as good as a perfect hit. Two numbers mean the same in every answer: the share of the question's
-//! words that the passage contains, rare words counting more, and the cosine of its best window.
 //! A passage contains a word if the text index found it by that word, in whatever form: its stem, a part of a compound,
 //! a beginning, a corrected spelling, another name.
-//! In: a question, hits with their passages. Out: which hits are weak, and whether all are.
-//! Invariants: neither the hits nor their order change; a hit is weak only if both numbers are below their floors
-//! (`retrieval.floor`, calibrated by `tests/benches/retrieval/floor.rs`) and no name leads there from a hit that is not
-//! weak. A question of nothing but common words (`the of and`) is answered by passages that contain them as typed.
+//! In: a question, hits with their passages. Out: their relevance, which are weak, and whether all are.
+//! Invariants: neither the hits nor their order change; a hit is weak only if its relevance is below
+//! `retrieval.floor.relevance` and no name leads there from a hit that is not weak. A question of nothing but common
+//! words (`the of and`) is answered by passages that contain them as typed.
+//! Not here: how signals become relevance (`relevance.rs`).
 
 use config::settings::Floor;
 use proto::tool::core::HybridReply;
 
+use crate::graph::entity::rounded;
 use crate::plan::Plan;
 use crate::plan::question::Question;
 use crate::quote::matched::matched;
 use crate::rank::{CITED, ScoredChunk};
 use crate::recall::naming::Seed;
 use crate::recall::{Recalled, share_of_worth};
+use crate::relevance::{self, Signals};
 use index::postings::Scorer;
 use model::terms::is_word_char;
 
 /// The floors, and what the words of a question are worth.
-pub(super) struct WeakFloor<'a> {
+pub(crate) struct WeakFloor<'a> {
     floors: Floor,
     words: &'a [String],
     /// The worth of each word of the question, by how few chunks have it.
@@ -35,11 +35,12 @@ pub(super) struct WeakFloor<'a> {
     /// See [`Question::typed`]: an answer to such a question has its words as typed, or is named by it.
     typed: Option<usize>,
     asked: &'a str,
+    lacks_name: bool,
 }
 
 /// How well a hit fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Strength {
+pub(crate) enum Strength {
     /// By itself.
     Strong,
     /// Hardly, but a name or a relation leads there from a hit that may fit.
@@ -48,37 +49,73 @@ pub(super) enum Strength {
     Weak,
 }
 
+/// What is thought of a hit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Verdict {
+    /// 0 to 1.
+    pub relevance: f32,
+    pub strength: Strength,
+}
+
 impl<'a> WeakFloor<'a> {
-    pub(super) fn of(plan: &'a Plan, recalled: &'a Recalled) -> WeakFloor<'a> {
+    pub(crate) fn of(plan: &'a Plan, recalled: &'a Recalled) -> WeakFloor<'a> {
         let Question { words, typed, text, .. } = &plan.question;
         let (worth, seeds) = (&recalled.worth, &recalled.seeds);
         let scorer = recalled.scorer.as_ref();
-        WeakFloor { floors: plan.floor, words, worth, seeds, scorer, typed: *typed, asked: text }
+        let lacks_name = recalled.lacks_name(&plan.question);
+        let (floors, typed) = (plan.floor, *typed);
+        WeakFloor { floors, words, worth, seeds, scorer, typed, asked: text, lacks_name }
     }
 
     /// Returns how well a hit with this path, these headings and these words fits.
-    pub(super) fn strength(&self, candidate: &ScoredChunk, texts: [&str; 3]) -> Strength {
+    pub(crate) fn judge(&self, candidate: &ScoredChunk, texts: [&str; 3]) -> Verdict {
+        let sure = Verdict { relevance: 1.0, strength: Strength::Strong };
         if candidate.components.contains_key(CITED) {
-            return Strength::Strong;
+            return sure;
         }
         let named = self.named(candidate);
         if let Some(typed) = self.typed {
             let is_meant = named > 0 || self.stands_as_typed(candidate.chunk, typed, texts);
-            return if is_meant { Strength::Strong } else { Strength::Weak };
+            let weak = Verdict { relevance: 0.0, strength: Strength::Weak };
+            return if is_meant { sure } else { weak };
         }
-        let floor = |is_better| if is_better { self.floors.better } else { self.floors.vector };
-        let is_near = candidate.near.is_some_and(|(cosine, is_better)| cosine >= floor(is_better));
-        let is_held = |found: u64| share_of_worth(self.worth, found) >= self.floors.words;
         let found = named | self.scorer.map_or(0, |scorer| scorer.held(candidate.chunk));
-        // The texts last: to find words in them costs more than all that is known already.
-        let in_texts = || texts.iter().fold(found, |found, text| found | matched(text, self.words));
-        if is_near || is_held(found) || is_held(in_texts()) {
-            return Strength::Strong;
+        let mut relevance = self.relevance(found, candidate.near);
+        if relevance < self.floors.relevance {
+            // The texts last: to find words in them costs more than all that is known already.
+            relevance = relevance::relevance(&self.floors, self.signals(candidate, texts));
         }
         let is_led_to = candidate.bridge.entity.is_some()
             || candidate.named.entity.is_some()
             || candidate.relation.entity.is_some();
-        if is_led_to { Strength::LedTo } else { Strength::Weak }
+        let strength = match (relevance >= self.floors.relevance, is_led_to) {
+            (true, _) => Strength::Strong,
+            (false, true) => Strength::LedTo,
+            (false, false) => Strength::Weak,
+        };
+        Verdict { relevance, strength }
+    }
+
+    /// Returns what a hit and the folder say about the question.
+    pub(crate) fn signals(&self, candidate: &ScoredChunk, texts: [&str; 3]) -> Signals {
+        let held = self.scorer.map_or(0, |scorer| scorer.held(candidate.chunk));
+        let found = self.named(candidate) | held;
+        let found = texts.iter().fold(found, |found, text| found | matched(text, self.words));
+        self.of_words(found, candidate.near)
+    }
+
+    fn of_words(&self, found: u64, near: Option<(f32, bool)>) -> Signals {
+        let words = share_of_worth(self.worth, found);
+        Signals { words, near, lacks_name: self.lacks_name }
+    }
+
+    /// Returns the relevance of a chunk of which nothing is known but its words in the text index and its nearness.
+    pub(crate) fn of_chunk(&self, chunk: i64, near: Option<(f32, bool)>) -> f32 {
+        self.relevance(self.scorer.map_or(0, |scorer| scorer.held(chunk)), near)
+    }
+
+    fn relevance(&self, found: u64, near: Option<(f32, bool)>) -> f32 {
+        relevance::relevance(&self.floors, self.of_words(found, near))
     }
 
     /// The question's words that name an entity of the hit, whatever the hit calls it.
@@ -102,22 +139,29 @@ impl<'a> WeakFloor<'a> {
 }
 
 /// Flags the weak hits of an answer. A hit that another one leads to is as strong as that one.
-pub(super) fn flag(reply: &mut HybridReply, strengths: &[Strength]) {
-    let has_strong = strengths.contains(&Strength::Strong);
-    for (hit, strength) in reply.chunks.iter_mut().zip(strengths) {
-        hit.weak = match strength {
-            Strength::Strong => false,
-            Strength::LedTo => !has_strong,
-            Strength::Weak => true,
-        };
+pub(super) fn flag(reply: &mut HybridReply, verdicts: &[Verdict]) {
+    let strengths: Vec<Strength> = verdicts.iter().map(|it| it.strength).collect();
+    let (weak, nothing_relevant) = weak(&strengths);
+    for ((hit, verdict), weak) in reply.chunks.iter_mut().zip(verdicts).zip(weak) {
+        hit.relevance = rounded(verdict.relevance);
+        hit.weak = weak;
     }
-    reply.nothing_relevant = !strengths.is_empty() && !has_strong;
+    reply.nothing_relevant = nothing_relevant;
+}
+
+/// Returns which hits are weak, and whether nothing else was found.
+pub(crate) fn weak(strengths: &[Strength]) -> (Vec<bool>, bool) {
+    let has_strong = strengths.contains(&Strength::Strong);
+    let is_weak = |strength: &Strength| match strength {
+        Strength::Strong => false,
+        Strength::LedTo => !has_strong,
+        Strength::Weak => true,
+    };
+    (strengths.iter().map(is_weak).collect(), !strengths.is_empty() && !has_strong)
 }
 
 #[cfg(test)]
 mod tests {
-    use proto::tool::core::HitView;
-
     use super::*;
 
     #[test]
@@ -129,16 +173,8 @@ mod tests {
             (&[Strong], &[false], false),
             (&[], &[], false),
         ];
-        for (strengths, weak, is_nothing) in rows {
-            let hit: HitView = serde_json::from_str(
-                r#"{"id":1,"doc_id":1,"path":"a","snippet":"","score":1.0,"components":{}}"#,
-            )
-            .expect("a hit");
-            let chunks = vec![hit; strengths.len()];
-            let mut reply = HybridReply { chunks, ..HybridReply::default() };
-            flag(&mut reply, strengths);
-            let flags: Vec<bool> = reply.chunks.iter().map(|hit| hit.weak).collect();
-            assert_eq!((flags.as_slice(), reply.nothing_relevant), (weak, is_nothing));
+        for (strengths, flags, is_nothing) in rows {
+            assert_eq!(weak(strengths), (flags.to_vec(), is_nothing));
         }
     }
 }

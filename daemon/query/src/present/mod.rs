@@ -6,7 +6,7 @@
 //! Invariant: neither the hits nor their order change here; only the last ones may be left to the next page.
 
 mod fit;
-mod floor;
+pub(crate) mod floor;
 mod hint;
 mod reasons;
 
@@ -16,7 +16,7 @@ use proto::shape::{EdgeView, EntityView, OriginView};
 use proto::tool::core::{HitView, HybridReply};
 use rusqlite::OptionalExtension;
 
-use self::floor::WeakFloor;
+use self::floor::{Verdict, WeakFloor};
 pub(crate) use self::hint::nothing_asked;
 use crate::expand::Expanded;
 use crate::graph::entity::{entity_view, rounded};
@@ -27,6 +27,7 @@ use crate::quote::snippet::{choose, render, shorten};
 use crate::quote::written::written;
 use crate::rank::{Ranked, ScoredChunk};
 use crate::recall::{Recalled, copies};
+use crate::relevance::Signals;
 use crate::{AskError, QueryContext};
 use index::store::lines::{HeadingMap, LineMap, PageMap};
 use model::terms::EntityType;
@@ -58,7 +59,7 @@ pub(crate) fn present(
     ranked: Ranked,
 ) -> Result<HybridReply, AskError> {
     let mut reply = hint::reply(ctx, plan, recalled, !ranked.hits.is_empty())?;
-    let (mut marks, mut strengths, mut has_more) = (Vec::new(), Vec::new(), false);
+    let (mut marks, mut verdicts, mut has_more) = (Vec::new(), Vec::new(), false);
     let floor = WeakFloor::of(plan, recalled);
     for candidate in &ranked.hits {
         let Some(passage) = ChunkText::load(ctx, candidate.chunk)? else { continue };
@@ -76,7 +77,7 @@ pub(crate) fn present(
             break;
         }
         let texts = [passage.path.as_str(), passage.section.as_str(), passage.words()];
-        strengths.push(floor.strength(candidate, texts));
+        verdicts.push(floor.judge(candidate, texts));
         let n_chars = snippet_chars(plan, marks.len());
         let handle = handle(&passage.uid, own_mark);
         reply.chunks.push(hit_view(ctx, plan, candidate, passage, handle, n_chars)?);
@@ -84,7 +85,7 @@ pub(crate) fn present(
         marks.push(page_mark);
     }
     add_neighborhood(ctx, expanded, &mut reply)?;
-    floor::flag(&mut reply, &strengths);
+    floor::flag(&mut reply, &verdicts);
     let hint = reply.hint.clone();
     let is_last = plan.cursor.after(&marks).is_none();
     if is_last && (has_more || ranked.is_ended) && !marks.is_empty() {
@@ -107,6 +108,23 @@ pub(crate) fn present(
         *first = format!("{}: {first}", recalled.readings.join("; "));
     }
     Ok(reply)
+}
+
+/// Returns the signals of the hits of the first page.
+pub(crate) fn signals(
+    ctx: &QueryContext<'_>,
+    plan: &Plan,
+    recalled: &Recalled,
+    ranked: &Ranked,
+) -> Result<Vec<Signals>, AskError> {
+    let floor = WeakFloor::of(plan, recalled);
+    let mut signals = Vec::new();
+    for hit in ranked.hits.iter().take(plan.k) {
+        let Some(passage) = ChunkText::load(ctx, hit.chunk)? else { continue };
+        let texts = [passage.path.as_str(), passage.section.as_str(), passage.words()];
+        signals.push(floor.signals(hit, texts));
+    }
+    Ok(signals)
 }
 
 /// Adds the first entities that were reached, and the relations that led to them.
@@ -193,17 +211,19 @@ impl ChunkText {
     }
 }
 
-/// The words of a chunk that answer best, and the line on which they begin; `None` when it is gone.
+/// The words of a hit that answer best, the line on which they begin, and what is thought of it; `None` when it is gone.
 pub(crate) fn best_words(
     ctx: &QueryContext<'_>,
     plan: &Plan,
-    chunk: i64,
-) -> Result<Option<(u32, String)>, AskError> {
-    let Some(passage) = ChunkText::load(ctx, chunk)? else { return Ok(None) };
+    floor: &WeakFloor<'_>,
+    hit: &ScoredChunk,
+) -> Result<Option<(u32, String, Verdict)>, AskError> {
+    let Some(passage) = ChunkText::load(ctx, hit.chunk)? else { return Ok(None) };
     let body = passage.words();
     let range = choose(body, &plan.question.words, 0, NOTE_SNIPPET_CHARS);
     let line = LineMap::decode(&passage.lines).line_at(passage.start + range.start);
-    Ok(Some((line, render(body, range))))
+    let verdict = floor.judge(hit, [&passage.path, &passage.section, body]);
+    Ok(Some((line, render(body, range), verdict)))
 }
 
 fn hit_view(
@@ -254,6 +274,7 @@ fn hit_view(
         // sum of nothing is -0.
         score: rounded(components.values().sum()) + 0.0,
         components,
+        relevance: 0.0,
         weak: false,
         also_in,
         path: passage.path,

@@ -24,6 +24,7 @@ use self::naming::Seed;
 use self::nearness::{Near, QuestionVectors};
 pub(crate) use self::trust::Trust;
 use crate::plan::demand::demanded;
+use crate::plan::question::Question;
 use crate::plan::within::{Among, both};
 use crate::plan::{MAX_RECALL, Plan};
 use crate::{AskError, QueryContext};
@@ -92,6 +93,13 @@ pub(crate) struct Recalled {
 }
 
 impl Recalled {
+    /// Returns whether the question has a name that no passage has, in whatever form.
+    pub(crate) fn lacks_name(&self, question: &Question) -> bool {
+        let Some(scorer) = &self.scorer else { return false };
+        let named = self.seeds.iter().fold(0, |words, seed| words | seed.words);
+        question.names & !(scorer.known() | named) != 0
+    }
+
     /// Returns whether a chunk meets what the question demands.
     pub(crate) fn allows(&self, chunk: i64) -> bool {
         self.matching.as_ref().is_none_or(|matching| matching.contains(&chunk))
@@ -125,14 +133,12 @@ pub(crate) fn by_each_signal(
     let mut candidates = Candidates::default();
     let is_by_words = plan.formula != Formula::Vector && plan.formula != Formula::S4;
     // A hit by meaning alone is judged by its words, too (`present/floor.rs`).
-    if is_by_words || plan.min_similarity.is_none() {
-        let among = both(recalled.matching.clone(), allowed.clone());
-        let found = text::by_text(ctx, &plan.question, depth, &named.more_terms, &among)?;
-        (recalled.scorer, recalled.worth) = (found.scorer, found.worth);
-        if is_by_words {
-            candidates.text = found.best;
-            recalled.readings = found.readings;
-        }
+    let among = both(recalled.matching.clone(), allowed.clone());
+    let found = text::by_text(ctx, &plan.question, depth, &named.more_terms, &among)?;
+    (recalled.scorer, recalled.worth) = (found.scorer, found.worth);
+    if is_by_words {
+        candidates.text = found.best;
+        recalled.readings = found.readings;
     }
     if plan.formula != Formula::Text
         && !plan.question.is_of_documents()

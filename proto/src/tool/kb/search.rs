@@ -43,6 +43,12 @@ pub struct KbHit {
     /// `id` for the entry that is asked for, `graph` for those of a node such as `tag:python`; `hybrid` when words and
     /// meaning found something, else `fts` or `vector`.
     pub match_source: String,
+    /// How probable it is that it has to do with the question, 0 to 1; comparable between answers and projects.
+    #[serde(default)]
+    pub relevance: f32,
+    /// It has little to do with the question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub weak: bool,
 }
 
 /// Reply of `kb_search`.
@@ -50,6 +56,9 @@ pub struct KbHit {
 pub struct KbSearchReply {
     /// The best first.
     pub results: Vec<KbHit>,
+    /// All that was found is weak.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nothing_relevant: bool,
     /// With fewer than 3 results: at most 3 related entries, each with its path in the graph.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,

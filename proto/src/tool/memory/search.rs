@@ -44,6 +44,12 @@ pub struct FoundObservation {
     pub content: String,
     /// Cosine; in mode `text` a weight of the words, which only compares within one answer.
     pub score: f32,
+    /// How probable it is that it has to do with the question, 0 to 1.
+    #[serde(default)]
+    pub relevance: f32,
+    /// It has little to do with the question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub weak: bool,
 }
 
 /// Reply of `query_observations`.
@@ -51,6 +57,9 @@ pub struct FoundObservation {
 pub struct ObservationsReply {
     /// The best first.
     pub results: Vec<FoundObservation>,
+    /// All that was found is weak.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nothing_relevant: bool,
     /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
@@ -95,6 +104,9 @@ pub struct FoundNode {
     pub matched_perspective: Option<String>,
     /// Cosine; in mode `text` a weight of the words, which only compares within one answer.
     pub score: f32,
+    /// How probable it is that it has to do with the question, 0 to 1; comparable between answers and projects.
+    #[serde(default)]
+    pub relevance: f32,
     /// It has little to do with the question: neither near in meaning, nor does it hold the words that count.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub weak: bool,

@@ -106,6 +106,9 @@ pub struct SearchReply {
     pub has_more: bool,
     /// The mode used: `fts`, `vector` or `hybrid`. Differs from `search_type` if that is not available.
     pub search_type: SearchType,
+    /// True when no result of this page fits the question: all are `weak`, the nearest there are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nothing_relevant: bool,
     /// How the question was interpreted or relaxed, or what to try.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
@@ -129,6 +132,12 @@ pub struct ResultView {
     pub snippet: String,
     /// 0 to 1.
     pub score: f32,
+    /// How probable it is that it has to do with the question, 0 to 1; none where only filters are given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relevance: Option<f32>,
+    /// It has little to do with the question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub weak: bool,
     /// The part of it that words give: BM25 brought to 0 to 1 among the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<f32>,
@@ -217,6 +226,12 @@ pub struct FoundNote {
     pub line: u32,
     /// The sum of its components.
     pub score: f32,
+    /// How probable it is that it has to do with the question, 0 to 1.
+    #[serde(default)]
+    pub relevance: f32,
+    /// It has little to do with the question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub weak: bool,
 }
 
 impl Tool for Search {

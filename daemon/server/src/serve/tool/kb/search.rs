@@ -82,7 +82,7 @@ pub fn kb_search(
     // It was asked for by its id: whatever its text says, it comes first.
     if let Some(row) = named.filter(|row| row.entry.is_active && may(row)) {
         found.hits.retain(|hit| hit.row != row);
-        found.hits.insert(0, EntryHit { row, score: 1.0 });
+        found.hits.insert(0, EntryHit { row, score: 1.0, relevance: 1.0 });
         found.hits.truncate(limit);
     }
     let rows: Vec<&EntryRow> = found.hits.iter().map(|hit| hit.row).collect();
@@ -98,15 +98,20 @@ pub fn kb_search(
         });
     }
     let source_of = |row: &EntryRow| if named == Some(row) { "id" } else { found.source };
+    let floor = project.settings.retrieval.floor.relevance;
     let hit = |hit: &EntryHit<'_>| {
         Ok(KbHit {
             entry: library.view(hit.row)?,
             score: (hit.score * 1e6).round() / 1e6,
             match_source: source_of(hit.row).to_string(),
+            relevance: (hit.relevance * 1000.0).round() / 1000.0,
+            weak: hit.relevance < floor,
         })
     };
+    let results = found.hits.iter().map(hit).collect::<Result<Vec<_>, AskError>>()?;
     Ok(KbSearchReply {
-        results: found.hits.iter().map(hit).collect::<Result<_, AskError>>()?,
+        nothing_relevant: !results.is_empty() && results.iter().all(|it| it.weak),
+        results,
         hints,
         hidden_stale: found.n_hidden as u64,
         hint: (!told.is_empty()).then(|| told.join("; ")),
@@ -128,7 +133,8 @@ fn of_node<'l>(
             false => n_hidden += 1,
         }
     }
-    let hits = told.into_iter().map(|row| EntryHit { row, score: 1.0 }).collect();
+    let hits = told.into_iter().map(|row| EntryHit { row, score: 1.0, relevance: 1.0 });
+    let hits = hits.collect();
     let mut hits = behind_successors(library, hits, |hit| hit.row.number);
     let n = hits.len();
     hits.truncate(wanted.limit);

@@ -74,6 +74,8 @@ pub fn search(
             is_whole: false,
             line: hit.lines[0],
             score: hit.score,
+            relevance: hit.relevance,
+            weak: hit.weak,
         });
     }
     let n_cut = spend(snapshot, &mut notes, &docs, room)?;

@@ -1,0 +1,74 @@
+//! Relevance: how probable it is that a text has to do with a question, 0 to 1.
+//!
+//! Scores only compare hits of one answer: each signal is divided by its best value, so the nearest of many unrelated
+//! texts looks as good as a perfect hit. Three signals mean the same in every answer and every folder: the share of the
+//! question's words that the text contains, rare words counting more; the cosine of its best window, in the scale of
+//! its model; and whether the question has a name that the whole folder lacks. A logistic function makes one number of
+//! them, so that answers of several projects can be compared, too.
+//! In: signals. Out: a probability. Invariant: more words, a nearer text and no missing name never lower it.
+//! The coefficients are fitted by `tests/benches/retrieval/floor.rs`, which prints them.
+//! Not here: where signals come from (`present/floor.rs`, `memory/search.rs`), what follows for an answer.
+
+use config::settings::Floor;
+
+/// What a text and its folder say about a question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Signals {
+    /// Share of the question's words in the text, rare words counting more, 0 to 1.
+    pub words: f32,
+    /// The cosine of the text's best window, and whether the better model gave it; `None` without vectors.
+    pub near: Option<(f32, bool)>,
+    /// Whether the question has a name that no text of the folder has.
+    pub lacks_name: bool,
+}
+
+/// Coefficients of one model: the logit is `base + words · share + near · (cosine - floor) - lacks_name`.
+struct Calibration {
+    base: f32,
+    words: f32,
+    near: f32,
+    lacks_name: f32,
+}
+
+/// Without vectors, with static vectors, with those of the better model.
+const BY_WORDS: Calibration = Calibration { base: -2.08, words: 4.78, near: 0.0, lacks_name: 1.2 };
+const STATIC: Calibration = Calibration { base: -1.42, words: 2.66, near: 5.28, lacks_name: 1.27 };
+const BETTER: Calibration = Calibration { base: -1.24, words: 2.15, near: 7.15, lacks_name: 1.4 };
+
+/// Returns the probability that a text with these signals has to do with the question.
+pub(crate) fn relevance(floor: &Floor, signals: Signals) -> f32 {
+    let (of, above) = match signals.near {
+        None => (&BY_WORDS, 0.0),
+        Some((cosine, false)) => (&STATIC, cosine - floor.vector),
+        Some((cosine, true)) => (&BETTER, cosine - floor.better),
+    };
+    let lacking = if signals.lacks_name { of.lacks_name } else { 0.0 };
+    let logit = of.base + of.words * signals.words + of.near * above - lacking;
+    1.0 / (1.0 + (-logit).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_all_words_fits_whatever_its_vector_and_what_holds_none_must_be_near() {
+        let floor = Floor::default();
+        for (words, near, lacks_name, fits) in [
+            (1.0, None, false, true),
+            (0.1, None, false, false),
+            (1.0, Some((0.1, false)), false, true),
+            (1.0, Some((0.2, true)), false, true),
+            (0.0, Some((0.6, false)), false, true),
+            (0.0, Some((0.6, true)), false, true),
+            (0.2, Some((0.3, false)), false, false),
+            (0.2, Some((0.2, true)), false, false),
+            (0.3, Some((0.5, false)), false, true),
+            (0.3, Some((0.5, false)), true, false),
+            (0.3, Some((0.5, true)), false, true),
+        ] {
+            let found = relevance(&floor, Signals { words, near, lacks_name });
+            assert_eq!(found >= floor.relevance, fits, "{words} {near:?} {lacks_name}: {found}");
+        }
+    }
+}
