@@ -44,8 +44,9 @@ pub(crate) struct OfNotes {
 }
 
 /// When a document was last changed: as its front matter states, else as its file says.
-pub(crate) const CHANGED_MS: &str = "coalesce(1000 * CAST(strftime('%s', coalesce( \
-     json_extract(d.meta, '$.extra.modified'), json_extract(d.meta, '$.extra.updated'))) AS INTEGER), d.mtime_ms)";
+pub(crate) const CHANGED_MS: &str = "coalesce(1000 * CAST(coalesce( \
+     strftime('%s', json_extract(d.meta, '$.extra.modified')), strftime('%s', json_extract(d.meta, '$.extra.updated')), \
+     strftime('%s', json_extract(d.meta, '$.extra.date'))) AS INTEGER), d.mtime_ms)";
 
 impl OfNotes {
     /// Returns whether `docs` lets a document through.
