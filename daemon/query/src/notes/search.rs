@@ -109,7 +109,7 @@ fn nothing(skip: usize, used: SearchType) -> &'static str {
         (_, SearchType::Vector) => {
             "nothing is near enough in meaning: try other words, a lower `min_similarity`, or `hybrid`"
         }
-        (_, SearchType::Hybrid) => "nothing found: try fewer or other words, or fewer filters",
+        (_, _) => "nothing found: try fewer or other words, or fewer filters",
     }
 }
 
@@ -219,7 +219,7 @@ impl Search {
             _ if is_listing => ("*".to_string(), Formula::Text),
             SearchType::Fts => (prepared(&request.query), Formula::Text),
             SearchType::Vector => (request.query.clone(), Formula::Vector),
-            SearchType::Hybrid => (request.query.clone(), Formula::S0),
+            _ => (request.query.clone(), Formula::S0),
         };
         let question = HybridQuery { q, tags: request.tags.clone(), ..HybridQuery::default() };
         let draft = Plan::draft(&question, &ctx.settings.retrieval)?;
@@ -401,7 +401,7 @@ impl<'a> Judge<'a> {
         let (text, near) = match self.search.wanted {
             SearchType::Fts => (Some(text).filter(|it| *it > 0.0), None),
             SearchType::Vector if self.vector.is_some() => (None, near()),
-            SearchType::Vector | SearchType::Hybrid => (Some(text).filter(|it| *it > 0.0), near()),
+            _ => (Some(text).filter(|it| *it > 0.0), near()),
         };
         let score = match self.search.wanted {
             SearchType::Hybrid => S0_HALF * (text.unwrap_or(0.0) + near.unwrap_or(0.0)),
