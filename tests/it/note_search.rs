@@ -267,9 +267,9 @@ fn search_spends_its_room_on_the_sections_that_answer() {
     let id = reply["results"][0]["id"].clone();
     assert_eq!(
         reply["results"][0],
-        json!({"id": "handbook", "title": "Handbook", "url": "memory://handbook"})
+        json!({"id": "handbook", "title": "handbook", "url": "memory://handbook"})
     );
-    assert_eq!(project.call("fetch", json!({"id": id}))["title"], "Handbook");
+    assert_eq!(project.call("fetch", json!({"id": id}))["title"], "handbook");
 }
 
 #[test]
@@ -279,9 +279,7 @@ fn titles_and_permalinks_are_searched_by_search_type() {
         ("b.md", "# Other\n\nThe plan.\n"),
     ]);
     project.settle();
-    for (search_type, query) in
-        [("title", "plan"), ("permalink", "the-plan"), ("permalink", "the-*")]
-    {
+    for (search_type, query) in [("title", "plan"), ("permalink", "plan"), ("permalink", "pl*")] {
         let request = json!({"query": query, "search_type": search_type});
         let reply = project.call("search_notes", request);
         assert_eq!(all(&reply["results"], "path"), ["a/plan.md"], "{search_type} {query}: {reply}");

@@ -683,7 +683,7 @@ fn read_content_stays_inside_and_reads_text_alone() {
 #[test]
 fn a_note_of_a_moment_ago_is_known_by_every_name() {
     let mut project = started();
-    project.set("watch.debounce_ms=30000");
+    project.set("watch.debounce_ms=5000");
     project.restart();
     project.settle();
     let note =

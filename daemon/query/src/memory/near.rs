@@ -27,18 +27,17 @@ pub struct Near {
     pub is_slip: bool,
 }
 
-/// Returns the node whose name or alias is the most similar to one that no note has.
+/// Returns the note whose name or alias is the most similar to one that no note has.
 ///
 /// # Errors
 /// When the index cannot be read.
 pub fn near(snapshot: &Snapshot, name: &str) -> Result<Option<Near>, AskError> {
     let key = name_key(name);
     let mut statement = snapshot.prepare_cached(
-        "SELECT n.doc_id, n.key FROM memory_nodes n WHERE n.is_node
-         UNION SELECT n.doc_id, m.key FROM memory_nodes n JOIN doc_names m ON m.doc_id = n.doc_id AND m.kind = ?1
-         WHERE n.is_node ORDER BY 1, 2",
+        "SELECT doc_id, key FROM memory_nodes
+         UNION SELECT doc_id, key FROM doc_names WHERE kind IN (?1, ?2) ORDER BY 1, 2",
     )?;
-    let mut rows = statement.query(params![By::Alias as i64])?;
+    let mut rows = statement.query(params![By::Title as i64, By::Alias as i64])?;
     let mut best: Option<(f64, i64, bool)> = None;
     let mut is_alone = true;
     while let Some(row) = rows.next()? {

@@ -365,3 +365,22 @@ fn words_of(question: &str) -> BTreeSet<String> {
     indexer.index(question, false, &mut out);
     out.split_whitespace().map(str::to_string).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::begins_word;
+
+    #[test]
+    fn a_name_is_found_by_the_beginnings_of_its_words() {
+        for (name, words, expected) in [
+            ("harbor", "bo", false),
+            ("uncle bob", "bo", true),
+            ("jean-luc", "luc", true),
+            ("bo", "bo", true),
+            ("harbor of bo", "bo", true),
+            ("東京大学", "大学", true),
+        ] {
+            assert_eq!(begins_word(name, words), expected, "{name} {words}");
+        }
+    }
+}

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use index::store::{ChangeLedger, DocChange, Snapshot};
 use jiff::{Timestamp, Unit};
+use notes::uri::SCHEME;
 use proto::error::{Code, ErrorView};
 use proto::tool::core;
 use proto::tool::notes::{
@@ -112,7 +113,7 @@ pub async fn restore_note(
 
 /// Where the note lies, or lay, that a caller names.
 async fn meant(project: &Arc<Project>, given: &str) -> Result<String, ErrorView> {
-    let (worker, name) = (project.clone(), given.to_string());
+    let (worker, name) = (project.clone(), given.trim().trim_start_matches(SCHEME).to_string());
     let gone = blocking(move || Ok(worker.notes().gone_as(&within(&worker, name)))).await?;
     let is_exact = |path: &&String| given.trim().trim_start_matches("./") == path.as_str();
     if let Some(path) = gone.iter().find(is_exact) {
