@@ -35,13 +35,15 @@ pub fn near(snapshot: &Snapshot, name: &str) -> Result<Option<Near>, AskError> {
     let key = name_key(name);
     let mut statement = snapshot.prepare_cached(
         "SELECT doc_id, key FROM memory_nodes
-         UNION SELECT doc_id, key FROM doc_names WHERE kind IN (?1, ?2) ORDER BY 1, 2",
+         UNION SELECT doc_id, key FROM doc_names WHERE kind IN (?1, ?2)
+         UNION SELECT e.doc_id, n.surface FROM names n JOIN entities e ON e.id = n.entity_id
+         WHERE e.doc_id IS NOT NULL ORDER BY 1, 2",
     )?;
     let mut rows = statement.query(params![By::Title as i64, By::Alias as i64])?;
     let mut best: Option<(f64, i64, bool)> = None;
     let mut is_alone = true;
     while let Some(row) = rows.next()? {
-        let other = row.get_ref(1)?.as_str().unwrap_or_default();
+        let other = &*name_key(row.get_ref(1)?.as_str().unwrap_or_default());
         if digits(other).ne(digits(&key)) {
             continue;
         }
