@@ -87,7 +87,7 @@ fn what_is_remembered_stands_where_it_belongs_and_is_found() {
     // A name with a slip of the pen is that name, and the reply says so; one that is only similar is another.
     let slip = remember(&mut project, json!({"text": "likes tea", "about": "Anna Silva"}));
     assert_eq!(slip["path"], "people/ana.md");
-    assert!(slip["warnings"].to_string().contains("`Ana Silva`"), "{slip}");
+    assert!(slip["warnings"].to_string().contains("almost `Anna Silva`"), "{slip}");
     let other = remember(&mut project, json!({"text": "likes tea", "about": "Ana Silveira"}));
     assert_eq!(other["is_new"], true, "{other}");
     // About nothing: an entry; one that begins alike is another.

@@ -61,8 +61,8 @@ pub struct SearchNotes {
     /// Results to pass over, instead of `page`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u32>,
-    /// `hybrid` (default): words and meaning, half each; `fts`: words; `vector`: meaning; `title`, `permalink`: the query
-    /// is a part of a title, or a permalink.
+    /// `hybrid` (default): words and meaning, half each; `fts`: words; `vector`: meaning; `title`, `permalink`: the
+    /// query is a part of a title, or a permalink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search_type: Option<SearchType>,
     /// Only notes of these types (frontmatter `type`, or a format).

@@ -169,7 +169,7 @@ async fn home_of(
         if let Some(Near { node, is_slip }) = near {
             if is_slip {
                 let told =
-                    format!("`about` was read as `{}`, which is all but `{about}`", node.name);
+                    format!("`about` was read as `{}`, {}: almost `{about}`", node.name, node.path);
                 return Ok((Home::Note(node), Some(told)));
             }
             warning = Some(format!("new, beside the similar `{}` ({})", node.name, node.path));
