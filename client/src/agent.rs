@@ -220,22 +220,7 @@ impl Agent {
     /// Returns the variables that an entry has to set: without them, the server would look for kgd's files elsewhere
     /// than `places`, and start a second daemon there.
     pub fn needed(&self, places: &Places, env: Lookup<'_>, uid: u32) -> BTreeMap<String, String> {
-        // What a person chose with a variable of kgd is kept even where agents inherit it: it may not be set there.
-        let seen = |name: &str| {
-            let is_passed = PASSED.contains(&name) || (self.inherits && !name.starts_with("KG_"));
-            if is_passed { env(name) } else { None }
-        };
-        let seen = Places::from_lookup(&seen, uid).ok();
-        let part = |variable: &str, of: fn(&Places) -> &PathBuf| {
-            let is_same = seen.as_ref().is_some_and(|seen| of(seen) == of(places));
-            (!is_same).then(|| (variable.to_string(), of(places).display().to_string()))
-        };
-        let parts = [
-            part("KG_STATE_DIR", |it| &it.state),
-            part("KG_RUNTIME_DIR", |it| &it.runtime),
-            part("KG_CONFIG_DIR", |it| &it.config),
-        ];
-        parts.into_iter().flatten().collect()
+        needed(self.inherits, places, env, uid)
     }
 
     /// Returns the fields of an entry, as the agent's documentation orders them.
@@ -295,6 +280,32 @@ impl Server {
     }
 }
 
+/// Returns the variables that the entry of an agent has to set which inherits the environment, or passes on as little
+/// as any.
+pub fn needed(
+    inherits: bool,
+    places: &Places,
+    env: Lookup<'_>,
+    uid: u32,
+) -> BTreeMap<String, String> {
+    // What a person chose with a variable of kgd is kept even where agents inherit it: it may not be set there.
+    let seen = |name: &str| {
+        let is_passed = PASSED.contains(&name) || (inherits && !name.starts_with("KG_"));
+        if is_passed { env(name) } else { None }
+    };
+    let seen = Places::from_lookup(&seen, uid).ok();
+    let part = |variable: &str, of: fn(&Places) -> &PathBuf| {
+        let is_same = seen.as_ref().is_some_and(|seen| of(seen) == of(places));
+        (!is_same).then(|| (variable.to_string(), of(places).display().to_string()))
+    };
+    let parts = [
+        part("KG_STATE_DIR", |it| &it.state),
+        part("KG_RUNTIME_DIR", |it| &it.runtime),
+        part("KG_CONFIG_DIR", |it| &it.config),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -349,6 +360,9 @@ mod tests {
         assert_eq!(needed("codex", &places), ["KG_RUNTIME_DIR=/run/user/7/kgd"]);
         let chosen = Places { state: "/s".into(), ..places };
         assert_eq!(needed("cursor", &chosen), ["KG_STATE_DIR=/s"]);
+        // For an agent that is not known as for the one that passes on least.
+        let pasted = super::needed(false, &chosen, &env, 7).into_keys().collect::<Vec<_>>();
+        assert_eq!(pasted, ["KG_RUNTIME_DIR", "KG_STATE_DIR"]);
     }
 
     #[test]

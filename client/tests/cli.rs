@@ -286,6 +286,7 @@ fn init_registers_and_tells_how_to_connect_an_agent() {
     );
     assert_eq!(server["args"][0], "--project");
     assert_eq!(server["env"]["KG_STATE_DIR"], home.at(".s").display().to_string());
+    assert!(server["env"]["KG_RUNTIME_DIR"].is_string(), "{out}");
     let (code, out, _) = home.kgctl(&["remove", "mine"]);
     assert!(code == 0 && out.contains("its index is kept"), "{out}");
     assert_eq!(home.kgctl(&["list", "--json"]).1, "[]\n");

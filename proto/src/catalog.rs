@@ -79,7 +79,7 @@ pub const DEFAULT: [&str; 15] = [
 
 /// Parameters that everyday work does not need. A session that has a tool only by [`ToolSet::Default`] does not list
 /// them, because each listed one stands in the context of a model at all times; they are taken all the same.
-pub const RARE: [&str; 17] = [
+pub const RARE: [&str; 18] = [
     "project",
     "output_format",
     "max_chars",
@@ -97,6 +97,7 @@ pub const RARE: [&str; 17] = [
     "events",
     "metadata",
     "source_url",
+    "destination_folder",
 ];
 
 /// Every tool, in teaching order.
@@ -123,6 +124,8 @@ pub const CATALOG: &[Entry] = &[
     Entry::of::<notes::EditNote>(),
     Entry::of::<notes::MoveNote>(),
     Entry::of::<notes::DeleteNote>(),
+    Entry::of::<notes::NoteHistory>(),
+    Entry::of::<notes::RestoreNote>(),
     Entry::of::<notes::BuildContext>(),
     Entry::of::<notes::Backlinks>(),
     Entry::of::<notes::ListDirectory>(),

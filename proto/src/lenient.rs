@@ -30,6 +30,15 @@ pub fn repair(tool: &str, arguments: Map<String, Value>) -> Map<String, Value> {
     }
 }
 
+/// Returns the parameters that a caller gave by other names: the tool's own, and the one that was given.
+pub fn renamed(tool: &str, arguments: &Map<String, Value>) -> Vec<(String, String)> {
+    let Some(schema) = SCHEMAS.get(tool) else { return Vec::new() };
+    let (own, foreign) = split_names(schema, arguments.clone());
+    let given: Map<String, Value> = own.into_iter().collect();
+    let own_of = |(name, _): (String, Value)| Some((own_name(schema, &name, &given)?, name));
+    foreign.into_iter().filter_map(own_of).collect()
+}
+
 /// Returns the parameter that a caller probably meant by a name that the tool does not have.
 pub fn nearest(tool: &str, name: &str) -> Option<String> {
     let schema = SCHEMAS.get(tool)?;
@@ -55,19 +64,10 @@ fn object(schema: &Map<String, Value>, sent: Map<String, Value>) -> Map<String, 
     if !schema.contains_key("properties") {
         return sent;
     }
-    let mut repaired: Map<String, Value> = Map::new();
-    let (own, foreign): (Vec<_>, Vec<_>) =
-        sent.into_iter().partition(|(name, _)| property(schema, name).is_some());
-    for (name, value) in own {
-        repaired.insert(name, value);
-    }
+    let (own, foreign) = split_names(schema, sent);
+    let mut repaired: Map<String, Value> = own.into_iter().collect();
     for (name, value) in foreign {
-        let snake = snake_case(&name);
-        let own = match property(schema, &snake) {
-            Some(_) => Some(snake.as_str()),
-            None => concepts::meant_beside(schema, &snake, &repaired),
-        };
-        let own = own.filter(|own| !repaired.contains_key(*own)).map(str::to_string);
+        let own = own_name(schema, &name, &repaired);
         repaired.insert(own.unwrap_or(name), value);
     }
     // A parameter is left out, never null; where null is a value, the schema has no type.
@@ -78,6 +78,23 @@ fn object(schema: &Map<String, Value>, sent: Map<String, Value>) -> Map<String, 
         (!is_left_out).then_some((name, value))
     });
     values.collect()
+}
+
+type Fields = Vec<(String, Value)>;
+
+/// The arguments that the tool calls so, and the others.
+fn split_names(schema: &Map<String, Value>, sent: Map<String, Value>) -> (Fields, Fields) {
+    sent.into_iter().partition(|(name, _)| property(schema, name).is_some())
+}
+
+/// The tool's own name of a parameter beside those that were given.
+fn own_name(schema: &Map<String, Value>, name: &str, given: &Map<String, Value>) -> Option<String> {
+    let snake = snake_case(name);
+    let own = match property(schema, &snake) {
+        Some(_) => Some(snake.as_str()),
+        None => concepts::meant_beside(schema, &snake, given),
+    };
+    own.filter(|own| !given.contains_key(*own)).map(str::to_string)
 }
 
 /// True for null and for how models write it.

@@ -84,6 +84,12 @@ fn what_is_remembered_stands_where_it_belongs_and_is_found() {
     // Of a new name.
     let bo = remember(&mut project, json!({"text": "lives in Porto", "about": "Bo Chen"}));
     assert_eq!((&bo["path"], &bo["is_new"]), (&json!("memory/bo-chen.md"), &json!(true)));
+    // A name with a slip of the pen is that name, and the reply says so; one that is only similar is another.
+    let slip = remember(&mut project, json!({"text": "likes tea", "about": "Anna Silva"}));
+    assert_eq!(slip["path"], "people/ana.md");
+    assert!(slip["warnings"].to_string().contains("almost `Anna Silva`"), "{slip}");
+    let other = remember(&mut project, json!({"text": "likes tea", "about": "Ana Silveira"}));
+    assert_eq!(other["is_new"], true, "{other}");
     // About nothing: an entry; one that begins alike is another.
     let first = remember(&mut project, json!({"text": "The budget is 1000 EUR"}));
     let second = remember(&mut project, json!({"text": "The budget is 100"}));
@@ -92,6 +98,13 @@ fn what_is_remembered_stands_where_it_belongs_and_is_found() {
         second["contradicts"].to_string().contains("the numbers differ: 100 and 1000"),
         "{second}"
     );
+    // What is given beside words that are there already is kept, too.
+    let again = json!({"text": "The budget is 100", "tags": ["money"]});
+    let again = remember(&mut project, again);
+    assert_eq!((&again["was_known"], &again["path"]), (&json!(true), &second["path"]));
+    let entry = again["path"].as_str().expect("a path");
+    let entry = std::fs::read_to_string(project.root().join(entry)).expect("there");
+    assert!(entry.contains("money"), "{entry}");
     // Several lines keep their form.
     let steps = "To deploy:\n\n1. Build\n2. Push\n\n```sh\nmake\n\nmake push\n```";
     let entry = remember(&mut project, json!({"text": steps, "about": "Billing"}));

@@ -42,6 +42,7 @@ mod memory;
 mod memory_reference;
 mod models;
 mod note_graph;
+mod note_history;
 mod note_manners;
 mod note_names;
 mod note_offers;

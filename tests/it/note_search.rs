@@ -236,3 +236,52 @@ fn search_tells_the_best_notes_whole_within_the_budget() {
     assert!(reply["more"].as_str().expect("told").contains("read_note"), "{reply}");
     assert_eq!(reply["notes"][0]["vault"], reply["project"]);
 }
+
+#[test]
+fn search_spends_its_room_on_the_sections_that_answer() {
+    let section = |name: &str, about: &str| {
+        let line = format!("The {about} is what this part of the handbook is about, in line");
+        let lines: String = (0..12).map(|n| format!("{line} {n}.\n")).collect();
+        format!("## {name}\n\n{lines}\n")
+    };
+    let others: String = (0..20).map(|n| section(&format!("Part {n}"), "weather")).collect();
+    let tails = section("Tails", "comet and its tail");
+    let mut project = TestProject::of(&[
+        ("handbook.md", &format!("# Handbook\n\n{others}{tails}{others}")),
+        ("other.md", &format!("# Other\n\n{others}A comet. {others}")),
+    ]);
+    project.settle();
+    let request = json!({"query": "comet tail", "max_chars": 4_000, "output_format": "json"});
+    let reply = project.call("search", request);
+    let first = &reply["notes"][0];
+    assert_eq!((&first["path"], &first["is_whole"]), (&json!("handbook.md"), &json!(false)));
+    let content = first["content"].as_str().expect("text");
+    assert!((0..12).all(|n| {
+        content.contains(&format!("tail is what this part of the handbook is about, in line {n}."))
+    }));
+    let text =
+        project.client().call_whole("search", json!({"query": "comet tail", "max_chars": 4_000}));
+    let text = text.expect("a reply")["content"][0]["text"].as_str().expect("text").chars().count();
+    assert!((2_500..=4_000).contains(&text), "{text}");
+    // As clients of OpenAI's contract read it.
+    let id = reply["results"][0]["id"].clone();
+    assert_eq!(
+        reply["results"][0],
+        json!({"id": "handbook", "title": "handbook", "url": "memory://handbook"})
+    );
+    assert_eq!(project.call("fetch", json!({"id": id}))["title"], "handbook");
+}
+
+#[test]
+fn titles_and_permalinks_are_searched_by_search_type() {
+    let mut project = TestProject::of(&[
+        ("a/plan.md", "# The Plan\n\nText.\n"),
+        ("b.md", "# Other\n\nThe plan.\n"),
+    ]);
+    project.settle();
+    for (search_type, query) in [("title", "plan"), ("permalink", "plan"), ("permalink", "pl*")] {
+        let request = json!({"query": query, "search_type": search_type});
+        let reply = project.call("search_notes", request);
+        assert_eq!(all(&reply["results"], "path"), ["a/plan.md"], "{search_type} {query}: {reply}");
+    }
+}

@@ -679,3 +679,50 @@ fn read_content_stays_inside_and_reads_text_alone() {
         assert!(!error.to_string().contains("hunter2"), "{error}");
     }
 }
+
+#[test]
+fn a_note_of_a_moment_ago_is_known_by_every_name() {
+    let mut project = started();
+    project.set("watch.debounce_ms=5000");
+    project.restart();
+    project.settle();
+    let note =
+        |name: &str| format!("---\ntitle: {name} Plan\npermalink: plans/{name}\n---\n\nAlpha.\n");
+    for name in ["read", "edit", "move", "delete"] {
+        project.write(&format!("x/{name}-it.md"), note(name));
+    }
+    assert_eq!(project.call("read_note", json!({"path": "plans/read"}))["path"], "x/read-it.md");
+    let edit = json!({"path": "edit Plan", "content": "More."});
+    assert_eq!(project.call("edit_note", edit)["path"], "x/edit-it.md");
+    let moved = json!({"path": "memory://plans/move", "destination_folder": "done/"});
+    assert_eq!(project.call("move_note", moved)["to"], "done/move-it.md");
+    let deleted = project.call("delete_note", json!({"path": "plans/delete"}));
+    assert_eq!(deleted["path"], "x/delete-it.md");
+    let error = project.try_call("read_note", json!({"path": "plans/none"})).expect_err("none");
+    assert_eq!(error["code"], "not_found");
+}
+
+#[test]
+fn front_matter_says_when_a_note_was_changed() {
+    let stated = |field: &str, date: &str| format!("---\n{field}: {date}\n---\n\nText.\n");
+    let mut project = TestProject::of(&[
+        ("date.md", &stated("date", "2020-03-01")),
+        ("modified.md", &stated("date: 2019-01-01\nmodified", "2021-03-01T10:00:00Z")),
+        ("odd.md", &stated("modified: soon\ndate", "2022-03-01")),
+        ("none.md", "Text.\n"),
+    ]);
+    project.settle();
+    let recent = project.call("recent_activity", json!({"timeframe": "2020-01-01"}));
+    assert_eq!(all(&recent["notes"], "path"), ["none.md", "odd.md", "modified.md", "date.md"]);
+    let recent = project.call("recent_activity", json!({"timeframe": "7d"}));
+    assert_eq!(all(&recent["notes"], "path"), ["none.md"]);
+}
+
+#[test]
+fn a_refusal_calls_parameters_as_the_caller_did_and_names_tools_that_are_there() {
+    let mut project = TestProject::of(&[("a.md", "Text.\n")]);
+    project.settle();
+    let error = project.try_call("hybrid_query", json!({"query": " "})).expect_err("empty");
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("`query`") && !message.contains("`q`"), "{message}");
+}

@@ -324,6 +324,8 @@ fn calls() -> Vec<(&'static str, Value)> {
             "remember",
             json!({"text": "The Tide Clock loses 3 minutes a week.", "about": "Tide Clock"}),
         ),
+        ("note_history", json!({"path": "boats/pilot-boat.md"})),
+        ("restore_note", json!({"path": "boats/pilot-boat.md"})),
         ("backup", json!({})),
         ("forget", json!({"text": "a string that nobody wrote", "prove": true})),
     ]
@@ -626,6 +628,11 @@ fn replies_are_as_frozen() {
                 (json!("<hint>"), json!("<tick>"), json!("<tick>"));
             for change in reply["changes"].as_array_mut().expect("a list") {
                 change["at"] = json!("<at>");
+            }
+        }
+        if tool == "note_history" {
+            for change in reply["changes"].as_array_mut().expect("a list") {
+                (change["at"], change["version"]) = (json!("<at>"), json!("<version>"));
             }
         }
         if tool == "memory_report" {

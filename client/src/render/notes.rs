@@ -12,11 +12,14 @@ pub fn kept(told: &Value, style: Style) -> String {
     let text =
         |row: &Value, field: &str| clean(row[field].as_str().unwrap_or_default()).into_owned();
     let row = |row: &Value| {
-        let bytes = thousands(row["bytes"].as_u64().unwrap_or(0));
-        vec![text(row, "path"), text(row, "at"), text(row, "why"), bytes]
+        let number = |field: &str| row[field].as_u64().map(thousands);
+        let lines = number("n_added").zip(number("n_removed"));
+        let lines = lines.map(|(came, went)| format!("+{came} -{went}")).unwrap_or_default();
+        let bytes = number("bytes").unwrap_or_default();
+        vec![text(row, "path"), text(row, "at"), text(row, "why"), text(row, "by"), lines, bytes]
     };
     let rows: Vec<_> = told["versions"].as_array().into_iter().flatten().map(row).collect();
-    let listed = table(style, &["note", "time", "why kept", "bytes"], rows);
+    let listed = table(style, &["note", "time", "why kept", "by", "lines since", "bytes"], rows);
     format!("{listed}`kgctl restore NOTE --at TIME` restores one\n")
 }
 
@@ -38,7 +41,10 @@ mod tests {
 
     #[test]
     fn versions_are_a_table() {
-        let row = json!({"path": "a/b\u{1b}.md", "at": "20260131T093000.123456Z", "why": "removed", "bytes": 1234});
+        let row = json!({
+            "path": "a/b\u{1b}.md", "at": "20260131T093000.123456Z", "why": "removed", "by": "delete_note@codex",
+            "n_added": 0, "n_removed": 12, "bytes": 1234,
+        });
         let text = kept(&json!({ "versions": [row] }), Style::plain());
         expect![[r#"
             note          time                     why kept  bytes

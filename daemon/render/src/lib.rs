@@ -16,6 +16,7 @@ pub mod admin;
 mod clean;
 pub mod core;
 pub mod document;
+pub mod history;
 pub mod kb;
 pub mod memory;
 pub mod notes;

@@ -217,7 +217,7 @@ fn content(reply: &ReadNoteReply, sheet: &mut Sheet) {
 }
 
 /// The same of any text, of which the first and last line are given, and the next one.
-fn lines(text: &str, at: [u32; 2], next_line: Option<u32>, sheet: &mut Sheet) {
+pub(super) fn lines(text: &str, at: [u32; 2], next_line: Option<u32>, sheet: &mut Sheet) {
     let text = as_written(text);
     let body = text.trim_start_matches('\n');
     let first = at[0] + (text.len() - body.len()) as u32;

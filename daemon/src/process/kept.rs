@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::{KeptJob, Options};
-use server::notes::{NoteError, Notes, Version, Written};
+use server::notes::{NoteError, Notes, Past, Version, Written};
 
 /// Exit code where nothing is kept; `kgctl` says the same.
 const NOTHING_FOUND: u8 = 3;
@@ -23,7 +23,12 @@ pub(super) fn run(options: &Options, job: &KeptJob) -> anyhow::Result<ExitCode> 
         Err(error) => return super::exit_code_of(error),
     };
     let told = match job {
-        KeptJob::List(path) => notes.kept(path.as_deref()).map(|versions| list(&versions)),
+        KeptJob::List(Some(path)) => {
+            notes.history(std::slice::from_ref(path), usize::MAX).map(|past| compared(&past))
+        }
+        KeptJob::List(None) => notes
+            .kept(None)
+            .map(|all| json!({ "versions": all.iter().map(row).collect::<Vec<_>>() })),
         KeptJob::Restore { path, at } => notes.restore(path, at).map(|written| restored(&written)),
     };
     match told {
@@ -48,13 +53,21 @@ fn open(options: &Options) -> anyhow::Result<Notes> {
     Ok(Notes::open(&project.root, &paths.dir, &settings))
 }
 
-fn list(versions: &[Version]) -> Value {
-    let row = |it: &Version| {
-        json!({
-            "path": it.path, "at": it.at, "why": it.why.as_str(), "bytes": it.n_bytes, "hash": it.hash, "file": it.file,
-        })
-    };
-    json!({ "versions": versions.iter().map(row).collect::<Vec<_>>() })
+/// The versions of one note, each compared with what took its place.
+fn compared(past: &[Past]) -> Value {
+    let versions = past.iter().map(|it| {
+        let mut row = row(&it.version);
+        (row["n_added"], row["n_removed"]) = (it.n_added.into(), it.n_removed.into());
+        row
+    });
+    json!({ "versions": versions.collect::<Vec<_>>() })
+}
+
+fn row(it: &Version) -> Value {
+    json!({
+        "path": it.path, "at": it.at, "why": it.why.as_str(), "by": it.by, "bytes": it.n_bytes, "hash": it.hash,
+        "file": it.file,
+    })
 }
 
 fn restored(written: &Written) -> Value {

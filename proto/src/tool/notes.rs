@@ -5,12 +5,14 @@
 
 mod browse;
 mod content;
+mod history;
 mod schema;
 mod search;
 mod write;
 
 pub use self::browse::*;
 pub use self::content::*;
+pub use self::history::*;
 pub use self::schema::*;
 pub use self::search::*;
 pub use self::write::*;

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ::config::{Places, Project, Registry, which_project};
-use serde_json::{Map, Value, json};
+use client::agent::needed;
+use serde_json::{Value, json};
 
 use super::context::{Context, warn};
 use super::failure::{Exit, Failure};
@@ -64,23 +65,13 @@ fn flag(project: &Project) -> [String; 2] {
 
 fn server(name: &str, args: Vec<String>, places: &Places) -> Value {
     let mut server = json!({ "command": shim().display().to_string(), "args": args });
-    let env = env(places, |name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    // Which agent it is for is not known: one that passes on no variables would start another daemon elsewhere.
+    let uid = rustix::process::getuid().as_raw();
+    let env = needed(false, places, &|name| std::env::var_os(name), uid);
     if !env.is_empty() {
-        server["env"] = Value::Object(env);
+        server["env"] = json!(env);
     }
     json!({ "mcpServers": { name: server } })
-}
-
-/// Returns the places that were set by variables: the agent needs the same ones, or it would start another daemon
-/// elsewhere.
-fn env(places: &Places, is_set: impl Fn(&str) -> bool) -> Map<String, Value> {
-    let variables = [
-        ("KG_STATE_DIR", &places.state),
-        ("KG_RUNTIME_DIR", &places.runtime),
-        ("KG_CONFIG_DIR", &places.config),
-    ];
-    let set = variables.into_iter().filter(|(name, _)| is_set(name));
-    set.map(|(name, path)| (name.to_string(), path.display().to_string().into())).collect()
 }
 
 /// `kg-mcp` in the folder of this program, else only its name.
@@ -88,17 +79,4 @@ pub(crate) fn shim() -> PathBuf {
     let here = std::env::current_exe().ok();
     let beside = here.as_deref().and_then(Path::parent).map(|dir| dir.join("kg-mcp"));
     beside.filter(|path| path.is_file()).unwrap_or_else(|| PathBuf::from("kg-mcp"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_places_that_were_chosen_are_passed_on() {
-        let places = Places { state: "/s".into(), runtime: "/r".into(), config: "/c".into() };
-        assert!(env(&places, |_| false).is_empty());
-        let chosen = Value::from(env(&places, |name| name != "KG_RUNTIME_DIR"));
-        assert_eq!(chosen, json!({ "KG_STATE_DIR": "/s", "KG_CONFIG_DIR": "/c" }));
-    }
 }

@@ -4,11 +4,15 @@
 //! Invariants: names are compared as names of notes are, and a name of several notes is refused; facts are ordered by
 //! ordinal, and those without one get the next above every one that was ever used; a relation is a typed link in a
 //! note's text that leads to a note.
-//! Not here: similarity and clusters (`alike.rs`), missing relations (`gaps.rs`), search (`search.rs`), the tools.
+//! Not here: similarity and clusters (`alike.rs`), missing relations (`gaps.rs`), similar names
+//! (`near.rs`), search (`search.rs`), the tools.
 
 pub mod alike;
 pub mod gaps;
+mod near;
 pub mod search;
+
+pub use near::{Near, near};
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -26,7 +26,7 @@ use index::store::Snapshot;
 use index::vectors::Layer;
 use index::words::Indexer;
 use model::parcel::UnitVector;
-use model::terms::ContentHash;
+use model::terms::{ContentHash, is_unspaced};
 
 /// The perspective of static vectors.
 pub const GENERAL: &str = "general";
@@ -277,14 +277,33 @@ fn named(snapshot: &Snapshot, question: &str) -> Result<Vec<(i64, f32)>, AskErro
         return Ok(vec![]);
     }
     let mut statement = snapshot.prepare_cached(
-        "SELECT doc_id, CASE WHEN key = ?1 THEN 0 WHEN instr(key, ?1) > 0 THEN 1 ELSE 2 END FROM memory_nodes
+        "SELECT doc_id, key, lower(coalesce(type, '')) FROM memory_nodes
          WHERE is_node AND (instr(key, ?1) > 0 OR instr(lower(coalesce(type, '')), ?2) > 0)",
     )?;
-    let rows = statement.query_map(params![key, folded], |row| {
-        let class: usize = row.get::<_, i64>(1)?.max(0) as usize;
-        Ok((row.get(0)?, NAMED.get(class).copied().unwrap_or(0.0)))
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let mut rows = statement.query(params![key, folded])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (name, of_type) = (row.get_ref(1)?.as_str(), row.get_ref(2)?.as_str());
+        let (name, of_type) = (name.unwrap_or_default(), of_type.unwrap_or_default());
+        let class = if name == key {
+            0
+        } else if begins_word(name, &key) {
+            1
+        } else if begins_word(of_type, &folded) {
+            2
+        } else {
+            continue;
+        };
+        found.push((row.get(0)?, NAMED.get(class).copied().unwrap_or(0.0)));
+    }
+    Ok(found)
+}
+
+/// Whether words begin somewhere in a text: `bo` in `uncle bob`, not in `harbor`. In a script without spaces every
+/// sign may begin one.
+fn begins_word(text: &str, words: &str) -> bool {
+    let is_within = |c: char| c.is_alphanumeric() && !is_unspaced(c);
+    text.match_indices(words).any(|(at, _)| !text[..at].chars().next_back().is_some_and(is_within))
 }
 
 fn embedded(ctx: &QueryContext<'_>, question: &str) -> Result<UnitVector, ErrorView> {
@@ -401,4 +420,23 @@ fn words_of(question: &str) -> BTreeSet<String> {
     indexer.index(question, true, &mut out);
     indexer.index(question, false, &mut out);
     out.split_whitespace().map(str::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::begins_word;
+
+    #[test]
+    fn a_name_is_found_by_the_beginnings_of_its_words() {
+        for (name, words, expected) in [
+            ("harbor", "bo", false),
+            ("uncle bob", "bo", true),
+            ("jean-luc", "luc", true),
+            ("bo", "bo", true),
+            ("harbor of bo", "bo", true),
+            ("東京大学", "大学", true),
+        ] {
+            assert_eq!(begins_word(name, words), expected, "{name} {words}");
+        }
+    }
 }

@@ -124,7 +124,7 @@ fn nothing(skip: usize, used: SearchType) -> &'static str {
         (_, SearchType::Vector) => {
             "nothing is near enough in meaning: try other words, a lower `min_similarity`, or `hybrid`"
         }
-        (_, SearchType::Hybrid) => "nothing found: try fewer or other words, or fewer filters",
+        (_, _) => "nothing found: try fewer or other words, or fewer filters",
     }
 }
 
@@ -234,7 +234,7 @@ impl Search {
             _ if is_listing => ("*".to_string(), Formula::Text),
             SearchType::Fts => (prepared(&request.query), Formula::Text),
             SearchType::Vector => (request.query.clone(), Formula::Vector),
-            SearchType::Hybrid => (request.query.clone(), Formula::S0),
+            _ => (request.query.clone(), Formula::S0),
         };
         let question = HybridQuery { q, tags: request.tags.clone(), ..HybridQuery::default() };
         let draft = Plan::draft(&question, &ctx.settings.retrieval)?;

@@ -43,9 +43,13 @@ pub(crate) struct OfNotes {
     pub docs: Option<Vec<i64>>,
 }
 
-/// When a document was last changed: as its front matter states, else as its file says.
-pub(crate) const CHANGED_MS: &str = "coalesce(1000 * CAST(strftime('%s', coalesce( \
-     json_extract(d.meta, '$.extra.modified'), json_extract(d.meta, '$.extra.updated'))) AS INTEGER), d.mtime_ms)";
+/// When a document was last changed: as its front matter states, else as its file says. `$.date` of `meta` would not
+/// do: it holds `created`, too.
+pub(crate) const CHANGED_MS: &str = "coalesce(1000 * CAST(coalesce( \
+     strftime('%s', json_extract(d.meta, '$.extra.modified')), \
+     strftime('%s', json_extract(d.meta, '$.extra.updated')), \
+     strftime('%s', (SELECT json_extract(own.metadata, '$.date') FROM notes own WHERE own.doc_id = d.id))) \
+     AS INTEGER), d.mtime_ms)";
 
 impl OfNotes {
     /// Returns whether `docs` lets a document through.

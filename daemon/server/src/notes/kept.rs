@@ -4,7 +4,7 @@
 //! Invariants: what is kept lies in the user's own state folder, readable for the user alone, durably, before the note
 //! changes; it is the file as it was, secrets and all, until other detectors come or somebody forgets a part of it
 //! (`forget.rs`); nothing else but age, and the oldest when there is too much, removes it. There is no index but the
-//! names of the files: `kept/PATH/TIME-HASH.WHY`.
+//! names of the files: `kept/PATH/TIME-HASH.WHY-MODE-DOER`, without the last two where they are not known.
 //! Not here: writing a version back (`mod.rs`).
 
 use std::fs::OpenOptions;
@@ -16,6 +16,7 @@ use config::limits::{KEPT_DAYS, MAX_KEPT_BYTES};
 use config::place::sync_dir;
 use jiff::Timestamp;
 
+use super::doer::doer;
 use super::files::{in_state, make_dir};
 
 /// Why a version is kept.
@@ -62,6 +63,21 @@ pub struct Version {
     pub file: PathBuf,
     /// The mode of the note's file, where it was kept with the bytes.
     pub mode: Option<u32>,
+    /// For whom another version took its place: `edit_note@claude-code`.
+    pub by: Option<String>,
+}
+
+impl Version {
+    /// When it was kept.
+    pub fn time(&self) -> Option<Timestamp> {
+        let civil = jiff::civil::DateTime::strptime(TIME, &self.at).ok()?;
+        Some(civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
+    }
+
+    /// Its bytes.
+    pub(super) fn bytes(&self) -> io::Result<Vec<u8>> {
+        std::fs::read(&self.file)
+    }
 }
 
 /// The kept versions of one project.
@@ -92,23 +108,16 @@ impl Kept {
         now: Timestamp,
     ) -> io::Result<PathBuf> {
         let at = now.strftime(TIME).to_string();
-        self.keep_as(path, bytes, why, mode, &at).map_err(|why| in_state(&self.dir, &why))
+        let suffix = suffix(why, mode, doer().as_deref());
+        self.keep_as(path, bytes, &suffix, &at).map_err(|why| in_state(&self.dir, &why))
     }
 
-    fn keep_as(
-        &self,
-        path: &str,
-        bytes: &[u8],
-        why: Why,
-        mode: Option<u32>,
-        at: &str,
-    ) -> io::Result<PathBuf> {
+    fn keep_as(&self, path: &str, bytes: &[u8], suffix: &str, at: &str) -> io::Result<PathBuf> {
         let dir = self.dir.join(path);
         make_dir(&dir)?;
         let hash = super::checksum(bytes);
         let hash = hash.get(..HASH_DIGITS).unwrap_or(&hash);
-        let mode = mode.map(|mode| format!("-{mode:o}")).unwrap_or_default();
-        let file = dir.join(format!("{at}-{hash}.{}{mode}", why.as_str()));
+        let file = dir.join(format!("{at}-{hash}.{suffix}"));
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file) {
             Ok(mut new) => {
                 let written = new.write_all(bytes).and_then(|()| new.sync_all());
@@ -169,7 +178,8 @@ impl Kept {
 
     /// Keeps other bytes, or another path, in the place of a version.
     pub(super) fn rewrite(&self, version: &Version, path: &str, bytes: &[u8]) -> io::Result<()> {
-        let now = self.keep_as(path, bytes, version.why, version.mode, &version.at)?;
+        let suffix = suffix(version.why, version.mode, version.by.as_deref());
+        let now = self.keep_as(path, bytes, &suffix, &version.at)?;
         if now == version.file { Ok(()) } else { self.remove(version) }
     }
 
@@ -194,13 +204,24 @@ impl Kept {
     }
 }
 
+/// What stands behind the full stop of a name.
+fn suffix(why: Why, mode: Option<u32>, by: Option<&str>) -> String {
+    let mode = mode.map(|mode| format!("{mode:o}"));
+    match (mode, by) {
+        (None, None) => why.as_str().to_string(),
+        (Some(mode), None) => format!("{}-{mode}", why.as_str()),
+        (mode, Some(by)) => format!("{}-{}-{by}", why.as_str(), mode.unwrap_or_default()),
+    }
+}
+
 /// What the name of a file says.
 fn version(path: &str, file: &Path) -> Option<Version> {
-    let (stem, why) = file.file_name()?.to_str()?.rsplit_once('.')?;
-    let (why, mode) = match why.split_once('-') {
-        Some((why, mode)) => (why, Some(u32::from_str_radix(mode, 8).ok()?)),
-        None => (why, None),
-    };
+    let (stem, suffix) = file.file_name()?.to_str()?.rsplit_once('.')?;
+    let mut parts = suffix.splitn(3, '-');
+    let why = parts.next()?;
+    let mode = parts.next().filter(|it| !it.is_empty());
+    let mode = mode.map(|it| u32::from_str_radix(it, 8)).transpose().ok()?;
+    let by = parts.next().map(str::to_string);
     let why = Why::ALL.into_iter().find(|it| it.as_str() == why)?;
     let (at, hash) = stem.rsplit_once('-')?;
     Some(Version {
@@ -211,11 +232,13 @@ fn version(path: &str, file: &Path) -> Option<Version> {
         n_bytes: file.symlink_metadata().ok().filter(|it| it.is_file())?.len(),
         file: file.to_path_buf(),
         mode,
+        by,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::doer::{acting, carried};
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
@@ -247,8 +270,30 @@ mod tests {
             shown(kept.all()),
             ["a 20250621T150640.000000Z unwritten 5", "a/b.md 20250620T150640.000000Z removed 3"]
         );
+        assert_eq!(kept.all()[0].time(), Some(at(6)));
         kept.prune(at(60));
         assert_eq!(kept.all(), []);
         assert!(!dir.path().join("kept/a").exists());
+    }
+
+    #[tokio::test]
+    async fn a_version_says_for_whom_it_was_replaced_and_keeps_that() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let kept = Kept::new(dir.path());
+        let keep = |mode| kept.keep("a.md", b"one", Why::Replaced, mode, Timestamp::UNIX_EPOCH);
+        let blocked = acting("edit_note", "Claude Desktop/1.0", async {
+            tokio::task::spawn_blocking(carried(|| doer().as_deref().map(str::to_string)))
+                .await
+                .expect("it ends")
+        });
+        assert_eq!(blocked.await.as_deref(), Some("edit_note@Claude_Desktop_1_0"));
+        acting("edit_note", "claude-code", async { keep(None).expect("kept") }).await;
+        let told = |it: &Version| (it.mode, it.by.clone());
+        let by = Some("edit_note@claude-code".to_string());
+        assert_eq!(told(&kept.all()[0]), (None, by.clone()));
+        kept.rewrite(&kept.all()[0], "b.md", b"two").expect("rewritten");
+        assert_eq!(told(&kept.all()[0]), (None, by.clone()));
+        acting("edit_note", "claude-code", async { keep(Some(0o644)).expect("kept") }).await;
+        assert_eq!(told(&kept.all()[0]), (Some(0o644), by));
     }
 }

@@ -10,9 +10,12 @@
 mod change;
 mod confine;
 mod conflict;
+mod diff;
+mod doer;
 mod error;
 mod files;
 mod forget;
+mod history;
 mod journal;
 mod kept;
 mod moving;
@@ -34,8 +37,10 @@ use proto::visible::restore_from;
 use sha2::{Digest, Sha256};
 
 use self::confine::{Missing, Spot, below, spot};
+pub(crate) use self::doer::{acting, carried, carrying, doer};
 pub use self::error::NoteError;
 use self::files::{Found, Trouble};
+pub use self::history::{Past, VersionText};
 use self::journal::Journal;
 use self::kept::Kept;
 pub use self::kept::{Version, Why};
@@ -314,51 +319,6 @@ impl Notes {
             changes: vec![Change { span: 0..old.bytes.len(), replacement: String::new() }],
             warnings: several_names(&old),
         })
-    }
-
-    /// The kept versions of a note, newest first; of all notes when none is named.
-    ///
-    /// # Errors
-    /// [`NoteError::BadPath`] and [`NoteError::Outside`].
-    pub fn kept(&self, path: Option<&str>) -> Result<Vec<Version>, NoteError> {
-        Ok(match path {
-            Some(path) => self.kept.versions(&below(&self.root, path)?),
-            None => self.kept.all(),
-        })
-    }
-
-    /// Writes a kept version back, by its time (the beginning is enough) or as `last`; what is there now is kept in its
-    /// turn.
-    ///
-    /// # Errors
-    /// [`NoteError`]; then nothing has changed.
-    pub fn restore(&self, path: &str, at: &str) -> Result<Written, NoteError> {
-        let _turn = self.turn()?;
-        let path = below(&self.root, path)?;
-        let version = self.version(&path, at)?;
-        let io = |why| NoteError::Io { path: path.clone(), why };
-        let bytes = std::fs::read(&version.file).map_err(io)?;
-        let spot = spot(&self.root, &path, Missing::Make)?;
-        let old =
-            files::read(&spot, u64::MAX).map_err(|trouble| self.failed(&path, trouble, None))?;
-        let n_old = old.as_ref().map_or(0, |old| old.bytes.len());
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let changes = vec![Change { span: 0..n_old, replacement: text }];
-        self.replace_bytes(&path, version.mode, &spot, old.as_ref(), &bytes, changes)
-    }
-
-    /// The one kept version whose time begins so, or the newest.
-    fn version(&self, path: &str, at: &str) -> Result<Version, NoteError> {
-        let mut found = self.kept.versions(path);
-        if at != "last" {
-            found.retain(|version| !at.is_empty() && version.at.starts_with(at));
-            if found.len() > 1 {
-                let several = format!("of `{path}` is the only one from {at}, of {}", found.len());
-                return Err(NoteError::NotKept(several));
-            }
-        }
-        let missing = || NoteError::NotKept(format!("of `{path}` from {at}"));
-        found.into_iter().next().ok_or_else(missing)
     }
 
     /// Waits for the turn to write; others wait until it is dropped.

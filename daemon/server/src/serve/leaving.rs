@@ -31,7 +31,7 @@ const STORED: [&str; 10] = [
 
 /// Keys of requests that must not be cleaned: they name something, or are to be written. What a write may do to secrets
 /// is decided where the note is known (`notes/secrets.rs`).
-const TAKEN: [&str; 23] = [
+const TAKEN: [&str; 24] = [
     "knowledge_details",
     "text",
     "entries",
@@ -48,6 +48,7 @@ const TAKEN: [&str; 23] = [
     "id",
     "identifier",
     "destination",
+    "destination_folder",
     "content",
     "content_updates",
     "find",
@@ -58,13 +59,14 @@ const TAKEN: [&str; 23] = [
 ];
 
 /// Keys of requests, at any depth, whose value names something that an answer may have shown.
-const NAMING: [&str; 20] = [
+const NAMING: [&str; 21] = [
     "a",
     "about",
     "at",
     "b",
     "deletions",
     "destination",
+    "destination_folder",
     "directory",
     "entity",
     "entity_a",

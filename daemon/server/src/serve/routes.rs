@@ -26,6 +26,7 @@ use super::progress::Progress;
 use super::tool;
 use super::turns::{InFlight, Turn};
 use crate::llm::{Asker, Provider};
+use crate::notes::acting;
 use crate::project::Project;
 use index::store::{CallOff, Snapshot};
 use sys::courtesy::Wait;
@@ -71,6 +72,8 @@ pub(crate) struct Caller {
     pub client: String,
     /// The client's own model, if it offers one.
     pub model: Option<Arc<dyn Provider>>,
+    /// The sets of tools that its session has.
+    pub sets: Vec<ToolSet>,
 }
 
 impl Caller {
@@ -350,9 +353,13 @@ where
             let parameters = parameters::parse::<T>(call.arguments)?;
             let until = asking::until(&call.project);
             let asker = Asker { client: call.caller.model, until };
-            let who = Who { client: call.caller.client, tool: T::NAME, asker };
+            let client = call.caller.client;
+            let sets = call.caller.sets;
+            let who = Who { client: client.clone(), tool: T::NAME, asker, sets };
             let started = handler(call.project, parameters, who);
-            let work = async move { answer::<T>(started.await, render, call.wanted) };
+            let work = async move {
+                answer::<T>(acting(T::NAME, &client, started).await, render, call.wanted)
+            };
             let mut task = EndsWithCaller(tokio::spawn(work));
             (&mut task.0).await.map_err(|error| crashed(T::NAME, &error))?
         })
@@ -368,6 +375,15 @@ pub struct Who {
     pub tool: &'static str,
     /// For whom a language model is asked.
     pub asker: Asker,
+    /// The sets of tools that the session has.
+    pub sets: Vec<ToolSet>,
+}
+
+impl Who {
+    /// Whether the caller may call a tool, too.
+    pub fn has<T: Tool>(&self) -> bool {
+        self.sets.iter().any(|set| Entry::of::<T>().is_in(*set))
+    }
 }
 
 /// A tool that waits for indexing; it may take minutes.

@@ -34,6 +34,7 @@ use rmcp::service::{Peer, RequestContext, SubscriptionContext};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+mod hints;
 mod instructions;
 mod offers;
 mod sampling;
@@ -119,6 +120,7 @@ impl Session {
             request: context.id.clone(),
             client,
             model: model.map(ClientModel::provider),
+            sets: self.sets.clone(),
         };
         let Some(token) = context.meta.get_progress_token() else {
             let progress = Progress::silent();
@@ -279,6 +281,7 @@ impl ServerHandler for Session {
             return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
         };
         let mut arguments = request.arguments.unwrap_or_default();
+        let renamed = lenient::renamed(route.tool.name, &arguments);
         arguments = lenient::repair(route.tool.name, arguments);
         if !route.is_asked_verbatim {
             arguments = leaving::clean_request(arguments);
@@ -297,6 +300,7 @@ impl ServerHandler for Session {
         if let (Ok(_), Some(needed)) = (&answer, model.and_then(|model| model.needed())) {
             return Ok(needed.into());
         }
+        let answer = answer.map_err(|error| self.in_caller_s_words(error, &renamed));
         Ok(to_result(answer, wanted, route.replies_verbatim).into())
     }
 
@@ -465,6 +469,16 @@ impl Session {
                 conflict: None,
             }),
         }
+    }
+
+    /// A refusal that calls parameters as the caller did, and whose hint names no tool that the session has not.
+    fn in_caller_s_words(&self, error: ErrorView, renamed: &[(String, String)]) -> ErrorView {
+        let offers = |name: &str| CATALOG.iter().any(|it| it.name == name && self.offers(it));
+        let hint = error.hint.as_deref().and_then(|hint| hints::offered(hint, offers));
+        let message = renamed.iter().fold(error.message, |message, (own, given)| {
+            message.replace(&format!("`{own}`"), &format!("`{given}`"))
+        });
+        ErrorView { message, hint, ..error }
     }
 
     fn unknown_tool(&self, name: &str) -> String {

@@ -21,6 +21,10 @@ pub enum SearchType {
     /// By both.
     #[default]
     Hybrid,
+    /// Titles that contain the query.
+    Title,
+    /// Permalinks: the query is one, or a pattern with `*`.
+    Permalink,
 }
 
 /// What a result may be.
@@ -57,7 +61,8 @@ pub struct SearchNotes {
     /// Results to pass over, instead of `page`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u32>,
-    /// `hybrid` (default): words and meaning, half each; `fts`: words; `vector`: meaning.
+    /// `hybrid` (default): words and meaning, half each; `fts`: words; `vector`: meaning; `title`, `permalink`: the
+    /// query is a part of a title, or a permalink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search_type: Option<SearchType>,
     /// Only notes of these types (frontmatter `type`, or a format).
@@ -195,6 +200,10 @@ pub struct FoundReply {
     /// Set when there are more than fit here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<String>,
+    /// With `output_format: json`, the notes once more as clients of OpenAI's contract for `search` read them; `fetch`
+    /// reads each by its `id`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<FoundLink>,
     /// How the question was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
@@ -204,6 +213,17 @@ pub struct FoundReply {
     /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,
+}
+
+/// A note by which `fetch` reads it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundLink {
+    /// Its permalink, else its path.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// `memory://…`.
+    pub url: String,
 }
 
 /// A note that answers.

@@ -186,8 +186,11 @@ pub struct MoveNote {
     #[serde(alias = "identifier")]
     pub path: String,
     /// Its new path, such as `archive/plan.md`; a folder when it ends with `/`.
-    #[serde(alias = "destination_path")]
-    pub destination: String,
+    #[serde(default, alias = "destination_path", skip_serializing_if = "Option::is_none")]
+    pub destination: Option<String>,
+    /// Its new folder, instead of `destination`; the note keeps the name of its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destination_folder: Option<String>,
     /// Which project; that of this session when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
@@ -269,8 +272,8 @@ pub struct DeleteNote {
 
 impl Tool for DeleteNote {
     const NAME: &'static str = "delete_note";
-    const SUMMARY: &'static str = "Delete a note with all that it states. Its text is kept for 30 days \
-        (`kgctl restore`).";
+    const SUMMARY: &'static str =
+        "Delete a note with all that it states. Its text is kept for 30 days.";
     const EFFECT: Effect = Effect::Writes;
     const SET: ToolSet = ToolSet::Notes;
     const IS_IDEMPOTENT: bool = true;

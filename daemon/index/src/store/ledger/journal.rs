@@ -291,11 +291,26 @@ impl ChangeLedger {
 
     /// The changes of the commits after one, up to another, oldest first.
     pub fn between(&self, after: Tick, until: Tick) -> Result<Vec<DocChange>, StoreError> {
-        let mut statement = self.db.prepare_cached(
+        self.changes("tick > ?1 AND tick <= ?2", params![as_row(after), as_row(until)])
+    }
+
+    /// The changes of the documents that lie, or lay, at a path, up to a commit, oldest first.
+    pub fn of_path(&self, path: &str, until: Tick) -> Result<Vec<DocChange>, StoreError> {
+        let of_uid =
+            "tick <= ?1 AND uid IN (SELECT uid FROM changes WHERE path = ?2 OR was_path = ?2)";
+        self.changes(of_uid, params![as_row(until), path])
+    }
+
+    fn changes(
+        &self,
+        which: &str,
+        values: &[&dyn rusqlite::ToSql],
+    ) -> Result<Vec<DocChange>, StoreError> {
+        let mut statement = self.db.prepare_cached(&format!(
             "SELECT tick, uid, at_ms, was_path, was_hash, path, hash, is_unseen, n_more, lines FROM changes
-             WHERE tick > ?1 AND tick <= ?2 ORDER BY tick, uid",
-        )?;
-        let rows = statement.query_map([as_row(after), as_row(until)], |row| {
+             WHERE {which} ORDER BY tick, uid",
+        ))?;
+        let rows = statement.query_map(values, |row| {
             let version = |path: Option<String>, hash: Option<Vec<u8>>| {
                 path.zip(hash).map(|(path, hash)| DocVersion { path, hash })
             };

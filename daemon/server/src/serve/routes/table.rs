@@ -43,6 +43,8 @@ pub fn routes() -> Routes {
         remembers(tool::edit_note, render::notes::written).recording().of_notes_at_rest(),
         remembers(tool::move_note, render::notes::moved).recording(),
         remembers(tool::delete_note, render::notes::written).recording().of_notes_at_rest(),
+        waits(tool::note_history, render::history::history).of_notes_at_rest(),
+        remembers(tool::restore_note, render::notes::written).recording().of_notes_at_rest(),
         reads(tool::build_context, render::notes::context).of_notes_at_rest(),
         reads(tool::backlinks, render::notes::backlinks).of_notes_at_rest().of_a_vault(),
         reads(tool::list_directory, render::notes::directory),

@@ -46,7 +46,7 @@ pub use remember::*;
 pub use status::*;
 
 use super::Progress;
-use crate::notes::MARK;
+use crate::notes::{MARK, carried};
 use crate::project::Project;
 use engine::write::Command;
 use index::store::{Snapshot, Stall, StoreError, Verdict, dump_page};
@@ -275,7 +275,7 @@ pub(super) async fn blocking<T: Send + 'static>(
         let _turn = turn;
         work()
     };
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
+    tokio::task::spawn_blocking(carried(work)).await.unwrap_or_else(|error| {
         Err(ErrorView {
             code: Code::Internal,
             message: format!("the handler failed: {error}"),

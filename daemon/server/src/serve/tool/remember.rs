@@ -20,7 +20,7 @@ use proto::tool::memory::{
 use super::{blocking, invalid, kb, memory, unreadable};
 use crate::project::Project;
 use crate::serve::routes::Who;
-use query::memory as rows;
+use query::memory::{self as rows, Near};
 
 /// Longest text, characters.
 const MAX_CHARS: usize = 20_000;
@@ -76,7 +76,7 @@ pub async fn remember(
     }
     let kind = request.kind.unwrap_or_else(|| kind_of(&text));
     let about = request.about.map(|it| it.trim().to_string()).filter(|it| !it.is_empty());
-    let home = home_of(&project, about, &text).await?;
+    let (home, warning) = home_of(&project, about, &text).await?;
     let tags: Vec<String> = request.tags.unwrap_or_default();
     let tags = tags.iter().map(|it| it.trim().trim_start_matches('#').to_string());
     let tags: Vec<String> = tags.filter(|it| !it.is_empty()).collect();
@@ -94,6 +94,7 @@ pub async fn remember(
         Home::Entry => stored(&project, kind, &text, None, tags, who).await?,
     };
     reply.kind = kind;
+    reply.warnings.extend(warning);
     with_neighbors(&project, &text, reply).await
 }
 
@@ -120,11 +121,12 @@ enum Home {
     Entry,
 }
 
+/// Where a text belongs, and what its author should know about that.
 async fn home_of(
     project: &Arc<Project>,
     about: Option<String>,
     text: &str,
-) -> Result<Home, ErrorView> {
+) -> Result<(Home, Option<String>), ErrorView> {
     let (worker, text) = (project.clone(), text.to_string());
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
@@ -139,13 +141,13 @@ async fn home_of(
                 if let Ok(node) = rows::named(&snapshot, name)
                     && node.is_node
                 {
-                    return Ok(Home::Note(node));
+                    return Ok((Home::Note(node), None));
                 }
             }
-            return Ok(Home::Entry);
+            return Ok((Home::Entry, None));
         };
         match rows::named(&snapshot, &about) {
-            Ok(node) => return Ok(Home::Note(node)),
+            Ok(node) => return Ok((Home::Note(node), None)),
             Err(error) if error.code == Code::Ambiguous => return Err(error),
             Err(_) => {}
         }
@@ -160,10 +162,20 @@ async fn home_of(
         });
         let path = known.as_ref().and_then(|it| it.path.clone());
         if let Some(node) = path.and_then(|path| rows::at(&snapshot, &path).ok().flatten()) {
-            return Ok(Home::Note(node));
+            return Ok((Home::Note(node), None));
+        }
+        let near = if known.is_none() { rows::near(&snapshot, &about)? } else { None };
+        let mut warning = None;
+        if let Some(Near { node, is_slip }) = near {
+            if is_slip {
+                let told =
+                    format!("`about` was read as `{}`, {}: almost `{about}`", node.name, node.path);
+                return Ok((Home::Note(node), Some(told)));
+            }
+            warning = Some(format!("new, beside the similar `{}` ({})", node.name, node.path));
         }
         let new = EntityView { name: about.clone(), ..EntityView::default() };
-        Ok(Home::New(known.map_or(new, |it| EntityView { name: about, ..it })))
+        Ok((Home::New(known.map_or(new, |it| EntityView { name: about, ..it })), warning))
     })
     .await
 }
@@ -287,15 +299,25 @@ async fn stored(
         .await?
     };
     if let Some(entry) = known {
-        let lost = tags.iter().filter(|tag| !entry.tags.contains(tag));
-        let lost: Vec<String> = lost.map(|tag| format!("#{tag}")).collect();
-        let warning = format!("not added: {}; `kb_store` changes an entry", lost.join(" "));
+        tags.retain(|tag| !entry.tags.contains(tag));
+        let mut warnings = vec![];
+        if !tags.is_empty() {
+            // The text is there; what else was given must not be lost.
+            let all = entry.tags.iter().chain(&tags).cloned().collect();
+            let more = KbStore {
+                update_entry_id: Some(entry.id.clone()),
+                tags: Some(all),
+                change_reason: Some("remembered again, with further tags".into()),
+                ..KbStore::default()
+            };
+            warnings = kb::kb_store(project.clone(), more, who).await?.warnings;
+        }
         return Ok(RememberReply {
             about: about.map(String::from),
             id: Some(entry.id),
             path: entry.path,
             was_known: true,
-            warnings: if lost.is_empty() { vec![] } else { vec![warning] },
+            warnings,
             ..RememberReply::default()
         });
     }

@@ -16,7 +16,7 @@ use super::{
     item_error, last_number_in_folder, library, parted, record, record_written, refused, type_text,
     unavailable, unreadable, version_of,
 };
-use crate::notes::{NoteError, Overwrite};
+use crate::notes::{NoteError, Overwrite, carrying, doer};
 use crate::project::Project;
 use crate::serve::routes::Who;
 use ::index::store::{KbRecord, NewVersion};
@@ -251,14 +251,14 @@ pub(super) async fn create(
         let (worker, new) = (project.clone(), new.clone());
         let (client, reason) = (who.client.clone(), reason.to_string());
         // A task of its own: a caller who goes now must not leave the write without its record.
-        let writing = tokio::spawn(async move {
+        let writing = tokio::spawn(carrying(doer(), async move {
             let writer = worker.clone();
             let written = blocking(move || write_new(&writer, number, &new)).await?;
             let Some((version, path)) = written else { return Ok(None) };
             let version = NewVersion { client, reason, ..version };
             let records = vec![KbRecord::Version(version)];
             Ok(Some((record_written(&worker, &path, records).await?, path)))
-        });
+        }));
         let written = writing.await.unwrap_or_else(|error| Err(unavailable(error.to_string())))?;
         let Some((versions, path)) = written else { continue };
         let version = versions.first().copied().unwrap_or(0);
@@ -323,7 +323,7 @@ pub(super) async fn rewrite(
     let (number, path) = (row.number, row.path.clone());
     let (worker, client, of) = (project.clone(), who.client.clone(), path.clone());
     // A task of its own: a caller who goes now must not leave the write without its record.
-    let writing = tokio::spawn(async move {
+    let writing = tokio::spawn(carrying(doer(), async move {
         let _turn = worker.entries_turn.lock().await;
         let writer = worker.clone();
         let (before, after, is_changed) = blocking(move || {
@@ -348,7 +348,7 @@ pub(super) async fn rewrite(
             false => record(&worker, records).await,
         };
         Ok((recorded?, is_changed))
-    });
+    }));
     let (versions, is_changed) =
         writing.await.unwrap_or_else(|error| Err(unavailable(error.to_string())))?;
     let version = versions.last().copied().unwrap_or(0);

@@ -8,6 +8,7 @@
 mod browse;
 mod content;
 mod edit;
+mod history;
 mod kept;
 mod moving;
 mod projects;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 pub use browse::*;
 pub use content::*;
 pub use edit::*;
+pub use history::*;
 pub use moving::*;
 pub use projects::*;
 pub use read::*;
@@ -83,8 +85,24 @@ enum OfLink {
     Itself,
 }
 
-/// A path of a file that is there and not indexed yet counts, too.
+/// A path of a file that is there and not indexed yet counts, too. What was saved a moment ago is indexed before a name
+/// is said to be nobody's.
 async fn path_by(
+    find: Find,
+    of_link: OfLink,
+    project: &Arc<Project>,
+    address: &str,
+) -> Result<String, ErrorView> {
+    match path_in_index(find, of_link, project, address).await {
+        Err(missing) if missing.code == Code::NotFound => {
+            super::look(project, "", &serde_json::Map::new()).await;
+            path_in_index(find, of_link, project, address).await
+        }
+        found => found,
+    }
+}
+
+async fn path_in_index(
     find: Find,
     of_link: OfLink,
     project: &Arc<Project>,

@@ -34,6 +34,14 @@ pub async fn move_note(
     request: MoveNote,
     who: Who,
 ) -> Result<MovedReply, ErrorView> {
+    let given = match (&request.destination, &request.destination_folder) {
+        (Some(path), None) => path.clone(),
+        (None, Some(folder)) => format!("{}/", folder.trim().trim_end_matches('/')),
+        _ => {
+            let message = "`move_note` needs either `destination` or `destination_folder`";
+            return Err(invalid(message.into(), "give a path such as `archive/plan.md`"));
+        }
+    };
     let from = path_to_remove(&project, &request.path).await?;
     let is_dry = request.dry_run == Some(true);
     // Other notes must be indexed as they are now, or links in them would be missed.
@@ -42,7 +50,7 @@ pub async fn move_note(
     let worker = project.clone();
     let (moved, texts, warning, hold) = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
-        let to = destination(&worker, &snapshot, &from, &request.destination)?;
+        let to = destination(&worker, &snapshot, &from, &given)?;
         let plan = Plan::new(&worker, &snapshot, &from, &to)?;
         let expected = request.expected_checksum.as_deref();
         // Indexed together, once: each commit resolves the links of its documents again.

@@ -1,10 +1,17 @@
 //! `search_notes` and `search`.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use jiff::Zoned;
+use notes::uri::SCHEME;
 use proto::error::ErrorView;
+use proto::shape::Id;
 use proto::tool::core::{self, HybridQuery};
-use proto::tool::notes::{FoundNote, FoundReply, Search, SearchNotes, SearchReply};
-use rusqlite::{OptionalExtension, params};
+use proto::tool::notes::{
+    FoundLink, FoundNote, FoundReply, OutputFormat, Search, SearchNotes, SearchReply, SearchType,
+};
+use rusqlite::OptionalExtension;
 
 use super::when;
 use crate::project::Project;
@@ -15,9 +22,15 @@ use query::{AskError, browse};
 /// Passages asked for, for each note that is wanted: several may be of one note.
 const PASSAGES_A_NOTE: u32 = 3;
 
-/// Room that a note takes in an answer beside its text, and that an excerpt takes, characters.
-const OVERHEAD_CHARS: usize = 120;
+/// Longest excerpt that a note has before the rest of the room is spent, characters.
 const EXCERPT_CHARS: usize = 300;
+
+/// Room for number, score and brackets of a note's first line, and for what stands around a list of notes, characters.
+const HEAD_CHARS: usize = 40;
+const AROUND_CHARS: usize = 200;
+
+/// What stands between parts of a note that are not beside each other.
+const GAP: &str = "\n…\n";
 
 /// Notes, and what they state, with S0's filters.
 pub fn search_notes(
@@ -28,9 +41,32 @@ pub fn search_notes(
     let after = request.after_date.as_deref();
     let after = after.map(|text| when::since("after_date", text, &Zoned::now())).transpose()?;
     let after = after.map(|moment| moment.as_millisecond());
+    let request = by_name(request)?;
     let mut reply = query::search_notes(&project.desk(snapshot), &request, after)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
+}
+
+/// A search among titles or permalinks is one by their filter.
+fn by_name(request: SearchNotes) -> Result<SearchNotes, ErrorView> {
+    let query = Some(request.query.clone());
+    let (title, permalink, permalink_match) = match request.search_type {
+        Some(SearchType::Title) => (query, None, None),
+        Some(SearchType::Permalink) if request.query.contains('*') => (None, None, query),
+        Some(SearchType::Permalink) => (None, query, None),
+        _ => return Ok(request),
+    };
+    if request.query.trim().is_empty() {
+        return Err(invalid("`query` is empty".into(), "give a part of a title, or a permalink"));
+    }
+    Ok(SearchNotes {
+        query: String::new(),
+        search_type: None,
+        title: title.or(request.title),
+        permalink: permalink.or(request.permalink),
+        permalink_match: permalink_match.or(request.permalink_match),
+        ..request
+    })
 }
 
 /// The best notes, whole as far as they fit.
@@ -55,13 +91,14 @@ pub fn search(
         ..error
     })?;
     let mut notes: Vec<FoundNote> = Vec::new();
-    let mut docs = Vec::new();
+    let mut hits: Vec<HitsOf> = Vec::new();
     let mut n_further = 0_usize;
     for hit in found.chunks {
-        if docs.contains(&hit.doc_id) {
+        if let Some(of) = hits.iter_mut().find(|it| it.doc == hit.doc_id) {
+            of.chunks.push(hit.id);
             continue;
         }
-        docs.push(hit.doc_id);
+        hits.push(HitsOf { doc: hit.doc_id, chunks: vec![hit.id], is_weak: hit.weak });
         if notes.len() == limit as usize {
             n_further += 1;
             continue;
@@ -78,17 +115,22 @@ pub fn search(
             weak: hit.weak,
         });
     }
-    let n_cut = spend(snapshot, &mut notes, &docs, room)?;
+    let n_cut = spend(snapshot, &mut notes, &hits, room)?;
+    let is_json = request.output_format == Some(OutputFormat::Json);
+    let results = notes.iter().filter(|_| is_json).map(link).collect();
     let mut more = Vec::new();
     if n_cut > 0 {
         more.push(format!("{n_cut} of these are excerpts: `read_note` reads a note whole"));
     }
     if n_further > 0 || found.next_cursor.is_some() {
-        more.push("there are further notes: raise `limit`, or ask `hybrid_query`".to_string());
+        more.push(
+            "there are further notes: raise `limit`, or page through `search_notes`".to_string(),
+        );
     }
     let told: Vec<String> = [found.relaxed, found.hint].into_iter().flatten().collect();
     Ok(FoundReply {
         notes,
+        results,
         more: (!more.is_empty()).then(|| more.join("; ")),
         hint: (!told.is_empty()).then(|| told.join("; ")),
         nothing_relevant: found.nothing_relevant,
@@ -96,35 +138,137 @@ pub fn search(
     })
 }
 
-/// Replaces excerpts by whole texts, best first, while there is room; returns how many are still excerpts.
+/// The passages of one note that answer, the best first.
+struct HitsOf {
+    doc: Id,
+    chunks: Vec<i64>,
+    is_weak: bool,
+}
+
+fn link(found: &FoundNote) -> FoundLink {
+    let id = found.note.permalink.clone().unwrap_or_else(|| found.note.path.clone());
+    FoundLink { url: format!("{SCHEME}{id}"), title: found.note.title.clone(), id }
+}
+
+/// Puts whole texts in the place of excerpts, or the sections that answer where a text is too long, best first, while
+/// there is room; those that have little to do with the question come last. Returns how many are not whole.
 fn spend(
     snapshot: &Snapshot,
     notes: &mut [FoundNote],
-    docs: &[i64],
+    hits: &[HitsOf],
     room: usize,
 ) -> Result<usize, ErrorView> {
-    let n = notes.len();
-    let mut left = room;
+    let mut left = room.saturating_sub(AROUND_CHARS);
+    for note in notes.iter_mut() {
+        note.content = note.content.chars().take(EXCERPT_CHARS).collect();
+        left = left.saturating_sub(head_chars(note) + shown_chars(&note.content));
+    }
+    let mut order: Vec<usize> = (0..notes.len()).collect();
+    order.sort_by_key(|at| hits[*at].is_weak);
     let mut n_cut = 0;
-    for (at, (note, doc)) in notes.iter_mut().zip(docs).enumerate() {
-        let kept_for_others = (n - at - 1) * (OVERHEAD_CHARS + EXCERPT_CHARS);
-        let free = left.saturating_sub(kept_for_others + OVERHEAD_CHARS);
-        let text: Option<String> = snapshot
-            .query_row("SELECT text FROM docs WHERE id = ?1", params![doc], |row| row.get(0))
-            .optional()
-            .map_err(AskError::from)?;
-        let whole = text.unwrap_or_default();
-        if whole.chars().count() <= free {
-            note.content = whole;
-            note.is_whole = true;
-            note.line = 0;
+    for at in order {
+        let (note, hits) = (&mut notes[at], &hits[at]);
+        let free = left + shown_chars(&note.content);
+        let document = Document::read(snapshot, hits.doc)?;
+        if shown_chars(&document.text) <= free {
+            (note.content, note.is_whole, note.line) = (document.text, true, 0);
         } else {
             n_cut += 1;
-            note.content = note.content.chars().take(EXCERPT_CHARS).collect();
+            if let Some((content, line)) = document.sections(&hits.chunks, free) {
+                (note.content, note.line) = (content, line);
+            }
         }
-        left = left.saturating_sub(OVERHEAD_CHARS + note.content.chars().count());
+        left = free.saturating_sub(shown_chars(&note.content));
     }
     Ok(n_cut)
+}
+
+/// Characters of a note's first line in an answer.
+fn head_chars(note: &FoundNote) -> usize {
+    let named = [&note.note.title, &note.note.path, &note.vault].into_iter().chain(&note.tags);
+    HEAD_CHARS + named.map(|it| it.chars().count() + 2).sum::<usize>()
+}
+
+/// Characters that a text takes in an answer: its lines are indented, and blank ones left out.
+fn shown_chars(text: &str) -> usize {
+    let lines = text.lines().map(str::trim_end).filter(|it| !it.is_empty());
+    lines.map(|it| it.chars().count() + 4).sum()
+}
+
+/// A document with its passages.
+struct Document {
+    text: String,
+    chunks: Vec<Chunk>,
+}
+
+struct Chunk {
+    id: i64,
+    start: usize,
+    end: usize,
+    line: u32,
+    section: String,
+}
+
+impl Document {
+    fn read(snapshot: &Snapshot, doc: Id) -> Result<Document, AskError> {
+        let text: Option<String> = snapshot
+            .prepare_cached("SELECT text FROM docs WHERE id = ?1")?
+            .query_row([doc], |row| row.get(0))
+            .optional()?;
+        let mut chunks = snapshot.prepare_cached(
+            "SELECT id, start, end, line_start, section FROM chunks WHERE doc_id = ?1 ORDER BY idx",
+        )?;
+        let chunks = chunks.query_map([doc], |row| {
+            let (start, end): (i64, i64) = (row.get(1)?, row.get(2)?);
+            let (start, end) = (start as usize, end as usize);
+            Ok(Chunk { id: row.get(0)?, start, end, line: row.get(3)?, section: row.get(4)? })
+        })?;
+        Ok(Document { text: text.unwrap_or_default(), chunks: chunks.collect::<Result<_, _>>()? })
+    }
+
+    /// The sections in which passages stand, else these alone, as many as there is room for; with the first line.
+    fn sections(&self, hits: &[i64], room: usize) -> Option<(String, u32)> {
+        let mut taken: BTreeSet<usize> = BTreeSet::new();
+        for hit in hits {
+            let Some(at) = self.chunks.iter().position(|it| it.id == *hit) else { continue };
+            for part in [self.section_of(at), at..at + 1] {
+                let with: BTreeSet<usize> = taken.iter().copied().chain(part).collect();
+                if shown_chars(&self.joined(&with)) <= room {
+                    taken = with;
+                    break;
+                }
+            }
+        }
+        let first = self.chunks.get(*taken.first()?)?;
+        Some((self.joined(&taken), first.line))
+    }
+
+    /// The passages around one that stand below the same heading.
+    fn section_of(&self, at: usize) -> Range<usize> {
+        let is_same = |it: &&Chunk| it.section == self.chunks[at].section;
+        let n_before = self.chunks[..at].iter().rev().take_while(is_same).count();
+        let n_after = self.chunks[at..].iter().take_while(is_same).count();
+        at - n_before..at + n_after
+    }
+
+    fn joined(&self, taken: &BTreeSet<usize>) -> String {
+        let mut out = String::new();
+        let mut end = None;
+        for at in taken {
+            let chunk = &self.chunks[*at];
+            let from = match end {
+                Some((before, end)) if before + 1 == *at => end,
+                Some(_) => {
+                    out.push_str(GAP);
+                    chunk.start
+                }
+                None => chunk.start,
+            };
+            out.push_str(self.text.get(from.min(chunk.end)..chunk.end).unwrap_or_default());
+            end = Some((*at, chunk.end));
+        }
+        out
+    }
 }
 
 pub(super) fn tags_of(snapshot: &Snapshot, doc: i64) -> Result<Vec<String>, AskError> {

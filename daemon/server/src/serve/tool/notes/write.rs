@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use config::limits::KEPT_DAYS;
 use notes::edit::{Change, NewNote, render_new};
 use notes::filename::file_name;
 use notes::slug::slug;
 use notes::uri::{self, Address, SCHEME};
 use proto::error::{Code, ErrorView};
-use proto::tool::notes::{ChangedLines, DeleteNote, WriteNote, WrittenReply};
+use proto::tool::notes::{
+    ChangedLines, DeleteNote, NoteHistory, RestoreNote, WriteNote, WrittenReply,
+};
 
 use super::kept::{event_of, keep};
 use super::{index, path_to_remove};
@@ -91,6 +94,7 @@ pub async fn write_note(
         .map(str::to_string);
     let worker = project.clone();
     let expected = request.expected_checksum.clone();
+    let has_history = who.has::<NoteHistory>();
     let written = blocking(move || {
         let before = match overwrite {
             Overwrite::Yes => worker.notes().read(&path).ok(),
@@ -106,8 +110,9 @@ pub async fn write_note(
         let gone = before.map(|before| keys_gone(&before.text, &text)).unwrap_or_default();
         if !gone.is_empty() {
             let gone = gone.join(", ");
+            let has_it = if has_history { "`note_history`" } else { "`kgctl restore`" };
             let told =
-                format!("front matter that is gone: {gone}; `kgctl restore` has it for 30 days");
+                format!("front matter that is gone: {gone}; {has_it} has it for {KEPT_DAYS} days");
             written.warnings.push(told);
         }
         Ok(written)
@@ -218,6 +223,10 @@ pub async fn delete_note(
     }
     let path = path_to_remove(&project, &request.path).await?;
     let worker = project.clone();
+    let restores = match who.has::<RestoreNote>() {
+        true => "`restore_note` takes".to_string(),
+        false => format!("`kgctl restore {path} --at last` takes"),
+    };
     let (written, event, title, n_backlinks) = blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let found = super::named(&worker, &snapshot, &path).ok().filter(|it| it.path == path);
@@ -240,6 +249,7 @@ pub async fn delete_note(
     if n_backlinks > 0 {
         warnings.push(lost_links(n_backlinks));
     }
+    warnings.push(format!("{restores} this back within {KEPT_DAYS} days"));
     Ok(WrittenReply {
         action: "deleted".into(),
         path: written.path.to_string(),

@@ -1,0 +1,68 @@
+//! Near: the note whose name is all but the one that a caller gives.
+//!
+//! In: a name that no note has. Out: the note of the most similar name, and whether the name is a slip of the pen.
+//! Invariants: names that differ in a number are never taken for each other; where several are as similar, none is a
+//! slip.
+//! Not here: what is done about it (`remember`).
+
+use notes::resolve::{By, name_key};
+use rusqlite::params;
+
+use super::{NodeRow, node};
+use crate::AskError;
+use index::store::Snapshot;
+
+/// Shortest name that may be a slip, characters: of shorter ones one letter makes another name.
+const MIN_SLIP_CHARS: usize = 6;
+
+/// Least likeness of names that are worth a word, 0 to 1.
+const MIN_LIKENESS: f64 = 0.8;
+
+/// A note of a similar name.
+#[derive(Debug, Clone)]
+pub struct Near {
+    /// The note.
+    pub node: NodeRow,
+    /// One letter is wrong, missing, too much, or two have changed places.
+    pub is_slip: bool,
+}
+
+/// Returns the note whose name or alias is the most similar to one that no note has.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn near(snapshot: &Snapshot, name: &str) -> Result<Option<Near>, AskError> {
+    let key = name_key(name);
+    let mut statement = snapshot.prepare_cached(
+        "SELECT doc_id, key FROM memory_nodes
+         UNION SELECT doc_id, key FROM doc_names WHERE kind IN (?1, ?2)
+         UNION SELECT e.doc_id, n.surface FROM names n JOIN entities e ON e.id = n.entity_id
+         WHERE e.doc_id IS NOT NULL ORDER BY 1, 2",
+    )?;
+    let mut rows = statement.query(params![By::Title as i64, By::Alias as i64])?;
+    let mut best: Option<(f64, i64, bool)> = None;
+    let mut is_alone = true;
+    while let Some(row) = rows.next()? {
+        let other = &*name_key(row.get_ref(1)?.as_str().unwrap_or_default());
+        if digits(other).ne(digits(&key)) {
+            continue;
+        }
+        let likeness = strsim::normalized_damerau_levenshtein(&key, other);
+        let doc: i64 = row.get(0)?;
+        match best {
+            Some((so_far, of, _)) if likeness == so_far => is_alone &= of == doc,
+            Some((so_far, ..)) if likeness < so_far => {}
+            _ => {
+                let is_long = key.chars().count().min(other.chars().count()) >= MIN_SLIP_CHARS;
+                let is_slip = is_long && strsim::damerau_levenshtein(&key, other) == 1;
+                (best, is_alone) = (Some((likeness, doc, is_slip)), true);
+            }
+        }
+    }
+    let Some((_, doc, is_slip)) = best.filter(|it| it.0 >= MIN_LIKENESS) else { return Ok(None) };
+    Ok(node(snapshot, doc)?.map(|node| Near { node, is_slip: is_slip && is_alone }))
+}
+
+fn digits(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.chars().filter(|c| c.is_numeric())
+}

@@ -1,0 +1,237 @@
+//! `note_history` and `restore_note`.
+//!
+//! In: a note, also one that is gone. Out: its changes, of the kept versions and of the ledger's journal; a version;
+//! the note as it was.
+//! Invariants: a note that is there is preferred to one that is gone, unless the path of the latter is given; where
+//! several that are gone are called so, none is guessed.
+//! Not here: versions and how they are written back (`crate::notes`, which `kgctl restore` uses, too).
+
+use std::sync::Arc;
+
+use index::store::{ChangeLedger, DocChange, Snapshot};
+use jiff::{Timestamp, Unit};
+use notes::uri::SCHEME;
+use proto::error::{Code, ErrorView};
+use proto::tool::core;
+use proto::tool::notes::{
+    NoteChangeView, NoteHistory, NoteHistoryReply, RestoreNote, WrittenReply,
+};
+
+use super::path_to_change;
+use super::read::window;
+use super::write::told;
+use crate::notes::{NoteError, Past, Version, VersionText, Why};
+use crate::project::Project;
+use crate::serve::Progress;
+use crate::serve::routes::Who;
+use crate::serve::tool::{blocking, invalid, unreadable, within};
+
+/// Changes that are shown where nothing is said.
+const USUAL_LIMIT: u32 = 20;
+
+/// Most versions of one note that are read.
+const MAX_READ: usize = 200;
+
+/// Returns the changes of a note, or one of its versions.
+pub async fn note_history(
+    project: Arc<Project>,
+    request: NoteHistory,
+    _: Progress,
+) -> Result<NoteHistoryReply, ErrorView> {
+    let limit = request.limit.unwrap_or(USUAL_LIMIT);
+    if !(1..=100).contains(&limit) {
+        return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 100"));
+    }
+    if request.diff.is_some() && request.version.is_none() {
+        let hint = "give `version`, as `note_history` without it lists them";
+        return Err(invalid("`diff` is of a version, and none is given".into(), hint));
+    }
+    let room = core::budget(request.max_chars, request.max_tokens, core::PASSAGE_CHARS) as usize;
+    let path = meant(&project, &request.path).await?;
+    blocking(move || {
+        let snapshot = project.snapshot().map_err(unreadable)?;
+        let journal = ChangeLedger::open(&project.state_dir).map_err(unreadable)?;
+        let changes = journal.of_path(&path, snapshot.tick()).map_err(unreadable)?;
+        let paths = paths(&path, &changes);
+        let mut reply = NoteHistoryReply {
+            checksum: project.notes().read(&path).ok().map(|note| note.checksum),
+            freshness: project.freshness(&snapshot),
+            path,
+            ..NoteHistoryReply::default()
+        };
+        if let Some(version) = &request.version {
+            let text = project.notes().version_text(&paths, version).map_err(refused)?;
+            let VersionText { version, text, diff } = text;
+            let text = if request.diff == Some(true) { diff } else { text };
+            let (content, lines, next) = window(&text, 1, request.from_line, room)?;
+            (reply.content, reply.lines, reply.next_line) = (Some(content), Some(lines), next);
+            reply.changes.push(kept_view(&version, &reply.path));
+            return Ok(reply);
+        }
+        let past = project.notes().history(&paths, MAX_READ).map_err(|error| error.view())?;
+        reply.changes = joined(past, changes, &reply.path);
+        reply.n_more = reply.changes.len().saturating_sub(limit as usize) as u32;
+        reply.changes.truncate(limit as usize);
+        Ok(reply)
+    })
+    .await
+}
+
+/// Writes a kept version of a note back.
+pub async fn restore_note(
+    project: Arc<Project>,
+    request: RestoreNote,
+    who: Who,
+) -> Result<WrittenReply, ErrorView> {
+    let path = meant(&project, &request.path).await?;
+    let worker = project.clone();
+    let written = blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let paths = paths_of(&worker, &snapshot, &path)?;
+        let version = request.version.as_deref().unwrap_or("last");
+        let expected = request.expected_checksum.as_deref();
+        let restored = worker.notes().restore_for(&paths, version, expected);
+        let (mut written, version) = restored.map_err(refused)?;
+        if written.checksum_before.is_some() && written.is_changed() {
+            // The newest that there is: nobody else writes between.
+            let replaced = worker.notes().kept(Some(written.path.as_str()));
+            let replaced = replaced.map_err(|error| error.view())?;
+            let name = replaced.first().map_or("", |it| &it.at);
+            let told = format!("the note as it was until now is kept as version `{name}`");
+            written.warnings.insert(0, told);
+        }
+        if version.path != written.path.as_str() {
+            let told = format!("the version is from before the move, at `{}`", version.path);
+            written.warnings.push(told);
+        }
+        Ok(written)
+    })
+    .await?;
+    let action = if written.is_changed() { "restored" } else { "unchanged" };
+    told(&project, &who, action, written, Vec::new()).await
+}
+
+/// Where the note lies, or lay, that a caller names.
+async fn meant(project: &Arc<Project>, given: &str) -> Result<String, ErrorView> {
+    let (worker, name) = (project.clone(), given.trim().trim_start_matches(SCHEME).to_string());
+    let gone = blocking(move || Ok(worker.notes().gone_as(&within(&worker, name)))).await?;
+    let is_exact = |path: &&String| given.trim().trim_start_matches("./") == path.as_str();
+    if let Some(path) = gone.iter().find(is_exact) {
+        return Ok(path.clone());
+    }
+    let missing = match path_to_change(project, given).await {
+        Err(missing) if missing.code == Code::NotFound => missing,
+        found => return found,
+    };
+    match gone.as_slice() {
+        [] => Err(missing),
+        [one] => Ok(one.clone()),
+        several => {
+            let paths: Vec<String> = several.iter().take(5).map(|it| format!("`{it}`")).collect();
+            Err(ErrorView {
+                code: Code::Ambiguous,
+                message: format!("several notes that are gone are called `{}`", given.trim()),
+                hint: Some(format!("give the path: {}", paths.join(", "))),
+                conflict: None,
+            })
+        }
+    }
+}
+
+/// A refusal; of a version that is not kept with the tool that lists them.
+fn refused(error: NoteError) -> ErrorView {
+    let is_unkept = matches!(error, NoteError::NotKept(_));
+    let hint = is_unkept.then(|| "`note_history` lists the kept versions".to_string());
+    let view = error.view();
+    ErrorView { hint: hint.or(view.hint), ..view }
+}
+
+fn paths_of(project: &Project, snapshot: &Snapshot, path: &str) -> Result<Vec<String>, ErrorView> {
+    let journal = ChangeLedger::open(&project.state_dir).map_err(unreadable)?;
+    Ok(paths(path, &journal.of_path(path, snapshot.tick()).map_err(unreadable)?))
+}
+
+/// Where a note lies, and where it lay before, as far as nothing else lies there now.
+fn paths(path: &str, changes: &[DocChange]) -> Vec<String> {
+    let mut paths = vec![path.to_string()];
+    // Only of the document that is there now: another one may have lain at the same path before.
+    let uid = changes.iter().rev().find(|it| it.after.as_ref().is_some_and(|it| it.path == path));
+    let own = changes.iter().rev().filter(|it| uid.is_some_and(|uid| uid.uid == it.uid));
+    for before in own.filter_map(|it| it.before.as_ref()) {
+        if !paths.contains(&before.path) {
+            paths.push(before.path.clone());
+        }
+    }
+    paths
+}
+
+/// Kept versions and changes of the journal as one list, newest first: a version belongs to the first change after it
+/// that begins with its bytes.
+fn joined(past: Vec<Past>, mut changes: Vec<DocChange>, path: &str) -> Vec<NoteChangeView> {
+    let mut rows: Vec<(Timestamp, NoteChangeView)> = Vec::new();
+    // The oldest first, so that of equal bytes each finds its own change.
+    for it in past.into_iter().rev() {
+        let at = it.version.time().unwrap_or_default();
+        let follows = |change: &DocChange| {
+            let is_before = change.before.as_ref().is_some_and(|it_was| it_was.hash == it.hash);
+            is_before && change.at_ms >= at.as_millisecond()
+        };
+        let change = changes.iter().position(follows).map(|at| changes.remove(at));
+        let is_nothing = it.version.why == Why::Replaced && (it.n_added, it.n_removed) == (0, 0);
+        if is_nothing && change.is_none() {
+            // It was kept for a write that failed.
+            continue;
+        }
+        let mut view = kept_view(&it.version, path);
+        (view.n_added, view.n_removed) = (it.n_added, it.n_removed);
+        view.tick = change.map(|it| it.tick.0);
+        rows.push((at, view));
+    }
+    rows.extend(changes.into_iter().map(|it| {
+        let at = Timestamp::from_millisecond(it.at_ms).unwrap_or_default();
+        (at, journal_view(&it, path))
+    }));
+    rows.sort_by(|(one, a), (other, b)| (other, b.tick).cmp(&(one, a.tick)));
+    rows.into_iter().map(|(_, view)| view).collect()
+}
+
+fn kept_view(version: &Version, path: &str) -> NoteChangeView {
+    let kind = match version.why {
+        Why::Replaced => "changed",
+        Why::Removed => "removed",
+        Why::Moved => "moved",
+        Why::Unwritten => "refused",
+    };
+    NoteChangeView {
+        version: Some(version.at.clone()),
+        at: version.time().map(shown).unwrap_or_default(),
+        kind: kind.into(),
+        by: version.by.clone(),
+        was_path: (version.path != path).then(|| version.path.clone()),
+        ..NoteChangeView::default()
+    }
+}
+
+fn journal_view(change: &DocChange, path: &str) -> NoteChangeView {
+    let kind = match (&change.before, &change.after) {
+        (None, _) => "added",
+        (_, None) => "removed",
+        (Some(before), Some(after)) if before.hash == after.hash => "moved",
+        _ => "changed",
+    };
+    let n_removed = change.lines.iter().filter(|it| it.gone).count() as u64;
+    let was_path = change.before.as_ref().map(|it| &it.path).filter(|it| *it != path);
+    NoteChangeView {
+        at: shown(Timestamp::from_millisecond(change.at_ms).unwrap_or_default()),
+        kind: kind.into(),
+        tick: Some(change.tick.0),
+        n_added: change.lines.len() as u64 - n_removed,
+        n_removed,
+        was_path: was_path.cloned(),
+        ..NoteChangeView::default()
+    }
+}
+
+fn shown(at: Timestamp) -> String {
+    at.round(Unit::Second).unwrap_or(at).to_string()
+}

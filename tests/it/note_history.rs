@@ -1,0 +1,115 @@
+//! The history of notes as tools: what was changed, by whom, and how it is taken back; the same as `kgctl restore`.
+
+use serde_json::{Value, json};
+use tests::TestProject;
+
+fn text_of(project: &TestProject, path: &str) -> String {
+    std::fs::read_to_string(project.at(path)).expect("it is there")
+}
+
+fn rows(history: &Value) -> Vec<String> {
+    let row = |it: &Value| {
+        let by = it["by"].as_str().unwrap_or("-").split('@').next().unwrap_or_default();
+        let kept = if it["version"].is_string() { "kept" } else { "not kept" };
+        format!(
+            "{} +{} -{} {by} {kept}",
+            it["kind"].as_str().unwrap_or_default(),
+            it["n_added"],
+            it["n_removed"]
+        )
+    };
+    history["changes"].as_array().expect("changes").iter().map(row).collect()
+}
+
+#[test]
+fn a_note_s_changes_are_listed_and_a_version_is_shown() {
+    let mut project = TestProject::of(&[("plan.md", "# Plan\n\none\n")]);
+    project.settle();
+    project.call("edit_note", json!({"path": "plan", "find": "one", "content": "two\nthree"}));
+    project.write("plan.md", "# Plan\n\ntwo\nfour\n");
+    project.call("read_note", json!({"path": "plan.md"}));
+    project.call("edit_note", json!({"path": "plan", "find": "two\n", "content": ""}));
+    let history = project.call("note_history", json!({"note": "Plan"}));
+    assert_eq!(history["path"], "plan.md");
+    assert_eq!(
+        rows(&history),
+        [
+            "changed +0 -1 edit_note kept",
+            "changed +1 -1 - not kept",
+            "changed +2 -1 edit_note kept"
+        ]
+    );
+    let ticks: Vec<_> =
+        history["changes"].as_array().expect("rows").iter().map(|it| it["tick"].as_u64()).collect();
+    assert!(ticks.iter().all(Option::is_some) && ticks.is_sorted_by(|a, b| a > b), "{ticks:?}");
+    let by = history["changes"][0]["by"].as_str().expect("by whom");
+    assert!(by.starts_with("edit_note@"), "{by}");
+    let first = history["changes"][2]["version"].as_str().expect("a version");
+    let shown = project.call("note_history", json!({"path": "plan.md", "version": first}));
+    assert_eq!(shown["content"], "# Plan\n\none\n");
+    let diff = json!({"path": "plan.md", "version": first, "diff": true});
+    let shown = project.call("note_history", diff);
+    assert_eq!(shown["content"], "@@ -1,3 +1,3 @@\n # Plan\n \n-one\n+four\n");
+    let wrong = project.try_call("note_history", json!({"path": "plan.md", "version": "2001"}));
+    assert_eq!(wrong.expect_err("none")["code"], "not_found");
+    let listed =
+        project.kgctl().arg("--project").arg(project.root()).args(["restore", "plan.md"]).output();
+    let listed = String::from_utf8(listed.expect("it runs").stdout).expect("text");
+    assert!(listed.contains("edit_note@") && listed.contains("+0 -1"), "{listed}");
+}
+
+#[test]
+fn a_delete_and_an_edit_are_taken_back() {
+    let text = "---\ntitle: Secret Plan\npermalink: hidden/plan\n---\n\nAlpha.\n";
+    let mut project =
+        TestProject::of(&[("plans/p1.md", text), ("other.md", "See [[Secret Plan]].\n")]);
+    project.settle();
+    let deleted = project.call("delete_note", json!({"path": "hidden/plan"}));
+    let told = deleted["warnings"].to_string();
+    assert!(told.contains("restore_note"), "{told}");
+    let history = project.call("note_history", json!({"path": "Secret Plan"}));
+    assert_eq!(rows(&history)[0], "removed +0 -6 delete_note kept");
+    assert_eq!(history.get("checksum"), None);
+    let missing =
+        project.try_call("restore_note", json!({"path": "Other Plan"})).expect_err("none");
+    assert_eq!(missing["code"], "not_found");
+    for name in ["Secret Plan", "hidden/plan", "memory://hidden/plan", "plans/p1", "p1"] {
+        let restored = project.call("restore_note", json!({"path": name}));
+        assert_eq!(
+            (&restored["action"], &restored["path"]),
+            (&json!("restored"), &json!("plans/p1.md"))
+        );
+        assert_eq!(restored["permalink"], "hidden/plan");
+        assert_eq!(text_of(&project, "plans/p1.md"), text);
+        project.call("delete_note", json!({"path": "plans/p1.md"}));
+    }
+    project.call("restore_note", json!({"path": "plans/p1.md"}));
+    assert_eq!(project.found("alpha").first().map(String::as_str), Some("plans/p1.md"));
+    // Of an edit, and what somebody wrote since is kept and named.
+    project.call("edit_note", json!({"path": "plans/p1.md", "find": "Alpha", "content": "Beta"}));
+    project.write("plans/p1.md", "Newer, by hand.\n");
+    let restored = project.call("restore_note", json!({"path": "plans/p1.md"}));
+    assert_eq!(text_of(&project, "plans/p1.md"), text);
+    let told = restored["warnings"][0].as_str().expect("a warning");
+    let version = told.split('`').nth(1).expect("a version");
+    let back = json!({"path": "plans/p1.md", "version": version});
+    project.call("restore_note", back);
+    assert_eq!(text_of(&project, "plans/p1.md"), "Newer, by hand.\n");
+    let checked = json!({"path": "plans/p1.md", "expected_checksum": "0".repeat(64)});
+    assert_eq!(project.try_call("restore_note", checked).expect_err("another")["code"], "conflict");
+}
+
+#[test]
+fn the_history_of_a_moved_note_begins_where_it_lay() {
+    let mut project = TestProject::of(&[("a.md", "One.\n")]);
+    project.settle();
+    project.call("edit_note", json!({"path": "a.md", "find": "One", "content": "Two"}));
+    project.call("move_note", json!({"path": "a.md", "destination": "b/c.md"}));
+    let history = project.call("note_history", json!({"path": "b/c.md"}));
+    assert_eq!(rows(&history), ["moved +0 -0 move_note kept", "changed +1 -1 edit_note kept"]);
+    let version = history["changes"][1]["version"].clone();
+    let restored = project.call("restore_note", json!({"path": "c", "version": version}));
+    assert_eq!(restored["path"], "b/c.md");
+    assert_eq!(text_of(&project, "b/c.md"), "One.\n");
+    assert!(!project.at("a.md").exists());
+}
