@@ -296,10 +296,8 @@ fn run_set(set: &str, texts: &[Text], labels: &Labels, dump: Option<&str>) -> Re
 fn voted(mentions: &[Vec<Mention>]) -> BTreeMap<String, EntityType> {
     let mut votes: BTreeMap<String, Votes> = BTreeMap::new();
     for mention in mentions.iter().flatten() {
-        votes
-            .entry(norm_of(&mention.name))
-            .or_default()
-            .add(mention.entity_type, mention.place.is_type_guessed);
+        let all = votes.entry(norm_of(&mention.name)).or_default();
+        all.add(mention.entity_type, mention.place.is_type_guessed, &mention.name);
     }
     votes.into_iter().map(|(norm, votes)| (norm, votes.winner())).collect()
 }
