@@ -47,8 +47,8 @@ mod tests {
         });
         let text = kept(&json!({ "versions": [row] }), Style::plain());
         expect![[r#"
-            note          time                     why kept  bytes
-            a/b\u{1b}.md  20260131T093000.123456Z  removed   1,234
+            note          time                     why kept  by                 lines since  bytes
+            a/b\u{1b}.md  20260131T093000.123456Z  removed   delete_note@codex  +0 -12       1,234
             `kgctl restore NOTE --at TIME` restores one
         "#]]
         .assert_eq(&text);

@@ -110,7 +110,7 @@ impl Floor {
             let request = HybridQuery { q: text.clone(), ..HybridQuery::default() };
             let failed = |error: proto::error::ErrorView| anyhow!("{text}: {}", error.message);
             let hits = relevance_signals(&desk, &request).map_err(failed)?;
-            let is_dev = xxh3_64(query.text.as_bytes()) % 2 == 0;
+            let is_dev = xxh3_64(query.text.as_bytes()).is_multiple_of(2);
             self.asked.push(Asked { set: base.name.clone(), kind, is_dev, hits });
             let reply = answer(&desk, &request).map_err(failed)?;
             self.note("hybrid_query, ask, search", base, kind, is_dev, reply.nothing_relevant);
@@ -134,7 +134,7 @@ impl Floor {
             let found = found.map_err(|error| anyhow!("{}: {}", query.text, error.message))?;
             let floor = desk.settings.retrieval.floor.relevance;
             let is_nothing = found.iter().all(|it| it.relevance < floor);
-            let is_dev = xxh3_64(query.text.as_bytes()) % 2 == 0;
+            let is_dev = xxh3_64(query.text.as_bytes()).is_multiple_of(2);
             self.note("search_nodes", base, kind, is_dev, is_nothing);
         }
         Ok(())

@@ -239,6 +239,7 @@ mod tests {
                   "components": {
                     "text": 0.5
                   },
+                  "relevance": 0.9,
                   "snippet": "words",
                   "section": "A",
                   "ref": "00ff1234abcd",
@@ -257,6 +258,7 @@ mod tests {
                   "components": {
                     "text": 0.5
                   },
+                  "relevance": 0.9,
                   "snippet": "words",
                   "section": "A",
                   "ref": "00ff1234abcd",

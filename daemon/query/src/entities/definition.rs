@@ -192,7 +192,8 @@ pub(super) fn definition(
 fn below_heading(source: &Source, span: (usize, usize)) -> (usize, usize) {
     let words = source.text.get(span.0..span.1).unwrap_or("");
     let Some((line, rest)) = words.split_once('\n') else { return span };
-    let is_heading = source.heading_at(span.1.saturating_sub(1)).is_some_and(|it| norm_of(it) == norm_of(line));
+    let is_heading =
+        source.heading_at(span.1.saturating_sub(1)).is_some_and(|it| norm_of(it) == norm_of(line));
     let rest = rest.trim_start();
     if is_heading && !rest.is_empty() { (span.1 - rest.len(), span.1) } else { span }
 }

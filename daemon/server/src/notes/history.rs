@@ -100,7 +100,7 @@ impl Notes {
     /// [`NoteError`]; then nothing has changed.
     pub fn restore(&self, path: &str, at: &str) -> Result<Written, NoteError> {
         let path = below(&self.root, path)?;
-        Ok(self.restore_over(&path, &[path.clone()], at, None)?.0)
+        Ok(self.restore_over(&path, std::slice::from_ref(&path), at, None)?.0)
     }
 
     /// The same of one of the versions at `paths`, for a caller who may only write what is indexed; with the version
