@@ -14,6 +14,8 @@
 //! of MiniLM for every second window) or a number such as `25` (those that are made first, percent). These two use a
 //! copy of the cache's index, which must have all.
 //! `--floor` prints how often answers are said to have nothing to do with the question (`retrieval/floor.rs`).
+//! `--kinds` prints how each kind of question of `newcomers` and `keywords` fares (`retrieval/kinds.rs`), with `--misses`
+//! also each question that fails, but for those of the half for reporting.
 //! `--join N` writes N documents into each file, one paragraph each without its title's mark, and counts those as
 //! found whose lines a hit shows: what sizes of chunks do to long documents. (A `--cache` is for one N and one size.)
 
@@ -23,6 +25,8 @@
 mod floor;
 #[path = "retrieval/judge.rs"]
 mod judge;
+#[path = "retrieval/kinds.rs"]
+mod kinds;
 #[path = "retrieval/ranking.rs"]
 mod ranking;
 #[path = "retrieval/set.rs"]
@@ -58,8 +62,11 @@ const SETS: [(&str, &str); 11] = [
     ("titles", "names"),
 ];
 
-/// Folders of notes whose links have been taken out (asked for by name only): which note do an anchor's words name?
-const NOTES: [(&str, &str); 4] = [
+/// Asked for by name only: folders of notes whose links have been taken out (which note do an anchor's words name?),
+/// and sets that have questions of several kinds.
+const NAMED: [(&str, &str); 6] = [
+    ("newcomers", "questions"),
+    ("keywords", "questions"),
     ("docs_rustbook", "anchors"),
     ("docs_prometheus", "anchors"),
     ("vault_foam", "anchors"),
@@ -99,6 +106,8 @@ fn main() -> Result<()> {
     }
     let only = support::option(&mut arguments, "--only");
     let has_floor = support::flag(&mut arguments, "--floor");
+    let has_misses = support::flag(&mut arguments, "--misses");
+    let has_kinds = support::flag(&mut arguments, "--kinds") || has_misses;
     let n_hits: u32 = support::option(&mut arguments, "--hits")
         .map_or(Ok(HITS), |n| n.parse())
         .context("--hits N")?;
@@ -118,7 +127,7 @@ fn main() -> Result<()> {
     };
     let others = others?;
     let mut judge = judge::Judge::new(data.join("score/ir_score.py"), runs, &rankings);
-    for (name, part) in SETS.iter().chain(&NOTES).filter(|it| is_wanted(&wanted, it)) {
+    for (name, part) in SETS.iter().chain(&NAMED).filter(|it| is_wanted(&wanted, it)) {
         let mut set = Set::read(&data, name, part)?;
         set.join(n_joined);
         let started = Instant::now();
@@ -128,13 +137,14 @@ fn main() -> Result<()> {
             set.documents.len(),
             started.elapsed().as_secs_f64()
         );
-        match has_floor {
-            true => floor::print(&project, &settings_of(&settings), &set, &others)?,
-            false => ask_all(&project, &rankings, &set, &mut judge)?,
+        match (has_floor, has_kinds) {
+            (true, _) => floor::print(&project, &settings_of(&settings), &set, &others)?,
+            (_, true) => kinds::print(&project, &settings_of(&settings), &set, has_misses)?,
+            _ => ask_all(&project, &rankings, &set, &mut judge)?,
         }
         runtime.block_on(project.drain(support::SETTLE_LIMIT));
     }
-    if has_floor { Ok(()) } else { judge.verdict() }
+    if has_floor || has_kinds { Ok(()) } else { judge.verdict() }
 }
 
 /// As a user asks.
