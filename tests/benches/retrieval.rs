@@ -16,11 +16,15 @@
 //! `--floor` prints how often answers are said to have nothing to do with the question (`retrieval/floor.rs`).
 //! `--kinds` prints how each kind of question of `newcomers` and `keywords` fares (`retrieval/kinds.rs`), with `--misses`
 //! also each question that fails, but for those of the half for reporting.
+//! `--dump FILE` writes what every signal says about each candidate, with its judgment (`retrieval/dump.rs`). With
+//! `--every N`, this and `--kinds` ask every Nth question only.
 //! `--join N` writes N documents into each file, one paragraph each without its title's mark, and counts those as
 //! found whose lines a hit shows: what sizes of chunks do to long documents. (A `--cache` is for one N and one size.)
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
+#[path = "retrieval/dump.rs"]
+mod dump;
 #[path = "retrieval/floor.rs"]
 mod floor;
 #[path = "retrieval/judge.rs"]
@@ -106,6 +110,9 @@ fn main() -> Result<()> {
     }
     let only = support::option(&mut arguments, "--only");
     let has_floor = support::flag(&mut arguments, "--floor");
+    let dump = support::option(&mut arguments, "--dump");
+    let every = support::option(&mut arguments, "--every").map_or(Ok(1), |n| n.parse());
+    let every: usize = every.context("--every N")?;
     let has_misses = support::flag(&mut arguments, "--misses");
     let has_kinds = support::flag(&mut arguments, "--kinds") || has_misses;
     let n_hits: u32 = support::option(&mut arguments, "--hits")
@@ -126,6 +133,7 @@ fn main() -> Result<()> {
         false => Ok(Vec::new()),
     };
     let others = others?;
+    let mut dumped = dump.map(File::create).transpose()?.map(BufWriter::new);
     let mut judge = judge::Judge::new(data.join("score/ir_score.py"), runs, &rankings);
     for (name, part) in SETS.iter().chain(&NAMED).filter(|it| is_wanted(&wanted, it)) {
         let mut set = Set::read(&data, name, part)?;
@@ -137,14 +145,18 @@ fn main() -> Result<()> {
             set.documents.len(),
             started.elapsed().as_secs_f64()
         );
+        if let Some(file) = &mut dumped {
+            dump::write(&project, &settings, &set, file, every)?;
+            continue;
+        }
         match (has_floor, has_kinds) {
             (true, _) => floor::print(&project, &settings_of(&settings), &set, &others)?,
-            (_, true) => kinds::print(&project, &settings_of(&settings), &set, has_misses)?,
+            (_, true) => kinds::print(&project, &settings_of(&settings), &set, has_misses, every)?,
             _ => ask_all(&project, &rankings, &set, &mut judge)?,
         }
         runtime.block_on(project.drain(support::SETTLE_LIMIT));
     }
-    if has_floor || has_kinds { Ok(()) } else { judge.verdict() }
+    if has_floor || has_kinds || dumped.is_some() { Ok(()) } else { judge.verdict() }
 }
 
 /// As a user asks.

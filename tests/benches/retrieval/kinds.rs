@@ -32,6 +32,7 @@ pub(crate) fn print(
     settings: &Settings,
     set: &Set,
     has_misses: bool,
+    every: usize,
 ) -> Result<()> {
     let snapshot = project.snapshot()?;
     let mut desk = project.desk(&snapshot);
@@ -41,7 +42,7 @@ pub(crate) fn print(
          JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
     )?;
     let mut tallies = BTreeMap::<&str, Tally>::new();
-    for query in &set.queries {
+    for query in set.queries.iter().step_by(every) {
         let request = proto::tool::core::HybridQuery {
             q: query.text.chars().take(1_000).collect(),
             ..Default::default()

@@ -167,7 +167,7 @@ impl Set {
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
     }
 
-    /// Questions of newcomers, with words of the passages that answer them, over the same four folders with their links.
+    /// Questions of newcomers, with words of the passages that answer them, over the same folders with their links.
     fn of_newcomers(data: &Path) -> Result<Set> {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/retrieval/newcomers.tsv");
         let text = std::fs::read_to_string(file)?;
