@@ -15,15 +15,23 @@
 //! copy of the cache's index, which must have all.
 //! `--floor` prints how often answers are said to have nothing to do with the question, and fits relevance
 //! (`retrieval/floor.rs`).
+//! `--kinds` prints how each kind of question of `newcomers` and `keywords` fares (`retrieval/kinds.rs`), with `--misses`
+//! also each question that fails, but for those of the half for reporting.
+//! `--dump FILE` writes what every signal says about each candidate, with its judgment (`retrieval/dump.rs`). With
+//! `--every N`, this and `--kinds` ask every Nth question only.
 //! `--join N` writes N documents into each file, one paragraph each without its title's mark, and counts those as
 //! found whose lines a hit shows: what sizes of chunks do to long documents. (A `--cache` is for one N and one size.)
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
 
+#[path = "retrieval/dump.rs"]
+mod dump;
 #[path = "retrieval/floor.rs"]
 mod floor;
 #[path = "retrieval/judge.rs"]
 mod judge;
+#[path = "retrieval/kinds.rs"]
+mod kinds;
 #[path = "retrieval/ranking.rs"]
 mod ranking;
 #[path = "retrieval/set.rs"]
@@ -59,8 +67,11 @@ const SETS: [(&str, &str); 11] = [
     ("titles", "names"),
 ];
 
-/// Folders of notes whose links have been taken out (asked for by name only): which note do an anchor's words name?
-const NOTES: [(&str, &str); 4] = [
+/// Asked for by name only: folders of notes whose links have been taken out (which note do an anchor's words name?),
+/// and sets that have questions of several kinds.
+const NAMED: [(&str, &str); 6] = [
+    ("newcomers", "questions"),
+    ("keywords", "questions"),
     ("docs_rustbook", "anchors"),
     ("docs_prometheus", "anchors"),
     ("vault_foam", "anchors"),
@@ -103,6 +114,11 @@ fn main() -> Result<()> {
     }
     let only = support::option(&mut arguments, "--only");
     let has_floor = support::flag(&mut arguments, "--floor");
+    let dump = support::option(&mut arguments, "--dump");
+    let every = support::option(&mut arguments, "--every").map_or(Ok(1), |n| n.parse());
+    let every: usize = every.context("--every N")?;
+    let has_misses = support::flag(&mut arguments, "--misses");
+    let has_kinds = support::flag(&mut arguments, "--kinds") || has_misses;
     let n_hits: u32 = support::option(&mut arguments, "--hits")
         .map_or(Ok(HITS), |n| n.parse())
         .context("--hits N")?;
@@ -122,8 +138,9 @@ fn main() -> Result<()> {
     };
     let others = others?;
     let mut floor = floor::Floor::default();
+    let mut dumped = dump.map(File::create).transpose()?.map(BufWriter::new);
     let mut judge = judge::Judge::new(data.join("score/ir_score.py"), runs, &rankings);
-    for (name, part) in SETS.iter().chain(&NOTES).filter(|it| is_wanted(&wanted, it)) {
+    for (name, part) in SETS.iter().chain(&NAMED).filter(|it| is_wanted(&wanted, it)) {
         let mut set = Set::read(&data, name, part)?;
         if has_floor {
             for half in 0..2 {
@@ -140,13 +157,22 @@ fn main() -> Result<()> {
             set.documents.len(),
             started.elapsed().as_secs_f64()
         );
-        ask_all(&project, &rankings, &set, &mut judge)?;
+        if let Some(file) = &mut dumped {
+            dump::write(&project, &settings, &set, file, every)?;
+            continue;
+        }
+        if has_kinds {
+            kinds::print(&project, &settings_of(&settings), &set, has_misses, every)?;
+        } else {
+            ask_all(&project, &rankings, &set, &mut judge)?;
+        }
         runtime.block_on(project.drain(support::SETTLE_LIMIT));
     }
-    if !has_floor {
-        return judge.verdict();
+    match (has_floor, has_kinds || dumped.is_some()) {
+        (true, _) => floor.print(),
+        (false, true) => {}
+        (false, false) => return judge.verdict(),
     }
-    floor.print();
     Ok(())
 }
 

@@ -34,6 +34,9 @@ pub struct Scored {
 pub struct Answered {
     /// The questions, in order.
     pub questions: Vec<String>,
+    /// What sort of question each is; empty where that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<String>,
     /// By formula: the scores of each question, in the same order.
     pub formulas: BTreeMap<String, Vec<Scored>>,
     /// Remarks about the table and the figures.
@@ -77,6 +80,9 @@ pub struct Against {
     pub answered: Answered,
 }
 
+/// The formula whose scores are printed by kind.
+const BY_KIND: &str = "hybrid";
+
 type Metric = (&'static str, fn(&Scored) -> f64);
 
 const METRICS: [Metric; 5] = [
@@ -99,11 +105,13 @@ pub fn questions(answered: &Answered, shows_each: bool, style: Style) -> String 
     };
     let mut text =
         format!("{} questions{left_out}\n\n{}", answered.questions.len(), scores(answered, style));
+    text.push_str(&by_kind(answered, style));
     if let Some(against) = &answered.against {
         text.push_str(&format!(
-            "\nwith {}\n\n{}\ndifference to the first, question by question\n\n{}",
+            "\nwith {}\n\n{}{}\ndifference to the first, question by question\n\n{}",
             against.settings.join(", "),
             scores(&against.answered, style),
+            by_kind(&against.answered, style),
             differences(answered, &against.answered, style),
         ));
     }
@@ -136,6 +144,26 @@ fn scores(answered: &Answered, style: Style) -> String {
         cells
     };
     table(style, &header, answered.formulas.iter().map(row).collect())
+}
+
+/// The scores of each kind of question by the default formula; nothing where there are no kinds.
+fn by_kind(answered: &Answered, style: Style) -> String {
+    let Some(scored) = answered.formulas.get(BY_KIND).filter(|_| !answered.kinds.is_empty()) else {
+        return String::new();
+    };
+    let mut kinds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (kind, it) in answered.kinds.iter().zip(scored) {
+        kinds.entry(kind).or_default().push(it.reciprocal_rank);
+    }
+    let row = |(kind, ranks): (&str, Vec<f64>)| {
+        let within = |k: f64| ranks.iter().filter(|it| **it * k > 0.999).count() as f64;
+        let share = |k: f64| format!("{:.3}", within(k) / ranks.len() as f64);
+        let (mrr, interval) = (format!("{:.3}", mean(&ranks)), shown(of_mean(&ranks)));
+        let n = ranks.len().to_string();
+        vec![kind.to_string(), n, share(1.0), share(3.0), share(5.0), mrr, interval]
+    };
+    let header = ["KIND", "QUESTIONS", "HIT@1", "HIT@3", "HIT@5", "MRR", "95 %"];
+    format!("\n{}", table(style, &header, kinds.into_iter().map(row).collect()))
 }
 
 fn differences(one: &Answered, other: &Answered, style: Style) -> String {
@@ -197,8 +225,7 @@ mod tests {
         Answered {
             questions: (1..=ranks.len()).map(|i| format!("question {i}")).collect(),
             formulas: [("hybrid".to_string(), ranks.iter().map(|it| scored(*it)).collect())].into(),
-            remarks: Vec::new(),
-            against: None,
+            ..Answered::default()
         }
     }
 

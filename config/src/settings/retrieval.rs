@@ -154,6 +154,8 @@ pub struct Weights {
     pub names: f32,
     /// The same: an entity that one of the best passages names, and few documents mention.
     pub bridge: f32,
+    /// The same: the words of the document's title, or of its file's name, are those of the question.
+    pub title: f32,
     /// The same: penalty per better hit of the same document, so that one document does not fill the answer.
     pub same_document: f32,
     /// Formula `s4`: vectors.
@@ -176,6 +178,7 @@ impl Default for Weights {
             stated: 0.01,
             names: 0.25,
             bridge: 0.5,
+            title: 0.6,
             same_document: 0.15,
             semantic: 0.7,
             hop: 0.2,

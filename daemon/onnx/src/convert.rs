@@ -43,7 +43,7 @@ pub fn convert(folder: &Path, out: &Path, precision: Precision) -> Result<(), Mo
     let mut weights = Weights::read(&path, &bytes)?;
     weights.set_prefix("embeddings.word_embeddings.weight", PREFIXES);
     let mut graph = Graph::default();
-    let result = encoder::build(&mut graph, &weights, &shape, precision)?;
+    let result = encoder::build(&mut graph, &weights, &shape, precision, None)?;
     if graph.n_bytes() > MAX_BYTES {
         return Err(ModelError::new(&path, "is too large for one ONNX file", TOO_LARGE));
     }

@@ -11,10 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// Folder in the set of paraphrased questions, and the folder of the data that it comes from.
+#[path = "keywords.rs"]
+mod keywords;
+
+/// Folder in the sets over four folders, and the folder of the data that it comes from.
 const PARAPHRASED: [(&str, &str); 4] = [
     ("rustbook", "docs_rustbook"),
     ("prometheus", "docs_prometheus"),
@@ -23,6 +26,7 @@ const PARAPHRASED: [(&str, &str); 4] = [
 ];
 
 /// One question of the set.
+#[derive(Default)]
 pub(crate) struct Query {
     pub(crate) id: String,
     pub(crate) text: String,
@@ -30,6 +34,10 @@ pub(crate) struct Query {
     pub(crate) place: usize,
     /// The document that it is the beginning of, which is no answer.
     pub(crate) is_of: Option<String>,
+    /// What sort of question it is, where the set has several.
+    pub(crate) kind: String,
+    /// Words of which some stand in the passage that answers; empty where only documents are judged.
+    pub(crate) answers: Vec<String>,
 }
 
 /// A set, read whole: the largest has 8 MB.
@@ -53,6 +61,8 @@ impl Set {
         let vault = match name {
             "corpus" => return Set::of_corpus(),
             "paraphrased" => return Set::of_paraphrased(data),
+            "newcomers" => return Set::of_newcomers(data),
+            "keywords" => return keywords::set(data),
             "titles" => return Set::of_titles(&data.join("docs_prometheus")),
             "foam_related" => Some("vault_foam"),
             "tasks_related" => Some("vault_obsidian_tasks"),
@@ -75,7 +85,7 @@ impl Set {
             .enumerate()
             .map(|(place, row)| {
                 let (id, text) = (text(row, "_id"), text(row, "text"));
-                Query { id, text, place, is_of: None }
+                Query { id, text, place, ..Query::default() }
             })
             .collect();
         let documents = read_lines(&folder.join("corpus.jsonl"))?
@@ -100,7 +110,7 @@ impl Set {
             let id = place.to_string();
             let of_note = |note: String| (id.clone(), escaped(&note), "1".to_string());
             judgments.extend(notes.into_iter().map(of_note));
-            queries.push(Query { id, text: words, place, is_of: None });
+            queries.push(Query { id, text: words, place, ..Query::default() });
         }
         let (name, joined) = (name.to_string(), BTreeMap::new());
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
@@ -114,7 +124,7 @@ impl Set {
         let is_asking = |(path, _): &&(String, String)| asking.contains(path.as_str());
         let query = |(place, (path, text)): (usize, &(String, String))| {
             let id = escaped(path);
-            Query { is_of: Some(id.clone()), id, text: text.clone(), place }
+            Query { is_of: Some(id.clone()), id, text: text.clone(), place, ..Query::default() }
         };
         let queries = documents.iter().filter(is_asking).enumerate().map(query).collect();
         let judgment = |(note, other, gain): &(String, String, String)| {
@@ -134,7 +144,7 @@ impl Set {
         for (place, (id, text, paths)) in rows.into_iter().enumerate() {
             let judgment = |path: &str| (id.clone(), escaped(path), "1".to_string());
             judgments.extend(paths.split(',').map(judgment));
-            queries.push(Query { id, text, place, is_of: None });
+            queries.push(Query { id, text, place, ..Query::default() });
         }
         let (name, joined) = ("corpus".to_string(), BTreeMap::new());
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
@@ -142,11 +152,7 @@ impl Set {
 
     /// Questions that avoid the words of what answers them, over four folders side by side.
     fn of_paraphrased(data: &Path) -> Result<Set> {
-        let mut documents = Vec::new();
-        for (folder, of) in PARAPHRASED {
-            let notes = notes_below(&data.join(of).join("vault_nolinks"))?.into_iter();
-            documents.extend(notes.map(|(path, text)| (format!("{folder}/{path}"), text)));
-        }
+        let documents = four_folders(data, "vault_nolinks")?;
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/retrieval/paraphrased.tsv");
         let text = std::fs::read_to_string(file)?;
         let (mut queries, mut judgments) = (Vec::new(), Vec::new());
@@ -155,9 +161,29 @@ impl Set {
             let id = place.to_string();
             let judgment = |path: &str| (id.clone(), escaped(path), "1".to_string());
             judgments.extend(row.1.split(',').map(judgment));
-            queries.push(Query { id, text: row.0.to_string(), place, is_of: None });
+            queries.push(Query { id, text: row.0.to_string(), place, ..Query::default() });
         }
         let (name, joined) = ("paraphrased".to_string(), BTreeMap::new());
+        Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
+    }
+
+    /// Questions of newcomers, with words of the passages that answer them, over the same folders with their links.
+    fn of_newcomers(data: &Path) -> Result<Set> {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/retrieval/newcomers.tsv");
+        let text = std::fs::read_to_string(file)?;
+        let (mut queries, mut judgments) = (Vec::new(), Vec::new());
+        for row in text.lines().filter(|line| !line.starts_with('#')) {
+            let row: Vec<&str> = row.split('\t').collect();
+            let [half, steps, question, paths, answers] = row[..] else { bail!("{row:?}") };
+            let (place, kind) = (queries.len(), format!("{half}, {steps} steps"));
+            let id = place.to_string();
+            let judgment = |path: &str| (id.clone(), escaped(path), "1".to_string());
+            judgments.extend(paths.split(',').map(judgment));
+            let (text, answers) = (question.into(), answers.split('|').map(Into::into).collect());
+            queries.push(Query { id, text, place, kind, answers, ..Query::default() });
+        }
+        let (name, joined) = ("newcomers".to_string(), BTreeMap::new());
+        let documents = four_folders(data, "vault")?;
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
     }
 
@@ -178,7 +204,7 @@ impl Set {
             let id = place.to_string();
             let of_note = |note: &str| (id.clone(), escaped(note), "1".to_string());
             judgments.extend(notes.into_iter().map(of_note));
-            queries.push(Query { id, text: words.to_string(), place, is_of: None });
+            queries.push(Query { id, text: words.to_string(), place, ..Query::default() });
         }
         let (name, joined) = ("titles".to_string(), BTreeMap::new());
         Ok(Set { name, documents, joined, is_of_notes: true, queries, judgments })
@@ -271,6 +297,16 @@ impl Set {
         }
         Ok(())
     }
+}
+
+/// The notes of four folders side by side.
+fn four_folders(data: &Path, kind: &str) -> Result<Vec<(String, String)>> {
+    let mut documents = Vec::new();
+    for (folder, of) in PARAPHRASED {
+        let notes = notes_below(&data.join(of).join(kind))?.into_iter();
+        documents.extend(notes.map(|(path, text)| (format!("{folder}/{path}"), text)));
+    }
+    Ok(documents)
 }
 
 /// Every text file below a folder, by its path there.

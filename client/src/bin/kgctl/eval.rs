@@ -26,6 +26,7 @@ mod compare;
 mod gold;
 mod graph;
 mod natural;
+mod own;
 mod questions;
 mod stage;
 mod table;
@@ -55,6 +56,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// all of the better model's). `--against KEY=VALUE` reads the folder twice into scratch indexes, as it is set and
 /// with other settings, and compares: both by static vectors, unless what is compared is `embed.…` or `vectors.…`.
 ///
+/// With `--self`: the same with questions made from the folder itself, on a copy from which what they are made of is
+/// held out: the words of links (not answered by the note that links), titles and headings; also by kind of question.
+///
 /// With a folder that has `docs/`, `gold/` and `questions/`: its documents are read three times: with nothing given
 /// (recognition, and all stages end to end), with the annotated mentions given (linking alone), and with the mentions
 /// and what they denote given (relations alone). Intervals are the middle 95 % of documents drawn with replacement.
@@ -64,8 +68,11 @@ const PATIENCE: Duration = Duration::from_secs(600);
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// A table of questions, or an annotated folder with `docs/` and `gold/`.
-    #[arg(value_name = "TABLE|CORPUS_DIR")]
-    of: PathBuf,
+    #[arg(value_name = "TABLE|CORPUS_DIR", required_unless_present = "own")]
+    of: Option<PathBuf>,
+    /// Ask questions made from the folder's own links, titles and headings.
+    #[arg(long = "self", conflicts_with = "of")]
+    own: bool,
     /// Of a corpus: also print, for each relation, how many were annotated, found and right.
     #[arg(long)]
     types: bool,
@@ -81,21 +88,21 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
-    if arguments.of.is_file() {
+    let Some(of) = arguments.of.as_ref().filter(|of| !of.is_file()) else {
         return questions::run(arguments, ctx).await;
-    }
-    if !arguments.of.exists() {
-        let message = format!("there is no `{}`", arguments.of.display());
+    };
+    if !of.exists() {
+        let message = format!("there is no `{}`", of.display());
         return Err(Failure::new(Exit::Refused, message)
             .hint("give a table of questions, or a folder with `gold/`"));
     }
-    if natural::is_one(&arguments.of) {
-        return natural::run(arguments, ctx).await;
+    if natural::is_one(of) {
+        return natural::run(of, ctx).await;
     }
-    let gold = Gold::read(&arguments.of)?;
+    let gold = Gold::read(of)?;
     let scratch = Scratch::make()?;
     let models = ctx.places()?.models();
-    let stages = Stage::all(&scratch, &models, &arguments.of, &gold)?;
+    let stages = Stage::all(&scratch, &models, of, &gold)?;
     let interrupted = stop_requested()?;
     let measured = tokio::select! {
         () = interrupted => Err(Failure::new(Exit::Failed, "interrupted")),

@@ -27,16 +27,18 @@ struct Builder<'a, 'w> {
     mask: String,
 }
 
-/// Builds the graph.
+/// Builds the graph. With `kinds`, the name of an input, each token has the embedding of the text that it belongs to;
+/// without, all belong to the first.
 pub(super) fn build(
     graph: &mut Graph,
     weights: &Weights<'_>,
     shape: &Shape,
     precision: Precision,
+    kinds: Option<&str>,
 ) -> Result<String, ModelError> {
     let mask = mask(graph);
     let mut builder = Builder { graph, weights, shape, precision, mask };
-    let mut state = builder.embeddings()?;
+    let mut state = builder.embeddings(kinds)?;
     for layer in 0..shape.n_layers {
         state = builder.layer(layer, &state)?;
     }
@@ -55,7 +57,7 @@ fn mask(graph: &mut Graph) -> String {
 
 impl Builder<'_, '_> {
     /// Adds word, position and text-kind embeddings, and normalizes the sum.
-    fn embeddings(&mut self) -> Result<String, ModelError> {
+    fn embeddings(&mut self, kinds: Option<&str>) -> Result<String, ModelError> {
         let width = self.shape.width;
         let (words, n_words) = self.table("embeddings.word_embeddings.weight")?;
         let words = self.graph.floats(&[n_words as i64, width as i64], &words);
@@ -64,17 +66,26 @@ impl Builder<'_, '_> {
         let name = "embeddings.position_embeddings.weight";
         let mut positions = self.weights.tensor(name, &[first + n_positions, width])?;
         positions.drain(..first * width);
-        let (kinds, _) = self.table("embeddings.token_type_embeddings.weight")?;
-        // Every token belongs to the first text, so the same row is added at all positions.
-        for row in positions.chunks_exact_mut(width) {
-            row.iter_mut().zip(&kinds).for_each(|(number, kind)| *number += kind);
+        let (table, n_kinds) = self.table("embeddings.token_type_embeddings.weight")?;
+        let kinds = kinds.map(|kinds| {
+            let table = self.graph.floats(&[n_kinds as i64, width as i64], &table);
+            self.graph.node("Gather", &[&table, kinds], &[])
+        });
+        if kinds.is_none() {
+            // The same row is added at all positions.
+            for row in positions.chunks_exact_mut(width) {
+                row.iter_mut().zip(&table).for_each(|(number, kind)| *number += kind);
+            }
         }
         let positions = self.graph.floats(&[n_positions as i64, width as i64], &positions);
         let ends = [Attribute::Int("start", 1), Attribute::Int("end", 2)];
         let length = self.graph.node("Shape", &["input_ids"], &ends);
         let zero = self.graph.ints(&[0]);
         let positions = self.graph.node("Slice", &[&positions, &zero, &length, &zero], &[]);
-        let sum = self.graph.node("Add", &[&words, &positions], &[]);
+        let mut sum = self.graph.node("Add", &[&words, &positions], &[]);
+        if let Some(kinds) = kinds {
+            sum = self.graph.node("Add", &[&sum, &kinds], &[]);
+        }
         self.norm("embeddings.LayerNorm", &sum)
     }
 

@@ -7,7 +7,10 @@ use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::graph::Attribute;
 use crate::model::Model;
+use crate::pair::PairModel;
+use crate::sample::wordpiece_json;
 
 const WIDTH: usize = 8;
 const INNER: usize = 12;
@@ -95,8 +98,8 @@ impl Sample {
         dir
     }
 
-    /// The vectors of the tokens, straight from the papers.
-    fn reference(&self, ids: &[u32]) -> Vec<f64> {
+    /// The vectors of the tokens, straight from the papers; `kinds`: to which text each belongs.
+    fn reference(&self, ids: &[u32], kinds: &[u32]) -> Vec<f64> {
         let weights = self.weights();
         let get =
             |name: &str| -> Vec<f64> { weights[name].iter().map(|it| f64::from(*it)).collect() };
@@ -142,8 +145,9 @@ impl Sample {
         let places: Vec<Vec<f64>> =
             (0..ids.len()).map(|at| row(&positions, at + self.first_position)).collect();
         let mut state = add(&words, &places);
-        let kinds = get("embeddings.token_type_embeddings.weight");
-        state = add(&state, &vec![row(&kinds, 0); ids.len()]);
+        let table = get("embeddings.token_type_embeddings.weight");
+        let kinds: Vec<Vec<f64>> = kinds.iter().map(|&kind| row(&table, kind as usize)).collect();
+        state = add(&state, &kinds);
         state = norm("embeddings.LayerNorm", state);
         for layer in 0..LAYERS {
             let name = |name: &str| format!("encoder.layer.{layer}.{name}");
@@ -212,7 +216,7 @@ fn every_family_is_computed_as_its_paper_says() {
     for kind in ["bert", "roberta"] {
         let sample = sample(kind);
         let numbers = run(sample.folder("").path(), Precision::Float, &ids);
-        let expected = sample.reference(&ids);
+        let expected = sample.reference(&ids, &[0; 6]);
         let worst = numbers
             .iter()
             .zip(&expected)
@@ -222,6 +226,76 @@ fn every_family_is_computed_as_its_paper_says() {
         let rounded = run(sample.folder("").path(), Precision::Int8, &ids);
         let cosine = cosine(&rounded, &expected);
         assert!(cosine > 0.999 && rounded != numbers, "{kind} in 8 bits: {cosine}");
+    }
+}
+
+/// The folder of a cross-encoder as sentence-transformers trains it: BERT on both texts, the first token's vector through
+/// a dense layer and a hyperbolic tangent, and one number of that.
+fn cross_encoder(sample: &Sample) -> tempfile::TempDir {
+    let dir = sample.folder("bert.");
+    let folder = Folder(dir.path());
+    let (path, bytes) = folder.weights().expect("weights");
+    let mut weights = Weights::read(&path, &bytes).expect("read");
+    weights.set_prefix("embeddings.word_embeddings.weight", PREFIXES);
+    let mut graph = Graph::default();
+    let kinds = graph.kinds();
+    let shape = Shape::read(&folder).expect("a shape");
+    let state =
+        encoder::build(&mut graph, &weights, &shape, Precision::Float, Some(kinds)).expect("built");
+    let width = WIDTH as i64;
+    let first = graph.ints(&[0]);
+    let first = graph.node("Gather", &[&state, &first], &[Attribute::Int("axis", 1)]);
+    let flat = graph.ints(&[-1, width]);
+    let first = graph.node("Reshape", &[&first, &flat], &[]);
+    // Columns of a weight are what each input adds, so that it multiplies from the right.
+    let weight = graph.floats(&[width, width], &numbers("pooler", WIDTH * WIDTH));
+    let pooled = graph.node("MatMul", &[&first, &weight], &[]);
+    let bias = graph.floats(&[width], &numbers("pooler.bias", WIDTH));
+    let pooled = graph.node("Add", &[&pooled, &bias], &[]);
+    let pooled = graph.node("Tanh", &[&pooled], &[]);
+    let weight = graph.floats(&[width, 1], &numbers("classifier", WIDTH));
+    let logits = graph.node("MatMul", &[&pooled, &weight], &[]);
+    std::fs::write(dir.path().join("model.onnx"), graph.finish(&logits, "logits"))
+        .expect("written");
+    let letters = ('a'..='q').map(String::from);
+    let pieces: Vec<String> =
+        ["[UNK]", "[CLS]", "[SEP]"].map(String::from).into_iter().chain(letters).collect();
+    assert_eq!(pieces.len(), WORDS);
+    std::fs::write(dir.path().join("tokenizer.json"), wordpiece_json(&pieces)).expect("written");
+    dir
+}
+
+#[test]
+fn a_cross_encoder_is_computed_as_its_papers_say() {
+    let sample = sample("bert");
+    let model = PairModel::load(cross_encoder(&sample).path()).expect("a model");
+    let id = |letter: char| 3 + letter as u32 - 'a' as u32;
+    let expected = |question: &str, passage: &str| {
+        let texts = [question, passage].map(|it| it.split(' ').filter_map(|it| it.chars().next()));
+        let (mut ids, mut kinds) = (vec![1], vec![0]);
+        for (kind, text) in (0..).zip(texts) {
+            let n_before = ids.len();
+            ids.extend(text.map(id).chain([2]));
+            kinds.resize(kinds.len() + ids.len() - n_before, kind);
+        }
+        let first = &sample.reference(&ids, &kinds)[..WIDTH];
+        let (weight, bias) = (numbers("pooler", WIDTH * WIDTH), numbers("pooler.bias", WIDTH));
+        let dot = |at: usize| {
+            let sum = |(i, x): (usize, &f64)| x * f64::from(weight[i * WIDTH + at]);
+            first.iter().enumerate().map(sum).sum::<f64>() + f64::from(bias[at])
+        };
+        let of = |(at, it): (usize, f32)| dot(at).tanh() * f64::from(it);
+        let logit: f64 = numbers("classifier", WIDTH).into_iter().enumerate().map(of).sum();
+        1.0 / (1.0 + (-logit).exp())
+    };
+    let mut seen = Vec::new();
+    for (question, passage) in [("a b", "c d e"), ("c d e", "a b"), ("a b", "q"), ("a", "b c d e")]
+    {
+        let score = f64::from(model.score(question, passage).expect("scored"));
+        let expected = expected(question, passage);
+        assert!((score - expected).abs() < 1e-5, "{question} | {passage}: {score}, {expected}");
+        assert!(!seen.contains(&score), "which text a word is in counts");
+        seen.push(score);
     }
 }
 

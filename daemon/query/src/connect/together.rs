@@ -83,7 +83,7 @@ fn quoted(text: &str, pair: &Pair) -> String {
     // Of a long sentence, the part that holds both.
     let begin = pair.first.saturating_sub(start + AROUND);
     let begin = if pair.last - start > ONE_PASSAGE { begin } else { 0 };
-    let range = choose(passage, &[], begin, pair.last - start - begin + AROUND);
+    let range = choose(passage, &[], &[], begin, pair.last - start - begin + AROUND);
     render(passage, range)
 }
 

@@ -255,6 +255,6 @@ pub(crate) fn line_around(text: &str, at: usize) -> String {
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let end = text.get(at..).and_then(|t| t.find('\n')).map_or(text.len(), |newline| at + newline);
     let line = text.get(start..end).unwrap_or("");
-    let range = choose(line, &[], (at - start).saturating_sub(60), 140);
+    let range = choose(line, &[], &[], (at - start).saturating_sub(60), 140);
     render(line, range)
 }

@@ -38,10 +38,11 @@ const HIT_OVERHEAD: usize = 100;
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
 
-/// The first hits are read and get longer snippets than the rest, which are only looked over: how many, how much
-/// longer; the very first gets twice that, since steps and tables are of use as a whole.
+/// The first hits are read and get longer snippets than the rest, which are only looked over: how many, and the shares
+/// of each; the very first gets most, since steps and tables are of use as a whole.
 pub(crate) const LEADING: usize = 5;
-const LEAD: f32 = 2.5;
+const SHARES: [f32; LEADING] = [5.5, 4.0, 4.0, 2.0, 2.0];
+const SHARE_BEHIND: f32 = 0.7;
 
 /// Length of a snippet that represents a whole note, characters.
 const NOTE_SNIPPET_CHARS: usize = 240;
@@ -80,7 +81,7 @@ pub(crate) fn present(
         verdicts.push(floor.judge(candidate, texts));
         let n_chars = snippet_chars(plan, marks.len());
         let handle = handle(&passage.uid, own_mark);
-        reply.chunks.push(hit_view(ctx, plan, candidate, passage, handle, n_chars)?);
+        reply.chunks.push(hit_view(ctx, plan, recalled, candidate, passage, handle, n_chars)?);
         reply.explanations.push(reasons::reasons(ctx, recalled, expanded, candidate)?);
         marks.push(page_mark);
     }
@@ -151,15 +152,11 @@ fn add_neighborhood(
 
 /// Returns how long the snippet of the hit at a place may be: its share of the budget beside what every hit takes.
 fn snippet_chars(plan: &Plan, at: usize) -> usize {
-    let n_leading = plan.k.min(LEADING);
-    let n_shares = (n_leading + 1) as f32 * LEAD + (plan.k - n_leading) as f32;
-    let share = plan.max_chars.saturating_sub(plan.k * HIT_OVERHEAD) as f32 / n_shares.max(1.0);
-    let (own, least) = match at < n_leading {
-        true if at == 0 => (2.0 * share * LEAD, fit::MIN_LEADING_CHARS),
-        true => (share * LEAD, fit::MIN_LEADING_CHARS),
-        false => (share, SNIPPET_CHARS.0),
-    };
-    (own as usize).clamp(least, SNIPPET_CHARS.1)
+    let share_of = |at: usize| SHARES.get(at).copied().unwrap_or(SHARE_BEHIND);
+    let shares: f32 = (0..plan.k).map(share_of).sum();
+    let room = plan.max_chars.saturating_sub(plan.k * HIT_OVERHEAD) as f32;
+    let least = if at < LEADING { fit::MIN_LEADING_CHARS } else { SNIPPET_CHARS.0 };
+    ((room * share_of(at) / shares.max(1.0)) as usize).clamp(least, SNIPPET_CHARS.1)
 }
 
 /// A chunk with its document.
@@ -220,7 +217,7 @@ pub(crate) fn best_words(
 ) -> Result<Option<(u32, String, Verdict)>, AskError> {
     let Some(passage) = ChunkText::load(ctx, hit.chunk)? else { return Ok(None) };
     let body = passage.words();
-    let range = choose(body, &plan.question.words, 0, NOTE_SNIPPET_CHARS);
+    let range = choose(body, &plan.question.words, &[], 0, NOTE_SNIPPET_CHARS);
     let line = LineMap::decode(&passage.lines).line_at(passage.start + range.start);
     let verdict = floor.judge(hit, [&passage.path, &passage.section, body]);
     Ok(Some((line, render(body, range), verdict)))
@@ -229,13 +226,14 @@ pub(crate) fn best_words(
 fn hit_view(
     ctx: &QueryContext<'_>,
     plan: &Plan,
+    recalled: &Recalled,
     candidate: &ScoredChunk,
     passage: ChunkText,
     handle: String,
     snippet_chars: usize,
 ) -> Result<HitView, AskError> {
     let body = passage.words();
-    let range = choose(body, &plan.question.words, 0, snippet_chars);
+    let range = choose(body, &plan.question.words, &recalled.worth, 0, snippet_chars);
     let lines = LineMap::decode(&passage.lines);
     let pages = PageMap::decode(passage.pages.as_deref());
     let (text, start, end) = (&passage.text, passage.start, passage.end);

@@ -2,20 +2,18 @@
 
 use super::matched::word_hits;
 
-/// Returns where in `text` to cut a snippet of at most `max_chars`: the stretch with most different question words,
-/// else from `otherwise` on. The byte range begins at a word.
+/// Returns where in `text` to cut a snippet of at most `max_chars`: the stretch whose different question words are
+/// worth most (`worth`, in the order of `words`; all the same where it is missing), from the beginning of a sentence
+/// on; without any, from `otherwise` on. The byte range begins at a word.
 pub(crate) fn choose(
     text: &str,
     words: &[String],
+    worth: &[f32],
     otherwise: usize,
     max_chars: usize,
 ) -> std::ops::Range<usize> {
     let hits = word_hits(text, words);
-    let start = match best_stretch(&hits, max_chars) {
-        // A little before the first hit, so that the sentence can be understood.
-        Some(first) => back_to_sentence(text, first, max_chars / 3),
-        None => otherwise.min(text.len()),
-    };
+    let start = best_start(text, &hits, worth, max_chars).unwrap_or(otherwise.min(text.len()));
     let start = next_boundary(text, start);
     let end = text
         .get(start..)
@@ -41,23 +39,41 @@ pub(crate) fn render(text: &str, range: std::ops::Range<usize>) -> String {
     out
 }
 
-/// Start of the stretch of `max_chars` bytes with most different words; the earliest on a tie.
-fn best_stretch(hits: &[(usize, usize)], max_chars: usize) -> Option<usize> {
-    let mut best: Option<(usize, usize)> = None;
-    for (i, (from, _)) in hits.iter().enumerate() {
-        let mut seen: Vec<usize> = hits
-            .iter()
-            .skip(i)
-            .take_while(|(at, _)| at - from < max_chars * 2 / 3)
-            .map(|h| h.1)
-            .collect();
+/// The sentence from which on `max_chars` bytes hold the most worth; the earliest on a tie. A sentence that is long
+/// before it comes to a hit counts from a little before that.
+fn best_start(
+    text: &str,
+    hits: &[(usize, usize)],
+    worth: &[f32],
+    max_chars: usize,
+) -> Option<usize> {
+    let mut starts: Vec<usize> =
+        hits.iter().map(|(at, _)| back_to_sentence(text, *at, max_chars / 3)).collect();
+    starts.extend(sentence_starts(text));
+    starts.sort_unstable();
+    starts.dedup();
+    let mut best: Option<(f32, usize)> = None;
+    for start in starts {
+        let from = hits.partition_point(|(at, _)| *at < start);
+        let within = hits.iter().skip(from).take_while(|(at, _)| at - start < max_chars);
+        let mut seen: Vec<usize> = within.map(|(_, word)| *word).collect();
         seen.sort_unstable();
         seen.dedup();
-        if best.is_none_or(|(n, _)| seen.len() > n) {
-            best = Some((seen.len(), *from));
+        let sum: f32 = seen.iter().map(|word| worth.get(*word).copied().unwrap_or(1.0)).sum();
+        if best.map_or(sum > 0.0, |(most, _)| sum > most) {
+            best = Some((sum, start));
         }
     }
-    best.map(|(_, from)| from)
+    best.map(|(_, start)| start)
+}
+
+/// Where lines and sentences begin.
+fn sentence_starts(text: &str) -> impl Iterator<Item = usize> {
+    let pairs = text.char_indices().zip(text.chars().skip(1));
+    let ends = pairs.filter(|((_, c), next)| {
+        *c == '\n' || matches!(c, '.' | '?' | '!') && next.is_whitespace()
+    });
+    std::iter::once(0).chain(ends.map(|((at, _), _)| at + 1))
 }
 
 /// The start of the sentence that holds `at`, if it is at most `max_back` bytes before; else `at` itself.
@@ -106,7 +122,7 @@ mod tests {
         let text = "Some history first, which nobody asked about at all and which is long. The signing keys \
             are rotated every ninety days by a job. More words follow after that.";
         let words = ["rotate", "signing", "keys"].map(String::from);
-        let range = choose(text, &words, 0, 60);
+        let range = choose(text, &words, &[], 0, 60);
         assert_eq!(
             render(text, range),
             "…The signing keys are rotated every ninety days by a job.…"
@@ -114,16 +130,26 @@ mod tests {
     }
 
     #[test]
+    fn rare_words_and_the_whole_length_decide() {
+        let text = "A task has a task. Every task is a task in a list of tasks that the page shows. \
+            Limit a group by hand. More of it follows.";
+        let words = ["task", "list", "limit", "group"].map(String::from);
+        let shown = |worth: &[f32]| render(text, choose(text, &words, worth, 0, 60));
+        assert!(shown(&[]).starts_with("A task has a task. Every"), "{}", shown(&[]));
+        assert_eq!(shown(&[0.1, 0.2, 3.0, 2.0]), "…Limit a group by hand. More of it follows.");
+    }
+
+    #[test]
     fn a_number_is_shown_where_it_is_whole() {
         let text =
             "Since 2010 and 1 July 2011 there were 12 others, too. The version 1.2.3 is out.";
-        let range = choose(text, &["1 2 3".to_string()], 0, 40);
+        let range = choose(text, &["1 2 3".to_string()], &[], 0, 40);
         assert!(render(text, range).contains("1.2.3"));
     }
 
     #[test]
     fn without_a_word_it_starts_where_the_meaning_is() {
-        let range = choose("alpha beta gamma delta", &[], 6, 10);
+        let range = choose("alpha beta gamma delta", &[], &[], 6, 10);
         assert_eq!(render("alpha beta gamma delta", range), "…beta gamma…");
     }
 
@@ -131,7 +157,7 @@ mod tests {
         #[test]
         fn any_text_gives_a_valid_range(text in "\\PC{0,200}", words in proptest::collection::vec("\\PC{0,8}", 0..4),
                                         otherwise in 0usize..300, max in 1usize..120) {
-            let range = choose(&text, &words, otherwise, max);
+            let range = choose(&text, &words, &[], otherwise, max);
             prop_assert!(text.get(range.clone()).is_some());
             prop_assert!(text[range].chars().count() <= max);
         }

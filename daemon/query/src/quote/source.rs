@@ -72,7 +72,7 @@ impl Source {
     pub(crate) fn quote(&self, span: (usize, usize)) -> SourceView {
         let (start, end) = span;
         let words = self.text.get(start..end).unwrap_or("");
-        let range = snippet::choose(words, &[], 0, MAX_QUOTE_CHARS);
+        let range = snippet::choose(words, &[], &[], 0, MAX_QUOTE_CHARS);
         self.view(start, snippet::render(words, range))
     }
 

@@ -7,12 +7,14 @@
 use std::cell::{OnceCell, RefCell};
 
 use index::words::Indexer;
+use model::terms::is_word_char;
 use rusqlite::OptionalExtension;
 use rusqlite::types::FromSql;
 
 use super::question_words::QuestionWords;
 use crate::expand::Expanded;
 use crate::plan::Plan;
+use crate::plan::question::is_stop_word;
 use crate::recall::Recalled;
 use crate::{AskError, QueryContext};
 
@@ -75,5 +77,29 @@ impl Candidate<'_> {
         let mut words = String::new();
         self.input.indexer.borrow_mut().index(&text, is_english, &mut words);
         Ok(self.input.words().share(&words))
+    }
+
+    /// Returns how much a name and the question are the same words, 0 to 1: the worth of the question's words that the
+    /// name holds, times the share of the name's words that the question holds. Common words, and a number before
+    /// others, such as a chapter's or a date, do not count.
+    pub(crate) fn is_named_by(&self, name: &str) -> Result<f32, AskError> {
+        let words: Vec<&str> =
+            name.split(|c| !is_word_char(c)).filter(|it| !it.is_empty()).collect();
+        let has_digit = |word: &&&str| word.contains(|c: char| c.is_ascii_digit());
+        let n_before = words.iter().take_while(has_digit).count() % words.len().max(1);
+        let words = words.get(n_before..).unwrap_or_default().iter().copied();
+        let (common, own): (Vec<&str>, Vec<&str>) =
+            words.partition(|word| is_stop_word(&word.to_lowercase()));
+        let is_english = self.read::<String>("c.language")?.is_some_and(|it| it == "en");
+        let (mut all, mut n_held, mut n) = (String::new(), 0.0, 0.0);
+        for word in if own.is_empty() { common } else { own } {
+            let mut one = String::new();
+            self.input.indexer.borrow_mut().index(word, is_english, &mut one);
+            n += 1.0;
+            n_held += if self.input.words().share(&one) > 0.0 { 1.0 } else { 0.0 };
+            all.push_str(&one);
+            all.push(' ');
+        }
+        Ok(if n == 0.0 { 0.0 } else { self.input.words().share(&all) * n_held / n })
     }
 }

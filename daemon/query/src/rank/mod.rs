@@ -319,6 +319,36 @@ mod tests {
     }
 
     #[test]
+    fn a_name_counts_where_its_words_are_those_of_the_question() {
+        let mut bench = Bench::new();
+        bench.put("keys.md", "# Signing keys\n\nThe service rotates them yearly.\n");
+        let chunk = bench.count("SELECT max(id) FROM chunks");
+        let named_by = |q: &str, name: &str| {
+            let request = HybridQuery { q: q.into(), ..HybridQuery::default() };
+            asked(&bench, &request, |ctx, plan| {
+                let (recalled, expanded) = (Recalled::default(), Expanded::default());
+                let input = SignalInput::new(ctx, plan, &recalled, &expanded);
+                input.candidate(chunk).is_named_by(name).expect("read")
+            })
+        };
+        for (question, name, expected) in [
+            ("signing keys", "Signing keys", 1.0),
+            ("how do I sign with a key?", "Signing the keys", 1.0),
+            ("signing keys", "Keys", 0.5),
+            ("keys", "Signing keys", 0.5),
+            ("rotating keys yearly doors", "Signing keys", 0.125),
+            ("signing keys", "ch04-01-signing_keys", 1.0),
+            ("signing keys", "2024-06-07", 0.0),
+            ("2024", "2024-06-07", 1.0 / 3.0),
+            ("what is it about", "About", 1.0 / 4.0),
+            ("signing keys", "", 0.0),
+        ] {
+            let found = named_by(question, name);
+            assert!((found - expected).abs() < 1e-5, "{question} | {name}: {found}");
+        }
+    }
+
+    #[test]
     fn s4_is_as_written_there() {
         let expanded = expanded(Candidates { text: vec![], ..candidates() });
         let ranked = ranked("s4", &Recalled::default(), &expanded);

@@ -60,7 +60,24 @@ pub(crate) const SIGNALS: &[Signal] = &[
         is_reason: false,
         value: |it| Ok(it.input.expanded.bridges.get(&it.chunk).map_or(0.0, |it| it.value)),
     },
+    Signal {
+        name: "title",
+        weight: |weights| &mut weights.title,
+        is_by_words: true,
+        is_reason: false,
+        value: |it| {
+            let title = it.read::<String>("d.title")?.unwrap_or_default();
+            Ok(it.is_named_by(&title)?.max(it.is_named_by(&file_name(it)?)?))
+        },
+    },
 ];
+
+/// The name of a document's file, without its ending.
+fn file_name(it: &Candidate<'_>) -> Result<String, AskError> {
+    let path = it.read::<String>("d.path")?.unwrap_or_default();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    Ok(name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_string())
+}
 
 /// Returns the name of each signal, and where its weight is.
 pub fn signals() -> impl Iterator<Item = (&'static str, WeightOf)> {

@@ -14,7 +14,7 @@ use client::signals::stop_requested;
 use proto::tool::core::{ExplainEntity, HybridQuery};
 
 use super::stage::{Scratch, Stage};
-use super::{Arguments, PATIENCE, open, with_log};
+use super::{PATIENCE, open, with_log};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::{dump, stop, wait};
@@ -33,10 +33,10 @@ pub(super) fn is_one(corpus: &Path) -> bool {
     corpus.join("gold/entities.tsv").is_file()
 }
 
-pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
-    let gold = Gold::read(&arguments.of)?;
+pub(super) async fn run(of: &Path, ctx: &Context) -> Result<Exit, Failure> {
+    let gold = Gold::read(of)?;
     let scratch = Scratch::make()?;
-    let stage = Stage::plain(&scratch, &ctx.places()?.models(), &arguments.of)?;
+    let stage = Stage::plain(&scratch, &ctx.places()?.models(), of)?;
     let interrupted = stop_requested()?;
     let seen = tokio::select! {
         () = interrupted => Err(Failure::new(Exit::Failed, "interrupted")),

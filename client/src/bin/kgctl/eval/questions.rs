@@ -22,6 +22,7 @@ use serde_json::Value;
 
 use super::super::context::warn;
 use super::change;
+use super::own;
 use super::stage::Scratch;
 use super::table::{self, Question, Table};
 use super::{Arguments, Context, Exit, FORMULAS, Failure, PATIENCE, found_for, read_file, wait};
@@ -33,11 +34,19 @@ const MAX_REMARKS: usize = 20;
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
-    let (table, against) = (arguments.of.as_path(), arguments.against.as_slice());
-    let (root, places) = (ctx.project()?.root, ctx.places()?);
+    let (mut root, places) = (ctx.project()?.root, ctx.places()?);
+    let against = arguments.against.as_slice();
     let change = change::read(against, &places, &root)?;
+    let mut table = arguments.of.clone().unwrap_or_default();
+    let mut scratch = None;
+    if arguments.own {
+        let folder = Scratch::of_questions()?;
+        (root, table) = own::write(&root, &folder.at(""))?;
+        scratch = Some(folder);
+    }
+    let table = table.as_path();
     let Table { questions: asked, mut remarks } = parse(table, &root)?;
-    let answered = if against.is_empty() {
+    let answered = if against.is_empty() && scratch.is_none() {
         let session = ctx.session().await?;
         wait::settle(&session, PATIENCE).await?;
         if arguments.with_vectors {
@@ -57,16 +66,22 @@ pub(super) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Fa
         }
         // Both sides run the same way, so that only the settings differ: not by the project's own daemon, whose better
         // vectors may take hours to compute again. Those are computed only if the comparison is about vectors.
-        let common = if change.is_about_vectors { BETTER } else { STATIC };
+        let common =
+            if change.is_about_vectors || arguments.with_vectors { BETTER } else { STATIC };
         let models = places.models();
         let mut answered = elsewhere(table, &root, &models, common, &[]).await?;
-        let other = elsewhere(table, &root, &models, common, &change.variables).await?;
+        let other = match against {
+            [] => None,
+            _ => Some(elsewhere(table, &root, &models, common, &change.variables).await?),
+        };
         // There would be nothing to compare.
-        if let Some(remark) = other.remarks.iter().find(|it| it.why.starts_with(UNRANKED)) {
+        let remarks = other.iter().flat_map(|it| &it.remarks);
+        if let Some(remark) = remarks.into_iter().find(|it| it.why.starts_with(UNRANKED)) {
             let why = format!("with the other settings: {}", remark.why);
             return Err(Failure::new(Exit::Failed, why));
         }
-        answered.against = Some(Box::new(Against { settings: against.to_vec(), answered: other }));
+        answered.against =
+            other.map(|answered| Box::new(Against { settings: against.to_vec(), answered }));
         answered
     };
     tell(&answered);
@@ -212,11 +227,16 @@ async fn wait_for_vectors(session: &Session) -> Result<(), Failure> {
 
 async fn ask_all(session: &Session, asked: &[Question]) -> Result<Answered, Failure> {
     let questions = asked.iter().map(|it| it.text.clone()).collect();
-    let mut answered = Answered { questions, ..Answered::default() };
+    let kinds = asked.iter().map(|it| it.kind.clone());
+    let kinds =
+        if asked.iter().all(|it| it.kind.is_empty()) { Vec::new() } else { kinds.collect() };
+    let mut answered = Answered { questions, kinds, ..Answered::default() };
     for formula in FORMULAS {
         let mut scores = Vec::with_capacity(asked.len());
-        for Question { text, wanted, .. } in asked {
-            scores.push(scored(wanted, found_for(session, text, formula).await?));
+        for Question { text, wanted, except, .. } in asked {
+            let mut found = found_for(session, text, formula).await?;
+            found.retain(|path| !except.contains(path));
+            scores.push(scored(wanted, found));
         }
         answered.formulas.insert(formula.to_string(), scores);
     }

@@ -113,8 +113,17 @@ pub(super) struct Scratch {
 
 impl Scratch {
     pub(super) fn make() -> Result<Self, Failure> {
+        Scratch::named("eval")
+    }
+
+    /// Another one, for questions and the folder that they are about.
+    pub(super) fn of_questions() -> Result<Self, Failure> {
+        Scratch::named("self")
+    }
+
+    fn named(name: &str) -> Result<Self, Failure> {
         // Short, because a socket's path must fit; unique, because two may run at once.
-        let dir = std::env::temp_dir().join(format!("kgctl-eval-{}", std::process::id()));
+        let dir = std::env::temp_dir().join(format!("kgctl-{name}-{}", std::process::id()));
         let scratch = Scratch { dir };
         ::config::place::create_private_dir(&scratch.dir)?;
         Ok(scratch)

@@ -20,6 +20,8 @@ const MAX_QUESTION_CHARS: usize = 1_000;
 /// Accepted names of the columns.
 const QUESTION: [&str; 4] = ["question", "query", "q", "frage"];
 const PATHS: [&str; 6] = ["paths", "path", "files", "file", "answers", "expected"];
+const EXCEPT: [&str; 1] = ["except"];
+const KIND: [&str; 1] = ["kind"];
 
 /// A question with the documents that answer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +29,10 @@ pub(super) struct Question {
     pub(super) line: usize,
     pub(super) text: String,
     pub(super) wanted: BTreeSet<String>,
+    /// Documents that do not count, such as the one that the question is made from.
+    pub(super) except: BTreeSet<String>,
+    /// What sort of question it is; empty where the table has no such column.
+    pub(super) kind: String,
 }
 
 /// A parsed table.
@@ -53,8 +59,9 @@ pub(super) fn read(text: &str, root: &Path) -> Result<Table, String> {
             match header(&cells).map_err(|why| format!("line {line}: {why}"))? {
                 Some(named) => columns = Some(named),
                 None => {
-                    columns = Some((0, 1));
-                    take(line, &cells, (0, 1), root, &mut table);
+                    let two = Columns { question: 0, paths: 1, ..Columns::default() };
+                    columns = Some(two);
+                    take(line, &cells, two, root, &mut table);
                 }
             }
             continue;
@@ -67,13 +74,24 @@ pub(super) fn read(text: &str, root: &Path) -> Result<Table, String> {
     Ok(table)
 }
 
+/// Where each cell of a row stands.
+#[derive(Debug, Clone, Copy, Default)]
+struct Columns {
+    question: usize,
+    paths: usize,
+    except: Option<usize>,
+    kind: Option<usize>,
+}
+
 /// Returns the columns, if this is a header.
-fn header(cells: &[&str]) -> Result<Option<(usize, usize)>, String> {
+fn header(cells: &[&str]) -> Result<Option<Columns>, String> {
     let of = |names: &[&str]| {
         cells.iter().position(|cell| names.iter().any(|name| cell.eq_ignore_ascii_case(name)))
     };
     match (of(&QUESTION), of(&PATHS)) {
-        (Some(question), Some(paths)) => Ok(Some((question, paths))),
+        (Some(question), Some(paths)) => {
+            Ok(Some(Columns { question, paths, except: of(&EXCEPT), kind: of(&KIND) }))
+        }
         (None, None) => Ok(None),
         // With one column, such a word may be a question, or the name of a file.
         (Some(_), None) if cells.len() > 1 => Err("the header has no column `paths`".to_string()),
@@ -84,9 +102,9 @@ fn header(cells: &[&str]) -> Result<Option<(usize, usize)>, String> {
     }
 }
 
-fn take(line: usize, cells: &[&str], columns: (usize, usize), root: &Path, table: &mut Table) {
+fn take(line: usize, cells: &[&str], columns: Columns, root: &Path, table: &mut Table) {
     let remark = |why: String, left_out| Remark { line: Some(line), why, left_out };
-    let (Some(text), Some(paths)) = (cells.get(columns.0), cells.get(columns.1)) else {
+    let (Some(text), Some(paths)) = (cells.get(columns.question), cells.get(columns.paths)) else {
         let why = match cells.len() {
             1 => "it has no tab between a question and its files".to_string(),
             n => format!("it has {n} columns, fewer than the header"),
@@ -122,7 +140,11 @@ fn take(line: usize, cells: &[&str], columns: (usize, usize), root: &Path, table
         table.remarks.push(remark(why, wanted.is_empty()));
     }
     if !wanted.is_empty() {
-        table.questions.push(Question { line, text: (*text).to_string(), wanted });
+        let cell = |at: Option<usize>| at.and_then(|at| cells.get(at)).copied().unwrap_or_default();
+        let except = cell(columns.except).split(',').filter_map(|path| inside(path.trim(), root));
+        let (text, except, kind) =
+            ((*text).to_string(), except.collect(), cell(columns.kind).into());
+        table.questions.push(Question { line, text, wanted, except, kind });
     }
 }
 

@@ -1,0 +1,116 @@
+//! Kinds: how a set's questions fare by kind, as a user asks: ten hits, the usual budget.
+//!
+//! In: a set. Out: by kind of question, how often a right document is the first hit or among the first three or five,
+//! and the mean reciprocal rank; where the set says which words answer: how often a passage among the first three
+//! holds them, and how often the snippets of those do, too.
+//! Words are compared without marks, so that Markdown and normalized text are alike.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, anyhow};
+use config::Settings;
+use query::answer;
+use server::project::Project;
+
+use super::set::Set;
+
+/// Hits that must answer.
+const FIRST: usize = 3;
+
+#[derive(Default)]
+struct Tally {
+    n: f64,
+    hits: [f64; 3],
+    reciprocal: f64,
+    answered: f64,
+    shown: f64,
+}
+
+/// Prints a line a kind; with `has_misses`, also each question of the half for tuning that is not answered well.
+pub(crate) fn print(
+    project: &Project,
+    settings: &Settings,
+    set: &Set,
+    has_misses: bool,
+    every: usize,
+) -> Result<()> {
+    let snapshot = project.snapshot()?;
+    let mut desk = project.desk(&snapshot);
+    desk.settings = settings;
+    let mut body = snapshot.prepare(
+        "SELECT CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT) FROM chunks c
+         JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
+    )?;
+    let mut tallies = BTreeMap::<&str, Tally>::new();
+    for query in set.queries.iter().step_by(every) {
+        let request = proto::tool::core::HybridQuery {
+            q: query.text.chars().take(1_000).collect(),
+            ..Default::default()
+        };
+        let reply =
+            answer(&desk, &request).map_err(|error| anyhow!("{}: {}", query.id, error.message))?;
+        let right: BTreeSet<&str> = set.judged(&query.id).collect();
+        let is_right = |path: &str, lines| -> Result<bool> {
+            Ok(set.found(path, lines)?.iter().any(|id| right.contains(id.as_str())))
+        };
+        let (mut documents, mut rank) = (BTreeSet::new(), None);
+        let (mut is_answered, mut is_shown) = (false, false);
+        for (at, hit) in reply.chunks.iter().enumerate() {
+            let is_right = is_right(&hit.path, hit.lines)?;
+            if is_right && rank.is_none() && !documents.contains(hit.path.as_str()) {
+                rank = Some(documents.len());
+            }
+            documents.insert(hit.path.as_str());
+            if at < FIRST && is_right && !query.answers.is_empty() {
+                let body: String = body.query_row([hit.id], |row| row.get(0))?;
+                let holds = |text: &str| {
+                    let text = plain(text);
+                    query.answers.iter().any(|it| text.contains(&plain(it)))
+                };
+                is_answered |= holds(&body);
+                is_shown |= holds(&hit.snippet);
+            }
+        }
+        let tally = tallies.entry(&query.kind).or_default();
+        tally.n += 1.0;
+        for (hits, within) in tally.hits.iter_mut().zip([1, 3, 5]) {
+            *hits += f64::from(u8::from(rank.is_some_and(|rank| rank < within)));
+        }
+        tally.reciprocal += rank.map_or(0.0, |rank| 1.0 / (rank as f64 + 1.0));
+        tally.answered += f64::from(u8::from(is_answered));
+        tally.shown += f64::from(u8::from(is_shown));
+        let is_missed = if query.answers.is_empty() { rank != Some(0) } else { !is_shown };
+        if has_misses && is_missed && !query.kind.starts_with("reporting") {
+            let of = |rank: Option<usize>| rank.map_or("none".into(), |it| (it + 1).to_string());
+            println!("- [{}] {} (document at {})", query.kind, query.text, of(rank));
+            println!("    wanted: {}", right.iter().copied().collect::<Vec<_>>().join(", "));
+            if is_answered {
+                println!("    answered, but not in the snippet");
+            }
+            for hit in reply.chunks.iter().take(FIRST) {
+                let parts: Vec<String> =
+                    hit.components.iter().map(|(name, value)| format!("{name} {value}")).collect();
+                let snippet: String = hit.snippet.replace('\n', " ").chars().take(150).collect();
+                println!("    {} > {} [{}]", hit.path, hit.section, parts.join(", "));
+                println!("        {snippet}");
+            }
+        }
+    }
+    println!("  {:<22} {:>4}  hit@1  hit@3  hit@5    MRR  answer@3  in snippet", "kind", "n");
+    for (kind, it) in tallies {
+        let [one, three, five] = it.hits.map(|hits| hits / it.n);
+        let (mrr, answered, shown) = (it.reciprocal / it.n, it.answered / it.n, it.shown / it.n);
+        println!(
+            "  {kind:<22} {:>4}  {one:.3}  {three:.3}  {five:.3}  {mrr:.4}  {answered:>8.3}  {shown:>10.3}",
+            it.n
+        );
+    }
+    Ok(())
+}
+
+/// Letters, digits and symbols in lower case, words separated by one blank.
+fn plain(text: &str) -> String {
+    let is_mark = |c: char| c.is_ascii_punctuation() || c.is_whitespace() || "“”‘’".contains(c);
+    let words = text.split(is_mark).filter(|it| !it.is_empty()).map(str::to_lowercase);
+    format!(" {} ", words.collect::<Vec<_>>().join(" "))
+}
