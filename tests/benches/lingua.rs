@@ -42,8 +42,11 @@ const TIERS: [(&str, &[&str]); 4] = [
 ];
 
 /// Questions and documents of a set that the scale is measured with.
-const N_QUESTIONS: usize = 100;
-const N_DOCUMENTS: usize = 400;
+const N_QUESTIONS: usize = 60;
+const N_DOCUMENTS: usize = 200;
+
+/// Characters of a document that are read for it.
+const N_CHARS_OF_SCALE: usize = 500;
 
 /// Shares of pairs that are nearer, whose cosines are printed.
 const RANKS: [f64; 9] = [0.9999, 0.99, 0.9, 0.5, 0.1, 0.01, 0.001, 0.0003, 0.0];
@@ -181,11 +184,9 @@ fn read(folder: &Path, languages: &[&str]) -> Result<Vec<Vec<Page>>> {
         let is_translated =
             all.iter().skip(1).all(|page| page.text != all[0].text && page.title != all[0].title);
         if is_new && is_translated {
-            all.iter()
-                .zip(&mut known)
-                .for_each(|(page, known)| {
-                    known.insert(page.title.clone());
-                });
+            all.iter().zip(&mut known).for_each(|(page, known)| {
+                known.insert(page.title.clone());
+            });
             pages.push(all);
         }
     }
@@ -329,7 +330,8 @@ fn judged(set: &Path) -> Result<(Texts, Texts, BTreeSet<(String, String)>)> {
     let all: HashMap<String, String> = texts("corpus.jsonl")?.into_iter().collect();
     let mut ids: Vec<&String> = all.keys().collect();
     ids.sort_by_key(|id| (!answers.contains(id), model::terms::ContentHash::of(id.as_bytes()).0));
+    let start = |text: &str| text.chars().take(N_CHARS_OF_SCALE).collect::<String>();
     let documents =
-        ids.into_iter().take(N_DOCUMENTS).map(|id| (id.clone(), all[id].clone())).collect();
+        ids.into_iter().take(N_DOCUMENTS).map(|id| (id.clone(), start(&all[id]))).collect();
     Ok((questions, documents, wanted))
 }

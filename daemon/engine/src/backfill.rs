@@ -214,15 +214,16 @@ impl Backfill {
             let Some(work) = self.look(tier, tick, share, takes)? else { return Ok(Step::Moved) };
             works.push((tier, work));
         }
-        let mut n_broken = 0;
-        for (tier, work) in works {
+        let mut is_broken = false;
+        for (at, (tier, work)) in works.into_iter().enumerate() {
             match self.fill(tier, tick, work, may_embed)? {
                 None => {}
-                Some(Step::Broken) => n_broken += 1,
+                // Without the first one nothing is full; without another, all that is not its own is.
+                Some(Step::Broken) => is_broken |= at == 0,
                 Some(ended) => return Ok(ended),
             }
         }
-        Ok(if n_broken < self.wanted.len() { Step::Full(tick) } else { Step::Broken })
+        Ok(if is_broken { Step::Broken } else { Step::Full(tick) })
     }
 
     /// Brings one model's memory in line with the last commit. What it lacks; none when a commit came in between.

@@ -204,7 +204,7 @@ fn what_a_question_has_met_is_made_next() {
     let letters = Letters::new("letters/1");
     let mut backfill = bench.backfill(&readers, &letters);
     let last = bench.count("SELECT max(id) FROM chunk_vec_map");
-    let (layer, n_asked) = (backfill.wanted.layer.clone(), std::cell::Cell::new(0));
+    let (layer, n_asked) = (backfill.wanted[0].layer.clone(), std::cell::Cell::new(0));
     let meets = || {
         n_asked.set(n_asked.get() + 1);
         if n_asked.get() == 2 {
