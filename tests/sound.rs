@@ -33,7 +33,8 @@ const UNSOUND: &[(&str, &str)] = &[
     ("chunk without window", "SELECT id FROM chunks WHERE id NOT IN (SELECT chunk_id FROM chunk_vec_map)"),
     (
         "window without vector, or with two",
-        "SELECT id FROM chunk_vec_map WHERE (aside IS NULL) = (id NOT IN (SELECT rowid FROM chunk_vec))",
+        "SELECT w.id FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id
+           WHERE c.language IN ('', 'en') AND (aside IS NULL) = (w.id NOT IN (SELECT rowid FROM chunk_vec))",
     ),
     ("print without document", "SELECT text FROM prints WHERE doc_id NOT IN (SELECT id FROM docs)"),
     (

@@ -15,6 +15,7 @@ use crate::settings::Settings;
 const APART: &[&str] = &[
     "recognize.given=",
     "embed.model=",
+    "embed.other_languages=",
     "embed.dimensions=",
     "embed.query_prompt=",
     "embed.document_prompt=",
@@ -95,6 +96,7 @@ mod tests {
         assert!(!changed(|s| s.retrieval.k = 3));
         assert!(!changed(|s| s.recognize.given = "/names.tsv".into()));
         assert!(!changed(|s| s.embed.model = "none".into()));
+        assert!(!changed(|s| s.embed.other_languages = "none".into()));
         assert!(!changed(|s| s.embed.dimensions = 128));
         assert!(!changed(|s| s.embed.query_prompt = "query: ".into()));
         assert!(!changed(|s| s.embed.remote.url = "http://localhost".into()));

@@ -99,3 +99,6 @@ pub const DEFAULT_PREDICATES: &str = "kg.predicates.toml";
 
 /// The better embedding model by default.
 pub const DEFAULT_MODEL: &str = "minilm-l6";
+
+/// The one for languages that it does not know.
+pub const OTHER_MODEL: &str = "e5-small";

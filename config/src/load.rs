@@ -44,6 +44,7 @@ const USER_ONLY: &[&str] = &[
     "recognize.model",
     "recognize.given",
     "embed.model",
+    "embed.other_languages",
     "embed.dimensions",
     "embed.query_prompt",
     "embed.document_prompt",

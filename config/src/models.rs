@@ -21,7 +21,8 @@ const MAX_NAME_BYTES: usize = 64;
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// Names that have another meaning in `embed.model`.
-const RESERVED: &[&str] = &["none", "remote", crate::limits::DEFAULT_MODEL];
+const RESERVED: &[&str] =
+    &["none", "remote", crate::limits::DEFAULT_MODEL, crate::limits::OTHER_MODEL];
 
 /// Files that a model may have beside its weights.
 const BESIDE: &[&str] = &[
@@ -272,9 +273,20 @@ mod tests {
             assert!(is_name(good), "{good}");
         }
         let long = "a".repeat(65);
-        for bad in
-            ["", ".", "..", "a/b", "/a", "A", ".hidden", "none", "remote", "minilm-l6", &long]
-        {
+        for bad in [
+            "",
+            ".",
+            "..",
+            "a/b",
+            "/a",
+            "A",
+            ".hidden",
+            "none",
+            "remote",
+            "minilm-l6",
+            "e5-small",
+            &long,
+        ] {
             assert!(!is_name(bad), "{bad}");
         }
     }

@@ -132,6 +132,12 @@ impl Places {
         self.state.join("models")
     }
 
+    /// Returns the folder of built-in models that were unpacked, shared by all projects: what is missing in it is made
+    /// again.
+    pub fn unpacked(&self) -> PathBuf {
+        self.state.join("unpacked")
+    }
+
     fn socket(&self, project: &Project) -> Result<PathBuf, PlaceError> {
         const AROUND: usize = "/".len() + ".sock".len();
         let room = MAX_SOCKET_PATH_BYTES.checked_sub(self.runtime.as_os_str().len() + AROUND);

@@ -95,7 +95,8 @@ fn main() -> Result<()> {
 /// Gives every window that lacks one a vector of MiniLM's size.
 fn make_up(state: &Path) -> Result<()> {
     let spaces = index::store::Spaces::open(state)?;
-    let model = embed::MiniLm::default();
+    let model =
+        embed::Builtin::named(config::limits::DEFAULT_MODEL, None).context("it is built in")?;
     let space = spaces.space(model.space(), "minilm-l6")?.id;
     let db = index::store::open_for_reading(&state.join("index.sqlite"))?;
     let mut statement = db.prepare("SELECT hash FROM chunk_vec_map")?;
@@ -137,7 +138,7 @@ fn ask_all(project: &Project, questions: &[String]) -> Result<()> {
     println!("first question, vectors from the table, or the model not loaded yet: {first:.1}");
     let is_in_memory = || {
         let snapshot = project.snapshot()?;
-        anyhow::Ok(snapshot.vectors_in_memory().is_some() || snapshot.layer().is_some())
+        anyhow::Ok(snapshot.vectors_in_memory().is_some() || !snapshot.layers().is_empty())
     };
     while !is_in_memory()? {
         std::thread::yield_now();
@@ -169,7 +170,7 @@ fn ask_all(project: &Project, questions: &[String]) -> Result<()> {
     println!("hybrid, by threads");
     at_once(questions, 1, || Ok(|question: &str| ask(project, "hybrid", question).map(drop)))?;
     let snapshot = project.snapshot()?;
-    let better = snapshot.layer().map(|(_, view)| view);
+    let better = snapshot.layers().into_iter().next().map(|(_, view)| view);
     let vectors = better.or(snapshot.vectors_in_memory()).context("in memory")?;
     let memory = support::memory_mib(std::process::id(), "VmRSS")?;
     let mib = vectors.n_bytes() as f64 / f64::from(1 << 20);

@@ -297,8 +297,8 @@ fn part_of(home: &Path, percent: Option<u64>) -> Result<PathBuf> {
     let windows = engine::backfill::searched_windows(&index)?;
     let n_first = windows.len() as u64 * percent / 100;
     db.execute_batch("CREATE TEMP TABLE first(hash BLOB PRIMARY KEY)")?;
-    for (_, hash) in windows.iter().take(n_first as usize) {
-        db.execute("INSERT OR IGNORE INTO first VALUES(?1)", [hash.0.to_le_bytes()])?;
+    for window in windows.iter().take(n_first as usize) {
+        db.execute("INSERT OR IGNORE INTO first VALUES(?1)", [window.hash.0.to_le_bytes()])?;
     }
     db.execute("DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM first)", [])?;
     Ok(part)

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use embed::{Embedder, MiniLm, StaticModel, WordPiece, cosine};
+use embed::{Builtin, Embedder, StaticModel, WordPiece, cosine};
 use serde_json::{Value, json};
 use tests::TestProject;
 
@@ -176,7 +176,7 @@ fn perspectives_add_nothing_to_the_vectors_of_either_model() {
     assert_eq!(pairs.len(), 30);
     let all: Vec<&str> = PERSPECTIVES.iter().map(|(_, before)| *before).collect();
     let fixed = StaticModel::builtin(WordPiece::builtin());
-    let better = MiniLm::default();
+    let better = Builtin::named(config::limits::DEFAULT_MODEL, None).expect("it is built in");
     let models: [(&str, &dyn Embedder); 2] = [("static", &fixed), ("MiniLM", &better)];
     for (name, model) in models {
         let bare = rank_mean(model, &pairs, &[""]);

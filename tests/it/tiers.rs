@@ -224,3 +224,70 @@ fn the_better_vectors_may_be_floats_and_answer_while_they_are_made_again() {
         .until("bytes alone", |status| is_done(status) && status["embedding"]["answers"].is_null());
     assert_eq!(ask(&mut project, "I forgot my password")["chunks"], as_bytes["chunks"]);
 }
+
+/// Notes in three languages, of which a question shares no word with those that answer it.
+const TONGUES: [(&str, &str); 6] = [
+    (
+        "de/wechsel.md",
+        "# Turnus\n\nAlle neunzig Tage ersetzt das Büro die geheimen Zugangsdaten, und die alten gelten noch eine \
+         Woche, damit niemand ausgesperrt wird.\n",
+    ),
+    (
+        "de/brot.md",
+        "# Backstube\n\nDie Laibe werden gebacken, bevor die Sonne aufgeht, und am Morgen auf dem Markt verkauft.\n",
+    ),
+    (
+        "ja/kagi.md",
+        "# 交換\n\n秘密の認証情報は事務所が九十日ごとに新しいものに取り替えます。古いものは一週間だけ使えます。\n",
+    ),
+    ("ja/pan.md", "# パン屋\n\n日の出の前にパンを焼き、朝になると市場で売ります。\n"),
+    ("en/rotation.md", "# Schedule\n\nThe office replaces secret credentials every ninety days.\n"),
+    (
+        "en/bread.md",
+        "# Bakery\n\nThe loaves are baked before the sun comes up and sold in the market.\n",
+    ),
+];
+
+#[test]
+fn a_question_finds_what_is_written_in_other_languages() {
+    let mut project = TestProject::empty();
+    project.write_all(&TONGUES);
+    project.set("embed.background=idle");
+    project.start();
+    project.settle();
+    let status = project.until("vectors in both spaces", is_done);
+    let other = &status["embedding"]["others"][0];
+    assert_eq!(status["embedding"]["total"], 2, "{status:#}");
+    assert_eq!(
+        (&other["model"], &other["done"], &other["total"]),
+        (&json!("e5-small"), &json!(6), &json!(6))
+    );
+    let found = |project: &mut TestProject, question: &str| -> Vec<String> {
+        let reply = ask(project, question);
+        let hits = reply["chunks"].as_array().expect("hits").iter();
+        hits.map(|hit| hit["path"].as_str().unwrap_or_default().to_string()).take(3).collect()
+    };
+    for question in [
+        "Wie werden Schlüssel rotiert?",
+        "鍵のローテーションはいつですか？",
+        "How often are keys rotated?",
+    ] {
+        let mut best = found(&mut project, question);
+        best.sort();
+        assert_eq!(best, ["de/wechsel.md", "en/rotation.md", "ja/kagi.md"], "{question}");
+    }
+    let unpacked = project.scratch().join("state/unpacked");
+    assert!(unpacked.join("e5-small-100k-1/model.onnx").exists(), "unpacked once");
+    project.verify("with windows that only one model reads");
+}
+
+#[test]
+fn an_english_folder_neither_loads_nor_unpacks_the_model_of_other_languages() {
+    let mut project = project("idle");
+    project.start();
+    project.settle();
+    let status = project.until("better vectors", is_done);
+    assert_eq!(status["embedding"]["others"], Value::Null, "{status:#}");
+    ask(&mut project, "Wie werden Schlüssel rotiert?");
+    assert!(!project.scratch().join("state/unpacked").exists());
+}

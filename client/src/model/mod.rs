@@ -25,7 +25,7 @@ pub enum ModelError {
     /// The name is invalid.
     #[error(
         "`{0}` cannot be the name of a model\nhint: use lowercase letters, digits, `-`, `_` and `.`; not `none`, \
-         `remote` or `minilm-l6`"
+         `remote`, `minilm-l6` or `e5-small`"
     )]
     Name(String),
     /// A model of that name exists.

@@ -10,9 +10,13 @@ pub struct Embed {
     /// including its title and headings; the rest is cut off.
     pub window_tokens: u32,
     /// The better model, whose vectors are used in addition to those of the built-in table once they are computed:
-    /// `minilm-l6` (built in), a name from `kgctl model list`, the absolute path of a model's folder, `remote` (see
-    /// there) or `none`. User only.
+    /// `minilm-l6` (built in, English), `e5-small` (built in, many languages), a name from `kgctl model list`, the
+    /// absolute path of a model's folder, `remote` (see there) or `none`. User only.
     pub model: String,
+    /// The model for text in languages that `embed.model` does not know, which is all but English with `minilm-l6`: a
+    /// name as there, or `none`. It is loaded only where a folder has such text. Models that know several languages
+    /// compute everything themselves. User only.
+    pub other_languages: String,
     /// Keep only the first so many components of its vectors, such as 768, 512, 384, 256 or 128 with EmbeddingGemma.
     /// Only models trained for it (Matryoshka) stay good. 0: all. User only.
     pub dimensions: u32,
@@ -35,6 +39,7 @@ impl Default for Embed {
         Embed {
             window_tokens: 200,
             model: crate::limits::DEFAULT_MODEL.to_string(),
+            other_languages: crate::limits::OTHER_MODEL.to_string(),
             dimensions: 0,
             query_prompt: String::new(),
             document_prompt: String::new(),

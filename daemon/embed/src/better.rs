@@ -1,6 +1,7 @@
-//! Better: the model whose vectors join the static ones, as `embed.model` names it.
+//! Better: the models whose vectors join the static ones: `embed.model`, and where that knows only English,
+//! `embed.other_languages` for everything else.
 //!
-//! In: the settings, the folder of added models. Out: an embedder, or none if the settings say so.
+//! In: the settings, the folder of added models. Out: embedders, or none if the settings say so.
 //! Invariants: making one costs neither time nor memory: a model is loaded when the first text comes; the name of its
 //! space changes whenever its vectors would.
 //! Not here: when its vectors are made (`engine/backfill`), which of a chunk's vectors counts (`query/recall.rs`).
@@ -9,15 +10,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use config::Places;
-use config::limits::DEFAULT_MODEL;
+use config::limits::{DEFAULT_MODEL, OTHER_MODEL};
 use config::settings::Embed;
 
-use super::{Embedder, FolderModel, MiniLm, RemoteModel};
+use super::{Builtin, Embedder, FolderModel, RemoteModel};
 
 /// A model that is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`embed.model` is `{name}`: {why}\nhint: {hint}")]
+#[error("`{key}` is `{name}`: {why}\nhint: {hint}")]
 pub struct BetterError {
+    /// The setting that names it.
+    pub key: &'static str,
     /// Its name in the settings.
     pub name: String,
     /// What is wrong with it.
@@ -35,36 +38,64 @@ pub fn ignored(settings: &Embed) -> Option<String> {
     ];
     let said = said.iter().filter(|(_, is_said)| *is_said).map(|(key, _)| format!("`{key}`"));
     let said: Vec<String> = said.collect();
-    (settings.model == DEFAULT_MODEL && !said.is_empty()).then(|| {
+    let is_built_in = [DEFAULT_MODEL, OTHER_MODEL].contains(&settings.model.as_str());
+    (is_built_in && !said.is_empty()).then(|| {
         format!(
-            "{}: the built-in model `{DEFAULT_MODEL}` takes no notice of it\nhint: leave it out, or name a model that \
-             was trained for it as `embed.model`",
-            said.join(", ")
+            "{}: the built-in model `{}` takes no notice of it\nhint: leave it out, or name a model that was trained \
+             for it as `embed.model`",
+            said.join(", "),
+            settings.model
         )
     })
 }
 
-/// Returns the model that the settings name, from the user's own folder of models; none for `none`.
+/// Returns the models that the settings name, from the user's own folders: the one of `embed.model` first, which gets
+/// everything that it can read, then the one for the rest; none for `none`.
 ///
 /// # Errors
 /// When there is no such model.
-pub fn better(settings: &Embed) -> Result<Option<Arc<dyn Embedder>>, BetterError> {
-    // Without a home there is no such folder, and its models are missing.
-    let models = Places::from_env().map(|places| places.models()).unwrap_or_default();
-    better_of(settings, &models)
+pub fn better(settings: &Embed) -> Result<Vec<Arc<dyn Embedder>>, BetterError> {
+    // Without a home there are no such folders: added models are missing, built-in ones are unpacked in memory.
+    let places = Places::from_env().ok();
+    let (models, unpacked) =
+        (places.as_ref().map(Places::models), places.as_ref().map(Places::unpacked));
+    better_of(settings, &models.unwrap_or_default(), unpacked.as_deref())
 }
 
-/// Does the same as [`better`] for a given folder of models.
+/// Does the same as [`better`] for given folders of added models and of unpacked ones.
 ///
 /// # Errors
 /// When there is no such model.
 pub fn better_of(
     settings: &Embed,
     models: &Path,
+    unpacked: Option<&Path>,
+) -> Result<Vec<Arc<dyn Embedder>>, BetterError> {
+    let Some(first) = named(settings, models, unpacked)? else { return Ok(Vec::new()) };
+    if !first.is_english_only() {
+        return Ok(vec![first]);
+    }
+    let (query_prompt, document_prompt) = Default::default();
+    let model = settings.other_languages.clone();
+    let other = Embed { model, dimensions: 0, query_prompt, document_prompt, ..settings.clone() };
+    let second = named(&other, models, unpacked)
+        .map_err(|error| BetterError { key: "embed.other_languages", ..error })?;
+    // A second one of English could read nothing else, either.
+    let second = second.filter(|second| !second.is_english_only());
+    Ok([Some(first), second].into_iter().flatten().collect())
+}
+
+/// The model of one name.
+fn named(
+    settings: &Embed,
+    models: &Path,
+    unpacked: Option<&Path>,
 ) -> Result<Option<Arc<dyn Embedder>>, BetterError> {
+    if let Some(model) = Builtin::named(&settings.model, unpacked) {
+        return Ok(Some(Arc::new(model)));
+    }
     Ok(Some(match settings.model.as_str() {
         "none" => return Ok(None),
-        DEFAULT_MODEL => Arc::new(MiniLm::default()),
         "remote" => Arc::new(RemoteModel::new(settings)?),
         path if path.starts_with('/') => Arc::new(FolderModel::at(settings)?.tried_first()),
         _ => Arc::new(FolderModel::added(settings, models)?),
@@ -90,13 +121,22 @@ mod tests {
     #[test]
     fn a_model_is_named_or_there_is_none() {
         let named = |model: &str| Embed { model: model.to_string(), ..Embed::default() };
-        let space = |settings: &Embed| {
-            better_of(settings, Path::new("/nowhere"))
-                .map(|found| found.map(|model| model.space().to_string()))
+        let spaces = |settings: &Embed| -> Result<Vec<String>, BetterError> {
+            let found = better_of(settings, Path::new("/nowhere"), None)?;
+            Ok(found.iter().map(|model| model.space().to_string()).collect())
         };
-        assert_eq!(space(&named("none")), Ok(None));
-        let found = space(&Embed::default()).expect("the default is there").expect("a model");
-        assert!(found.starts_with("all-MiniLM-L6-v2"), "{found}");
+        assert_eq!(spaces(&named("none")), Ok(vec![]));
+        let found = spaces(&Embed::default()).expect("the defaults are there");
+        assert!(found[0].starts_with("all-MiniLM-L6-v2"), "{found:?}");
+        assert!(found[1].starts_with("multilingual-e5-small"), "{found:?}");
+        let other = |model: &str| Embed { other_languages: model.into(), ..Embed::default() };
+        for only_english in ["none", DEFAULT_MODEL] {
+            assert_eq!(spaces(&other(only_english)).expect("found"), found[..1], "{only_english}");
+        }
+        assert_eq!(spaces(&named(OTHER_MODEL)).expect("found"), found[1..], "it reads everything");
+        let error = spaces(&other("tiny")).expect_err("no such model").to_string();
+        assert!(error.contains("`embed.other_languages` is `tiny`: there is no such"), "{error}");
+        let space = spaces;
         let error = space(&named("/nowhere/model")).expect_err("no such folder").to_string();
         assert!(error.contains("the folder has no `config.json`"), "{error}");
         let error = space(&named("remote")).expect_err("no address").to_string();

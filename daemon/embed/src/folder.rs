@@ -48,7 +48,8 @@ impl FolderModel {
     /// When there is none, or a file of it is gone.
     pub fn added(settings: &Embed, models: &Path) -> Result<Self, BetterError> {
         let name = &settings.model;
-        let wrong = |why: String, hint| BetterError { name: name.clone(), why, hint };
+        let wrong =
+            |why: String, hint| BetterError { key: "embed.model", name: name.clone(), why, hint };
         let unknown = || {
             wrong(
                 "there is no such model".to_string(),
@@ -76,7 +77,12 @@ impl FolderModel {
     /// When something is missing.
     pub fn at(settings: &Embed) -> Result<Self, BetterError> {
         let folder = PathBuf::from(&settings.model);
-        let wrong = |why: String| BetterError { name: settings.model.clone(), why, hint: ADD };
+        let wrong = |why: String| BetterError {
+            key: "embed.model",
+            name: settings.model.clone(),
+            why,
+            hint: ADD,
+        };
         let files = files(&folder, None).map_err(|why| wrong(format!("the folder {why}")))?;
         let digest = digest_of(&folder, &files).map_err(|error| wrong(error.to_string()))?;
         if !files.iter().any(|path| path.extension().is_some_and(|it| it == "onnx")) {
@@ -102,7 +108,12 @@ impl FolderModel {
         if n_dimensions > n_all {
             let why = format!("its vectors have {n_all} components, fewer than `embed.dimensions`");
             let hint = "leave `embed.dimensions` out, or set it to at most that";
-            return Err(BetterError { name: settings.model.clone(), why, hint });
+            return Err(BetterError {
+                key: "embed.model",
+                name: settings.model.clone(),
+                why,
+                hint,
+            });
         }
         let prompts = Prompts {
             query: settings.query_prompt.clone(),

@@ -12,10 +12,10 @@ mod stage;
 
 pub use stage::{EmbedStage, better_text};
 pub mod better;
+mod builtin;
 mod error;
 mod folder;
 pub mod limit;
-mod minilm;
 pub mod prepare;
 mod remote;
 mod static_model;
@@ -24,9 +24,9 @@ mod unrounded;
 pub mod wordpiece;
 
 pub use better::{better, ignored};
+pub use builtin::Builtin;
 pub use error::EmbedError;
 pub use folder::FolderModel;
-pub use minilm::MiniLm;
 pub use remote::RemoteModel;
 pub use static_model::{StaticModel, cosine};
 pub use transformer::TransformerModel;
@@ -49,6 +49,15 @@ pub trait Embedder: Send + Sync {
     /// True when it knows no other language: texts that are surely in another get no vector.
     fn is_english_only(&self) -> bool {
         false
+    }
+    /// Whether it gets a text at all, by whether that may be English.
+    fn reads(&self, may_be_english: bool) -> bool {
+        may_be_english || !self.is_english_only()
+    }
+    /// Returns what a cosine of two of its vectors is worth on the scale that all spaces share, which is that of MiniLM:
+    /// the cosine at which as many of a folder's windows, and as many of those that answer a question, are nearer.
+    fn nearness(&self, cosine: f32) -> f32 {
+        cosine
     }
     /// Returns the number of texts that are best sent together.
     fn batch(&self) -> usize {

@@ -67,8 +67,12 @@ impl RemoteModel {
     /// When settings are missing, or the key cannot be read.
     pub fn new(settings: &Embed) -> Result<Self, BetterError> {
         let remote = &settings.remote;
-        let wrong =
-            |why: String| BetterError { name: settings.model.clone(), why, hint: INCOMPLETE };
+        let wrong = |why: String| BetterError {
+            key: "embed.model",
+            name: settings.model.clone(),
+            why,
+            hint: INCOMPLETE,
+        };
         let missing = [
             ("url", remote.url.is_empty()),
             ("model", remote.model.is_empty()),

@@ -35,12 +35,16 @@ impl TransformerModel {
         Ok(TransformerModel { model, space: space.to_string() })
     }
 
-    /// Loads a built-in model.
+    /// Loads a built-in model; the folder `unpacked` is for the files of packed weights.
     ///
     /// # Errors
     /// When its files are malformed.
-    pub fn carried(carried: &Carried, space: &str) -> Result<Self, ModelError> {
-        let model = SentenceModel::from_carried(carried)?;
+    pub fn carried(
+        carried: &Carried,
+        unpacked: Option<&Path>,
+        space: &str,
+    ) -> Result<Self, ModelError> {
+        let model = SentenceModel::from_carried(carried, unpacked)?;
         Ok(TransformerModel { model, space: space.to_string() })
     }
 }

@@ -54,6 +54,10 @@ impl Embedder for Unrounded {
         self.rounded.is_english_only()
     }
 
+    fn nearness(&self, cosine: f32) -> f32 {
+        self.rounded.nearness(cosine)
+    }
+
     fn batch(&self) -> usize {
         self.rounded.batch()
     }

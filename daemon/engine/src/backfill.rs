@@ -1,4 +1,4 @@
-//! Backfill: makes the better model's vectors, window by window, after everything else.
+//! Backfill: makes the better models' vectors, window by window, after everything else.
 //!
 //! In: windows of the index, then facts of memory, that have no better vector yet. Out: vectors in the file of spaces
 //! and in memory.
@@ -8,9 +8,11 @@
 //! the gate is closed; the vectors of a space answer until those of the next one are all there.
 //! Not here: which vectors a question uses (`query`), the models (`embed`).
 
+mod facts;
 mod order;
 mod pace;
 mod run;
+mod tier;
 mod turn;
 
 use std::path::Path;
@@ -22,53 +24,29 @@ use config::settings::Embed;
 use rusqlite::{OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::facts::each_fact;
 use self::order::Order;
 pub use self::order::searched_windows;
 pub use self::pace::{Again, BackfillProgress, Pace, Trouble};
 pub use self::run::{Backfilling, Gate, start};
+pub use self::tier::SearchedWindow;
+use self::tier::{Share, Tier, shares};
 use self::turn::Turns;
 use embed::better_text;
 use embed::{EmbedError, Embedder, Unrounded, unit_vector};
 use index::store::{Readers, Space, Spaces, StoreError};
-use index::vectors::{Form, Layer};
+use index::vectors::Layers;
 use model::parcel::UnitVector;
 use model::terms::{ContentHash, Tick};
-
-/// Windows of one space.
-struct Tier {
-    space: Space,
-    layer: Arc<Layer>,
-    /// The space of the same vectors before they were rounded, where there is one: what is there need not be embedded.
-    unrounded: Option<i64>,
-}
-
-impl Tier {
-    fn new(
-        file: &Spaces,
-        readers: &Readers,
-        space: Space,
-        embedder: Arc<dyn Embedder>,
-    ) -> Result<Self, StoreError> {
-        let name = Unrounded::space_of(&space.name);
-        let unrounded = file.list()?.into_iter().find(|it| it.name == name && it.id != space.id);
-        let form = match embedder.keeps_floats() {
-            true => Form::Float32,
-            false => readers.vectors().form(),
-        };
-        let layer = Arc::new(Layer::new(embedder, form));
-        Ok(Tier { space, layer, unrounded: unrounded.map(|it| it.id) })
-    }
-}
 
 /// What is made, and from what.
 pub struct Backfill {
     file: Spaces,
-    /// The model that is wanted.
-    wanted: Tier,
-    /// The one before, which answers until the wanted one is full.
+    /// The models that are wanted: the first, and one for languages that it does not know.
+    wanted: Vec<Tier>,
+    /// The one before, which answers until the first wanted one is full.
     before: Option<Tier>,
     readers: Arc<Readers>,
-    pace: Arc<Pace>,
     /// The commit at which the file was last freed of what nobody needs.
     swept_at: Option<Tick>,
     /// Set where texts that the model refused are to be tried again.
@@ -99,6 +77,12 @@ enum Made {
     Ended(Step),
 }
 
+/// What one model lacks.
+struct Work {
+    lacking: Vec<Lacking>,
+    facts: Vec<(ContentHash, String)>,
+}
+
 /// A text without a vector, and the windows it stands in.
 type Lacking = (ContentHash, Vec<i64>);
 
@@ -106,16 +90,18 @@ type Lacking = (ContentHash, Vec<i64>);
 const LATER: Duration = Duration::from_secs(30);
 
 impl Backfill {
-    /// Of a project: by `better`, which is what the settings name.
+    /// Of a project: by `better`, which is what the settings name, the first one at least.
     ///
     /// # Errors
     /// When the file of spaces can neither be used nor made.
     pub fn new(
         state_dir: &Path,
-        better: Arc<dyn Embedder>,
+        better: Vec<Arc<dyn Embedder>>,
         settings: &Embed,
         readers: &Arc<Readers>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Option<Self>, StoreError> {
+        let mut better = better.into_iter();
+        let Some(first) = better.next() else { return Ok(None) };
         // With as many components as it had. (Another prompt before documents is not remembered.)
         let reopen = |space: &Space| {
             let before = Embed {
@@ -123,12 +109,16 @@ impl Backfill {
                 dimensions: dimensions_of(&space.name).unwrap_or(settings.dimensions),
                 ..settings.clone()
             };
-            embed::better(&before).ok().flatten()
+            embed::better(&before).ok().into_iter().flatten().next()
         };
         // The built-in table may be kept unrounded without a better model.
-        let own = better.space().split('@').next().unwrap_or_default().to_string();
+        let own = first.space().split('@').next().unwrap_or_default().to_string();
         let model = if settings.model == "none" { &own } else { &settings.model };
-        Self::open(state_dir, model, better, readers.clone(), reopen)
+        let mut backfill = Self::open(state_dir, model, first, readers.clone(), reopen)?;
+        for other in better {
+            backfill = backfill.beside(&settings.other_languages, other)?;
+        }
+        Ok(Some(backfill))
     }
 
     /// Opens the file of a project. `model` is what `embed.model` says; `reopen` makes the embedder of an earlier
@@ -145,7 +135,6 @@ impl Backfill {
     ) -> Result<Self, StoreError> {
         let file = Spaces::open(state_dir)?;
         let space = file.space(embedder.space(), model)?;
-        let pace = Arc::new(Pace::new(model, embedder.space()));
         let mut others = Vec::new();
         let n_wanted = file.n_vectors(space.id)?;
         for other in file.list()?.into_iter().filter(|other| other.id != space.id) {
@@ -158,24 +147,41 @@ impl Backfill {
             embedder.map(|it| Tier::new(&file, &readers, other, it))
         });
         let before = before.flatten().next().transpose()?;
-        pace.answers(before.as_ref().map(|tier: &Tier| tier.space.name.clone()));
         let wanted = Tier::new(&file, &readers, space, embedder)?;
-        let layers = before.iter().chain([&wanted]).map(|tier| tier.layer.clone()).collect();
-        readers.vectors().set_layers(layers);
+        wanted.pace.answers(before.as_ref().map(|tier: &Tier| tier.space.name.clone()));
         let tries_refused = Arc::default();
         // A server computes elsewhere.
         let turns = if model == "remote" { Turns::free() } else { Turns::beside(state_dir) };
-        Ok(Backfill { file, wanted, before, readers, pace, swept_at: None, tries_refused, turns })
+        let wanted = vec![wanted];
+        let backfill =
+            Backfill { file, wanted, before, readers, swept_at: None, tries_refused, turns };
+        backfill.set_layers();
+        Ok(backfill)
     }
 
-    /// The model that is wanted.
-    pub fn embedder(&self) -> &Arc<dyn Embedder> {
-        self.wanted.layer.embedder()
+    /// Adds a model, by its name in settings, for languages that those before it do not know.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn beside(mut self, model: &str, embedder: Arc<dyn Embedder>) -> Result<Self, StoreError> {
+        let space = self.file.space(embedder.space(), model)?;
+        self.before = self.before.filter(|before| before.space.id != space.id);
+        self.wanted.push(Tier::new(&self.file, &self.readers, space, embedder)?);
+        self.set_layers();
+        Ok(self)
     }
 
-    /// How far it is.
-    pub fn pace(&self) -> &Arc<Pace> {
-        &self.pace
+    fn set_layers(&self) {
+        let layer = |tier: &Tier| tier.layer.clone();
+        let wanted = self.wanted.iter().map(layer).collect();
+        self.readers
+            .vectors()
+            .set_layers(Layers { before: self.before.as_ref().map(layer), wanted });
+    }
+
+    /// How far each model is.
+    pub fn paces(&self) -> Vec<Arc<Pace>> {
+        self.wanted.iter().map(|tier| tier.pace.clone()).collect()
     }
 
     /// Brings memory in line with the last commit, then embeds what lacks, as long as `may_embed` says so.
@@ -185,49 +191,95 @@ impl Backfill {
         let windows = searched_windows(&snapshot)?;
         drop(snapshot);
         if self.tries_refused.swap(false, Ordering::Relaxed) {
-            self.file.forget_refused(self.wanted.space.id)?;
-            self.wanted.layer.forget_refused_facts();
+            for tier in &self.wanted {
+                self.file.forget_refused(tier.space.id)?;
+                tier.layer.forget_refused_facts();
+            }
         }
-        if let Some(before) = &self.before {
-            self.load(before, tick, &windows)?;
-            self.load_facts(before)?;
+        let models: Vec<&dyn Embedder> =
+            self.wanted.iter().map(|it| it.embedder().as_ref()).collect();
+        let shares = shares(&models, &windows);
+        if let (Some(before), Some(share)) = (&self.before, shares.first()) {
+            self.load(before, tick, &share.windows)?;
+            self.load_facts(before, |may_be_english| share.takes(&models, 0, may_be_english))?;
         }
-        let facts = self.load_facts(&self.wanted)?;
-        let Some((lacking, n_refused)) = self.load(&self.wanted, tick, &windows)? else {
-            return Ok(Step::Moved);
+        // What there is of all models first.
+        let mut works = Vec::with_capacity(self.wanted.len());
+        for (at, (tier, share)) in self.wanted.iter().zip(&shares).enumerate() {
+            // A fact that no model reads is embedded by the first, so that none is without a vector.
+            let takes = |may_be_english| {
+                let is_read = models.iter().any(|model| model.reads(may_be_english));
+                share.takes(&models, at, may_be_english) || (at == 0 && !is_read)
+            };
+            let Some(work) = self.look(tier, tick, share, takes)? else { return Ok(Step::Moved) };
+            works.push((tier, work));
+        }
+        let mut is_broken = false;
+        for (at, (tier, work)) in works.into_iter().enumerate() {
+            match self.fill(tier, tick, work, may_embed)? {
+                None => {}
+                // Without the first one nothing is full; without another, all that is not its own is.
+                Some(Step::Broken) => is_broken |= at == 0,
+                Some(ended) => return Ok(ended),
+            }
+        }
+        Ok(if is_broken { Step::Broken } else { Step::Full(tick) })
+    }
+
+    /// Brings one model's memory in line with the last commit. What it lacks; none when a commit came in between.
+    fn look(
+        &self,
+        tier: &Tier,
+        tick: Tick,
+        share: &Share,
+        takes: impl Fn(bool) -> bool,
+    ) -> Result<Option<Work>, StoreError> {
+        let facts = self.load_facts(tier, takes)?;
+        let Some((lacking, n_refused)) = self.load(tier, tick, &share.windows)? else {
+            return Ok(None);
         };
-        self.pace.set(
-            windows.len() - lacking.iter().map(|(_, ids)| ids.len()).sum::<usize>(),
-            windows.len(),
-        );
-        self.pace.set_facts(facts.len());
-        self.pace.set_refused(n_refused + self.wanted.layer.n_refused_facts());
-        let mut order = Order::new(lacking);
-        let n_together = self.wanted.layer.embedder().batch().max(1);
+        let n_windows = share.windows.len();
+        let n_lacking = lacking.iter().map(|(_, ids)| ids.len()).sum::<usize>();
+        tier.pace.set(n_windows - n_lacking, n_windows);
+        tier.pace.set_facts(facts.len());
+        tier.pace.set_refused(n_refused + tier.layer.n_refused_facts());
+        Ok(Some(Work { lacking, facts }))
+    }
+
+    /// Embeds what one model lacks. What ended the round, if something did.
+    fn fill(
+        &self,
+        tier: &Tier,
+        tick: Tick,
+        work: Work,
+        may_embed: &dyn Fn() -> bool,
+    ) -> Result<Option<Step>, StoreError> {
+        let mut order = Order::new(work.lacking);
+        let n_together = tier.embedder().batch().max(1);
         while order.has_more() {
             if !may_embed() {
-                return Ok(Step::Waits(tick));
+                return Ok(Some(Step::Waits(tick)));
             }
-            let texts = order.take(n_together, self.wanted.layer.take_met());
+            let texts = order.take(n_together, tier.layer.take_met());
             for texts in texts.chunks(n_together) {
-                if let Some(ended) = self.embed(tick, texts)? {
-                    return Ok(ended);
+                if let Some(ended) = self.embed(tier, tick, texts)? {
+                    return Ok(Some(ended));
                 }
             }
         }
-        for texts in facts.chunks(self.wanted.layer.embedder().batch().max(1)) {
+        for texts in work.facts.chunks(n_together) {
             if !may_embed() {
-                return Ok(Step::Waits(tick));
+                return Ok(Some(Step::Waits(tick)));
             }
-            if let Some(ended) = self.embed_facts(texts)? {
-                return Ok(ended);
+            if let Some(ended) = self.embed_facts(tier, texts)? {
+                return Ok(Some(ended));
             }
         }
-        if !self.wanted.layer.note_full(tick) {
-            return Ok(Step::Moved);
+        if !tier.layer.note_full(tick) {
+            return Ok(Some(Step::Moved));
         }
-        self.pace.fill();
-        Ok(Step::Full(tick))
+        tier.pace.fill();
+        Ok(None)
     }
 
     /// Adds the vectors that the file holds; returns the texts it does not hold, with the windows they stand in, in
@@ -259,50 +311,6 @@ impl Backfill {
         Ok(tier.layer.add(tick, &found).then_some((lacking, n_refused)))
     }
 
-    /// Adds the vectors of facts that the file holds; returns the texts that it does not hold.
-    fn load_facts(&self, tier: &Tier) -> Result<Vec<(ContentHash, String)>, StoreError> {
-        let (mut kept, mut new) = (FxHashSet::default(), Vec::new());
-        let snapshot = self.readers.snapshot()?;
-        tier.layer.with_facts(|known| {
-            each_fact(&snapshot, |hash, content| {
-                if kept.insert(hash) && !known.contains_key(&hash) {
-                    new.push((hash, content.to_string()));
-                }
-            })
-        })?;
-        drop(snapshot);
-        let (mut found, mut lacking) = (Vec::new(), Vec::new());
-        for (hash, content) in new {
-            match self.kept(tier, hash)? {
-                Some(vector) => found.push((hash, vector)),
-                None => lacking.push((hash, content)),
-            }
-        }
-        tier.layer.keep_facts(&kept, found);
-        Ok(lacking)
-    }
-
-    /// Embeds facts. What ended the round, if something did.
-    fn embed_facts(&self, lacking: &[(ContentHash, String)]) -> Result<Option<Step>, StoreError> {
-        let given: Vec<&str> = lacking.iter().map(|(_, content)| content.as_str()).collect();
-        let vectors = match self.ask(&given) {
-            Made::Vectors(vectors) => vectors,
-            Made::OneByOne => {
-                let mut each = lacking.chunks(1).map(|one| self.embed_facts(one));
-                return each.find_map(Result::transpose).transpose();
-            }
-            Made::Ended(step) => return Ok(Some(step)),
-        };
-        for ((hash, _), vector) in lacking.iter().zip(&vectors) {
-            let bytes = bytes_of(vector);
-            self.file.put(self.wanted.space.id, *hash, &bytes)?;
-            self.wanted.layer.add_fact(*hash, &bytes);
-            self.pace.add_fact();
-            self.pace.add_refused(usize::from(bytes.is_empty()));
-        }
-        Ok(None)
-    }
-
     /// The vector of a text that the file holds, if only unrounded; as [`Spaces::get`].
     fn kept(&self, tier: &Tier, hash: ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
         let found = self.file.get(tier.space.id, hash)?;
@@ -318,6 +326,7 @@ impl Backfill {
     /// Embeds texts and gives their vectors to the windows they stand in. What ended the round, if something did.
     fn embed(
         &self,
+        tier: &Tier,
         tick: Tick,
         lacking: &[(ContentHash, Vec<i64>)],
     ) -> Result<Option<Step>, StoreError> {
@@ -330,16 +339,16 @@ impl Backfill {
             }
         }
         let given: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let vectors = match self.ask(&given) {
+        let vectors = match Self::ask(tier, &given) {
             Made::Vectors(vectors) => vectors,
             Made::OneByOne => {
-                let mut each = lacking.chunks(1).map(|one| self.embed(tick, one));
+                let mut each = lacking.chunks(1).map(|one| self.embed(tier, tick, one));
                 return each.find_map(Result::transpose).transpose();
             }
             Made::Ended(step) => return Ok(Some(step)),
         };
         for ((hash, ids), vector) in lacking.iter().zip(&vectors) {
-            if !self.keep(tick, *hash, ids, vector)? {
+            if !self.keep(tier, tick, *hash, ids, vector)? {
                 return Ok(Some(Step::Moved));
             }
         }
@@ -347,11 +356,11 @@ impl Backfill {
     }
 
     /// Asks the model for the vectors of texts, one a text; an empty one for a single text that cannot be embedded.
-    fn ask(&self, given: &[&str]) -> Made {
-        let embedder = self.wanted.layer.embedder();
-        let vectors = match self.pace.timed(given.len(), || embedder.try_embed(given)) {
+    fn ask(tier: &Tier, given: &[&str]) -> Made {
+        let embedder = tier.embedder();
+        let vectors = match tier.pace.timed(given.len(), || embedder.try_embed(given)) {
             Ok(vectors) if vectors.len() == given.len() => vectors,
-            Ok(_) => return Made::Ended(self.broken("it gave another number of vectors")),
+            Ok(_) => return Made::Ended(broken(tier, "it gave another number of vectors")),
             Err(EmbedError::Text { why }) if given.len() == 1 => {
                 tracing::warn!(why, "a text has no better vector");
                 vec![UnitVector(Vec::new().into())]
@@ -360,54 +369,48 @@ impl Backfill {
             Err(EmbedError::Text { .. }) => return Made::OneByOne,
             Err(EmbedError::Later { why, after }) => {
                 let after = after.unwrap_or(LATER);
-                self.pace.fail(Some(Trouble { why, again: Again::At(Instant::now() + after) }));
+                tier.pace.fail(Some(Trouble { why, again: Again::At(Instant::now() + after) }));
                 return Made::Ended(Step::Later(after));
             }
-            Err(EmbedError::Model { why }) => return Made::Ended(self.broken(&why)),
+            Err(EmbedError::Model { why }) => return Made::Ended(broken(tier, &why)),
         };
         let n_bytes = if embedder.keeps_floats() { size_of::<f32>() } else { 1 };
         let n_bytes = n_bytes * embedder.dimensions();
         let is_sound = |it: &UnitVector| it.0.is_empty() || it.0.len() == n_bytes;
         if !vectors.iter().all(is_sound) {
-            return Made::Ended(self.broken("it gave a vector of another length"));
+            return Made::Ended(broken(tier, "it gave a vector of another length"));
         }
-        self.pace.fail(None);
-        self.wanted.layer.note_success();
+        tier.pace.fail(None);
+        tier.layer.note_success();
         Made::Vectors(vectors)
     }
 
     /// Gives a vector, if it is one, to the windows of its text. False when a commit came in between.
     fn keep(
         &self,
+        tier: &Tier,
         tick: Tick,
         hash: ContentHash,
         ids: &[i64],
         vector: &UnitVector,
     ) -> Result<bool, StoreError> {
         let bytes = bytes_of(vector);
-        self.file.put(self.wanted.space.id, hash, &bytes)?;
+        self.file.put(tier.space.id, hash, &bytes)?;
         let rows: Vec<(i64, Vec<u8>)> = match bytes.is_empty() {
             true => Vec::new(),
             false => ids.iter().map(|id| (*id, bytes.clone())).collect(),
         };
-        let added = self.wanted.layer.add(tick, &rows);
+        let added = tier.layer.add(tick, &rows);
         if added {
-            self.pace.add(ids.len());
-            self.pace.add_refused(if bytes.is_empty() { ids.len() } else { 0 });
+            tier.pace.add(ids.len());
+            tier.pace.add_refused(if bytes.is_empty() { ids.len() } else { 0 });
         }
         Ok(added)
     }
 
-    fn broken(&self, why: &str) -> Step {
-        tracing::error!(why, "the better embedding model cannot be used");
-        let again = if self.may_recover() { Again::WhenWanted } else { Again::AtStart };
-        self.pace.fail(Some(Trouble { why: why.to_string(), again }));
-        Step::Broken
-    }
-
     /// Whether a model that cannot be used may be asked again.
     fn may_recover(&self) -> bool {
-        self.wanted.layer.embedder().may_recover()
+        self.wanted.iter().any(|tier| tier.embedder().may_recover())
     }
 
     /// What the model reads of the first of these windows that is still there.
@@ -429,8 +432,8 @@ impl Backfill {
     /// Stops answering from the earlier space, once everything is there.
     pub fn retire(&mut self) {
         if self.before.take().is_some() {
-            self.pace.answers(None);
-            self.readers.vectors().set_layers(vec![self.wanted.layer.clone()]);
+            self.wanted.iter().for_each(|tier| tier.pace.answers(None));
+            self.set_layers();
         }
     }
 
@@ -443,16 +446,25 @@ impl Backfill {
             let mut statement = db.prepare("SELECT hash FROM chunk_vec_map")?;
             let rows = statement.query_map([], |row| row.get(0).map(hash_of))?;
             let mut kept = rows.collect::<Result<FxHashSet<ContentHash>, _>>()?;
-            each_fact(db, |hash, _| {
+            each_fact(db, |hash, _, _| {
                 kept.insert(hash);
             })?;
             Ok(kept)
         })?;
-        let n_gone = self.file.sweep(self.wanted.space.id, &kept)?;
+        let wanted: Vec<i64> = self.wanted.iter().map(|tier| tier.space.id).collect();
+        let n_gone = self.file.sweep(&wanted, &kept)?;
         self.swept_at = Some(tick);
         tracing::debug!(n_gone, "vectors of texts that are gone were deleted");
         Ok(())
     }
+}
+
+fn broken(tier: &Tier, why: &str) -> Step {
+    tracing::error!(why, model = tier.space.model, "the better embedding model cannot be used");
+    let may_recover = tier.embedder().may_recover();
+    let again = if may_recover { Again::WhenWanted } else { Again::AtStart };
+    tier.pace.fail(Some(Trouble { why: why.to_string(), again }));
+    Step::Broken
 }
 
 /// A model, or the same unrounded, if that is what makes the vectors of a space.
@@ -476,21 +488,6 @@ fn bytes_of(vector: &UnitVector) -> Vec<u8> {
 
 fn hash_of(bytes: [u8; 16]) -> ContentHash {
     ContentHash(u128::from_le_bytes(bytes))
-}
-
-/// Calls `each` with what the nodes of memory state and the hash of its text.
-fn each_fact(
-    db: &rusqlite::Connection,
-    mut each: impl FnMut(ContentHash, &str),
-) -> rusqlite::Result<()> {
-    let mut statement = db.prepare_cached(
-        "SELECT f.hash, f.content FROM memory_facts f JOIN memory_nodes n ON n.doc_id = f.doc_id WHERE n.is_node",
-    )?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        each(hash_of(row.get(0)?), row.get_ref(1)?.as_str()?);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -128,12 +128,12 @@ impl Build {
     /// Starts to make the better model's vectors, where there is such a model.
     fn backfill(
         &self,
-        better: Option<Arc<dyn Embedder>>,
+        better: Vec<Arc<dyn Embedder>>,
         settings: &Embed,
         state_dir: &Path,
     ) -> Result<(), StoreError> {
-        let Some(better) = better else { return Ok(()) };
         let backfill = Backfill::new(state_dir, better, settings, &self.readers)?;
+        let Some(backfill) = backfill else { return Ok(()) };
         self.held.hold(Part::Vectors, &Spaces::path(state_dir));
         let traffic = self.traffic.clone();
         let is_quiet = Arc::new(move || traffic.is_quiet());

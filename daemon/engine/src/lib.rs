@@ -90,8 +90,8 @@ pub struct Recipe {
     pub tokens: Arc<WordPiece>,
     /// The model that embeds each window before its commit.
     pub embedder: Arc<dyn Embedder>,
-    /// The better model, whose vectors are made later.
-    pub better: Option<Arc<dyn Embedder>>,
+    /// The better models, whose vectors are made later.
+    pub better: Vec<Arc<dyn Embedder>>,
     /// The user's own model that finds names.
     pub model: Option<Arc<TaggerRecognizer>>,
     /// The names that the user states for documents.

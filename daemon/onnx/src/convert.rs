@@ -57,5 +57,28 @@ pub fn convert(folder: &Path, out: &Path, precision: Precision) -> Result<(), Mo
     })
 }
 
+/// Returns the ONNX file of weights that are packed in 4 bits (`packed.rs`), with everything in 8 bits; its large
+/// tensors are written to the file `beside` it, if one is named. Errors call the model `path`.
+///
+/// # Errors
+/// When the weights are malformed, of an unknown family, or the file cannot be written.
+pub(crate) fn unpack(
+    path: &Path,
+    weights: &[u8],
+    config: &[u8],
+    beside: Option<&Path>,
+) -> Result<Vec<u8>, ModelError> {
+    let shape = Shape::of_bytes(config, path)?;
+    let weights = Weights::read(path, weights)?;
+    let unwritten = |error| {
+        ModelError::new(path, format!("cannot be unpacked: {error}"), "is there room on the disk?")
+    };
+    let mut graph = beside.map_or(Ok(Graph::default()), Graph::beside).map_err(unwritten)?;
+    let result = encoder::build(&mut graph, &weights, &shape, Precision::Int8Words)?;
+    let mut model = Vec::with_capacity(graph.n_bytes());
+    graph.write(&mut model, &result, "last_hidden_state").map_err(unwritten)?;
+    Ok(model)
+}
+
 #[cfg(test)]
 mod tests;

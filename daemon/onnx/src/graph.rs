@@ -1,10 +1,13 @@
 //! Graph: an ONNX file, written node by node.
 //!
 //! In: nodes and tensors. Out: the few messages of ONNX's protocol buffer that a transformer or a small graph needs.
-//! Invariants: the same calls give the same bytes; weights are held in memory once.
+//! Invariants: the same calls give the same bytes; weights are held in memory once, or not at all where they are written
+//! to a file beside the graph.
 //! Not here: checks of the graph; the runtime makes them at load.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 /// Version of the operator set that [`Graph`] requires.
 const OPSET: u64 = 17;
@@ -16,7 +19,24 @@ pub struct Graph {
     tensors: Vec<Vec<u8>>,
     n_names: usize,
     has_kinds: bool,
+    beside: Option<Beside>,
 }
+
+/// A file beside the graph that holds its large tensors.
+#[derive(Debug)]
+struct Beside {
+    name: String,
+    file: BufWriter<File>,
+    n_bytes: u64,
+    /// The first failure.
+    result: io::Result<()>,
+}
+
+/// Tensors from this size on are written beside the graph, bytes.
+const LARGE: usize = 256;
+
+/// Where tensors in a file beside the graph begin: at multiples of this, so that a mapped one is used where it lies.
+const ALIGNED: u64 = 64;
 
 /// An attribute of a node.
 #[derive(Debug, Clone, Copy)]
@@ -29,15 +49,41 @@ pub enum Attribute<'a> {
     Float(&'a str, f32),
 }
 
+impl Beside {
+    /// Writes a tensor; returns where it begins and its size, bytes.
+    fn write(&mut self, raw: impl Iterator<Item = u8>) -> (u64, u64) {
+        let start = self.n_bytes.next_multiple_of(ALIGNED);
+        let padding = std::iter::repeat_n(0, (start - self.n_bytes) as usize);
+        for byte in padding.chain(raw) {
+            if self.result.is_ok() {
+                self.result = self.file.write_all(&[byte]);
+            }
+            self.n_bytes += 1;
+        }
+        (start, self.n_bytes - start)
+    }
+}
+
 impl Graph {
+    /// Makes a graph whose large tensors are written to this file, which lies beside the graph's.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub(crate) fn beside(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let file = BufWriter::new(File::create(path)?);
+        let beside = Beside { name, file, n_bytes: 0, result: Ok(()) };
+        Ok(Graph { beside: Some(beside), ..Graph::default() })
+    }
+
     /// Adds a constant of 32-bit floats and returns its name. Without sizes it is a scalar.
     pub fn floats(&mut self, sizes: &[i64], numbers: &[f32]) -> String {
         self.tensor(Kind::Float, sizes, numbers.iter().flat_map(|number| number.to_le_bytes()))
     }
 
     /// Adds a constant of 8-bit integers and returns its name.
-    pub fn bytes(&mut self, sizes: &[i64], numbers: &[i8]) -> String {
-        self.tensor(Kind::Int8, sizes, numbers.iter().flat_map(|number| number.to_le_bytes()))
+    pub fn bytes(&mut self, sizes: &[i64], numbers: impl Iterator<Item = i8>) -> String {
+        self.tensor(Kind::Int8, sizes, numbers.map(i8::cast_unsigned))
     }
 
     /// Adds a vector of 64-bit integers and returns its name.
@@ -93,6 +139,10 @@ impl Graph {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(mut self, out: &mut impl Write, result: &str, output: &str) -> io::Result<()> {
+        if let Some(beside) = self.beside.take() {
+            beside.result?;
+            beside.file.into_inner()?.sync_all()?;
+        }
         self.node_named("Identity", &[result], &[output], &[]);
         let mut head = Vec::new();
         self.nodes.iter().for_each(|node| bytes(&mut head, 1, node));
@@ -148,8 +198,24 @@ impl Graph {
         number(&mut tensor, 2, kind as u64);
         bytes(&mut tensor, 8, name.as_bytes());
         // The length comes from the numbers, not from `sizes`: a test writes files whose sizes are wrong.
-        let raw: Vec<u8> = raw.collect();
-        bytes(&mut tensor, 9, &raw);
+        let mut raw = raw;
+        let first: Vec<u8> = raw.by_ref().take(LARGE).collect();
+        match &mut self.beside {
+            Some(beside) if first.len() == LARGE => {
+                let (start, n_bytes) = beside.write(first.into_iter().chain(raw));
+                let (start, n_bytes) = (start.to_string(), n_bytes.to_string());
+                for (key, value) in
+                    [("location", &beside.name), ("offset", &start), ("length", &n_bytes)]
+                {
+                    let mut entry = Vec::new();
+                    bytes(&mut entry, 1, key.as_bytes());
+                    bytes(&mut entry, 2, value.as_bytes());
+                    bytes(&mut tensor, 13, &entry);
+                }
+                number(&mut tensor, 14, 1);
+            }
+            _ => bytes(&mut tensor, 9, &first.into_iter().chain(raw).collect::<Vec<u8>>()),
+        }
         self.tensors.push(tensor);
         name
     }

@@ -53,6 +53,20 @@ impl Model {
         Self::load_from(path, outputs, Place::Memory(bytes), None)
     }
 
+    /// Loads a file of our own that was unpacked; errors call it `path`.
+    pub(crate) fn mapped(path: &Path, outputs: &[&str]) -> Result<Self, ModelError> {
+        Self::load_from(path, outputs, Place::Mapped(path), None)
+    }
+
+    /// Loads a file that was unpacked in memory; errors call it `path`.
+    pub(crate) fn unpacked(
+        path: &Path,
+        outputs: &[&str],
+        bytes: &[u8],
+    ) -> Result<Self, ModelError> {
+        Self::load_from(path, outputs, Place::Bytes(bytes), None)
+    }
+
     fn load_from(
         path: &Path,
         outputs: &[&str],

@@ -14,7 +14,9 @@ use crate::folder::Folder;
 use crate::model::Model;
 use crate::recipe::{Prompts, Recipe};
 use crate::runtime::Runtime;
-use crate::tokens::Tokens;
+use crate::tokens::{MAX_WINDOW_TOKENS, Tokens};
+use crate::unigram::Unigram;
+use crate::unpacked;
 
 /// The outputs that are vectors, by the names that exporters give them: of the whole text, else of each token.
 const OUTPUTS: [&str; 3] = ["sentence_embedding", "last_hidden_state", "token_embeddings"];
@@ -38,21 +40,71 @@ pub struct Wanted {
 pub struct Carried {
     /// Its name in errors.
     pub name: &'static str,
-    /// `model.onnx`.
-    pub model: &'static [u8],
+    /// What it computes with.
+    pub weights: CarriedWeights,
     /// `tokenizer.json`.
-    pub tokenizer: &'static [u8],
+    pub tokenizer: CarriedTokens,
     /// Longest text, tokens, special ones included.
     pub max_tokens: usize,
+    /// Before a question.
+    pub query_prompt: &'static str,
+    /// Before a document.
+    pub document_prompt: &'static str,
+}
+
+/// The tokenizer of a built-in model.
+#[derive(Debug, Clone, Copy)]
+pub enum CarriedTokens {
+    /// Of any kind: read by a library.
+    Any(&'static [u8]),
+    /// Of a unigram model: read in a small part of the memory.
+    Unigram(&'static [u8]),
+}
+
+/// The weights of a built-in model.
+#[derive(Debug, Clone, Copy)]
+pub enum CarriedWeights {
+    /// `model.onnx`, used as it is.
+    Graph(&'static [u8]),
+    /// 4-bit weights, unpacked once to 8 bits in files that are mapped (`unpacked.rs`).
+    Packed {
+        /// `model_q4.safetensors`.
+        weights: &'static [u8],
+        /// `config.json`.
+        config: &'static [u8],
+        /// Name and revision of the unpacked files: another one for other weights.
+        revision: &'static str,
+    },
 }
 
 /// A loaded model with its tokenizer; shared between threads.
 pub struct SentenceModel {
     model: Model,
-    tokens: Tokens,
+    tokens: Splitter,
     recipe: Recipe,
-    window_pieces: usize,
+    /// Longest text, tokens, special ones included.
+    max_tokens: usize,
     n_dimensions: usize,
+}
+
+/// What splits a text into tokens.
+enum Splitter {
+    Any(Tokens),
+    Unigram(Unigram),
+}
+
+impl Splitter {
+    /// The ids of a text, special ones included, at most `most` of them.
+    fn ids(&self, text: &str, most: usize) -> Result<Vec<u32>, ModelError> {
+        match self {
+            Splitter::Unigram(unigram) => unigram.ids(text, most),
+            Splitter::Any(tokens) => {
+                let pieces = tokens.pieces(text)?;
+                let n_pieces = most.saturating_sub(tokens.n_special()).min(pieces.len());
+                Ok(tokens.with_specials(pieces.get(..n_pieces).unwrap_or_default()).0)
+            }
+        }
+    }
 }
 
 impl SentenceModel {
@@ -81,25 +133,46 @@ impl SentenceModel {
             Some(document).filter(|it| !it.is_empty()).unwrap_or(recipe.prompts.document);
         let tokens = Tokens::load(&folder)?;
         let model = Model::load(&folder.model()?, &OUTPUTS, wanted.runtime)?;
-        Self::tried(model, tokens, recipe)?.cut_to(wanted.dimensions)
+        Self::tried(model, Splitter::Any(tokens), recipe)?.cut_to(wanted.dimensions)
     }
 
-    /// Loads a built-in model and runs it once.
+    /// Loads a built-in model and runs it once. The folder `unpacked` is for the files of packed weights; without one
+    /// they are unpacked in memory.
     ///
     /// # Errors
     /// When the files are malformed, or of a kind that is not supported.
-    pub fn from_carried(carried: &Carried) -> Result<Self, ModelError> {
+    pub fn from_carried(carried: &Carried, unpacked: Option<&Path>) -> Result<Self, ModelError> {
         let named = |file: &str| -> PathBuf { Path::new(carried.name).join(file) };
-        let tokens = Tokens::read(named("tokenizer.json"), carried.tokenizer)?;
-        let model = Model::from_bytes(&named("model.onnx"), &OUTPUTS, carried.model)?;
-        let recipe = Recipe { max_tokens: Some(carried.max_tokens), ..Recipe::default() };
+        let tokenizer = named("tokenizer.json");
+        let tokens = match carried.tokenizer {
+            CarriedTokens::Any(bytes) => Splitter::Any(Tokens::read(tokenizer, bytes)?),
+            CarriedTokens::Unigram(bytes) => Splitter::Unigram(Unigram::read(&tokenizer, bytes)?),
+        };
+        let model = match carried.weights {
+            CarriedWeights::Graph(model) => {
+                Model::from_bytes(&named("model.onnx"), &OUTPUTS, model)
+            }
+            CarriedWeights::Packed { weights, config, revision } => {
+                let packed =
+                    unpacked::Packed { path: &named("model_q4.safetensors"), weights, config };
+                packed.load(&OUTPUTS, unpacked.map(|folder| folder.join(revision)).as_deref())
+            }
+        }?;
+        let prompts = Prompts {
+            query: carried.query_prompt.to_string(),
+            document: carried.document_prompt.to_string(),
+        };
+        let recipe = Recipe { max_tokens: Some(carried.max_tokens), prompts, ..Recipe::default() };
         Self::tried(model, tokens, recipe)
     }
 
-    fn tried(model: Model, tokens: Tokens, recipe: Recipe) -> Result<Self, ModelError> {
-        let window_pieces = tokens.window_pieces(recipe.max_tokens);
+    fn tried(model: Model, tokens: Splitter, recipe: Recipe) -> Result<Self, ModelError> {
+        let max_tokens = match &tokens {
+            Splitter::Any(tokens) => tokens.window_pieces(recipe.max_tokens) + tokens.n_special(),
+            Splitter::Unigram(_) => recipe.max_tokens.unwrap_or(MAX_WINDOW_TOKENS),
+        };
         let mut loaded =
-            SentenceModel { model, tokens, recipe, window_pieces, n_dimensions: usize::MAX };
+            SentenceModel { model, tokens, recipe, max_tokens, n_dimensions: usize::MAX };
         loaded.n_dimensions = loaded.embed("Try it, once.")?.len();
         match loaded.n_dimensions {
             0 => Err(loaded.model.error("gives vectors without components")),
@@ -138,7 +211,7 @@ impl SentenceModel {
 
     /// Returns the longest text, tokens, special ones included.
     pub fn max_tokens(&self) -> usize {
-        self.window_pieces + self.tokens.n_special()
+        self.max_tokens
     }
 
     /// Returns the texts put before questions and documents.
@@ -167,9 +240,7 @@ impl SentenceModel {
     /// # Errors
     /// When the model fails on it.
     pub fn embed(&self, text: &str) -> Result<Vec<f32>, ModelError> {
-        let pieces = self.tokens.pieces(text)?;
-        let window = pieces.get(..self.window_pieces.min(pieces.len())).unwrap_or_default();
-        let (ids, _) = self.tokens.with_specials(window);
+        let ids = self.tokens.ids(text, self.max_tokens)?;
         let output = self.model.run(&ids)?;
         match output.shape[..] {
             [1, _] => Ok(self.finished(output.numbers)),

@@ -18,7 +18,7 @@ const UNREADABLE: &str =
     "it must be a `tokenizer.json` as the `tokenizers` library of Hugging Face writes it";
 
 /// Longest window, tokens. What was trained on no more reads longer texts badly, and attention costs the square.
-const MAX_WINDOW_TOKENS: usize = 512;
+pub(crate) const MAX_WINDOW_TOKENS: usize = 512;
 
 /// A tokenizer.
 pub(crate) struct Tokens {

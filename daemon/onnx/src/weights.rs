@@ -1,14 +1,16 @@
 //! Weights: tensors of a safetensors file, as 32-bit floats.
 //!
-//! In: its bytes. Out: tensors by name, of the shape that is asked for.
+//! In: its bytes; a matrix may be packed in 4 bits (`packed.rs`). Out: tensors by name, of the shape that is asked for.
 //! Invariants: a name, shape or type that is not there is an error, never a panic.
 //! Not here: what the tensors are for.
 
 use std::path::{Path, PathBuf};
 
+use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 
 use crate::ModelError;
+use crate::packed::Packed;
 
 const UNREADABLE: &str =
     "kgd reads `model.safetensors` with 32-bit or 16-bit floats, as `save_pretrained` writes it";
@@ -39,19 +41,31 @@ impl<'a> Weights<'a> {
         self.tensors.tensor(&self.full(name)).is_ok()
     }
 
+    /// A matrix that is packed in 4 bits; none where it is not.
+    pub(crate) fn packed(&self, name: &str) -> Option<Packed<'_>> {
+        let part = |part: &str| self.tensors.tensor(&format!("{}.{part}", self.full(name))).ok();
+        Packed::of(&part("q")?, &part("d")?)
+    }
+
     /// The sizes of a tensor.
     pub(crate) fn shape(&self, name: &str) -> Result<Vec<usize>, ModelError> {
-        Ok(self.view(name)?.shape().to_vec())
+        match self.packed(name) {
+            Some(packed) => Ok(packed.shape().to_vec()),
+            None => Ok(self.view(name)?.shape().to_vec()),
+        }
     }
 
     /// The numbers of a tensor, the last size running fastest.
     pub(crate) fn tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, ModelError> {
-        let view = self.view(name)?;
-        if view.shape() != shape {
-            let why =
-                format!("has `{}` of {:?} numbers, not {shape:?}", self.full(name), view.shape());
+        let found = self.shape(name)?;
+        if found != shape {
+            let why = format!("has `{}` of {found:?} numbers, not {shape:?}", self.full(name));
             return Err(self.error(why));
         }
+        if let Some(packed) = self.packed(name) {
+            return Ok(packed.rows().flatten().collect());
+        }
+        let view = self.view(name)?;
         let data = view.data();
         match view.dtype() {
             Dtype::F32 => Ok(data.as_chunks().0.iter().map(|&it| f32::from_le_bytes(it)).collect()),
@@ -68,7 +82,7 @@ impl<'a> Weights<'a> {
         ModelError::new(&self.path, why, UNREADABLE)
     }
 
-    fn view(&self, name: &str) -> Result<safetensors::tensor::TensorView<'_>, ModelError> {
+    fn view(&self, name: &str) -> Result<TensorView<'_>, ModelError> {
         let name = self.full(name);
         self.tensors.tensor(&name).map_err(|_| self.error(format!("has no `{name}`")))
     }

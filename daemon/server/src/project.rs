@@ -38,6 +38,7 @@ use crate::notes::Notes;
 use embed::reranker::Reranker;
 use embed::{Embedder, StaticModel, Unrounded, WordPiece};
 use engine::Recipe;
+use engine::backfill::BackfillProgress;
 use engine::belt::Gauge;
 use engine::build::Build;
 use engine::health::Health;
@@ -139,16 +140,18 @@ impl Project {
                 tracing::warn!(%error, "the static vectors answer alone");
                 // What follows must not take the static vectors for those of the model that is named.
                 made_with.embed.model = "none".to_string();
-                (None, Some(format!("{error}; then `kgctl restart`")))
+                (Vec::new(), Some(format!("{error}; then `kgctl restart`")))
             }
         };
         let ignored = embed::ignored(&settings.embed);
         if let Some(ignored) = &ignored {
             tracing::warn!(ignored, "a setting has no effect");
         }
-        let better: Option<Arc<dyn Embedder>> = match settings.vectors.precision {
+        let better: Vec<Arc<dyn Embedder>> = match settings.vectors.precision {
             Precision::Float32 => {
-                Some(Arc::new(Unrounded::of(better.unwrap_or_else(|| embedder.clone()))))
+                let own = better.is_empty().then(|| embedder.clone());
+                let unrounded = |it| Arc::new(Unrounded::of(it)) as Arc<dyn Embedder>;
+                better.into_iter().chain(own).map(unrounded).collect()
             }
             Precision::Int8 | Precision::Bit => better,
         };
@@ -361,7 +364,7 @@ impl Project {
     }
 
     /// How far the better model's vectors are, where there is such a model.
-    pub fn backfilled(&self) -> Option<engine::backfill::BackfillProgress> {
+    pub fn backfilled(&self) -> Option<BackfillProgress> {
         self.build.backfilled()
     }
 
@@ -454,8 +457,9 @@ impl Project {
     /// True while documents are read closely or better vectors are made, and nothing else is to be done.
     pub fn has_only_background_work(&self) -> bool {
         let settled = self.settled();
+        let lacks = |it: &BackfillProgress| it.n_done < it.n_windows && it.trouble.is_none();
         let lacks_vectors =
-            || self.backfilled().is_some_and(|it| it.n_done < it.n_windows && it.trouble.is_none());
+            || self.backfilled().is_some_and(|it| lacks(&it) || it.others.iter().any(lacks));
         settled.resolved && (!settled.deep || lacks_vectors())
     }
 

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::config::limits::DEFAULT_MODEL;
+use ::config::limits::{DEFAULT_MODEL, OTHER_MODEL};
 use ::config::load::load;
 use ::config::models::{Manifest, all};
 use ::config::settings::Embed;
@@ -122,14 +122,18 @@ fn list(ctx: &Context) -> Result<Exit, Failure> {
     let folder = ctx.places()?.models();
     let embed = settings(ctx)?;
     let used = embed.model.as_str();
-    let mut rows = vec![ModelRow {
-        name: DEFAULT_MODEL.to_string(),
-        used: used == DEFAULT_MODEL,
+    let built_in = |name: &str, origin: &str| ModelRow {
+        name: name.to_string(),
+        used: used == name || (used == DEFAULT_MODEL && embed.other_languages == name),
         dimensions: Some(384),
         bytes: None,
         state: "built in".to_string(),
-        origin: "sentence-transformers/all-MiniLM-L6-v2".to_string(),
-    }];
+        origin: origin.to_string(),
+    };
+    let mut rows = vec![
+        built_in(DEFAULT_MODEL, "sentence-transformers/all-MiniLM-L6-v2"),
+        built_in(OTHER_MODEL, "intfloat/multilingual-e5-small"),
+    ];
     for (name, manifest) in all(&folder) {
         let used = used == name;
         rows.push(match manifest {

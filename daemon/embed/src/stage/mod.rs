@@ -2,8 +2,8 @@
 //!
 //! In: a document with its chunks and windows. Out: the same with one vector a window, and with prints.
 //! Invariants: one batch a document; the embedded text is the title, the last two headings and the window, so
-//! a renamed folder changes no vector; a chunk in a language that the model has not learned gets empty vectors, which
-//! nobody stores.
+//! a renamed folder changes no vector; a chunk in a language that the model has not learned gets empty vectors, whose
+//! windows wait for a better model.
 //! Not here: the model (`embed/`), and where windows are cut (`extract/chunk`).
 
 use std::ops::Range;
@@ -69,7 +69,7 @@ impl EmbedStage {
     fn facts_of(&self, doc: &NormalDoc, in_memory: bool) -> Result<Vec<EmbeddedFact>, DocFault> {
         let Some(note) = &doc.note else { return Ok(vec![]) };
         let facts: Vec<_> = note.node.facts(in_memory).collect();
-        let is_read = !self.embedder.is_english_only() || may_be_english(&doc.language);
+        let is_read = self.embedder.reads(may_be_english(&doc.language));
         let texts: Vec<&str> =
             facts.iter().filter(|_| is_read).map(|it| it.content.as_str()).collect();
         let vectors = if texts.is_empty() { vec![] } else { self.embedder.embed(&texts) };
@@ -90,8 +90,7 @@ impl EmbedStage {
 
     /// Embeds the windows of all chunks in one batch.
     fn vectors_of(&self, doc: &MentionedDoc) -> Result<Vec<Vec<UnitVector>>, DocFault> {
-        let is_read =
-            |chunk: &Chunk| !self.embedder.is_english_only() || may_be_english(&chunk.language);
+        let is_read = |chunk: &Chunk| self.embedder.reads(may_be_english(&chunk.language));
         let read: Vec<&Chunk> = doc.chunks.iter().filter(|chunk| is_read(chunk)).collect();
         let (buffer, places) = embedded_texts(doc, &read);
         let texts: Vec<&str> =

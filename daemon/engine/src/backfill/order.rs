@@ -6,18 +6,19 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Lacking, hash_of};
-use model::terms::ContentHash;
-
+use super::{Lacking, SearchedWindow, hash_of};
 /// The windows that are searched, in the order in which their vectors are of most use: the lead of each document, which
 /// says what it is about, then running text, then tables and code, where words find as much.
-pub fn searched_windows(db: &rusqlite::Connection) -> rusqlite::Result<Vec<(i64, ContentHash)>> {
+pub fn searched_windows(db: &rusqlite::Connection) -> rusqlite::Result<Vec<SearchedWindow>> {
     let mut statement = db.prepare_cached(
-        "SELECT w.id, w.hash FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id WHERE w.aside IS NULL
+        "SELECT w.id, w.hash, c.language IN ('', 'en') FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id WHERE w.aside IS NULL
          ORDER BY CASE WHEN c.idx = 0 THEN 0 WHEN c.profile NOT IN ('reference', 'code') THEN 1 ELSE 2 END, w.id",
     )?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, hash_of(row.get(1)?))))?;
-    rows.collect()
+    let read = |row: &rusqlite::Row<'_>| {
+        let (id, hash) = (row.get(0)?, hash_of(row.get(1)?));
+        Ok(SearchedWindow { id, hash, may_be_english: row.get(2)? })
+    };
+    statement.query_map([], read)?.collect()
 }
 
 /// The texts of one round.
@@ -63,6 +64,7 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::terms::ContentHash;
 
     #[test]
     fn what_a_question_has_met_comes_first_and_nothing_comes_twice() {

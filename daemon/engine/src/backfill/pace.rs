@@ -31,6 +31,8 @@ pub struct BackfillProgress {
     pub seconds_a_text: f64,
     /// The last error of the model, if it has not recovered.
     pub trouble: Option<Trouble>,
+    /// The models for languages that this one does not know.
+    pub others: Vec<BackfillProgress>,
 }
 
 /// Why a model gives no vectors.

@@ -40,22 +40,26 @@ pub struct Backfilling {
     task: JoinHandle<()>,
     is_stopping: Arc<AtomicBool>,
     is_wanted_again: Arc<Notify>,
-    pace: Arc<Pace>,
-    layer: Arc<Layer>,
+    /// Of each model that is wanted.
+    models: Vec<(Arc<Pace>, Arc<Layer>)>,
     refused: Arc<AtomicBool>,
 }
 
 impl Backfilling {
     /// How far it is, with what questions met.
     pub fn progress(&self) -> BackfillProgress {
-        let mut progress = self.pace.progress();
-        progress.trouble = progress.trouble.or_else(|| self.trouble_of_questions());
-        progress
+        let mut all = self.models.iter().map(|(pace, layer)| {
+            let progress = pace.progress();
+            let trouble = progress.trouble.or_else(|| Self::trouble_of_questions(layer));
+            BackfillProgress { trouble, ..progress }
+        });
+        let first = all.next().unwrap_or_default();
+        BackfillProgress { others: all.collect(), ..first }
     }
 
-    fn trouble_of_questions(&self) -> Option<Trouble> {
-        let recovers = self.layer.embedder().may_recover();
-        let (why, again) = match self.layer.failure()? {
+    fn trouble_of_questions(layer: &Layer) -> Option<Trouble> {
+        let recovers = layer.embedder().may_recover();
+        let (why, again) = match layer.failure()? {
             EmbedError::Model { why } if recovers => (why, Again::WhenWanted),
             EmbedError::Model { why } => (why, Again::AtStart),
             EmbedError::Later { why, .. } | EmbedError::Text { why } => (why, Again::ByQuestion),
@@ -65,25 +69,31 @@ impl Backfilling {
 
     /// The layer whose questions got no vector.
     pub fn unanswered(&self) -> Option<Arc<Layer>> {
-        self.layer.failure().map(|_| self.layer.clone())
+        let layers = self.models.iter().map(|(_, layer)| layer);
+        layers.clone().find(|layer| layer.failure().is_some()).cloned()
     }
 
     /// Asks a model now that could not be used, or is left alone for a while, or refused texts that another one, or
     /// the same one mended, may take. False where there is none such.
     pub fn try_again(&self) -> bool {
-        let (progress, embedder) = (self.pace.progress(), self.layer.embedder());
+        let tried = self.models.iter().map(|(pace, layer)| self.try_one_again(pace, layer));
+        tried.fold(false, |any, tried| any | tried)
+    }
+
+    fn try_one_again(&self, pace: &Pace, layer: &Layer) -> bool {
+        let (progress, embedder) = (pace.progress(), layer.embedder());
         let refused = progress.n_refused > 0 && embedder.may_recover();
         let waits = progress.trouble.is_some();
         if refused {
             self.refused.store(true, Ordering::Relaxed);
-            self.pace.begin_anew();
+            pace.begin_anew();
         }
         if waits || refused {
             embedder.ask_again();
-            self.pace.fail(None);
+            pace.fail(None);
             self.is_wanted_again.notify_one();
         }
-        waits || refused || self.layer.failure().is_some()
+        waits || refused || layer.failure().is_some()
     }
 }
 
@@ -134,11 +144,12 @@ impl Gate {
 /// Starts it.
 pub fn start(backfill: Backfill, health: Arc<Health>, gate: Gate) -> Backfilling {
     let is_stopping = Arc::new(AtomicBool::new(false));
-    let pace = backfill.pace().clone();
     let is_wanted_again = Arc::new(Notify::new());
-    let (layer, refused) = (backfill.wanted.layer.clone(), backfill.tries_refused.clone());
+    let models =
+        backfill.wanted.iter().map(|tier| (tier.pace.clone(), tier.layer.clone())).collect();
+    let refused = backfill.tries_refused.clone();
     let run = run(backfill, health, gate, is_stopping.clone(), is_wanted_again.clone());
-    Backfilling { task: tokio::spawn(run), is_stopping, is_wanted_again, pace, layer, refused }
+    Backfilling { task: tokio::spawn(run), is_stopping, is_wanted_again, models, refused }
 }
 
 async fn run(
@@ -211,7 +222,8 @@ async fn run(
                 tokio::time::sleep(LOOK_AGAIN).await;
             }
             turn = turns.try_take();
-            backfill.pace().wait_for_turn(gate.is_on && turn.is_none());
+            let waits = gate.is_on && turn.is_none();
+            backfill.paces().iter().for_each(|pace| pace.wait_for_turn(waits));
             // Without a turn, only what a commit has changed is worth a look.
             if turn.is_some() || health.tick() != tick {
                 break;

@@ -41,6 +41,12 @@ pub const PARTS: &[(&str, &str)] = &[
          LEFT JOIN docs d ON d.id = c.doc_id",
     ),
     (
+        "window without vector",
+        "SELECT d.path, c.idx, m.start, m.end, m.hash FROM chunk_vec_map m
+         LEFT JOIN chunks c ON c.id = m.chunk_id LEFT JOIN docs d ON d.id = c.doc_id
+         WHERE m.aside IS NULL AND m.id NOT IN (SELECT rowid FROM chunk_vec)",
+    ),
+    (
         "vector aside",
         "SELECT d.path, c.idx, m.start, m.end, m.hash, m.aside FROM chunk_vec_map m
          LEFT JOIN chunks c ON c.id = m.chunk_id LEFT JOIN docs d ON d.id = c.doc_id WHERE m.aside IS NOT NULL",

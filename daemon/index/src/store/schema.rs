@@ -3,7 +3,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 18;
+pub const SCHEMA_VERSION: u32 = 19;
 
 /// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
 pub const PASS_SWIFT: i64 = 0;
@@ -54,7 +54,8 @@ CREATE VIRTUAL TABLE chunk_fts USING fts5(
 -- over floats and several times slower. Questions do not ask this table, but a scan of what its blocks hold
 -- (`vectors/`).
 CREATE VIRTUAL TABLE chunk_vec USING vec0(embedding int8[256] distance_metric=L2);
--- `aside`: the vector of a window that all but stands elsewhere; it is not searched, and kept for the day it is.
+-- `aside`: the vector of a window that all but stands elsewhere; it is not searched, and kept for the day it is. Empty
+-- where it has none: in another language than English, only better models read it, and `chunk_vec` has no row either.
 -- `hash`: of the text that the better model reads (`embed`); its vector is kept under this hash
 -- (`store/spaces.rs`).
 CREATE TABLE chunk_vec_map(id INTEGER PRIMARY KEY, chunk_id INTEGER NOT NULL, start INTEGER NOT NULL,

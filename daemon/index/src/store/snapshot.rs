@@ -242,20 +242,29 @@ impl Snapshot {
         }
     }
 
-    /// The better model's vectors that answer whoever sees this commit, if there are any.
-    pub fn layer(&self) -> Option<(Arc<Layer>, Arc<View>)> {
+    /// The better models' vectors that answer whoever sees this commit: of the first model, or the one before it, and of
+    /// the one for other languages, as far as there are any.
+    pub fn layers(&self) -> Vec<(Arc<Layer>, Arc<View>)> {
         let layers = self.readers.vectors.layers();
-        layers.iter().find_map(|layer| Some((layer.clone(), layer.at(self.tick)?)))
+        let at = |layer: &Arc<Layer>| Some((layer.clone(), layer.at(self.tick)?));
+        let first = layers.before.iter().chain(layers.wanted.first()).find_map(at);
+        first.into_iter().chain(layers.wanted.iter().skip(1).filter_map(at)).collect()
     }
 
-    /// The better models' layers, the one that is wanted first: it may lack what the one before it has.
-    pub fn layers_of_facts(&self) -> Vec<Arc<Layer>> {
-        self.readers.vectors.layers().iter().rev().cloned().collect()
+    /// The better models' layers of facts: those that are wanted, then those with the model before, for the first of
+    /// the others may lack what that has.
+    pub fn layers_of_facts(&self) -> Vec<Vec<Arc<Layer>>> {
+        let layers = self.readers.vectors.layers();
+        let others = layers.wanted.iter().skip(1);
+        let before = layers.before.iter().chain(others).cloned().collect();
+        let before = Some(before).filter(|_| layers.before.is_some());
+        std::iter::once(layers.wanted.clone()).chain(before).collect()
     }
 
-    /// Whether every window that is searched has its vector of the model that is wanted.
+    /// Whether every window that is searched has its vector of the model that is wanted for it.
     pub fn has_all_better_vectors(&self) -> bool {
-        self.readers.vectors.layers().last().is_some_and(|layer| layer.is_full_at(self.tick))
+        let layers = self.readers.vectors.layers();
+        !layers.wanted.is_empty() && layers.wanted.iter().all(|it| it.is_full_at(self.tick))
     }
 
     /// From now on every query through this view fails soon after `call_off` says that nobody waits for it, also

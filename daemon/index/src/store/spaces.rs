@@ -141,15 +141,21 @@ impl Spaces {
         Ok(())
     }
 
-    /// Forgets the texts of a space that are not among `kept`, and all other spaces; how many vectors that were.
+    /// Forgets the texts of these spaces that are not among `kept`, and all other spaces; how many vectors that were.
     pub fn sweep(
         &mut self,
-        space: i64,
+        wanted: &[i64],
         kept: &FxHashSet<ContentHash>,
     ) -> Result<usize, StoreError> {
-        let others = self.db.execute("DELETE FROM vectors WHERE space <> ?1", [space])?;
-        self.db.execute("DELETE FROM spaces WHERE id <> ?1", [space])?;
-        let n_gone = others + self.retain(space, kept)?;
+        let mut n_gone = 0;
+        for space in self.list()? {
+            if wanted.contains(&space.id) {
+                n_gone += self.retain(space.id, kept)?;
+            } else {
+                n_gone += self.db.execute("DELETE FROM vectors WHERE space = ?1", [space.id])?;
+                self.db.execute("DELETE FROM spaces WHERE id = ?1", [space.id])?;
+            }
+        }
         if n_gone > 0 {
             self.db.execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")?;
         }

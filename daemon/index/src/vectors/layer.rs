@@ -240,10 +240,10 @@ impl Layer {
     pub(super) fn publish(&self, tick: Tick, change: &VectorChange) {
         let _alone = self.lock();
         let Some(view) = self.view.load_full() else { return };
-        let gone = VectorChange { gone: change.gone.clone(), born: Vec::new() };
+        let gone = VectorChange { gone: change.gone.clone(), ..VectorChange::default() };
         self.view.store(view.with(tick, gone).map(Arc::new));
-        if change.born.is_empty() && self.full_at.load(Ordering::Acquire).wrapping_add(1) == tick.0
-        {
+        let brings_none = change.born.is_empty() && change.n_bare == 0;
+        if brings_none && self.full_at.load(Ordering::Acquire).wrapping_add(1) == tick.0 {
             self.full_at.store(tick.0, Ordering::Release);
         }
     }

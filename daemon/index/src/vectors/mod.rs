@@ -47,6 +47,23 @@ pub struct VectorChange {
     pub gone: Vec<i64>,
     /// Rows searched from now on, with their components; one that was gone may come back.
     pub born: Vec<(i64, Vec<u8>)>,
+    /// Windows searched from now on that only a better model can embed.
+    pub n_bare: usize,
+}
+
+/// The better models' vectors.
+#[derive(Default)]
+pub struct Layers {
+    /// Of a model before, which answers instead of the first wanted one until that has all its vectors.
+    pub before: Option<Arc<Layer>>,
+    /// Of the models that are wanted: the first, and one for languages that it does not know.
+    pub wanted: Vec<Arc<Layer>>,
+}
+
+impl Layers {
+    fn all(&self) -> impl Iterator<Item = &Arc<Layer>> {
+        self.before.iter().chain(&self.wanted)
+    }
 }
 
 impl VectorChange {
@@ -62,7 +79,7 @@ pub struct Vectors {
     held: Option<(Precision, PathBuf)>,
     view: ArcSwapOption<View>,
     making: Mutex<Making>,
-    layers: ArcSwap<Vec<Arc<Layer>>>,
+    layers: ArcSwap<Layers>,
 }
 
 #[derive(Default)]
@@ -94,20 +111,20 @@ impl Vectors {
         self.view.load_full()
     }
 
-    /// The better models' vectors, the one that answers first.
-    pub fn layers(&self) -> Arc<Vec<Arc<Layer>>> {
+    /// The better models' vectors.
+    pub fn layers(&self) -> Arc<Layers> {
         self.layers.load_full()
     }
 
     /// Replaces the better models' vectors.
-    pub fn set_layers(&self, layers: Vec<Arc<Layer>>) {
+    pub fn set_layers(&self, layers: Layers) {
         self.layers.store(Arc::new(layers));
     }
 
     /// Announces a commit, the next after the last announced one, *before* it is made: a reader that sees it must find
     /// its rows here, and one that does not see it yet skips them. Call [`Vectors::forget`] when the commit fails.
     pub fn publish(&self, tick: Tick, change: VectorChange) {
-        self.layers.load().iter().for_each(|layer| layer.publish(tick, &change));
+        self.layers.load().all().for_each(|layer| layer.publish(tick, &change));
         let mut making = self.lock();
         if let Some(waiting) = &mut making.waiting {
             waiting.push((tick, change));
@@ -122,7 +139,7 @@ impl Vectors {
 
     /// Lets go of the copy, and of one that is being made.
     pub fn forget(&self) {
-        self.layers.load().iter().for_each(|layer| layer.forget());
+        self.layers.load().all().for_each(|layer| layer.forget());
         let mut making = self.lock();
         making.give_up();
         self.view.store(None);

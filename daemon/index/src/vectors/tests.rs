@@ -145,7 +145,7 @@ fn change(history: &History, gone: &[prop::sample::Index], born: &[[u8; WIDTH]])
     // The largest id is used again when its row is gone, as the store does.
     let next = there.iter().filter(|id| !gone.contains(id)).max().map_or(1, |id| id + 1);
     let born = born.iter().enumerate().map(|(i, bytes)| (next + i as i64, bytes.to_vec()));
-    VectorChange { gone, born: born.collect() }
+    VectorChange { gone, born: born.collect(), ..VectorChange::default() }
 }
 
 proptest! {
@@ -217,10 +217,14 @@ fn the_table_s_own_search_finds_the_same() {
         bytes[7] = ((angle.sin() * 100.0) as i8).cast_unsigned();
         (id + 1, bytes.to_vec())
     });
-    history.commit(VectorChange { gone: Vec::new(), born: born.collect() });
+    history.commit(VectorChange {
+        gone: Vec::new(),
+        born: born.collect(),
+        ..VectorChange::default()
+    });
     // Blocks of sqlite-vec hold 1,024 rows: there must be holes in several.
     let gone = (1..3_000).step_by(5).collect();
-    history.commit(VectorChange { gone, born: Vec::new() });
+    history.commit(VectorChange { gone, born: Vec::new(), ..VectorChange::default() });
     let question: [i8; WIDTH] = [3, 90, 0, 0, -20, 0, 0, 60];
     let bytes: Vec<u8> = question.iter().map(|x| x.cast_unsigned()).collect();
     let mut statement = history
@@ -240,7 +244,11 @@ fn the_table_s_own_search_finds_the_same() {
 fn a_commit_that_was_not_told_of_ends_the_copy() {
     let mut history = History::new();
     history.copy();
-    history.commit(VectorChange { gone: Vec::new(), born: vec![(1, vec![1; WIDTH])] });
+    history.commit(VectorChange {
+        gone: Vec::new(),
+        born: vec![(1, vec![1; WIDTH])],
+        ..VectorChange::default()
+    });
     assert_eq!(history.check(&[1; WIDTH], 5), [0, 1]);
     let missed = Tick(history.tick().0 + 2);
     history.vectors.publish(missed, VectorChange::default());
@@ -253,7 +261,9 @@ fn a_copy_that_falls_too_far_behind_is_given_up() {
     let number = history.vectors.begin().expect("none is being made");
     assert_eq!(history.vectors.begin(), None, "one at a time");
     let gone: Vec<i64> = (0..=MAX_WAITING_ROWS as i64).collect();
-    history.vectors.publish(Tick(1), VectorChange { gone, born: Vec::new() });
+    history
+        .vectors
+        .publish(Tick(1), VectorChange { gone, born: Vec::new(), ..VectorChange::default() });
     let copy = load(&history.db, Tick(0), Form::Int8, || false).expect("read");
     history.vectors.finish(number, copy);
     assert!(history.vectors.view().is_none());
@@ -273,7 +283,11 @@ fn a_copy_begun_before_the_file_was_replaced_is_not_used() {
 #[test]
 fn questions_of_another_space_find_nothing() {
     let mut history = History::new();
-    history.commit(VectorChange { gone: Vec::new(), born: vec![(1, vec![1; WIDTH])] });
+    history.commit(VectorChange {
+        gone: Vec::new(),
+        born: vec![(1, vec![1; WIDTH])],
+        ..VectorChange::default()
+    });
     history.copy();
     let view = history.vectors.view().expect("a copy");
     assert_eq!(view.nearest(&[1; 3], history.tick(), 5, None), []);
@@ -340,7 +354,7 @@ fn floats_tell_apart_what_bytes_round_to_the_same() {
     assert_eq!(found[2].cosine, 0.0, "what has no length is near to nothing");
     let cosines = view.cosines_of(&FxHashSet::from_iter([2]), &asked, Tick(1));
     assert_eq!(cosines[&2], found[1].cosine);
-    let change = VectorChange { gone: vec![1], born: Vec::new() };
+    let change = VectorChange { gone: vec![1], ..VectorChange::default() };
     let later = view.with(Tick(2), change).expect("the next commit");
     assert_eq!(later.nearest(&asked, Tick(2), 1, None)[0].id, 2);
     assert_eq!(later.nearest(&[1, 2, 3], Tick(2), 1, None), [], "of another space");

@@ -8,11 +8,8 @@ use crate::ModelError;
 use crate::graph::{Attribute, Graph};
 use crate::weights::Weights;
 
-use super::linear::{Linear, Precision};
+use super::linear::{FLOAT, Linear, Precision, int8_of, scale_of};
 use super::shape::Shape;
-
-/// ONNX's number for 32-bit floats.
-const FLOAT: i64 = 1;
 
 /// Added to the attention scores of a hidden token, so that the softmax leaves next to nothing of it.
 const HIDDEN: f32 = -10_000.0;
@@ -59,9 +56,7 @@ impl Builder<'_, '_> {
     /// Adds word, position and text-kind embeddings, and normalizes the sum.
     fn embeddings(&mut self, kinds: Option<&str>) -> Result<String, ModelError> {
         let width = self.shape.width;
-        let (words, n_words) = self.table("embeddings.word_embeddings.weight")?;
-        let words = self.graph.floats(&[n_words as i64, width as i64], &words);
-        let words = self.graph.node("Gather", &[&words, "input_ids"], &[]);
+        let words = self.words("embeddings.word_embeddings.weight")?;
         let (first, n_positions) = (self.shape.first_position, self.shape.n_positions);
         let name = "embeddings.position_embeddings.weight";
         let mut positions = self.weights.tensor(name, &[first + n_positions, width])?;
@@ -87,6 +82,29 @@ impl Builder<'_, '_> {
             sum = self.graph.node("Add", &[&sum, &kinds], &[]);
         }
         self.norm("embeddings.LayerNorm", &sum)
+    }
+
+    /// Looks up the rows of the words.
+    fn words(&mut self, name: &str) -> Result<String, ModelError> {
+        let packed = self.weights.packed(name).filter(|it| it.shape()[1] == self.shape.width);
+        let (Precision::Int8Words, Some(packed)) = (self.precision, packed) else {
+            let (words, n_words) = self.table(name)?;
+            let words = self.graph.floats(&[n_words as i64, self.shape.width as i64], &words);
+            return Ok(self.graph.node("Gather", &[&words, "input_ids"], &[]));
+        };
+        // Row by row: as floats, the table would take four times the memory of the finished model.
+        let [n_words, width] = packed.shape().map(|size| size as i64);
+        let scales: Vec<f32> = packed.rows().map(|row| scale_of(&row)).collect();
+        let rows = packed
+            .rows()
+            .zip(&scales)
+            .flat_map(|(row, &scale)| row.into_iter().map(move |number| int8_of(number, scale)));
+        let rows = self.graph.bytes(&[n_words, width], rows);
+        let scales = self.graph.floats(&[n_words, 1], &scales);
+        let [rows, scales] =
+            [rows, scales].map(|table| self.graph.node("Gather", &[&table, "input_ids"], &[]));
+        let rows = self.graph.node("Cast", &[&rows], &[Attribute::Int("to", FLOAT)]);
+        Ok(self.graph.node("Mul", &[&rows, &scales], &[]))
     }
 
     /// Returns a table of any number of rows, and that number.

@@ -72,6 +72,14 @@ impl Shape {
         Self::of(&config, &path)
     }
 
+    /// Reads a configuration that is in memory; errors call it `path`.
+    pub(super) fn of_bytes(config: &[u8], path: &Path) -> Result<Self, ModelError> {
+        let config = serde_json::from_slice(config).map_err(|error| {
+            ModelError::new(path, format!("is no configuration: {error}"), UNSUPPORTED)
+        })?;
+        Self::of(&config, path)
+    }
+
     fn of(config: &Config, path: &Path) -> Result<Self, ModelError> {
         let wrong = |why: String| Err(ModelError::new(path, why, UNSUPPORTED));
         let first_position = match config.model_type.as_str() {

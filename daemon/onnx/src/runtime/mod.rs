@@ -23,7 +23,10 @@ pub enum Runtime {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Place<'a> {
     File(&'a Path),
+    /// A file of our own, whose large tensors lie in another beside it: both are mapped, and never changed.
+    Mapped(&'a Path),
     Memory(&'static [u8]),
+    Bytes(&'a [u8]),
 }
 
 /// Numbers of one run.

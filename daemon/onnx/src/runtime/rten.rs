@@ -25,13 +25,15 @@ struct RtenGraph(Model);
 pub(super) fn load(place: Place<'_>) -> Result<Box<dyn Engine>, String> {
     let mut options = ModelOptions::with_all_ops();
     let n_bytes = match place {
-        Place::File(path) => path.metadata().map_or(u64::MAX, |it| it.len()),
-        Place::Memory(bytes) => bytes.len() as u64,
+        Place::File(path) | Place::Mapped(path) => path.metadata().map_or(u64::MAX, |it| it.len()),
+        Place::Memory(bytes) | Place::Bytes(bytes) => bytes.len() as u64,
     };
     options.prepack_weights(n_bytes <= MAX_PACKED_BYTES);
     let loaded = match place {
         Place::File(path) => options.load_file(path),
+        Place::Mapped(path) => sys::load_mapped(&options, path),
         Place::Memory(bytes) => options.load_static_slice(bytes),
+        Place::Bytes(bytes) => options.load(bytes.to_vec()),
     };
     Ok(Box::new(RtenGraph(loaded.map_err(|error| error.to_string())?)))
 }

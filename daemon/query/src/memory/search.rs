@@ -3,12 +3,14 @@
 //! In: a question. Out: facts of each note with their scores.
 //! A fact has a relevance (`relevance.rs`) by its words, those of its node's name and its nearness; a node that is named
 //! has the greatest.
-//! Invariants: by meaning, every vector is compared exactly: those of a better model if it has all of them, else all
-//! static ones, so that two spaces are never mixed; by words, BM25 over the facts; ties are broken by row.
+//! Invariants: by meaning, every vector is compared exactly: those of better models if they have all of them, on the
+//! scale that they share, else all static ones, which are on another; by words, BM25 over the facts; ties are broken by
+//! row.
 //! An instruction before a text moves all texts alike and does not rank them better, neither with static vectors nor
 //! with MiniLM's (`tests/it/memory_reference.rs`), so there is one perspective, [`GENERAL`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use config::settings::Floor;
 use notes::resolve::{fold, name_key};
@@ -322,8 +324,8 @@ fn each_by_meaning(
     question: &str,
     visit: impl FnMut(FactHit),
 ) -> Result<(), ErrorView> {
-    for layer in ctx.snapshot.layers_of_facts() {
-        if let Some(hits) = by_layer(ctx, &layer, doc, question)? {
+    for layers in ctx.snapshot.layers_of_facts() {
+        if let Some(hits) = by_layers(ctx, &layers, doc, question)? {
             hits.into_iter().for_each(visit);
             return Ok(());
         }
@@ -332,10 +334,11 @@ fn each_by_meaning(
     Ok(each_vector(ctx.snapshot, doc, &question, visit)?)
 }
 
-/// Returns the hits by a better model; `None` where it lacks a fact, or cannot embed the question now.
-fn by_layer(
+/// Returns the hits by better models; `None` where each lacks a fact, or one cannot embed the question now. A fact that
+/// several have is as near as the nearest says.
+fn by_layers(
     ctx: &QueryContext<'_>,
-    layer: &Layer,
+    layers: &[Arc<Layer>],
     doc: Option<i64>,
     question: &str,
 ) -> Result<Option<Vec<FactHit>>, AskError> {
@@ -345,26 +348,44 @@ fn by_layer(
     let rows = statement.query_map([doc], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let facts = rows.collect::<Result<Vec<(i64, i64, [u8; 16])>, _>>()?;
     let hash_of = |bytes: &[u8; 16]| ContentHash(u128::from_le_bytes(*bytes));
-    // Embedding the question takes time, so this comes first.
-    let has_all = layer
-        .with_facts(|known| facts.iter().all(|(_, _, hash)| known.contains_key(&hash_of(hash))));
-    if facts.is_empty() || !has_all {
+    // Embedding the question takes time, so this comes first; and a model without facts is not loaded for it.
+    let mut vectors: Vec<Vec<(&Layer, UnitVector)>> = vec![Vec::new(); facts.len()];
+    for layer in layers {
+        layer.with_facts(|known| {
+            for ((_, _, hash), vectors) in facts.iter().zip(&mut vectors) {
+                vectors.extend(known.get(&hash_of(hash)).map(|it| (layer.as_ref(), it.clone())));
+            }
+        });
+    }
+    if facts.is_empty() || vectors.iter().any(Vec::is_empty) {
         return Ok(None);
     }
-    let Ok(question) = layer.question_of_facts(question) else { return Ok(None) };
-    let asked = length(&question.0);
-    let is_better = has_better_model(ctx);
-    let score = |vector: &UnitVector| {
-        let (dot, own) = product(&question.0, vector.0.iter().copied());
-        if asked * own > 0.0 { dot / (asked * own) } else { 0.0 }
+    let mut scores = vec![0.0f32; facts.len()];
+    for layer in layers {
+        let has = |(its, _): &&(&Layer, UnitVector)| std::ptr::eq(*its, layer.as_ref());
+        if !vectors.iter().flatten().any(|it| has(&it)) {
+            continue;
+        }
+        let Ok(question) = layer.question_of_facts(question) else { return Ok(None) };
+        let asked = length(&question.0);
+        for (score, vectors) in scores.iter_mut().zip(&vectors) {
+            let Some((_, vector)) = vectors.iter().find(has) else { continue };
+            let (dot, own) = product(&question.0, vector.0.iter().copied());
+            let cosine = if asked * own > 0.0 { dot / (asked * own) } else { continue };
+            let nearness = layer.embedder().nearness(cosine);
+            let is_first = vectors.first().is_some_and(|it| has(&it));
+            *score = if is_first { nearness } else { score.max(nearness) };
+        }
+    }
+    let is_better = Some(has_better_model(ctx));
+    let hits = facts.iter().zip(scores);
+    let hit = |((doc, seq, _), score): (&(i64, i64, [u8; 16]), f32)| FactHit {
+        doc: *doc,
+        seq: *seq,
+        score,
+        is_better,
     };
-    Ok(layer.with_facts(|known| {
-        let hit = |(doc, seq, hash): &(i64, i64, [u8; 16])| {
-            let score = score(known.get(&hash_of(hash))?);
-            Some(FactHit { doc: *doc, seq: *seq, score, is_better: Some(is_better) })
-        };
-        facts.iter().map(hit).collect()
-    }))
+    Ok(Some(hits.map(hit).collect()))
 }
 
 fn each_vector(

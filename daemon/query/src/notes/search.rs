@@ -239,7 +239,7 @@ impl Search {
         let question = HybridQuery { q, tags: request.tags.clone(), ..HybridQuery::default() };
         let draft = Plan::draft(&question, &ctx.settings.retrieval)?;
         let least_by_vector = || {
-            let is_better = ctx.snapshot.layer().is_some() && has_better_model(ctx);
+            let is_better = !ctx.snapshot.layers().is_empty() && has_better_model(ctx);
             if is_better { draft.floor.better_similar } else { draft.floor.similar }
         };
         let min_similarity = match formula {

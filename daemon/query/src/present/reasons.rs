@@ -69,10 +69,13 @@ fn by_model(ctx: &QueryContext<'_>, recalled: &Recalled, hit: &ScoredChunk, name
         return name.to_string();
     }
     let plain = ctx.embedder.space();
-    let better = recalled.question.as_ref().and_then(QuestionVectors::better_space);
+    let better = recalled.question.as_ref().map(QuestionVectors::better_spaces);
     let is_better = hit.near.is_some_and(|(_, is_better)| is_better);
-    let space = if is_better { better.unwrap_or(plain) } else { plain };
-    format!("{name} by {}", space.split('@').next().unwrap_or(space))
+    // Of two models, both may have read the text; the nearest vector counts.
+    let better = better.filter(|spaces| is_better && !spaces.is_empty());
+    let spaces = better.unwrap_or_else(|| vec![plain]);
+    let names: Vec<&str> = spaces.iter().map(|it| it.split('@').next().unwrap_or(it)).collect();
+    format!("{name} by {}", names.join(" or "))
 }
 
 fn short_name(ctx: &QueryContext<'_>, entity: i64) -> Result<String, AskError> {

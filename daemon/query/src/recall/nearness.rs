@@ -1,9 +1,12 @@
 //! Nearness: how near windows are to a question, by the best vector that each of them has.
 //!
-//! In: a question; the static vectors, which every window has, and those of the better model, as far as they exist.
-//! Out: one number a chunk, all on one scale: the better model's where it has any vector, else the static one's.
-//! Cosines of two spaces cannot be compared. Where a window lacks the better vector, its static cosine is mapped to the
-//! better cosine of equal rank among windows that have both (`scale.rs`).
+//! In: a question; the static vectors, which every window that may be English has, and those of the better models, as
+//! far as they exist. Out: one number a chunk, all on one scale: a better model's where it has any vector, else the
+//! static one's.
+//! Cosines of two spaces cannot be compared. Those of better models are brought to the scale that they share
+//! (`Embedder::nearness`), and a window that has several is as near as the nearest says: a question may be in another
+//! language than the window, which not every model understands. Where a window lacks every better vector, its static
+//! cosine is mapped to the better one of equal rank among windows that have both (`scale.rs`).
 //! Invariants: with all better vectors the static ones have no influence; with none, the better ones have none.
 //! Not here: making vectors, or how much nearness counts (`trust.rs`, `rank`).
 
@@ -21,6 +24,7 @@ use crate::{AskError, QueryContext};
 use embed::{Embedder, Unrounded, cosine};
 use index::vectors::{Layer, Nearest, View};
 use model::parcel::UnitVector;
+use model::terms::Tick;
 
 /// Windows with both vectors that a scale needs before a part of the better vectors is used.
 const MIN_PAIRS: usize = 16;
@@ -40,16 +44,23 @@ pub(crate) struct QuestionVectors {
     better: Option<Better>,
 }
 
-/// The better model's part.
+/// The better models' part.
+#[derive(Default)]
 struct Better {
+    /// One at least.
+    spaces: Vec<Space>,
+    /// The nearest windows by these models.
+    near: Vec<Nearest>,
+    scale: OnceCell<Option<Scale>>,
+}
+
+/// A question in the space of one model.
+struct Space {
     layer: Arc<Layer>,
     view: Arc<View>,
     question: UnitVector,
     /// False when it is the static model with unrounded vectors.
     is_other_model: bool,
-    /// The nearest windows by this model.
-    near: Vec<Nearest>,
-    scale: OnceCell<Option<Scale>>,
 }
 
 /// A chunk by its best window.
@@ -65,10 +76,11 @@ pub(crate) struct Near {
 type Scored = (i64, f32, bool);
 
 impl QuestionVectors {
-    /// The vector space of the better model, if it answers.
-    pub(crate) fn better_space(&self) -> Option<&str> {
-        let other = self.better.as_ref().filter(|better| better.is_other_model);
-        other.map(|better| better.layer.embedder().space())
+    /// The vector spaces of the better models that answer.
+    pub(crate) fn better_spaces(&self) -> Vec<&str> {
+        let spaces = self.better.iter().flat_map(|better| &better.spaces);
+        let others = spaces.filter(|space| space.is_other_model);
+        others.map(|space| space.layer.embedder().space()).collect()
     }
 
     /// The question's static vector.
@@ -83,18 +95,67 @@ impl QuestionVectors {
             .then(|| ctx.embedder.embed(&[text]).pop())
             .flatten()
             .filter(has_length);
-        let better = ctx.snapshot.layer().filter(|(layer, _)| knows(layer.embedder().as_ref()));
-        let better = better.and_then(|(layer, view)| {
+        let layers = ctx.snapshot.layers().into_iter();
+        let spaces = layers.filter(|(layer, _)| knows(layer.embedder().as_ref()));
+        let spaces = spaces.filter_map(|(layer, view)| {
             let question = layer.question(text).inspect_err(
-                |error| tracing::debug!(%error, "a question is answered by static vectors"),
+                |error| tracing::debug!(%error, "a question is answered without this model"),
             );
             let question = question.ok().filter(has_length)?;
             let unrounded = Unrounded::space_of(ctx.embedder.space());
             let is_other_model = layer.embedder().space() != unrounded;
-            let scale = OnceCell::new();
-            Some(Better { layer, view, question, is_other_model, near: Vec::new(), scale })
+            Some(Space { layer, view, question, is_other_model })
         });
+        let better = Better { spaces: spaces.collect(), ..Better::default() };
+        let better = Some(better).filter(|better| !better.spaces.is_empty());
         (plain.is_some() || better.is_some()).then_some(QuestionVectors { plain, better })
+    }
+}
+
+impl Better {
+    /// The windows nearest to the question, nearest first.
+    fn nearest(&self, tick: Tick, wanted: usize, among: Option<&FxHashSet<i64>>) -> Vec<Nearest> {
+        let mut near: FxHashMap<i64, f32> = FxHashMap::default();
+        for space in &self.spaces {
+            let found = space.view.nearest(&space.question.0, tick, wanted, among);
+            space.note_nearer(found.into_iter().map(|near| (near.id, near.cosine)), &mut near);
+        }
+        let mut near: Vec<Nearest> =
+            near.into_iter().map(|(id, cosine)| Nearest { id, cosine }).collect();
+        near.sort_by(|a, b| b.cosine.total_cmp(&a.cosine).then(a.id.cmp(&b.id)));
+        near.truncate(wanted);
+        near
+    }
+
+    /// How near these windows are, as far as they have a better vector.
+    fn cosines_of(&self, ids: &FxHashSet<i64>, tick: Tick) -> FxHashMap<i64, f32> {
+        let mut near = FxHashMap::default();
+        for space in &self.spaces {
+            space.note_nearer(space.view.cosines_of(ids, &space.question.0, tick), &mut near);
+        }
+        near
+    }
+
+    /// Whether no window lacks a vector.
+    fn is_full(&self, ctx: &QueryContext<'_>) -> bool {
+        let tick = ctx.snapshot.tick();
+        ctx.snapshot.has_all_better_vectors()
+            && self.spaces.iter().all(|space| space.layer.is_full_at(tick))
+    }
+}
+
+impl Space {
+    /// Brings cosines to the common scale, and keeps those that are greater than what is known.
+    fn note_nearer(
+        &self,
+        cosines: impl IntoIterator<Item = (i64, f32)>,
+        near: &mut FxHashMap<i64, f32>,
+    ) {
+        for (id, cosine) in cosines {
+            let nearness = self.layer.embedder().nearness(cosine);
+            let known = near.entry(id).or_insert(nearness);
+            *known = known.max(nearness);
+        }
     }
 }
 
@@ -145,7 +206,8 @@ pub(crate) fn has_better_model(ctx: &QueryContext<'_>) -> bool {
     ctx.settings.embed.model != "none"
 }
 
-/// Returns the nearest windows, nearest first. Drops the better model where too few windows have its vectors.
+/// Returns the nearest windows, nearest first. Where too few windows have vectors of both kinds, the static ones answer
+/// as they are, and better ones for windows that have no others.
 fn nearest_windows(
     ctx: &QueryContext<'_>,
     asked: &mut QuestionVectors,
@@ -157,21 +219,26 @@ fn nearest_windows(
         near.into_iter().map(|near| (near.id, near.cosine, is_better)).collect()
     };
     if let Some(better) = &mut asked.better {
-        better.near = better.view.nearest(&better.question.0, tick, wanted, among);
+        better.near = better.nearest(tick, wanted, among);
     }
     let plain = match (&asked.plain, &asked.better) {
         (None, None) => return Ok(Vec::new()),
         (Some(plain), None) => return Ok(all(ctx.snapshot.nearest(plain, wanted, among)?, false)),
         (None, Some(better)) => return Ok(all(better.near.clone(), true)),
-        (Some(_), Some(better)) if better.layer.is_full_at(tick) => {
+        (Some(_), Some(better)) if better.is_full(ctx) => {
             return Ok(all(better.near.clone(), true));
         }
         (Some(plain), Some(_)) => ctx.snapshot.nearest(plain, wanted, among)?,
     };
     let (pairs, merged) = merge(ctx, asked, &plain)?;
     if pairs.len() < MIN_PAIRS {
-        let found = all(plain, false);
-        note_met(asked.better.take().as_ref(), &found);
+        let bare = merged.iter().filter(|(_, plain, _)| plain.is_none());
+        let bare = bare.filter_map(|(id, _, better)| Some((*id, (*better)?, true)));
+        let mut found: Vec<Scored> = all(plain, false).into_iter().chain(bare).collect();
+        nearest_first(&mut found, wanted);
+        note_met(asked.better.as_ref(), &found);
+        asked.better =
+            asked.better.take().filter(|_| found.iter().any(|(.., is_better)| *is_better));
         return Ok(found);
     }
     let scale = Scale::of(pairs);
@@ -182,8 +249,7 @@ fn nearest_windows(
             None => Some((id, scale.as_ref()?.place(plain?), false)),
         })
         .collect();
-    scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    scored.truncate(wanted);
+    nearest_first(&mut scored, wanted);
     note_met(asked.better.as_ref(), &scored);
     if let Some(better) = &asked.better {
         let _ = better.scale.set(scale);
@@ -191,11 +257,16 @@ fn nearest_windows(
     Ok(scored)
 }
 
+fn nearest_first(scored: &mut Vec<Scored>, wanted: usize) {
+    scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    scored.truncate(wanted);
+}
+
 /// Notes for the backfill which of the best windows lack their better vector.
 fn note_met(better: Option<&Better>, scored: &[Scored]) {
     let lack = scored.iter().take(MET_A_QUESTION).filter(|(_, _, is_better)| !is_better);
-    if let Some(better) = better {
-        better.layer.note_met(lack.map(|(window, ..)| *window));
+    for space in better.iter().flat_map(|better| &better.spaces) {
+        space.layer.note_met(lack.clone().map(|(window, ..)| *window));
     }
 }
 
@@ -222,7 +293,7 @@ fn merge(
         other.keys().filter(|id| !has.contains_key(id)).copied().collect()
     };
     let tick = ctx.snapshot.tick();
-    let more = better.view.cosines_of(&lack(&known, &plain), &better.question.0, tick);
+    let more = better.cosines_of(&lack(&known, &plain), tick);
     plain.extend(ctx.snapshot.cosines_of(&lack(&plain, &known), question)?);
     known.extend(more);
     let ids: FxHashSet<i64> = plain.keys().chain(known.keys()).copied().collect();
@@ -248,10 +319,7 @@ pub(crate) fn of_chunks(
     let searched = |windows: &[Window]| -> FxHashSet<i64> {
         windows.iter().filter(|window| window.aside.is_none()).map(|window| window.id).collect()
     };
-    let known = asked
-        .better
-        .as_ref()
-        .map(|better| better.view.cosines_of(&searched(&windows), &better.question.0, tick));
+    let known = asked.better.as_ref().map(|better| better.cosines_of(&searched(&windows), tick));
     let known = known.unwrap_or_default();
     let (has_better, rest): (Vec<Window>, Vec<Window>) =
         windows.into_iter().partition(|window| known.contains_key(&window.id));
@@ -266,8 +334,10 @@ pub(crate) fn of_chunks(
         }
     }
     for window in rest {
-        let of_aside =
-            |bytes: &Vec<u8>| Some(cosine(&unit_vector_of(bytes), asked.plain.as_ref()?));
+        let of_aside = |bytes: &Vec<u8>| {
+            let plain = asked.plain.as_ref().filter(|_| !bytes.is_empty())?;
+            Some(cosine(&unit_vector_of(bytes), plain))
+        };
         let cosine = match &window.aside {
             Some(bytes) => of_aside(bytes),
             None => plain.get(&window.id).copied(),
@@ -295,7 +365,7 @@ impl QuestionVectors {
 struct Window {
     id: i64,
     chunk: i64,
-    /// Its static vector, where it is not part of the search.
+    /// Its static vector, where it is not part of the search; empty where it has none.
     aside: Option<Vec<u8>>,
 }
 

@@ -313,7 +313,7 @@ async fn settle_second(second: &Build, told: &impl Fn(u64, u64, &str)) -> Result
 fn second_recipe(recipe: &Recipe, scratch: &Path) -> Recipe {
     let mut second = Recipe { state_dir: scratch.to_path_buf(), ..recipe.clone() };
     // They are no part of what is compared, and take hours.
-    second.better = None;
+    second.better = Vec::new();
     second.settings.watch.poll = config::settings::Poll::Always;
     second.settings.watch.poll_interval_ms = PATIENCE.as_millis() as u64;
     second.settings.watch.reconcile_seconds = 0;

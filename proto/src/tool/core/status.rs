@@ -229,6 +229,23 @@ pub struct EmbeddingView {
     /// The last error of the model, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
+    /// The models for languages that this one does not know, as far as the folder has text in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<SpaceView>,
+}
+
+/// How far the vectors of one more model are.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SpaceView {
+    /// The model, as settings name it.
+    pub model: String,
+    /// Model, revision and quantization.
+    pub space: String,
+    /// Windows that have a vector, or whose text the model refused.
+    pub done: u64,
+    /// Windows that it embeds: those in languages that the first model does not know, and in a folder of several
+    /// languages all.
+    pub total: u64,
 }
 
 fn is_none_refused(n: &u64) -> bool {
@@ -245,6 +262,9 @@ impl EmbeddingView {
             if self.model == "remote" {
                 text.push_str(" (`kgctl retry --all` asks for these again)");
             }
+        }
+        for other in &self.others {
+            text.push_str(&format!(" and {} of {} by {}", other.done, other.total, other.model));
         }
         if self.state != "done" {
             text.push_str(&format!(", {}", self.state));
@@ -434,7 +454,7 @@ impl Tool for Status {
 
 #[cfg(test)]
 mod tests {
-    use super::{DeepView, EmbeddingView, LlmView};
+    use super::{DeepView, EmbeddingView, LlmView, SpaceView};
 
     #[test]
     fn slots_are_told_with_what_is_left_and_what_is_wrong() {
@@ -478,6 +498,10 @@ mod tests {
         );
         (view.done, view.state) = (9_720, "done".into());
         assert_eq!(view.told(), "9720 of 9720 vectors by minilm-l6");
+        let (model, space) = ("e5-small".to_string(), "multilingual-e5-small".to_string());
+        let others = vec![SpaceView { model, space, done: 4, total: 6 }];
+        let two = EmbeddingView { others, ..view.clone() };
+        assert_eq!(two.told(), "9720 of 9720 vectors by minilm-l6 and 4 of 6 by e5-small");
         let refused = EmbeddingView { refused: 2, ..view };
         assert_eq!(refused.told(), "9720 of 9720 vectors by minilm-l6, 2 of them refused");
         let waiting = EmbeddingView {

@@ -18,15 +18,20 @@ struct Letters {
     space: &'static str,
     asked: Mutex<Vec<String>>,
     fails: Option<EmbedError>,
+    is_english_only: bool,
 }
 
 impl Letters {
     fn new(space: &'static str) -> Arc<Self> {
-        Arc::new(Letters { space, asked: Mutex::default(), fails: None })
+        Self::of(space, None, false)
     }
 
     fn failing(error: EmbedError) -> Arc<Self> {
-        Arc::new(Letters { space: "letters/1", asked: Mutex::default(), fails: Some(error) })
+        Self::of("letters/1", Some(error), false)
+    }
+
+    fn of(space: &'static str, fails: Option<EmbedError>, is_english_only: bool) -> Arc<Self> {
+        Arc::new(Letters { space, asked: Mutex::default(), fails, is_english_only })
     }
 
     fn asked(&self) -> Vec<String> {
@@ -41,6 +46,10 @@ impl Embedder for Letters {
 
     fn dimensions(&self) -> usize {
         26
+    }
+
+    fn is_english_only(&self) -> bool {
+        self.is_english_only
     }
 
     fn try_embed(&self, texts: &[&str]) -> Result<Vec<UnitVector>, EmbedError> {
@@ -91,7 +100,7 @@ impl Backfilled for Bench {
 /// Windows that the answering layer finds, nearest first.
 fn found(readers: &Arc<Readers>, letters: &Letters, question: &str) -> Vec<i64> {
     let snapshot = readers.snapshot().expect("a snapshot");
-    let Some((layer, view)) = snapshot.layer() else { return Vec::new() };
+    let Some((layer, view)) = snapshot.layers().into_iter().next() else { return Vec::new() };
     assert_eq!(layer.embedder().space(), letters.space);
     let question = letters.embed(&[question]).remove(0);
     let near = view.nearest(&question.0, snapshot.tick(), 10, None);
@@ -116,7 +125,7 @@ fn a_text_is_embedded_once_and_gone_with_its_commit() {
 
     bench.remove("alpha.md");
     assert_eq!(found(&readers, &letters, "lantern oil").len(), 1, "gone with the commit");
-    let (_, view) = before.layer().expect("a layer");
+    let (_, view) = before.layers().remove(0);
     let question = letters.embed(&["lantern"]).remove(0);
     let near = view.nearest(&question.0, before.tick(), 10, None);
     assert_eq!(near.len(), 2, "who sees the commit before finds it");
@@ -129,7 +138,7 @@ fn a_text_is_embedded_once_and_gone_with_its_commit() {
     let asked = letters.asked();
     assert_eq!(asked.len(), 1, "only what is new: {asked:?}");
     assert_eq!(found(&readers, &letters, "lantern oil").len(), 3);
-    let progress = backfill.pace().progress();
+    let progress = backfill.paces()[0].progress();
     assert_eq!((progress.n_done, progress.n_windows), (3, 3));
 }
 
@@ -195,7 +204,7 @@ fn what_a_question_has_met_is_made_next() {
     let letters = Letters::new("letters/1");
     let mut backfill = bench.backfill(&readers, &letters);
     let last = bench.count("SELECT max(id) FROM chunk_vec_map");
-    let (layer, n_asked) = (backfill.wanted.layer.clone(), std::cell::Cell::new(0));
+    let (layer, n_asked) = (backfill.wanted[0].layer.clone(), std::cell::Cell::new(0));
     let meets = || {
         n_asked.set(n_asked.get() + 1);
         if n_asked.get() == 2 {
@@ -244,7 +253,7 @@ fn a_model_answers_until_the_next_one_has_all_its_vectors() {
         Backfill::open(&folder, name, wanted, readers.clone(), reopen).expect("opened");
     backfill.round(&|| false).expect("a round");
     assert_eq!(found(&readers, &old, "lantern").len(), 2, "the old ones answer");
-    assert_eq!(backfill.pace().progress().before.as_deref(), Some("letters/1"));
+    assert_eq!(backfill.paces()[0].progress().before.as_deref(), Some("letters/1"));
     bench.write(&[("gamma.md", GAMMA)]);
     backfill.round(&|| true).expect("a round");
     assert_eq!(found(&readers, &old, "lantern").len(), 2, "until somebody says that all is there");
@@ -283,12 +292,12 @@ fn of_several_models_before_the_fullest_answers_and_none_that_has_less_than_the_
     drop(second);
     let third = open(2);
     assert_eq!(
-        third.pace().progress().before.as_deref(),
+        third.paces()[0].progress().before.as_deref(),
         Some("letters/1"),
         "not that of one text"
     );
     drop(third);
-    assert_eq!(open(0).pace().progress().before, None, "it has all itself");
+    assert_eq!(open(0).paces()[0].progress().before, None, "it has all itself");
 }
 
 #[test]
@@ -308,7 +317,7 @@ fn each_kind_of_failure_has_a_fate_of_its_own() {
         let mut backfill = bench.backfill(&readers, &letters);
         let step = backfill.round(&|| true).expect("a round");
         assert_eq!(step, expected.clone().unwrap_or(Step::Full(bench.writer.tick())), "{error}");
-        let progress = backfill.pace().progress();
+        let progress = backfill.paces()[0].progress();
         assert_eq!(progress.trouble.is_some(), expected.is_some(), "{error}");
         assert_eq!(progress.n_refused, u64::from(expected.is_none()), "{error}");
         let n_found = found(&readers, &letters, "bread").len();
@@ -358,7 +367,7 @@ fn what_memory_states_has_vectors_of_its_own_by_its_text() {
     };
     assert_eq!(backfill.round(&may_embed).expect("a round"), Step::Waits(tick));
     assert_eq!(letters.asked().len(), 2, "windows first");
-    let progress = backfill.pace().progress();
+    let progress = backfill.paces()[0].progress();
     assert_eq!((progress.n_done, progress.n_windows, progress.n_facts_left), (2, 2, 2));
     assert!(!progress.is_full);
     assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
@@ -367,10 +376,10 @@ fn what_memory_states_has_vectors_of_its_own_by_its_text() {
         ["[duty] Lights the lantern", "[duty] Bakes bread"],
         "of nodes only"
     );
-    assert_eq!(backfill.pace().progress().n_facts_left, 0);
+    assert_eq!(backfill.paces()[0].progress().n_facts_left, 0);
     let known = |backfill_of: &Arc<Readers>| {
         let layers = backfill_of.snapshot().expect("a snapshot").layers_of_facts();
-        layers.first().expect("a layer").with_facts(|facts| facts.len())
+        layers[0][0].with_facts(|facts| facts.len())
     };
     assert_eq!(known(&readers), 2);
 
@@ -415,7 +424,7 @@ fn floats_are_made_beside_the_bytes_and_bytes_of_floats_are_not_made_again() {
     assert_eq!(letters.asked().len(), 2, "floats are made of the texts");
     backfill.retire();
     let snapshot = readers.snapshot().expect("a snapshot");
-    let (layer, view) = snapshot.layer().expect("the floats answer");
+    let (layer, view) = snapshot.layers().remove(0);
     assert_eq!(layer.embedder().space(), "letters/f32");
     let question = unrounded.try_question("lantern").expect("a vector");
     let by_floats = view.nearest(&question.0, snapshot.tick(), 10, None);
@@ -447,4 +456,59 @@ fn a_question_that_is_asked_again_is_not_embedded_again() {
     letters.asked();
     assert_eq!(layer.question("lantern").expect("a vector"), first);
     assert_eq!(letters.asked(), ["lantern"], "only the last ones are remembered");
+}
+
+const GERMAN: &str = "# Die Schlüssel\n\nDie Schlüssel werden vom Büro alle neunzig Tage gewechselt, und der alte \
+     gilt noch eine Woche, damit niemand vor der Tür steht.";
+
+#[test]
+fn each_language_has_the_model_that_reads_it_and_a_broken_one_stops_no_other() {
+    let mut bench = Bench::new();
+    let readers = bench.writer.readers();
+    bench.write(&[("alpha.md", ALPHA)]);
+    let first = Letters::of("english/1", None, true);
+    let second = Letters::of("any/1", None, false);
+    let open = |bench: &Bench, second: &Arc<Letters>| {
+        let backfill = bench.backfill(&readers, &first);
+        backfill.beside("any", second.clone() as Arc<dyn Embedder>).expect("opened")
+    };
+    let mut backfill = open(&bench, &second);
+    assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(bench.writer.tick()));
+    assert_eq!((first.asked().len(), second.asked().len()), (1, 0), "nothing for the second one");
+    assert_eq!(readers.snapshot().expect("a snapshot").layers().len(), 1, "nor is it asked");
+
+    bench.write(&[("schluessel.md", GERMAN)]);
+    let snapshot = readers.snapshot().expect("a snapshot");
+    assert!(!snapshot.has_all_better_vectors(), "the commit brings a window without any vector");
+    drop(snapshot);
+    assert_eq!(bench.count("SELECT count(*) FROM chunk_vec"), 1);
+    assert_eq!(bench.count("SELECT count(*) FROM chunk_vec_map"), 2);
+    let tick = bench.writer.tick();
+    assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
+    assert_eq!(first.asked(), [""; 0]);
+    let asked = second.asked();
+    // A folder of two languages: what is English as well, after its own.
+    assert!(asked.len() == 2 && asked[0].starts_with("Die Schlüssel"), "{asked:?}");
+    let snapshot = readers.snapshot().expect("a snapshot");
+    assert!(snapshot.has_all_better_vectors());
+    let spaces: Vec<String> =
+        snapshot.layers().iter().map(|(layer, _)| layer.embedder().space().to_string()).collect();
+    assert_eq!(spaces, ["english/1", "any/1"]);
+    drop(snapshot);
+    backfill.tidy(tick).expect("tidied");
+    drop(backfill);
+    let broken = Letters::of("any/2", Some(EmbedError::Model { why: "it is torn".into() }), false);
+    bench.write(&[("beta.md", BETA)]);
+    let mut backfill = open(&bench, &broken);
+    backfill.round(&|| true).expect("a round");
+    let progress: Vec<_> = backfill.paces().iter().map(|pace| pace.progress()).collect();
+    assert_eq!((progress[0].n_done, progress[0].n_windows), (2, 2));
+    assert!(progress[0].is_full && !progress[1].is_full && progress[1].trouble.is_some());
+    bench.remove("schluessel.md");
+    backfill.round(&|| true).expect("a round");
+    assert_eq!(
+        readers.snapshot().expect("a snapshot").layers().len(),
+        1,
+        "gone with their windows"
+    );
 }

@@ -174,8 +174,10 @@ fn index_vectors(
     late: &mut Late,
 ) -> Result<(), StoreError> {
     let section = shown_headings(chunk);
+    let may_be_english = may_be_english(&chunk.language);
     for (window, vector) in chunk.windows.iter().zip(vectors) {
-        if vector.0.iter().all(|component| *component == 0) {
+        // A text without a known word says nothing; one in another language may say something to a better model.
+        if may_be_english && vector.0.iter().all(|component| *component == 0) {
             continue;
         }
         let id = late.vector_id(tx)?;

@@ -21,6 +21,7 @@ pub(in crate::store) struct Late {
     deleted_vectors: Vec<i64>,
     texts: BTreeMap<i64, IndexedWords>,
     vectors: BTreeMap<i64, Vec<u8>>,
+    n_bare: usize,
     next_vector: Option<i64>,
     look_again: Vec<RelPath>,
     promoted: BTreeSet<i64>,
@@ -89,9 +90,12 @@ impl Late {
         self.texts.insert(chunk, row);
     }
 
-    /// Keeps a window's vector.
+    /// Keeps a window's vector; an empty one says that the window has none.
     pub(in crate::store) fn insert_vector(&mut self, id: i64, bytes: Vec<u8>) {
-        self.vectors.insert(id, bytes);
+        match bytes.is_empty() {
+            true => self.n_bare += 1,
+            false => drop(self.vectors.insert(id, bytes)),
+        }
     }
 
     /// Deletes a chunk's text: one that is only kept so far (two versions of a document in one batch) is forgotten.
@@ -133,7 +137,8 @@ impl Late {
             insert_vector.execute(params![id, bytes])?;
         }
         let born = self.vectors.into_iter().collect();
-        Ok((VectorChange { gone: self.deleted_vectors, born }, self.indexer))
+        let change = VectorChange { gone: self.deleted_vectors, born, n_bare: self.n_bare };
+        Ok((change, self.indexer))
     }
 }
 

@@ -325,7 +325,8 @@ fn settle_windows(
                         stored_vector(tx, id)?
                     }
                 };
-                set.execute(params![id, vector])?;
+                // Empty: put aside without a vector.
+                set.execute(params![id, vector.unwrap_or_default()])?;
             }
             (false, Some(vector)) => {
                 set.execute(params![id, Option::<Vec<u8>>::None])?;

@@ -43,8 +43,8 @@ pub(in crate::runtime) fn load(place: Place<'_>) -> Result<Box<dyn Engine>, Stri
     let builder = Session::builder(environment).map_err(|error| error.to_string())?;
     let mut builder = builder.with_intra_threads(1).map_err(|error| error.to_string())?;
     let session = match place {
-        Place::File(path) => builder.commit_from_file(path),
-        Place::Memory(bytes) => builder.commit_from_memory(bytes),
+        Place::File(path) | Place::Mapped(path) => builder.commit_from_file(path),
+        Place::Memory(bytes) | Place::Bytes(bytes) => builder.commit_from_memory(bytes),
     };
     let session = session.map_err(|error| error.to_string())?;
     let inputs = session.inputs().iter().map(|it| it.name().to_string()).collect();

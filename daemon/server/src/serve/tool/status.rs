@@ -1,6 +1,6 @@
 //! `status`: progress and health of the watcher, the belt, the writer and the index.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use config::settings::Background;
 use jiff::Timestamp;
@@ -8,7 +8,7 @@ use proto::error::ErrorView;
 use proto::shape::{StallView, WorkersView};
 use proto::tool::core::{
     EmbeddingView, FileEventView, MendedView, Progress, QuarantineView, QueueView, ScrubView,
-    Status, StatusReply, UNRANKED, VectorsInMemory, WarningView,
+    SpaceView, Status, StatusReply, UNRANKED, VectorsInMemory, WarningView,
 };
 use rusqlite::Connection;
 
@@ -17,7 +17,7 @@ use engine::health::Mended;
 
 use crate::project::Project;
 use crate::project::tallies::{WINDOWS, count};
-use engine::backfill::{Again, Trouble};
+use engine::backfill::{Again, BackfillProgress, Trouble};
 use engine::watch::{FileEvent, WatchMode, WatchView};
 use index::store::{Breakers, SCHEMA_VERSION, Snapshot};
 
@@ -139,7 +139,13 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
         });
     }
     let stand = project.backfilled()?;
-    let again = stand.trouble.as_ref().map(|it| it.again);
+    let others: Vec<&BackfillProgress> =
+        stand.others.iter().filter(|it| it.n_windows > 0).collect();
+    // What another model embeds is counted there.
+    let n_windows = if others.is_empty() { n_windows } else { stand.n_windows };
+    let troubles = stand.others.iter().map(|it| &it.trouble);
+    let trouble = std::iter::once(&stand.trouble).chain(troubles).flatten().next().cloned();
+    let again = trouble.as_ref().map(|it| it.again);
     let again_at = match again {
         Some(Again::At(at)) => Some(at),
         _ => None,
@@ -156,6 +162,14 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
         }
         Background::Idle => "waiting",
     };
+    let eta = others.iter().filter_map(|it| it.eta(it.n_windows)).chain(stand.eta(n_windows)).sum();
+    let eta = Some(eta).filter(|eta: &Duration| !eta.is_zero());
+    let space = |it: &&BackfillProgress| SpaceView {
+        model: it.model.clone(),
+        space: it.space.clone(),
+        done: it.n_done,
+        total: it.n_windows,
+    };
     let rate = (stand.seconds_a_text > 0.0).then(|| (1.0 / stand.seconds_a_text) as f32);
     Some(EmbeddingView {
         state: state.into(),
@@ -164,11 +178,12 @@ fn embedding(project: &Project, snapshot: &Snapshot, n_windows: u64) -> Option<E
         total: n_windows,
         refused: stand.n_refused,
         texts_a_second: rate,
-        eta_seconds: stand.eta(n_windows).map(|eta| eta.as_secs().max(1)),
+        eta_seconds: eta.map(|eta| eta.as_secs().max(1)),
+        others: others.iter().map(space).collect(),
         again_seconds: again_at
             .map(|at| at.saturating_duration_since(Instant::now()).as_secs().max(1)),
         answers: stand.before,
-        trouble: stand.trouble.map(told_trouble),
+        trouble: trouble.map(told_trouble),
         model: stand.model,
         space: stand.space,
     })
