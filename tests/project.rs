@@ -143,7 +143,7 @@ impl TestProject {
     }
 
     /// Writes files that all have the same modification time, so that no order by time depends on the disk.
-    fn write_all(&self, files: &[(&str, &str)]) {
+    pub fn write_all(&self, files: &[(&str, &str)]) {
         let now = SystemTime::now();
         for (path, text) in files {
             self.write(path, text);

@@ -300,8 +300,11 @@ fn scale(data: &Path, sets: &[&str]) -> Result<()> {
 
 type Texts = Vec<(String, String)>;
 
+/// Pairs of a question and a text that answers it, by id.
+type Answers = BTreeSet<(String, String)>;
+
 /// Questions and documents by their ids, those that are wanted and others; and which document answers which question.
-fn judged(set: &Path) -> Result<(Texts, Texts, BTreeSet<(String, String)>)> {
+fn judged(set: &Path) -> Result<(Texts, Texts, Answers)> {
     let part = ["train", "dev"].iter().find(|part| set.join(format!("qrels.{part}.tsv")).exists());
     let part = part.with_context(|| format!("no judgments in {}", set.display()))?;
     let texts = |file: &str| -> Result<Texts> {

@@ -74,7 +74,7 @@ pub(crate) fn unpack(
         ModelError::new(path, format!("cannot be unpacked: {error}"), "is there room on the disk?")
     };
     let mut graph = beside.map_or(Ok(Graph::default()), Graph::beside).map_err(unwritten)?;
-    let result = encoder::build(&mut graph, &weights, &shape, Precision::Int8Words)?;
+    let result = encoder::build(&mut graph, &weights, &shape, Precision::Int8Words, None)?;
     let mut model = Vec::with_capacity(graph.n_bytes());
     graph.write(&mut model, &result, "last_hidden_state").map_err(unwritten)?;
     Ok(model)

@@ -89,8 +89,8 @@ pub struct SentenceModel {
 
 /// What splits a text into tokens.
 enum Splitter {
-    Any(Tokens),
-    Unigram(Unigram),
+    Any(Box<Tokens>),
+    Unigram(Box<Unigram>),
 }
 
 impl Splitter {
@@ -133,7 +133,7 @@ impl SentenceModel {
             Some(document).filter(|it| !it.is_empty()).unwrap_or(recipe.prompts.document);
         let tokens = Tokens::load(&folder)?;
         let model = Model::load(&folder.model()?, &OUTPUTS, wanted.runtime)?;
-        Self::tried(model, Splitter::Any(tokens), recipe)?.cut_to(wanted.dimensions)
+        Self::tried(model, Splitter::Any(Box::new(tokens)), recipe)?.cut_to(wanted.dimensions)
     }
 
     /// Loads a built-in model and runs it once. The folder `unpacked` is for the files of packed weights; without one
@@ -145,8 +145,10 @@ impl SentenceModel {
         let named = |file: &str| -> PathBuf { Path::new(carried.name).join(file) };
         let tokenizer = named("tokenizer.json");
         let tokens = match carried.tokenizer {
-            CarriedTokens::Any(bytes) => Splitter::Any(Tokens::read(tokenizer, bytes)?),
-            CarriedTokens::Unigram(bytes) => Splitter::Unigram(Unigram::read(&tokenizer, bytes)?),
+            CarriedTokens::Any(bytes) => Splitter::Any(Box::new(Tokens::read(tokenizer, bytes)?)),
+            CarriedTokens::Unigram(bytes) => {
+                Splitter::Unigram(Box::new(Unigram::read(&tokenizer, bytes)?))
+            }
         };
         let model = match carried.weights {
             CarriedWeights::Graph(model) => {

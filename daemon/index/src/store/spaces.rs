@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(second.list().expect("read"), [space.clone(), other.clone()]);
         let kept = FxHashSet::from_iter([hash("b")]);
         assert_eq!(
-            second.sweep(other.id, &kept).expect("swept"),
+            second.sweep(&[other.id], &kept).expect("swept"),
             2,
             "`a` of the one, `c` of the other"
         );

@@ -249,7 +249,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().expect("inside")).expect("made");
             std::fs::write(path, text).expect("written");
         }
-        let (copy, table) = write(root.path(), scratch.path()).ok().expect("written");
+        let (copy, table) = write(root.path(), scratch.path()).expect("written");
         let table = std::fs::read_to_string(table).expect("a table");
         let name = without_name("keys.md");
         assert_eq!(
