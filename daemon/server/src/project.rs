@@ -28,13 +28,14 @@ use confine::Root;
 use jiff::Timestamp;
 use proto::shape::Freshness;
 use proto::tool::core::SettledView;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use self::activity::Activity;
 pub use self::naming::Reserved;
 use self::tallies::Tallies;
 use crate::llm::Llms;
 use crate::notes::Notes;
+use crate::serve::page::Asked;
 use embed::reranker::Reranker;
 use embed::{Embedder, StaticModel, Unrounded, WordPiece};
 use engine::Recipe;
@@ -114,6 +115,8 @@ pub struct Project {
     pub(crate) entries_turn: tokio::sync::Mutex<()>,
     /// Where MCP is served over HTTP, once it is.
     http: OnceLock<(String, Option<String>)>,
+    /// Who serves the page for people.
+    page: OnceLock<mpsc::Sender<Asked>>,
     /// When the settings were read.
     opened: SystemTime,
     /// Permalinks that new notes will have once the index shows them.
@@ -208,6 +211,7 @@ impl Project {
             has_caught_up: AtomicBool::default(),
             entries_turn: tokio::sync::Mutex::default(),
             http: OnceLock::new(),
+            page: OnceLock::new(),
             opened,
         });
         upkeep::begin(&project);
@@ -389,6 +393,25 @@ impl Project {
     pub fn serves_http_at(&self, address: String, warning: Option<String>) {
         // It is said once.
         let _ = self.http.set((address, warning));
+    }
+
+    /// Notes who serves the page for people.
+    pub(crate) fn serves_page(&self, asked: mpsc::Sender<Asked>) {
+        let _ = self.page.set(asked);
+    }
+
+    /// Has the page served; returns its address.
+    ///
+    /// # Errors
+    /// Why it cannot be served.
+    pub(crate) async fn open_page(&self) -> Result<String, String> {
+        let (reply, address) = oneshot::channel();
+        let asked = match self.page.get() {
+            Some(page) => page.send(reply).await.is_ok(),
+            None => false,
+        };
+        let gone = "this process serves no page".to_string();
+        if asked { address.await.unwrap_or(Err(gone)) } else { Err(gone) }
     }
 
     /// Where MCP is served over HTTP.
