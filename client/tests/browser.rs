@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 // The crate of integration tests has it; this crate must not depend on that one.
 #[path = "../../tests/browser.rs"]
+#[expect(unreachable_pub, reason = "public in that crate")]
 mod browser;
 
 /// A browser with the page of a graph.

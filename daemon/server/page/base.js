@@ -105,6 +105,16 @@ export const n = (count, one, many = `${one}s`) => `${count.toLocaleString("en")
 
 export const percent = (part) => `${Math.round(100 * part)} %`;
 
+let tools;
+/** Whether the daemon has a tool. */
+export async function has(tool) {
+  tools ??= sent("/api/tools", {}).then(answered);
+  return (await tools).tools.includes(tool);
+}
+
+/** A claim of the daemon, with what it quotes made strong. */
+export const claimed = (claim) => claim.split("`").map((it, idx) => (idx % 2 === 1 ? h("strong", {}, it) : it));
+
 /** Says something to all readers, those of screens too. */
 export function say(text) {
   at("said").textContent = text;

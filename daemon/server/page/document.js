@@ -1,7 +1,7 @@
 // Document: its text with the entities marked, what links to it, what is like it, and what it was.
 //
 // In: #/document/PATH. Out: the page. Not here: Markdown (`render_document`), versions (`note_history`).
-import { act, call, entity, failure, h, html, later, n, place, read, toDocument, toEntity, toSearch } from "./base.js";
+import { act, call, entity, failure, h, has, html, later, n, place, read, toDocument, toEntity, toSearch } from "./base.js";
 
 /** Characters of the document's beginning by which documents like it are found; a question has at most 1,000. */
 const MAX_LIKE_CHARS = 900;
@@ -51,11 +51,8 @@ async function alike(it, text, signal) {
 
 /** What is known of its versions; nothing where this daemon keeps none. */
 async function past(it, signal) {
-  const reply = await call("note_history", { path: it.path, limit: 20 }, signal).catch((error) => {
-    if (error.name === "AbortError" || !/no tool is called/.test(error.message)) throw error;
-    return undefined;
-  });
-  if (reply === undefined) return undefined;
+  if (!await has("note_history")) return undefined;
+  const reply = await call("note_history", { path: it.path, limit: 20 }, signal);
   const shown = h("div", {});
   const one = (change) => h("li", { "data-step": true },
     h("time", { datetime: change.at }, change.at.replace("T", " ").slice(0, 16)),

@@ -1,22 +1,25 @@
 // Memory: what agents wrote, by day and agent, and the entries of knowledge with their decay.
 //
-// Not here: what is kept (`memory_report`, `kb_search`), the notes themselves.
+// Not here: what is kept (`memory_report`, `kb_ask`), the notes themselves.
 import { act, call, h, n, percent, place, toSearch } from "./base.js";
 
-export async function memoryPage({ query, signal, title }) {
+/** Types of entries; the daemon lists the entries of one. */
+const TYPES = ["factual_reference", "decision", "pattern_convention", "lesson_learned"];
+
+export async function memoryPage({ signal, title }) {
   title("Memory");
-  const [deeds, entries, stats] = await Promise.all([
-    call("memory_report", { history: 500 }, signal),
-    call("kb_search", { query: query.get("q") ?? "*", limit: 100, include_stale: true }, signal).catch(() => ({ results: [] })),
-    call("get_stats", {}, signal),
+  const ofType = (scope) => call("kb_ask", { question: "all", strategy: "timeline", scope, include_stale: true, limit: 500 }, signal);
+  const [deeds, stats, ...byType] = await Promise.all([
+    call("memory_report", { history: 500 }, signal), call("get_stats", {}, signal), ...TYPES.map(ofType),
   ]);
+  const entries = byType.flatMap((it) => it.entries).sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
   return {
     content: [
       h("h1", {}, "Memory"),
       h("p", { class: "faint" }, `${n(stats.node_count, "entity", "entities")}, ${n(stats.observation_count, "fact")}, `,
         n(stats.relation_count, "relation")),
       h("section", {}, h("h2", {}, "What agents did"), days(deeds.history ?? [])),
-      h("section", {}, h("h2", {}, "Entries"), table(entries.results)),
+      h("section", {}, h("h2", {}, "Entries"), table(entries)),
     ],
   };
 }
@@ -38,6 +41,7 @@ function table(entries) {
   const row = (it) => h("tr", { class: it.inactive || it.superseded_by?.length ? "over" : "" },
     h("th", { scope: "row" }, h("span", { "data-step": true }, place({ path: it.path }))),
     h("td", {}, it.short_title),
+    h("td", {}, h("time", { datetime: it.created_at }, it.created_at.slice(0, 10))),
     h("td", {}, it.entry_type.replaceAll("_", " ")),
     h("td", {}, h("meter", { max: "1", low: "0.3", high: "0.5", optimum: "1", value: String(it.confidence), "aria-label": `Confidence of ${it.id}` }),
       ` ${percent(it.confidence)}`),
@@ -45,7 +49,7 @@ function table(entries) {
     h("td", {}, h("button", { type: "button", "aria-label": `${it.inactive ? "Reactivate" : "Deactivate"} ${it.id}`,
       onclick: (event) => switched(it, event.target) }, it.inactive ? "Reactivate" : "Deactivate")));
   return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Entries" }, h("table", {},
-    h("thead", {}, h("tr", {}, ["Entry", "Title", "Type", "Confidence now", "State", "Change"].map((it) => h("th", { scope: "col" }, it)))),
+    h("thead", {}, h("tr", {}, ["Entry", "Title", "Made", "Type", "Confidence now", "State", "Change"].map((it) => h("th", { scope: "col" }, it)))),
     h("tbody", {}, entries.map(row))));
 }
 

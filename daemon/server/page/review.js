@@ -2,7 +2,7 @@
 //
 // In: ?kind=KIND. Out: items of `review_links`, one after the other; each decision can be undone.
 // Not here: what is doubtful, and what a decision does (`review_links`).
-import { act, call, h, n, percent, place, say, step } from "./base.js";
+import { act, call, claimed, h, n, percent, place, say, step } from "./base.js";
 
 /** Kinds of items: name, title, and which items they hold. */
 const KINDS = [
@@ -47,7 +47,7 @@ export async function reviewPage({ query, signal, title }) {
       h("button", { type: "button", onclick: () => decide("accept", it) }, "Accept ", h("kbd", {}, "a")), " ",
       h("button", { type: "button", onclick: () => decide("reject", it) }, "Reject ", h("kbd", {}, "r")));
     return h("li", { "data-key": it.key, "data-step": true, tabindex: "0", class: "item" },
-      h("p", {}, h("strong", {}, it.claim), ` ${percent(it.confidence)} `, h("span", { class: "chip" }, it.kind)),
+      h("p", {}, claimed(it.claim), ` ${percent(it.confidence)} `, h("span", { class: "chip" }, it.kind)),
       evidence, features.length > 0 && h("p", { class: "faint" }, features.map(([name, value]) => `${name} ${value.toFixed(2)}`).join(", ")),
       buttons);
   }

@@ -35,7 +35,6 @@ pub use self::naming::Reserved;
 use self::tallies::Tallies;
 use crate::llm::Llms;
 use crate::notes::Notes;
-use crate::serve::page::Asked;
 use embed::reranker::Reranker;
 use embed::{Embedder, StaticModel, Unrounded, WordPiece};
 use engine::Recipe;
@@ -67,6 +66,9 @@ pub struct OpenProject {
     /// Where documents are parsed.
     pub parsing: Parsing,
 }
+
+/// Somebody who waits for the address of the page for people, or for why there is none.
+pub(crate) type Asked = oneshot::Sender<Result<String, String>>;
 
 /// An open project.
 pub struct Project {

@@ -17,11 +17,10 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CONTENT_LENGTH, CONTENT_TYPE,
-    HeaderMap, HeaderName, HeaderValue, ORIGIN, VARY,
+    HeaderMap, HeaderName, HeaderValue, VARY,
 };
 use hyper::{Method, Request, StatusCode};
 use proto::error::Code;
-use serde_json::{Map, Value};
 use tokio::net::UnixStream;
 
 use crate::access::Denied;
@@ -54,8 +53,8 @@ const WITH_SESSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "202
 
 /// Everything behind one address.
 pub(crate) struct Endpoint {
-    workspaces: Arc<dyn Workspaces>,
-    access: Access,
+    pub(crate) workspaces: Arc<dyn Workspaces>,
+    pub(crate) access: Access,
     limits: Limits,
     /// Of those who bring no token, or a wrong one, by address.
     strangers: Mutex<Rates<IpAddr>>,
@@ -160,42 +159,6 @@ impl Endpoint {
         reply
     }
 
-    /// Answers a call for data. A page of another host is refused even where MCP is open to it.
-    async fn api(&self, request: Request<Incoming>, is_foreign: bool) -> Result<Reply, Refusal> {
-        let caller = self.access.caller(request.headers()).map_err(|it| refusal_of(&it))?;
-        let origin = request.headers().get(ORIGIN).filter(|_| is_foreign);
-        if let Some(origin) = origin {
-            let origin = String::from_utf8_lossy(origin.as_bytes()).into_owned();
-            return Err(refusal_of(&Denied::Origin(origin)));
-        }
-        let (path, method) = (request.uri().path().to_string(), request.method().clone());
-        let named = path.strip_prefix(page::TOOL);
-        let tool = named.or_else(|| page::read_at(&path)).ok_or_else(|| nothing_at(&path))?;
-        let arguments = match (named, &method) {
-            (Some(_), &Method::POST) => self.arguments(request).await?,
-            (None, &Method::GET) => page::parameters(request.uri().query().unwrap_or_default()),
-            (Some(_), _) => return Err(not_allowed(&method, "POST")),
-            (None, _) => return Err(not_allowed(&method, "GET")),
-        };
-        let opened = self.workspaces.open_for_api(tool, caller).ok_or_else(|| nothing_at(&path))?;
-        let stream = opened.map_err(|error| {
-            let message = format!("the project cannot be reached: {error}");
-            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
-                .hint("try again, or run `kgctl doctor`")
-        })?;
-        page::call(stream, tool, arguments).await
-    }
-
-    /// The body of a call: its arguments; an empty one has none.
-    async fn arguments(&self, request: Request<Incoming>) -> Result<Map<String, Value>, Refusal> {
-        let bytes = self.bytes(request).await?;
-        let read = if bytes.is_empty() { Ok(Map::new()) } else { serde_json::from_slice(&bytes) };
-        read.map_err(|error| {
-            let message = format!("the body is no object of arguments: {error}");
-            Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message)
-        })
-    }
-
     /// Counts a request towards the allowance of who sent it: of its session where it brings the token, else of its
     /// address. On loopback all have one address, and a stranger must not use up what the others need.
     fn check_rate(
@@ -248,6 +211,8 @@ impl Endpoint {
             (MCP_PATH, _) => Err(not_allowed(&method, "POST, GET, DELETE")),
             (SSE_PATH, _) => Err(not_allowed(&method, "GET")),
             (SSE_MESSAGES_PATH | "/sse/messages", _) => Err(not_allowed(&method, "POST")),
+            (page::METRICS, &Method::GET) => self.metrics().await,
+            (page::METRICS, _) => Err(not_allowed(&method, "GET")),
             _ => Err(nothing_at(&path)),
         }
     }
@@ -460,7 +425,7 @@ impl Endpoint {
     }
 
     /// The body, which is JSON by what its head says.
-    async fn bytes(&self, request: Request<Incoming>) -> Result<Bytes, Refusal> {
+    pub(crate) async fn bytes(&self, request: Request<Incoming>) -> Result<Bytes, Refusal> {
         let headers = request.headers();
         let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
         let essence = kind.split(';').next().unwrap_or_default().trim();

@@ -5,7 +5,7 @@
 //! In reading order: `listen` (connections), `endpoint` (which path does what), `head`, `access` and `rate` (who is
 //! let in), `message` (what a body says), `link` (one session, line by line), `oneshot` (revision 2026-07-28: a
 //! request is all there is), `session` and `board` (the revisions before it: what came is sent to the stream that
-//! waits for it), `page` (the page for people, and tools as its data), `table` (all sessions), `seats` (who makes room for whom), `legacy` (`/sse`), `reply` (HTTP's side
+//! waits for it), `page` (the page for people, and tools as its data; `metrics`), `table` (all sessions), `seats` (who makes room for whom), `legacy` (`/sse`), `reply` (HTTP's side
 //! of an answer).
 //! Invariants: nothing that is asked reaches a session before Host, Origin, token and rate were looked at; every
 //! session is about one workspace, which the header `X-Memory-Workspace` names where there are several; what waits
@@ -20,6 +20,7 @@ mod legacy;
 mod link;
 mod listen;
 mod message;
+mod metrics;
 mod oneshot;
 mod page;
 mod rate;

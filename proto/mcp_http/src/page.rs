@@ -8,21 +8,33 @@
 //! Not here: who may ask and from where (`access.rs`, `endpoint.rs`), what is in the files (`Workspaces::page_file`).
 
 use bytes::Bytes;
-use hyper::StatusCode;
-use hyper::header::{CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY};
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, ORIGIN, REFERRER_POLICY};
+use hyper::{Method, Request, StatusCode};
+use proto::catalog::CATALOG;
 use proto::error::{Code, ErrorView};
 use serde_json::{Map, Value, json};
 use tokio::net::UnixStream;
 
+use crate::access::Denied;
+use crate::endpoint::Endpoint;
 use crate::message::{self, Message};
 use crate::oneshot::{self, FIRST, META_CAPABILITIES, META_VERSION};
+use crate::refused::{not_allowed, nothing_at, refusal_of};
 use crate::reply::{Refusal, Reply, json as json_reply, over, whole};
+use crate::{Caller, metrics};
 
 /// Where the data are.
 pub(crate) const API: &str = "/api/";
 
 /// Where a tool is called by its name.
-pub(crate) const TOOL: &str = "/api/tool/";
+const TOOL: &str = "/api/tool/";
+
+/// Where the names of all tools are.
+const TOOLS: &str = "/api/tools";
+
+/// Where Prometheus finds the numbers of `status`.
+pub(crate) const METRICS: &str = "/metrics";
 
 /// What can be asked for by an address alone, and the tool that answers.
 const READS: [(&str, &str); 6] = [
@@ -60,14 +72,20 @@ impl From<PageFile> for Reply {
     }
 }
 
+/// The names of all tools, so that a page shows only what this daemon can do.
+fn tools() -> Reply {
+    let names: Vec<_> = CATALOG.iter().map(|it| it.name).collect();
+    json_reply(StatusCode::OK, json!({ "tools": names }).to_string())
+}
+
 /// The tool that answers what an address asks for.
-pub(crate) fn read_at(path: &str) -> Option<&'static str> {
+fn read_at(path: &str) -> Option<&'static str> {
     let name = path.strip_prefix(API)?;
     READS.iter().find(|(known, _)| *known == name).map(|(_, tool)| *tool)
 }
 
 /// The parameters of an address. One that is given several times is a list.
-pub(crate) fn parameters(query: &str) -> Map<String, Value> {
+fn parameters(query: &str) -> Map<String, Value> {
     let mut all: Map<String, Value> = Map::new();
     for pair in query.split('&').filter(|it| !it.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -101,12 +119,69 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+impl Endpoint {
+    /// Answers a call for data. A page of another host is refused even where MCP is open to it.
+    pub(crate) async fn api(
+        &self,
+        request: Request<Incoming>,
+        is_foreign: bool,
+    ) -> Result<Reply, Refusal> {
+        let caller = self.access.caller(request.headers()).map_err(|it| refusal_of(&it))?;
+        let origin = request.headers().get(ORIGIN).filter(|_| is_foreign);
+        if let Some(origin) = origin {
+            let origin = String::from_utf8_lossy(origin.as_bytes()).into_owned();
+            return Err(refusal_of(&Denied::Origin(origin)));
+        }
+        let (path, method) = (request.uri().path().to_string(), request.method().clone());
+        if (path.as_str(), &method) == (TOOLS, &Method::GET) {
+            return Ok(tools());
+        }
+        let named = path.strip_prefix(TOOL);
+        let tool = named.or_else(|| read_at(&path)).ok_or_else(|| nothing_at(&path))?;
+        let arguments = match (named, &method) {
+            (Some(_), &Method::POST) => self.arguments(request).await?,
+            (None, &Method::GET) => parameters(request.uri().query().unwrap_or_default()),
+            (Some(_), _) => return Err(not_allowed(&method, "POST")),
+            (None, _) => return Err(not_allowed(&method, "GET")),
+        };
+        let stream = self.session_for(tool, caller, &path)?;
+        Ok(reply_to(call(stream, tool, arguments).await?))
+    }
+
+    /// The numbers of `status`, for who has a token.
+    pub(crate) async fn metrics(&self) -> Result<Reply, Refusal> {
+        let stream = self.session_for("status", Caller::Person, METRICS)?;
+        let mut answer = call(stream, "status", Map::new()).await?;
+        let status = answer["result"]["structuredContent"].take();
+        Ok(whole(StatusCode::OK, metrics::KIND, metrics::text(&status).into()))
+    }
+
+    fn session_for(&self, tool: &str, caller: Caller, path: &str) -> Result<UnixStream, Refusal> {
+        let opened = self.workspaces.open_for_api(tool, caller).ok_or_else(|| nothing_at(path))?;
+        opened.map_err(|error| {
+            let message = format!("the project cannot be reached: {error}");
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
+                .hint("try again, or run `kgctl doctor`")
+        })
+    }
+
+    /// The body of a call: its arguments; an empty one has none.
+    async fn arguments(&self, request: Request<Incoming>) -> Result<Map<String, Value>, Refusal> {
+        let bytes = self.bytes(request).await?;
+        let read = if bytes.is_empty() { Ok(Map::new()) } else { serde_json::from_slice(&bytes) };
+        read.map_err(|error| {
+            let message = format!("the body is no object of arguments: {error}");
+            Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message)
+        })
+    }
+}
+
 /// Calls a tool over a session of its own, and waits for its answer. Who goes away calls it off.
-pub(crate) async fn call(
+async fn call(
     stream: UnixStream,
     tool: &str,
     arguments: Map<String, Value>,
-) -> Result<Reply, Refusal> {
+) -> Result<Value, Refusal> {
     let meta = json!({ META_VERSION: FIRST, META_CAPABILITIES: {} });
     let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
     let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
@@ -115,12 +190,11 @@ pub(crate) async fn call(
     answer_of(stream, &message).await
 }
 
-async fn answer_of(stream: UnixStream, message: &Message) -> Result<Reply, Refusal> {
+async fn answer_of(stream: UnixStream, message: &Message) -> Result<Value, Refusal> {
     let (mut coming, _call) = oneshot::ask(stream, message);
     while let Some(event) = coming.recv().await {
         if event.is_last {
-            let answer: Value = serde_json::from_slice(&event.line).map_err(|_| over())?;
-            return Ok(reply_to(answer));
+            return serde_json::from_slice(&event.line).map_err(|_| over());
         }
     }
     Err(over())
@@ -182,7 +256,7 @@ mod tests {
         assert_eq!(read_at("/api/search"), Some("hybrid_query"));
         assert_eq!(read_at("/api/write_note").or(read_at("/api/tool/status")), None);
         for (_, tool) in READS {
-            let entry = proto::catalog::CATALOG.iter().find(|it| it.name == tool).expect("a tool");
+            let entry = CATALOG.iter().find(|it| it.name == tool).expect("a tool");
             assert_eq!(entry.effect, proto::tool::Effect::Reads, "{tool}");
         }
     }

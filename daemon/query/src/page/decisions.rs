@@ -55,11 +55,11 @@ fn word(verdict: Option<Verdict>) -> Option<String> {
     verdict.map(|it| if it == Verdict::Accepted { "accepted" } else { "rejected" }.to_string())
 }
 
-/// The other names, by the name through which each was linked.
+/// The other names, by the name through which each was linked; not those that its note states.
 fn names(ctx: &QueryContext<'_>, entity: i64, own: &str) -> Result<Vec<NameDecision>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT a.norm, a.surface, a.n_mentions, coalesce(b.norm, ?2) FROM names a LEFT JOIN names b ON b.id = a.via
-         WHERE a.entity_id = ?1 AND a.norm <> ?2 AND a.surface <> '' ORDER BY a.n_mentions DESC, a.norm LIMIT 100",
+         WHERE a.entity_id = ?1 AND a.norm <> ?2 AND a.surface <> '' AND a.decision <> 1 ORDER BY a.n_mentions DESC, a.norm LIMIT 100",
     )?;
     let rows = statement.query_map(rusqlite::params![entity, own], |row| {
         let (norm, to): (String, String) = (row.get(0)?, row.get(3)?);

@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use config::settings::Http;
 use mcp_http::{Access, PageFile, Server, token};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::http::{Sessions, limits};
-use crate::project::Project;
+use crate::project::{Asked, Project};
 
 /// The files of the page: path, media type, content.
 const FILES: &[(&str, &str, &[u8])] = &[
@@ -52,9 +52,6 @@ const PORTS: std::ops::Range<u16> = 49_152..65_535;
 
 /// Requests for the address that wait.
 const MAX_ASKED: usize = 8;
-
-/// Somebody who waits for the address of the page, or for why there is none.
-pub(crate) type Asked = oneshot::Sender<Result<String, String>>;
 
 /// Returns a file of the page.
 pub(super) fn file(path: &str) -> Option<PageFile> {
