@@ -21,7 +21,7 @@ const QUIET: &[&str] = &[
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--window-size=1300,900",
     "--remote-debugging-pipe",
 ];
@@ -160,7 +160,8 @@ impl Browser {
     pub fn until(&mut self, expression: &str) {
         let wait = format!(
             "new Promise(done => {{ let left = 2000; const look = () => \
-             ({expression}) ? done(true) : left-- > 0 ? setTimeout(look, 10) : done(document.body.innerText); look() }})"
+             ({expression}) ? done(true) : left-- > 0 ? setTimeout(look, 10) : done(document.body.innerText); \
+             look() }})"
         );
         // A page that is being left cannot answer; the next one can.
         let parameters = json!({ "expression": wait, "awaitPromise": true, "returnByValue": true });

@@ -163,7 +163,8 @@ fn check(browser: &mut Browser, name: &str) {
     let origin = browser.text("location.origin");
     for asked in browser.told("Network.requestWillBeSent") {
         let url = asked["request"]["url"].as_str().unwrap_or_default();
-        assert!(url.starts_with(&origin), "{name}: {url}");
+        // The browser draws its own calendar from `data:`.
+        assert!(url.starts_with(&origin) || url.starts_with("data:"), "{name}: {url}");
         assert!(!url.contains("token"), "{name}: {url}");
     }
     if let Some(file) = std::env::var_os("KG_AXE") {

@@ -18,15 +18,36 @@ export async function entityPage({ rest, signal, title }) {
   return {
     content: [
       h("h1", {}, name),
-      h("p", { class: "faint" }, `${type} · ${n(it.n_mentions, "mention")} in ${n(it.n_documents, "document")}`,
-        it.home && [" · ", place({ path: it.home })], " · ", h("a", { href: `#/map?entity=${entity_id}` }, "on the map")),
-      it.definition ? h("blockquote", { class: "definition" }, it.definition.text, " ",
-        h("footer", {}, place(it.definition), ` ${it.definition.by}`)) : "",
-      h("div", { class: "beside" },
+      h(
+        "p",
+        { class: "faint" },
+        `${type} · ${n(it.n_mentions, "mention")} in ${n(it.n_documents, "document")}`,
+        it.home && [" · ", place({ path: it.home })],
+        " · ",
+        h("a", { href: `#/map?entity=${entity_id}` }, "on the map"),
+      ),
+      it.definition
+        ? h(
+            "blockquote",
+            { class: "definition" },
+            it.definition.text,
+            " ",
+            h("footer", {}, place(it.definition), ` ${it.definition.by}`),
+          )
+        : "",
+      h(
+        "div",
+        { class: "beside" },
         h("div", {}, relations(it, decisions), sources(it)),
-        h("aside", { "aria-label": "Names and corrections" },
-          timeline(it.timeline), names(it, decisions), later("Same name", () => namesakes(it, signal)),
-          corrections(it, signal))),
+        h(
+          "aside",
+          { "aria-label": "Names and corrections" },
+          timeline(it.timeline),
+          names(it, decisions),
+          later("Same name", () => namesakes(it, signal)),
+          corrections(it, signal),
+        ),
+      ),
     ],
   };
 }
@@ -36,18 +57,28 @@ async function decide(verdict, key, what) {
   const done = await act(() => call("review_links", { [verdict]: [key], limit: 1 }), what);
   if (done === undefined) return;
   reload();
-  const undo = h("button", { type: "button", onclick: async () => {
-    await act(() => call("review_links", { undo: [key], limit: 1 }), "undone");
-    reload();
-  } }, "Undo");
+  const undo = h(
+    "button",
+    {
+      type: "button",
+      onclick: async () => {
+        await act(() => call("review_links", { undo: [key], limit: 1 }), "undone");
+        reload();
+      },
+    },
+    "Undo",
+  );
   document.getElementById("said").append(" ", undo);
 }
 
 /** Relations by type and direction, each with its evidence. */
 function relations(it, decisions) {
   const own = it.entity.id;
-  const keyOf = (one) => decisions.relations.find((known) => known.subject_id === one.subject_id &&
-    known.predicate === one.predicate && known.object_id === one.object_id)?.key;
+  const keyOf = (one) =>
+    decisions.relations.find(
+      (known) =>
+        known.subject_id === one.subject_id && known.predicate === one.predicate && known.object_id === one.object_id,
+    )?.key;
   const groups = new Map();
   for (const one of it.relations) {
     const heading = one.subject_id === own ? `${one.predicate} …` : `… ${one.predicate} it`;
@@ -56,48 +87,125 @@ function relations(it, decisions) {
   const row = (one) => {
     const [id, name] = one.subject_id === own ? [one.object_id, one.object] : [one.subject_id, one.subject];
     const key = keyOf(one);
-    const quote = (evidence) => h("blockquote", { class: evidence.pattern.startsWith("against") ? "against" : "" },
-      evidence.text, " ", h("footer", {}, place(evidence), ` ${evidence.pattern} ${percent(evidence.confidence)}`,
-        evidence.date ? ` ${evidence.date}` : ""));
-    return h("li", {},
-      h("a", { class: "entity", href: toEntity(id), "data-step": true }, name), ` ${percent(one.confidence)} `,
-      key !== undefined && h("button", { type: "button", "aria-label": `Reject: ${one.subject} ${one.predicate} ${one.object}`,
-        onclick: () => decide("reject", key, "rejected; answers show it no more") }, "Reject"),
-      one.evidence.map(quote));
+    const quote = (evidence) =>
+      h(
+        "blockquote",
+        { class: evidence.pattern.startsWith("against") ? "against" : "" },
+        evidence.text,
+        " ",
+        h(
+          "footer",
+          {},
+          place(evidence),
+          ` ${evidence.pattern} ${percent(evidence.confidence)}`,
+          evidence.date ? ` ${evidence.date}` : "",
+        ),
+      );
+    return h(
+      "li",
+      {},
+      h("a", { class: "entity", href: toEntity(id), "data-step": true }, name),
+      ` ${percent(one.confidence)} `,
+      key !== undefined &&
+        h(
+          "button",
+          {
+            type: "button",
+            "aria-label": `Reject: ${one.subject} ${one.predicate} ${one.object}`,
+            onclick: () => decide("reject", key, "rejected; answers show it no more"),
+          },
+          "Reject",
+        ),
+      one.evidence.map(quote),
+    );
   };
-  return h("section", {}, h("h2", {}, n(it.relations.length, "relation")), [...groups].map(([heading, all]) => [
-    h("h3", {}, heading), h("ul", { class: "relations" }, all.map(row)),
-  ]));
+  return h(
+    "section",
+    {},
+    h("h2", {}, n(it.relations.length, "relation")),
+    [...groups].map(([heading, all]) => [h("h3", {}, heading), h("ul", { class: "relations" }, all.map(row))]),
+  );
 }
 
 function sources(it) {
-  return h("section", {}, h("h2", {}, "Mentioned in"), h("ul", { class: "relations" }, it.sources.map((one) =>
-    h("li", { "data-step": true }, place(one), ` ${n(one.n_mentions, "mention")}`, h("blockquote", {}, one.text)))));
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Mentioned in"),
+    h(
+      "ul",
+      { class: "relations" },
+      it.sources.map((one) =>
+        h("li", { "data-step": true }, place(one), ` ${n(one.n_mentions, "mention")}`, h("blockquote", {}, one.text)),
+      ),
+    ),
+  );
 }
 
 function timeline(it) {
   if (!it) return "";
   const most = Math.max(...it.counts.map((one) => one.n_mentions), 1);
-  return h("section", {}, h("h2", {}, "Timeline"),
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Timeline"),
     h("p", { class: "faint" }, `first ${it.first.day}, last ${it.last.day}`),
-    h("table", { class: "bars" }, h("caption", { class: "quiet" }, `Mentions by ${it.per}`), h("tbody", {},
-      it.counts.map((one) => h("tr", {}, h("th", { scope: "row" }, one.period),
-        h("td", {}, h("meter", { max: String(most), value: String(one.n_mentions), "aria-label": one.period })),
-        h("td", { class: "number" }, String(one.n_mentions)))))));
+    h(
+      "table",
+      { class: "bars" },
+      h("caption", { class: "quiet" }, `Mentions by ${it.per}`),
+      h(
+        "tbody",
+        {},
+        it.counts.map((one) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, one.period),
+            h("td", {}, h("meter", { max: String(most), value: String(one.n_mentions), "aria-label": one.period })),
+            h("td", { class: "number" }, String(one.n_mentions)),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 /** Its other names. One that denotes it by a link can be split off. */
 function names(it, decisions) {
   const linked = new Map(decisions.names.map((one) => [one.surface, one]));
-  const all = [...new Set([...it.entity.aliases ?? [], ...linked.keys()])];
+  const all = [...new Set([...(it.entity.aliases ?? []), ...linked.keys()])];
   if (all.length === 0) return "";
   const why = new Map((it.why ?? []).map((one) => [one.surface, one.decision]));
-  return h("section", {}, h("h2", {}, "Other names"), h("ul", { class: "short" }, all.map((name) => {
-    const key = linked.get(name)?.key;
-    return h("li", {}, name, why.has(name) ? h("span", { class: "faint" }, ` ${why.get(name)}`) : "", " ",
-      key !== undefined && h("button", { type: "button", "aria-label": `Split off: ${name}`,
-        onclick: () => decide("reject", key, `${name} denotes something else now`) }, "Split off"));
-  })));
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Other names"),
+    h(
+      "ul",
+      { class: "short" },
+      all.map((name) => {
+        const key = linked.get(name)?.key;
+        return h(
+          "li",
+          {},
+          name,
+          why.has(name) ? h("span", { class: "faint" }, ` ${why.get(name)}`) : "",
+          " ",
+          key !== undefined &&
+            h(
+              "button",
+              {
+                type: "button",
+                "aria-label": `Split off: ${name}`,
+                onclick: () => decide("reject", key, `${name} denotes something else now`),
+              },
+              "Split off",
+            ),
+        );
+      }),
+    ),
+  );
 }
 
 /** Other things that go by its name. */
@@ -106,7 +214,11 @@ async function namesakes(it, signal) {
   const same = (one) => one.id !== it.entity.id && one.name.toLowerCase() === it.entity.name.toLowerCase();
   const all = entities.filter(same);
   if (all.length === 0) return undefined;
-  return h("ul", { class: "short" }, all.map((one) => h("li", {}, entity(one), one.path ? [" ", place(one)] : "")));
+  return h(
+    "ul",
+    { class: "short" },
+    all.map((one) => h("li", {}, entity(one), one.path ? [" ", place(one)] : "")),
+  );
 }
 
 function corrections(it, signal) {
@@ -114,19 +226,46 @@ function corrections(it, signal) {
   const look = calm(100, async (q) => {
     if (q.trim() === "") return found.replaceChildren();
     const { entities } = await call("entity_lookup", { q, limit: 6 }, signal);
-    found.replaceChildren(...entities.filter((one) => one.id !== it.entity.id).map((one) => h("li", {}, entity(one), " ",
-      h("button", { type: "button", "aria-label": `Merge with ${one.name}`, onclick: () => merge(it, one) }, "Merge"))));
+    found.replaceChildren(
+      ...entities
+        .filter((one) => one.id !== it.entity.id)
+        .map((one) =>
+          h(
+            "li",
+            {},
+            entity(one),
+            " ",
+            h(
+              "button",
+              { type: "button", "aria-label": `Merge with ${one.name}`, onclick: () => merge(it, one) },
+              "Merge",
+            ),
+          ),
+        ),
+    );
   });
   const type = h("input", { name: "type", value: it.entity.type, "aria-label": "Type", required: true });
   const retype = async (event) => {
     event.preventDefault();
-    const done = await act(() => retyped(it, type.value.trim()), (reply) => `its note ${reply.path} states the type`);
+    const done = await act(
+      () => retyped(it, type.value.trim()),
+      (reply) => `its note ${reply.path} states the type`,
+    );
     if (done !== undefined) reload();
   };
-  return h("section", {}, h("h2", {}, "Correct"),
-    h("label", {}, "The same as ", h("input", { type: "search", autocomplete: "off", oninput: (event) => look(event.target.value) })),
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Correct"),
+    h(
+      "label",
+      {},
+      "The same as ",
+      h("input", { type: "search", autocomplete: "off", oninput: (event) => look(event.target.value) }),
+    ),
     found,
-    h("form", { onsubmit: retype }, h("label", {}, "Type ", type), " ", h("button", {}, "Set")));
+    h("form", { onsubmit: retype }, h("label", {}, "Type ", type), " ", h("button", {}, "Set")),
+  );
 }
 
 async function merge(it, other) {

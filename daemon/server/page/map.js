@@ -1,7 +1,7 @@
 // Map: the whole folder by communities, a community by its entities, or what is around one entity.
 //
-// In: #/map?entity=ID or ?community=N, with type=, path=, after=, before=. Out: a drawing, and a list that says the same.
-// How far in one looks decides how much is drawn: communities from afar, the entities of one from near, so that
+// In: #/map?entity=ID or ?community=N, with type=, path=, after=, before=. Out: a drawing, and a list that says the
+// same. How far in one looks decides how much is drawn: communities from afar, the entities of one from near, so that
 // thousands stay readable. Invariants: no chance: the same graph gives the same drawing; no two labels overlap.
 // Not here: where things and labels stand (`places.js`, of `kgctl graph`), the drawing itself (Cytoscape.js).
 import { call, entity, h, n, toEntity } from "./base.js";
@@ -18,8 +18,20 @@ const OPENS_AT = 4;
 const CLOSES_AT = 0.4;
 
 // Colors that differ in lightness too (Paul Tol's muted and bright sets).
-const COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#ee7733", "#009988", "#882255",
-  "#999933", "#88ccee", "#bbbbbb"];
+const COLORS = [
+  "#4477aa",
+  "#ee6677",
+  "#228833",
+  "#ccbb44",
+  "#66ccee",
+  "#aa3377",
+  "#ee7733",
+  "#009988",
+  "#882255",
+  "#999933",
+  "#88ccee",
+  "#bbbbbb",
+];
 const PADDING = 40;
 
 /** The last answer about the whole folder, and when it came. */
@@ -37,9 +49,14 @@ const loaded = new Map();
 /** Loads a classic script once. */
 function script(src) {
   if (!loaded.has(src)) {
-    loaded.set(src, new Promise((done, failed) => {
-      document.head.append(h("script", { src, onload: done, onerror: () => failed(new Error(`${src} cannot be loaded`)) }));
-    }));
+    loaded.set(
+      src,
+      new Promise((done, failed) => {
+        document.head.append(
+          h("script", { src, onload: done, onerror: () => failed(new Error(`${src} cannot be loaded`)) }),
+        );
+      }),
+    );
   }
   return loaded.get(src);
 }
@@ -49,35 +66,60 @@ export async function mapPage({ query, signal, title }) {
   const entity_id = query.has("entity") ? Number(query.get("entity")) : undefined;
   const [reply] = await Promise.all([
     entity_id === undefined ? whole(signal) : call("graph", { entity_id, hops: 2, limit: 200 }, signal),
-    script("/page/places.js"), script("/page/cytoscape.js"),
+    script("/page/places.js"),
+    script("/page/cytoscape.js"),
   ]);
   const view = { community: query.has("community") ? Number(query.get("community")) : undefined, entity_id };
   const types = Object.entries(Object.groupBy(reply.nodes, (it) => it.type)).sort((a, b) => b[1].length - a[1].length);
-  const form = h("form", { class: "filters", "aria-label": "Filters" },
-    h("label", {}, "Type ", h("select", { name: "type" }, h("option", { value: "" }, "all"),
-      types.map(([type, all]) => h("option", { value: type, selected: query.get("type") === type }, `${type} (${all.length})`)))),
+  const form = h(
+    "form",
+    { class: "filters", "aria-label": "Filters" },
+    h(
+      "label",
+      {},
+      "Type ",
+      h(
+        "select",
+        { name: "type" },
+        h("option", { value: "" }, "all"),
+        types.map(([type, all]) =>
+          h("option", { value: type, selected: query.get("type") === type }, `${type} (${all.length})`),
+        ),
+      ),
+    ),
     h("label", {}, "Path ", h("input", { name: "path", value: query.get("path") ?? "", placeholder: "docs/" })),
     h("label", {}, "Stated from ", h("input", { type: "date", name: "after", value: query.get("after") ?? "" })),
     h("label", {}, "before ", h("input", { type: "date", name: "before", value: query.get("before") ?? "" })),
-    h("label", {}, "Find ", h("input", { type: "search", name: "find", autocomplete: "off" })));
+    h("label", {}, "Find ", h("input", { type: "search", name: "find", autocomplete: "off" })),
+  );
   const path = h("nav", { "aria-label": "Where in the map", class: "tabs" });
   const state = h("p", { role: "status", class: "faint" });
-  const drawing = h("div", { id: "drawing", tabindex: "0", role: "application",
-    "aria-label": "Drawing of the graph; the list says the same. Arrows move, plus and minus zoom, 0 shows all, Escape goes back." });
+  const drawing = h("div", {
+    id: "drawing",
+    tabindex: "0",
+    role: "application",
+    "aria-label":
+      "Drawing of the graph; the list says the same. Arrows move, plus and minus zoom, 0 shows all, Escape goes back.",
+  });
   const list = h("div", { class: "list", tabindex: "0", role: "region", "aria-label": "What is drawn" });
   let cy;
 
   function filtered() {
     const { type, path: prefix, after, before, find } = Object.fromEntries(new FormData(form));
     const isDated = after !== "" || before !== "";
-    const isIn = (edge) => !isDated || (edge.evidence?.date !== undefined &&
-      (after === "" || edge.evidence.date >= after) && (before === "" || edge.evidence.date < before));
+    const isIn = (edge) =>
+      !isDated ||
+      (edge.evidence?.date !== undefined &&
+        (after === "" || edge.evidence.date >= after) &&
+        (before === "" || edge.evidence.date < before));
     const edges = reply.edges.filter(isIn);
     const dated = new Set(edges.flatMap((edge) => [edge.src, edge.dst]));
     const word = find.toLowerCase();
-    const fits = (node) => (type === "" || node.type === type) && (!isDated || dated.has(node.id)) &&
+    const fits = (node) =>
+      (type === "" || node.type === type) &&
+      (!isDated || dated.has(node.id)) &&
       (prefix === "" || [node.home, ...node.places.map((it) => it.path)].some((it) => it?.startsWith(prefix))) &&
-      (word === "" || [node.name, ...node.aliases ?? []].some((it) => it.toLowerCase().includes(word)));
+      (word === "" || [node.name, ...(node.aliases ?? [])].some((it) => it.toLowerCase().includes(word)));
     const nodes = reply.nodes.filter(fits);
     const ids = new Set(nodes.map((node) => node.id));
     return { nodes, edges: edges.filter((edge) => ids.has(edge.src) && ids.has(edge.dst)) };
@@ -102,21 +144,52 @@ export async function mapPage({ query, signal, title }) {
     const isWhole = entity_id === undefined && view.community === undefined;
     const shown = isWhole ? ofCommunities(graph, reply.communities ?? []) : ofEntities(graph, view);
     const name = reply.communities?.find((it) => it.id === view.community)?.label;
-    path.replaceChildren(h("a", { href: "#/map", onclick: (event) => {
-      if (entity_id !== undefined) return;
-      event.preventDefault();
-      look(undefined);
-    }, "aria-current": isWhole ? "page" : undefined }, "Whole folder"),
-    name !== undefined ? h("span", { "aria-current": "page" }, name) : "",
-    entity_id !== undefined ? h("span", { "aria-current": "page" }, reply.nodes[0]?.name ?? "") : "");
-    state.textContent = `${n(graph.nodes.length, "entity", "entities")}, ${n(graph.edges.length, "relation")}` +
+    path.replaceChildren(
+      h(
+        "a",
+        {
+          href: "#/map",
+          onclick: (event) => {
+            if (entity_id !== undefined) return;
+            event.preventDefault();
+            look(undefined);
+          },
+          "aria-current": isWhole ? "page" : undefined,
+        },
+        "Whole folder",
+      ),
+      name !== undefined ? h("span", { "aria-current": "page" }, name) : "",
+      entity_id !== undefined ? h("span", { "aria-current": "page" }, reply.nodes[0]?.name ?? "") : "",
+    );
+    state.textContent =
+      `${n(graph.nodes.length, "entity", "entities")}, ${n(graph.edges.length, "relation")}` +
       (isWhole ? ` in ${n(shown.all.length, "community", "communities")}` : "") +
       (shown.nodes.length < shown.all.length ? `; ${shown.nodes.length} drawn, the list has all` : "");
-    list.replaceChildren(h("ul", { class: "short" }, shown.all.map((it) => h("li", { "data-step": true }, isWhole
-      ? h("button", { type: "button", onclick: () => look(it.community) }, `${it.label} (${it.n})`)
-      : entity(it.node)))));
+    list.replaceChildren(
+      h(
+        "ul",
+        { class: "short" },
+        shown.all.map((it) =>
+          h(
+            "li",
+            { "data-step": true },
+            isWhole
+              ? h("button", { type: "button", onclick: () => look(it.community) }, `${it.label} (${it.n})`)
+              : entity(it.node),
+          ),
+        ),
+      ),
+    );
     cy?.destroy();
-    cy = drawn(drawing, shown, isWhole ? (it) => look(it.community) : (it) => { location.hash = toEntity(it.node.id); });
+    cy = drawn(
+      drawing,
+      shown,
+      isWhole
+        ? (it) => look(it.community)
+        : (it) => {
+            location.hash = toEntity(it.node.id);
+          },
+    );
     follow(isWhole);
   }
 
@@ -138,9 +211,14 @@ export async function mapPage({ query, signal, title }) {
 
   const zoom = (by) => cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
   const KEYS = {
-    ArrowLeft: () => cy.panBy({ x: 60, y: 0 }), ArrowRight: () => cy.panBy({ x: -60, y: 0 }),
-    ArrowUp: () => cy.panBy({ x: 0, y: 60 }), ArrowDown: () => cy.panBy({ x: 0, y: -60 }),
-    "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8), 0: () => cy.fit(undefined, PADDING),
+    ArrowLeft: () => cy.panBy({ x: 60, y: 0 }),
+    ArrowRight: () => cy.panBy({ x: -60, y: 0 }),
+    ArrowUp: () => cy.panBy({ x: 0, y: 60 }),
+    ArrowDown: () => cy.panBy({ x: 0, y: -60 }),
+    "+": () => zoom(1.25),
+    "=": () => zoom(1.25),
+    "-": () => zoom(0.8),
+    0: () => cy.fit(undefined, PADDING),
     Escape: () => view.community !== undefined && look(undefined),
   };
   drawing.addEventListener("keydown", (event) => {
@@ -148,14 +226,23 @@ export async function mapPage({ query, signal, title }) {
     event.preventDefault();
     KEYS[event.key]();
   });
-  form.addEventListener("input", () => { address(); draw(); });
+  form.addEventListener("input", () => {
+    address();
+    draw();
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
   const isDark = matchMedia("(prefers-color-scheme: dark)");
   isDark.addEventListener("change", () => draw(), { signal });
   signal.addEventListener("abort", () => cy?.destroy());
   return {
-    content: [h("h1", {}, "Map"), form, path, state,
-      reply.truncated ? h("p", { class: "hint" }, reply.truncated) : "", h("div", { class: "map" }, drawing, list)],
+    content: [
+      h("h1", {}, "Map"),
+      form,
+      path,
+      state,
+      reply.truncated ? h("p", { class: "hint" }, reply.truncated) : "",
+      h("div", { class: "map" }, drawing, list),
+    ],
     ready: draw,
   };
 }
@@ -165,10 +252,12 @@ function ofCommunities(graph, communities) {
   const of = new Map(graph.nodes.map((node) => [node.id, node.community]));
   const sizes = new Map();
   for (const node of graph.nodes) sizes.set(node.community, (sizes.get(node.community) ?? 0) + 1);
-  const all = communities.filter((it) => sizes.has(it.id))
+  const all = communities
+    .filter((it) => sizes.has(it.id))
     .map((it) => ({ id: `c${it.id}`, community: it.id, label: it.label, n: sizes.get(it.id) }))
     .sort((a, b) => b.n - a.n);
-  const nodes = all.slice(0, MAX_COMMUNITIES)
+  const nodes = all
+    .slice(0, MAX_COMMUNITIES)
     .map((it, idx) => ({ ...it, size: 14 + 6 * Math.sqrt(it.n), color: COLORS[idx % COLORS.length] }));
   const drawn = new Set(nodes.map((it) => it.community));
   const lines = new Map();
@@ -191,38 +280,82 @@ function ofEntities(graph, view) {
   const all = own.map((node) => ({ id: `n${node.id}`, node, label: node.name, n: node.n_mentions }));
   if (view.entity_id === undefined) all.sort((a, b) => b.n - a.n);
   const types = [...new Set(own.map((node) => node.type))];
-  const nodes = all.slice(0, MAX_DRAWN).map((it) => ({ ...it, size: 10 + 8 * Math.log2(1 + it.n),
-    color: COLORS[types.indexOf(it.node.type) % COLORS.length] }));
+  const nodes = all
+    .slice(0, MAX_DRAWN)
+    .map((it) => ({
+      ...it,
+      size: 10 + 8 * Math.log2(1 + it.n),
+      color: COLORS[types.indexOf(it.node.type) % COLORS.length],
+    }));
   const ids = new Set(nodes.map((it) => it.node.id));
-  const edges = graph.edges.filter((edge) => ids.has(edge.src) && ids.has(edge.dst)).map((edge) => ({
-    source: `n${edge.src}`, target: `n${edge.dst}`, width: 1 + 2 * edge.confidence, label: edge.rel,
-    isDashed: edge.n_against > 0,
-  }));
-  const places = view.entity_id === undefined ? nodes.map((_, idx) => sunflower(idx, 70))
-    : rings({ nodes: nodes.map((it) => it.node) });
+  const edges = graph.edges
+    .filter((edge) => ids.has(edge.src) && ids.has(edge.dst))
+    .map((edge) => ({
+      source: `n${edge.src}`,
+      target: `n${edge.dst}`,
+      width: 1 + 2 * edge.confidence,
+      label: edge.rel,
+      isDashed: edge.n_against > 0,
+    }));
+  const places =
+    view.entity_id === undefined
+      ? nodes.map((_, idx) => sunflower(idx, 70))
+      : rings({ nodes: nodes.map((it) => it.node) });
   return { all, nodes, edges, places };
 }
 
 /** Draws things and lines; gives the drawing. */
 function drawn(container, { nodes, edges, places }, choose) {
   container.replaceChildren();
-  const [ink, line] = matchMedia("(prefers-color-scheme: dark)").matches ? ["#e6e8eb", "#7a838d"] : ["#1b1f24", "#8b939d"];
+  const [ink, line] = matchMedia("(prefers-color-scheme: dark)").matches
+    ? ["#e6e8eb", "#7a838d"]
+    : ["#1b1f24", "#8b939d"];
   const elements = [
-    ...nodes.map((it, idx) => ({ data: { id: it.id, own: it, label: [...it.label].slice(0, 40).join(""), size: it.size, color: it.color }, position: places[idx] })),
-    ...edges.map((it, idx) => ({ data: { id: `e${idx}`, ...it, line: it.isDashed ? "dashed" : "solid", arrow: it.isPlain ? "none" : "triangle" } })),
+    ...nodes.map((it, idx) => ({
+      data: { id: it.id, own: it, label: [...it.label].slice(0, 40).join(""), size: it.size, color: it.color },
+      position: places[idx],
+    })),
+    ...edges.map((it, idx) => ({
+      data: { id: `e${idx}`, ...it, line: it.isDashed ? "dashed" : "solid", arrow: it.isPlain ? "none" : "triangle" },
+    })),
   ];
   const cy = cytoscape({
-    container, elements, layout: { name: "preset" }, minZoom: 0.05, maxZoom: 8, boxSelectionEnabled: false, autounselectify: true,
+    container,
+    elements,
+    layout: { name: "preset" },
+    minZoom: 0.05,
+    maxZoom: 8,
+    boxSelectionEnabled: false,
+    autounselectify: true,
     style: [
-      { selector: "node", style: { "background-color": "data(color)", width: "data(size)", height: "data(size)", color: ink } },
-      { selector: "edge", style: { width: "data(width)", "line-color": line, "target-arrow-color": line,
-        "target-arrow-shape": "data(arrow)", "curve-style": "bezier", "line-style": "data(line)", opacity: 0.5 } },
+      {
+        selector: "node",
+        style: { "background-color": "data(color)", width: "data(size)", height: "data(size)", color: ink },
+      },
+      {
+        selector: "edge",
+        style: {
+          width: "data(width)",
+          "line-color": line,
+          "target-arrow-color": line,
+          "target-arrow-shape": "data(arrow)",
+          "curve-style": "bezier",
+          "line-style": "data(line)",
+          opacity: 0.5,
+        },
+      },
       { selector: ".near", style: { opacity: 1 } },
     ],
   });
   cy.layout({
-    name: "cose", randomize: false, animate: false, fit: true, padding: PADDING, idealEdgeLength: () => 110,
-    nodeRepulsion: () => 400000, nodeOverlap: 12,
+    name: "cose",
+    randomize: false,
+    animate: false,
+    fit: true,
+    padding: PADDING,
+    idealEdgeLength: () => 110,
+    nodeRepulsion: () => 400000,
+    nodeOverlap: 12,
     // Each step costs the square of the number of things.
     numIter: Math.max(60, Math.min(600, Math.floor(1e7 / (1 + nodes.length ** 2)))),
   }).run();
@@ -241,14 +374,25 @@ function drawn(container, { nodes, edges, places }, choose) {
   const soon = () => {
     if (isDue) return;
     isDue = true;
-    requestAnimationFrame(() => { isDue = false; label(); });
+    requestAnimationFrame(() => {
+      isDue = false;
+      label();
+    });
   };
   cy.on("pan", labels.follow);
   cy.on("zoom resize", soon);
   cy.on("position", "node", soon);
   cy.on("tap", "node", (event) => choose(event.target.data("own")));
-  cy.on("mouseover", "node", (event) => { pointed = event.target; pointed.connectedEdges().addClass("near"); soon(); });
-  cy.on("mouseout", "node", () => { cy.edges().removeClass("near"); pointed = null; soon(); });
+  cy.on("mouseover", "node", (event) => {
+    pointed = event.target;
+    pointed.connectedEdges().addClass("near");
+    soon();
+  });
+  cy.on("mouseout", "node", () => {
+    cy.edges().removeClass("near");
+    pointed = null;
+    soon();
+  });
   label();
   container.dataset.nodes = nodes.length;
   return cy;

@@ -33,7 +33,17 @@ const KEYS = {
   Enter: ["open what has the focus", undefined],
   b: ["back", () => history.back()],
   "?": ["this list", () => help()],
-  ...Object.fromEntries(listed.map((it, idx) => [String(idx + 1), [it.title, () => { location.hash = `#/${it.name}`; }]])),
+  ...Object.fromEntries(
+    listed.map((it, idx) => [
+      String(idx + 1),
+      [
+        it.title,
+        () => {
+          location.hash = `#/${it.name}`;
+        },
+      ],
+    ]),
+  ),
 };
 
 let leaving = new AbortController();
@@ -53,7 +63,8 @@ function focusSearch() {
 
 function help() {
   const rows = Object.entries({ ...KEYS, ...ownKeys }).map(([key, [what]]) => [
-    h("dt", {}, h("kbd", {}, key)), h("dd", {}, what),
+    h("dt", {}, h("kbd", {}, key)),
+    h("dd", {}, what),
   ]);
   at("key-list").replaceChildren(...rows.flat());
   at("keys").showModal();
@@ -74,10 +85,17 @@ async function route() {
   main.dataset.page = page.name;
   main.setAttribute("aria-busy", "true");
   ownKeys = {};
-  const title = (text) => { document.title = `${text} – kgd`; };
+  const title = (text) => {
+    document.title = `${text} – kgd`;
+  };
   title(page.title);
   try {
-    const shown = await page.show({ rest: rest.map(decodeURIComponent).join("/"), query: new URLSearchParams(query), signal, title });
+    const shown = await page.show({
+      rest: rest.map(decodeURIComponent).join("/"),
+      query: new URLSearchParams(query),
+      signal,
+      title,
+    });
     if (signal.aborted) return;
     ownKeys = shown.keys ?? {};
     main.replaceChildren(...[shown.content].flat());
@@ -93,8 +111,11 @@ async function route() {
   window.scrollTo(0, 0);
 }
 
-at("pages").append(...listed.map((it, idx) =>
-  h("a", { href: `#/${it.name}`, "data-name": it.name, "aria-keyshortcuts": String(idx + 1) }, it.title)));
+at("pages").append(
+  ...listed.map((it, idx) =>
+    h("a", { href: `#/${it.name}`, "data-name": it.name, "aria-keyshortcuts": String(idx + 1) }, it.title),
+  ),
+);
 at("help").addEventListener("click", help);
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
@@ -102,7 +123,8 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  const isTyping = event.target.matches("input, textarea, select, [contenteditable]") && event.target.type !== "checkbox";
+  const isTyping =
+    event.target.matches("input, textarea, select, [contenteditable]") && event.target.type !== "checkbox";
   if (isTyping && event.key === "Escape") event.target.blur();
   if (isTyping || at("keys").open || event.target.closest("[role=application]") !== null) return;
   const [, does] = ownKeys[event.key] ?? KEYS[event.key] ?? [];

@@ -28,8 +28,10 @@ export async function reviewPage({ query, signal, title }) {
     ...MEMORY.map((path) => call("review_links", { path, limit: 100 }, signal)),
   ]);
   const known = new Set();
-  const all = [...remembered.flatMap((it) => it.items.map((item) => ({ ...item, isRemembered: true }))), ...doubtful.items]
-    .filter((it) => !known.has(it.key) && known.add(it.key));
+  const all = [
+    ...remembered.flatMap((it) => it.items.map((item) => ({ ...item, isRemembered: true }))),
+    ...doubtful.items,
+  ].filter((it) => !known.has(it.key) && known.add(it.key));
   const kind = KINDS.find(([name]) => name === query.get("kind")) ?? KINDS[0];
   const items = all.filter(kind[2]);
   /** Decisions of this visit, the last one last. */
@@ -43,20 +45,32 @@ export async function reviewPage({ query, signal, title }) {
   function row(it) {
     const evidence = it.evidence && h("blockquote", {}, it.evidence.text, " ", h("footer", {}, place(it.evidence)));
     const features = Object.entries(it.features ?? {});
-    const buttons = h("p", {},
-      h("button", { type: "button", onclick: () => decide("accept", it) }, "Accept ", h("kbd", {}, "a")), " ",
-      h("button", { type: "button", onclick: () => decide("reject", it) }, "Reject ", h("kbd", {}, "r")));
-    return h("li", { "data-key": it.key, "data-step": true, tabindex: "0", class: "item" },
+    const buttons = h(
+      "p",
+      {},
+      h("button", { type: "button", onclick: () => decide("accept", it) }, "Accept ", h("kbd", {}, "a")),
+      " ",
+      h("button", { type: "button", onclick: () => decide("reject", it) }, "Reject ", h("kbd", {}, "r")),
+    );
+    return h(
+      "li",
+      { "data-key": it.key, "data-step": true, tabindex: "0", class: "item" },
       h("p", {}, claimed(it.claim), ` ${percent(it.confidence)} `, h("span", { class: "chip" }, it.kind)),
-      evidence, features.length > 0 && h("p", { class: "faint" }, features.map(([name, value]) => `${name} ${value.toFixed(2)}`).join(", ")),
-      buttons);
+      evidence,
+      features.length > 0 &&
+        h("p", { class: "faint" }, features.map(([name, value]) => `${name} ${value.toFixed(2)}`).join(", ")),
+      buttons,
+    );
   }
 
   const rowOf = (key) => [...list.children].find((it) => it.dataset.key === key);
 
   async function decide(verdict, it) {
     const element = rowOf(it.key);
-    const reply = await act(() => call("review_links", { [verdict]: [it.key], limit: 1 }), `${verdict}ed: ${it.claim}; u undoes`);
+    const reply = await act(
+      () => call("review_links", { [verdict]: [it.key], limit: 1 }),
+      `${verdict}ed: ${it.claim}; u undoes`,
+    );
     if (reply === undefined) return;
     step(list.querySelectorAll("[data-step]:not([hidden])"), 1);
     element.hidden = true;
@@ -91,15 +105,25 @@ export async function reviewPage({ query, signal, title }) {
   return {
     content: [
       h("h1", {}, "Review"),
-      h("nav", { "aria-label": "Kinds", class: "tabs" }, KINDS.map(([name, label, holds]) =>
-        h("a", { href: `#/review?kind=${name}`, "aria-current": name === kind[0] ? "page" : undefined },
-          `${label} ${all.filter(holds).length}`))),
+      h(
+        "nav",
+        { "aria-label": "Kinds", class: "tabs" },
+        KINDS.map(([name, label, holds]) =>
+          h(
+            "a",
+            { href: `#/review?kind=${name}`, "aria-current": name === kind[0] ? "page" : undefined },
+            `${label} ${all.filter(holds).length}`,
+          ),
+        ),
+      ),
       left,
       items.length === 0 ? h("p", {}, "Nothing to decide.") : list,
     ],
     ready: () => list.querySelector("[data-step]")?.focus(),
     keys: {
-      a: ["accept the item", withCurrent("accept")], r: ["reject the item", withCurrent("reject")], u: ["undo the last decision", undo],
+      a: ["accept the item", withCurrent("accept")],
+      r: ["reject the item", withCurrent("reject")],
+      u: ["undo the last decision", undo],
     },
   };
 }

@@ -17,43 +17,61 @@ const FILTERS = [
 
 export function searchPage({ query, signal, title }) {
   const box = h("input", {
-    id: "q", type: "search", name: "q", autocomplete: "off", spellcheck: "false", value: query.get("q") ?? "",
-    "aria-label": "Search the project", placeholder: "A question, words, \"a phrase\", tag:…", "aria-describedby": "count",
+    id: "q",
+    type: "search",
+    name: "q",
+    autocomplete: "off",
+    spellcheck: "false",
+    value: query.get("q") ?? "",
+    "aria-label": "Search the project",
+    placeholder: 'A question, words, "a phrase", tag:…',
+    "aria-describedby": "count",
   });
   const fields = FILTERS.map(([name, label, type, placeholder]) =>
-    h("label", {}, label, " ", h("input", { name, type, placeholder, value: query.get(name) ?? "" })));
+    h("label", {}, label, " ", h("input", { name, type, placeholder, value: query.get(name) ?? "" })),
+  );
   const side = h("input", { type: "checkbox", name: "side", checked: query.get("side") === "1" });
   const isFiltered = FILTERS.some(([name]) => query.get(name));
   const count = h("p", { id: "count", role: "status", class: "faint" });
   const results = h("div", { id: "results" });
-  const form = h("form", { role: "search", "aria-label": "Project" },
+  const form = h(
+    "form",
+    { role: "search", "aria-label": "Project" },
     box,
     h("details", { open: isFiltered }, h("summary", {}, "Filters"), h("div", { class: "filters" }, fields)),
-    h("label", { class: "side" }, side, " Sources side by side"));
+    h("label", { class: "side" }, side, " Sources side by side"),
+  );
 
   /** What the form says, without what is empty. */
-  const wanted = () => [...new FormData(form)].map(([name, value]) => [name, name === "side" ? "1" : value.trim()])
-    .filter(([, value]) => value !== "");
+  const wanted = () =>
+    [...new FormData(form)]
+      .map(([name, value]) => [name, name === "side" ? "1" : value.trim()])
+      .filter(([, value]) => value !== "");
 
   let last = new AbortController();
   let shown = [];
   async function ask() {
     const parameters = Object.fromEntries(wanted());
-    history.replaceState(null, "", `#/search?${new URLSearchParams(parameters)}`);
+    const said = new URLSearchParams(parameters).toString();
+    history.replaceState(null, "", said === "" ? "#/search" : `#/search?${said}`);
     last.abort();
     last = new AbortController();
     const mine = AbortSignal.any([signal, last.signal]);
     delete parameters.side;
     if (parameters.q === undefined && Object.keys(parameters).length === 0) {
-      results.replaceChildren(h("p", { class: "faint" }, "Type a question or words. ", h("kbd", {}, "?"), " lists the keys."));
+      results.replaceChildren(
+        h("p", { class: "faint" }, "Type a question or words. ", h("kbd", {}, "?"), " lists the keys."),
+      );
       count.textContent = "";
       return;
     }
     const begun = performance.now();
     try {
       const reply = await read("search", { q: "", k: 20, ...parameters }, mine);
-      const passages = reply.chunks.length === 0 ? { passages: [] }
-        : await call("render_document", { chunks: reply.chunks.map((it) => it.id) }, mine);
+      const passages =
+        reply.chunks.length === 0
+          ? { passages: [] }
+          : await call("render_document", { chunks: reply.chunks.map((it) => it.id) }, mine);
       if (mine.aborted) return;
       const rendered = new Map(passages.passages.map((it) => [it.id, it.html]));
       shown = reply.chunks.map((hit, idx) => hitOf(hit, rendered.get(hit.id), reply.explanations[idx]));
@@ -68,24 +86,43 @@ export function searchPage({ query, signal, title }) {
   function draw(reply, ms) {
     results.dataset.ms = ms;
     const files = new Set(reply.chunks.map((it) => it.path)).size;
-    count.textContent = reply.chunks.length === 0 ? "Nothing found"
-      : `${reply.chunks.length} passages of ${files} documents in ${ms} ms`;
-    const notes = [reply.nothing_relevant ? "Nothing fits the question; these are the nearest." : undefined,
-      reply.relaxed, reply.hint].filter((it) => it !== undefined);
+    count.textContent =
+      reply.chunks.length === 0 ? "Nothing found" : `${reply.chunks.length} passages of ${files} documents in ${ms} ms`;
+    const notes = [
+      reply.nothing_relevant ? "Nothing fits the question; these are the nearest." : undefined,
+      reply.relaxed,
+      reply.hint,
+    ].filter((it) => it !== undefined);
     results.replaceChildren(
       ...notes.map((it) => h("p", { class: "hint" }, it)),
-      reply.entities.length > 0 && h("ul", { class: "chips", "aria-label": "Entities" },
-        reply.entities.slice(0, 12).map((it) => h("li", {}, entity(it)))) || "",
-      arranged());
+      (reply.entities.length > 0 &&
+        h(
+          "ul",
+          { class: "chips", "aria-label": "Entities" },
+          reply.entities.slice(0, 12).map((it) => h("li", {}, entity(it))),
+        )) ||
+        "",
+      arranged(),
+    );
   }
 
   /** The hits in their order, or a column for each document. */
   function arranged() {
-    if (!side.checked) return h("ol", { class: "hits" }, shown.map((it) => h("li", {}, it.element)));
+    if (!side.checked)
+      return h(
+        "ol",
+        { class: "hits" },
+        shown.map((it) => h("li", {}, it.element)),
+      );
     const columns = new Map();
     for (const it of shown) columns.set(it.path, [...(columns.get(it.path) ?? []), it.element]);
-    return h("div", { class: "columns" }, [...columns].map(([path, elements]) =>
-      h("section", { "aria-label": path }, h("h2", {}, h("a", { href: toDocument(path) }, path)), elements)));
+    return h(
+      "div",
+      { class: "columns" },
+      [...columns].map(([path, elements]) =>
+        h("section", { "aria-label": path }, h("h2", {}, h("a", { href: toDocument(path) }, path)), elements),
+      ),
+    );
   }
 
   const soon = calm(PAUSE_MS, ask);
@@ -104,7 +141,16 @@ export function searchPage({ query, signal, title }) {
   return {
     content: [h("h1", { class: "quiet" }, "Search"), form, count, results],
     ready: ask,
-    keys: { w: ["why this hit", () => why()], c: ["sources side by side", () => { side.click(); say(side.checked ? "side by side" : "in order"); }] },
+    keys: {
+      w: ["why this hit", () => why()],
+      c: [
+        "sources side by side",
+        () => {
+          side.click();
+          say(side.checked ? "side by side" : "in order");
+        },
+      ],
+    },
   };
 }
 
@@ -116,13 +162,34 @@ function why() {
 
 function hitOf(hit, rendered, explanation) {
   const body = rendered === undefined ? h("div", { class: "text" }, h("p", {}, hit.snippet)) : html(rendered, "text");
-  const element = h("article", { class: hit.weak ? "hit weak" : "hit" },
+  const element = h(
+    "article",
+    { class: hit.weak ? "hit weak" : "hit" },
     h("h2", {}, h("a", { href: toDocument(hit.path), "data-step": true }, hit.section || hit.path)),
-    h("p", { class: "faint" }, place(hit), ` · ${hit.score.toFixed(2)}`, hit.weak ? " · weak" : "",
-      hit.source_url ? ` · ${hit.source_url}` : ""),
+    h(
+      "p",
+      { class: "faint" },
+      place(hit),
+      ` · ${hit.score.toFixed(2)}`,
+      hit.weak ? " · weak" : "",
+      hit.source_url ? ` · ${hit.source_url}` : "",
+    ),
     body,
-    h("details", {}, h("summary", {}, "Why this hit"), h("p", {}, explanation ?? ""), components(hit.components),
-      hit.also_in && h("p", {}, `Also in ${hit.also_in.n} more: `, hit.also_in.places.flatMap((it) => [place(it), " "]))));
+    h(
+      "details",
+      {},
+      h("summary", {}, "Why this hit"),
+      h("p", {}, explanation ?? ""),
+      components(hit.components),
+      hit.also_in &&
+        h(
+          "p",
+          {},
+          `Also in ${hit.also_in.n} more: `,
+          hit.also_in.places.flatMap((it) => [place(it), " "]),
+        ),
+    ),
+  );
   return { path: hit.path, element };
 }
 
@@ -130,16 +197,30 @@ function hitOf(hit, rendered, explanation) {
 function components(parts) {
   const rows = Object.entries(parts ?? {}).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
   if (rows.length === 0) return undefined;
-  return h("table", {}, h("caption", { class: "quiet" }, "Parts of the score"),
-    h("tbody", {}, rows.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name),
-      h("td", {}, h("meter", { min: "0", max: "1", value: String(Math.max(0, value)), "aria-label": name })),
-      h("td", { class: "number" }, value.toFixed(3))))));
+  return h(
+    "table",
+    {},
+    h("caption", { class: "quiet" }, "Parts of the score"),
+    h(
+      "tbody",
+      {},
+      rows.map(([name, value]) =>
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, name),
+          h("td", {}, h("meter", { min: "0", max: "1", value: String(Math.max(0, value)), "aria-label": name })),
+          h("td", { class: "number" }, value.toFixed(3)),
+        ),
+      ),
+    ),
+  );
 }
 
 /** Marks the words of the question, without changing the text. */
 function highlight(q) {
   if (!("highlights" in CSS)) return;
-  const words = (q.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []);
+  const words = q.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
   const ranges = [];
   for (const body of document.querySelectorAll("#results .text")) {
     const walk = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);

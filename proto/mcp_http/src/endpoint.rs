@@ -4,8 +4,9 @@
 //! In order: token and rate, Host and Origin, `/health`, the page and its data (`page.rs`), path, workspace, body; then
 //! it is a session's.
 //! Invariants: without the token nothing is answered but how the server is, the files of the page, and a browser that
-//! asks for a page that is listed whether it may ask; the page and its data are there on loopback only; an unknown or ended session is 404, from which a client knows that it has to begin
-//! anew; nothing else is but an unknown path or method; a session stays with the workspace in which it began.
+//! asks for a page that is listed whether it may ask; the page and its data are there on loopback only; an unknown or
+//! ended session is 404, from which a client knows that it has to begin anew; nothing else is but an unknown path or
+//! method; a session stays with the workspace in which it began.
 //! Not here: connections (`listen.rs`), what is said to those who are refused (`refused.rs`).
 
 use std::net::{IpAddr, SocketAddr};

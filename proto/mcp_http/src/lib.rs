@@ -5,8 +5,8 @@
 //! In reading order: `listen` (connections), `endpoint` (which path does what), `head`, `access` and `rate` (who is
 //! let in), `message` (what a body says), `link` (one session, line by line), `oneshot` (revision 2026-07-28: a
 //! request is all there is), `session` and `board` (the revisions before it: what came is sent to the stream that
-//! waits for it), `page` (the page for people, and tools as its data; `metrics`), `table` (all sessions), `seats` (who makes room for whom), `legacy` (`/sse`), `reply` (HTTP's side
-//! of an answer).
+//! waits for it), `page` (the page for people, and tools as its data; `metrics`), `table` (all sessions), `seats` (who
+//! makes room for whom), `legacy` (`/sse`), `reply` (HTTP's side of an answer).
 //! Invariants: nothing that is asked reaches a session before Host, Origin, token and rate were looked at; every
 //! session is about one workspace, which the header `X-Memory-Workspace` names where there are several; what waits
 //! for a client that does not read is bounded, and holds up nobody else; what belongs to a session ends with it.

@@ -1,9 +1,9 @@
 //! Metrics: the numbers of `status` as Prometheus reads them.
 //!
 //! In: a reply of `status`. Out: its numbers and flags in the text format, version 0.0.4.
-//! Invariants: names follow from the reply's fields (`progress.indexed` is `kgd_progress_indexed`), so a new number needs
-//! nothing here; the items of a list are told apart by what they are called, and of lists of files only their length is
-//! given: paths are no labels.
+//! Invariants: names follow from the reply's fields (`progress.indexed` is `kgd_progress_indexed`), so a new number
+//! needs nothing here; the items of a list are told apart by what they are called, and of lists of files only their
+//! length is given: paths are no labels.
 //! Not here: who may ask (`endpoint.rs`).
 
 use std::collections::BTreeMap;

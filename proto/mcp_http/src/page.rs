@@ -3,8 +3,8 @@
 //! In: `GET /…` of a file of the page; `GET /api/NAME?…` and `POST /api/tool/NAME` of a call. Out: the file; the
 //! structured content of the call's result, or an error with code, message and hint under a fitting status.
 //! Invariants: files hold no data and need no token, and what they may do is written in their head: scripts and styles
-//! of this server alone, no other machine; a call needs a token, which stands in no address; who writes posts JSON, which
-//! no other page can without leave; only reads can be asked for by an address.
+//! of this server alone, no other machine; a call needs a token, which stands in no address; who writes posts JSON,
+//! which no other page can without leave; only reads can be asked for by an address.
 //! Not here: who may ask and from where (`access.rs`, `endpoint.rs`), what is in the files (`Workspaces::page_file`).
 
 use bytes::Bytes;

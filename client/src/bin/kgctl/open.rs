@@ -57,7 +57,8 @@ fn write_door(door: &Path, address: &str) -> Result<(), Failure> {
     write!(
         file,
         "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
-         <meta http-equiv=\"refresh\" content=\"0; url={address}\">\n<title>kgd</title>\n<a href=\"{address}\">kgd</a>\n"
+         <meta http-equiv=\"refresh\" content=\"0; url={address}\">\n<title>kgd</title>\n\
+         <a href=\"{address}\">kgd</a>\n"
     )?;
     Ok(fs::rename(part, door)?)
 }

@@ -5,11 +5,11 @@
 
 use proto::error::ErrorView;
 use proto::shape::Freshness;
-use proto::tool::admin::{DecisionsReply, NameDecision, RelationDecision};
+use proto::tool::admin::{DecisionsReply, EntityDecisions, NameDecision, RelationDecision};
 use rusqlite::OptionalExtension;
 use rustc_hash::FxHashSet;
 
-use crate::graph::lookup::not_found;
+use crate::graph::lookup::{find_one, not_found};
 use crate::graph::{KnownRelation, shown_about};
 use crate::{AskError, QueryContext};
 use index::store::{Verdict, link_key};
@@ -20,12 +20,12 @@ use index::store::{Verdict, link_key};
 /// `not_found` for an entity that is gone, and when the index cannot be read.
 pub fn entity_decisions(
     ctx: &QueryContext<'_>,
-    entity: i64,
-    with: Option<i64>,
+    request: &EntityDecisions,
 ) -> Result<DecisionsReply, ErrorView> {
+    let entity = find_one(ctx, request.entity_id, request.name.as_deref())?;
     let gone = |id: i64| not_found(&format!("entity {id}"), &[]);
     let (norm, is_note) = named(ctx, entity)?.ok_or_else(|| gone(entity))?;
-    let merge = match with {
+    let merge = match request.with {
         None => None,
         Some(other) => {
             let (other_norm, other_is_note) = named(ctx, other)?.ok_or_else(|| gone(other))?;
@@ -59,7 +59,8 @@ fn word(verdict: Option<Verdict>) -> Option<String> {
 fn names(ctx: &QueryContext<'_>, entity: i64, own: &str) -> Result<Vec<NameDecision>, AskError> {
     let mut statement = ctx.snapshot.prepare_cached(
         "SELECT a.norm, a.surface, a.n_mentions, coalesce(b.norm, ?2) FROM names a LEFT JOIN names b ON b.id = a.via
-         WHERE a.entity_id = ?1 AND a.norm <> ?2 AND a.surface <> '' AND a.decision <> 1 ORDER BY a.n_mentions DESC, a.norm LIMIT 100",
+         WHERE a.entity_id = ?1 AND a.norm <> ?2 AND a.surface <> '' AND a.decision <> 1
+         ORDER BY a.n_mentions DESC, a.norm LIMIT 100",
     )?;
     let rows = statement.query_map(rusqlite::params![entity, own], |row| {
         let (norm, to): (String, String) = (row.get(0)?, row.get(3)?);

@@ -331,7 +331,8 @@ mod tests {
 
     #[test]
     fn markdown_becomes_html_with_entities_and_links() {
-        let text = "---\ntitle: T\n---\n# One *two*\n\nThe Key Vault & [[Vault|it]], [web](https://example.org/?a=1&b).\n\n\
+        let text = "---\ntitle: T\n---\n# One *two*\n\n\
+                    The Key Vault & [[Vault|it]], [web](https://example.org/?a=1&b).\n\n\
                     1. a\n2. b\n\n- [x] done\n\n| A | B |\n|---|---|\n| 1 | `c` |\n\n```sh\nls <x>\n```\n";
         check(
             text,

@@ -2,8 +2,8 @@
 //!
 //! In: a document, chunks, or an entity. Out: HTML with the entities marked (`html.rs`); the keys of decisions
 //! (`decisions.rs`).
-//! Invariants: what is shown comes from the index, so it is redacted and of one commit; where the file's Markdown is not
-//! kept, the normalized text is shown, and the reply says so.
+//! Invariants: what is shown comes from the index, so it is redacted and of one commit; where the file's Markdown is
+//! not kept, the normalized text is shown, and the reply says so.
 //! Not here: serving the page (`mcp_http`, `serve/http.rs`), its scripts (`server/page/`).
 
 use std::ops::Range;

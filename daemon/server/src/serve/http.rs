@@ -64,8 +64,8 @@ impl Sessions {
 
 impl HttpDoor {
     /// Takes the address that the flag or else the settings name, with the token at `token` unless they name another;
-    /// gives where the page for people will be, and the sessions to come, too. None where neither names one, or where only the settings do and another
-    /// program has it: they may be those of several projects.
+    /// gives where the page for people will be, and the sessions to come, too. None where neither names one, or where
+    /// only the settings do and another program has it: they may be those of several projects.
     ///
     /// # Errors
     /// What is wrong with the address or the settings.

@@ -122,12 +122,16 @@ impl Tool for RenderDocument {
     type Reply = RenderReply;
 }
 
-/// Parameters of `entity_decisions`.
+/// Parameters of `entity_decisions`; give `entity_id` or `name`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntityDecisions {
-    /// The entity.
-    pub entity_id: Id,
+    /// An id from another answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity_id: Option<Id>,
+    /// A name or alias.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Another entity, to get the key of their link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<Id>,

@@ -50,8 +50,7 @@ pub fn entity_decisions(
     snapshot: &Snapshot,
     request: EntityDecisions,
 ) -> Result<DecisionsReply, ErrorView> {
-    let EntityDecisions { entity_id, with } = request;
-    let mut reply = page::entity_decisions(&project.desk(snapshot), entity_id, with)?;
+    let mut reply = page::entity_decisions(&project.desk(snapshot), &request)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
 }
