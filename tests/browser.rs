@@ -187,7 +187,9 @@ impl Browser {
 
     /// Presses a key.
     pub fn key(&mut self, key: &str) {
-        self.call("Input.dispatchKeyEvent", json!({ "type": "keyDown", "key": key, "text": key }));
+        // Keys with a name write nothing.
+        let text = if key.chars().count() == 1 { key } else { "" };
+        self.call("Input.dispatchKeyEvent", json!({ "type": "keyDown", "key": key, "text": text }));
         self.call("Input.dispatchKeyEvent", json!({ "type": "keyUp", "key": key }));
     }
 

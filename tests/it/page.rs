@@ -194,7 +194,7 @@ fn one_types_and_sees_passages_and_walks_by_keys() {
     let first = "document.querySelector('.hit')";
     browser.until(&format!("{first}.innerText.includes('Signing Service.md')"));
     assert_eq!(
-        browser.value(&format!("{first}.querySelectorAll('ol li').length")),
+        browser.value(&format!("{first}.querySelectorAll('.text ol > li').length")),
         json!(2),
         "a list is a list"
     );
