@@ -33,8 +33,9 @@ fn main() -> Result<()> {
     support::generated::write(project.root(), n_notes)?;
     let begun = Instant::now();
     project.start();
-    project
-        .until("all notes are searchable", |status| status["stages_settled"]["searchable"] == true);
+    while project.status()["stages_settled"]["searchable"] != true {
+        project.call("wait", json!({ "timeout_ms": 2_000 }));
+    }
     println!("{n_notes} notes, searchable after {} s", begun.elapsed().as_secs());
     let root = project.root().to_str().context("a path")?;
     let opened = project.kgctl().args(["--project", root, "open", "--print"]).output()?;

@@ -125,7 +125,11 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const isTyping =
     event.target.matches("input, textarea, select, [contenteditable]") && event.target.type !== "checkbox";
-  if (isTyping && event.key === "Escape") event.target.blur();
+  if (isTyping && event.key === "Escape") {
+    // A search field would lose its words.
+    event.preventDefault();
+    event.target.blur();
+  }
   if (isTyping || at("keys").open || event.target.closest("[role=application]") !== null) return;
   const [, does] = ownKeys[event.key] ?? KEYS[event.key] ?? [];
   if (does === undefined) return;
