@@ -350,8 +350,8 @@ impl Drop for Serving {
     }
 }
 
-/// The last address in a text that holds `http://ADDRESS/mcp`.
+/// The last address in a text that holds `http://ADDRESS/`.
 pub fn address_in(text: &str) -> Option<SocketAddr> {
     let (_, rest) = text.rsplit_once("http://")?;
-    rest.split_once("/mcp")?.0.parse().ok()
+    rest.split_once('/')?.0.parse().ok()
 }

@@ -7,6 +7,7 @@
 //! Not here: the tests (`it/`), what is measured (`benches/`).
 
 mod binary;
+pub mod browser;
 mod client;
 pub mod crowd;
 mod graph;

@@ -1,200 +1,51 @@
 //! Tests the page of `kgctl graph` in a real browser: it is drawn, reacts to clicks and keys, and reaches no network.
 //!
-//! Drives a headless Chromium by its own protocol, over two pipes. `KG_CHROMIUM` names the program (empty: none), else
-//! it is searched for; without one, each test is skipped with a message. To run them:
-//! `apt-get install --no-install-recommends chromium && cargo nextest run --test browser`.
+//! To run them: `apt-get install --no-install-recommends chromium && cargo nextest run --test browser`.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 
+use browser::Browser;
 use client::page::page;
 use proto::tool::admin::GraphReply;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-/// Keeps Chromium itself off the network, so that every request is the page's.
-const QUIET: &[&str] = &[
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-quic",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
-    "--window-size=1300,900",
-    "--remote-debugging-pipe",
-];
+// The crate of integration tests has it; this crate must not depend on that one.
+#[path = "../../tests/browser.rs"]
+#[expect(unreachable_pub, reason = "public in that crate")]
+mod browser;
 
-/// A headless Chromium with one page open.
-struct Browser {
-    child: Child,
-    to: File,
-    from: BufReader<File>,
-    n_calls: u64,
-    session: Option<String>,
-    /// Events received besides answers.
-    events: Vec<Value>,
-    dir: TempDir,
-}
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn chromium() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os("KG_CHROMIUM") {
-        let named = PathBuf::from(named);
-        return (!named.as_os_str().is_empty()).then_some(named);
-    }
-    let path = std::env::var_os("PATH")?;
-    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-    let found = names.iter().find_map(|name| {
-        std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
-    });
-    if found.is_none() {
-        eprintln!(
-            "skipped: there is no Chromium; `apt-get install --no-install-recommends chromium` brings one"
-        );
-    }
-    found
-}
-
-impl Browser {
+/// A browser with the page of a graph.
+trait Shown: Sized {
     /// Opens the page of this graph in a browser; none without Chromium.
+    fn showing(reply: &GraphReply, fragment: &str) -> Option<Self>;
+
+    /// The same, of a page that knows the project's folder, so that a click opens a document.
+    fn with_files_in(root: Option<&Path>, reply: &GraphReply, fragment: &str) -> Option<Self>;
+
+    /// Returns where an entity is drawn.
+    fn entity(&mut self, id: u32) -> (f64, f64);
+
+    /// Checks that the page had no errors and requested only its own file.
+    fn check(&mut self);
+
+    /// Checks that no two labels overlap, and returns how many there are.
+    fn labels(&mut self) -> usize;
+}
+
+impl Shown for Browser {
     fn showing(reply: &GraphReply, fragment: &str) -> Option<Self> {
         Self::with_files_in(None, reply, fragment)
     }
 
-    /// The same, of a page that knows the project's folder, so that a click opens a document.
     fn with_files_in(root: Option<&Path>, reply: &GraphReply, fragment: &str) -> Option<Self> {
-        let program = chromium()?;
-        let dir = tempfile::Builder::new().prefix("kg").tempdir().expect("a scratch folder");
-        let file = dir.path().join("page.html");
+        let mut browser = Browser::start()?;
+        let file = browser.dir.path().join("page.html");
         std::fs::write(&file, page(reply, root)).expect("written");
-        let [to, from] = ["to", "from"].map(|name| {
-            let path = dir.path().join(name);
-            let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
-            assert!(made.success());
-            path
-        });
-        // Chromium reads its third descriptor and writes the fourth.
-        let child = Command::new("sh")
-            .args(["-c", r#"in="$1" out="$2"; shift 2; exec "$@" 3<"$in" 4>"$out""#, "sh"])
-            .args([&to, &from, &program])
-            .args(QUIET)
-            .arg(format!("--user-data-dir={}", dir.path().join("profile").display()))
-            .arg("about:blank")
-            .env("HOME", dir.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("a shell runs");
-        let to = File::options().write(true).open(to).expect("Chromium listens");
-        let from = BufReader::new(File::open(from).expect("Chromium speaks"));
-        let (n_calls, session, events) = (0, None, Vec::new());
-        let mut browser = Browser { child, to, from, n_calls, session, events, dir };
-        browser.attach();
         let url = format!("file://{}#{fragment}", file.display());
-        browser.call("Page.navigate", json!({ "url": url }));
-        browser.until("document.getElementById('drawing')?.dataset.rendered === 'yes'");
+        browser.open(&url, "document.getElementById('drawing')?.dataset.rendered === 'yes'");
         Some(browser)
     }
 
-    fn attach(&mut self) {
-        let found = self.call("Target.getTargets", json!({}));
-        let targets = found["targetInfos"].as_array().expect("targets");
-        let target = targets.iter().find(|it| it["type"] == "page").expect("a page");
-        let parameters = json!({ "targetId": target["targetId"], "flatten": true });
-        let attached = self.call("Target.attachToTarget", parameters);
-        self.session = attached["sessionId"].as_str().map(String::from);
-        for domain in ["Network", "Runtime", "Log", "Page"] {
-            self.call(&format!("{domain}.enable"), json!({}));
-        }
-    }
-
-    /// Calls a method, and keeps events that arrive meanwhile.
-    fn call(&mut self, method: &str, parameters: Value) -> Value {
-        self.n_calls += 1;
-        let mut message = json!({ "id": self.n_calls, "method": method, "params": parameters });
-        if let Some(session) = &self.session {
-            message["sessionId"] = json!(session);
-        }
-        self.to.write_all(format!("{message}\0").as_bytes()).expect("it listens");
-        loop {
-            let mut answer = Vec::new();
-            self.from.read_until(0, &mut answer).expect("it speaks");
-            assert!(!answer.is_empty(), "the browser has ended");
-            let mut answer: Value =
-                serde_json::from_slice(&answer[..answer.len() - 1]).expect("JSON");
-            if answer["id"] != self.n_calls {
-                self.events.push(answer);
-                continue;
-            }
-            assert!(answer.get("error").is_none(), "{method}: {answer}");
-            return answer["result"].take();
-        }
-    }
-
-    /// Returns the value of an expression in the page.
-    fn value(&mut self, expression: &str) -> Value {
-        let parameters =
-            json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
-        let mut answer = self.call("Runtime.evaluate", parameters);
-        assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer:#}");
-        answer["result"]["value"].take()
-    }
-
-    fn text(&mut self, expression: &str) -> String {
-        self.value(expression).as_str().unwrap_or_default().to_string()
-    }
-
-    /// Waits until an expression is true; only a bug takes as long as the limit.
-    fn until(&mut self, expression: &str) {
-        let wait = format!(
-            "new Promise(done => {{ let left = 2000; const look = () => \
-             ({expression}) ? done(true) : left-- > 0 ? setTimeout(look, 10) : done(document.body.innerText); look() }})"
-        );
-        // A page that is being left cannot answer; the next one can.
-        let parameters = json!({ "expression": wait, "awaitPromise": true, "returnByValue": true });
-        let answer = self.call("Runtime.evaluate", parameters);
-        assert_eq!(answer["result"]["value"], true, "{expression}: {answer:#}");
-    }
-
-    fn mouse(&mut self, what: &str, at: (f64, f64)) {
-        let (x, y) = at;
-        let button = if what == "mouseWheel" { "none" } else { "left" };
-        let buttons = u8::from(what == "mousePressed" || what == "mouseMoved");
-        let parameters = json!({ "type": what, "x": x, "y": y, "button": button, "buttons": buttons,
-            "clickCount": 1, "deltaX": 0, "deltaY": -200 });
-        self.call("Input.dispatchMouseEvent", parameters);
-    }
-
-    fn click(&mut self, at: (f64, f64)) {
-        self.mouse("mousePressed", at);
-        self.mouse("mouseReleased", at);
-    }
-
-    fn key(&mut self, key: &str) {
-        self.call("Input.dispatchKeyEvent", json!({ "type": "keyDown", "key": key, "text": key }));
-        self.call("Input.dispatchKeyEvent", json!({ "type": "keyUp", "key": key }));
-    }
-
-    /// Returns the position in the window given by a pair of numbers.
-    fn place(&mut self, expression: &str) -> (f64, f64) {
-        let pair = self.value(expression);
-        (pair[0].as_f64().expect("a number"), pair[1].as_f64().expect("a number"))
-    }
-
-    /// Returns where an entity is drawn.
     fn entity(&mut self, id: u32) -> (f64, f64) {
         self.place(&format!(
             "(() => {{ const box = document.getElementById('drawing').getBoundingClientRect(); \
@@ -203,11 +54,6 @@ impl Browser {
         ))
     }
 
-    fn told(&self, method: &str) -> Vec<&Value> {
-        self.events.iter().filter(|it| it["method"] == method).map(|it| &it["params"]).collect()
-    }
-
-    /// Checks that the page had no errors and requested only its own file.
     fn check(&mut self) {
         // An answer comes after earlier events.
         self.value("1");
@@ -218,6 +64,13 @@ impl Browser {
         let urls: Vec<_> = asked.iter().filter_map(|it| it["request"]["url"].as_str()).collect();
         let own = format!("file://{}", self.dir.path().join("page.html").display());
         assert!(urls.iter().all(|url| *url == own), "{urls:?}");
+    }
+
+    fn labels(&mut self) -> usize {
+        // They are placed before the next frame.
+        self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+        assert_eq!(self.value(OVERLAPS), json!([]));
+        self.value(LABELS).as_array().map_or(0, Vec::len)
     }
 }
 
@@ -454,16 +307,6 @@ const OVERLAPS: &str = "(() => { const shown = [...document.querySelectorAll('#l
     .filter(it => !it.hidden).map(it => [it.textContent, it.getBoundingClientRect()]); \
     return shown.flatMap(([one, a], i) => shown.slice(i + 1).filter(([, b]) => a.x + .5 < b.right && \
     b.x + .5 < a.right && a.y + .5 < b.bottom && b.y + .5 < a.bottom).map(([two]) => [one, two])) })()";
-
-impl Browser {
-    /// Checks that no two labels overlap, and returns how many there are.
-    fn labels(&mut self) -> usize {
-        // They are placed before the next frame.
-        self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
-        assert_eq!(self.value(OVERLAPS), json!([]));
-        self.value(LABELS).as_array().map_or(0, Vec::len)
-    }
-}
 
 #[test]
 fn labels_of_a_whole_folder_never_overlap_and_say_more_from_near() {

@@ -236,7 +236,7 @@ async fn live(
     let usual = options.socket.as_deref().unwrap_or(&paths.socket);
     let door = open_door(usual).await?;
     let (settings, token) = (&place.settings.http, paths.http_token.as_path());
-    let (http, visitors) =
+    let (http, page, visitors) =
         HttpDoor::bind(options.http.as_deref(), settings, &place.name, token).await?;
     let (root, socket) = (place.root.display(), door.path().display());
     tracing::info!(project = place.name, %root, %socket, "starting");
@@ -251,14 +251,16 @@ async fn live(
     manager.ready();
     let watching = watch(&project, lock, &manager, options.idle_exit, &mut signals);
     let ending = tokio::sync::watch::Sender::new(false);
-    let stop = || {
-        let mut ending = ending.subscribe();
+    let waiting = ending.subscribe();
+    let stop = move || {
+        let mut ending = waiting.clone();
         async move {
             let _ = ending.wait_for(|it| *it).await;
         }
     };
     let routes = Arc::new(routes());
     let serving = tokio::spawn(serve(door, visitors, Arc::clone(&project), routes, stop()));
+    let serving_page = tokio::spawn(page.serve(Arc::clone(&project), stop.clone()));
     let serving_http = http.map(|http| tokio::spawn(http.serve(Arc::clone(&project), stop())));
     let end = watching.await;
     tracing::info!(
@@ -279,6 +281,7 @@ async fn live(
         if let Some(serving_http) = serving_http {
             let _ = serving_http.await;
         }
+        let _ = serving_page.await;
     };
     tokio::select! {
         () = wound_down => {}

@@ -653,10 +653,10 @@ fn requests_that_cannot_be_meant() {
           hint: give `name` or `entity_id`, too
         graph {"name":"Bystander","hops":5}
           invalid_params: `hops` is 5, `limit` is 300
-          hint: give 1 to 4 hops and a limit of 1 to 1000
+          hint: give 1 to 4 hops and a limit of 1 to 5000
         graph {"name":"Bystander","limit":0}
           invalid_params: `hops` is 2, `limit` is 0
-          hint: give 1 to 4 hops and a limit of 1 to 1000
+          hint: give 1 to 4 hops and a limit of 1 to 5000
         graph {"name":"Bystander","rels":["likes"]}
           invalid_params: no relation `likes`
           hint: use some of awarded, based_in, born_in, born_on, capital_of, cites, citizen_of, comes_from, configures, created_by, date_of, defines, depends_on, died_in, died_on, documented_in, founded_by, has_language, implements, is_a, led_by, lives_in, located_in, member_of, owned_by, parent_of, part_of, participates_in, performed_by, precedes, produces, provides, published_by, refers_to, related_to, replaces, runs_on, same_as, sibling_of, spouse_of, stores, studied_at, supports, uses, works_for, links_to

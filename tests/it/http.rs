@@ -160,7 +160,7 @@ fn what_cannot_be_served_says_why() {
         http.ask_once("ping", json!({})),
         http.post("/sse/messages/?session_id=0123", &ping),
         http.send("PUT", "/mcp", Some(b"{}")),
-        http.send("GET", "/", None),
+        http.send("GET", "/nowhere", None),
     ];
     let shown: String = refusals.into_iter().map(shown).collect();
     expect![[r#"
@@ -185,7 +185,7 @@ fn what_cannot_be_served_says_why() {
         404 -32601 invalid_params revision 2026-07-28 has no `ping` | -
         404 -32000 not_found no stream has this `session_id` | the first event of `/sse` names the address for messages
         405 -32000 invalid_params `PUT` does nothing here | -
-        404 -32000 not_found nothing is at `/` | MCP is at `/mcp`, for older clients at `/sse`
+        404 -32000 not_found nothing is at `/nowhere` | MCP is at `/mcp`, for older clients at `/sse`
     "#]].assert_eq(&shown);
     // None of it harmed anybody.
     assert!(session.call("status", json!({})).is_ok());

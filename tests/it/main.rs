@@ -50,6 +50,7 @@ mod note_search;
 mod note_tools;
 mod notes;
 mod operators;
+mod page;
 mod projects;
 mod real_clients;
 mod relations;

@@ -25,6 +25,7 @@ mod graph;
 pub mod kb;
 pub mod memory;
 pub mod notes;
+pub mod page;
 mod passage;
 mod plan;
 mod present;

@@ -2,8 +2,9 @@
 
 use proto::shape::Id;
 use proto::tool::admin::{
-    BackupReply, BrokenLinksReply, CheckupReply, DeepPassReply, DumpReply, ForgetReply, GraphReply,
-    MemoryReportReply, RescanReply, RetryReply, ShutdownReply, VerifyReply, WaitReply,
+    BackupReply, BrokenLinksReply, CheckupReply, DecisionsReply, DeepPassReply, DumpReply,
+    ForgetReply, GraphReply, MemoryReportReply, OpenPageReply, RenderReply, RescanReply,
+    RetryReply, ShutdownReply, VerifyReply, WaitReply,
 };
 
 use super::clean::{one_line, stored_line};
@@ -37,6 +38,41 @@ pub fn graph(reply: &GraphReply, max_chars: usize) -> String {
     if let Some(truncated) = &reply.truncated {
         sheet.line(&format!("({})", one_line(truncated)));
     }
+    sheet.finish()
+}
+
+pub fn opened_page(reply: &OpenPageReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    sheet.line(&format!("the page is at {}", one_line(&reply.address)));
+    sheet.finish()
+}
+
+pub fn rendered(reply: &RenderReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    if let Some(document) = &reply.document {
+        sheet.line(&format!("{} ({})", stored_line(&document.title), one_line(&document.path)));
+        sheet.items(document.html.lines().map(|line| stored_line(line).into_owned()));
+    }
+    for passage in &reply.passages {
+        sheet.line(&format!("passage {}", passage.id));
+        sheet.items(passage.html.lines().map(|line| stored_line(line).into_owned()));
+    }
+    sheet.finish()
+}
+
+pub fn decisions(reply: &DecisionsReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    if let Some(key) = &reply.merge {
+        sheet.line(&format!("merge: {}", one_line(key)));
+    }
+    let verdict =
+        |it: &Option<String>| it.as_ref().map(|it| format!("  ({it})")).unwrap_or_default();
+    sheet.items(reply.names.iter().map(|it| {
+        format!("  `{}`  {}{}", stored_line(&it.surface), one_line(&it.key), verdict(&it.verdict))
+    }));
+    sheet.items(
+        reply.relations.iter().map(|it| format!("  {}{}", one_line(&it.key), verdict(&it.verdict))),
+    );
     sheet.finish()
 }
 

@@ -28,7 +28,7 @@ use confine::Root;
 use jiff::Timestamp;
 use proto::shape::Freshness;
 use proto::tool::core::SettledView;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use self::activity::Activity;
 pub use self::naming::Reserved;
@@ -67,6 +67,9 @@ pub struct OpenProject {
     /// Where documents are parsed.
     pub parsing: Parsing,
 }
+
+/// Somebody who waits for the address of the page for people, or for why there is none.
+pub(crate) type Asked = oneshot::Sender<Result<String, String>>;
 
 /// An open project.
 pub struct Project {
@@ -115,6 +118,8 @@ pub struct Project {
     pub(crate) entries_turn: tokio::sync::Mutex<()>,
     /// Where MCP is served over HTTP, once it is.
     http: OnceLock<(String, Option<String>)>,
+    /// Who serves the page for people.
+    page: OnceLock<mpsc::Sender<Asked>>,
     /// When the settings were read.
     opened: SystemTime,
     /// Permalinks that new notes will have once the index shows them.
@@ -211,6 +216,7 @@ impl Project {
             has_caught_up: AtomicBool::default(),
             entries_turn: tokio::sync::Mutex::default(),
             http: OnceLock::new(),
+            page: OnceLock::new(),
             opened,
         });
         upkeep::begin(&project);
@@ -392,6 +398,25 @@ impl Project {
     pub fn serves_http_at(&self, address: String, warning: Option<String>) {
         // It is said once.
         let _ = self.http.set((address, warning));
+    }
+
+    /// Notes who serves the page for people.
+    pub(crate) fn serves_page(&self, asked: mpsc::Sender<Asked>) {
+        let _ = self.page.set(asked);
+    }
+
+    /// Has the page served; returns its address.
+    ///
+    /// # Errors
+    /// Why it cannot be served.
+    pub(crate) async fn open_page(&self) -> Result<String, String> {
+        let (reply, address) = oneshot::channel();
+        let asked = match self.page.get() {
+            Some(page) => page.send(reply).await.is_ok(),
+            None => false,
+        };
+        let gone = "this process serves no page".to_string();
+        if asked { address.await.unwrap_or(Err(gone)) } else { Err(gone) }
     }
 
     /// Where MCP is served over HTTP.

@@ -19,7 +19,7 @@ use hyper::http::uri::Authority;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::token;
+use crate::{Caller, token};
 
 /// Shortest token, in characters: 16 random ones cannot be guessed.
 const MIN_TOKEN_CHARS: usize = 16;
@@ -34,6 +34,8 @@ pub struct Access {
     origins: Vec<String>,
     /// Of the token, its SHA-256: so that its length cannot be measured either.
     token: Option<[u8; 32]>,
+    /// The same of the page's own token, where a page is served.
+    page_token: Option<[u8; 32]>,
     warning: Option<String>,
 }
 
@@ -85,7 +87,17 @@ impl Access {
             }
         };
         let (hosts, origins) = (lower(&settings.hosts), lower(&settings.origins));
-        Ok(Access { hosts, origins, token: token.map(|it| digest(&it)), warning })
+        let token = token.map(|it| digest(&it));
+        Ok(Access { hosts, origins, token, page_token: None, warning })
+    }
+
+    /// The same with the page's own token, which is made at `made` if there is none.
+    ///
+    /// # Errors
+    /// [`AccessError`].
+    pub fn with_page(self, made: &Path) -> Result<Self, AccessError> {
+        token::make(made).map_err(|error| unusable(made, format!("cannot be made: {error}")))?;
+        Ok(Access { page_token: Some(digest(&read_token(made)?)), ..self })
     }
 
     /// What the user should know about the token.
@@ -132,13 +144,24 @@ impl Access {
 
     /// Looks at the token.
     pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), Denied> {
-        let Some(token) = &self.token else { return Ok(()) };
+        match self.caller(headers) {
+            Err(_) if self.token.is_none() => Ok(()),
+            known => known.map(|_| ()),
+        }
+    }
+
+    /// Whose token a request brings.
+    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Caller, Denied> {
         let given = headers.get(AUTHORIZATION).ok_or(Denied::NoToken)?;
         let given = given.to_str().map_err(|_| Denied::WrongToken)?;
         let (scheme, given) = given.split_once(' ').ok_or(Denied::WrongToken)?;
-        let is_bearer = scheme.eq_ignore_ascii_case("bearer");
-        let is_it = bool::from(digest(given.trim()).ct_eq(token));
-        if is_bearer && is_it { Ok(()) } else { Err(Denied::WrongToken) }
+        let given = digest(given.trim());
+        let is = |token: &Option<[u8; 32]>| token.is_some_and(|it| bool::from(given.ct_eq(&it)));
+        match (scheme.eq_ignore_ascii_case("bearer"), is(&self.page_token), is(&self.token)) {
+            (true, true, _) => Ok(Caller::Person),
+            (true, false, true) => Ok(Caller::Program),
+            _ => Err(Denied::WrongToken),
+        }
     }
 
     /// Whether requests to `authority` (a host, perhaps with a port) are meant for us.

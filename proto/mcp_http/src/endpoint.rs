@@ -1,10 +1,12 @@
 //! Endpoint: what each path and method does.
 //!
 //! In: one request. Out: its reply.
-//! In order: token and rate, Host and Origin, `/health`, path, workspace, body; then it is a session's.
-//! Invariants: without the token nothing is answered but how the server is, and a browser that asks for a page that is
-//! listed whether it may ask; an unknown or ended session is 404, from which a client knows that it has to begin
-//! anew; nothing else is but an unknown path or method; a session stays with the workspace in which it began.
+//! In order: token and rate, Host and Origin, `/health`, the page and its data (`page.rs`), path, workspace, body; then
+//! it is a session's.
+//! Invariants: without the token nothing is answered but how the server is, the files of the page, and a browser that
+//! asks for a page that is listed whether it may ask; the page and its data are there on loopback only; an unknown or
+//! ended session is 404, from which a client knows that it has to begin anew; nothing else is but an unknown path or
+//! method; a session stays with the workspace in which it began.
 //! Not here: connections (`listen.rs`), what is said to those who are refused (`refused.rs`).
 
 use std::net::{IpAddr, SocketAddr};
@@ -27,7 +29,9 @@ use crate::head::{check_accept, named_in, preflight, style};
 use crate::legacy::Streams;
 use crate::message::{self, Posted, Unreadable};
 use crate::rate::{Rates, owner};
-use crate::refused::{not_allowed, refusal_of, too_large, too_many, too_often, unknown_session};
+use crate::refused::{
+    not_allowed, nothing_at, refusal_of, too_large, too_many, too_often, unknown_session,
+};
 use crate::reply::{
     Answering, Busy, Refusal, Reply, Style, answer, brief, empty, json, over, place_of, resumed,
 };
@@ -36,7 +40,7 @@ use crate::session::Session;
 use crate::table::{Table, new_id};
 use crate::{
     Access, HEALTH_PATH, Health, Limits, MCP_PATH, SSE_MESSAGES_PATH, SSE_PATH, Workspaces, legacy,
-    oneshot,
+    oneshot, page,
 };
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -50,8 +54,8 @@ const WITH_SESSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "202
 
 /// Everything behind one address.
 pub(crate) struct Endpoint {
-    workspaces: Arc<dyn Workspaces>,
-    access: Access,
+    pub(crate) workspaces: Arc<dyn Workspaces>,
+    pub(crate) access: Access,
     limits: Limits,
     /// Of those who bring no token, or a wrong one, by address.
     strangers: Mutex<Rates<IpAddr>>,
@@ -113,15 +117,28 @@ impl Endpoint {
                 let place = self.access.check_place(request.headers(), authority, local.ip());
                 place.map_err(|it| refusal_of(&it))
             });
-        let page = match place {
+        let leave = match place {
             Ok(page) => page,
             Err(refusal) => return refused(refusal),
         };
         if request.uri().path() == HEALTH_PATH {
             return self.health(request.method()).unwrap_or_else(refused);
         }
+        let is_near = is_loopback(peer.ip()) && is_loopback(local.ip());
+        if is_near && let Some(file) = self.workspaces.page_file(request.uri().path()) {
+            return match *request.method() {
+                Method::GET => file.into(),
+                _ => refused(not_allowed(request.method(), "GET")),
+            };
+        }
+        if is_near && request.uri().path().starts_with(page::API) {
+            let busy = Busy::of(seat);
+            let mut reply = self.api(request, leave.is_some()).await.unwrap_or_else(refused);
+            reply.body_mut().busy = Some(busy);
+            return reply;
+        }
         // A browser asks without the token whether its page may ask with it.
-        let is_preflight = request.method() == Method::OPTIONS && page.is_some();
+        let is_preflight = request.method() == Method::OPTIONS && leave.is_some();
         let mut reply = match known {
             Err(denied) if !is_preflight => refused(refusal_of(&denied)),
             _ => {
@@ -133,7 +150,7 @@ impl Endpoint {
                 reply
             }
         };
-        if let Some(page) = page {
+        if let Some(page) = leave {
             let headers = reply.headers_mut();
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
             let exposed = HeaderValue::from_static("Mcp-Session-Id, MCP-Protocol-Version");
@@ -195,12 +212,9 @@ impl Endpoint {
             (MCP_PATH, _) => Err(not_allowed(&method, "POST, GET, DELETE")),
             (SSE_PATH, _) => Err(not_allowed(&method, "GET")),
             (SSE_MESSAGES_PATH | "/sse/messages", _) => Err(not_allowed(&method, "POST")),
-            _ => Err(Refusal::new(
-                StatusCode::NOT_FOUND,
-                Code::NotFound,
-                format!("nothing is at `{}`", brief(&path)),
-            )
-            .hint(format!("MCP is at `{MCP_PATH}`, for older clients at `{SSE_PATH}`"))),
+            (page::METRICS, &Method::GET) => self.metrics().await,
+            (page::METRICS, _) => Err(not_allowed(&method, "GET")),
+            _ => Err(nothing_at(&path)),
         }
     }
 
@@ -404,8 +418,15 @@ impl Endpoint {
         Ok(empty(StatusCode::ACCEPTED))
     }
 
-    /// The body, read.
+    /// The body, read as messages.
     async fn body(&self, request: Request<Incoming>) -> Result<Posted, Refusal> {
+        message::read(&self.bytes(request).await?).map_err(|Unreadable { code, id, why }| {
+            Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, why).of_request(id).rpc(code)
+        })
+    }
+
+    /// The body, which is JSON by what its head says.
+    pub(crate) async fn bytes(&self, request: Request<Incoming>) -> Result<Bytes, Refusal> {
         let headers = request.headers();
         let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
         let essence = kind.split(';').next().unwrap_or_default().trim();
@@ -420,24 +441,23 @@ impl Endpoint {
             return Err(too_large(max));
         }
         let body = Limited::new(request.into_body(), max).collect();
-        let bytes: Bytes = match tokio::time::timeout(self.limits.patience, body).await {
-            Ok(Ok(whole)) => whole.to_bytes(),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(too_large(max)),
+        match tokio::time::timeout(self.limits.patience, body).await {
+            Ok(Ok(whole)) => Ok(whole.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(max)),
             Ok(Err(_)) => {
                 let message = "the body broke off";
-                return Err(Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message));
+                Err(Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, message))
             }
             Err(_) => {
                 let message = "the body did not come in time";
-                return Err(Refusal::new(
-                    StatusCode::REQUEST_TIMEOUT,
-                    Code::DeadlineExceeded,
-                    message,
-                ));
+                let status = StatusCode::REQUEST_TIMEOUT;
+                Err(Refusal::new(status, Code::DeadlineExceeded, message))
             }
-        };
-        message::read(&bytes).map_err(|Unreadable { code, id, why }| {
-            Refusal::new(StatusCode::BAD_REQUEST, Code::InvalidParams, why).of_request(id).rpc(code)
-        })
+        }
     }
+}
+
+/// Loopback in either family.
+fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
 }

@@ -5,8 +5,8 @@
 //! In reading order: `listen` (connections), `endpoint` (which path does what), `head`, `access` and `rate` (who is
 //! let in), `message` (what a body says), `link` (one session, line by line), `oneshot` (revision 2026-07-28: a
 //! request is all there is), `session` and `board` (the revisions before it: what came is sent to the stream that
-//! waits for it), `table` (all sessions), `seats` (who makes room for whom), `legacy` (`/sse`), `reply` (HTTP's side
-//! of an answer).
+//! waits for it), `page` (the page for people, and tools as its data; `metrics`), `table` (all sessions), `seats` (who
+//! makes room for whom), `legacy` (`/sse`), `reply` (HTTP's side of an answer).
 //! Invariants: nothing that is asked reaches a session before Host, Origin, token and rate were looked at; every
 //! session is about one workspace, which the header `X-Memory-Workspace` names where there are several; what waits
 //! for a client that does not read is bounded, and holds up nobody else; what belongs to a session ends with it.
@@ -20,7 +20,9 @@ mod legacy;
 mod link;
 mod listen;
 mod message;
+mod metrics;
 mod oneshot;
+mod page;
 mod rate;
 mod refused;
 mod reply;
@@ -31,6 +33,7 @@ pub mod token;
 
 pub use access::{Access, AccessError, read_token, token_file};
 pub use listen::{Limits, ListenError, Server, address};
+pub use page::PageFile;
 pub use seats::{Leave, Seat, Seats};
 
 use std::io;
@@ -52,10 +55,30 @@ pub trait Workspaces: Send + Sync + 'static {
     /// Why there is none; said to the client.
     fn open(&self, name: &str) -> io::Result<UnixStream>;
 
+    /// A file of the page for people, by its path on the server; none where no page is served.
+    fn page_file(&self, _: &str) -> Option<PageFile> {
+        None
+    }
+
+    /// Opens a session in which the page, or a program with the token of MCP, calls this tool; none where that may not
+    /// be. Results have structured content of any length.
+    fn open_for_api(&self, _tool: &str, _caller: Caller) -> Option<io::Result<UnixStream>> {
+        None
+    }
+
     /// How the server is: all that anybody may ask without a token.
     fn health(&self) -> Health {
         Health::Ok
     }
+}
+
+/// Whose token a request brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// The page's own: the person at this machine.
+    Person,
+    /// That of MCP over HTTP.
+    Program,
 }
 
 /// How a server is.

@@ -31,8 +31,8 @@ pub(crate) const VERSION: &str = "mcp-protocol-version";
 /// The first revision without sessions. Revisions are dates, and compare as such.
 pub(crate) const FIRST: &str = "2026-07-28";
 
-const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// MCP's code for a head that says something else than the body.
 const HEADER_MISMATCH: i64 = -32_020;

@@ -11,10 +11,17 @@ use proto::error::Code;
 
 use crate::access::Denied;
 use crate::reply::{Refusal, brief};
+use crate::{MCP_PATH, SSE_PATH};
 
 pub(crate) fn unknown_session() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, Code::NotFound, "no session has this id")
         .hint("it ended, or was idle for too long: begin another one with `initialize`")
+}
+
+pub(crate) fn nothing_at(path: &str) -> Refusal {
+    let message = format!("nothing is at `{}`", brief(path));
+    Refusal::new(StatusCode::NOT_FOUND, Code::NotFound, message)
+        .hint(format!("MCP is at `{MCP_PATH}`, for older clients at `{SSE_PATH}`"))
 }
 
 pub(crate) fn not_allowed(method: &Method, allowed: &'static str) -> Refusal {

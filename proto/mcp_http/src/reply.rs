@@ -173,6 +173,11 @@ pub(crate) fn empty(status: StatusCode) -> Reply {
     response
 }
 
+/// All of a body of this media type.
+pub(crate) fn whole(status: StatusCode, kind: &'static str, bytes: Bytes) -> Reply {
+    response(status, kind, Body::Whole(Some(bytes)))
+}
+
 /// JSON.
 pub(crate) fn json(status: StatusCode, text: impl Into<Bytes>) -> Reply {
     response(status, "application/json", Body::Whole(Some(text.into())))

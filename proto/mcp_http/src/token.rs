@@ -13,6 +13,11 @@ use std::path::{Path, PathBuf};
 /// Bytes of a token that is made. Twice as many as could be guessed in this universe.
 const N_BYTES: usize = 32;
 
+/// Where the page's own token is: beside that of MCP. Who has it may do what a person at this machine may.
+pub fn of_page(http_token: &Path) -> PathBuf {
+    http_token.with_file_name("page.token")
+}
+
 /// Makes the token, unless there is one.
 ///
 /// # Errors

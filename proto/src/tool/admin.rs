@@ -2,6 +2,7 @@
 
 mod forget;
 mod graph;
+mod page;
 mod report;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::forget::*;
 pub use self::graph::*;
+pub use self::page::*;
 pub use self::report::*;
 use super::core::{DeepView, EmbeddingView};
 use super::{Effect, Tool, ToolSet};

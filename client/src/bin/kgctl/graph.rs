@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// Hops of relations to follow from the entity, 1 to 4; 2 when left out.
     #[arg(long, value_name = "N", requires = "name")]
     hops: Option<u32>,
-    /// Most entities to draw, 1 to 1000; 300 when left out.
+    /// Most entities to draw, 1 to 5000; 300 when left out.
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
     /// Only this relation; may be repeated.
@@ -79,7 +79,8 @@ pub(crate) async fn run(arguments: Arguments, ctx: &Context) -> Result<Exit, Fai
         ctx.print(&summary(&reply, &out))?;
     }
     if arguments.open {
-        open(&out)?;
+        let hint = format!("the page was written; open `{}` in a browser", out.display());
+        show(&out, &hint)?;
     }
     Ok(Exit::Done)
 }
@@ -154,10 +155,10 @@ fn may_be_replaced(out: &Path) -> std::io::Result<bool> {
     }
 }
 
-fn open(out: &Path) -> Result<(), Failure> {
+/// Shows a page with the desktop's browser.
+pub(super) fn show(page: &Path, hint: &str) -> Result<(), Failure> {
     let mut command = Command::new("xdg-open");
-    command.arg(out).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let hint = format!("the page was written; open `{}` in a browser", out.display());
+    command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => {

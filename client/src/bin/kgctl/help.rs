@@ -11,7 +11,7 @@ use clap::Command;
 const GROUPS: [(&str, &str); 7] = [
     ("Projects and daemons", "init project list start stop restart remove status wait logs"),
     ("Agents", "setup mcp-config http"),
-    ("Asking", "query ask read explain connect changes lookup links graph"),
+    ("Asking", "query ask read explain connect changes lookup links graph open"),
     ("Memory and entries", "remember memory kb"),
     ("Files, import and export", "ingest import export dump"),
     ("Correcting", "review extract restore forget"),

@@ -42,6 +42,7 @@ mod lookup;
 mod mcp_config;
 mod memory;
 mod model;
+mod open;
 mod progress;
 mod project;
 mod query;
@@ -108,6 +109,7 @@ enum Command {
     Changes(changes::Arguments),
     Remember(ask::Fact),
     Graph(graph::Arguments),
+    Open(open::Arguments),
     Lookup(lookup::Arguments),
     Links(links::Arguments),
     Ingest(ingest::Arguments),
@@ -200,6 +202,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Remember(fact) => ask::remember(fact, ctx).await,
         Command::Changes(arguments) => changes::run(arguments, ctx).await,
         Command::Graph(arguments) => graph::run(arguments, ctx).await,
+        Command::Open(arguments) => open::run(&arguments, ctx).await,
         Command::Lookup(arguments) => lookup::run(arguments, ctx).await,
         Command::Links(arguments) => links::run(arguments, ctx).await,
         Command::Ingest(arguments) => ingest::run(arguments, ctx).await,

@@ -25,6 +25,9 @@ use crate::{AskError, QueryContext};
 /// Entities in a reply when the caller gives no limit.
 pub const LIMIT: u32 = 300;
 
+/// Most entities that may be asked for: what the map of a folder holds.
+const MOST: u32 = 5_000;
+
 /// Most relations in a reply, for each entity that it may have.
 pub(super) const EDGES_PER_ENTITY: usize = 4;
 
@@ -39,10 +42,10 @@ pub fn neighborhood(
 ) -> Result<GraphReply, ErrorView> {
     let hops = request.hops.unwrap_or(2);
     let limit = request.limit.unwrap_or(LIMIT);
-    if !(1..=4).contains(&hops) || !(1..=1000).contains(&limit) {
+    if !(1..=4).contains(&hops) || !(1..=MOST).contains(&limit) {
         return Err(invalid(
             format!("`hops` is {hops}, `limit` is {limit}"),
-            "give 1 to 4 hops and a limit of 1 to 1000",
+            "give 1 to 4 hops and a limit of 1 to 5000",
         ));
     }
     let rels = request.rels.as_deref().unwrap_or(&[]);

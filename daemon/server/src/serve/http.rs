@@ -12,15 +12,16 @@ use std::time::Duration;
 
 use config::limits::{DRAIN_SECONDS, FAREWELL_SECONDS};
 use config::settings::Http;
-use mcp_http::{Access, Health, Limits, ListenError, MCP_PATH, Server, Workspaces};
+use mcp_http::{Caller, Health, Limits, ListenError, MCP_PATH, PageFile, Server, Workspaces};
 use notes::slug::slug;
 use proto::PREAMBLE_VERSION;
 use proto::tool::ToolSet;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
 use super::accept::limit;
+use super::page::{self, PageDoor};
 use crate::project::Project;
 use sys::fail;
 
@@ -35,17 +36,36 @@ pub struct HttpDoor {
 }
 
 /// Hands sessions over.
-struct Sessions {
+#[derive(Clone)]
+pub(super) struct Sessions {
     project: String,
-    preamble: Vec<u8>,
+    tools: Vec<&'static str>,
     visitors: mpsc::Sender<UnixStream>,
     serves: Option<Arc<Project>>,
 }
 
+impl Sessions {
+    /// The same, once the project is open.
+    pub(super) fn of(&self, project: &Arc<Project>) -> Self {
+        Sessions { serves: Some(Arc::clone(project)), ..self.clone() }
+    }
+
+    /// Opens a session that begins with this preamble.
+    fn open_with(&self, mut preamble: Value) -> io::Result<UnixStream> {
+        preamble["kgd"] = PREAMBLE_VERSION.into();
+        let (ours, theirs) = UnixStream::pair()?;
+        // Into an empty buffer it goes whole.
+        ours.try_write(format!("{preamble}\n").as_bytes())?;
+        let busy = |_| io::Error::other("the daemon is stopping, or very busy");
+        self.visitors.try_send(theirs).map_err(busy)?;
+        Ok(ours)
+    }
+}
+
 impl HttpDoor {
     /// Takes the address that the flag or else the settings name, with the token at `token` unless they name another;
-    /// gives the sessions to come, too. None where neither names one, or where only the settings do and another
-    /// program has it: they may be those of several projects.
+    /// gives where the page for people will be, and the sessions to come, too. None where neither names one, or where
+    /// only the settings do and another program has it: they may be those of several projects.
     ///
     /// # Errors
     /// What is wrong with the address or the settings.
@@ -54,14 +74,21 @@ impl HttpDoor {
         settings: &Http,
         project: &str,
         token: &Path,
-    ) -> anyhow::Result<(Option<Self>, mpsc::Receiver<UnixStream>)> {
+    ) -> anyhow::Result<(Option<Self>, PageDoor, mpsc::Receiver<UnixStream>)> {
         let (visitors, coming) = mpsc::channel(MAX_WAITING);
+        let tools = sets(&settings.tools)?;
+        let sessions = Sessions { project: project.to_string(), tools, visitors, serves: None };
+        let mut page = PageDoor {
+            address: None,
+            settings: settings.clone(),
+            http_token: token.to_path_buf(),
+            sessions: sessions.clone(),
+        };
         let address = flag.unwrap_or(&settings.listen);
         if address.is_empty() {
-            return Ok((None, coming));
+            return Ok((None, page, coming));
         }
-        let tools = sets(&settings.tools)?;
-        let access = Access::of(settings, token).map_err(ListenError::Access)?;
+        let access = page::access(settings, token).map_err(ListenError::Access)?;
         let warning = access.warning().map(str::to_string);
         if let Some(warning) = &warning {
             tracing::warn!("{warning}");
@@ -70,16 +97,16 @@ impl HttpDoor {
             Ok(server) => server,
             Err(error @ ListenError::Io { .. }) if flag.is_none() => {
                 tracing::warn!(%error, "no HTTP: `http.listen` is taken");
-                return Ok((None, coming));
+                return Ok((None, page, coming));
             }
             Err(error) => return Err(error.into()),
         };
-        let preamble = json!({ "kgd": PREAMBLE_VERSION, "tools": tools, "client": "HTTP" });
-        let preamble = format!("{preamble}\n").into_bytes();
-        let sessions = Sessions { project: project.to_string(), preamble, visitors, serves: None };
+        if page::is_on_loopback(&server) {
+            page.address = Some(format!("http://{}/", server.address()));
+        }
         let door = HttpDoor { server, sessions, warning };
         tracing::info!(at = door.address(), "serving MCP over HTTP");
-        Ok((Some(door), coming))
+        Ok((Some(door), page, coming))
     }
 
     /// Where it serves.
@@ -93,9 +120,8 @@ impl HttpDoor {
     }
 
     /// Answers until asked to stop.
-    pub async fn serve(mut self, project: Arc<Project>, stop: impl Future<Output = ()>) {
-        self.sessions.serves = Some(project);
-        self.server.serve(Arc::new(self.sessions), stop).await;
+    pub async fn serve(self, project: Arc<Project>, stop: impl Future<Output = ()>) {
+        self.server.serve(Arc::new(self.sessions.of(&project)), stop).await;
     }
 }
 
@@ -113,7 +139,7 @@ fn sets(names: &[String]) -> anyhow::Result<Vec<&'static str>> {
 }
 
 /// The limits that are set, unless a test asks for others.
-fn limits(settings: &Http) -> Limits {
+pub(super) fn limits(settings: &Http) -> Limits {
     let usual = Limits::of(settings);
     let count = |name: &str, usual: usize| {
         fail::number(name).and_then(|it| usize::try_from(it).ok()).unwrap_or(usual)
@@ -143,12 +169,20 @@ impl Workspaces for Sessions {
     }
 
     fn open(&self, _: &str) -> io::Result<UnixStream> {
-        let (ours, theirs) = UnixStream::pair()?;
-        // Into an empty buffer it goes whole.
-        ours.try_write(&self.preamble)?;
-        let busy = |_| io::Error::other("the daemon is stopping, or very busy");
-        self.visitors.try_send(theirs).map_err(busy)?;
-        Ok(ours)
+        self.open_with(json!({ "tools": self.tools, "client": "HTTP" }))
+    }
+
+    fn page_file(&self, path: &str) -> Option<PageFile> {
+        page::file(path)
+    }
+
+    fn open_for_api(&self, tool: &str, caller: Caller) -> Option<io::Result<UnixStream>> {
+        let (tools, client): (&[&str], _) = match caller {
+            Caller::Person => (&["core", "notes", "memory", "kb", "admin"], "the page"),
+            Caller::Program => (&self.tools, "HTTP"),
+        };
+        let preamble = json!({ "tools": tools, "form": "whole", "client": client });
+        page::may_call(tool).then(|| self.open_with(preamble))
     }
 
     fn health(&self) -> Health {

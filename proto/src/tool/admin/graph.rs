@@ -20,7 +20,7 @@ pub struct Graph {
     /// Hops of relations to follow from the entity, 1 to 4; 2 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<u32>,
-    /// Most entities to return, 1 to 1000; 300 when left out.
+    /// Most entities to return, 1 to 5000; 300 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Only these relations, such as `depends_on`; all when left out.

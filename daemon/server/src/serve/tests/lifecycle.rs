@@ -154,7 +154,7 @@ async fn a_preamble_chooses_the_tools() {
         &kgctl.call(2, "hybrid_query", json!({"q": "x"})).await,
         expect![[r#"
             -32602 no tool is called `hybrid_query`
-            hint: this session has `graph`, `dump`, `broken_links`, `memory_report`, `wait`,…
+            hint: this session has `graph`, `open_page`, `render_document`, `entity_decision…
         "#]],
     );
     let mut wrong = house.stranger().await;

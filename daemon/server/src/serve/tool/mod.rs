@@ -14,6 +14,7 @@ mod look;
 mod maintain;
 pub mod memory;
 mod notes;
+mod page;
 mod remember;
 mod status;
 
@@ -42,6 +43,7 @@ pub use ingest::*;
 pub use look::*;
 pub use maintain::*;
 pub use notes::*;
+pub use page::*;
 pub use remember::*;
 pub use status::*;
 

@@ -1,0 +1,64 @@
+//! `kgctl open`: the page for people, in a browser.
+//!
+//! In: the project's daemon, started if needed. Out: a browser with the page, or its address.
+//! Invariants: the token stands behind `#`, which no browser sends and no server logs; it is no argument of a program,
+//! which other users of the machine could list.
+//! Not here: the page and its data (the daemon).
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use mcp_http::{read_token, token};
+use proto::tool::admin::OpenPage;
+use serde_json::json;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+use super::graph::show;
+
+/// Open the page of the project in a browser: search, documents, entities, the map, review, memory and health.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Print the address, with the token behind `#`, and open nothing.
+    #[arg(long)]
+    print: bool,
+}
+
+pub(crate) async fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let target = ctx.target()?;
+    let session = ctx.session_with(&target).await?;
+    let reply = session.call(&OpenPage {}).await?;
+    session.close().await;
+    let token = read_token(&token::of_page(&target.paths.http_token))
+        .map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
+    let address = format!("{}#token={token}", reply.address);
+    if ctx.json {
+        ctx.print_json(&json!({ "address": address }))?;
+    } else if arguments.print {
+        ctx.print(&format!("{address}\n"))?;
+    } else {
+        ctx.print(&format!("{}\n", reply.address))?;
+    }
+    if arguments.print || ctx.json {
+        return Ok(Exit::Done);
+    }
+    let door = target.paths.dir.join("page.html");
+    write_door(&door, &address)?;
+    show(&door, "`kgctl open --print` prints the address to open in a browser")?;
+    Ok(Exit::Done)
+}
+
+/// Writes a file for its owner alone that leads a browser to the page.
+fn write_door(door: &Path, address: &str) -> Result<(), Failure> {
+    let part = door.with_extension(format!("{}.part", std::process::id()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
+    write!(
+        file,
+        "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta http-equiv=\"refresh\" content=\"0; url={address}\">\n<title>kgd</title>\n\
+         <a href=\"{address}\">kgd</a>\n"
+    )?;
+    Ok(fs::rename(part, door)?)
+}
