@@ -197,7 +197,7 @@ impl Page<'_> {
                     Some(BlockQuoteKind::Warning | BlockQuoteKind::Caution) => " class=\"warning\"",
                     _ => "",
                 };
-                let _ = write!(self.out, "<blockquote{class}>\n");
+                let _ = writeln!(self.out, "<blockquote{class}>");
                 return;
             }
             Tag::CodeBlock(kind) => {
@@ -212,7 +212,7 @@ impl Page<'_> {
             Tag::HtmlBlock | Tag::MetadataBlock(_) => "<pre class=\"raw\">",
             Tag::List(Some(1)) => "<ol>\n",
             Tag::List(Some(first)) => {
-                let _ = write!(self.out, "<ol start=\"{first}\">\n");
+                let _ = writeln!(self.out, "<ol start=\"{first}\">");
                 return;
             }
             Tag::List(None) => "<ul>\n",
@@ -283,7 +283,7 @@ impl Page<'_> {
             TagEnd::Paragraph => "</p>\n",
             TagEnd::Heading(level) => {
                 let level = (level as usize + 1).min(6);
-                let _ = write!(self.out, "</h{level}>\n");
+                let _ = writeln!(self.out, "</h{level}>");
                 return;
             }
             TagEnd::BlockQuote(_) => "</blockquote>\n",
