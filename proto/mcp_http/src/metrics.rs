@@ -2,8 +2,8 @@
 //!
 //! In: a reply of `status`. Out: its numbers and flags in the text format, version 0.0.4.
 //! Invariants: names follow from the reply's fields (`progress.indexed` is `kgd_progress_indexed`), so a new number
-//! needs nothing here; the items of a list are told apart by what they are called, and of lists of files only their
-//! length is given: paths are no labels.
+//! needs nothing here; the name of a list's item is its label, and of lists of files only the length is given: paths
+//! are no labels.
 //! Not here: who may ask (`endpoint.rs`).
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use serde_json::Value;
 /// The media type of the text format.
 pub(crate) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Fields by which the items of a list are told apart.
+/// Fields that name the items of a list.
 const LABELS: [&str; 2] = ["stage", "slot"];
 
 /// Renders the numbers of a reply.

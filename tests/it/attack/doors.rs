@@ -67,7 +67,10 @@ fn on_loopback_too_nobody_asks_without_the_token() {
         stranger.send("GET", "/mcp", None),
         stranger.send("GET", "/sse", None),
         stranger.send("OPTIONS", "/mcp", None),
-        stranger.send("GET", "/", None),
+        stranger.send("GET", "/nowhere", None),
+        stranger.send("GET", "/api/search?q=keys", None),
+        stranger.send("GET", "/api/tools", None),
+        stranger.send("GET", "/metrics", None),
         stranger.send("GET", "/health/more", None),
     ];
     for reply in refused {

@@ -406,7 +406,7 @@ impl<'a> Judge<'a> {
         let asked = QuestionWords::of(&search.plan, recalled);
         let vector = recalled.question.as_ref().and_then(|it| it.plain().cloned());
         let least = request.min_similarity.unwrap_or(search.plan.floor.similar);
-        let lacks_name = recalled.lacks_name(&search.plan.question);
+        let lacks_name = recalled.lacking(&search.plan.question) != 0;
         let indexer = Indexer::new();
         Judge { search, asked, vector, least, lacks_name, may_embed: true, indexer }
     }

@@ -9,6 +9,7 @@
 //! Not here: how signals become relevance (`relevance.rs`).
 
 use config::settings::Floor;
+use extract::link::features::edit_distance_is_one;
 use proto::tool::core::HybridReply;
 
 use crate::graph::entity::rounded;
@@ -35,8 +36,12 @@ pub(crate) struct WeakFloor<'a> {
     /// See [`Question::typed`]: an answer to such a question has its words as typed, or is named by it.
     typed: Option<usize>,
     asked: &'a str,
-    lacks_name: bool,
+    /// The question's words that are names and that the folder lacks, one bit each.
+    lacking: u64,
 }
+
+/// Fewest letters of a name that may be misspelled; a letter makes a shorter one another.
+const MIN_SLIPPED: usize = 4;
 
 /// How well a hit fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,9 +67,9 @@ impl<'a> WeakFloor<'a> {
         let Question { words, typed, text, .. } = &plan.question;
         let (worth, seeds) = (&recalled.worth, &recalled.seeds);
         let scorer = recalled.scorer.as_ref();
-        let lacks_name = recalled.lacks_name(&plan.question);
+        let lacking = recalled.lacking(&plan.question);
         let (floors, typed) = (plan.floor, *typed);
-        WeakFloor { floors, words, worth, seeds, scorer, typed, asked: text, lacks_name }
+        WeakFloor { floors, words, worth, seeds, scorer, typed, asked: text, lacking }
     }
 
     /// Returns how well a hit with this path, these headings and these words fits.
@@ -101,12 +106,25 @@ impl<'a> WeakFloor<'a> {
         let held = self.scorer.map_or(0, |scorer| scorer.held(candidate.chunk));
         let found = self.named(candidate) | held;
         let found = texts.iter().fold(found, |found, text| found | matched(text, self.words));
-        self.of_words(found, candidate.near)
+        self.of_words(found | self.misspelled(texts), candidate.near)
     }
 
     fn of_words(&self, found: u64, near: Option<(f32, bool)>) -> Signals {
         let words = share_of_worth(self.worth, found);
-        Signals { words, near, lacks_name: self.lacks_name }
+        Signals { words, near, lacks_name: self.lacking & !found != 0 }
+    }
+
+    /// The names that the folder lacks, but that are one letter from a word of the texts: `Ledgr` of `Ledger`.
+    fn misspelled(&self, texts: [&str; 3]) -> u64 {
+        let is_slip = |name: &str| {
+            let mut words = texts.iter().flat_map(|text| text.split(|c| !is_word_char(c)));
+            words.any(|word| edit_distance_is_one(name, &word.to_lowercase()))
+        };
+        let lacking = self.words.iter().enumerate().take(u64::BITS as usize);
+        let slips = lacking.filter(|(idx, name)| {
+            self.lacking >> idx & 1 == 1 && name.chars().count() >= MIN_SLIPPED && is_slip(name)
+        });
+        slips.fold(0, |found, (idx, _)| found | 1 << idx)
     }
 
     /// Returns the relevance of a chunk of which nothing is known but its words in the text index and its nearness.

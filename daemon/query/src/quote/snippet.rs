@@ -135,7 +135,7 @@ mod tests {
             Limit a group by hand. More of it follows.";
         let words = ["task", "list", "limit", "group"].map(String::from);
         let shown = |worth: &[f32]| render(text, choose(text, &words, worth, 0, 60));
-        assert!(shown(&[]).starts_with("A task has a task. Every"), "{}", shown(&[]));
+        assert!(shown(&[]).contains("a list of tasks"), "{}", shown(&[]));
         assert_eq!(shown(&[0.1, 0.2, 3.0, 2.0]), "…Limit a group by hand. More of it follows.");
     }
 

@@ -321,7 +321,8 @@ mod tests {
     #[test]
     fn a_name_counts_where_its_words_are_those_of_the_question() {
         let mut bench = Bench::new();
-        bench.put("keys.md", "# Signing keys\n\nThe service rotates them yearly.\n");
+        let text = "# Signing keys\n\nThe service rotates them yearly, and each of them is kept for as long as it is used.\n";
+        bench.put("keys.md", text);
         let chunk = bench.count("SELECT max(id) FROM chunks");
         let named_by = |q: &str, name: &str| {
             let request = HybridQuery { q: q.into(), ..HybridQuery::default() };

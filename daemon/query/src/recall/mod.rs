@@ -93,11 +93,11 @@ pub(crate) struct Recalled {
 }
 
 impl Recalled {
-    /// Returns whether the question has a name that no passage has, in whatever form.
-    pub(crate) fn lacks_name(&self, question: &Question) -> bool {
-        let Some(scorer) = &self.scorer else { return false };
+    /// Returns the question's words that are names and that no passage has, in whatever form, one bit each.
+    pub(crate) fn lacking(&self, question: &Question) -> u64 {
+        let Some(scorer) = &self.scorer else { return 0 };
         let named = self.seeds.iter().fold(0, |words, seed| words | seed.words);
-        question.names & !(scorer.known() | named) != 0
+        question.names & !(scorer.known() | named)
     }
 
     /// Returns whether a chunk meets what the question demands.

@@ -488,7 +488,7 @@ fn each_language_has_the_model_that_reads_it_and_a_broken_one_stops_no_other() {
     assert_eq!(first.asked(), [""; 0]);
     let asked = second.asked();
     // A folder of two languages: what is English as well, after its own.
-    assert!(asked.len() == 2 && asked[0].starts_with("Die Schlüssel"), "{asked:?}");
+    assert!(asked.len() == 2 && asked[0].contains("Die Schlüssel"), "{asked:?}");
     let snapshot = readers.snapshot().expect("a snapshot");
     assert!(snapshot.has_all_better_vectors());
     let spaces: Vec<String> =
