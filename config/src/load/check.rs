@@ -17,7 +17,7 @@ const ANY: f64 = f64::INFINITY;
 
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
-    let Settings { write: _, projects: _, watch, belt, worker, privacy: _, chunk, recognize, link, relate: _, embed,
+    let Settings { write: _, projects: _, publish: _, watch, belt, worker, privacy: _, chunk, recognize, link, relate: _, embed,
         vectors: _, dedup, memory: _, llm, kb, retrieval, serve, http } =
         settings;
     let crate::settings::Llm { extraction, query } = llm;
