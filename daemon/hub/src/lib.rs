@@ -16,8 +16,8 @@ mod table;
 use index::store::StoreError;
 
 pub use connect::{Address, Hub};
-pub use publish::{Publisher, Round, Settled, digest, digest_of};
-pub use pull::{Copied, Visible, copy, visible};
+pub use publish::{Publisher, Round, digest, digest_of};
+pub use pull::{Copied, Settled, Visible, copy, visible};
 pub use schema::{Grant, grant, migrate, revoke};
 
 /// Why the hub cannot be used.

@@ -19,7 +19,8 @@ use tokio_postgres::Transaction;
 use crate::connect::{Address, Hub};
 use crate::rows::{self, A_BATCH_BYTES, Part};
 use crate::table::{Cell, From, Published, Source, TABLES, Table};
-use crate::{HubError, pull};
+use crate::HubError;
+use crate::pull::{self, Settled};
 
 /// Transactions whose keys the log keeps: front ends that slept longer fetch everything again.
 const LOGGED: i64 = 1_000;
@@ -35,15 +36,6 @@ pub struct Publisher {
     writer: String,
     take_over: bool,
     link: Option<Link>,
-}
-
-/// What decides about answers beside the rows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settled {
-    /// What a folder may set, as YAML.
-    pub settings: String,
-    /// The folder's own relations.
-    pub predicates: Option<String>,
 }
 
 /// What one round did.
@@ -200,7 +192,7 @@ fn publish(
     let Link { hub, id, epoch, serial, mark: last, part, is_live, sums, round, told } = link;
     let mut writing = Writing {
         runtime,
-        tx: None,
+        is_open: false,
         n_rows: 0,
         changed: Vec::new(),
         guard: Guard { project, id: *id, epoch: *epoch, serial: *serial, mark: last.clone() },
@@ -258,8 +250,8 @@ struct Guard<'a> {
 /// Transactions of one round: one, but for a generation that does not answer yet.
 struct Writing<'a> {
     runtime: &'a Handle,
-    /// True once a transaction is open.
-    tx: Option<()>,
+    /// A transaction is open.
+    is_open: bool,
     n_rows: u64,
     changed: Vec<(&'static str, Vec<i64>)>,
     guard: Guard<'a>,
@@ -296,13 +288,13 @@ impl Writing<'_> {
             return Ok(());
         }
         self.runtime.block_on(client.batch_execute("COMMIT"))?;
-        self.tx = None;
+        self.is_open = false;
         Ok(())
     }
 
     /// Opens a transaction, if none is open, that no other publisher can come between.
     fn begin(&mut self, client: &tokio_postgres::Client) -> Result<(), HubError> {
-        if self.tx.is_some() {
+        if self.is_open {
             return Ok(());
         }
         let guard = &self.guard;
@@ -322,7 +314,7 @@ impl Writing<'_> {
             }
             Ok(())
         })?;
-        self.tx = Some(());
+        self.is_open = true;
         Ok(())
     }
 

@@ -16,13 +16,21 @@ use tokio_postgres::{IsolationLevel, Transaction};
 
 use crate::HubError;
 use crate::connect::Hub;
-use crate::publish::Settled;
 use crate::rows::{self, AT_ONCE, Part};
 use crate::table::{Cell, From, TABLES, Table, unpack};
 use index::store::SCHEMA_VERSION;
 
 /// Where a replica notes which transaction of which generation it shows.
 const AT: &str = "hub";
+
+/// What decides about answers beside the rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// What a folder may set, as YAML.
+    pub settings: String,
+    /// The folder's own relations.
+    pub predicates: Option<String>,
+}
 
 /// A project that the role may see.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +139,9 @@ pub fn copy(
     let mut fetched = Fetched::default();
     let notes = [(AT, it.place())];
     replica.commit(Tick(it.tick.max(0) as u64), &notes, |draft| {
-        let mut fetch = Fetch { runtime, tx: &tx, part, folder, draft, into: &mut fetched };
+        let keeps_vectors = changed.is_some();
+        let into = &mut fetched;
+        let mut fetch = Fetch { runtime, tx: &tx, part, folder, draft, into, keeps_vectors };
         match &changed {
             None => TABLES.iter().try_for_each(|table| fetch.all(table))?,
             Some(changed) => {
@@ -144,8 +154,7 @@ pub fn copy(
                 }
             }
         }
-        let is_known = changed.is_some();
-        Ok::<_, HubError>(is_known.then(|| std::mem::take(&mut fetched.vectors)))
+        Ok::<_, HubError>(keeps_vectors.then(|| std::mem::take(&mut fetched.vectors)))
     })?;
     if fetched.has_decisions {
         replica.decide(&fetched.decisions, 0)?;
@@ -197,6 +206,8 @@ struct Fetch<'a> {
     folder: &'a Path,
     draft: &'a Draft<'a>,
     into: &'a mut Fetched,
+    /// The vectors in memory are brought on, too, rather than read again.
+    keeps_vectors: bool,
 }
 
 impl Fetch<'_> {
@@ -242,7 +253,8 @@ impl Fetch<'_> {
                 continue;
             }
             table.insert(self.draft, *key, cells)?;
-            if let (From::Vectors, Some(Cell::Blob(bytes))) = (table.from, cells.first()) {
+            let follows = self.keeps_vectors && table.from == From::Vectors;
+            if let (true, Some(Cell::Blob(bytes))) = (follows, cells.first()) {
                 self.into.vectors.born.push((*key, bytes.clone()));
             }
         }

@@ -283,8 +283,11 @@ impl Table {
         let columns = self.names();
         let places: Vec<String> = (2..columns.len() + 2).map(|n| format!("?{n}")).collect();
         let (columns, places) = (columns.join(", "), places.join(", "));
+        // A crash between the two commits may have left the ledger's part.
+        let again = if self.from == From::Ledger { "OR REPLACE " } else { "" };
+        let (local, key_column) = (self.local, self.key);
         let sql =
-            format!("INSERT INTO {}({}, {columns}) VALUES(?1, {places})", self.local, self.key);
+            format!("INSERT {again}INTO {local}({key_column}, {columns}) VALUES(?1, {places})");
         let mut statement = db.prepare_cached(&sql)?;
         let mut write = |cells: &[Cell]| -> Result<(), HubError> {
             let key = Cell::Int(key);
@@ -383,5 +386,40 @@ impl rusqlite::ToSql for Cell {
             Cell::Blob(bytes) => ValueRef::Blob(bytes),
         };
         Ok(rusqlite::types::ToSqlOutput::Borrowed(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::settings::Precision;
+    use index::store::{Replica, open_for_reading};
+
+    use super::*;
+
+    /// Columns that stay here: what finds copies of paragraphs is only for the writer.
+    const KEPT_HERE: [(&str, &str); 1] = [("prints", "keys")];
+
+    #[test]
+    fn every_column_of_a_published_table_is_published() {
+        let folder = tempfile::tempdir().expect("a folder");
+        drop(Replica::open(folder.path(), "test", Precision::Int8).expect("made"));
+        let open = |file: &str| open_for_reading(&folder.path().join(file)).expect("opened");
+        let (index, ledger) = (open("index.sqlite"), open("ledger.sqlite"));
+        for table in TABLES {
+            let db = match table.from {
+                From::Index => &index,
+                From::Ledger => &ledger,
+                From::Vectors | From::Better => continue,
+            };
+            let mut statement =
+                db.prepare("SELECT name FROM pragma_table_info(?1)").expect("prepared");
+            let names = statement.query_map([table.local], |row| row.get(0)).expect("queried");
+            let mut there: Vec<String> = names.map(|name| name.expect("a name")).collect();
+            there.retain(|name| name != table.key && !KEPT_HERE.contains(&(table.local, name)));
+            let mut here: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
+            there.sort();
+            here.sort_unstable();
+            assert_eq!(here, there, "{}", table.local);
+        }
     }
 }

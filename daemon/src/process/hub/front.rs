@@ -130,7 +130,8 @@ async fn look(
     let visible = hub::visible(hub).await?;
     let is_gone = |id: &i32| !visible.iter().any(|it| it.id == *id);
     let gone: Vec<i32> = fronts.keys().copied().filter(is_gone).collect();
-    let mut has_changed = !gone.is_empty() || fronts.is_empty();
+    let registry = here.config.join(config::registry::FILE_NAME);
+    let mut has_changed = !gone.is_empty() || !registry.exists();
     for id in gone {
         let Some(front) = fronts.remove(&id) else { continue };
         let (state, root) = (front.paths.dir.clone(), front.place.root.clone());
