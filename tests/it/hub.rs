@@ -346,9 +346,9 @@ fn of_two_publishers_the_older_is_refused() {
     round(&mut newer, &project, "{\"kb\":{}}").expect("it goes on");
     let taken = round(&mut publisher(&other, false), &other, "{}");
     assert!(matches!(taken, Err(HubError::Taken(_))), "{taken:?}");
-    assert_eq!(db.sql("SELECT title FROM kg.documents"), "Apple Press");
+    assert_eq!(db.sql("SELECT path FROM kg.documents"), "a.md");
     round(&mut publisher(&other, true), &other, "{}").expect("a person says so");
-    assert_eq!(db.sql("SELECT title FROM kg.documents"), "Bee Yard");
+    assert_eq!(db.sql("SELECT path FROM kg.documents"), "b.md");
     assert_eq!(db.sql("SELECT generation FROM kg.projects"), "2");
 }
 
