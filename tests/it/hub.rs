@@ -384,7 +384,7 @@ fn a_secret_that_is_allowed_here_does_not_leave() {
     let mut project = TestProject::empty();
     let key = ["AKIA", "QYLPMN5HHHFPZAM2"].concat();
     project.write("keys.md", format!("# Keys\n\nThe key is {key}.\n"));
-    project.set("privacy.allow_paths=[keys.md]");
+    project.set("privacy.allow_paths=[\"keys.md\"]");
     project.start();
     project.settle();
     migrated(&project, &db);
