@@ -5,7 +5,7 @@
 mod postgres;
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
 use config::{Places, Registry};
@@ -60,6 +60,16 @@ fn publish(project: &TestProject, db: &Postgres, name: &str) -> Value {
 fn compare(project: &TestProject, db: &Postgres, name: &str) -> Value {
     let root = project.root().display().to_string();
     run(project, &["--project", &root, "hub", "compare", &db.url("pub"), "--name", name])
+}
+
+/// The sum of all rows that the hub shows of a project, whatever is here.
+fn digest(project: &TestProject, db: &Postgres, name: &str) -> Value {
+    let root = project.root().display().to_string();
+    let url = db.url("pub");
+    let mut command = kgctl(project, &["--project", &root, "hub", "compare", &url, "--name", name]);
+    let told: Value =
+        serde_json::from_slice(&command.output().expect("it runs").stdout).expect("compared");
+    told["digest"].clone()
 }
 
 fn grant(project: &TestProject, db: &Postgres, name: &str, role: &str, publish: bool) {
@@ -226,6 +236,23 @@ fn a_front_end_answers_as_the_daemon_does() {
     assert!(refused.is_err(), "nothing is written");
 }
 
+/// Of each project: what it knows, what the other one knows, and what only that one's text says.
+const PRIVATE: [(&str, &str, &str, &str); 2] =
+    [("a", "Apple Press", "Bee Yard", "to Bob"), ("b", "Bee Yard", "Apple Press", "to Ann")];
+
+const TOOLS: [&str; 5] =
+    ["hybrid_query", "read_passage", "entity_lookup", "explain_entity", "changes"];
+
+/// Asks for what a project knows, which lies in its only file.
+fn arguments(tool: &str, entity: &str, project: &str) -> Value {
+    match tool {
+        "explain_entity" => json!({"name": entity}),
+        "read_passage" => json!({"at": format!("{project}.md")}),
+        "changes" => json!({"since": "0"}),
+        _ => json!({"q": entity}),
+    }
+}
+
 #[test]
 fn a_role_sees_what_it_was_granted_and_no_more() {
     let Some(db) = database() else { return };
@@ -260,26 +287,29 @@ fn a_role_sees_what_it_was_granted_and_no_more() {
     }
     let (may, _) = db.try_sql_as("eve", "SELECT * FROM kg.documents");
     assert!(!may, "without a right not even the table is seen");
+    let stranger = Front::of(&db, "eve");
+    assert!(!stranger.kgctl(&["status"]).status.success(), "nor does a front end answer");
+    assert_eq!(stranger.projects(), Vec::<String>::new());
     for (role, visible) in [("ann", &["a"][..]), ("bob", &["b"]), ("tim", &["a", "b"])] {
         let front = Front::of(&db, role);
         front.start();
         assert_eq!(front.projects(), visible, "{role}");
-        for (name, entity, foreign) in
-            [("a", "Apple Press", "Bee Yard"), ("b", "Bee Yard", "Apple Press")]
-        {
+        for (name, entity, foreign, foreigner) in PRIVATE {
             if !visible.contains(&name) {
                 assert_eq!(front.socket(name), None);
                 continue;
             }
             let mut client = front.client(name);
-            for (tool, key) in
-                [("hybrid_query", "q"), ("entity_lookup", "q"), ("explain_entity", "name")]
-            {
-                let own = client.call(tool, json!({key: entity})).map(|it| it.to_string());
-                assert!(own.is_ok_and(|it| it.contains(entity)), "{role} asks {tool} in {name}");
-                let other = client.call(tool, json!({key: foreign}));
-                let told = other.unwrap_or_else(|error| error).to_string();
-                assert!(!told.contains("belongs to"), "{role} asks {tool} in {name}: {told}");
+            for tool in TOOLS {
+                let own = client.call(tool, arguments(tool, entity, name)).map(|it| it.to_string());
+                assert!(
+                    own.as_ref().is_ok_and(|it| it.contains(entity)),
+                    "{role}: {tool} in {name}: {own:?}"
+                );
+                let other = if name == "a" { "b" } else { "a" };
+                let told = client.call(tool, arguments(tool, foreign, other));
+                let told = told.unwrap_or_else(|error| error).to_string();
+                assert!(!told.contains(foreigner), "{role}: {tool} in {name}: {told}");
             }
         }
         if role == "ann" {
@@ -295,6 +325,23 @@ fn a_role_sees_what_it_was_granted_and_no_more() {
     }
 }
 
+/// Waits until so many sessions of the publishing role are as `condition` says.
+fn sessions_of_pub(db: &Postgres, condition: &str, n: usize) {
+    let sql = format!("SELECT count(*) FROM pg_stat_activity WHERE usename = 'pub'{condition}");
+    let begun = Instant::now();
+    while db.sql(&sql) != n.to_string() {
+        assert!(begun.elapsed() < PATIENCE, "{sql} is not {n}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Kills a `kgctl`, and the `kgd` that it runs first.
+fn kill(child: &mut Child) {
+    let _ = Command::new("pkill").args(["-KILL", "-P", &child.id().to_string()]).status();
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
 #[test]
 fn a_publisher_that_is_killed_leaves_no_torn_tick() {
     let Some(mut db) = database() else { return };
@@ -306,18 +353,49 @@ fn a_publisher_that_is_killed_leaves_no_torn_tick() {
     grant(&project, &db, "killed", "pub", true);
     let shown =
         |db: &Postgres| db.sql("SELECT coalesce(tick, -1) FROM kg.projects WHERE name = 'killed'");
-    let mut ticks = vec![shown(&db)];
-    for n in 0..10_u64 {
+    db.sql(
+        "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql
+         AS 'BEGIN PERFORM pg_sleep(1); RETURN NULL; END'",
+    );
+    let mut n = 0;
+    let mut change = |project: &mut TestProject| {
+        n += 1;
         project.write("changing.md", format!("# Changing\n\nThe Changing Thing is number {n}.\n"));
         project.settle();
+    };
+    // First a generation that is filled, then one that answers: killed in the midst of writing a table.
+    for is_live in [false, true] {
+        if is_live {
+            publish(&project, &db, "killed");
+        }
+        for table in ["chunks", "names", "log"] {
+            change(&mut project);
+            let before = (shown(&db), digest(&project, &db, "killed"));
+            db.sql(&format!(
+                "CREATE TRIGGER hold BEFORE INSERT ON kg.{table} EXECUTE FUNCTION hold()"
+            ));
+            let mut child = publish_command(&project, &db, "killed").spawn().expect("it runs");
+            sessions_of_pub(&db, " AND wait_event = 'PgSleep'", 1);
+            kill(&mut child);
+            sessions_of_pub(&db, "", 0);
+            db.sql(&format!("DROP TRIGGER hold ON kg.{table}"));
+            assert_eq!(
+                (shown(&db), digest(&project, &db, "killed")),
+                before,
+                "killed while it wrote {table}"
+            );
+        }
+    }
+    // At any instant, and the database crashes, too.
+    let mut ticks = vec![shown(&db)];
+    for n in 0..10_u64 {
+        change(&mut project);
         let mut child = publish_command(&project, &db, "killed").spawn().expect("it runs");
-        std::thread::sleep(Duration::from_millis(40 + n * 67 % 400));
+        std::thread::sleep(Duration::from_millis(40 + n * 167 % 1000));
         if n % 5 == 4 {
             db.crash();
         }
-        let _ = Command::new("pkill").args(["-KILL", "-P", &child.id().to_string()]).status();
-        let _ = child.kill();
-        let _ = child.wait();
+        kill(&mut child);
         ticks.push(shown(&db));
     }
     let numbers: Vec<i64> = ticks.iter().map(|it| it.parse().expect("a tick")).collect();
@@ -326,7 +404,8 @@ fn a_publisher_that_is_killed_leaves_no_torn_tick() {
     let told = compare(&project, &db, "killed");
     assert_eq!(told["same"], true, "{told}");
     let left = db.sql(
-        "SELECT count(DISTINCT generation) FROM kg.documents UNION ALL SELECT count(DISTINCT generation) FROM kg.chunks",
+        "SELECT count(DISTINCT generation) FROM kg.documents
+         UNION ALL SELECT count(DISTINCT generation) FROM kg.chunks",
     );
     assert_eq!(left, "1\n1", "nothing is left of what was begun");
     let tick = project.status()["tick"].to_string();

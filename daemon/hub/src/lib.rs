@@ -44,12 +44,13 @@ pub enum HubError {
     },
     /// The project is not there, or not for this role.
     #[error(
-        "the hub has no project `{0}` that this role may {1}\nhint: `kgctl hub grant URL --project {0} --role ROLE`{2}"
+        "the hub has no project `{0}` that this role may {1}\nhint: `kgctl hub grant URL --name {0} --role ROLE{2}`"
     )]
     Forbidden(String, &'static str, &'static str),
     /// Another folder publishes it.
     #[error(
-        "the hub's project `{0}` is published from another folder\nhint: another `publish.project`, or `kgctl publish --take-over`"
+        "the hub's project `{0}` is published from another folder\n\
+         hint: another `publish.project`, or `kgctl publish --take-over`"
     )]
     Taken(String),
     /// Another publisher began later.
@@ -60,12 +61,15 @@ pub enum HubError {
     Moved(String),
     /// A document holds a secret that the user's settings allow.
     #[error(
-        "`{0}` holds a secret, which must not leave this machine: the project is not published\nhint: take the path or the mark out of `privacy.allow_paths` and `allow_marks`, or leave the file out of the folder"
+        "`{0}` holds a secret, which must not leave this machine: the project is not published\n\
+         hint: take the path or the mark out of `privacy.allow_paths` and `allow_marks`, or leave the file out of the \
+         folder"
     )]
     Secret(String),
     /// It was published by a kgd of other tables.
     #[error(
-        "`{name}` was published with index tables {found}, this kgd has {ours}\nhint: run the same version of kgd on both sides"
+        "`{name}` was published with index tables {found}, this kgd has {ours}\n\
+         hint: run the same version of kgd on both sides"
     )]
     Shape {
         /// The project.
