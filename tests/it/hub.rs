@@ -374,7 +374,7 @@ fn a_publisher_that_is_killed_leaves_no_torn_tick() {
         if is_live {
             publish(&project, &db, "killed");
         }
-        for table in ["chunks", "names", "log"] {
+        for table in ["chunks", "postings", "log"] {
             change(&mut project);
             let before = (shown(&db), digest(&project, &db, "killed"));
             db.sql(&format!(

@@ -308,7 +308,7 @@ pub(crate) fn unpack(table: &'static str, cells: &[Cell]) -> Result<Vec<Vec<Cell
 }
 
 fn pack(mut group: Vec<Vec<Cell>>) -> Vec<u8> {
-    group.sort_by_cached_key(|row| bytes_of(row));
+    group.sort_by_cached_key(bytes_of);
     bytes_of(&group)
 }
 
