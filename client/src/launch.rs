@@ -267,12 +267,19 @@ impl Target {
         let kgd = find_kgd(|name| std::env::var_os(name))?;
         let life = life.as_str();
         // This very program, even if its file was replaced since.
-        let launched = Command::new("/proc/self/exe")
-            .args([LAUNCHER.as_ref(), kgd.as_os_str(), self.project.root.as_os_str()])
+        let mut launcher = Command::new("/proc/self/exe");
+        // A front end finds its own places below those of the user, which it inherits.
+        let hub = crate::hub::address_in(&self.places);
+        let what = hub.as_ref().map_or(self.project.root.as_os_str(), |url| url.as_ref());
+        launcher.args([LAUNCHER.as_ref(), kgd.as_os_str(), what]);
+        if hub.is_none() {
+            launcher
+                .env("KG_STATE_DIR", &self.places.state)
+                .env("KG_RUNTIME_DIR", &self.places.runtime)
+                .env("KG_CONFIG_DIR", &self.places.config);
+        }
+        let launched = launcher
             .args([self.paths.log.as_os_str(), life.as_ref()])
-            .env("KG_STATE_DIR", &self.places.state)
-            .env("KG_RUNTIME_DIR", &self.places.runtime)
-            .env("KG_CONFIG_DIR", &self.places.config)
             .stdin(Stdio::null())
             .output()?;
         let said = String::from_utf8_lossy(&launched.stdout);
@@ -361,7 +368,8 @@ fn launch(kgd: &Path, root: &Path, log: &Path, until_idle: bool) -> io::Result<(
     let bare = kgd.components().count() == 1;
     let program = if bare { kgd.to_path_buf() } else { std::path::absolute(kgd)? };
     let mut command = Command::new(program);
-    command.arg("--project").arg(root);
+    let is_hub = root.to_str().is_some_and(|it| it.starts_with("postgres"));
+    command.arg(if is_hub { "--hub" } else { "--project" }).arg(root);
     if until_idle {
         command.arg("--idle-exit").arg(idle_minutes(root).to_string());
     }

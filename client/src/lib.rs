@@ -8,6 +8,7 @@ pub mod connect;
 pub mod consolidate;
 pub mod gateway;
 pub mod http;
+pub mod hub;
 pub mod interchange;
 pub mod launch;
 pub mod model;

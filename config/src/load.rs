@@ -32,6 +32,7 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Sections and keys that only the user's own configuration, the environment and flags may set.
 const USER_ONLY: &[&str] = &[
     "projects",
+    "publish",
     "serve",
     "http",
     "belt",
@@ -58,6 +59,33 @@ const USER_ONLY: &[&str] = &[
 pub(crate) fn is_user_only(key: &str) -> bool {
     let rest = USER_ONLY.iter().filter_map(|own| key.strip_prefix(own));
     rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Sections that decide how a project's questions are answered, and that a folder may set.
+const OF_ANSWERS: [&str; 4] = ["retrieval", "memory", "kb", "link"];
+
+/// Returns the settings that decide about answers, as a folder's file: whoever reads it with the same index answers the
+/// same. Nothing in it is the user's own.
+pub fn of_answers(settings: &Settings) -> String {
+    let mut all = crate::fingerprint::exact(settings);
+    let mut kept = serde_json::Map::new();
+    for section in OF_ANSWERS {
+        let Some(value) = all.get_mut(section) else { continue };
+        without_user_only(section, value);
+        kept.insert(section.to_string(), value.take());
+    }
+    // It has notes written, which is the folder's own affair.
+    if let Some(Value::Object(memory)) = kept.get_mut("memory") {
+        memory.remove("report");
+    }
+    Value::Object(kept).to_string()
+}
+
+fn without_user_only(key: &str, value: &mut Value) {
+    let Value::Object(fields) = value else { return };
+    let key_of = |name: &String| format!("{key}.{name}");
+    fields.retain(|name, _| !is_user_only(&key_of(name)));
+    fields.iter_mut().for_each(|(name, value)| without_user_only(&key_of(name), value));
 }
 
 /// Maps with keys of the user's choice; every other map has the keys of its defaults.

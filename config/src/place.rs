@@ -117,6 +117,19 @@ impl Places {
         })
     }
 
+    /// The places of a hub's front end: of each hub its own, below those of the user.
+    pub fn of_hub(&self, url: &str) -> Self {
+        let key = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(url.as_bytes()));
+        let state = self.state.join("hub").join(&key);
+        let short = key.get(..8).unwrap_or(&key);
+        Places { config: state.clone(), runtime: self.runtime.join(format!("hub-{short}")), state }
+    }
+
+    /// What stands for the front end itself among its projects.
+    pub fn front(&self) -> Project {
+        Project { root: self.state.join("front"), name: "hub".to_string() }
+    }
+
     /// The user's settings: `config.yaml` in the configuration folder.
     pub fn user_settings(&self) -> PathBuf {
         self.config.join("config.yaml")

@@ -22,6 +22,7 @@ const SOURCE: &str = concat!(
     include_str!("settings/llm.rs"),
     include_str!("settings/memory.rs"),
     include_str!("settings/projects.rs"),
+    include_str!("settings/publish.rs"),
     include_str!("settings/recognize.rs"),
     include_str!("settings/retrieval.rs"),
     include_str!("settings/vectors.rs")

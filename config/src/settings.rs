@@ -13,6 +13,7 @@ mod llm;
 mod memory;
 mod privacy;
 mod projects;
+mod publish;
 mod recognize;
 mod retrieval;
 mod vectors;
@@ -24,6 +25,7 @@ pub use llm::{Llm, LlmApi, LlmSlot};
 pub use memory::{Memory, WeeklyReport};
 pub use privacy::{PiiKind, PiiMode};
 pub use projects::Projects;
+pub use publish::Publish;
 pub use recognize::{Gazetteer, Recognize};
 pub use retrieval::{Floor, Formula, Rerank, Retrieval, Weights};
 pub use vectors::{Precision, Vectors};
@@ -36,6 +38,8 @@ pub struct Settings {
     pub write: bool,
     /// Folders in which agents may create projects. User only.
     pub projects: Projects,
+    /// The hub that the project is published to. User only.
+    pub publish: Publish,
     /// Which files are read, and when.
     pub watch: Watch,
     /// How much is processed at once. User only.
@@ -77,6 +81,7 @@ impl Default for Settings {
         Settings {
             write: true,
             projects: Projects::default(),
+            publish: Publish::default(),
             watch: Watch::default(),
             belt: Belt::default(),
             worker: Worker::default(),

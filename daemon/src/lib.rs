@@ -6,4 +6,4 @@
 //! It is not: a server for many projects (one daemon a folder), an editor of notes, or a client of any network.
 
 pub mod process;
-pub use process::{KeptJob, Options, run};
+pub use process::{HubJob, KeptJob, Options, run};

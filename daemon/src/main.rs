@@ -28,6 +28,9 @@ struct Flags {
     /// A setting for this run, such as `watch.poll=true`; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// Serve no folder but the projects of this hub that its role may see, such as `postgres://ROLE@HOST/DATABASE`.
+    #[arg(long, value_name = "URL", conflicts_with = "socket")]
+    hub: Option<String>,
     /// What to log to standard error: error, warn, info, debug, or a filter such as `daemon=debug`.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log_level: String,
@@ -44,6 +47,18 @@ struct Flags {
     /// With `--bring-back`: which version.
     #[arg(long, hide = true, value_name = "TIME")]
     at: Option<String>,
+    /// With `--hub`: serve nothing; `migrate`, `grant`, `revoke`, `publish` or `compare`, for `kgctl`, and end.
+    #[arg(long, hide = true, value_name = "JOB", requires = "hub")]
+    hub_job: Option<String>,
+    /// With `--hub-job`: a project of the hub.
+    #[arg(long, hide = true, value_name = "NAME")]
+    hub_project: Option<String>,
+    /// With `--hub-job`: a role of the hub.
+    #[arg(long, hide = true, value_name = "ROLE")]
+    hub_role: Option<String>,
+    /// With `--hub-job`: the right to publish; or to publish what another folder has published.
+    #[arg(long, hide = true)]
+    hub_more: bool,
     /// Parse documents for the daemon that started this process; nothing else can.
     #[arg(long, hide = true)]
     worker: bool,
@@ -95,7 +110,18 @@ fn main() -> ExitCode {
         }
         _ => None,
     };
+    let (named, more) = (flags.hub_project, flags.hub_more);
+    let (project, role) = (named.clone().unwrap_or_default(), flags.hub_role.unwrap_or_default());
+    let job = match flags.hub_job.as_deref() {
+        None => daemon::HubJob::Serve,
+        Some("migrate") => daemon::HubJob::Migrate,
+        Some("grant") => daemon::HubJob::Grant { project, role, publish: more },
+        Some("revoke") => daemon::HubJob::Revoke { project, role },
+        Some("publish") => daemon::HubJob::Publish { as_project: named, take_over: more },
+        Some(_) => daemon::HubJob::Compare { as_project: named },
+    };
     let options = daemon::Options {
+        hub: flags.hub.map(|url| (url, job)),
         project: flags.project,
         idle_exit: Some(Duration::from_secs(flags.idle_exit.saturating_mul(60))),
         socket: flags.socket,

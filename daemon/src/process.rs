@@ -32,11 +32,14 @@ use server::serve::listen::{Door, from_systemd, link_to};
 use server::serve::routes::routes;
 use sys::fail;
 
+mod hub;
 mod kept;
 mod lock;
 mod manager;
+mod publishing;
 mod restore;
 
+pub use hub::HubJob;
 use lock::{Lock, LockError};
 use manager::Manager;
 
@@ -72,6 +75,8 @@ pub struct Options {
     pub restore: Option<PathBuf>,
     /// Serve nothing: list or write back what notes were, and end.
     pub kept: Option<KeptJob>,
+    /// Serve no folder: do this with the hub at this address.
+    pub hub: Option<(String, HubJob)>,
 }
 
 /// What to do with kept versions of notes.
@@ -137,6 +142,9 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     sys::courtesy::begin();
     if let Some(job) = &options.kept {
         return kept::run(&options, job);
+    }
+    if let Some((url, job)) = &options.hub {
+        return hub::run(&options, url, job);
     }
     let prepared = match prepare(&options) {
         Ok(prepared) => prepared,
@@ -248,6 +256,7 @@ async fn live(
     if let Some(http) = &http {
         project.serves_http_at(http.address(), http.warning());
     }
+    publishing::begin(&project);
     manager.ready();
     let watching = watch(&project, lock, &manager, options.idle_exit, &mut signals);
     let ending = tokio::sync::watch::Sender::new(false);
@@ -402,9 +411,9 @@ impl Signals {
 }
 
 /// The crates of the daemon.
-const CRATES: [&str; 13] = [
-    "daemon", "embed", "engine", "extract", "formats", "index", "language", "model", "query",
-    "redact", "render", "server", "sys",
+const CRATES: [&str; 14] = [
+    "daemon", "embed", "engine", "extract", "formats", "hub", "index", "language", "model",
+    "query", "redact", "render", "server", "sys",
 ];
 
 /// A filter in which `daemon` stands for all crates of the daemon.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The crates of the daemon, lowest first each with how many pairs of its topmost modules lead to each
 /// other today. A number may only become smaller.
-const LAYERS: [(&str, usize); 13] = [
+const LAYERS: [(&str, usize); 14] = [
     ("sys", 0),
     ("language", 0),
     ("model", 0),
@@ -17,6 +17,7 @@ const LAYERS: [(&str, usize); 13] = [
     ("render", 0),
     ("extract", 0),
     ("index", 0),
+    ("hub", 0),
     ("query", 0),
     ("engine", 0),
     ("server", 0),

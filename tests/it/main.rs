@@ -23,6 +23,7 @@ mod graph;
 mod hostile;
 mod http;
 mod http_workspaces;
+mod hub;
 mod identity;
 mod interchange;
 mod kb;

@@ -23,14 +23,16 @@ const HELP: &str = "\
 Connects an agent that speaks MCP over standard input and output with the kgd daemon of one project, or of several.
 Starts a daemon when none runs.
 
-Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--tools SETS] [--structured] [--client NAME]
-              [--http ADDRESS]
+Usage: kg-mcp [--project NAME|DIR]... [--all-projects] [--hub URL] [--tools SETS] [--structured]
+              [--client NAME] [--http ADDRESS]
 
   --project NAME|DIR  which project; else `KG_PROJECT`, the registered folder around the current one, or the only or
                       default project. Repeat it, or separate names by commas, to serve several: tools then take a
                       `project`; searches without one go to all projects, other reads to the project of the current
                       folder or the default one, and writes to that of the current folder only
   --all-projects      every project that is registered now
+  --hub URL           the projects of a hub instead of those of this machine, such as postgres://ROLE@HOST/DATABASE; all
+                      that its role may see, or those that `--project` names. The password is taken from `PGPASSWORD`
   --tools SETS        tool sets to offer, separated by commas: default, core, notes, memory, kb [default: default]
   --structured        return structured content beside the text, and list the schemas of replies
   --client NAME       name shown in the daemon's log [default: kg-mcp]
@@ -52,6 +54,8 @@ struct Flags {
     form: Option<Form>,
     client: String,
     http: Option<String>,
+    /// The hub that is asked, by its address.
+    hub: Option<String>,
 }
 
 /// What to run.
@@ -82,8 +86,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(flags: Flags) -> Result<(), String> {
-    let places = Places::from_env().map_err(|error| error.to_string())?;
+fn serve(mut flags: Flags) -> Result<(), String> {
+    let mut places = Places::from_env().map_err(|error| error.to_string())?;
+    if let Some(url) = &flags.hub {
+        places = client::hub::reach(&places, url).map_err(|error| error.to_string())?;
+        flags.all_projects = flags.projects.is_empty();
+    }
     if let Some(address) = &flags.http {
         return serve_http(&flags, &places, address);
     }
@@ -191,6 +199,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
         form: None,
         client: "kg-mcp".to_string(),
         http: None,
+        hub: None,
     };
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
@@ -211,6 +220,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
             "--structured" => flags.form = Some(Form::Structured),
             "--client" => flags.client = value()?,
             "--http" => flags.http = Some(value()?),
+            "--hub" => flags.hub = Some(value()?),
             "--help" | "-h" => return Ok(Command::Print(HELP.to_string())),
             "--version" | "-V" => {
                 return Ok(Command::Print(format!("kg-mcp {}\n", proto::version())));
@@ -250,8 +260,8 @@ mod tests {
         let expected = |projects: &[&str], client: &str| {
             let projects = projects.iter().map(|it| it.to_string()).collect();
             let (tools, client) = (vec!["default".into()], client.into());
-            let (all_projects, form, http) = (false, None, None);
-            Ok(Command::Serve(Flags { projects, all_projects, tools, form, client, http }))
+            let (all_projects, form, http, hub) = (false, None, None, None);
+            Ok(Command::Serve(Flags { projects, all_projects, tools, form, client, http, hub }))
         };
         assert_eq!(parsed(&[]), expected(&[], "kg-mcp"));
         assert_eq!(parsed(&["--project", "~/a=b", "--client=x=y"]), expected(&["~/a=b"], "x=y"));

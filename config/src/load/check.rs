@@ -17,8 +17,8 @@ const ANY: f64 = f64::INFINITY;
 
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
-    let Settings { write: _, projects: _, watch, belt, worker, privacy: _, chunk, recognize, link, relate: _, embed,
-        vectors: _, dedup, memory: _, llm, kb, retrieval, serve, http } =
+    let Settings { write: _, projects: _, publish: _, watch, belt, worker, privacy: _, chunk, recognize, link,
+        relate: _, embed, vectors: _, dedup, memory: _, llm, kb, retrieval, serve, http } =
         settings;
     let crate::settings::Llm { extraction, query } = llm;
     let ChunkProfiles { definition, procedure, reference, code } = &chunk.profiles;

@@ -18,8 +18,9 @@ use tokio::task::JoinHandle;
 use crate::backfill::{self, Backfill, Backfilling, Gate};
 use crate::belt::Budget;
 use crate::health::Health;
+use crate::known::KnownInIndex;
 use crate::traffic::Traffic;
-use crate::watch::WatcherHandle;
+use crate::watch::{WatchOptions, WatchState, Watcher, WatcherHandle};
 use crate::write::{Command, Order};
 use crate::{Recipe, WritePath};
 use embed::Embedder;
@@ -27,6 +28,7 @@ use index::store::{
     Breakers, Decisions, Held, IndexWriter, Part, Readers, Spaces, StoreError, replace_missing,
 };
 use index::vectors::Layer;
+use model::terms::Tick;
 
 /// How long a command waits for a writer that cannot write; shorter trouble is not worth an error.
 const STALL_PATIENCE: Duration = Duration::from_secs(1);
@@ -49,6 +51,16 @@ impl Recipe {
         }
         made
     }
+}
+
+/// An index that others make, as far as it is there.
+pub struct Still {
+    /// Its readers.
+    pub readers: Arc<Readers>,
+    /// Review decisions.
+    pub decisions: Decisions,
+    /// Its last commit.
+    pub tick: Tick,
 }
 
 /// One index that is kept equal to the folder.
@@ -122,6 +134,49 @@ impl Build {
             backfilling: Mutex::default(),
         };
         build.backfill(better, &embed, &state_dir)?;
+        Ok(build)
+    }
+
+    /// An index that others make: nothing is watched, and what would be written is refused. Must be called within a
+    /// runtime.
+    ///
+    /// # Errors
+    /// When the file of better vectors can neither be used nor made.
+    pub fn still(recipe: &Recipe, index: Still) -> Result<Build, StoreError> {
+        let Still { readers, decisions, tick } = index;
+        let health = Arc::new(Health::new(tick));
+        health.set_ripple(false);
+        let (budget, breakers) =
+            (Budget::new(recipe.settings.belt.max_bytes_in_flight), Breakers::default());
+        let state = Arc::new(WatchState::default());
+        let known = KnownInIndex {
+            readers: readers.clone(),
+            breakers: breakers.clone(),
+            now_ms: crate::now_ms,
+        };
+        let options = WatchOptions {
+            root: recipe.root.clone(),
+            settings: recipe.settings.watch.clone(),
+            privacy: recipe.settings.privacy.clone(),
+            now_ms: crate::now_ms,
+            budget: budget.clone(),
+            parsing: recipe.parsing.clone(),
+        };
+        let build = Build {
+            readers,
+            answers: None,
+            decisions,
+            breakers,
+            health,
+            traffic: Traffic::new(state.clone(), Vec::new()),
+            budget,
+            watcher: Watcher::none(options, Arc::new(known), state),
+            held: Held::default(),
+            commands: mpsc::channel(1).0,
+            belt: Mutex::default(),
+            backfilling: Mutex::default(),
+        };
+        build.backfill(recipe.better.clone(), &recipe.settings.embed, &recipe.state_dir)?;
         Ok(build)
     }
 

@@ -10,6 +10,7 @@ mod graph;
 pub mod indexing;
 mod naming;
 pub mod scrub;
+mod served;
 pub(crate) mod tallies;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 use self::activity::Activity;
 pub use self::naming::Reserved;
+pub use self::served::{Published, predicates_of};
 use self::tallies::Tallies;
 use crate::llm::Llms;
 use crate::notes::Notes;
@@ -40,7 +42,7 @@ use embed::{Embedder, StaticModel, Unrounded, WordPiece};
 use engine::Recipe;
 use engine::backfill::BackfillProgress;
 use engine::belt::Gauge;
-use engine::build::Build;
+use engine::build::{Build, Still};
 use engine::health::Health;
 use engine::watch::WatcherHandle;
 use engine::write::Command;
@@ -122,6 +124,10 @@ pub struct Project {
     page: OnceLock<mpsc::Sender<Asked>>,
     /// When the settings were read.
     opened: SystemTime,
+    /// Others make the index; tools only read it.
+    is_still: bool,
+    /// How far the hub is behind, where the project is published.
+    published: OnceLock<Published>,
     /// Permalinks that new notes will have once the index shows them.
     names: Arc<naming::Names>,
     /// Held alone while a note has its new path and the index has not; shared by calls that name notes.
@@ -134,6 +140,10 @@ impl Project {
     /// # Errors
     /// When a database cannot be opened or an actor cannot be started.
     pub async fn open(place: OpenProject) -> anyhow::Result<Arc<Project>> {
+        Self::open_with(place, None).await
+    }
+
+    async fn open_with(place: OpenProject, still: Option<Still>) -> anyhow::Result<Arc<Project>> {
         let OpenProject { root, name, state_dir, settings, parsing } = place;
         let opened = SystemTime::now();
         let tokens = WordPiece::builtin();
@@ -177,7 +187,11 @@ impl Project {
             given,
             parsing,
         };
-        let build = Build::start(recipe.clone()).await?;
+        let is_still = still.is_some();
+        let build = match still {
+            Some(index) => Build::still(&recipe, index)?,
+            None => Build::start(recipe.clone()).await?,
+        };
         let answers = match &build.answers {
             Some(old) => Readers::new(old.clone()),
             None => build.readers.clone(),
@@ -218,11 +232,15 @@ impl Project {
             http: OnceLock::new(),
             page: OnceLock::new(),
             opened,
+            is_still,
+            published: OnceLock::new(),
         });
-        upkeep::begin(&project);
-        scrub::begin(&project);
-        enrichment::begin(&project);
-        forget::begin(&project);
+        if !is_still {
+            upkeep::begin(&project);
+            scrub::begin(&project);
+            enrichment::begin(&project);
+            forget::begin(&project);
+        }
         Ok(project)
     }
 
@@ -392,41 +410,6 @@ impl Project {
     /// When it was opened.
     pub fn started_at(&self) -> Timestamp {
         Timestamp::try_from(self.opened).unwrap_or_default()
-    }
-
-    /// Remembers where MCP is served over HTTP, and what the user should know about that.
-    pub fn serves_http_at(&self, address: String, warning: Option<String>) {
-        // It is said once.
-        let _ = self.http.set((address, warning));
-    }
-
-    /// Notes who serves the page for people.
-    pub(crate) fn serves_page(&self, asked: mpsc::Sender<Asked>) {
-        let _ = self.page.set(asked);
-    }
-
-    /// Has the page served; returns its address.
-    ///
-    /// # Errors
-    /// Why it cannot be served.
-    pub(crate) async fn open_page(&self) -> Result<String, String> {
-        let (reply, address) = oneshot::channel();
-        let asked = match self.page.get() {
-            Some(page) => page.send(reply).await.is_ok(),
-            None => false,
-        };
-        let gone = "this process serves no page".to_string();
-        if asked { address.await.unwrap_or(Err(gone)) } else { Err(gone) }
-    }
-
-    /// Where MCP is served over HTTP.
-    pub fn http(&self) -> Option<&str> {
-        self.http.get().map(|(address, _)| address.as_str())
-    }
-
-    /// What the user should know about HTTP.
-    pub fn http_warning(&self) -> Option<&str> {
-        self.http.get()?.1.as_deref()
     }
 
     /// Commands to the watcher.

@@ -33,6 +33,7 @@ const FAREWELL_LOOK: Duration = Duration::from_millis(20);
 pub(crate) struct Context {
     project: Option<String>,
     may_start: bool,
+    hub: Option<String>,
     /// Print JSON instead of text.
     pub(crate) json: bool,
     /// How text is styled.
@@ -41,7 +42,12 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(project: Option<String>, json: bool, may_start: bool) -> Self {
-        Context { project, json, may_start, style: Style::for_stdout() }
+        Context { project, json, may_start, hub: None, style: Style::for_stdout() }
+    }
+
+    /// The same about the projects of a hub.
+    pub(crate) fn of_hub(self, hub: Option<String>) -> Self {
+        Context { hub, ..self }
     }
 
     /// The value of `--project`.
@@ -50,7 +56,11 @@ impl Context {
     }
 
     pub(crate) fn places(&self) -> Result<Places, Failure> {
-        Ok(Places::from_env()?)
+        let places = Places::from_env()?;
+        match &self.hub {
+            Some(url) => Ok(client::hub::reach(&places, url)?),
+            None => Ok(places),
+        }
     }
 
     /// Returns the selected project.

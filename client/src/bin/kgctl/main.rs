@@ -31,6 +31,7 @@ mod forget;
 mod graph;
 mod help;
 mod http;
+mod hub;
 mod import;
 mod ingest;
 mod init;
@@ -75,6 +76,9 @@ struct Arguments {
     /// the only or default project.
     #[arg(long, global = true, value_name = "NAME|DIR")]
     project: Option<String>,
+    /// Ask a project of this hub, such as `postgres://ROLE@HOST/DATABASE`, instead of one of this machine.
+    #[arg(long, global = true, value_name = "URL")]
+    hub: Option<String>,
     /// Print JSON instead of text.
     #[arg(long, global = true)]
     json: bool,
@@ -130,6 +134,8 @@ enum Command {
     Backup(backup::Arguments),
     Forget(forget::Arguments),
     Restore(restore::Arguments),
+    Hub(hub::Arguments),
+    Publish(hub::Publish),
     Config(config::Arguments),
     Model(model::Arguments),
     Setup(setup::Arguments),
@@ -147,7 +153,8 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(failure) => return report(&failure, true),
     };
-    let ctx = Context::new(arguments.project, arguments.json, !arguments.no_start);
+    let ctx =
+        Context::new(arguments.project, arguments.json, !arguments.no_start).of_hub(arguments.hub);
     // One thread is enough: a command mostly waits for one reply.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let done = match runtime {
@@ -221,6 +228,8 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Backup(arguments) => backup::run(&arguments, ctx).await,
         Command::Forget(arguments) => forget::run(arguments, ctx).await,
         Command::Restore(arguments) => restore::run(&arguments, ctx),
+        Command::Hub(arguments) => hub::run(&arguments, ctx),
+        Command::Publish(arguments) => hub::publish(&arguments, ctx),
         Command::Config(arguments) => config::run(&arguments, ctx),
         Command::Model(arguments) => model::run(&arguments, ctx),
         Command::Setup(arguments) => setup::run(&arguments, ctx),

@@ -64,7 +64,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use self::bulk::Inbox;
-use self::events::{Ear, Listener, RAW_CAPACITY};
+use self::events::{Ear, Listener, RAW_CAPACITY, RawEvent};
 use self::held::HeldPaths;
 pub use self::held::Hold;
 use self::intake::{Again, Ask, Intake, Look};
@@ -118,20 +118,8 @@ impl Watcher {
         let (raw_sender, raw) = mpsc::channel(capacity.unwrap_or(RAW_CAPACITY));
         let (polled_sender, polled) = mpsc::unbounded_channel();
         let (stop, stopped) = watch::channel(false);
-        let root = std::path::absolute(&options.root).unwrap_or(options.root);
-        let ear = Arc::new(Ear::new(&root, raw_sender, state.clone()));
-        let options = WatchOptions { root, ..options };
-        let shared = Arc::new(Shared {
-            intake: Intake::new(options, known, state.clone()),
-            inbox: Inbox::new(state.clone()),
-            ear,
-            parts: Parts::default(),
-            listener: Mutex::new(None),
-            polled: polled_sender,
-            belt: Mutex::new(Some(belt.clone())),
-            held: Arc::default(),
-            state,
-        });
+        let senders = (raw_sender, polled_sender);
+        let shared = Shared::new(options, known, Some(belt.clone()), state, senders);
         shared.state.want_crawl();
         let inward = Inward { raw, polled, stop: stopped.clone() };
         let tasks = vec![
@@ -140,6 +128,19 @@ impl Watcher {
             tokio::spawn(crawler::run(shared.clone(), stopped)),
         ];
         WatcherHandle { life: Arc::new(Life { shared, stop, tasks: Mutex::new(tasks) }) }
+    }
+
+    /// Watches nothing: of an index that is not made from the folder.
+    #[expect(clippy::disallowed_methods, reason = "nothing is ever sent")]
+    pub fn none(
+        options: WatchOptions,
+        known: Arc<dyn KnownFiles>,
+        state: Arc<WatchState>,
+    ) -> WatcherHandle {
+        let senders = (mpsc::channel(1).0, mpsc::unbounded_channel().0);
+        let shared = Shared::new(options, known, None, state, senders);
+        let (stop, tasks) = (watch::Sender::new(true), Mutex::default());
+        WatcherHandle { life: Arc::new(Life { shared, stop, tasks }) }
     }
 }
 
@@ -157,6 +158,29 @@ struct Shared {
 }
 
 impl Shared {
+    fn new(
+        options: WatchOptions,
+        known: Arc<dyn KnownFiles>,
+        belt: Option<Lanes<SourceDoc>>,
+        state: Arc<WatchState>,
+        (raw, polled): (mpsc::Sender<RawEvent>, mpsc::UnboundedSender<Vec<SettledChange>>),
+    ) -> Arc<Self> {
+        let root = std::path::absolute(&options.root).unwrap_or(options.root);
+        let ear = Arc::new(Ear::new(&root, raw, state.clone()));
+        let options = WatchOptions { root, ..options };
+        Arc::new(Shared {
+            intake: Intake::new(options, known, state.clone()),
+            inbox: Inbox::new(state.clone()),
+            ear,
+            parts: Parts::default(),
+            listener: Mutex::new(None),
+            polled,
+            belt: Mutex::new(belt),
+            held: Arc::default(),
+            state,
+        })
+    }
+
     fn listener(&self) -> Option<Arc<Listener>> {
         lock(&self.listener).clone()
     }

@@ -25,6 +25,7 @@ mod open;
 mod quarantine;
 mod readings;
 mod replace;
+mod replica;
 mod said;
 pub mod schema;
 mod scrub;
@@ -54,6 +55,7 @@ pub use ledger::{ChangeLedger, ChangedLine, DocChange, DocVersion, JournalStart,
 pub use ledger::{Removal, detectors, read_copy, rewrite_copy, scrubbed_by, was_removed};
 pub use likeness::Likeness;
 pub use replace::copy_ledger;
+pub use replica::{Draft, Replica};
 pub use schema::SCHEMA_VERSION;
 pub use scrub::{Scrubbed, check_table, scrub_documents, tables_of};
 pub use snapshot::{CallOff, Readers, Snapshot, open_for_reading};

@@ -64,7 +64,11 @@ impl Readers {
         Self::told_by(path, Arc::default(), Arc::default())
     }
 
-    fn told_by(path: PathBuf, vectors: Arc<Vectors>, changes: Arc<Changes>) -> Arc<Self> {
+    pub(super) fn told_by(
+        path: PathBuf,
+        vectors: Arc<Vectors>,
+        changes: Arc<Changes>,
+    ) -> Arc<Self> {
         let pool = Pool { path, idle: Vec::new(), n_out: 0, is_closed: false };
         Arc::new(Readers { pool: Mutex::new(pool), changed: Condvar::new(), vectors, changes })
     }

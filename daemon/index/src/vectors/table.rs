@@ -41,6 +41,19 @@ pub fn load(
     Ok(Some(view))
 }
 
+/// Shows every row with its components.
+pub fn each_in_table<E: From<rusqlite::Error>>(
+    db: &Connection,
+    mut show: impl FnMut(i64, &[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut statement = db.prepare(BLOCKS)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        TableBlock::of(row)?.rows().try_for_each(|(id, bytes)| show(id, bytes))?;
+    }
+    Ok(())
+}
+
 /// The cosines of these rows with a question, as far as they are there.
 pub fn cosines_in_table(
     db: &Connection,

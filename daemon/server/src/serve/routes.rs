@@ -181,6 +181,12 @@ impl Routes {
         Routes { routes, readers: Arc::new(Semaphore::new(max_readers())) }
     }
 
+    /// Returns a table of the tools with these names.
+    pub fn only(self, names: &[&str]) -> Self {
+        let routes = self.routes.into_iter().filter(|route| names.contains(&route.tool.name));
+        Routes { routes: routes.collect(), readers: self.readers }
+    }
+
     /// Returns the route of a tool.
     pub fn find(&self, name: &str) -> Option<&Route> {
         self.routes.iter().find(|route| route.tool.name == name)

@@ -399,12 +399,13 @@ impl Session {
 
     /// Whether resources, prompts and completion are offered.
     fn has_notes(&self) -> bool {
-        self.sets.iter().any(|set| matches!(set, ToolSet::Default | ToolSet::Notes))
+        let has_set = self.sets.iter().any(|set| matches!(set, ToolSet::Default | ToolSet::Notes));
+        has_set && !self.project.is_still()
     }
 
     /// Returns true if a tool comes with one of the session's sets.
     fn has(&self, tool: &Entry) -> bool {
-        self.sets.iter().any(|set| tool.is_in(*set))
+        self.sets.iter().any(|set| tool.is_in(*set)) && self.routes.find(tool.name).is_some()
     }
 
     fn check_notes(&self) -> Result<(), ErrorData> {

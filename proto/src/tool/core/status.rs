@@ -28,6 +28,23 @@ pub struct FileEventView {
     pub path: String,
 }
 
+/// A hub that a project is published to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HubView {
+    /// Role, host and database.
+    pub address: String,
+    /// The project's name there.
+    pub project: String,
+    /// The tick that it shows, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tick: Option<u64>,
+    /// How many ticks it is behind.
+    pub lag: u64,
+    /// Why nothing is published at the moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+}
+
 /// Reply of `status`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StatusReply {
@@ -127,6 +144,9 @@ pub struct StatusReply {
     pub workers: Option<WorkersView>,
     /// Clients connected now.
     pub clients: u64,
+    /// The hub that the project is published to; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hub: Option<HubView>,
     /// Freshness.
     #[serde(flatten)]
     pub freshness: Freshness,

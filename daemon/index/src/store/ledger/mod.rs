@@ -108,7 +108,7 @@ impl Decisions {
     }
 
     /// The keys of all that is decided.
-    fn keys(&self) -> Vec<String> {
+    pub(in crate::store) fn keys(&self) -> Vec<String> {
         let all = self.by_key.read().unwrap_or_else(PoisonError::into_inner);
         let is_in_force = |versions: &Versions| versions.last().is_some_and(|it| it.1.is_some());
         all.iter().filter(|(_, it)| is_in_force(it)).map(|(key, _)| key.clone()).collect()
@@ -179,6 +179,11 @@ impl Ledger {
             self.decisions.set(&key, Some(verdict), Tick(0));
         }
         Ok(())
+    }
+
+    /// Its connection, for rows that another ledger has.
+    pub(in crate::store) fn db(&self) -> &Connection {
+        &self.db
     }
 
     /// Empties the page cache.

@@ -28,7 +28,8 @@ pub fn changes(
     reply.freshness = project.freshness(snapshot);
     // A page further on, and a part of the changes, say nothing of the rest.
     let is_whole = request.cursor.is_none() && request.path.is_none() && request.entity.is_none();
-    Ok((reply, is_whole.then(|| snapshot.tick())))
+    let keeps_marks = is_whole && !project.is_still();
+    Ok((reply, keeps_marks.then(|| snapshot.tick())))
 }
 
 fn since(

@@ -89,6 +89,7 @@ pub fn status(
         watcher: watcher(&watch),
         workers: workers(project),
         clients: project.activity().n_clients(),
+        hub: project.hub(),
         freshness: project.freshness(snapshot),
     })
 }

@@ -1,0 +1,143 @@
+//! `kgctl hub` and `kgctl publish`: the tables and rights of a hub, and one round of publishing.
+//!
+//! In: the address of its PostgreSQL. Out: what `kgd` did; this program never speaks to a database.
+//! Not here: publishing beside a daemon (setting `publish.url`), asking (`--hub`).
+
+use std::process::Command;
+
+use client::launch::find_kgd;
+use serde_json::Value;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+
+/// Set up the PostgreSQL of a hub: its tables, and which roles may read or publish its projects.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Create the tables, or bring them to this version. The role needs the right to create roles, and owns the tables.
+    Migrate {
+        /// Address, such as `postgres://ROLE@HOST/DATABASE`; the password is taken from `PGPASSWORD`.
+        url: String,
+    },
+    /// Let a role, and its members, read a project; the project is created if it is new.
+    Grant {
+        /// Address, as the owner of the tables.
+        url: String,
+        /// The project's name in the hub.
+        #[arg(long = "name", value_name = "PROJECT")]
+        name: String,
+        /// An existing role of PostgreSQL.
+        #[arg(long)]
+        role: String,
+        /// Let it publish, too.
+        #[arg(long)]
+        publish: bool,
+    },
+    /// Take all rights of a role to a project.
+    Revoke {
+        /// Address, as the owner of the tables.
+        url: String,
+        /// The project's name in the hub.
+        #[arg(long = "name", value_name = "PROJECT")]
+        name: String,
+        /// The role.
+        #[arg(long)]
+        role: String,
+    },
+    /// Compare what the hub holds of this project, row by row, with the index here; 3 when they differ.
+    Compare {
+        /// Address, as a role that may read the project.
+        url: String,
+        /// The project's name in the hub, if it has another one there.
+        #[arg(long = "name", value_name = "PROJECT")]
+        name: Option<String>,
+    },
+}
+
+/// Publish the index of this project to a hub, once. A daemon publishes by itself where `publish.url` is set.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Publish {
+    /// Address, such as `postgres://ROLE@HOST/DATABASE`.
+    url: String,
+    /// The project's name in the hub, if it has another one there.
+    #[arg(long = "name", value_name = "PROJECT")]
+    name: Option<String>,
+    /// Publish although another folder has published this project.
+    #[arg(long)]
+    take_over: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
+    let named = |name: &str, role: &str| {
+        vec!["--hub-project".into(), name.into(), "--hub-role".into(), role.into()]
+    };
+    let (url, job, more): (_, _, Vec<String>) = match &arguments.action {
+        Action::Migrate { url } => (url, "migrate", Vec::new()),
+        Action::Grant { url, name, role, publish } => {
+            let mut more = named(name, role);
+            more.extend(publish.then(|| "--hub-more".to_string()));
+            (url, "grant", more)
+        }
+        Action::Revoke { url, name, role } => (url, "revoke", named(name, role)),
+        Action::Compare { url, name } => {
+            let told = ask(ctx, url, "compare", true, &of_name(name.as_deref()))?;
+            ctx.print_reply(&told, text)?;
+            return Ok(if told["same"] == true { Exit::Done } else { Exit::NothingFound });
+        }
+    };
+    let told = ask(ctx, url, job, false, &more)?;
+    ctx.print_reply(&told, text)?;
+    Ok(Exit::Done)
+}
+
+pub(crate) fn publish(arguments: &Publish, ctx: &Context) -> Result<Exit, Failure> {
+    let mut more = of_name(arguments.name.as_deref());
+    more.extend(arguments.take_over.then(|| "--hub-more".to_string()));
+    let told = ask(ctx, &arguments.url, "publish", true, &more)?;
+    ctx.print_reply(&told, text)?;
+    Ok(Exit::Done)
+}
+
+fn of_name(name: Option<&str>) -> Vec<String> {
+    name.map(|name| vec!["--hub-project".to_string(), name.to_string()]).unwrap_or_default()
+}
+
+/// Runs `kgd`; returns its line of JSON.
+fn ask(
+    ctx: &Context,
+    url: &str,
+    job: &str,
+    of_project: bool,
+    more: &[String],
+) -> Result<Value, Failure> {
+    let mut command = Command::new(find_kgd(|name| std::env::var_os(name))?);
+    if of_project {
+        let target = ctx.target()?;
+        target.check()?;
+        command.arg("--project").arg(&target.project.root);
+    }
+    let output = command
+        .args(["--log-level", "error", "--hub", url, "--hub-job", job])
+        .args(more)
+        .output()?;
+    if output.status.success() {
+        return Ok(serde_json::from_slice(&output.stdout)?);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.trim().strip_prefix("kgd: ").unwrap_or(said.trim());
+    Err(Failure::new(Exit::Failed, if said.is_empty() { "`kgd` failed" } else { said }))
+}
+
+/// One line of `key value` pairs.
+fn text(told: &Value) -> String {
+    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
+    let pairs = told.as_object().into_iter().flatten();
+    let pairs: Vec<String> = pairs.map(|(key, value)| format!("{key} {}", word(value))).collect();
+    pairs.join(", ") + "\n"
+}

@@ -1,0 +1,121 @@
+//! Hub: what a project's daemon publishes to PostgreSQL, and what a front end copies from it.
+//!
+//! In: snapshots of an index; the address of a database. Out: rows in that database; replicas of an index, which the
+//! read path answers from as it does from any other.
+//! Invariants: a hub shows whole ticks; of two publishers of one project the older is refused; nothing secret leaves;
+//! nothing here runs unless the user named a hub.
+//! Not here: answering (`query`), when to publish and whom to serve (`daemon`).
+
+mod connect;
+mod publish;
+mod pull;
+mod rows;
+mod schema;
+mod table;
+
+use index::store::StoreError;
+
+pub use connect::{Address, Hub};
+pub use publish::{Publisher, Round, digest, digest_of};
+pub use pull::{Copied, Settled, Visible, copy, visible};
+pub use schema::{Grant, grant, migrate, revoke};
+
+/// Why the hub cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HubError {
+    /// It cannot be reached, or refused a statement.
+    #[error("the hub: {}", told(.0))]
+    Database(#[from] tokio_postgres::Error),
+    /// The address, the token or the certificates cannot be used.
+    #[error("{0}")]
+    Address(String),
+    /// The index or the replica.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No migration was applied, or by another version.
+    #[error(
+        "the hub's tables have version {found}, this kgd needs {needed}\nhint: `kgctl hub migrate URL` as their owner"
+    )]
+    Version {
+        /// What is there; 0 is nothing.
+        found: i32,
+        /// What this program knows.
+        needed: i32,
+    },
+    /// The project is not there, or not for this role.
+    #[error(
+        "the hub has no project `{0}` that this role may {1}\nhint: `kgctl hub grant URL --name {0} --role ROLE{2}`"
+    )]
+    Forbidden(String, &'static str, &'static str),
+    /// Another folder publishes it.
+    #[error(
+        "the hub's project `{0}` is published from another folder\n\
+         hint: another `publish.project`, or `kgctl publish --take-over`"
+    )]
+    Taken(String),
+    /// Another publisher began later.
+    #[error("another publisher of `{0}` has begun since: this one stops")]
+    Fenced(String),
+    /// It was restored from a backup, or another publisher came and went.
+    #[error("the hub's project `{0}` is not as this publisher left it: it is compared again")]
+    Moved(String),
+    /// A document holds a secret that the user's settings allow.
+    #[error(
+        "`{0}` holds a secret, which must not leave this machine: the project is not published\n\
+         hint: take the path or the mark out of `privacy.allow_paths` and `allow_marks`, or leave the file out of the \
+         folder"
+    )]
+    Secret(String),
+    /// It was published by a kgd of other tables.
+    #[error(
+        "`{name}` was published with index tables {found}, this kgd has {ours}\n\
+         hint: run the same version of kgd on both sides"
+    )]
+    Shape {
+        /// The project.
+        name: String,
+        /// Its tables.
+        found: i32,
+        /// Ours.
+        ours: i32,
+    },
+    /// Rows that make no sense.
+    #[error("the hub's table `{0}` holds rows that cannot be read")]
+    Torn(&'static str),
+    /// The task that reads or writes the index ended.
+    #[error("the index could not be read: {0}")]
+    Crashed(String),
+}
+
+impl From<rusqlite::Error> for HubError {
+    fn from(error: rusqlite::Error) -> Self {
+        HubError::Store(error.into())
+    }
+}
+
+impl HubError {
+    /// Returns true where waiting may help: nobody has refused anything.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            HubError::Database(error) => error.code().is_none_or(|code| {
+                let class = code.code().get(..2).unwrap_or_default();
+                // Connections, resources, shutdown, conflicts.
+                matches!(class, "08" | "53" | "57" | "40" | "58")
+            }),
+            HubError::Store(_) | HubError::Crashed(_) | HubError::Moved(_) => true,
+            _ => false,
+        }
+    }
+}
+
+/// What the database said, which the driver's own message leaves out.
+fn told(error: &tokio_postgres::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    redact::clean(&text).into_owned()
+}

@@ -1,0 +1,294 @@
+//! Pull: brings a replica to what the hub shows.
+//!
+//! In: a hub, a project, a replica. Out: the replica at the hub's tick.
+//! Invariants: a replica shows one transaction of the hub, whole; it is brought on only from a transaction that the
+//! hub's log has, else it is stale and must be begun anew.
+//! Not here: which projects are served, and when (`daemon`).
+
+use std::path::Path;
+
+use index::store::{Draft, Replica, Spaces, Verdict};
+use index::vectors::VectorChange;
+use model::terms::{ContentHash, Tick};
+use rustc_hash::FxHashMap;
+use tokio::runtime::Handle;
+use tokio_postgres::{IsolationLevel, Transaction};
+
+use crate::HubError;
+use crate::connect::Hub;
+use crate::rows::{self, AT_ONCE, Part};
+use crate::table::{Cell, From, TABLES, Table, unpack};
+use index::store::SCHEMA_VERSION;
+
+/// Where a replica notes which transaction of which generation it shows.
+const AT: &str = "hub";
+
+/// What decides about answers beside the rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// What a folder may set, as YAML.
+    pub settings: String,
+    /// The folder's own relations.
+    pub predicates: Option<String>,
+}
+
+/// A project that the role may see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visible {
+    /// Its row.
+    pub id: i32,
+    /// Its name.
+    pub name: String,
+    /// The index that answers; 0 when none is whole yet.
+    pub generation: i32,
+    /// The last transaction.
+    pub serial: i64,
+    mark: String,
+    /// The tick that it shows.
+    pub tick: i64,
+    /// The version of its index tables.
+    pub shape: i32,
+    /// What decides about answers beside the rows.
+    pub settled: Settled,
+}
+
+/// How a replica stands after [`copy`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copied {
+    /// At the hub's tick; how many rows were fetched.
+    At(u64, u64),
+    /// It cannot be brought on: begin a new one.
+    Stale,
+}
+
+/// The projects that the role may see, by name.
+///
+/// # Errors
+/// What the database said.
+pub async fn visible(hub: &Hub) -> Result<Vec<Visible>, HubError> {
+    let rows = hub.client.query(&format!("{SEEN} ORDER BY name"), &[]).await?;
+    Ok(rows.iter().map(seen).collect())
+}
+
+const SEEN: &str = "SELECT id, name, generation, serial, coalesce(mark, ''), coalesce(tick, 0), coalesce(shape, 0),
+                      coalesce(settings, ''), predicates FROM kg.projects";
+
+fn seen(row: &tokio_postgres::Row) -> Visible {
+    Visible {
+        id: row.get(0),
+        name: row.get(1),
+        generation: row.get(2),
+        serial: row.get(3),
+        mark: row.get(4),
+        tick: row.get(5),
+        shape: row.get(6),
+        settled: Settled { settings: row.get(7), predicates: row.get(8) },
+    }
+}
+
+impl Visible {
+    /// Refuses a project whose tables are not those that are known here.
+    ///
+    /// # Errors
+    /// [`HubError::Shape`].
+    pub fn check(&self) -> Result<(), HubError> {
+        let ours = SCHEMA_VERSION as i32;
+        match self.shape {
+            // Nothing is published yet.
+            0 => Ok(()),
+            found if found == ours => Ok(()),
+            found => Err(HubError::Shape { name: self.name.clone(), found, ours }),
+        }
+    }
+
+    fn place(&self) -> String {
+        format!("{} {} {}", self.generation, self.serial, self.mark)
+    }
+}
+
+/// Brings a replica, with its state in `folder`, to what the hub shows of a project. Blocks; not for a thread of the
+/// runtime.
+///
+/// # Errors
+/// [`HubError`]; the replica is as it was then.
+pub fn copy(
+    runtime: &Handle,
+    hub: &mut Hub,
+    project: i32,
+    replica: &mut Replica,
+    folder: &Path,
+) -> Result<Copied, HubError> {
+    let begun = hub.client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
+    let tx = runtime.block_on(begun.read_only(true).start())?;
+    let sql = format!("{SEEN} WHERE id = $1");
+    let forbidden = || HubError::Forbidden(project.to_string(), "read", "");
+    let it = seen(&runtime.block_on(tx.query_opt(&sql, &[&project]))?.ok_or_else(forbidden)?);
+    it.check()?;
+    let before = replica.note(AT)?;
+    if before.as_ref() == Some(&it.place()) || it.generation == 0 {
+        return Ok(Copied::At(replica.tick().0, 0));
+    }
+    let changed = match &before {
+        None => None,
+        Some(before) => match runtime.block_on(changed_since(&tx, &it, before))? {
+            Some(changed) => Some(changed),
+            None => return Ok(Copied::Stale),
+        },
+    };
+    let part = Part { project, generation: it.generation };
+    let mut fetched = Fetched::default();
+    let notes = [(AT, it.place())];
+    replica.commit(Tick(it.tick.max(0) as u64), &notes, |draft| {
+        let keeps_vectors = changed.is_some();
+        let into = &mut fetched;
+        let mut fetch = Fetch { runtime, tx: &tx, part, folder, draft, into, keeps_vectors };
+        match &changed {
+            None => TABLES.iter().try_for_each(|table| fetch.all(table))?,
+            Some(changed) => {
+                // Before anything new comes: what is unique may have changed its row.
+                for table in TABLES {
+                    table.delete(draft, changed.get(table.hub).map_or(&[][..], Vec::as_slice))?;
+                }
+                for table in TABLES {
+                    fetch.some(table, changed.get(table.hub).map_or(&[][..], Vec::as_slice))?;
+                }
+            }
+        }
+        Ok::<_, HubError>(keeps_vectors.then(|| std::mem::take(&mut fetched.vectors)))
+    })?;
+    if fetched.has_decisions {
+        replica.decide(&fetched.decisions, 0)?;
+    }
+    Ok(Copied::At(replica.tick().0, fetched.n_rows))
+}
+
+/// The keys of each table that changed since a transaction; `None` when the log does not have that one.
+async fn changed_since(
+    tx: &Transaction<'_>,
+    it: &Visible,
+    before: &str,
+) -> Result<Option<FxHashMap<String, Vec<i64>>>, HubError> {
+    let words: Vec<&str> = before.split(' ').collect();
+    let [generation, serial, mark] = words.as_slice() else { return Ok(None) };
+    if generation.parse() != Ok(it.generation) {
+        return Ok(None);
+    }
+    let Ok(serial) = serial.parse::<i64>() else { return Ok(None) };
+    let sql = "SELECT 1 FROM kg.log WHERE project = $1 AND generation = $2 AND serial = $3 AND mark = $4 AND part = ''";
+    if tx.query_opt(sql, &[&it.id, &it.generation, &serial, mark]).await?.is_none() {
+        return Ok(None);
+    }
+    let sql = "SELECT part, keys FROM kg.log WHERE project = $1 AND generation = $2 AND serial > $3 ORDER BY serial";
+    let mut changed: FxHashMap<String, Vec<i64>> = FxHashMap::default();
+    for row in tx.query(sql, &[&it.id, &it.generation, &serial]).await? {
+        changed.entry(row.get(0)).or_default().extend(row.get::<_, Vec<i64>>(1));
+    }
+    for keys in changed.values_mut() {
+        keys.sort_unstable();
+        keys.dedup();
+    }
+    Ok(Some(changed))
+}
+
+/// What came with the rows.
+#[derive(Default)]
+struct Fetched {
+    n_rows: u64,
+    vectors: VectorChange,
+    has_decisions: bool,
+    decisions: Vec<(String, Verdict)>,
+}
+
+struct Fetch<'a> {
+    runtime: &'a Handle,
+    tx: &'a Transaction<'a>,
+    part: Part,
+    folder: &'a Path,
+    draft: &'a Draft<'a>,
+    into: &'a mut Fetched,
+    /// The vectors in memory are brought on, too, rather than read again.
+    keeps_vectors: bool,
+}
+
+impl Fetch<'_> {
+    /// Every row of a table.
+    fn all(&mut self, table: &'static Table) -> Result<(), HubError> {
+        if table.hub.starts_with("posting") {
+            // An empty text index has rows, too.
+            let sql = format!("DELETE FROM {}", table.local);
+            self.draft.index.execute(&sql, [])?;
+        }
+        let mut after = Some(i64::MIN);
+        while let Some(last) = after {
+            let (found, next) =
+                self.runtime.block_on(rows::page(self.tx, table, self.part, last))?;
+            self.write(table, &found)?;
+            after = next;
+        }
+        self.into.has_decisions |= table.hub == "decisions";
+        Ok(())
+    }
+
+    /// The rows of these keys, as far as they are there.
+    fn some(&mut self, table: &'static Table, keys: &[i64]) -> Result<(), HubError> {
+        for keys in keys.chunks(AT_ONCE) {
+            let found = self.runtime.block_on(rows::some(self.tx, table, self.part, keys))?;
+            self.write(table, &found)?;
+        }
+        if table.from == From::Vectors {
+            self.into.vectors.gone.extend(keys);
+        }
+        self.into.has_decisions |= table.hub == "decisions" && !keys.is_empty();
+        Ok(())
+    }
+
+    fn write(&mut self, table: &'static Table, found: &[(i64, Vec<Cell>)]) -> Result<(), HubError> {
+        self.into.n_rows += found.len() as u64;
+        if table.from == From::Better {
+            return keep_better(self.folder, found);
+        }
+        for (key, cells) in found {
+            if table.hub == "decisions" {
+                self.into.decisions.extend(unpack(table.hub, cells)?.iter().filter_map(verdict));
+                continue;
+            }
+            table.insert(self.draft, *key, cells)?;
+            let follows = self.keeps_vectors && table.from == From::Vectors;
+            if let (true, Some(Cell::Blob(bytes))) = (follows, cells.first()) {
+                self.into.vectors.born.push((*key, bytes.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn verdict(row: &Vec<Cell>) -> Option<(String, Verdict)> {
+    match row.as_slice() {
+        [Cell::Text(key), Cell::Int(number), ..] => {
+            let verdict = if *number > 0 { Verdict::Accepted } else { Verdict::Rejected };
+            Some((key.clone(), verdict))
+        }
+        _ => None,
+    }
+}
+
+/// Keeps better vectors by the hash of their text, where the backfill looks before it asks a model.
+fn keep_better(folder: &Path, found: &[(i64, Vec<Cell>)]) -> Result<(), HubError> {
+    let Some(_) = found.first() else { return Ok(()) };
+    let spaces = Spaces::open(folder)?;
+    for (_, cells) in found {
+        let [Cell::Text(space), Cell::Text(model), Cell::Blob(hash), int8, floats] =
+            cells.as_slice()
+        else {
+            return Err(HubError::Torn("better"));
+        };
+        let Ok(hash) = hash.as_slice().try_into() else { return Err(HubError::Torn("better")) };
+        let bytes = match (int8, floats) {
+            (Cell::Blob(bytes), _) | (_, Cell::Blob(bytes)) => bytes.as_slice(),
+            _ => &[],
+        };
+        let space = spaces.space(space, model)?;
+        spaces.put(space.id, ContentHash(u128::from_le_bytes(hash)), bytes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,425 @@
+//! Table: which rows of a project are published, and in what form.
+//!
+//! In: a snapshot of an index, its ledger, the file of better vectors. Out: rows with a key, a sum and cells; and back:
+//! rows of a replica.
+//! Invariants: a row is a function of the commit alone; every table of the hub has the same first four columns
+//! (`project`, `generation`, `row_key`, `row_sum`); what is read only together with its document is one row a document.
+//! Not here: which rows changed (`publish.rs`), the hub's own tables (`migrations/`).
+
+use index::store::Draft;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, params_from_iter};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::HubError;
+
+/// One cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Cell {
+    Null,
+    Int(i64),
+    Real(f64),
+    Text(String),
+    Blob(Vec<u8>),
+}
+
+/// A published row.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Published {
+    pub key: i64,
+    pub sum: i64,
+    /// In the order of the table's columns; of a packed table its one blob.
+    pub cells: Vec<Cell>,
+}
+
+/// Where the rows of a table come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum From {
+    Index,
+    /// Of the ledger, up to the tick of the snapshot.
+    Ledger,
+    /// The blocks of sqlite-vec.
+    Vectors,
+    /// The file of better vectors, a row for each window that is searched.
+    Better,
+}
+
+/// One table.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// Its name in the hub.
+    pub hub: &'static str,
+    /// Its name here.
+    pub local: &'static str,
+    pub from: From,
+    /// The column that becomes `row_key`.
+    pub key: &'static str,
+    /// The others, separated by blanks; of a table that is not packed each with the letter of its type: `i` integer,
+    /// `r` real, `t` text, `b` bytes, `h` a vector of int8.
+    pub columns: &'static str,
+    /// Several rows here are one in the hub.
+    pub is_packed: bool,
+}
+
+const fn plain(
+    hub: &'static str,
+    local: &'static str,
+    key: &'static str,
+    columns: &'static str,
+) -> Table {
+    Table { hub, local, from: From::Index, key, columns, is_packed: false }
+}
+
+const fn packed(name: &'static str, key: &'static str, columns: &'static str) -> Table {
+    Table { hub: name, local: name, from: From::Index, key, columns, is_packed: true }
+}
+
+const fn of_ledger(
+    hub: &'static str,
+    local: &'static str,
+    key: &'static str,
+    columns: &'static str,
+) -> Table {
+    Table { hub, local, from: From::Ledger, key, columns, is_packed: true }
+}
+
+/// All of them; what is published must not be taken out without a new migration.
+pub(crate) const TABLES: &[Table] = &[
+    plain(
+        "documents",
+        "docs",
+        "id",
+        "uid:t path:t title:t is_note:i format:t doc_type:t language:t day:t hash:b mtime_ms:i n_bytes:i source_url:t \
+         meta:t text:t lines:b pages:b headings:b terms:t mentions_hash:i gazetteer_version:i warnings:t redactions:t \
+         pass:i entity_id:i sum:i",
+    ),
+    plain(
+        "chunks",
+        "chunks",
+        "id",
+        "doc_id:i idx:i start:i end:i raw_start:i raw_end:i line_start:i line_end:i n_tokens:i section:t hash:b \
+         language:t profile:t headings:t own:i",
+    ),
+    plain("windows", "chunk_vec_map", "id", "chunk_id:i start:i end:i aside:b hash:b"),
+    Table {
+        hub: "vectors",
+        local: "chunk_vec",
+        from: From::Vectors,
+        key: "rowid",
+        columns: "embedding:h",
+        is_packed: false,
+    },
+    Table {
+        hub: "better",
+        local: "vectors",
+        from: From::Better,
+        key: "id",
+        columns: "space:t model:t hash:b embedding:h floats:b",
+        is_packed: false,
+    },
+    plain("postings", "chunk_fts_data", "id", "block:b"),
+    plain("posting_sizes", "chunk_fts_docsize", "id", "sz:b origin:i"),
+    packed("chunk_fts_idx", "segid", "term pgno"),
+    plain("entities", "entities", "id", "norm:t doc_id:i name:t type:i status:t"),
+    plain(
+        "names",
+        "names",
+        "id",
+        "norm:t sense:i entity_id:i link:r decision:i via:i surface:t type:i n_docs:i n_mentions:i homes:t \
+         home_source:i is_fuzzy:i is_split:i",
+    ),
+    packed("mentions", "doc_id", "at start end line name_id type recognizer score place surface"),
+    packed(
+        "evidence",
+        "doc_id",
+        "seq subject predicate object subject_at object_at start end raw_start raw_end line pattern confidence \
+         subject_link object_link",
+    ),
+    packed("written", "doc_id", "text"),
+    packed("doc_tags", "doc_id", "tag"),
+    packed("stated", "doc_id", "name_id source surface"),
+    packed("doc_names", "doc_id", "key kind"),
+    packed("notes", "doc_id", "base is_stated permalink metadata"),
+    packed("observations", "doc_id", "seq category content tags context block start end line"),
+    packed(
+        "note_links",
+        "doc_id",
+        "seq kind rel is_typed target heading block display context own_block start end target_start target_end line \
+         said file_key name_key permalink_key dst",
+    ),
+    packed("note_fields", "doc_id", "seq key value is_inline start end line"),
+    packed("note_places", "doc_id", "seq kind level name key start end line"),
+    packed(
+        "memory_nodes",
+        "doc_id",
+        "key name type is_node in_folder summary tags last_ordinal n_facts n_vectors",
+    ),
+    packed("memory_vectors", "doc_id", "vectors mean"),
+    packed("memory_facts", "doc_id", "seq ordinal content n_words line_start line_end hash"),
+    packed("memory_words", "doc_id", "word seq n"),
+    packed("prints", "doc_id", "kind start end text"),
+    packed("copies", "doc_id", "text rank start"),
+    packed("alike", "text", "root"),
+    packed("proposals", "name_id", "candidate score"),
+    packed("name_keys", "name_id", "key"),
+    of_ledger(
+        "journal",
+        "changes",
+        "tick",
+        "uid at_ms was_path was_hash path hash is_unseen n_more lines",
+    ),
+    of_ledger("journal_begin", "change_state", "id", "reserved begun_tick begun_ms"),
+    of_ledger("decisions", "decisions", "0", "key verdict decided_ms"),
+];
+
+/// What is read from.
+pub(crate) struct Source<'a> {
+    pub index: &'a Connection,
+    pub ledger: &'a Connection,
+    pub better: Option<&'a Connection>,
+    pub tick: u64,
+}
+
+impl Table {
+    /// The columns beside the key, with their types.
+    pub(crate) fn columns(&self) -> Vec<(&'static str, char)> {
+        let typed = |column: &'static str| {
+            let (name, kind) = column.split_once(':').unwrap_or((column, ""));
+            (name, kind.chars().next().unwrap_or(' '))
+        };
+        self.columns.split_whitespace().map(typed).collect()
+    }
+
+    /// The columns of the hub's table beside the first four.
+    pub(crate) fn hub_columns(&self) -> Vec<(&'static str, char)> {
+        if self.is_packed { vec![("rows", 'b')] } else { self.columns() }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.columns().iter().map(|(name, _)| format!("\"{name}\"")).collect()
+    }
+
+    /// Shows every row, in the order of keys where that costs nothing.
+    pub(crate) fn each(
+        &self,
+        source: &Source<'_>,
+        show: &mut dyn FnMut(Published) -> Result<(), HubError>,
+    ) -> Result<(), HubError> {
+        match self.from {
+            From::Vectors => {
+                return index::vectors::each_in_table(source.index, |key, bytes| {
+                    show(row_of(key, vec![Cell::Blob(bytes.to_vec())]))
+                });
+            }
+            From::Better => return each_better(source, show),
+            From::Index | From::Ledger => {}
+        }
+        let (db, condition) = match self.from {
+            From::Ledger if self.key == "tick" => {
+                (source.ledger, format!("WHERE tick <= {}", source.tick))
+            }
+            From::Ledger => (source.ledger, String::new()),
+            _ => (source.index, String::new()),
+        };
+        let (key, columns) = (self.key, self.names().join(", "));
+        let sql = format!("SELECT {key}, {columns} FROM {} {condition} ORDER BY 1", self.local);
+        let mut statement = db.prepare(&sql)?;
+        let n_columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        let mut open: Option<(i64, Vec<Vec<Cell>>)> = None;
+        while let Some(row) = rows.next()? {
+            let key: i64 = row.get(0)?;
+            let cells = cells_of(row, n_columns)?;
+            if !self.is_packed {
+                show(row_of(key, cells))?;
+                continue;
+            }
+            match &mut open {
+                Some((last, group)) if *last == key => group.push(cells),
+                _ => {
+                    if let Some((key, group)) = open.replace((key, vec![cells])) {
+                        show(row_of(key, vec![Cell::Blob(pack(group))]))?;
+                    }
+                }
+            }
+        }
+        match open {
+            Some((key, group)) => show(row_of(key, vec![Cell::Blob(pack(group))])),
+            None => Ok(()),
+        }
+    }
+
+    /// Deletes rows of a replica.
+    pub(crate) fn delete(&self, draft: &Draft<'_>, keys: &[i64]) -> Result<(), HubError> {
+        let db = if self.from == From::Ledger { draft.ledger } else { draft.index };
+        let sql = match (self.from, self.key) {
+            // Its file keeps vectors by the text that was embedded; nobody searches one that no window names.
+            (From::Better, _) => return Ok(()),
+            (_, "0") => return Ok(()),
+            _ => format!("DELETE FROM {} WHERE {} = ?1", self.local, self.key),
+        };
+        let mut statement = db.prepare_cached(&sql)?;
+        keys.iter().try_for_each(|key| statement.execute([key]).map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Writes one row of a replica, whose old version is deleted.
+    pub(crate) fn insert(
+        &self,
+        draft: &Draft<'_>,
+        key: i64,
+        cells: &[Cell],
+    ) -> Result<(), HubError> {
+        let db = if self.from == From::Ledger { draft.ledger } else { draft.index };
+        if self.from == From::Vectors {
+            let sql = "INSERT INTO chunk_vec(rowid, embedding) VALUES(?1, vec_int8(?2))";
+            let Some(Cell::Blob(bytes)) = cells.first() else {
+                return Err(HubError::Torn(self.hub));
+            };
+            db.prepare_cached(sql)?.execute((key, bytes))?;
+            return Ok(());
+        }
+        let columns = self.names();
+        let places: Vec<String> = (2..columns.len() + 2).map(|n| format!("?{n}")).collect();
+        let (columns, places) = (columns.join(", "), places.join(", "));
+        // A crash between the two commits may have left the ledger's part.
+        let again = if self.from == From::Ledger { "OR REPLACE " } else { "" };
+        let (local, key_column) = (self.local, self.key);
+        let sql =
+            format!("INSERT {again}INTO {local}({key_column}, {columns}) VALUES(?1, {places})");
+        let mut statement = db.prepare_cached(&sql)?;
+        let mut write = |cells: &[Cell]| -> Result<(), HubError> {
+            let key = Cell::Int(key);
+            statement.execute(params_from_iter(std::iter::once(&key).chain(cells)))?;
+            Ok(())
+        };
+        if !self.is_packed {
+            return write(cells);
+        }
+        unpack(self.hub, cells)?.iter().try_for_each(|row| write(row))
+    }
+}
+
+/// The rows of one packed row.
+pub(crate) fn unpack(table: &'static str, cells: &[Cell]) -> Result<Vec<Vec<Cell>>, HubError> {
+    let Some(Cell::Blob(bytes)) = cells.first() else { return Err(HubError::Torn(table)) };
+    postcard::from_bytes(bytes).map_err(|_| HubError::Torn(table))
+}
+
+fn pack(mut group: Vec<Vec<Cell>>) -> Vec<u8> {
+    group.sort_by_cached_key(bytes_of);
+    bytes_of(&group)
+}
+
+fn bytes_of<T: Serialize>(value: &T) -> Vec<u8> {
+    postcard::to_allocvec(value).expect("cells have a form in bytes")
+}
+
+fn row_of(key: i64, cells: Vec<Cell>) -> Published {
+    let sum = xxh3_64(&bytes_of(&cells)).cast_signed();
+    Published { key, sum, cells }
+}
+
+fn cells_of(row: &Row<'_>, n_columns: usize) -> rusqlite::Result<Vec<Cell>> {
+    let cell = |at: usize| {
+        Ok(match row.get_ref(at)? {
+            ValueRef::Null => Cell::Null,
+            ValueRef::Integer(number) => Cell::Int(number),
+            ValueRef::Real(number) => Cell::Real(number),
+            // PostgreSQL has no such character; a blank keeps every span where it is.
+            ValueRef::Text(bytes) => Cell::Text(String::from_utf8_lossy(bytes).replace('\0', " ")),
+            ValueRef::Blob(bytes) => Cell::Blob(bytes.to_vec()),
+        })
+    };
+    (1..n_columns).map(cell).collect()
+}
+
+/// How the names of spaces end whose vectors are floats.
+const FLOATS: &str = "/f32";
+
+/// The vectors of the space that was begun last, for the windows that are searched.
+fn each_better(
+    source: &Source<'_>,
+    show: &mut dyn FnMut(Published) -> Result<(), HubError>,
+) -> Result<(), HubError> {
+    let Some(better) = source.better else { return Ok(()) };
+    let space: Option<(i64, String, String)> = {
+        let sql = "SELECT id, name, model FROM spaces ORDER BY id DESC LIMIT 1";
+        let mut statement = better.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        match rows.next()? {
+            Some(row) => Some((row.get(0)?, row.get(1)?, row.get(2)?)),
+            None => None,
+        }
+    };
+    let Some((space, name, model)) = space else { return Ok(()) };
+    let mut find = better.prepare("SELECT vector FROM vectors WHERE space = ?1 AND hash = ?2")?;
+    let mut windows = source
+        .index
+        .prepare("SELECT id, hash FROM chunk_vec_map WHERE aside IS NULL ORDER BY id")?;
+    let mut rows = windows.query([])?;
+    while let Some(row) = rows.next()? {
+        let (key, hash): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        let mut found = find.query((space, &hash))?;
+        let Some(found) = found.next()? else { continue };
+        let vector: Vec<u8> = found.get(0)?;
+        let (int8, floats) = match (vector.is_empty(), name.ends_with(FLOATS)) {
+            // A text that the model cannot read.
+            (true, _) => (Cell::Null, Cell::Null),
+            (false, true) => (Cell::Null, Cell::Blob(vector)),
+            (false, false) => (Cell::Blob(vector), Cell::Null),
+        };
+        let text = |text: &String| Cell::Text(text.clone());
+        show(row_of(key, vec![text(&name), text(&model), Cell::Blob(hash), int8, floats]))?;
+    }
+    Ok(())
+}
+
+impl rusqlite::ToSql for Cell {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        let value = match self {
+            Cell::Null => ValueRef::Null,
+            Cell::Int(number) => ValueRef::Integer(*number),
+            Cell::Real(number) => ValueRef::Real(*number),
+            Cell::Text(text) => ValueRef::Text(text.as_bytes()),
+            Cell::Blob(bytes) => ValueRef::Blob(bytes),
+        };
+        Ok(rusqlite::types::ToSqlOutput::Borrowed(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::settings::Precision;
+    use index::store::{Replica, open_for_reading};
+
+    use super::*;
+
+    /// Columns that stay here: what finds copies of paragraphs is only for the writer.
+    const KEPT_HERE: [(&str, &str); 1] = [("prints", "keys")];
+
+    #[test]
+    fn every_column_of_a_published_table_is_published() {
+        let folder = tempfile::tempdir().expect("a folder");
+        drop(Replica::open(folder.path(), "test", Precision::Int8).expect("made"));
+        let open = |file: &str| open_for_reading(&folder.path().join(file)).expect("opened");
+        let (index, ledger) = (open("index.sqlite"), open("ledger.sqlite"));
+        for table in TABLES {
+            let db = match table.from {
+                From::Index => &index,
+                From::Ledger => &ledger,
+                From::Vectors | From::Better => continue,
+            };
+            let mut statement =
+                db.prepare("SELECT name FROM pragma_table_info(?1)").expect("prepared");
+            let names = statement.query_map([table.local], |row| row.get(0)).expect("queried");
+            let mut there: Vec<String> = names.map(|name| name.expect("a name")).collect();
+            there.retain(|name| name != table.key && !KEPT_HERE.contains(&(table.local, name)));
+            let mut here: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
+            there.sort();
+            here.sort_unstable();
+            assert_eq!(here, there, "{}", table.local);
+        }
+    }
+}

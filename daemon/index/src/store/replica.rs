@@ -1,0 +1,166 @@
+//! Replica: an index that holds what another daemon's index holds, row by row.
+//!
+//! In: rows of a commit, as a hub gives them. Out: an index of the same tables and row ids, with a ledger beside it, so
+//! that whoever reads it answers as that daemon does.
+//! Invariants: a commit is whole or not at all; the ledger's part comes first, and nothing of a later commit is shown;
+//! what is of another make is begun anew, since all of it can be fetched again.
+//! Not here: where rows come from (`hub`), what they mean (everybody else).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use rustc_hash::FxHashSet;
+
+use super::changes::Changes;
+use super::ledger::Ledger;
+use super::{Decisions, Readers, StoreError, Verdict, commit, open};
+use crate::vectors::{VectorChange, Vectors};
+use config::settings::Precision;
+use model::terms::Tick;
+
+/// The two connections of one commit: the index, then the ledger.
+pub struct Draft<'a> {
+    /// The index.
+    pub index: &'a Connection,
+    /// The ledger.
+    pub ledger: &'a Connection,
+}
+
+/// The one writer of such an index.
+pub struct Replica {
+    db: Connection,
+    ledger: Ledger,
+    path: PathBuf,
+    tick: Tick,
+    vectors: Arc<Vectors>,
+    changes: Arc<Changes>,
+}
+
+impl Replica {
+    /// Opens the index in `folder`, empty if there is none of this make; `of` names whose index it holds.
+    ///
+    /// # Errors
+    /// When it can be neither opened nor made.
+    pub fn open(folder: &Path, of: &str, precision: Precision) -> Result<Self, StoreError> {
+        sys::register_sqlite_vec();
+        let (path, made_by) = (folder.join(open::LIVE), open::made_by(of));
+        let mut db = match Self::found(&path, &made_by) {
+            Some(db) => db,
+            None => {
+                for file in [&path, &folder.join(open::LEDGER_FILE)] {
+                    open::remove(file)?;
+                }
+                open::create(&path, &made_by, 0)?
+            }
+        };
+        let ledger = Ledger::open(&folder.join(open::LEDGER_FILE))?;
+        let changes = Arc::new(Changes::default());
+        changes.follow(&mut db)?;
+        let sql = "SELECT value FROM meta WHERE key = 'tick'";
+        let tick = Tick(db.query_row(sql, [], |row| row.get::<_, i64>(0))? as u64);
+        changes.begin_at(tick);
+        let vectors = Arc::new(Vectors::held_as(precision, folder.to_path_buf()));
+        Ok(Replica { db, ledger, path, tick, vectors, changes })
+    }
+
+    fn found(path: &Path, made_by: &str) -> Option<Connection> {
+        if !path.exists() {
+            return None;
+        }
+        let db = open::connect(path).ok()?;
+        let sql = "SELECT value FROM meta WHERE key = 'made_by'";
+        let made: String = db.query_row(sql, [], |row| row.get(0)).ok()?;
+        (made == made_by).then_some(db)
+    }
+
+    /// Its readers; make one pool and share it.
+    pub fn readers(&self) -> Arc<Readers> {
+        Readers::told_by(self.path.clone(), self.vectors.clone(), self.changes.clone())
+    }
+
+    /// Review decisions, kept current.
+    pub fn decisions(&self) -> &Decisions {
+        self.ledger.decisions()
+    }
+
+    /// The last commit.
+    pub fn tick(&self) -> Tick {
+        self.tick
+    }
+
+    /// What was noted of where the rows come from.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn note(&self, key: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT value FROM meta WHERE key = ?1";
+        Ok(self.db.query_row(sql, [key], |row| row.get(0)).optional()?)
+    }
+
+    /// Writes one commit: what `fill` writes, with `notes`. It returns which vectors change; `None` when that is not
+    /// known, and they are read again.
+    ///
+    /// # Errors
+    /// That of `fill`; the index is as it was then.
+    pub fn commit<E: From<StoreError>>(
+        &mut self,
+        tick: Tick,
+        notes: &[(&str, String)],
+        fill: impl FnOnce(&Draft<'_>) -> Result<Option<VectorChange>, E>,
+    ) -> Result<(), E> {
+        self.ledger.begin()?;
+        let done = self.fill(tick, notes, fill);
+        if done.is_err() {
+            self.ledger.roll_back();
+        }
+        done
+    }
+
+    fn fill<E: From<StoreError>>(
+        &mut self,
+        tick: Tick,
+        notes: &[(&str, String)],
+        fill: impl FnOnce(&Draft<'_>) -> Result<Option<VectorChange>, E>,
+    ) -> Result<(), E> {
+        let sound = |error: rusqlite::Error| StoreError::from(error);
+        let tx = self.db.unchecked_transaction().map_err(sound)?;
+        let change = fill(&Draft { index: &tx, ledger: self.ledger.db() })?;
+        let mut set = tx.prepare("INSERT OR REPLACE INTO meta VALUES(?1, ?2)").map_err(sound)?;
+        for (key, value) in notes {
+            set.execute(params![key, value]).map_err(sound)?;
+        }
+        set.execute(params!["tick", tick.0 as i64]).map_err(sound)?;
+        drop(set);
+        self.ledger.commit()?;
+        match change {
+            Some(change) if tick > self.tick => {
+                commit::commit(tx, &self.vectors, &self.changes, tick, change)?;
+            }
+            Some(change) if change == VectorChange::default() && tick == self.tick => {
+                tx.commit().map_err(sound)?;
+            }
+            _ => {
+                tx.commit().map_err(sound)?;
+                self.vectors.forget();
+                self.changes.begin_at(tick);
+            }
+        }
+        self.tick = tick;
+        Ok(())
+    }
+
+    /// Replaces the review decisions.
+    ///
+    /// # Errors
+    /// When they cannot be kept.
+    pub fn decide(&self, all: &[(String, Verdict)], now_ms: i64) -> Result<(), StoreError> {
+        let known = self.decisions();
+        let kept: FxHashSet<&str> = all.iter().map(|(key, _)| key.as_str()).collect();
+        let gone = known.keys().into_iter().filter(|key| !kept.contains(key.as_str()));
+        let mut changed: Vec<_> = gone.map(|key| (key, None)).collect();
+        let is_new = |(key, verdict): &&(String, Verdict)| known.get(key) != Some(*verdict);
+        changed.extend(all.iter().filter(is_new).map(|(key, it)| (key.clone(), Some(*it))));
+        if changed.is_empty() { Ok(()) } else { self.ledger.decide(&changed, now_ms, self.tick) }
+    }
+}

@@ -1,0 +1,139 @@
+//! Hub: what `kgd` does with a hub without serving a folder, and the front end that serves copies of its projects.
+//!
+//! In: a hub's address, and what to do. Out: one line of JSON; or a front end, until it is asked to stop.
+//! Not here: the hub's tables and rows (`hub`), publishing beside a daemon (`publishing.rs`).
+
+mod front;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use hub::{Address, Grant, Publisher, Settled};
+use index::store::Readers;
+use serde_json::{Value, json};
+
+use super::Options;
+use server::project::predicates_of;
+
+/// What to do with a hub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HubJob {
+    /// Answer from it.
+    Serve,
+    /// Bring its tables to the present version.
+    Migrate,
+    /// Give a role a right to a project.
+    Grant {
+        /// The project.
+        project: String,
+        /// The role.
+        role: String,
+        /// To write it, too.
+        publish: bool,
+    },
+    /// Take all rights of a role to a project.
+    Revoke {
+        /// The project.
+        project: String,
+        /// The role.
+        role: String,
+    },
+    /// Bring it to what is committed here.
+    Publish {
+        /// Its name there; the settings' or the project's own when left out.
+        as_project: Option<String>,
+        /// Also when another folder has published it.
+        take_over: bool,
+    },
+    /// Compare what it holds with what is committed here.
+    Compare {
+        /// The project's name there.
+        as_project: Option<String>,
+    },
+}
+
+/// Does it.
+pub(super) fn run(options: &Options, url: &str, job: &HubJob) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(super::N_ASYNC_THREADS)
+        .thread_name("kgd")
+        .enable_all()
+        .build()?;
+    if *job == HubJob::Serve {
+        let code = runtime.block_on(front::live(options, url));
+        runtime.shutdown_timeout(super::LAST_COMMIT);
+        return code.or_else(super::exit_code_of);
+    }
+    match work(options, &runtime, url, job) {
+        Ok(told) => {
+            // It is done, also when nobody is left to hear it.
+            let _ = writeln!(std::io::stdout(), "{told}");
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => super::exit_code_of(error),
+    }
+}
+
+fn work(
+    options: &Options,
+    runtime: &tokio::runtime::Runtime,
+    url: &str,
+    job: &HubJob,
+) -> anyhow::Result<Value> {
+    let address = |token: &str| {
+        let token = Some(PathBuf::from(token)).filter(|it| !it.as_os_str().is_empty());
+        Address::parse(url, token.as_deref())
+    };
+    Ok(match job {
+        HubJob::Serve => Value::Null,
+        HubJob::Migrate => {
+            let address = address("")?;
+            let (before, now) = runtime
+                .block_on(async { hub::migrate(&mut address.connect_as_owner().await?).await })?;
+            json!({"hub": address.shown(), "before": before, "version": now})
+        }
+        HubJob::Grant { project, role, publish } => {
+            let address = address("")?;
+            let grant = Grant { project: project.clone(), role: role.clone(), publish: *publish };
+            runtime.block_on(async { hub::grant(&mut address.connect().await?, &grant).await })?;
+            json!({"hub": address.shown(), "project": project, "role": role, "publish": publish})
+        }
+        HubJob::Revoke { project, role } => {
+            let address = address("")?;
+            let done = runtime.block_on(async {
+                hub::revoke(&mut address.connect().await?, project, role).await
+            })?;
+            json!({"hub": address.shown(), "project": project, "role": role, "revoked": done})
+        }
+        HubJob::Publish { as_project, take_over } => {
+            let (project, settings, paths) = super::project_of(options)?;
+            let address = address(&settings.publish.token_file)?;
+            let name = name_of(as_project.as_deref(), &settings.publish.project, &project.name);
+            let readers = Readers::new(paths.index.clone());
+            let mut publisher = Publisher::new(address.clone(), name, &paths.dir, *take_over)?;
+            let settled = Settled {
+                settings: config::load::of_answers(&settings),
+                predicates: predicates_of(&project.root),
+            };
+            let done = publisher.round(runtime.handle(), &readers, &paths.dir, &settled)?;
+            json!({"hub": address.shown(), "project": name, "tick": done.tick, "changed": done.n_rows,
+                   "rows": done.n_all, "ms": done.took.as_millis() as u64})
+        }
+        HubJob::Compare { as_project } => {
+            let (project, settings, paths) = super::project_of(options)?;
+            let address = address(&settings.publish.token_file)?;
+            let name = name_of(as_project.as_deref(), &settings.publish.project, &project.name);
+            let (tick, there) =
+                runtime.block_on(async { hub::digest(&address.connect().await?, name).await })?;
+            let (own_tick, here) = hub::digest_of(&Readers::new(paths.index), &paths.dir)?;
+            json!({"hub": address.shown(), "project": name, "tick": tick, "own_tick": own_tick,
+                   "digest": format!("{there:016x}"), "own_digest": format!("{here:016x}"),
+                   "same": there == here && tick as u64 == own_tick})
+        }
+    })
+}
+
+fn name_of<'a>(said: Option<&'a str>, set: &'a str, own: &'a str) -> &'a str {
+    said.or(Some(set)).filter(|it| !it.is_empty()).unwrap_or(own)
+}

@@ -1,0 +1,380 @@
+//! Front: answers about the projects of a hub that its role may see, each over a socket of its own.
+//!
+//! In: a hub's address. Out: sockets where clients look for a project's daemon, and a registry that names the projects.
+//! Invariants: a project is copied when it is first asked about, and brought on while it is open; a session sees whole
+//! ticks; a right that is taken back ends the sessions and removes the copy; while the hub is out of reach, what is
+//! here answers as of its tick.
+//! Not here: copying (`hub`), sessions and tools (`server`), who starts this (`client`).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use config::{Places, Project as Place, ProjectPaths, Registry};
+use engine::build::Still;
+use formats::Parsing;
+use hub::{Address, Copied, Visible};
+use index::store::Replica;
+use server::project::{OpenProject, Project};
+use server::serve::accept::serve;
+use server::serve::listen::Door;
+use server::serve::routes::routes;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::super::lock::Lock;
+use super::super::{FAREWELL_SECONDS, Options, Signals, StartError};
+
+/// How often the hub is asked what changed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The tools that answer from a copy: of the folder's files there is nothing here.
+const TOOLS: [&str; 10] = [
+    "hybrid_query",
+    "ask",
+    "read_passage",
+    "entity_lookup",
+    "explain_entity",
+    "connect",
+    "changes",
+    "status",
+    "graph",
+    "dump",
+];
+
+/// One project.
+struct Front {
+    news: watch::Sender<Visible>,
+    task: JoinHandle<()>,
+    place: Place,
+    paths: ProjectPaths,
+}
+
+/// What all projects share.
+#[derive(Clone)]
+struct House {
+    address: Address,
+    user: Places,
+    settings: Vec<String>,
+    /// When somebody was last seen.
+    seen: watch::Sender<Instant>,
+}
+
+/// Serves until it is asked to stop, or nobody has asked for a while.
+pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCode> {
+    let mut signals = Signals::new()?;
+    let user = Places::from_env()?;
+    let here = user.of_hub(url);
+    let control = here.front();
+    std::fs::create_dir_all(&control.root)?;
+    let paths = here.project(&control)?;
+    paths.create_dirs()?;
+    let idle = options.idle_exit.filter(|limit| !limit.is_zero());
+    let life = if idle.is_some() { "until-idle" } else { "stay" };
+    let _lock = Lock::take(&paths.lock, life).map_err(StartError::from)?;
+    let address = Address::parse(url, None)?;
+    let mut hub = Some(address.connect().await?);
+    let seen = watch::Sender::new(Instant::now());
+    let house = House { address, user, settings: options.settings.clone(), seen: seen.clone() };
+    let mut fronts: BTreeMap<i32, Front> = BTreeMap::new();
+    look(&mut hub, &house, &here, &mut fronts).await?;
+    // Whoever finds it open finds the registry and the projects' sockets.
+    let door = Door::bind(&paths.socket).await?;
+    tracing::info!(hub = house.address.shown(), projects = fronts.len(), "a front end");
+    let mut ticks = tokio::time::interval(LOOK);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            name = signals.next() => {
+                tracing::info!(name, "stopping");
+                break;
+            }
+            // It is only looked whether it is there.
+            Ok(_) = door.accept() => {
+                let _ = seen.send_replace(Instant::now());
+            }
+            _ = ticks.tick() => {
+                if hub.is_none() {
+                    hub = house.address.connect().await.ok();
+                }
+                if let Err(error) = look(&mut hub, &house, &here, &mut fronts).await {
+                    tracing::warn!(%error, "the hub cannot be asked: copies answer");
+                    hub = None;
+                }
+                if idle.is_some_and(|limit| seen.borrow().elapsed() >= limit) {
+                    tracing::info!("nobody asks");
+                    break;
+                }
+            }
+        }
+    }
+    drop(door);
+    for front in fronts.into_values() {
+        front.end().await;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Brings the projects served to those that are visible.
+async fn look(
+    hub: &mut Option<hub::Hub>,
+    house: &House,
+    here: &Places,
+    fronts: &mut BTreeMap<i32, Front>,
+) -> anyhow::Result<()> {
+    let Some(hub) = hub else { return Ok(()) };
+    let visible = hub::visible(hub).await?;
+    let is_gone = |id: &i32| !visible.iter().any(|it| it.id == *id);
+    let gone: Vec<i32> = fronts.keys().copied().filter(is_gone).collect();
+    let registry = here.config.join(config::registry::FILE_NAME);
+    let mut has_changed = !gone.is_empty() || !registry.exists();
+    for id in gone {
+        let Some(front) = fronts.remove(&id) else { continue };
+        let (state, root) = (front.paths.dir.clone(), front.place.root.clone());
+        front.end().await;
+        for folder in [state, root] {
+            std::fs::remove_dir_all(&folder).ok();
+        }
+    }
+    for it in visible {
+        if let Some(front) = fronts.get(&it.id) {
+            front.news.send_if_modified(|known| {
+                let is_new = *known != it;
+                *known = it.clone();
+                is_new
+            });
+            continue;
+        }
+        has_changed = true;
+        let root = here.state.join("projects").join(it.id.to_string());
+        config::place::create_private_dir(&root)?;
+        let place = Place { root: root.canonicalize()?, name: it.name.clone() };
+        let paths = here.project(&place)?;
+        paths.create_dirs()?;
+        let door = Door::bind(&paths.socket).await?;
+        let (news, told) = watch::channel(it.clone());
+        let work = run(house.clone(), place.clone(), paths.clone(), door, told);
+        fronts.insert(it.id, Front { news, task: tokio::spawn(work), place, paths });
+    }
+    if has_changed {
+        register(here, fronts)?;
+    }
+    Ok(())
+}
+
+/// Clients find projects where they find those of folders.
+fn register(here: &Places, fronts: &BTreeMap<i32, Front>) -> anyhow::Result<()> {
+    let wanted: Vec<&Place> = fronts.values().map(|front| &front.place).collect();
+    Registry::update(&here.config, |registry| {
+        let stale: Vec<String> = registry.projects().iter().map(|it| it.name.clone()).collect();
+        for name in stale {
+            registry.remove(&name);
+        }
+        for place in &wanted {
+            registry.add(&place.root, Some(&place.name), 0)?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+impl Front {
+    /// Ends its sessions.
+    async fn end(self) {
+        drop(self.news);
+        let _ = self.task.await;
+    }
+}
+
+/// Serves one project until nobody tells of it any more.
+async fn run(
+    house: House,
+    place: Place,
+    paths: ProjectPaths,
+    door: Door,
+    mut told: watch::Receiver<Visible>,
+) {
+    let mut door = Some(door);
+    loop {
+        let opened = match door.take() {
+            Some(door) => Ok(door),
+            None => Door::bind(&paths.socket).await,
+        };
+        let Ok(bound) = opened else { return };
+        // Nothing is fetched for a project that nobody asks about.
+        let first = tokio::select! {
+            first = bound.accept() => first,
+            _ = until_gone(&mut told) => return,
+        };
+        let Ok(first) = first else { continue };
+        match serve_one(&house, &place, &paths, bound, first, &mut told).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => {
+                tracing::warn!(project = place.name, error = format!("{error:#}"), "not served");
+                tokio::select! {
+                    () = tokio::time::sleep(LOOK) => {}
+                    _ = until_gone(&mut told) => return,
+                }
+            }
+        }
+    }
+}
+
+async fn until_gone(told: &mut watch::Receiver<Visible>) {
+    while told.changed().await.is_ok() {}
+}
+
+/// Serves one copy; false when the project is gone, true when the copy must be begun anew or read with other settings.
+async fn serve_one(
+    house: &House,
+    place: &Place,
+    paths: &ProjectPaths,
+    door: Door,
+    first: tokio::net::UnixStream,
+    told: &mut watch::Receiver<Visible>,
+) -> anyhow::Result<bool> {
+    let it = told.borrow_and_update().clone();
+    it.check()?;
+    let settings = write_settings(house, place, &it)?;
+    let mut copy = Copy::open(house, &it, &paths.dir, &settings)?;
+    copy = copy.brought_on().await?.context("an empty copy is never stale")?;
+    let index = Still {
+        readers: copy.replica.readers(),
+        decisions: copy.replica.decisions().clone(),
+        tick: copy.replica.tick(),
+    };
+    let open = OpenProject {
+        root: place.root.clone(),
+        name: place.name.clone(),
+        state_dir: paths.dir.clone(),
+        settings,
+        parsing: Parsing::InProcess,
+    };
+    let project = Project::open_still(open, index).await?;
+    let (visitors, of_visitors) = mpsc::channel(1);
+    let ending = watch::Sender::new(false);
+    let mut ends = ending.subscribe();
+    let stop = async move {
+        let _ = ends.wait_for(|it| *it).await;
+    };
+    let tools = Arc::new(routes().only(&TOOLS));
+    let serving = tokio::spawn(serve(door, of_visitors, Arc::clone(&project), tools, stop));
+    let _ = visitors.send(first).await;
+    let goes_on = follow(house, &project, copy, it, told).await;
+    project.activity().request_stop();
+    ending.send_replace(true);
+    if let Ok(sessions) = serving.await {
+        sessions.end(Duration::from_secs(FAREWELL_SECONDS)).await;
+    }
+    drop(visitors);
+    Ok(goes_on)
+}
+
+/// Brings the copy on until that cannot be done, or the project is gone.
+async fn follow(
+    house: &House,
+    project: &Arc<Project>,
+    mut copy: Copy,
+    mut shown: Visible,
+    told: &mut watch::Receiver<Visible>,
+) -> bool {
+    let mut looks = tokio::time::interval(LOOK);
+    loop {
+        tokio::select! {
+            changed = told.changed() => if changed.is_err() {
+                return false;
+            },
+            _ = looks.tick() => {}
+        }
+        if project.activity().n_clients() > 0 {
+            let _ = house.seen.send_replace(Instant::now());
+        }
+        let it = told.borrow_and_update().clone();
+        if it == shown {
+            continue;
+        }
+        if it.generation != shown.generation || it.settled != shown.settled || it.check().is_err() {
+            return true;
+        }
+        let folder = copy.folder.clone();
+        match copy.brought_on().await {
+            Ok(Some(brought)) => {
+                copy = brought;
+                shown = it;
+                project.health().changed();
+            }
+            Ok(None) => {
+                tracing::info!(project = project.name, "the copy is begun anew");
+                std::fs::remove_file(folder.join("index.sqlite")).ok();
+                return true;
+            }
+            Err(error) => {
+                tracing::warn!(project = project.name, %error, "the copy stays as it is");
+                return true;
+            }
+        }
+    }
+}
+
+/// A project's own files: what decides about answers, and that nothing is written.
+fn write_settings(house: &House, place: &Place, it: &Visible) -> anyhow::Result<config::Settings> {
+    let published = serde_json::from_str(&it.settled.settings).unwrap_or_default();
+    let mut fields: serde_json::Map<String, serde_json::Value> = published;
+    fields.insert("write".to_string(), false.into());
+    let text = serde_json::Value::Object(fields).to_string();
+    std::fs::write(place.root.join(config::load::PROJECT_FILE), text)?;
+    let predicates = place.root.join(config::limits::DEFAULT_PREDICATES);
+    match &it.settled.predicates {
+        Some(text) => std::fs::write(predicates, text)?,
+        None => drop(std::fs::remove_file(predicates)),
+    }
+    let loaded = config::load::load(&house.user, Some(&place.root), &house.settings)?;
+    Ok(loaded.settings)
+}
+
+/// A replica with its connection to the hub.
+struct Copy {
+    hub: Option<hub::Hub>,
+    address: Address,
+    id: i32,
+    replica: Replica,
+    folder: PathBuf,
+}
+
+impl Copy {
+    fn open(
+        house: &House,
+        it: &Visible,
+        folder: &Path,
+        settings: &config::Settings,
+    ) -> anyhow::Result<Self> {
+        let of = format!("hub {} {}", it.id, it.generation);
+        let replica = Replica::open(folder, &of, settings.vectors.precision)?;
+        let (address, folder) = (house.address.clone(), folder.to_path_buf());
+        Ok(Copy { hub: None, address, id: it.id, replica, folder })
+    }
+
+    /// Fetches what is new; `None` when it must be begun anew.
+    async fn brought_on(mut self) -> Result<Option<Self>, hub::HubError> {
+        let runtime = Handle::current();
+        let work = move || {
+            let mut hub = match self.hub.take() {
+                Some(hub) => hub,
+                None => runtime.block_on(self.address.connect())?,
+            };
+            let copied = hub::copy(&runtime, &mut hub, self.id, &mut self.replica, &self.folder)?;
+            self.hub = Some(hub);
+            Ok(match copied {
+                Copied::At(..) => Some(self),
+                Copied::Stale => None,
+            })
+        };
+        let done = spawn_blocking(work).await;
+        done.unwrap_or_else(|error| Err(hub::HubError::Crashed(error.to_string())))
+    }
+}

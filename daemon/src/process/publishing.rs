@@ -1,0 +1,148 @@
+//! Publishing: brings the hub to what is committed here, beside everything else.
+//!
+//! In: a project whose user named a hub. Out: nothing anybody waits for; `status` tells how far it is.
+//! Invariants: no commit and no answer waits for the hub; while it is out of reach only the network is tried, ever more
+//! seldom; reading rows takes a tenth of a core at most.
+//! Not here: what is published, and how (`hub`).
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use hub::{Address, HubError, Publisher, Settled};
+use proto::tool::core::HubView;
+use server::project::{Project, Published, predicates_of};
+use tokio::runtime::Handle;
+
+/// How often it is looked whether there is something to publish.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// It rests so many times as long as it read.
+const RESTS: u32 = 9;
+
+/// Longest that a folder which never settles is not published.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Rests after trouble: the first, and the longest.
+const TROUBLE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+/// Starts it, where the settings name a hub; it ends with the project.
+pub(super) fn begin(project: &Arc<Project>) {
+    let settings = &project.settings.publish;
+    if settings.url.is_empty() {
+        return;
+    }
+    let name = if settings.project.is_empty() { &project.name } else { &settings.project };
+    let view = HubView { project: name.clone(), ..HubView::default() };
+    let told: Published = Arc::new(Mutex::new(view));
+    project.publishes(told.clone());
+    let task = Task { project: Arc::downgrade(project), name: name.clone(), told };
+    let runtime = Handle::current();
+    let started =
+        std::thread::Builder::new().name("publish".into()).spawn(move || task.run(&runtime));
+    if let Err(error) = started {
+        tracing::warn!(%error, "nothing is published: no thread");
+    }
+}
+
+struct Task {
+    project: Weak<Project>,
+    name: String,
+    told: Published,
+}
+
+impl Task {
+    fn run(self, runtime: &Handle) {
+        let mut rest = Duration::ZERO;
+        let mut trouble = TROUBLE.0;
+        let mut publisher: Option<Publisher> = None;
+        let mut last = Last::default();
+        loop {
+            std::thread::sleep(rest.max(LOOK));
+            let Some(project) = self.project.upgrade() else { return };
+            if project.activity().is_stopping() {
+                return;
+            }
+            if !last.is_due(&project) {
+                rest = LOOK;
+                continue;
+            }
+            let opened = match publisher.take() {
+                Some(publisher) => Ok(publisher),
+                None => self.open(&project),
+            };
+            let round = opened.and_then(|mut it| {
+                let done =
+                    it.round(runtime, &project.readers(), &project.state_dir, &settled(&project))?;
+                publisher = Some(it);
+                Ok(done)
+            });
+            match round {
+                Ok(round) => {
+                    self.tell(|view| (view.tick, view.trouble) = (Some(round.tick), None));
+                    last.note(&project, round.tick);
+                    (rest, trouble) = (round.took * RESTS, TROUBLE.0);
+                    if round.n_rows > 0 {
+                        tracing::debug!(round.tick, round.n_rows, round.n_all, "published");
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "not published");
+                    self.tell(|view| view.trouble = Some(error.to_string()));
+                    if matches!(error, HubError::Fenced(_)) {
+                        return;
+                    }
+                    rest = if matches!(error, HubError::Moved(_)) { LOOK } else { trouble };
+                    trouble =
+                        if error.is_passing() { (trouble * 2).min(TROUBLE.1) } else { TROUBLE.1 };
+                }
+            }
+        }
+    }
+
+    fn open(&self, project: &Project) -> Result<Publisher, HubError> {
+        let settings = &project.settings.publish;
+        let token =
+            Some(PathBuf::from(&settings.token_file)).filter(|it| !it.as_os_str().is_empty());
+        let address = Address::parse(&settings.url, token.as_deref())?;
+        self.tell(|view| view.address = address.shown().to_string());
+        Publisher::new(address, &self.name, &project.state_dir, false)
+    }
+
+    fn tell(&self, what: impl FnOnce(&mut HubView)) {
+        what(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// What was published last.
+#[derive(Default)]
+struct Last {
+    tick: Option<u64>,
+    n_better: u64,
+    at: Option<Instant>,
+}
+
+impl Last {
+    fn is_due(&self, project: &Project) -> bool {
+        let is_new =
+            self.tick != Some(project.health().tick().0) || self.n_better != n_better(project);
+        let is_late = self.at.is_some_and(|at| at.elapsed() > PATIENCE);
+        is_new && (project.settled().resolved || is_late)
+    }
+
+    fn note(&mut self, project: &Project, tick: u64) {
+        *self = Last { tick: Some(tick), n_better: n_better(project), at: Some(Instant::now()) };
+    }
+}
+
+/// Better vectors come without a commit.
+fn n_better(project: &Project) -> u64 {
+    project.backfilled().map_or(0, |it| it.n_done)
+}
+
+fn settled(project: &Project) -> Settled {
+    Settled {
+        settings: config::load::of_answers(&project.settings),
+        predicates: predicates_of(&project.root),
+    }
+}

