@@ -10,9 +10,9 @@ use confine::Root;
 use engine::build::Still;
 use index::store::Readers;
 use proto::tool::core::HubView;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
-use super::{OpenProject, Project};
+use super::{Asked, OpenProject, Project};
 
 /// The folder's own relations, as far as it states some where everybody does.
 pub fn predicates_of(root: &Path) -> Option<String> {
