@@ -414,7 +414,7 @@ fn a_daemon_publishes_by_itself_and_tells_how_far_it_is() {
     project.write("b.md", "# Bee Yard\n\nThe hives stand in the orchard.\n");
     project.settle();
     assert!(project.found("Where do the hives stand?").contains(&"b.md".to_string()));
-    project.until("the trouble is told", |status| status["hub"]["trouble"].is_string());
+    project.until("the trouble shows", |status| status["hub"]["trouble"].is_string());
     db.crash();
     project.until("the hub shows it again", is_shown);
     assert_eq!(db.sql("SELECT count(*) FROM kg.documents"), "2");

@@ -157,9 +157,17 @@ mod tests {
     fn another_machine_is_asked_over_tls_alone() {
         for (url, mode, shown) in [
             ("postgres://r@localhost:5433/kg", SslMode::Prefer, "r@localhost:5433/kg"),
-            ("postgres://r@db.example/kg", SslMode::Require, "r@db.example/kg"),
-            ("postgres://r@db.example/kg?sslmode=disable", SslMode::Disable, "r@db.example/kg"),
-            ("postgres://r@localhost/kg?sslrootcert=/ca.pem", SslMode::Require, "r@localhost/kg"),
+            ("postgres://r@db.example/kg", SslMode::Require, "r@db.example:5432/kg"),
+            (
+                "postgres://r@db.example/kg?sslmode=disable",
+                SslMode::Disable,
+                "r@db.example:5432/kg",
+            ),
+            (
+                "postgres://r@localhost/kg?sslrootcert=/ca.pem",
+                SslMode::Require,
+                "r@localhost:5432/kg",
+            ),
         ] {
             let address = Address::parse(url, None).expect(url);
             assert_eq!(address.config.get_ssl_mode(), mode, "{url}");

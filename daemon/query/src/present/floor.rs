@@ -114,15 +114,16 @@ impl<'a> WeakFloor<'a> {
         Signals { words, near, lacks_name: self.lacking & !found != 0 }
     }
 
-    /// The names that the folder lacks, but that are one letter from a word of the texts: `Ledgr` of `Ledger`.
+    /// The words that the folder lacks, but that are one letter from a word of the texts: `Ledgr` of `Ledger`.
     fn misspelled(&self, texts: [&str; 3]) -> u64 {
         let is_slip = |name: &str| {
             let mut words = texts.iter().flat_map(|text| text.split(|c| !is_word_char(c)));
             words.any(|word| edit_distance_is_one(name, &word.to_lowercase()))
         };
-        let lacking = self.words.iter().enumerate().take(u64::BITS as usize);
-        let slips = lacking.filter(|(idx, name)| {
-            self.lacking >> idx & 1 == 1 && name.chars().count() >= MIN_SLIPPED && is_slip(name)
+        let known = self.scorer.map_or(0, Scorer::known);
+        let words = self.words.iter().enumerate().take(u64::BITS as usize);
+        let slips = words.filter(|(idx, name)| {
+            known >> idx & 1 == 0 && name.chars().count() >= MIN_SLIPPED && is_slip(name)
         });
         slips.fold(0, |found, (idx, _)| found | 1 << idx)
     }

@@ -101,17 +101,9 @@ async fn a_tool_says_what_it_does() {
     }
     expect![[r#"
         hybrid_query {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
-        ask {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
-        read_passage {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
-        entity_lookup {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
         explain_entity {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
-        connect {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
-        remember {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
-        changes {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
         ingest_docs {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
-        extract_and_link {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
         review_links {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
-        status {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
     "#]]
     .assert_eq(&out);
 }
