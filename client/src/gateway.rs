@@ -3,7 +3,8 @@
 //! In: lines of the client, lines of the projects, time. Out: lines for each of them. How: the client's handshake and
 //! list of tools are answered by the first project that can (the project of the current folder is asked first); a
 //! project is opened when it is first needed, with a handshake of its own. A call goes to the project that it, or an
-//! address in it, names. Without one, searches go to all and are merged by relevance (`merge.rs`); other calls go to the
+//! address in it, names. Without one, searches go to all and are merged by relevance (`merge.rs`); other calls go to
+//! the
 //! project of the folder in which the agent started, else, if they only read, to the default; else they are refused.
 //! Names of resources and prompts include the project (`naming.rs`).
 //! Invariants: every request of the client is answered once, under its own id, unless the client cancels it; a slow or

@@ -1,8 +1,8 @@
-//! Lingua: pages that were translated into several languages, found by questions in each of them; and the scale that the
-//! vectors of several models share.
+//! Lingua: pages that were translated into several languages, found by questions in each of them; and the scale that
+//! the vectors of several models share.
 //!
-//! `cargo bench -p tests --bench lingua -- pages FOLDER en-US LANGUAGE...`: FOLDER has a folder a language, with pages of
-//! the same names (`*.html`), as packages of documentation have them. Each page becomes a note of its first
+//! `cargo bench -p tests --bench lingua -- pages FOLDER en-US LANGUAGE...`: FOLDER has a folder a language, with
+//! pages of the same names (`*.html`), as packages of documentation have them. Each page becomes a note of its first
 //! characters, without its title and with a number as its name; all languages lie in one folder. The question is the
 //! title; wanted is the page in the same language, or the English one. Printed is how often it is the first of its
 //! language, with 95 % bootstrap intervals, by vectors alone and by all signals: without better vectors, with those of

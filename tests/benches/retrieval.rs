@@ -15,8 +15,8 @@
 //! copy of the cache's index, which must have all.
 //! `--floor` prints how often answers are said to have nothing to do with the question, and fits relevance
 //! (`retrieval/floor.rs`).
-//! `--kinds` prints how each kind of question of `newcomers` and `keywords` fares (`retrieval/kinds.rs`), with `--misses`
-//! also each question that fails, but for those of the half for reporting.
+//! `--kinds` prints how each kind of question of `newcomers` and `keywords` fares (`retrieval/kinds.rs`), with
+//! `--misses` also each question that fails, but for those of the half for reporting.
 //! `--dump FILE` writes what every signal says about each candidate, with its judgment (`retrieval/dump.rs`). With
 //! `--every N`, this and `--kinds` ask every Nth question only.
 //! `--join N` writes N documents into each file, one paragraph each without its title's mark, and counts those as

@@ -1,6 +1,7 @@
 //! Weights: those of the ranking's signals, learned from dumps and compared with the present ones.
 //!
-//! `cargo bench -p tests --bench weights -- DUMP...`: files of `--bench retrieval -- DATA SET... --dump FILE --hits 30`.
+//! `cargo bench -p tests --bench weights -- DUMP...`: files of `--bench retrieval -- DATA SET... --dump FILE --hits
+//! 30`.
 //! The score is a sum with weights of 0 and more, so it stays monotone in every signal and its parts can be shown. One
 //! weight after the other is set to the value of a grid that gives the highest mean nDCG@10, every set counting once,
 //! until none changes. For each set, weights are learned on all others and compared with the present ones on it (paired

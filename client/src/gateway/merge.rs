@@ -2,7 +2,8 @@
 //!
 //! In: each project's answer, or why there is none. Out: one tool result, with new text.
 //! Invariants: each hit names its `project`; hits are ordered by relevance, and each project's own order is kept: a hit
-//! stands where the most relevant one from it on belongs. What has none is ordered by rank, the first of each project by
+//! stands where the most relevant one from it on belongs. What has none is ordered by rank, the first of each project
+//! by
 //! score, then the second of each. A budget holds for the whole, and then both forms have the same hits; `next_cursor`
 //! counts the hits returned here, not those that a project returned; projects without an answer are listed in
 //! `unavailable` and in the text. `project` of the whole lists those that answered, `tick` is their latest, `projects`

@@ -54,7 +54,8 @@ pub trait Embedder: Send + Sync {
     fn reads(&self, may_be_english: bool) -> bool {
         may_be_english || !self.is_english_only()
     }
-    /// Returns what a cosine of two of its vectors is worth on the scale that all spaces share, which is that of MiniLM:
+    /// Returns what a cosine of two of its vectors is worth on the scale that all spaces share, which is that of
+    /// MiniLM:
     /// the cosine at which as many of a folder's windows, and as many of those that answer a question, are nearer.
     fn nearness(&self, cosine: f32) -> f32 {
         cosine

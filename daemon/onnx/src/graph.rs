@@ -1,8 +1,8 @@
 //! Graph: an ONNX file, written node by node.
 //!
 //! In: nodes and tensors. Out: the few messages of ONNX's protocol buffer that a transformer or a small graph needs.
-//! Invariants: the same calls give the same bytes; weights are held in memory once, or not at all where they are written
-//! to a file beside the graph.
+//! Invariants: the same calls give the same bytes; weights are held in memory once, or not at all where they are
+//! written to a file beside the graph.
 //! Not here: checks of the graph; the runtime makes them at load.
 
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! Packed: a matrix in blocks of 4 bits with one scale a block (`Q4_0`).
 //!
-//! In: `NAME.q`, bytes of `[rows, columns / 2]`, and `NAME.d`, 16-bit floats of `[rows, columns / 32]`. Out: its rows as
-//! 32-bit floats. In block `b` of a row, byte `j` holds column `32 b + j` in its low half and `32 b + 16 + j` in its
+//! In: `NAME.q`, bytes of `[rows, columns / 2]`, and `NAME.d`, 16-bit floats of `[rows, columns / 32]`. Out: its rows
+//! as 32-bit floats. In block `b` of a row, byte `j` holds column `32 b + j` in its low half and `32 b + 16 + j` in its
 //! high one; a number is (half - 8) times the scale of its block.
 //! Not here: what the numbers are for.
 

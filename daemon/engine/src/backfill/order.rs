@@ -11,7 +11,8 @@ use super::{Lacking, SearchedWindow, hash_of};
 /// says what it is about, then running text, then tables and code, where words find as much.
 pub fn searched_windows(db: &rusqlite::Connection) -> rusqlite::Result<Vec<SearchedWindow>> {
     let mut statement = db.prepare_cached(
-        "SELECT w.id, w.hash, c.language IN ('', 'en') FROM chunk_vec_map w JOIN chunks c ON c.id = w.chunk_id WHERE w.aside IS NULL
+        "SELECT w.id, w.hash, c.language IN ('', 'en') FROM chunk_vec_map w
+         JOIN chunks c ON c.id = w.chunk_id WHERE w.aside IS NULL
          ORDER BY CASE WHEN c.idx = 0 THEN 0 WHEN c.profile NOT IN ('reference', 'code') THEN 1 ELSE 2 END, w.id",
     )?;
     let read = |row: &rusqlite::Row<'_>| {

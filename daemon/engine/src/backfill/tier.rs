@@ -1,9 +1,10 @@
 //! Tier: one of the models that are wanted, and which windows are its own.
 //!
 //! In: the models in their order, the windows that are searched. Out: the windows that each of them embeds.
-//! Invariants: a window belongs to the first model that reads its language. Where enough windows of a folder belong to a
-//! later one, that embeds the others that it reads as well, after its own: a question in one language then finds what is
-//! written in another.
+//! Invariants: a window belongs to the first model that reads its language. Where enough windows of a folder belong
+//! to a
+//! later one, that embeds the others that it reads as well, after its own: a question in one language then finds what
+//! is written in another.
 //! Not here: making the vectors (`backfill.rs`).
 
 use std::sync::Arc;

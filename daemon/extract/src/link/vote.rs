@@ -15,8 +15,8 @@ use model::terms::EntityType;
 const GUESSED: u32 = 2;
 const STATED: u32 = 6;
 
-/// Weight of a mention without a type that is written like a common noun, `scrape` or `NHCBs`, against all types; and of
-/// another, against types that a model guessed alone.
+/// Weight of a mention without a type that is written like a common noun, `scrape` or `NHCBs`, against all types; and
+/// of another, against types that a model guessed alone.
 const COMMON: u32 = 6;
 const OPEN: u32 = 1;
 
@@ -56,8 +56,8 @@ impl Votes {
         }
     }
 
-    /// Returns the type with most weight, if that is enough, or else the one that says little and is most frequent; ties
-    /// go to the one declared first; `Document` without a vote.
+    /// Returns the type with most weight, if that is enough, or else the one that says little and is most frequent;
+    /// ties go to the one declared first; `Document` without a vote.
     pub fn winner(&self) -> EntityType {
         let all = self.telling.values().map(|it| it.sum).sum::<u32>() + self.common;
         let is_enough = |weight: &Weight| {

@@ -246,8 +246,8 @@ impl Snapshot {
         }
     }
 
-    /// The better models' vectors that answer whoever sees this commit: of the first model, or the one before it, and of
-    /// the one for other languages, as far as there are any.
+    /// The better models' vectors that answer whoever sees this commit: of the first model, or the one before it, and
+    /// of the one for other languages, as far as there are any.
     pub fn layers(&self) -> Vec<(Arc<Layer>, Arc<View>)> {
         let layers = self.readers.vectors.layers();
         let at = |layer: &Arc<Layer>| Some((layer.clone(), layer.at(self.tick)?));

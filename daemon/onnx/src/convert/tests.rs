@@ -229,8 +229,8 @@ fn every_family_is_computed_as_its_paper_says() {
     }
 }
 
-/// The folder of a cross-encoder as sentence-transformers trains it: BERT on both texts, the first token's vector through
-/// a dense layer and a hyperbolic tangent, and one number of that.
+/// The folder of a cross-encoder as sentence-transformers trains it: BERT on both texts, the first token's vector
+/// through a dense layer and a hyperbolic tangent, and one number of that.
 fn cross_encoder(sample: &Sample) -> tempfile::TempDir {
     let dir = sample.folder("bert.");
     let folder = Folder(dir.path());

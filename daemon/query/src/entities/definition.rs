@@ -183,19 +183,8 @@ pub(super) fn definition(
     statements(ctx, entity, &mut choice)?;
     mentions(ctx, entity, &mut choice)?;
     let Some(best) = choice.best else { return Ok(None) };
-    let source = Source::load(ctx, best.doc)?;
-    let source = source.map(|source| source.quote(below_heading(&source, best.span)));
+    let source = Source::load(ctx, best.doc)?.map(|source| source.quote(best.span));
     Ok(source.map(|source| DefinitionView { source, by: best.kind.as_str().into() }))
-}
-
-/// The span without the heading that it begins with, as an entry of a glossary does.
-fn below_heading(source: &Source, span: (usize, usize)) -> (usize, usize) {
-    let words = source.text.get(span.0..span.1).unwrap_or("");
-    let Some((line, rest)) = words.split_once('\n') else { return span };
-    let is_heading =
-        source.heading_at(span.1.saturating_sub(1)).is_some_and(|it| norm_of(it) == norm_of(line));
-    let rest = rest.trim_start();
-    if is_heading && !rest.is_empty() { (span.1 - rest.len(), span.1) } else { span }
 }
 
 /// Offers the sentences that the graph has as definitions.

@@ -1,8 +1,8 @@
 //! Search: facts by what they mean, or by their words.
 //!
 //! In: a question. Out: facts of each note with their scores.
-//! A fact has a relevance (`relevance.rs`) by its words, those of its node's name and its nearness; a node that is named
-//! has the greatest.
+//! A fact has a relevance (`relevance.rs`) by its words, those of its node's name and its nearness; a node that is
+//! named has the greatest.
 //! Invariants: by meaning, every vector is compared exactly: those of better models if they have all of them, on the
 //! scale that they share, else all static ones, which are on another; by words, BM25 over the facts; ties are broken by
 //! row.

@@ -208,7 +208,8 @@ impl ChunkText {
     }
 }
 
-/// The words of a hit that answer best, the line on which they begin, and what is thought of it; `None` when it is gone.
+/// The words of a hit that answer best, the line on which they begin, and what is thought of it; `None` when it is
+/// gone.
 pub(crate) fn best_words(
     ctx: &QueryContext<'_>,
     plan: &Plan,
