@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn a_name_counts_where_its_words_are_those_of_the_question() {
         let mut bench = Bench::new();
-        let text = "# Signing keys\n\nThe service rotates them yearly, and each of them is kept as long as it is used.\n";
+        let text = "# Signing keys\n\nThe service rotates them yearly, and keeps each for as long as it is used.\n";
         bench.put("keys.md", text);
         let chunk = bench.count("SELECT max(id) FROM chunks");
         let named_by = |q: &str, name: &str| {
