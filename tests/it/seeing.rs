@@ -50,6 +50,16 @@ fn the_better_sentence_takes_the_place_of_a_worse_one() {
 }
 
 #[test]
+fn an_entry_of_a_glossary_is_quoted_without_its_heading() {
+    let mut project = TestProject::of(&[(
+        "glossary.md",
+        "# Glossary\n\n## Tide Lock\n\nA door that keeps the water in.\n\n## Weir\n\nA low dam.\n",
+    )]);
+    let seen = defined(&mut project, "Tide Lock");
+    expect!["glossary glossary.md:5 A door that keeps the water in."].assert_eq(&seen);
+}
+
+#[test]
 fn a_day_in_the_name_of_a_file_is_its_day() {
     let mut project = TestProject::of(&[
         ("2024-03-18-forum.md", "# Forum\n\nThe [[Key Vault]] was slow.\n"),

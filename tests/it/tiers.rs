@@ -249,7 +249,7 @@ const TONGUES: [(&str, &str); 6] = [
 ];
 
 #[test]
-fn windows_in_other_languages_get_vectors_of_the_model_that_reads_them() {
+fn a_question_finds_what_is_written_in_other_languages() {
     let mut project = TestProject::empty();
     project.write_all(&TONGUES);
     project.set("embed.background=idle");
@@ -262,6 +262,20 @@ fn windows_in_other_languages_get_vectors_of_the_model_that_reads_them() {
         (&other["model"], &other["done"], &other["total"]),
         (&json!("e5-small"), &json!(6), &json!(6))
     );
+    let found = |project: &mut TestProject, question: &str| -> Vec<String> {
+        let reply = ask(project, question);
+        let hits = reply["chunks"].as_array().expect("hits").iter();
+        hits.map(|hit| hit["path"].as_str().unwrap_or_default().to_string()).take(3).collect()
+    };
+    for question in [
+        "Wann müssen Passwörter erneuert werden?",
+        "パスワードの変更はいつ必要ですか？",
+        "When must passwords be renewed?",
+    ] {
+        let mut best = found(&mut project, question);
+        best.sort();
+        assert_eq!(best, ["de/wechsel.md", "en/rotation.md", "ja/kagi.md"], "{question}");
+    }
     let unpacked = project.scratch().join("state/unpacked");
     assert!(unpacked.join("e5-small-100k-1/model.onnx").exists(), "unpacked once");
     project.verify("with windows that only one model reads");

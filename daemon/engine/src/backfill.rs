@@ -291,6 +291,9 @@ impl Backfill {
         windows: &[(i64, ContentHash)],
     ) -> Result<Option<(Vec<Lacking>, usize)>, StoreError> {
         let Some(present) = tier.layer.begin(tick) else { return Ok(None) };
+        if windows.is_empty() {
+            return Ok(tier.layer.clear(tick).then(Default::default));
+        }
         let (mut found, mut lacking, mut n_refused) = (Vec::new(), Vec::new(), 0);
         let mut places: FxHashMap<ContentHash, usize> = FxHashMap::default();
         for (id, hash) in windows.iter().filter(|(id, _)| !present.contains(id)) {

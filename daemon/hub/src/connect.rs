@@ -49,7 +49,7 @@ impl Address {
         let is_explicit = url.contains("sslmode=");
         let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
             let hint = "`postgres://ROLE@HOST/DATABASE`";
-            wrong(format!("{}\nhint: {hint}", crate::told(&error)))
+            wrong(format!("{}\nhint: {hint}", crate::message_of(&error)))
         })?;
         let token = match token_file {
             Some(file) => {
@@ -100,7 +100,7 @@ impl Address {
         let (client, connection) = self.config.connect(tls).await?;
         tokio::spawn(async move {
             if let Err(error) = connection.await {
-                tracing::debug!(error = crate::told(&error), "a connection to the hub ended");
+                tracing::debug!(error = crate::message_of(&error), "a connection to the hub ended");
             }
         });
         client.batch_execute(STATEMENT_TIMEOUT).await?;
@@ -139,12 +139,16 @@ fn without_authorities(url: &str) -> (String, Option<PathBuf>) {
     (format!("{front}{joint}{rest}"), file)
 }
 
+/// The port that need not be named.
+const USUAL_PORT: u16 = 5432;
+
 fn shown(config: &Config) -> String {
     let host = config.get_hosts().first().map_or("localhost".to_string(), |host| match host {
         Host::Tcp(name) => name.clone(),
         Host::Unix(path) => path.display().to_string(),
     });
-    let port = config.get_ports().first().map(|port| format!(":{port}")).unwrap_or_default();
+    let port = config.get_ports().first().filter(|port| **port != USUAL_PORT);
+    let port = port.map(|port| format!(":{port}")).unwrap_or_default();
     let (user, database) = (config.get_user(), config.get_dbname());
     format!("{}@{host}{port}/{}", user.unwrap_or_default(), database.or(user).unwrap_or_default())
 }
@@ -157,17 +161,9 @@ mod tests {
     fn another_machine_is_asked_over_tls_alone() {
         for (url, mode, shown) in [
             ("postgres://r@localhost:5433/kg", SslMode::Prefer, "r@localhost:5433/kg"),
-            ("postgres://r@db.example/kg", SslMode::Require, "r@db.example:5432/kg"),
-            (
-                "postgres://r@db.example/kg?sslmode=disable",
-                SslMode::Disable,
-                "r@db.example:5432/kg",
-            ),
-            (
-                "postgres://r@localhost/kg?sslrootcert=/ca.pem",
-                SslMode::Require,
-                "r@localhost:5432/kg",
-            ),
+            ("postgres://r@db.example/kg", SslMode::Require, "r@db.example/kg"),
+            ("postgres://r@db.example/kg?sslmode=disable", SslMode::Disable, "r@db.example/kg"),
+            ("postgres://r@localhost/kg?sslrootcert=/ca.pem", SslMode::Require, "r@localhost/kg"),
         ] {
             let address = Address::parse(url, None).expect(url);
             assert_eq!(address.config.get_ssl_mode(), mode, "{url}");

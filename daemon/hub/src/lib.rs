@@ -24,7 +24,7 @@ pub use schema::{Grant, grant, migrate, revoke};
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
     /// It cannot be reached, or refused a statement.
-    #[error("the hub: {}", told(.0))]
+    #[error("the hub: {}", message_of(.0))]
     Database(#[from] tokio_postgres::Error),
     /// The address, the token or the certificates cannot be used.
     #[error("{0}")]
@@ -109,7 +109,7 @@ impl HubError {
 }
 
 /// What the database said, which the driver's own message leaves out.
-fn told(error: &tokio_postgres::Error) -> String {
+fn message_of(error: &tokio_postgres::Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {

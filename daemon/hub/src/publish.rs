@@ -64,7 +64,7 @@ struct Link {
     /// Of each row that the hub has: its sum, and the last round that saw it here.
     sums: FxHashMap<(u8, i64), (i64, u32)>,
     round: u32,
-    told: Option<(u64, Settled)>,
+    last_news: Option<(u64, Settled)>,
 }
 
 /// Rows of one table on their way.
@@ -158,7 +158,7 @@ impl Publisher {
             .await?;
         }
         let (serial, mark) = (row.get(5), row.get(6));
-        Ok(Link { hub, id, epoch, serial, mark, part, is_live, sums, round: 0, told: None })
+        Ok(Link { hub, id, epoch, serial, mark, part, is_live, sums, round: 0, last_news: None })
     }
 }
 
@@ -189,7 +189,7 @@ fn publish(
     link.round += 1;
     let made_by = made_in(&snapshot)?;
     let mark = random_name();
-    let Link { hub, id, epoch, serial, mark: last, part, is_live, sums, round, told } = link;
+    let Link { hub, id, epoch, serial, mark: last, part, is_live, sums, round, last_news } = link;
     let mut writing = Writing {
         runtime,
         is_open: false,
@@ -226,12 +226,12 @@ fn publish(
     }
     let (n_all, took) = (sums.len() as u64, begun.elapsed());
     let news = (tick, settled.clone());
-    if *is_live && writing.n_rows == 0 && told.as_ref() == Some(&news) {
+    if *is_live && writing.n_rows == 0 && last_news.as_ref() == Some(&news) {
         return Ok(Round { tick, n_rows: 0, n_all, took });
     }
     let n_rows = writing.n_rows;
     writing.finish(client, &mark, &made_by, &news)?;
-    *told = Some(news);
+    *last_news = Some(news);
     *serial += 1;
     *last = Some(mark);
     *is_live = true;

@@ -229,7 +229,8 @@ mod tests {
         /// Letters of several scripts, blanks, marks, and what no vocabulary has.
         #[test]
         fn ids_are_those_of_the_library(
-            text in "([a-zA-Zäßé .,0-9'▁\u{301}]|[а-я]|[ぁ-ん]|[一-龠]|[가-힣]|[ء-ي]|[ก-๛]|\u{10ffff}|ﬁ|㎏|\u{200b}|\n){0,60}"
+            text in "([a-zA-Zäßé .,0-9'▁\u{301}]|[а-я]|[ぁ-ん]|[一-龠]|[가-힣]|[ء-ي]|[ก-๛]|😀|\u{10ffff}|ﬁ|㎏|\
+                     \u{200b}|\n){0,60}"
         ) {
             prop_assert_eq!(OURS.ids(&text, usize::MAX).expect("ids"), of_library(&text));
         }

@@ -66,9 +66,9 @@ pub(super) fn run(options: &Options, url: &str, job: &HubJob) -> anyhow::Result<
         return code.or_else(super::exit_code_of);
     }
     match work(options, &runtime, url, job) {
-        Ok(told) => {
+        Ok(reply) => {
             // It is done, also when nobody is left to hear it.
-            let _ = writeln!(std::io::stdout(), "{told}");
+            let _ = writeln!(std::io::stdout(), "{reply}");
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => super::exit_code_of(error),

@@ -34,9 +34,9 @@ pub(super) fn begin(project: &Arc<Project>) {
     }
     let name = if settings.project.is_empty() { &project.name } else { &settings.project };
     let view = HubView { project: name.clone(), ..HubView::default() };
-    let told: Published = Arc::new(Mutex::new(view));
-    project.publishes(told.clone());
-    let task = Task { project: Arc::downgrade(project), name: name.clone(), told };
+    let published: Published = Arc::new(Mutex::new(view));
+    project.publishes(published.clone());
+    let task = Task { project: Arc::downgrade(project), name: name.clone(), published };
     let runtime = Handle::current();
     let started =
         std::thread::Builder::new().name("publish".into()).spawn(move || task.run(&runtime));
@@ -48,7 +48,7 @@ pub(super) fn begin(project: &Arc<Project>) {
 struct Task {
     project: Weak<Project>,
     name: String,
-    told: Published,
+    published: Published,
 }
 
 impl Task {
@@ -110,7 +110,7 @@ impl Task {
     }
 
     fn tell(&self, what: impl FnOnce(&mut HubView)) {
-        what(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
+        what(&mut self.published.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 

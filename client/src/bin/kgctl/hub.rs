@@ -86,21 +86,21 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
         }
         Action::Revoke { url, name, role } => (url, "revoke", named(name, role)),
         Action::Compare { url, name } => {
-            let told = ask(ctx, url, "compare", true, &of_name(name.as_deref()))?;
-            ctx.print_reply(&told, text)?;
-            return Ok(if told["same"] == true { Exit::Done } else { Exit::NothingFound });
+            let reply = ask(ctx, url, "compare", true, &of_name(name.as_deref()))?;
+            ctx.print_reply(&reply, text)?;
+            return Ok(if reply["same"] == true { Exit::Done } else { Exit::NothingFound });
         }
     };
-    let told = ask(ctx, url, job, false, &more)?;
-    ctx.print_reply(&told, text)?;
+    let reply = ask(ctx, url, job, false, &more)?;
+    ctx.print_reply(&reply, text)?;
     Ok(Exit::Done)
 }
 
 pub(crate) fn publish(arguments: &Publish, ctx: &Context) -> Result<Exit, Failure> {
     let mut more = of_name(arguments.name.as_deref());
     more.extend(arguments.take_over.then(|| "--hub-more".to_string()));
-    let told = ask(ctx, &arguments.url, "publish", true, &more)?;
-    ctx.print_reply(&told, text)?;
+    let reply = ask(ctx, &arguments.url, "publish", true, &more)?;
+    ctx.print_reply(&reply, text)?;
     Ok(Exit::Done)
 }
 
@@ -135,9 +135,9 @@ fn ask(
 }
 
 /// One line of `key value` pairs.
-fn text(told: &Value) -> String {
+fn text(reply: &Value) -> String {
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
-    let pairs = told.as_object().into_iter().flatten();
+    let pairs = reply.as_object().into_iter().flatten();
     let pairs: Vec<String> = pairs.map(|(key, value)| format!("{key} {}", word(value))).collect();
     pairs.join(", ") + "\n"
 }

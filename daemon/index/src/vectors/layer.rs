@@ -226,6 +226,16 @@ impl Layer {
         true
     }
 
+    /// Drops all rows, since no window is for this model any more; false when `tick` is not the last commit any more.
+    pub fn clear(&self, tick: Tick) -> bool {
+        let _alone = self.lock();
+        let is_last = self.view.load().as_ref().is_some_and(|view| view.newest() == tick);
+        if is_last {
+            self.view.store(Some(Arc::new(View::empty(tick, self.form.clone()))));
+        }
+        is_last
+    }
+
     /// Records that nothing is missing at `tick`; false when that is not the last commit any more.
     pub fn note_full(&self, tick: Tick) -> bool {
         let _alone = self.lock();

@@ -183,8 +183,18 @@ pub(super) fn definition(
     statements(ctx, entity, &mut choice)?;
     mentions(ctx, entity, &mut choice)?;
     let Some(best) = choice.best else { return Ok(None) };
-    let source = Source::load(ctx, best.doc)?.map(|source| source.quote(best.span));
+    let source = Source::load(ctx, best.doc)?;
+    let source = source.map(|source| source.quote(meaning(&source, &best)));
     Ok(source.map(|source| DefinitionView { source, by: best.kind.as_str().into() }))
+}
+
+/// Where a definition says what it means: an entry of a glossary may begin with a heading that is its name.
+fn meaning(source: &Source, best: &DefinitionCandidate) -> (usize, usize) {
+    let (start, end) = best.span;
+    let words = source.text.get(start..end).unwrap_or("");
+    let below = words.split_once("\n\n").map_or("", |(_, below)| below);
+    let is_entry = best.kind == DefinitionKind::Glossary && !below.is_empty();
+    (if is_entry { end - below.len() } else { start }, end)
 }
 
 /// Offers the sentences that the graph has as definitions.

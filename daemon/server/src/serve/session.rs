@@ -403,9 +403,10 @@ impl Session {
         has_set && !self.project.is_still()
     }
 
-    /// Returns true if a tool comes with one of the session's sets.
+    /// Returns true if a tool comes with one of the session's sets; a front end of a hub serves few of them.
     fn has(&self, tool: &Entry) -> bool {
-        self.sets.iter().any(|set| tool.is_in(*set)) && self.routes.find(tool.name).is_some()
+        let is_served = || !self.project.is_still() || self.routes.find(tool.name).is_some();
+        self.sets.iter().any(|set| tool.is_in(*set)) && is_served()
     }
 
     fn check_notes(&self) -> Result<(), ErrorData> {

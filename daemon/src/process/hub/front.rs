@@ -156,8 +156,8 @@ async fn look(
         let paths = here.project(&place)?;
         paths.create_dirs()?;
         let door = Door::bind(&paths.socket).await?;
-        let (news, told) = watch::channel(it.clone());
-        let work = run(house.clone(), place.clone(), paths.clone(), door, told);
+        let (news, visible) = watch::channel(it.clone());
+        let work = run(house.clone(), place.clone(), paths.clone(), door, visible);
         fronts.insert(it.id, Front { news, task: tokio::spawn(work), place, paths });
     }
     if has_changed {
@@ -190,13 +190,13 @@ impl Front {
     }
 }
 
-/// Serves one project until nobody tells of it any more.
+/// Serves one project until the role may no longer see it.
 async fn run(
     house: House,
     place: Place,
     paths: ProjectPaths,
     door: Door,
-    mut told: watch::Receiver<Visible>,
+    mut visible: watch::Receiver<Visible>,
 ) {
     let mut door = Some(door);
     loop {
@@ -208,25 +208,25 @@ async fn run(
         // Nothing is fetched for a project that nobody asks about.
         let first = tokio::select! {
             first = bound.accept() => first,
-            _ = until_gone(&mut told) => return,
+            _ = until_gone(&mut visible) => return,
         };
         let Ok(first) = first else { continue };
-        match serve_one(&house, &place, &paths, bound, first, &mut told).await {
+        match serve_one(&house, &place, &paths, bound, first, &mut visible).await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
                 tracing::warn!(project = place.name, error = format!("{error:#}"), "not served");
                 tokio::select! {
                     () = tokio::time::sleep(LOOK) => {}
-                    _ = until_gone(&mut told) => return,
+                    _ = until_gone(&mut visible) => return,
                 }
             }
         }
     }
 }
 
-async fn until_gone(told: &mut watch::Receiver<Visible>) {
-    while told.changed().await.is_ok() {}
+async fn until_gone(visible: &mut watch::Receiver<Visible>) {
+    while visible.changed().await.is_ok() {}
 }
 
 /// Serves one copy; false when the project is gone, true when the copy must be begun anew or read with other settings.
@@ -236,9 +236,9 @@ async fn serve_one(
     paths: &ProjectPaths,
     door: Door,
     first: tokio::net::UnixStream,
-    told: &mut watch::Receiver<Visible>,
+    visible: &mut watch::Receiver<Visible>,
 ) -> anyhow::Result<bool> {
-    let it = told.borrow_and_update().clone();
+    let it = visible.borrow_and_update().clone();
     it.check()?;
     let settings = write_settings(house, place, &it)?;
     let mut copy = Copy::open(house, &it, &paths.dir, &settings)?;
@@ -265,7 +265,7 @@ async fn serve_one(
     let tools = Arc::new(routes().only(&TOOLS));
     let serving = tokio::spawn(serve(door, of_visitors, Arc::clone(&project), tools, stop));
     let _ = visitors.send(first).await;
-    let goes_on = follow(house, &project, copy, it, told).await;
+    let goes_on = follow(house, &project, copy, it, visible).await;
     project.activity().request_stop();
     ending.send_replace(true);
     if let Ok(sessions) = serving.await {
@@ -281,12 +281,12 @@ async fn follow(
     project: &Arc<Project>,
     mut copy: Copy,
     mut shown: Visible,
-    told: &mut watch::Receiver<Visible>,
+    visible: &mut watch::Receiver<Visible>,
 ) -> bool {
     let mut looks = tokio::time::interval(LOOK);
     loop {
         tokio::select! {
-            changed = told.changed() => if changed.is_err() {
+            changed = visible.changed() => if changed.is_err() {
                 return false;
             },
             _ = looks.tick() => {}
@@ -294,7 +294,7 @@ async fn follow(
         if project.activity().n_clients() > 0 {
             let _ = house.seen.send_replace(Instant::now());
         }
-        let it = told.borrow_and_update().clone();
+        let it = visible.borrow_and_update().clone();
         if it == shown {
             continue;
         }

@@ -488,7 +488,7 @@ fn each_language_has_the_model_that_reads_it_and_a_broken_one_stops_no_other() {
     assert_eq!(first.asked(), [""; 0]);
     let asked = second.asked();
     // A folder of two languages: what is English as well, after its own.
-    assert!(asked.len() == 2 && asked[0].contains("Die Schlüssel"), "{asked:?}");
+    assert!(asked.len() == 2 && asked[0].starts_with("schluessel\nDie Schlüssel"), "{asked:?}");
     let snapshot = readers.snapshot().expect("a snapshot");
     assert!(snapshot.has_all_better_vectors());
     let spaces: Vec<String> =
@@ -504,4 +504,11 @@ fn each_language_has_the_model_that_reads_it_and_a_broken_one_stops_no_other() {
     let progress: Vec<_> = backfill.paces().iter().map(|pace| pace.progress()).collect();
     assert_eq!((progress[0].n_done, progress[0].n_windows), (2, 2));
     assert!(progress[0].is_full && !progress[1].is_full && progress[1].trouble.is_some());
+    bench.remove("schluessel.md");
+    backfill.round(&|| true).expect("a round");
+    assert_eq!(
+        readers.snapshot().expect("a snapshot").layers().len(),
+        1,
+        "gone with their windows"
+    );
 }

@@ -26,12 +26,12 @@ async fn every_revision_shakes_hands() {
         );
     }
     expect![[r#"
-        2024-11-05: 2024-11-05 "kgd", 4 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-03-26: 2025-03-26 "kgd", 4 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-06-18: 2025-06-18 "kgd", 4 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2025-11-25: 2025-11-25 "kgd", 4 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        1999-01-01: 2025-11-25 "kgd", 4 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
-        2026-07-28: 2025-11-25 "kgd", 4 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2024-11-05: 2024-11-05 "kgd", 12 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-03-26: 2025-03-26 "kgd", 12 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-06-18: 2025-06-18 "kgd", 12 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2025-11-25: 2025-11-25 "kgd", 12 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        1999-01-01: 2025-11-25 "kgd", 12 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
+        2026-07-28: 2025-11-25 "kgd", 12 tools, pong {}, project "notes", "nothing found\n(notes, tick 7)\n"
     "#]].assert_eq(&out);
 }
 
@@ -79,7 +79,20 @@ async fn the_library_s_own_client_is_served() {
         client.list_all_tools().await.expect("tools").into_iter().map(|tool| tool.name).collect();
     expect![[r#"
         hybrid_query
-        explain_entity"#]]
+        ask
+        read_passage
+        explain_entity
+        connect
+        remember
+        changes
+        status
+        read_note
+        write_note
+        edit_note
+        move_note
+        delete_note
+        backlinks
+        list_notes"#]]
     .assert_eq(&names.join("\n"));
     let arguments = json!({"q": "x"}).as_object().cloned().unwrap_or_default();
     let call = rmcp::model::CallToolRequestParams::new("hybrid_query").with_arguments(arguments);
@@ -101,9 +114,17 @@ async fn a_tool_says_what_it_does() {
     }
     expect![[r#"
         hybrid_query {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        ask {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        read_passage {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        entity_lookup {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
         explain_entity {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        connect {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        remember {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        changes {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
         ingest_docs {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        extract_and_link {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
         review_links {"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
+        status {"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}
     "#]]
     .assert_eq(&out);
 }
@@ -116,7 +137,7 @@ async fn a_preamble_chooses_the_tools() {
         &agent.call(1, "wait", json!({})).await,
         expect![[r#"
             -32602 no tool is called `wait`
-            hint: this session has `hybrid_query`, `explain_entity`, `ingest_docs`, `review_…
+            hint: this session has `hybrid_query`, `ask`, `read_passage`, `entity_lookup`, `…
         "#]],
     );
     let mut kgctl = house.stranger().await;
@@ -133,7 +154,7 @@ async fn a_preamble_chooses_the_tools() {
         &kgctl.call(2, "hybrid_query", json!({"q": "x"})).await,
         expect![[r#"
             -32602 no tool is called `hybrid_query`
-            hint: this session has `wait`
+            hint: this session has `graph`, `open_page`, `render_document`, `entity_decision…
         "#]],
     );
     let mut wrong = house.stranger().await;

@@ -183,7 +183,7 @@ async fn malformed_parameters_of_a_known_method_are_named() {
         &client.call(4, "no_such_tool", json!({})).await,
         expect![[r#"
             -32602 no tool is called `no_such_tool`
-            hint: this session has `hybrid_query`, `explain_entity`, `ingest_docs`, `review_…
+            hint: this session has `hybrid_query`, `ask`, `read_passage`, `entity_lookup`, `…
         "#]],
     );
 }
