@@ -24,7 +24,7 @@ use anyhow::{Context, Result};
 use arc_swap::ArcSwap;
 use config::Settings;
 use extract::chunk::Chunker;
-use extract::link::vote::Votes;
+use extract::link::vote::{Ground, Votes};
 use extract::recognize::Recognizer;
 use extract::recognize::known::KnownRecognizer;
 use extract::recognize::pattern::PatternRecognizer;
@@ -297,7 +297,13 @@ fn voted(mentions: &[Vec<Mention>]) -> BTreeMap<String, EntityType> {
     let mut votes: BTreeMap<String, Votes> = BTreeMap::new();
     for mention in mentions.iter().flatten() {
         let all = votes.entry(norm_of(&mention.name)).or_default();
-        all.add(mention.entity_type, mention.place.is_type_guessed, &mention.name);
+        let ground = match mention.place {
+            place if place.is_defined => Ground::Definition,
+            place if place.is_unlike_software => Ground::UnlikeSoftware,
+            place if place.is_type_guessed => Ground::Guess,
+            _ => Ground::Statement,
+        };
+        all.add(mention.entity_type, ground, &mention.name);
     }
     votes.into_iter().map(|(norm, votes)| (norm, votes.winner())).collect()
 }

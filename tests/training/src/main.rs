@@ -6,6 +6,8 @@
 //! `hidden`, `epochs`, `step`, `text_step`, `drop_features`, `drop_hidden`, `least` (a feature's least number of
 //! occurrences) and the weight of each set, such as `fewrel=0`.
 //!
+//! `… -- software DATA OUT` trains what tells names of programs instead (`daemon/extract/src/recognize/software.rs`).
+//!
 //! Of `DATA/redocred`, documents 0 to 319 are trained on, 320 to 399 choose when to stop and calibrate, and 400 to 499
 //! are only reported on.
 
@@ -16,6 +18,7 @@ mod net;
 mod pairs;
 mod report;
 mod sets;
+mod software;
 
 use std::path::Path;
 
@@ -48,10 +51,17 @@ fn main() -> Result<()> {
     let (options, places): (Vec<String>, Vec<String>) =
         std::env::args().skip(1).partition(|it| it.starts_with("--"));
     let options = Options(options);
+    if let [what, data, out] = places.as_slice()
+        && what == "software"
+    {
+        return software::train(Path::new(data), Path::new(out));
+    }
     let (data, corpus, out) = match places.as_slice() {
         [data, corpus] => (Path::new(data), Path::new(corpus), None),
         [data, corpus, out] => (Path::new(data), Path::new(corpus), Some(Path::new(out))),
-        _ => anyhow::bail!("what? hint: training DATA CORPUS [OUT] [--KEY=NUMBER...]"),
+        _ => anyhow::bail!(
+            "what? hint: training DATA CORPUS [OUT] [--KEY=NUMBER...], or training software DATA OUT"
+        ),
     };
     let mut redocred = sets::redocred(&data.join("redocred/dev.jsonl"))?;
     let reported = redocred.split_off(KNOWN);

@@ -54,6 +54,12 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
+    /// As [`Reader::new`], for what comes before the judgement about software.
+    pub(crate) fn unjudged() -> Self {
+        let reader = Reader::new();
+        Reader { recognize: reader.recognize.without_judgement(), ..reader }
+    }
+
     pub(crate) fn new() -> Self {
         let settings = Settings::default();
         let gazetteer = Arc::new(ArcSwap::from_pointee(Gazetteer::build(1, std::iter::empty())));
@@ -80,7 +86,7 @@ impl Reader {
         Ok(out)
     }
 
-    fn mentioned(&mut self, text: &str) -> Result<MentionedDoc> {
+    pub(crate) fn mentioned(&mut self, text: &str) -> Result<MentionedDoc> {
         let source = SourceDoc {
             path: RelPath::new("page.md"),
             bytes: Arc::from(text.as_bytes()),

@@ -50,7 +50,7 @@ fn lines(path: &Path) -> Result<Vec<Value>> {
     text.lines().filter(|l| !l.is_empty()).map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
-fn unpacked(path: &Path) -> Result<String> {
+pub(crate) fn unpacked(path: &Path) -> Result<String> {
     let what = || path.display().to_string();
     if path.extension().is_none_or(|it| it != "xz") {
         return std::fs::read_to_string(path).with_context(what);

@@ -2,7 +2,8 @@
 //!
 //! In: the type of each mention, who gave it, and how it is written. Out: one type.
 //! Invariants: pure, whatever the order of the votes; types from forms, cues and authors outweigh a statistical model,
-//! which takes unknown software for a person; a name that is mostly written like a common noun is a `Concept`, whatever
+//! which takes unknown software for a person; software is judged at each mention, so a mention that is unlike software
+//! is a vote against it, and a definition outweighs many of them; a name that is mostly written like a common noun is a `Concept`, whatever
 //! a few of its mentions were taken for.
 //! Not here: the type of one mention (`recognize/`), the type that a note states for itself (the store).
 
@@ -11,9 +12,10 @@ use std::collections::BTreeMap;
 
 use model::terms::EntityType;
 
-/// Weight of a mention by what gave it its type: a model, or form, cue or author.
+/// Weight of a mention by what gave it its type: a model; form, cue or author; a sentence that defines it.
 const GUESSED: u32 = 2;
 const STATED: u32 = 6;
+const DEFINED: u32 = 60;
 
 /// Weight of a mention without a type that is written like a common noun, `scrape` or `NHCBs`, against all types; and
 /// of another, against types that a model guessed alone.
@@ -31,6 +33,20 @@ pub struct Votes {
     other: BTreeMap<EntityType, u32>,
     common: u32,
     open: u32,
+    unlike_software: u32,
+}
+
+/// What speaks for the type of a mention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ground {
+    /// A statistical model.
+    Guess,
+    /// Its form, the words beside it, or its author.
+    Statement,
+    /// A sentence that defines it.
+    Definition,
+    /// Nothing: its form and the words around it are unlike those of software.
+    UnlikeSoftware,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,12 +56,19 @@ struct Weight {
 }
 
 impl Votes {
-    /// Counts one mention. `is_guess`: a statistical model gave the type.
-    pub fn add(&mut self, entity_type: EntityType, is_guess: bool, surface: &str) {
+    /// Counts one mention.
+    pub fn add(&mut self, entity_type: EntityType, ground: Ground, surface: &str) {
+        if ground == Ground::UnlikeSoftware {
+            self.unlike_software += STATED;
+        }
         if entity_type.is_telling() {
             let weight = self.telling.entry(entity_type).or_default();
-            weight.sum += if is_guess { GUESSED } else { STATED };
-            weight.is_stated |= !is_guess;
+            weight.sum += match ground {
+                Ground::Guess | Ground::UnlikeSoftware => GUESSED,
+                Ground::Statement => STATED,
+                Ground::Definition => DEFINED,
+            };
+            weight.is_stated |= matches!(ground, Ground::Statement | Ground::Definition);
             return;
         }
         *self.other.entry(entity_type).or_default() += 1;
@@ -60,11 +83,12 @@ impl Votes {
     /// ties go to the one declared first; `Document` without a vote.
     pub fn winner(&self) -> EntityType {
         let all = self.telling.values().map(|it| it.sum).sum::<u32>() + self.common;
-        let is_enough = |weight: &Weight| {
-            let against = if weight.is_stated { all } else { all + self.open };
-            weight.sum * LEAST_SHARE >= against
+        let is_enough = |entity_type: EntityType, weight: &Weight| {
+            let open = if weight.is_stated { 0 } else { self.open };
+            let unlike = if entity_type.is_software() { self.unlike_software } else { 0 };
+            weight.sum * LEAST_SHARE >= all + open + unlike
         };
-        let enough = self.telling.iter().filter(|(_, weight)| is_enough(weight));
+        let enough = self.telling.iter().filter(|(t, weight)| is_enough(**t, weight));
         let best = enough.max_by_key(|(t, weight)| (weight.sum, Reverse(**t))).map(|(t, _)| *t);
         let open = || self.other.iter().max_by_key(|(t, n)| (**n, Reverse(**t))).map(|(t, _)| *t);
         let any =
@@ -85,28 +109,38 @@ fn is_common(surface: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use EntityType::{Concept, Document, Location, Organization, Person, Technology};
+    use EntityType::{Concept, Document, Location, Organization, Person, Product, Technology};
 
     #[test]
     fn a_type_needs_its_share_of_the_votes_and_stated_ones_outweigh_guessed_ones() {
-        type Row<'a> = (&'a [(&'a str, EntityType, bool, u32)], EntityType);
-        let rows: [Row<'_>; 11] = [
+        use Ground::{Definition, Guess, Statement, UnlikeSoftware};
+        type Row<'a> = (&'a [(&'a str, EntityType, Ground, u32)], EntityType);
+        let rows: [Row<'_>; 14] = [
             (&[], Document),
-            (&[("Priya", Concept, false, 3), ("Priya", Person, true, 1)], Person),
-            (&[("Priya", Concept, false, 90), ("Priya", Person, false, 1)], Person),
-            (&[("TSDB", Concept, false, 53), ("TSDB", Location, true, 7)], Concept),
-            (&[("gauge", Concept, false, 9), ("Gauge", Organization, true, 6)], Concept),
-            (&[("NHCBs", Concept, false, 15), ("NHCB", Organization, true, 20)], Concept),
-            (&[("git", Concept, false, 2), ("git", Technology, false, 2)], Technology),
-            (&[("Ada", Person, true, 3), ("Ada", Technology, false, 2)], Technology),
-            (&[("Ada", Person, true, 7), ("Ada", Technology, false, 2)], Person),
-            (&[("Ada", Person, true, 2), ("Ada", Organization, true, 3)], Organization),
-            (&[("Ada", Organization, true, 2), ("Ada", Person, true, 2)], Person),
+            (&[("Priya", Concept, Statement, 3), ("Priya", Person, Guess, 1)], Person),
+            (&[("Priya", Concept, Statement, 90), ("Priya", Person, Statement, 1)], Person),
+            (&[("TSDB", Concept, Statement, 53), ("TSDB", Location, Guess, 7)], Concept),
+            (&[("gauge", Concept, Statement, 9), ("Gauge", Organization, Guess, 6)], Concept),
+            (&[("NHCBs", Concept, Statement, 15), ("NHCB", Organization, Guess, 20)], Concept),
+            (&[("git", Concept, Statement, 2), ("git", Technology, Statement, 2)], Technology),
+            (&[("Ada", Person, Guess, 3), ("Ada", Technology, Statement, 2)], Technology),
+            (&[("Ada", Person, Guess, 7), ("Ada", Technology, Statement, 2)], Person),
+            (&[("Ada", Person, Guess, 2), ("Ada", Organization, Guess, 3)], Organization),
+            (&[("Ada", Organization, Guess, 2), ("Ada", Person, Guess, 2)], Person),
+            (&[("DNA", Concept, UnlikeSoftware, 9), ("DNA", Technology, Statement, 4)], Concept),
+            (
+                &[("BLAST", Concept, UnlikeSoftware, 9), ("BLAST", Technology, Statement, 5)],
+                Technology,
+            ),
+            (
+                &[("Zephyr", Concept, UnlikeSoftware, 20), ("Zephyr", Product, Definition, 1)],
+                Product,
+            ),
         ];
         for (votes, winner) in rows {
             let mut all = Votes::default();
-            for (surface, entity_type, is_guess, n) in votes {
-                (0..*n).for_each(|_| all.add(*entity_type, *is_guess, surface));
+            for (surface, entity_type, ground, n) in votes {
+                (0..*n).for_each(|_| all.add(*entity_type, *ground, surface));
             }
             assert_eq!(all.winner(), winner, "{votes:?}");
         }

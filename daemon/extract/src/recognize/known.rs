@@ -55,6 +55,14 @@ impl Recognizer for KnownRecognizer {
     }
 }
 
+/// True for a name of the table, and for a technology that readers know.
+pub(super) fn is_known(name: &str) -> bool {
+    static NORMS: LazyLock<FxHashSet<String>> =
+        LazyLock::new(|| rows().map(|row| norm_of(row.surface)).collect());
+    let norm = norm_of(name);
+    super::lexicon::is_technology(&norm) || NORMS.contains(&norm)
+}
+
 fn by_signs(doc: &NormalDoc, block: Span<Norm>, out: &mut Vec<Mention>) {
     let text = block.of(&doc.text);
     let is_word = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');

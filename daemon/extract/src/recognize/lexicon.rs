@@ -179,13 +179,15 @@ pub fn is_technology(lower: &str) -> bool {
     BY_NAME.contains_key(lower)
 }
 
-/// True for one or two small letters before nothing but capitals and digits.
+/// True for up to three small letters before nothing but capitals and digits, and the plural of such a word.
 fn is_abbreviation(word: &str) -> bool {
+    let word = word.strip_suffix('s').unwrap_or(word);
     let rest = word.trim_start_matches(char::is_lowercase);
-    word.len() - rest.len() <= 2 && rest.len() >= 2 && !rest.contains(char::is_lowercase)
+    word.len() - rest.len() <= 3 && rest.len() >= 2 && !rest.contains(char::is_lowercase)
 }
 
-/// The type of a CamelCase word in running text: `GitHub` is a technology, `KeyRotationJob` a piece of code.
+/// The type of a CamelCase word in running text: `GitHub` is a technology that readers know, `KeyRotationJob` a piece of
+/// code, `EphA4` may be anything.
 pub(crate) fn type_of_camel(word: &str) -> EntityType {
     let humps = tokens_of(word);
     let first_is_small = word.starts_with(char::is_lowercase);
@@ -193,7 +195,7 @@ pub(crate) fn type_of_camel(word: &str) -> EntityType {
     if is_technology(&whole) {
         return EntityType::Technology;
     }
-    // `mRNA` and `qPCR` are abbreviations of anything.
+    // `mRNAs` and `qPCR` are abbreviations of anything.
     if first_is_small && is_abbreviation(word) {
         return EntityType::Concept;
     }
@@ -202,9 +204,9 @@ pub(crate) fn type_of_camel(word: &str) -> EntityType {
     let ends_like_code =
         begins_small || humps.last().is_some_and(|hump| BY_HUMP.contains_key(hump.as_str()));
     match humps.last().and_then(|hump| BY_SUFFIX.get(hump.as_str())) {
-        _ if ends_like_code || humps.len() > 2 => EntityType::Identifier,
+        _ if ends_like_code => EntityType::Identifier,
         Some(entity_type) => *entity_type,
-        None => EntityType::Technology,
+        None => EntityType::Concept,
     }
 }
 
@@ -234,10 +236,12 @@ mod tests {
             ("GitHub", EntityType::Technology),
             ("KeyRotationJob", EntityType::Identifier),
             ("TokenParser", EntityType::Identifier),
-            ("CircleCI", EntityType::Technology),
+            ("CircleCI", EntityType::Concept),
+            ("EphA4", EntityType::Concept),
             ("dueDate", EntityType::Identifier),
             ("gRPC", EntityType::Technology),
             ("mRNA", EntityType::Concept),
+            ("lncRNAs", EntityType::Concept),
             ("vmPFC", EntityType::Concept),
         ] {
             assert_eq!(type_of_camel(surface), entity_type, "{surface}");

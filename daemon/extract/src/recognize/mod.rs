@@ -25,6 +25,7 @@ pub mod lexicon;
 mod overlap;
 mod place;
 mod runs;
+pub mod software;
 mod token;
 pub mod words;
 
@@ -69,6 +70,7 @@ pub struct RecognizeStage {
     gazetteer: Arc<ArcSwap<Gazetteer>>,
     others: Vec<Box<dyn Recognizer>>,
     model: Option<Arc<TaggerRecognizer>>,
+    judges_software: bool,
 }
 
 impl RecognizeStage {
@@ -81,7 +83,13 @@ impl RecognizeStage {
             Box::new(KnownRecognizer),
             Box::new(StatisticalRecognizer),
         ];
-        RecognizeStage { max_words, gazetteer, others, model: None }
+        RecognizeStage { max_words, gazetteer, others, model: None, judges_software: true }
+    }
+
+    /// Leaves the mentions as `software` takes them in: what it is trained on.
+    pub fn without_judgement(mut self) -> Self {
+        self.judges_software = false;
+        self
     }
 
     /// Adds the model that the user chose, if there is one.
@@ -114,7 +122,8 @@ impl Stage for RecognizeStage {
         }
         let mentions = match is_mined.then_some(doc.given.as_ref()).flatten() {
             Some(given) => given_mentions(&doc, given, found),
-            None => mentions_of(&doc, found),
+            // A model that the user chose knows better.
+            None => mentions_of(&doc, found, self.judges_software && self.model.is_none()),
         };
         let anaphors = coreference::find(&doc, &sentences, &mentions);
         let stated = stated::names_of(&doc);
@@ -137,13 +146,16 @@ impl Stage for RecognizeStage {
 }
 
 /// Resolves what the recognizers found into mentions.
-fn mentions_of(doc: &NormalDoc, mut found: Vec<Mention>) -> Vec<Mention> {
+fn mentions_of(doc: &NormalDoc, mut found: Vec<Mention>, judges: bool) -> Vec<Mention> {
     drop_types(doc, &mut found);
     titled::drop_unproved(doc, &mut found);
     let mut mentions = overlap::resolve(&doc.text, found);
     imperative::trim(doc, &mut mentions);
     place::fill(doc, &mut mentions);
     context::correct(doc, &mut mentions);
+    if judges {
+        software::judge(doc, &mut mentions);
+    }
     coreference::lengthen(doc, &mut mentions);
     mentions
 }

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::StoreError;
 use extract::link::resolve::NameFacts;
-use extract::link::vote::Votes;
+use extract::link::vote::{Ground, Votes};
 use model::parcel::StatedSource;
 use model::terms::{EntityType, Kind};
 
@@ -28,6 +28,7 @@ const IN_CODE: i64 = 1 << 2;
 const IS_TYPE_GUESSED: i64 = 1 << 4;
 const IS_ENTITY_GIVEN: i64 = 1 << 5;
 const IS_DEFINED: i64 = 1 << 6;
+const IS_UNLIKE_SOFTWARE: i64 = 1 << 7;
 
 #[derive(Default)]
 struct Tally {
@@ -142,7 +143,13 @@ impl Tally {
         self.is_written_small |= is_small;
         self.is_written_large |= !is_small;
         let (recognizer, place): (i64, i64) = (row.get(4)?, row.get(5)?);
-        self.types.add(entity_type, place & IS_TYPE_GUESSED != 0, surface);
+        let ground = match place {
+            _ if place & IS_DEFINED != 0 => Ground::Definition,
+            _ if place & IS_UNLIKE_SOFTWARE != 0 => Ground::UnlikeSoftware,
+            _ if place & IS_TYPE_GUESSED != 0 => Ground::Guess,
+            _ => Ground::Statement,
+        };
+        self.types.add(entity_type, ground, surface);
         self.is_given |= place & IS_ENTITY_GIVEN != 0;
         self.is_defined |= place & IS_DEFINED != 0;
         let is_exact_kind = matches!(

@@ -76,4 +76,6 @@ pub struct PlaceFeatures {
     pub is_entity_given: bool,
     /// The words after it define it: `is a fruit`, `is a company`.
     pub is_defined: bool,
+    /// Its letters and the words around it are unlike those of software.
+    pub is_unlike_software: bool,
 }

@@ -138,6 +138,12 @@ impl EntityType {
         !matches!(self, EntityType::Concept | EntityType::Document)
     }
 
+    /// True for the kinds of software that people name.
+    pub fn is_software(self) -> bool {
+        use EntityType::{Product, Project, Service, Technology};
+        matches!(self, Product | Project | Service | Technology)
+    }
+
     /// False for a step: a sentence of a procedure, shown as what precedes or follows another, never as a thing.
     pub fn is_thing(self) -> bool {
         self != EntityType::Step

@@ -74,7 +74,13 @@ pub(super) fn read_id(view: View<'_>, i: usize) -> Option<Hit> {
         || after
             .strip_prefix(['-', '/', '.'])
             .is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric()));
-    let entity_type = if is_algorithm { EntityType::Technology } else { EntityType::Identifier };
+    // `IL-6` and `HIV-1` are names of anything; what is counted soon has two digits.
+    let is_short = to == i + 1 && view.word(to).len() == 1;
+    let entity_type = match (is_algorithm, is_short) {
+        (true, _) => EntityType::Technology,
+        (false, true) => EntityType::Concept,
+        (false, false) => EntityType::Identifier,
+    };
     (!goes_on).then(|| Hit::firm(i, to, entity_type, SCORE))
 }
 
