@@ -111,6 +111,20 @@ impl Publisher {
         Ok(done)
     }
 
+    /// Asks whether the hub is still as this publisher left it, which costs one row. Blocks.
+    ///
+    /// # Errors
+    /// [`HubError::Moved`] when it is not; then, and after other errors, the next round compares everything.
+    pub fn check(&mut self, runtime: &Handle) -> Result<(), HubError> {
+        let Some(link) = self.link.take() else { return Ok(()) };
+        let sql = "SELECT epoch, serial, mark FROM kg.projects WHERE id = $1";
+        let row = runtime.block_on(link.hub.client.query_opt(sql, &[&link.id]))?;
+        let forbidden = || HubError::Forbidden(self.project.clone(), "publish", " --publish");
+        link.guard(&self.project).check(&row.ok_or_else(forbidden)?)?;
+        self.link = Some(link);
+        Ok(())
+    }
+
     /// Connects, and becomes the one publisher of the project.
     async fn open(&self, readers: &Arc<Readers>) -> Result<Link, HubError> {
         let made_by = made_by(readers)?;
@@ -189,13 +203,14 @@ fn publish(
     link.round += 1;
     let made_by = made_in(&snapshot)?;
     let mark = random_name();
-    let Link { hub, id, epoch, serial, mark: last, part, is_live, sums, round, last_news } = link;
+    let guard = link.guard(project);
+    let Link { hub, serial, mark: last, part, is_live, sums, round, last_news, .. } = link;
     let mut writing = Writing {
         runtime,
         is_open: false,
         n_rows: 0,
         changed: Vec::new(),
-        guard: Guard { project, id: *id, epoch: *epoch, serial: *serial, mark: last.clone() },
+        guard,
         part: *part,
         is_live: *is_live,
     };
@@ -245,6 +260,28 @@ struct Guard<'a> {
     epoch: i64,
     serial: i64,
     mark: Option<String>,
+}
+
+impl Link {
+    fn guard<'a>(&self, project: &'a str) -> Guard<'a> {
+        let Link { id, epoch, serial, mark, .. } = self;
+        Guard { project, id: *id, epoch: *epoch, serial: *serial, mark: mark.clone() }
+    }
+}
+
+impl Guard<'_> {
+    /// Compares it with the project's epoch, serial and mark.
+    fn check(&self, row: &tokio_postgres::Row) -> Result<(), HubError> {
+        let (epoch, serial, mark): (i64, i64, Option<String>) =
+            (row.get(0), row.get(1), row.get(2));
+        if epoch > self.epoch {
+            return Err(HubError::Fenced(self.project.to_string()));
+        }
+        if (epoch, serial, &mark) != (self.epoch, self.serial, &self.mark) {
+            return Err(HubError::Moved(self.project.to_string()));
+        }
+        Ok(())
+    }
 }
 
 /// Transactions of one round: one, but for a generation that does not answer yet.
@@ -303,16 +340,7 @@ impl Writing<'_> {
             let sql = "SELECT epoch, serial, mark FROM kg.projects WHERE id = $1 FOR UPDATE";
             let forbidden =
                 || HubError::Forbidden(guard.project.to_string(), "publish", " --publish");
-            let row = client.query_opt(sql, &[&guard.id]).await?.ok_or_else(forbidden)?;
-            let (epoch, serial, mark): (i64, i64, Option<String>) =
-                (row.get(0), row.get(1), row.get(2));
-            if epoch > guard.epoch {
-                return Err(HubError::Fenced(guard.project.to_string()));
-            }
-            if (epoch, serial, &mark) != (guard.epoch, guard.serial, &guard.mark) {
-                return Err(HubError::Moved(guard.project.to_string()));
-            }
-            Ok(())
+            guard.check(&client.query_opt(sql, &[&guard.id]).await?.ok_or_else(forbidden)?)
         })?;
         self.is_open = true;
         Ok(())

@@ -34,6 +34,7 @@ use rmcp::service::{Peer, RequestContext, SubscriptionContext};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+mod at_least;
 mod hints;
 mod instructions;
 mod offers;
@@ -267,6 +268,10 @@ impl ServerHandler for Session {
             if self.form == Form::Text {
                 tool.output_schema = None;
             }
+            if self.project.is_still() {
+                let fields = Arc::make_mut(&mut tool.input_schema).entry("properties");
+                fields.or_insert_with(|| json!({}))[at_least::NAME] = at_least::schema();
+            }
             tool
         };
         Ok(ListToolsResult::with_all_items(offered.map(listed).collect()))
@@ -286,6 +291,7 @@ impl ServerHandler for Session {
         if !route.is_asked_verbatim {
             arguments = leaving::clean_request(arguments);
         }
+        let at_least = arguments.shift_remove(at_least::NAME);
         let asked = context.meta.get(META_KEY).and_then(Value::as_str).and_then(Form::parse);
         let long = route.is_long.then_some(core::PASSAGE_CHARS);
         let knows = |parameter: &str| knows(route.tool.name, parameter);
@@ -293,9 +299,14 @@ impl ServerHandler for Session {
         let wanted = Wanted::of(form, &mut arguments, knows, settings, long);
         let (responses, state) = (request.input_responses, request.request_state);
         let model = sampling::model_of(&context, route.tool.effect, responses, state);
-        let answer = match self.refusal(route, &mut arguments) {
+        let refusal = self.refusal(route, &mut arguments);
+        let ready = match refusal {
             Some(refusal) => Err(refusal),
-            None => self.run(route, arguments, wanted, model.as_ref(), context).await,
+            None => self.reach(at_least, context.ct.cancelled()).await,
+        };
+        let answer = match ready {
+            Err(refusal) => Err(refusal),
+            Ok(()) => self.run(route, arguments, wanted, model.as_ref(), context).await,
         };
         if let (Ok(_), Some(needed)) = (&answer, model.and_then(|model| model.needed())) {
             return Ok(needed.into());
@@ -443,14 +454,8 @@ impl Session {
             ["project", "vault"].into_iter().filter(|key| *key == "project" || route.has_vault);
         let named = keys.filter_map(|key| arguments.shift_remove(key)).last()?;
         let ours = &self.project.name;
-        let is_ours = |name: &str| {
-            name == ours
-                || name.trim().is_empty()
-                || slug(name) == slug(ours)
-                || Path::new(name) == self.project.root
-        };
         match named.as_str() {
-            Some(name) if is_ours(name) => None,
+            Some(name) if self.is_ours(name) => None,
             _ if named.is_null() => None,
             Some(name) => {
                 let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
@@ -471,6 +476,14 @@ impl Session {
                 conflict: None,
             }),
         }
+    }
+
+    fn is_ours(&self, name: &str) -> bool {
+        let Project { name: ours, root, .. } = &*self.project;
+        name == ours
+            || name.trim().is_empty()
+            || slug(name) == slug(ours)
+            || Path::new(name) == root
     }
 
     /// A refusal that calls parameters as the caller did, and whose hint names no tool that the session has not.

@@ -3,8 +3,9 @@
 //! In: a hub's address. Out: sockets where clients look for a project's daemon, and a registry that names the projects.
 //! Invariants: a project is copied when it is first asked about, and brought on while it is open; a session sees whole
 //! ticks; a right that is taken back ends the sessions and removes the copy; while the hub is out of reach, what is
-//! here answers as of its tick.
-//! Not here: copying (`hub`), sessions and tools (`server`), who starts this (`client`).
+//! served answers as of its tick.
+//! Not here: copying (`hub`), sessions and tools (`server`), who starts this (`client`), what is said before the hub was
+//! reached once (`waiting.rs`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,14 +13,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use config::{Places, Project as Place, ProjectPaths, Registry};
 use engine::build::Still;
 use formats::Parsing;
-use hub::{Address, Copied, Visible};
+use hub::{Address, Copied, HubError, Visible};
 use index::store::Replica;
 use server::project::{OpenProject, Project};
-use server::serve::accept::serve;
+use server::serve::accept::{refuse_with, serve};
 use server::serve::listen::Door;
 use server::serve::routes::routes;
 use tokio::runtime::Handle;
@@ -28,6 +28,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::super::lock::Lock;
 use super::super::{FAREWELL_SECONDS, Options, Signals, StartError};
+use super::waiting::{self, Waiting};
 
 /// How often the hub is asked what changed.
 const LOOK: Duration = Duration::from_secs(1);
@@ -77,7 +78,15 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
     let life = if idle.is_some() { "until-idle" } else { "stay" };
     let _lock = Lock::take(&paths.lock, life).map_err(StartError::from)?;
     let address = Address::parse(url, None)?;
-    let mut hub = Some(address.connect().await?);
+    let (mut hub, mut waiting) = (None, None);
+    match address.connect().await {
+        Ok(found) => hub = Some(found),
+        Err(error) if error.is_passing() => {
+            waiting = Some(Waiting::begin(&here, &error.to_string()).await?);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let mut connecting: Option<JoinHandle<Result<hub::Hub, HubError>>> = None;
     let seen = watch::Sender::new(Instant::now());
     let house = House { address, user, settings: options.settings.clone(), seen: seen.clone() };
     let mut fronts: BTreeMap<i32, Front> = BTreeMap::new();
@@ -93,17 +102,37 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
                 tracing::info!(name, "stopping");
                 break;
             }
-            // It is only looked whether it is there.
-            Ok(_) = door.accept() => {
+            // It is only looked whether it is there, and well.
+            Ok(stream) = door.accept() => {
                 let _ = seen.send_replace(Instant::now());
+                if let Some(waiting) = &waiting {
+                    tokio::spawn(refuse_with(stream, waiting.why()));
+                }
+            }
+            done = async { connecting.as_mut()?.await.ok() }, if connecting.is_some() => {
+                connecting = None;
+                match done {
+                    Some(Ok(found)) => hub = Some(found),
+                    Some(Err(error)) => {
+                        waiting.iter().for_each(|it| it.note(&error.to_string()));
+                    }
+                    None => {}
+                }
             }
             _ = ticks.tick() => {
-                if hub.is_none() {
-                    hub = house.address.connect().await.ok();
+                if hub.is_none() && connecting.is_none() {
+                    let address = house.address.clone();
+                    connecting = Some(tokio::spawn(async move { address.connect().await }));
+                }
+                if hub.is_some() && let Some(waiting) = waiting.take() {
+                    waiting.end().await;
                 }
                 if let Err(error) = look(&mut hub, &house, &here, &mut fronts).await {
                     tracing::warn!(%error, "the hub cannot be asked: copies answer");
                     hub = None;
+                    if fronts.is_empty() {
+                        waiting = Some(Waiting::begin(&here, &error.to_string()).await?);
+                    }
                 }
                 if idle.is_some_and(|limit| seen.borrow().elapsed() >= limit) {
                     tracing::info!("nobody asks");
@@ -163,6 +192,17 @@ async fn look(
     if has_changed {
         register(here, fronts)?;
     }
+    let stated = hub::same(hub).await?;
+    let row = |[one, other]: &[hub::Named; 2]| {
+        [&one.project, &one.name, &other.project, &other.name].map(String::clone)
+    };
+    let text = serde_json::to_string(&stated.iter().map(row).collect::<Vec<_>>())?;
+    if std::fs::read_to_string(here.same_as()).ok().as_ref() != Some(&text) {
+        // Whoever reads it finds the old one or the new one.
+        let new = here.same_as().with_extension("new");
+        std::fs::write(&new, text)?;
+        std::fs::rename(&new, here.same_as())?;
+    }
     Ok(())
 }
 
@@ -210,12 +250,18 @@ async fn run(
             first = bound.accept() => first,
             _ = until_gone(&mut visible) => return,
         };
-        let Ok(first) = first else { continue };
-        match serve_one(&house, &place, &paths, bound, first, &mut visible).await {
+        let mut first = first.ok();
+        if first.is_none() {
+            continue;
+        }
+        match serve_one(&house, &place, &paths, bound, &mut first, &mut visible).await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
                 tracing::warn!(project = place.name, error = format!("{error:#}"), "not served");
+                if let Some(first) = first {
+                    refuse_with(first, waiting::view(&format!("{error:#}"))).await;
+                }
                 tokio::select! {
                     () = tokio::time::sleep(LOOK) => {}
                     _ = until_gone(&mut visible) => return,
@@ -235,14 +281,17 @@ async fn serve_one(
     place: &Place,
     paths: &ProjectPaths,
     door: Door,
-    first: tokio::net::UnixStream,
+    first: &mut Option<tokio::net::UnixStream>,
     visible: &mut watch::Receiver<Visible>,
 ) -> anyhow::Result<bool> {
     let it = visible.borrow_and_update().clone();
     it.check()?;
     let settings = write_settings(house, place, &it)?;
-    let mut copy = Copy::open(house, &it, &paths.dir, &settings)?;
-    copy = copy.brought_on().await?.context("an empty copy is never stale")?;
+    let (copy, done) = Copy::open(house, &it, &paths.dir, &settings)?.brought_on().await?;
+    if done? == Copied::Stale {
+        std::fs::remove_file(copy.folder.join("index.sqlite")).ok();
+        anyhow::bail!("the copy is begun anew");
+    }
     let index = Still {
         readers: copy.replica.readers(),
         decisions: copy.replica.decisions().clone(),
@@ -264,7 +313,9 @@ async fn serve_one(
     };
     let tools = Arc::new(routes().only(&TOOLS));
     let serving = tokio::spawn(serve(door, of_visitors, Arc::clone(&project), tools, stop));
-    let _ = visitors.send(first).await;
+    if let Some(first) = first.take() {
+        let _ = visitors.send(first).await;
+    }
     let goes_on = follow(house, &project, copy, it, visible).await;
     project.activity().request_stop();
     ending.send_replace(true);
@@ -301,20 +352,30 @@ async fn follow(
         if it.generation != shown.generation || it.settled != shown.settled || it.check().is_err() {
             return true;
         }
-        let folder = copy.folder.clone();
-        match copy.brought_on().await {
-            Ok(Some(brought)) => {
-                copy = brought;
+        let done;
+        (copy, done) = match copy.brought_on().await {
+            Ok(brought) => brought,
+            Err(error) => {
+                tracing::warn!(project = project.name, %error, "the copy is opened again");
+                return true;
+            }
+        };
+        match done {
+            Ok(Copied::At(..)) => {
                 shown = it;
                 project.health().changed();
             }
-            Ok(None) => {
+            Ok(Copied::Stale) => {
                 tracing::info!(project = project.name, "the copy is begun anew");
-                std::fs::remove_file(folder.join("index.sqlite")).ok();
+                std::fs::remove_file(copy.folder.join("index.sqlite")).ok();
                 return true;
             }
-            Err(error) => {
+            // It answers as of its tick until the next look.
+            Err(error) if error.is_passing() => {
                 tracing::warn!(project = project.name, %error, "the copy stays as it is");
+            }
+            Err(error) => {
+                tracing::warn!(project = project.name, %error, "the copy is opened again");
                 return true;
             }
         }
@@ -359,22 +420,23 @@ impl Copy {
         Ok(Copy { hub: None, address, id: it.id, replica, folder })
     }
 
-    /// Fetches what is new; `None` when it must be begun anew.
-    async fn brought_on(mut self) -> Result<Option<Self>, hub::HubError> {
+    /// Fetches what is new. Where that fails, the copy is as it was; it is lost only if the work itself broke off.
+    async fn brought_on(mut self) -> Result<(Self, Result<Copied, HubError>), HubError> {
         let runtime = Handle::current();
         let work = move || {
-            let mut hub = match self.hub.take() {
-                Some(hub) => hub,
-                None => runtime.block_on(self.address.connect())?,
-            };
-            let copied = hub::copy(&runtime, &mut hub, self.id, &mut self.replica, &self.folder)?;
-            self.hub = Some(hub);
-            Ok(match copied {
-                Copied::At(..) => Some(self),
-                Copied::Stale => None,
-            })
+            let done = self.bring_on(&runtime);
+            (self, done)
         };
-        let done = spawn_blocking(work).await;
-        done.unwrap_or_else(|error| Err(hub::HubError::Crashed(error.to_string())))
+        spawn_blocking(work).await.map_err(|error| HubError::Crashed(error.to_string()))
+    }
+
+    fn bring_on(&mut self, runtime: &Handle) -> Result<Copied, HubError> {
+        let mut hub = match self.hub.take() {
+            Some(hub) => hub,
+            None => runtime.block_on(self.address.connect())?,
+        };
+        let copied = hub::copy(runtime, &mut hub, self.id, &mut self.replica, &self.folder)?;
+        self.hub = Some(hub);
+        Ok(copied)
     }
 }
