@@ -47,7 +47,8 @@ struct Flags {
     /// With `--bring-back`: which version.
     #[arg(long, hide = true, value_name = "TIME")]
     at: Option<String>,
-    /// With `--hub`: serve nothing; `migrate`, `grant`, `revoke`, `same-as`, `publish` or `compare`, for `kgctl`, and end.
+    /// With `--hub`: serve nothing; `migrate`, `grant`, `revoke`, `same-as`, `publish` or `compare`, for `kgctl`, and
+    /// end.
     #[arg(long, hide = true, value_name = "JOB", requires = "hub")]
     hub_job: Option<String>,
     /// With `--hub-job`: a project of the hub, or an entity as `PROJECT:ENTITY`.

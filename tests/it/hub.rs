@@ -300,6 +300,20 @@ fn a_daemon_publishes_by_itself_and_tells_how_far_it_is() {
 }
 
 #[test]
+fn words_that_stand_together_by_chance_are_no_secret() {
+    let Some(db) = database() else { return };
+    let title = "Securing Prometheus API and UI endpoints using basic auth";
+    let text =
+        format!("---\ntitle: {title}\n---\n\n## Hashing a password\n\nIt is done by hand.\n");
+    let project = TestProject::of(&[("guide.md", &text)]);
+    migrated(&project, &db);
+    grant(&project, &db, "guides", "pub", true);
+    publish(&project, &db, "guides");
+    let terms = db.sql("SELECT terms FROM kg.documents");
+    assert!(redact::holds_secret(&terms), "a list that reads like a password: {terms}");
+}
+
+#[test]
 fn a_secret_that_is_allowed_here_does_not_leave() {
     let Some(db) = database() else { return };
     let mut project = TestProject::empty();

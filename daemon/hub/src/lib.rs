@@ -6,6 +6,7 @@
 //! nothing here runs unless the user named a hub.
 //! Not here: answering (`query`), when to publish and whom to serve (`daemon`).
 
+mod compare;
 mod connect;
 mod publish;
 mod pull;
@@ -16,8 +17,9 @@ mod table;
 
 use index::store::StoreError;
 
+pub use compare::{digest, digest_of};
 pub use connect::{Address, Hub};
-pub use publish::{Publisher, Round, digest, digest_of};
+pub use publish::{Publisher, Round};
 pub use pull::{Copied, Settled, Visible, copy, visible};
 pub use same::{Named, same, state_same};
 pub use schema::{Grant, grant, migrate, revoke};

@@ -222,9 +222,11 @@ fn every_table_is_guarded_and_what_is_hidden_costs_no_time() {
                      AND relname <> 'version' AND NOT (relrowsecurity AND relforcerowsecurity AND EXISTS
                      (SELECT FROM pg_policy WHERE polrelid = pg_class.oid))";
     assert_eq!(db.sql(unguarded), "");
-    let around = "SELECT relname FROM pg_class WHERE relnamespace = 'kg'::regnamespace AND relkind NOT IN ('r', 'p', 'i', 'S')
+    let around = "SELECT relname FROM pg_class WHERE relnamespace = 'kg'::regnamespace
+                  AND relkind NOT IN ('r', 'p', 'i', 'S')
                   UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'kg'::regnamespace
-                  UNION ALL SELECT rolname FROM pg_roles WHERE rolname LIKE 'kg\\_%' AND (rolbypassrls OR rolsuper OR rolcanlogin)";
+                  UNION ALL SELECT rolname FROM pg_roles WHERE rolname LIKE 'kg\\_%'
+                  AND (rolbypassrls OR rolsuper OR rolcanlogin)";
     assert_eq!(db.sql(around), "", "no view or function leads around the policies");
     let tables = db.sql(
         "SELECT tablename FROM pg_tables WHERE schemaname = 'kg' AND tablename NOT IN

@@ -198,3 +198,62 @@ fn a_front_end_without_a_database_says_so_and_recovers() {
     let seen = agent.call("status", json!({"at_least": tick})).expect("answered");
     assert_eq!(seen["tick"], tick);
 }
+
+#[test]
+fn an_agent_asks_across_three_folders_of_two_machines() {
+    let Some(db) = database() else { return };
+    // Two homes play the machines, a third one asks: the walk of `docs/src/how-to/hub.md`.
+    let (one, two) = (SharedHome::of(&[]), SharedHome::of(&[]));
+    let owner = db.url("admin");
+    one.kgctl_done(&["hub", "migrate", &owner]);
+    let folders = [
+        (&one, "bees", "# Bees\n\nThe hives of the abbey stand in the orchard.\n"),
+        (&one, "apples", "# Apples\n\nThe orchard of the abbey grows russets.\n"),
+        (&two, "press", "# Press\n\nThe press of the abbey belongs to Brother Amand.\n"),
+    ];
+    for (home, name, text) in folders {
+        one.kgctl_done(&["hub", "grant", &owner, "--name", name, "--role", "pub", "--publish"]);
+        one.kgctl_done(&["hub", "grant", &owner, "--name", name, "--role", "ann"]);
+        home.write(&format!("{name}/note.md"), text);
+        let folder = home.at(name).display().to_string();
+        home.kgctl_done(&["init", &folder, "--name", name]);
+        home.kgctl_done(&["--project", name, "wait"]);
+        home.kgctl_done(&["--project", name, "publish", &db.url("pub")]);
+    }
+    let front = Front::of(&db, "ann");
+    let found = front.agent().call("hybrid_query", json!({"q": "What belongs to the abbey?"}));
+    let found = found.expect("answered");
+    let mut projects: Vec<&str> = found["chunks"]
+        .as_array()
+        .expect("hits")
+        .iter()
+        .filter_map(|it| it["project"].as_str())
+        .collect();
+    projects.sort_unstable();
+    assert_eq!(projects, ["apples", "bees", "press"], "{found}");
+}
+
+#[test]
+fn the_compose_file_starts_what_there_is() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../compose.yaml");
+    let text = std::fs::read_to_string(file).expect("read");
+    let all: Value = serde_saphyr::from_str(&text).expect("YAML");
+    let (database, front) = (&all["services"]["database"], &all["services"]["front"]);
+    assert_eq!(database["image"], "pgvector/pgvector:pg18");
+    assert_eq!(front["depends_on"]["database"]["condition"], "service_healthy");
+    // Each volume that a service mounts is declared, and its flags are those of the program.
+    for service in [database, front] {
+        let mounts = service["volumes"].as_array().expect("a list").iter();
+        let named = mounts.filter_map(|it| it.as_str()?.split_once(':')).map(|(from, _)| from);
+        for name in named.filter(|it| !it.starts_with('$')) {
+            assert!(all["volumes"].get(name).is_some(), "{name}");
+        }
+    }
+    let command = front["command"].as_str().expect("a command");
+    let help = Command::new(tests::kgctl().with_file_name("kg-mcp")).arg("--help").output();
+    let help = String::from_utf8(help.expect("it runs").stdout).expect("UTF-8");
+    for flag in command.split_whitespace().filter(|it| it.starts_with("--")) {
+        assert!(help.contains(&format!("{flag} ")), "{flag}");
+    }
+    assert!(command.contains("@database/kg?sslmode=disable"), "{command}");
+}

@@ -46,7 +46,8 @@ fn a_hub_is_trusted_by_the_given_authorities_alone() {
         &format!("req {new} -keyout server.key -out server.csr -subj /CN=localhost"),
     );
     std::fs::write(at("names"), "subjectAltName=DNS:localhost\n").expect("written");
-    let sign = "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out server.pem";
+    let sign = "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names \
+                -out server.pem";
     openssl(folder.path(), sign);
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = free.local_addr().expect("an address").port();

@@ -7,12 +7,10 @@
 //! Not here: the tools (`routes.rs`), or the bytes (`wire.rs`). `rmcp` is named only here, in
 //! `wire.rs` and in `accept.rs`.
 
-use std::path::Path;
 use std::pin::pin;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use notes::slug::slug;
 use proto::catalog::{CATALOG, Entry};
 use proto::error::{Code, ErrorView};
 use proto::form::{Form, META_KEY};
@@ -269,8 +267,7 @@ impl ServerHandler for Session {
                 tool.output_schema = None;
             }
             if self.project.is_still() {
-                let fields = Arc::make_mut(&mut tool.input_schema).entry("properties");
-                fields.or_insert_with(|| json!({}))[at_least::NAME] = at_least::schema();
+                at_least::add_to(Arc::make_mut(&mut tool.input_schema));
             }
             tool
         };
@@ -476,14 +473,6 @@ impl Session {
                 conflict: None,
             }),
         }
-    }
-
-    fn is_ours(&self, name: &str) -> bool {
-        let Project { name: ours, root, .. } = &*self.project;
-        name == ours
-            || name.trim().is_empty()
-            || slug(name) == slug(ours)
-            || Path::new(name) == root
     }
 
     /// A refusal that calls parameters as the caller did, and whose hint names no tool that the session has not.

@@ -4,8 +4,8 @@
 //! Invariants: a project is copied when it is first asked about, and brought on while it is open; a session sees whole
 //! ticks; a right that is taken back ends the sessions and removes the copy; while the hub is out of reach, what is
 //! served answers as of its tick.
-//! Not here: copying (`hub`), sessions and tools (`server`), who starts this (`client`), what is said before the hub was
-//! reached once (`waiting.rs`).
+//! Not here: copying (`hub`), sessions and tools (`server`), who starts this (`client`), what is said before the hub
+//! was reached once (`waiting.rs`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -4,12 +4,15 @@
 //! Invariants: a tick is waited for no longer than [`PATIENCE`], and never after the caller has cancelled.
 //! Not here: several projects, each with its own tick (the gateway).
 
+use std::path::Path;
 use std::time::Duration;
 
+use notes::slug::slug;
 use proto::error::{Code, ErrorView};
 use serde_json::{Map, Value, json};
 
 use super::Session;
+use crate::project::Project;
 
 /// The argument of a call, whether or not its schema lists it.
 pub(super) const NAME: &str = "at_least";
@@ -17,13 +20,14 @@ pub(super) const NAME: &str = "at_least";
 /// Longest wait for a tick. The gateway gives a project 10 seconds to answer.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// What the tools of a hub's front end say about it: an index that follows another one is the one that lags.
-pub(super) fn schema() -> Value {
+/// Has a tool of a hub's front end list it: an index that follows another one is the one that lags.
+pub(super) fn add_to(schema: &mut Map<String, Value>) {
     let what = format!(
         "Ticks that the answer must show, by project, as earlier replies named them; it waits up to {} seconds.",
         PATIENCE.as_secs()
     );
-    json!({"type": "object", "additionalProperties": {"type": "integer"}, "description": what})
+    schema.entry("properties").or_insert_with(|| json!({}))[NAME] =
+        json!({"type": "object", "additionalProperties": {"type": "integer"}, "description": what});
 }
 
 fn refused(message: String, hint: &str) -> ErrorView {
@@ -31,6 +35,15 @@ fn refused(message: String, hint: &str) -> ErrorView {
 }
 
 impl Session {
+    /// Whether a caller means our project by this name.
+    pub(super) fn is_ours(&self, name: &str) -> bool {
+        let Project { name: ours, root, .. } = &*self.project;
+        name == ours
+            || name.trim().is_empty()
+            || slug(name) == slug(ours)
+            || Path::new(name) == root
+    }
+
     /// Waits until the tick is here that a call wants to see; true at once for a call that names none.
     pub(super) async fn reach(
         &self,
