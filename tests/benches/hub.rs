@@ -16,6 +16,7 @@ mod postgres;
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -211,26 +212,37 @@ fn read(url: &str, n: usize, n_windows: u64, questions: &[String], is_bit: bool)
         std::fs::write(file, text)?;
     }
     let mut agent = home.agent("", &["--hub", url]);
+    let front = Front::of(&home, url)?;
     let begun = Instant::now();
     for project in 0..n {
         let reply = agent.call("hybrid_query", json!({"q": "key", "project": name(project)}));
         reply.map_err(|error| anyhow!("{}: {error}", name(project)))?;
     }
     let copied = begun.elapsed().as_secs_f64();
-    let (front, state) = front(&home, url)?;
     println!(
         "{n} projects, {n_windows} windows: copied in {copied:.1} s; on disk {:.0} MB",
-        support::files_below(&state)?.iter().map(|(_, n)| n).sum::<u64>() as f64 / 1e6
+        support::files_below(&front.state)?.iter().map(|(_, n)| n).sum::<u64>() as f64 / 1e6
     );
     for (name, formula) in
         [("text", json!("text")), ("vector", json!("vector")), ("hybrid", Value::Null)]
     {
-        let times = ask_all(&mut agent, questions, &formula)?;
-        let [p50, p95] = [0.5, 0.95].map(|share| percentile(&times, share));
-        println!("{n} projects, {name}: p50 {p50:.1} ms, p95 {p95:.1} ms (n {})", times.len());
+        match ask_all(&mut agent, questions, &formula) {
+            Ok(times) => {
+                let [p50, p95] = [0.5, 0.95].map(|share| percentile(&times, share));
+                println!(
+                    "{n} projects, {name}: p50 {p50:.1} ms, p95 {p95:.1} ms (n {})",
+                    times.len()
+                );
+            }
+            Err(error) => println!("{n} projects, {name}: {error:#}"),
+        }
     }
-    let (now, peak) = (support::memory_mib(front, "VmRSS")?, support::memory_mib(front, "VmHWM")?);
-    println!("{n} projects: front end {now:.0} MiB, at most {peak:.0}");
+    let memory = |line: &str| support::memory_mib(front.pid, line);
+    println!(
+        "{n} projects: front end {:.0} MiB, at most {:.0}",
+        memory("VmRSS")?,
+        memory("VmHWM")?
+    );
     Ok(())
 }
 
@@ -248,13 +260,30 @@ fn ask_all(agent: &mut Agent, questions: &[String], formula: &Value) -> Result<V
     Ok(times)
 }
 
-/// The process id of the front end, and its folder.
-fn front(home: &SharedHome, url: &str) -> Result<(u32, PathBuf)> {
-    let at = |name: &str| home.at(name);
-    let places =
-        Places { state: at("state"), runtime: at("run"), config: at("config") }.of_hub(url);
-    let lock = std::fs::read_to_string(places.project(&places.front())?.lock)?;
-    let pid = lock.split_whitespace().next().context("a process")?.parse()?;
-    ensure!(Path::new(&format!("/proc/{pid}")).exists(), "the front end is gone");
-    Ok((pid, places.state))
+/// A front end, which ends with this.
+struct Front {
+    pid: u32,
+    /// Its folder.
+    state: PathBuf,
+}
+
+impl Front {
+    fn of(home: &SharedHome, url: &str) -> Result<Self> {
+        let at = |name: &str| home.at(name);
+        let places = Places { state: at("state"), runtime: at("run"), config: at("config") };
+        let places = places.of_hub(url);
+        let lock = std::fs::read_to_string(places.project(&places.front())?.lock)?;
+        let pid = lock.split_whitespace().next().context("a process")?.parse()?;
+        ensure!(Path::new(&format!("/proc/{pid}")).exists(), "the front end is gone");
+        Ok(Front { pid, state: places.state })
+    }
+}
+
+impl Drop for Front {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(self.pid.to_string()).status();
+        while Path::new(&format!("/proc/{}/exe", self.pid)).exists() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
 }

@@ -62,6 +62,7 @@ fn a_hub_is_trusted_by_the_given_authorities_alone() {
     std::fs::write(at("stunnel.conf"), settings).expect("written");
     let child = Command::new("stunnel4").arg(at("stunnel.conf")).stderr(Stdio::null()).spawn();
     let _running = Running(child.expect("it starts"));
+    #[allow(clippy::disallowed_methods, reason = "a port of this machine")]
     until("it listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
     let project = TestProject::of(&[("a.md", "# Apple Press\n")]);
     migrated(&project, &db);
