@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use config::{Places, Project as Place, ProjectPaths, Registry};
@@ -23,7 +23,7 @@ use server::serve::accept::{refuse_with, serve};
 use server::serve::listen::Door;
 use server::serve::routes::routes;
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::super::lock::Lock;
@@ -32,6 +32,9 @@ use super::waiting::{self, Waiting};
 
 /// How often the hub is asked what changed.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// Connections by which projects are copied. More would only wait for the same two ends.
+const MAX_LINES: usize = 8;
 
 /// The tools that answer from a copy: of the folder's files there is nothing here.
 const TOOLS: [&str; 10] = [
@@ -59,6 +62,7 @@ struct Front {
 #[derive(Clone)]
 struct House {
     address: Address,
+    lines: Arc<Lines>,
     user: Places,
     settings: Vec<String>,
     /// When somebody was last seen.
@@ -88,7 +92,13 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
     }
     let mut connecting: Option<JoinHandle<Result<hub::Hub, HubError>>> = None;
     let seen = watch::Sender::new(Instant::now());
-    let house = House { address, user, settings: options.settings.clone(), seen: seen.clone() };
+    let lines = Arc::new(Lines {
+        address: address.clone(),
+        free: Mutex::default(),
+        turns: Semaphore::new(MAX_LINES),
+    });
+    let house =
+        House { address, lines, user, settings: options.settings.clone(), seen: seen.clone() };
     let mut fronts: BTreeMap<i32, Front> = BTreeMap::new();
     look(&mut hub, &house, &here, &mut fronts).await?;
     // Whoever finds it open finds the registry and the projects' sockets.
@@ -398,10 +408,37 @@ fn write_settings(house: &House, place: &Place, it: &Visible) -> anyhow::Result<
     Ok(loaded.settings)
 }
 
-/// A replica with its connection to the hub.
-struct Copy {
-    hub: Option<hub::Hub>,
+/// Connections to copy by, which all projects share: PostgreSQL has a hundred, and there may be more projects.
+struct Lines {
     address: Address,
+    free: Mutex<Vec<hub::Hub>>,
+    turns: Semaphore,
+}
+
+impl Lines {
+    /// Does something over a connection. One that failed is not used again. Blocks.
+    fn with<T>(
+        &self,
+        runtime: &Handle,
+        work: impl FnOnce(&mut hub::Hub) -> Result<T, HubError>,
+    ) -> Result<T, HubError> {
+        // It is never closed.
+        let _turn = runtime.block_on(self.turns.acquire());
+        let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = free().pop();
+        let mut hub = match known {
+            Some(hub) => hub,
+            None => runtime.block_on(self.address.connect())?,
+        };
+        let done = work(&mut hub)?;
+        free().push(hub);
+        Ok(done)
+    }
+}
+
+/// A replica of a project.
+struct Copy {
+    lines: Arc<Lines>,
     id: i32,
     replica: Replica,
     folder: PathBuf,
@@ -416,8 +453,8 @@ impl Copy {
     ) -> anyhow::Result<Self> {
         let of = format!("hub {} {}", it.id, it.generation);
         let replica = Replica::open(folder, &of, settings.vectors.precision)?;
-        let (address, folder) = (house.address.clone(), folder.to_path_buf());
-        Ok(Copy { hub: None, address, id: it.id, replica, folder })
+        let (lines, folder) = (Arc::clone(&house.lines), folder.to_path_buf());
+        Ok(Copy { lines, id: it.id, replica, folder })
     }
 
     /// Fetches what is new. Where that fails, the copy is as it was; it is lost only if the work itself broke off.
@@ -431,12 +468,7 @@ impl Copy {
     }
 
     fn bring_on(&mut self, runtime: &Handle) -> Result<Copied, HubError> {
-        let mut hub = match self.hub.take() {
-            Some(hub) => hub,
-            None => runtime.block_on(self.address.connect())?,
-        };
-        let copied = hub::copy(runtime, &mut hub, self.id, &mut self.replica, &self.folder)?;
-        self.hub = Some(hub);
-        Ok(copied)
+        let Copy { lines, id, replica, folder } = self;
+        lines.with(runtime, |hub| hub::copy(runtime, hub, *id, replica, folder))
     }
 }
