@@ -19,6 +19,7 @@ use proto::form::{Form, META_KEY};
 use serde_json::{Value, json};
 
 mod asker;
+mod at_least;
 mod backend;
 mod choose;
 mod cursor;
@@ -31,6 +32,7 @@ mod news;
 pub mod pump;
 mod readings;
 mod route;
+mod same;
 mod seek;
 mod served;
 mod spread;
@@ -350,7 +352,10 @@ impl Gateway {
         part.id = id;
         let project = part.project;
         let line = part.request.as_ref().map(|(method, params)| match method.as_str() {
-            "tools/call" => line::request(id, method, &in_form(form, params)),
+            "tools/call" => {
+                let params = at_least::of(in_form(form, params), project, &self.served);
+                line::request(id, method, &params)
+            }
             _ => line::request(id, method, params),
         });
         self.parts.insert(id, (number, idx));

@@ -19,6 +19,7 @@ use config::place::PlaceError;
 use config::{Places, Project, ProjectPaths};
 use proto::is_older;
 
+use crate::shim::Refusal;
 use crate::shim::watch::connect_within;
 
 mod attempt;
@@ -80,6 +81,9 @@ pub enum LaunchError {
     /// The project's places cannot be used.
     #[error(transparent)]
     Place(#[from] PlaceError),
+    /// It runs, and says why it does not answer.
+    #[error("{}{}", .0.message, .0.hint.as_ref().map(|it| format!("\nhint: {it}")).unwrap_or_default())]
+    Refused(Refusal),
     /// Another system error.
     #[error("cannot start the daemon: {0}")]
     Io(#[from] io::Error),

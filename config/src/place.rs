@@ -130,6 +130,11 @@ impl Places {
         Project { root: self.state.join("front"), name: "hub".to_string() }
     }
 
+    /// Where a hub's front end keeps what people have stated to be the same in two of its projects.
+    pub fn same_as(&self) -> PathBuf {
+        self.state.join("same_as.json")
+    }
+
     /// The user's settings: `config.yaml` in the configuration folder.
     pub fn user_settings(&self) -> PathBuf {
         self.config.join("config.yaml")

@@ -47,16 +47,18 @@ struct Flags {
     /// With `--bring-back`: which version.
     #[arg(long, hide = true, value_name = "TIME")]
     at: Option<String>,
-    /// With `--hub`: serve nothing; `migrate`, `grant`, `revoke`, `publish` or `compare`, for `kgctl`, and end.
+    /// With `--hub`: serve nothing; `migrate`, `grant`, `revoke`, `same-as`, `publish` or `compare`, for `kgctl`, and
+    /// end.
     #[arg(long, hide = true, value_name = "JOB", requires = "hub")]
     hub_job: Option<String>,
-    /// With `--hub-job`: a project of the hub.
+    /// With `--hub-job`: a project of the hub, or an entity as `PROJECT:ENTITY`.
     #[arg(long, hide = true, value_name = "NAME")]
     hub_project: Option<String>,
-    /// With `--hub-job`: a role of the hub.
+    /// With `--hub-job`: a role of the hub, or another entity.
     #[arg(long, hide = true, value_name = "ROLE")]
     hub_role: Option<String>,
-    /// With `--hub-job`: the right to publish; or to publish what another folder has published.
+    /// With `--hub-job`: the right to publish; to publish what another folder has published; or to take back what was
+    /// stated.
     #[arg(long, hide = true)]
     hub_more: bool,
     /// Parse documents for the daemon that started this process; nothing else can.
@@ -117,6 +119,7 @@ fn main() -> ExitCode {
         Some("migrate") => daemon::HubJob::Migrate,
         Some("grant") => daemon::HubJob::Grant { project, role, publish: more },
         Some("revoke") => daemon::HubJob::Revoke { project, role },
+        Some("same-as") => daemon::HubJob::Same { pair: [project, role], undo: more },
         Some("publish") => daemon::HubJob::Publish { as_project: named, take_over: more },
         Some(_) => daemon::HubJob::Compare { as_project: named },
     };

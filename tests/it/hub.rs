@@ -2,7 +2,11 @@
 //!
 //! The tests say that they are skipped where there is no PostgreSQL (`hub/postgres.rs`).
 
+mod faults;
 mod postgres;
+mod rights;
+mod several;
+mod tls;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -12,7 +16,7 @@ use config::{Places, Registry};
 use hub::{Address, HubError, Publisher, Settled};
 use index::store::Readers;
 use serde_json::{Value, json};
-use tests::{Client, Revision, TestProject};
+use tests::{Agent, Client, Revision, SharedHome, TestProject};
 
 use postgres::Postgres;
 
@@ -71,33 +75,36 @@ fn grant(project: &TestProject, db: &Postgres, name: &str, role: &str, publish: 
 
 /// A front end in a home of its own.
 struct Front {
-    home: tempfile::TempDir,
+    home: SharedHome,
     url: String,
 }
 
 impl Front {
     fn of(db: &Postgres, role: &str) -> Front {
-        Front { home: tempfile::tempdir().expect("a folder"), url: db.url(role) }
+        Front { home: SharedHome::of(&[]), url: db.url(role) }
     }
 
     fn places(&self) -> Places {
-        let at = |name: &str| self.home.path().join(name);
+        let at = |name: &str| self.home.at(name);
         Places { state: at("state"), runtime: at("run"), config: at("config") }.of_hub(&self.url)
     }
 
     fn kgctl(&self, arguments: &[&str]) -> Output {
-        let at = |name: &str| self.home.path().join(name);
-        Command::new(tests::kgctl())
-            .env("KGD_BIN", tests::kgd())
-            .env("KG_STATE_DIR", at("state"))
-            .env("KG_RUNTIME_DIR", at("run"))
-            .env("KG_CONFIG_DIR", at("config"))
-            .env("KG_EMBED__BACKGROUND", "off")
-            .current_dir(self.home.path())
-            .args(["--json", "--hub", &self.url])
-            .args(arguments)
-            .output()
-            .expect("it runs")
+        let whole = [&["--json", "--hub", &self.url], arguments].concat();
+        self.home.kgctl(&whole)
+    }
+
+    /// An agent over all of its projects.
+    fn agent(&self) -> Agent {
+        self.home.agent("", &["--hub", &self.url])
+    }
+
+    /// The process id of `kgd --hub`.
+    fn pid(&self) -> Option<String> {
+        let places = self.places();
+        let lock = places.project(&places.front()).expect("short").lock;
+        let pid = std::fs::read_to_string(lock).ok()?.split_whitespace().next()?.to_string();
+        std::path::Path::new(&format!("/proc/{pid}/exe")).exists().then_some(pid)
     }
 
     /// The projects that it serves, by name.
@@ -130,14 +137,22 @@ impl Drop for Front {
     fn drop(&mut self) {
         let places = self.places();
         let Ok(paths) = places.project(&places.front()) else { return };
-        let lock = std::fs::read_to_string(paths.lock).unwrap_or_default();
-        if let Some(pid) = lock.split_whitespace().next() {
+        if let Some(pid) = self.pid() {
             let _ = Command::new("kill").arg(pid).status();
             let begun = Instant::now();
             while paths.socket.exists() && begun.elapsed() < PATIENCE {
                 std::thread::sleep(Duration::from_millis(20));
             }
         }
+    }
+}
+
+/// Looks again and again until it is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 
@@ -153,9 +168,9 @@ fn compared(mut reply: Value) -> Value {
 
 fn migrated(project: &TestProject, db: &Postgres) {
     let reply = run(project, &["hub", "migrate", &db.url("admin")]);
-    assert_eq!((&reply["before"], &reply["version"]), (&json!(0), &json!(1)));
+    assert_eq!((&reply["before"], &reply["version"]), (&json!(0), &json!(2)));
     let again = run(project, &["hub", "migrate", &db.url("admin")]);
-    assert_eq!(again["before"], 1, "a second time changes nothing");
+    assert_eq!(again["before"], 2, "a second time changes nothing");
 }
 
 #[test]
@@ -215,149 +230,13 @@ fn a_front_end_answers_as_the_daemon_does() {
     publish(&project, &db, "corpus");
     assert_eq!(compare(&project, &db, "corpus")["same"], true);
     let tick = project.status()["tick"].clone();
-    let begun = Instant::now();
-    while there.call("status", json!({})).expect("answered")["tick"] != tick {
-        assert!(begun.elapsed() < PATIENCE, "the front end is not brought on");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    until("the front end is brought on", || {
+        there.call("status", json!({})).expect("answered")["tick"] == tick
+    });
     ask(&mut project, &mut there);
     compare_others(&mut project, &mut there);
     let refused = there.call("write_note", json!({"title": "a", "content": "b", "folder": ""}));
     assert!(refused.is_err(), "nothing is written");
-}
-
-/// Of each project: what it knows, what the other one knows, and what only that one's text says.
-const PRIVATE: [(&str, &str, &str, &str); 2] =
-    [("a", "Apple Press", "Bee Yard", "to Bob"), ("b", "Bee Yard", "Apple Press", "to Ann")];
-
-const TOOLS: [&str; 5] =
-    ["hybrid_query", "read_passage", "entity_lookup", "explain_entity", "changes"];
-
-/// Asks for what a project knows, which lies in its only file.
-fn arguments(tool: &str, entity: &str, project: &str) -> Value {
-    match tool {
-        "explain_entity" => json!({"name": entity}),
-        "read_passage" => json!({"at": format!("{project}.md")}),
-        "changes" => json!({"since": "0"}),
-        _ => json!({"q": entity}),
-    }
-}
-
-#[test]
-fn a_role_sees_what_it_was_granted_and_no_more() {
-    let Some(db) = database() else { return };
-    let mut a = TestProject::of(&[("a.md", "# Apple Press\n")]);
-    let mut b = TestProject::of(&[("b.md", "# Bee Yard\n")]);
-    // Journals know what changes, not what was there.
-    a.write("a.md", "# Apple Press\n\nThe Apple Press belongs to Ann.\n");
-    b.write("b.md", "# Bee Yard\n\nThe Bee Yard belongs to Bob.\n");
-    a.settle();
-    b.settle();
-    migrated(&a, &db);
-    for (project, name) in [(&a, "a"), (&b, "b")] {
-        grant(project, &db, name, "pub", true);
-        publish(project, &db, name);
-    }
-    let rights = [("a", "ann"), ("b", "bob"), ("a", "team"), ("b", "team")];
-    for (name, role) in rights {
-        grant(&a, &db, name, role, false);
-    }
-    let tables = db.sql(
-        "SELECT tablename FROM pg_tables WHERE schemaname = 'kg' AND tablename NOT IN ('version')",
-    );
-    for (role, visible) in
-        [("ann", &["a"][..]), ("bob", &["b"]), ("tim", &["a", "b"]), ("pub", &["a", "b"])]
-    {
-        // Every table, by SQL: rows of what is visible, and no others.
-        let ids = db.sql_as(role, "SELECT string_agg(name, ',' ORDER BY name) FROM kg.projects");
-        assert_eq!(ids, visible.join(","), "{role}");
-        for table in tables.lines().filter(|table| !["projects", "grants"].contains(table)) {
-            let sql = format!("SELECT count(DISTINCT project) FROM kg.{table}");
-            let n: usize = db.sql_as(role, &sql).parse().expect("a number");
-            assert!(n <= visible.len(), "{role} sees {n} projects in {table}");
-        }
-        assert_eq!(db.sql_as(role, "SELECT count(*) FROM kg.documents"), visible.len().to_string());
-        let (may, _) = db.try_sql_as(role, "UPDATE kg.documents SET title = 'x' WHERE false");
-        assert_eq!(may, role == "pub", "{role} may write");
-    }
-    let (may, _) = db.try_sql_as("eve", "SELECT * FROM kg.documents");
-    assert!(!may, "without a right not even the table is seen");
-    let stranger = Front::of(&db, "eve");
-    assert!(!stranger.kgctl(&["status"]).status.success(), "nor does a front end answer");
-    assert_eq!(stranger.projects(), Vec::<String>::new());
-    for (role, visible) in [("ann", &["a"][..]), ("bob", &["b"]), ("tim", &["a", "b"])] {
-        let front = Front::of(&db, role);
-        front.start();
-        assert_eq!(front.projects(), visible, "{role}");
-        for (name, entity, foreign, foreigner) in PRIVATE {
-            if !visible.contains(&name) {
-                assert_eq!(front.socket(name), None);
-                continue;
-            }
-            let mut client = front.client(name);
-            for tool in TOOLS {
-                let path = format!("{name}.md");
-                let known = if tool == "changes" { &path } else { entity };
-                let own = client.call(tool, arguments(tool, entity, name));
-                let reply = own.map(|it| it.to_string());
-                let is_told = reply.as_ref().is_ok_and(|it| it.contains(known));
-                assert!(is_told, "{role}: {tool} in {name}: {reply:?}");
-                let other = if name == "a" { "b" } else { "a" };
-                let reply = client.call(tool, arguments(tool, foreign, other));
-                let reply = reply.unwrap_or_else(|error| error).to_string();
-                assert!(!reply.contains(foreigner), "{role}: {tool} in {name}: {reply}");
-            }
-        }
-        if role == "ann" {
-            // A right that is taken back ends the session and removes the copy.
-            let state = front.socket("a").expect("served");
-            run(&a, &["hub", "revoke", &db.url("admin"), "--name", "a", "--role", "ann"]);
-            let begun = Instant::now();
-            while state.exists() || front.socket("a").is_some() {
-                assert!(begun.elapsed() < PATIENCE, "still served");
-                std::thread::sleep(Duration::from_millis(100));
-            }
-        }
-    }
-}
-
-#[test]
-fn a_publisher_that_is_killed_leaves_no_torn_tick() {
-    let Some(mut db) = database() else { return };
-    let files = crate::determinism::corpus();
-    let files: Vec<(&str, &str)> =
-        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let mut project = TestProject::of(&files);
-    migrated(&project, &db);
-    grant(&project, &db, "killed", "pub", true);
-    let shown =
-        |db: &Postgres| db.sql("SELECT coalesce(tick, -1) FROM kg.projects WHERE name = 'killed'");
-    let mut ticks = vec![shown(&db)];
-    for n in 0..10_u64 {
-        project.write("changing.md", format!("# Changing\n\nThe Changing Thing is number {n}.\n"));
-        project.settle();
-        let mut child = publish_command(&project, &db, "killed").spawn().expect("it runs");
-        std::thread::sleep(Duration::from_millis(40 + n * 67 % 400));
-        if n % 5 == 4 {
-            db.crash();
-        }
-        let _ = Command::new("pkill").args(["-KILL", "-P", &child.id().to_string()]).status();
-        let _ = child.kill();
-        let _ = child.wait();
-        ticks.push(shown(&db));
-    }
-    let numbers: Vec<i64> = ticks.iter().map(|it| it.parse().expect("a tick")).collect();
-    assert!(numbers.is_sorted(), "{numbers:?}");
-    publish(&project, &db, "killed");
-    let reply = compare(&project, &db, "killed");
-    assert_eq!(reply["same"], true, "{reply}");
-    let left = db.sql(
-        "SELECT count(DISTINCT generation) FROM kg.documents
-         UNION ALL SELECT count(DISTINCT generation) FROM kg.chunks",
-    );
-    assert_eq!(left, "1\n1", "nothing is left of what was begun");
-    let tick = project.status()["tick"].to_string();
-    assert_eq!(shown(&db), tick);
 }
 
 #[test]
@@ -418,6 +297,20 @@ fn a_daemon_publishes_by_itself_and_tells_how_far_it_is() {
     db.crash();
     project.until("the hub shows it again", is_shown);
     assert_eq!(db.sql("SELECT count(*) FROM kg.documents"), "2");
+}
+
+#[test]
+fn words_that_stand_together_by_chance_are_no_secret() {
+    let Some(db) = database() else { return };
+    let title = "Securing Prometheus API and UI endpoints using basic auth";
+    let text =
+        format!("---\ntitle: {title}\n---\n\n## Hashing a password\n\nIt is done by hand.\n");
+    let project = TestProject::of(&[("guide.md", &text)]);
+    migrated(&project, &db);
+    grant(&project, &db, "guides", "pub", true);
+    publish(&project, &db, "guides");
+    let terms = db.sql("SELECT terms FROM kg.documents");
+    assert!(redact::holds_secret(&terms), "a list that reads like a password: {terms}");
 }
 
 #[test]

@@ -202,6 +202,9 @@ pub(super) fn one(project: usize, answer: Answer, is_tool: bool, served: &Served
     let mut result = answer.map_err(|trouble| to_error(trouble, project, served))?;
     rename_addresses(&mut result, project, served);
     name_in_messages(&mut result, served.name(project));
+    if is_tool {
+        served.statements().mark_one(&mut result, served.name(project));
+    }
     // A reply names its project itself; an error does not.
     if is_tool && result.get("isError") == Some(&Value::Bool(true)) {
         let name = served.name(project);

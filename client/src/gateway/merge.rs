@@ -15,6 +15,7 @@ use std::cmp::Ordering;
 use serde_json::{Map, Value, json};
 
 use super::cursor::{self, Onward, mark};
+use super::same::Statements;
 use super::served::Served;
 use super::spread::{Order, Paging, Spread};
 use super::text;
@@ -59,7 +60,9 @@ pub(super) fn merge(spread: &Spread, answers: Vec<Answer>, served: &Served) -> V
     if replies.is_empty() {
         return all_failed(&troubles, served);
     }
-    let whole = Whole { spread, served, replies: &replies, troubles: &troubles };
+    let statements = served.statements();
+    let whole =
+        Whole { spread, served, replies: &replies, troubles: &troubles, statements: &statements };
     let hits = whole.ordered();
     let mut n = hits.len().min(spread.n_told);
     let mut extras = MAX_ALSO;
@@ -176,6 +179,7 @@ struct Whole<'a> {
     served: &'a Served,
     replies: &'a [Reply],
     troubles: &'a [(Onward, Trouble)],
+    statements: &'a Statements,
 }
 
 impl Whole<'_> {
@@ -222,6 +226,9 @@ impl Whole<'_> {
             if !list.is_empty() {
                 out.insert(texts.to_string(), list.into());
             }
+        }
+        if let Some(Value::Array(entities)) = out.get_mut("entities") {
+            self.statements.mark(entities);
         }
         self.insert_rest(&mut out, hits, n);
         let (text, n_shown) = text::write(self.spread, &out, self.troubles, self.served);

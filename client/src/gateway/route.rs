@@ -12,6 +12,7 @@ use proto::form::wants_json;
 use proto::lenient;
 use serde_json::{Map, Value, json};
 
+use super::at_least;
 use super::cursor::{self, Onward};
 use super::listen;
 use super::naming::{PROJECTS_TOOL, SCHEME, inward, prompt_inward};
@@ -110,6 +111,9 @@ fn call(mut params: Value, served: &Served) -> Route {
         None | Some(Value::Null) => Map::new(),
         Some(_) => return refuse(INVALID_PARAMS, "`arguments` is not an object", None),
     };
+    if let Err(view) = at_least::check(&arguments, served) {
+        return refuse_call(&view);
+    }
     let named = match named(&mut arguments, served) {
         Ok(None) => match by_address(&mut arguments, served) {
             // As a single project resolves it for itself.

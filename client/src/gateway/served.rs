@@ -13,6 +13,8 @@ use proto::catalog::CATALOG;
 use proto::error::{Code, ErrorView};
 use proto::tool::Effect;
 
+use super::same::Statements;
+
 /// The projects of a gateway, each identified by its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
@@ -21,6 +23,8 @@ pub struct Served {
     home: Option<usize>,
     /// The registry's default, if it is served.
     default: Option<usize>,
+    /// What people have stated to be the same in two of them, in a file.
+    same_as: Option<PathBuf>,
 }
 
 /// One project.
@@ -81,7 +85,7 @@ impl Served {
                 is_read_only: false,
             });
         }
-        Ok(Served { members, home: None, default: None })
+        Ok(Served { members, home: None, default: None, same_as: None })
     }
 
     /// Sets the project at `root`, if it is served, as that of the folder in which the agent started.
@@ -94,6 +98,17 @@ impl Served {
     pub fn with_default(mut self, root: Option<&Path>) -> Self {
         self.default = root.and_then(|root| self.at(root));
         self
+    }
+
+    /// Sets the file in which a hub's front end keeps what people have stated to be the same.
+    pub fn with_same_as(mut self, file: PathBuf) -> Self {
+        self.same_as = Some(file);
+        self
+    }
+
+    /// Reads what people have stated.
+    pub(super) fn statements(&self) -> Statements {
+        self.same_as.as_deref().map_or_else(Statements::default, |it| Statements::read(it, self))
     }
 
     /// Records which projects are read-only: these offer fewer tools.

@@ -9,6 +9,7 @@ use proto::shape::place;
 use serde_json::{Map, Value};
 
 use super::cursor::Onward;
+use super::same;
 use super::served::Served;
 use super::spread::Spread;
 use super::trouble::Trouble;
@@ -133,6 +134,8 @@ fn block(rank: usize, hit: &Value) -> String {
         format!(" (score {}{weak})", shown.strip_prefix('0').unwrap_or(&shown))
     });
     head += &score.unwrap_or_default();
+    let same = hit.get("same_as").and_then(same::line);
+    head += &same.map(|it| format!("\n   {it}")).unwrap_or_default();
     let words = ["snippet", "content", "matched_observation", "long_title"];
     let words = words.iter().find_map(|name| text(name)).unwrap_or_default();
     for line in words.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()) {

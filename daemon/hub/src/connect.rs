@@ -17,10 +17,14 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{HubError, schema};
 
-/// Longest wait for a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest wait for a connection; half of what a client waits for a front end that it starts.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Longest silence of a statement, so that a network that swallows packets does not hold a publisher for ever.
+/// When a network that swallows packets counts as gone: nothing that was sent is acknowledged for so long, or nobody
+/// answers on an idle connection.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Longest that one statement, and the wait for a lock, may take.
 const STATEMENT_TIMEOUT: &str = "SET statement_timeout = '10min'; SET lock_timeout = '30s'";
 
 /// Where a hub is, and as whom it is asked.
@@ -69,6 +73,8 @@ impl Address {
             config.ssl_mode(SslMode::Require);
         }
         config.application_name("kgd").connect_timeout(CONNECT_TIMEOUT);
+        config.tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);
+        config.keepalives_interval(SILENCE / 6).keepalives_retries(3);
         let shown = shown(&config);
         Ok(Address { config, authorities, shown })
     }
@@ -97,7 +103,9 @@ impl Address {
     /// What the database or the network said.
     pub async fn connect_as_owner(&self) -> Result<Hub, HubError> {
         let tls = MakeRustlsConnect::new(self.tls()?);
-        let (client, connection) = self.config.connect(tls).await?;
+        let (client, connection) = self.config.connect(tls).await.map_err(|why| {
+            HubError::NoConnection { hub: self.shown.clone(), hint: hint_for(&why), why }
+        })?;
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(error = crate::message_of(&error), "a connection to the hub ended");
@@ -125,6 +133,19 @@ impl Address {
             .with_safe_default_protocol_versions()
             .map_err(|error| HubError::Address(error.to_string()))?;
         Ok(config.with_root_certificates(roots).with_no_client_auth())
+    }
+}
+
+/// What a person can do where no connection comes about.
+fn hint_for(why: &tokio_postgres::Error) -> &'static str {
+    let said = crate::message_of(why);
+    match why.code().and_then(|code| code.code().get(..2)) {
+        Some("28") => "check the role and its password: `PGPASSWORD`, or `publish.token_file`",
+        Some("3D") => "check the name of the database in the address",
+        _ if ["TLS", "tls", "certificate"].iter().any(|word| said.contains(word)) => {
+            "`?sslrootcert=FILE` in the address names the authorities to trust"
+        }
+        _ => "check that PostgreSQL runs at that address and lets this machine in",
     }
 }
 

@@ -6,26 +6,40 @@
 //! nothing here runs unless the user named a hub.
 //! Not here: answering (`query`), when to publish and whom to serve (`daemon`).
 
+mod compare;
 mod connect;
 mod publish;
 mod pull;
 mod rows;
+mod same;
 mod schema;
 mod table;
 
 use index::store::StoreError;
 
+pub use compare::{digest, digest_of};
 pub use connect::{Address, Hub};
-pub use publish::{Publisher, Round, digest, digest_of};
+pub use publish::{Publisher, Round};
 pub use pull::{Copied, Settled, Visible, copy, visible};
+pub use same::{Named, same, state_same};
 pub use schema::{Grant, grant, migrate, revoke};
 
 /// Why the hub cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
-    /// It cannot be reached, or refused a statement.
+    /// It refused a statement, or went away.
     #[error("the hub: {}", message_of(.0))]
     Database(#[from] tokio_postgres::Error),
+    /// There is no connection to it.
+    #[error("the hub `{hub}` cannot be reached: {}\nhint: {hint}", message_of(.why))]
+    NoConnection {
+        /// Its address, without the password.
+        hub: String,
+        /// What to look at.
+        hint: &'static str,
+        /// What the database, the network or TLS said.
+        why: tokio_postgres::Error,
+    },
     /// The address, the token or the certificates cannot be used.
     #[error("{0}")]
     Address(String),
@@ -47,6 +61,11 @@ pub enum HubError {
         "the hub has no project `{0}` that this role may {1}\nhint: `kgctl hub grant URL --name {0} --role ROLE{2}`"
     )]
     Forbidden(String, &'static str, &'static str),
+    /// A project has no such entity.
+    #[error(
+        "the hub's project `{0}` has no entity `{1}`\nhint: `kgctl --hub URL --project {0} lookup` finds names"
+    )]
+    NoEntity(String, String),
     /// Another folder publishes it.
     #[error(
         "the hub's project `{0}` is published from another folder\n\
@@ -94,14 +113,25 @@ impl From<rusqlite::Error> for HubError {
 }
 
 impl HubError {
+    /// The exit code of a program that ends with this; those of `kgctl` mean the same.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            HubError::Store(_) | HubError::Crashed(_) | HubError::Torn(_) => 1,
+            _ if self.is_passing() => 4,
+            _ => 2,
+        }
+    }
+
     /// Returns true where waiting may help: nobody has refused anything.
     pub fn is_passing(&self) -> bool {
         match self {
-            HubError::Database(error) => error.code().is_none_or(|code| {
-                let class = code.code().get(..2).unwrap_or_default();
-                // Connections, resources, shutdown, conflicts.
-                matches!(class, "08" | "53" | "57" | "40" | "58")
-            }),
+            HubError::Database(error) | HubError::NoConnection { why: error, .. } => {
+                error.code().is_none_or(|code| {
+                    let class = code.code().get(..2).unwrap_or_default();
+                    // Connections, resources, shutdown, conflicts.
+                    matches!(class, "08" | "53" | "57" | "40" | "58")
+                })
+            }
             HubError::Store(_) | HubError::Crashed(_) | HubError::Moved(_) => true,
             _ => false,
         }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use index::store::{Readers, SCHEMA_VERSION, Snapshot, Spaces, open_for_reading};
+use index::store::{Readers, SCHEMA_VERSION, Spaces, open_for_reading};
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 use tokio::runtime::Handle;
@@ -18,9 +18,9 @@ use tokio_postgres::Transaction;
 
 use crate::HubError;
 use crate::connect::{Address, Hub};
-use crate::pull::{self, Settled};
+use crate::pull::Settled;
 use crate::rows::{self, A_BATCH_BYTES, Part};
-use crate::table::{Cell, From, Published, Source, TABLES, Table};
+use crate::table::{Cell, Published, Source, TABLES, Table};
 
 /// Transactions whose keys the log keeps: front ends that slept longer fetch everything again.
 const LOGGED: i64 = 1_000;
@@ -111,6 +111,20 @@ impl Publisher {
         Ok(done)
     }
 
+    /// Asks whether the hub is still as this publisher left it, which costs one row. Blocks.
+    ///
+    /// # Errors
+    /// [`HubError::Moved`] when it is not; then, and after other errors, the next round compares everything.
+    pub fn check(&mut self, runtime: &Handle) -> Result<(), HubError> {
+        let Some(link) = self.link.take() else { return Ok(()) };
+        let sql = "SELECT epoch, serial, mark FROM kg.projects WHERE id = $1";
+        let row = runtime.block_on(link.hub.client.query_opt(sql, &[&link.id]))?;
+        let forbidden = || HubError::Forbidden(self.project.clone(), "publish", " --publish");
+        link.guard(&self.project).check(&row.ok_or_else(forbidden)?)?;
+        self.link = Some(link);
+        Ok(())
+    }
+
     /// Connects, and becomes the one publisher of the project.
     async fn open(&self, readers: &Arc<Readers>) -> Result<Link, HubError> {
         let made_by = made_by(readers)?;
@@ -147,11 +161,15 @@ impl Publisher {
         let claimed = tx.query_opt(sql, &[&id, &self.writer, &filling, &filling_of]).await?;
         let epoch: i64 = claimed.ok_or_else(forbidden)?.get(0);
         // What a publisher that was killed, or another make, has left.
-        sweep(&tx, id, &[generation, target]).await?;
+        if generation > 0 || row.get::<_, Option<i32>>(3).is_some() {
+            sweep(&tx, id, &[generation, target]).await?;
+        }
         tx.commit().await?;
         let part = Part { project: id, generation: target };
         let mut sums = FxHashMap::default();
-        for (table, number) in TABLES.iter().zip(0..) {
+        // One that is begun now has no rows.
+        let begun = TABLES.iter().zip(0..).filter(|_| is_live || filled.is_some());
+        for (table, number) in begun {
             rows::sums(&hub.client, table, part, |key, sum| {
                 sums.insert((number, key), (sum, 0));
             })
@@ -189,13 +207,15 @@ fn publish(
     link.round += 1;
     let made_by = made_in(&snapshot)?;
     let mark = random_name();
-    let Link { hub, id, epoch, serial, mark: last, part, is_live, sums, round, last_news } = link;
+    let guard = link.guard(project);
+    let Link { hub, serial, mark: last, part, is_live, sums, round, last_news, .. } = link;
     let mut writing = Writing {
         runtime,
         is_open: false,
+        n_bytes: 0,
         n_rows: 0,
         changed: Vec::new(),
-        guard: Guard { project, id: *id, epoch: *epoch, serial: *serial, mark: last.clone() },
+        guard,
         part: *part,
         is_live: *is_live,
     };
@@ -247,11 +267,35 @@ struct Guard<'a> {
     mark: Option<String>,
 }
 
+impl Link {
+    fn guard<'a>(&self, project: &'a str) -> Guard<'a> {
+        let Link { id, epoch, serial, mark, .. } = self;
+        Guard { project, id: *id, epoch: *epoch, serial: *serial, mark: mark.clone() }
+    }
+}
+
+impl Guard<'_> {
+    /// Compares it with the project's epoch, serial and mark.
+    fn check(&self, row: &tokio_postgres::Row) -> Result<(), HubError> {
+        let (epoch, serial, mark): (i64, i64, Option<String>) =
+            (row.get(0), row.get(1), row.get(2));
+        if epoch > self.epoch {
+            return Err(HubError::Fenced(self.project.to_string()));
+        }
+        if (epoch, serial, &mark) != (self.epoch, self.serial, &self.mark) {
+            return Err(HubError::Moved(self.project.to_string()));
+        }
+        Ok(())
+    }
+}
+
 /// Transactions of one round: one, but for a generation that does not answer yet.
 struct Writing<'a> {
     runtime: &'a Handle,
     /// A transaction is open.
     is_open: bool,
+    /// Written in it, of a generation that does not answer yet.
+    n_bytes: usize,
     n_rows: u64,
     changed: Vec<(&'static str, Vec<i64>)>,
     guard: Guard<'a>,
@@ -266,7 +310,7 @@ impl Writing<'_> {
         table: &'static Table,
         batch: &mut Batch,
     ) -> Result<(), HubError> {
-        let Batch { old, new, .. } = std::mem::take(batch);
+        let Batch { old, new, n_bytes } = std::mem::take(batch);
         if old.is_empty() && new.is_empty() {
             return Ok(());
         }
@@ -287,8 +331,11 @@ impl Writing<'_> {
             self.changed.push((table.hub, keys));
             return Ok(());
         }
-        self.runtime.block_on(client.batch_execute("COMMIT"))?;
-        self.is_open = false;
+        self.n_bytes += n_bytes;
+        if self.n_bytes >= A_BATCH_BYTES {
+            self.runtime.block_on(client.batch_execute("COMMIT"))?;
+            (self.is_open, self.n_bytes) = (false, 0);
+        }
         Ok(())
     }
 
@@ -303,16 +350,7 @@ impl Writing<'_> {
             let sql = "SELECT epoch, serial, mark FROM kg.projects WHERE id = $1 FOR UPDATE";
             let forbidden =
                 || HubError::Forbidden(guard.project.to_string(), "publish", " --publish");
-            let row = client.query_opt(sql, &[&guard.id]).await?.ok_or_else(forbidden)?;
-            let (epoch, serial, mark): (i64, i64, Option<String>) =
-                (row.get(0), row.get(1), row.get(2));
-            if epoch > guard.epoch {
-                return Err(HubError::Fenced(guard.project.to_string()));
-            }
-            if (epoch, serial, &mark) != (guard.epoch, guard.serial, &guard.mark) {
-                return Err(HubError::Moved(guard.project.to_string()));
-            }
-            Ok(())
+            guard.check(&client.query_opt(sql, &[&guard.id]).await?.ok_or_else(forbidden)?)
         })?;
         self.is_open = true;
         Ok(())
@@ -376,12 +414,17 @@ fn check(table: &Table, row: &Published) -> Result<(), HubError> {
     if table.hub != "documents" {
         return Ok(());
     }
-    let texts = row.cells.iter().filter_map(|cell| match cell {
-        Cell::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
-    let mut texts = texts.filter(|text| redact::holds_secret(text));
-    let Some(_) = texts.next() else { return Ok(()) };
+    let columns = table.columns();
+    let mut cells = columns.iter().zip(&row.cells);
+    let is_secret = |(column, cell): (&(&str, char), &Cell)| match (column.0, cell) {
+        // A list: what stands in a row by chance, such as `basic auth` before a key of ours, is no password.
+        ("terms", Cell::Text(text)) => text.split(['\t', '\n']).any(redact::holds_secret),
+        (_, Cell::Text(text)) => redact::holds_secret(text),
+        _ => false,
+    };
+    if !cells.any(is_secret) {
+        return Ok(());
+    }
     let path = match row.cells.get(1) {
         Some(Cell::Text(path)) => redact::clean(path).into_owned(),
         _ => String::new(),
@@ -421,54 +464,4 @@ fn random_name() -> String {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).expect("the system has random numbers");
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Every sum that the hub has of a project, for comparison: a number for all rows of all tables.
-///
-/// # Errors
-/// What the database said.
-pub async fn digest(hub: &Hub, project: &str) -> Result<(i64, u64), HubError> {
-    let all = pull::visible(hub).await?;
-    let forbidden = || HubError::Forbidden(project.to_string(), "read", "");
-    let it = all.iter().find(|it| it.name == project).ok_or_else(forbidden)?;
-    let part = Part { project: it.id, generation: it.generation };
-    let mut digest = 0_u64;
-    for (table, number) in compared() {
-        rows::sums(&hub.client, table, part, |key, sum| {
-            digest = digest.wrapping_add(sum_of(number, key, sum));
-        })
-        .await?;
-    }
-    Ok((it.tick, digest))
-}
-
-/// The same number of an index here.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn digest_of(readers: &Arc<Readers>, state_dir: &Path) -> Result<(u64, u64), HubError> {
-    let snapshot: Snapshot = readers.snapshot()?;
-    let ledger = open_for_reading(&state_dir.join("ledger.sqlite"))?;
-    let better = Some(Spaces::path(state_dir)).filter(|path| path.exists());
-    let better = better.map(|path| open_for_reading(&path)).transpose()?;
-    let tick = snapshot.tick().0;
-    let source = Source { index: &snapshot, ledger: &ledger, better: better.as_ref(), tick };
-    let mut digest = 0_u64;
-    for (table, number) in compared() {
-        table.each(&source, &mut |row| {
-            digest = digest.wrapping_add(sum_of(number, row.key, row.sum));
-            Ok(())
-        })?;
-    }
-    Ok((tick, digest))
-}
-
-/// All but the better vectors, which may come later than the commit.
-fn compared() -> impl Iterator<Item = (&'static Table, u64)> {
-    TABLES.iter().zip(0_u64..).filter(|(table, _)| table.from != From::Better)
-}
-
-fn sum_of(table: u64, key: i64, sum: i64) -> u64 {
-    let bytes = [table.to_le_bytes(), key.to_le_bytes(), sum.to_le_bytes()].concat();
-    xxhash_rust::xxh3::xxh3_64(&bytes)
 }

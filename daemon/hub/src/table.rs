@@ -12,6 +12,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+use self::From::{Better, Index, Ledger, Vectors};
 use crate::HubError;
 
 /// One cell.
@@ -58,119 +59,66 @@ pub(crate) struct Table {
     /// The others, separated by blanks; of a table that is not packed each with the letter of its type: `i` integer,
     /// `r` real, `t` text, `b` bytes, `h` a vector of int8.
     pub columns: &'static str,
-    /// Several rows here are one in the hub.
-    pub is_packed: bool,
 }
 
-const fn plain(
+const fn table(
+    from: From,
     hub: &'static str,
     local: &'static str,
     key: &'static str,
     columns: &'static str,
 ) -> Table {
-    Table { hub, local, from: From::Index, key, columns, is_packed: false }
-}
-
-const fn packed(name: &'static str, key: &'static str, columns: &'static str) -> Table {
-    Table { hub: name, local: name, from: From::Index, key, columns, is_packed: true }
-}
-
-const fn of_ledger(
-    hub: &'static str,
-    local: &'static str,
-    key: &'static str,
-    columns: &'static str,
-) -> Table {
-    Table { hub, local, from: From::Ledger, key, columns, is_packed: true }
+    Table { from, hub, local, key, columns }
 }
 
 /// All of them; what is published must not be taken out without a new migration.
+#[rustfmt::skip]
 pub(crate) const TABLES: &[Table] = &[
-    plain(
-        "documents",
-        "docs",
-        "id",
-        "uid:t path:t title:t is_note:i format:t doc_type:t language:t day:t hash:b mtime_ms:i n_bytes:i source_url:t \
-         meta:t text:t lines:b pages:b headings:b terms:t mentions_hash:i gazetteer_version:i warnings:t redactions:t \
-         pass:i entity_id:i sum:i",
-    ),
-    plain(
-        "chunks",
-        "chunks",
-        "id",
-        "doc_id:i idx:i start:i end:i raw_start:i raw_end:i line_start:i line_end:i n_tokens:i section:t hash:b \
-         language:t profile:t headings:t own:i",
-    ),
-    plain("windows", "chunk_vec_map", "id", "chunk_id:i start:i end:i aside:b hash:b"),
-    Table {
-        hub: "vectors",
-        local: "chunk_vec",
-        from: From::Vectors,
-        key: "rowid",
-        columns: "embedding:h",
-        is_packed: false,
-    },
-    Table {
-        hub: "better",
-        local: "vectors",
-        from: From::Better,
-        key: "id",
-        columns: "space:t model:t hash:b embedding:h floats:b",
-        is_packed: false,
-    },
-    plain("postings", "chunk_fts_data", "id", "block:b"),
-    plain("posting_sizes", "chunk_fts_docsize", "id", "sz:b origin:i"),
-    packed("chunk_fts_idx", "segid", "term pgno"),
-    plain("entities", "entities", "id", "norm:t doc_id:i name:t type:i status:t"),
-    plain(
-        "names",
-        "names",
-        "id",
+    table(Index, "documents", "docs", "id",
+        "uid:t path:t title:t is_note:i format:t doc_type:t language:t day:t hash:b mtime_ms:i n_bytes:i \
+         source_url:t meta:t text:t lines:b pages:b headings:b terms:t mentions_hash:i gazetteer_version:i \
+         warnings:t redactions:t pass:i entity_id:i sum:i"),
+    table(Index, "chunks", "chunks", "id",
+        "doc_id:i idx:i start:i end:i raw_start:i raw_end:i line_start:i line_end:i n_tokens:i section:t \
+         hash:b language:t profile:t headings:t own:i"),
+    table(Index, "windows", "chunk_vec_map", "id", "chunk_id:i start:i end:i aside:b hash:b"),
+    table(Vectors, "vectors", "chunk_vec", "rowid", "embedding:h"),
+    table(Better, "better", "vectors", "id", "space:t model:t hash:b embedding:h floats:b"),
+    table(Index, "postings", "chunk_fts_data", "id", "block:b"),
+    table(Index, "posting_sizes", "chunk_fts_docsize", "id", "sz:b origin:i"),
+    table(Index, "chunk_fts_idx", "chunk_fts_idx", "segid", "term pgno"),
+    table(Index, "entities", "entities", "id", "norm:t doc_id:i name:t type:i status:t"),
+    table(Index, "names", "names", "id",
         "norm:t sense:i entity_id:i link:r decision:i via:i surface:t type:i n_docs:i n_mentions:i homes:t \
-         home_source:i is_fuzzy:i is_split:i",
-    ),
-    packed("mentions", "doc_id", "at start end line name_id type recognizer score place surface"),
-    packed(
-        "evidence",
-        "doc_id",
-        "seq subject predicate object subject_at object_at start end raw_start raw_end line pattern confidence \
-         subject_link object_link",
-    ),
-    packed("written", "doc_id", "text"),
-    packed("doc_tags", "doc_id", "tag"),
-    packed("stated", "doc_id", "name_id source surface"),
-    packed("doc_names", "doc_id", "key kind"),
-    packed("notes", "doc_id", "base is_stated permalink metadata"),
-    packed("observations", "doc_id", "seq category content tags context block start end line"),
-    packed(
-        "note_links",
-        "doc_id",
-        "seq kind rel is_typed target heading block display context own_block start end target_start target_end line \
-         said file_key name_key permalink_key dst",
-    ),
-    packed("note_fields", "doc_id", "seq key value is_inline start end line"),
-    packed("note_places", "doc_id", "seq kind level name key start end line"),
-    packed(
-        "memory_nodes",
-        "doc_id",
-        "key name type is_node in_folder summary tags last_ordinal n_facts n_vectors",
-    ),
-    packed("memory_vectors", "doc_id", "vectors mean"),
-    packed("memory_facts", "doc_id", "seq ordinal content n_words line_start line_end hash"),
-    packed("memory_words", "doc_id", "word seq n"),
-    packed("prints", "doc_id", "kind start end text"),
-    packed("copies", "doc_id", "text rank start"),
-    packed("alike", "text", "root"),
-    packed("proposals", "name_id", "candidate score"),
-    packed("name_keys", "name_id", "key"),
-    of_ledger(
-        "journal",
-        "changes",
-        "tick",
-        "uid at_ms was_path was_hash path hash is_unseen n_more lines",
-    ),
-    of_ledger("journal_begin", "change_state", "id", "reserved begun_tick begun_ms"),
-    of_ledger("decisions", "decisions", "0", "key verdict decided_ms"),
+         home_source:i is_fuzzy:i is_split:i"),
+    table(Index, "mentions", "mentions", "doc_id", "at start end line name_id type recognizer score place surface"),
+    table(Index, "evidence", "evidence", "doc_id",
+        "seq subject predicate object subject_at object_at start end raw_start raw_end line pattern \
+         confidence subject_link object_link"),
+    table(Index, "written", "written", "doc_id", "text"),
+    table(Index, "doc_tags", "doc_tags", "doc_id", "tag"),
+    table(Index, "stated", "stated", "doc_id", "name_id source surface"),
+    table(Index, "doc_names", "doc_names", "doc_id", "key kind"),
+    table(Index, "notes", "notes", "doc_id", "base is_stated permalink metadata"),
+    table(Index, "observations", "observations", "doc_id", "seq category content tags context block start end line"),
+    table(Index, "note_links", "note_links", "doc_id",
+        "seq kind rel is_typed target heading block display context own_block start end target_start \
+         target_end line said file_key name_key permalink_key dst"),
+    table(Index, "note_fields", "note_fields", "doc_id", "seq key value is_inline start end line"),
+    table(Index, "note_places", "note_places", "doc_id", "seq kind level name key start end line"),
+    table(Index, "memory_nodes", "memory_nodes", "doc_id",
+        "key name type is_node in_folder summary tags last_ordinal n_facts n_vectors"),
+    table(Index, "memory_vectors", "memory_vectors", "doc_id", "vectors mean"),
+    table(Index, "memory_facts", "memory_facts", "doc_id", "seq ordinal content n_words line_start line_end hash"),
+    table(Index, "memory_words", "memory_words", "doc_id", "word seq n"),
+    table(Index, "prints", "prints", "doc_id", "kind start end text"),
+    table(Index, "copies", "copies", "doc_id", "text rank start"),
+    table(Index, "alike", "alike", "text", "root"),
+    table(Index, "proposals", "proposals", "name_id", "candidate score"),
+    table(Index, "name_keys", "name_keys", "name_id", "key"),
+    table(Ledger, "journal", "changes", "tick", "uid at_ms was_path was_hash path hash is_unseen n_more lines"),
+    table(Ledger, "journal_begin", "change_state", "id", "reserved begun_tick begun_ms"),
+    table(Ledger, "decisions", "decisions", "0", "key verdict decided_ms"),
 ];
 
 /// What is read from.
@@ -182,6 +130,11 @@ pub(crate) struct Source<'a> {
 }
 
 impl Table {
+    /// Several rows here are one in the hub.
+    fn is_packed(&self) -> bool {
+        !self.columns.contains(':')
+    }
+
     /// The columns beside the key, with their types.
     pub(crate) fn columns(&self) -> Vec<(&'static str, char)> {
         let typed = |column: &'static str| {
@@ -193,7 +146,7 @@ impl Table {
 
     /// The columns of the hub's table beside the first four.
     pub(crate) fn hub_columns(&self) -> Vec<(&'static str, char)> {
-        if self.is_packed { vec![("rows", 'b')] } else { self.columns() }
+        if self.is_packed() { vec![("rows", 'b')] } else { self.columns() }
     }
 
     fn names(&self) -> Vec<String> {
@@ -231,7 +184,7 @@ impl Table {
         while let Some(row) = rows.next()? {
             let key: i64 = row.get(0)?;
             let cells = cells_of(row, n_columns)?;
-            if !self.is_packed {
+            if !self.is_packed() {
                 show(row_of(key, cells))?;
                 continue;
             }
@@ -294,7 +247,7 @@ impl Table {
             statement.execute(params_from_iter(std::iter::once(&key).chain(cells)))?;
             Ok(())
         };
-        if !self.is_packed {
+        if !self.is_packed() {
             return write(cells);
         }
         unpack(self.hub, cells)?.iter().try_for_each(|row| write(row))

@@ -4,12 +4,13 @@
 //! Not here: the hub's tables and rows (`hub`), publishing beside a daemon (`publishing.rs`).
 
 mod front;
+mod waiting;
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use hub::{Address, Grant, Publisher, Settled};
+use hub::{Address, Grant, Named, Publisher, Settled};
 use index::store::Readers;
 use serde_json::{Value, json};
 
@@ -39,6 +40,13 @@ pub enum HubJob {
         /// The role.
         role: String,
     },
+    /// State that two entities, each `PROJECT:ENTITY`, are the same thing.
+    Same {
+        /// The entities.
+        pair: [String; 2],
+        /// Take it back.
+        undo: bool,
+    },
     /// Bring it to what is committed here.
     Publish {
         /// Its name there; the settings' or the project's own when left out.
@@ -63,7 +71,7 @@ pub(super) fn run(options: &Options, url: &str, job: &HubJob) -> anyhow::Result<
     if *job == HubJob::Serve {
         let code = runtime.block_on(front::live(options, url));
         runtime.shutdown_timeout(super::LAST_COMMIT);
-        return code.or_else(super::exit_code_of);
+        return code.or_else(exit_code_of);
     }
     match work(options, &runtime, url, job) {
         Ok(reply) => {
@@ -71,8 +79,17 @@ pub(super) fn run(options: &Options, url: &str, job: &HubJob) -> anyhow::Result<
             let _ = writeln!(std::io::stdout(), "{reply}");
             Ok(ExitCode::SUCCESS)
         }
-        Err(error) => super::exit_code_of(error),
+        Err(error) => exit_code_of(error),
     }
+}
+
+/// As [`super::exit_code_of`], with the hub's own errors.
+fn exit_code_of(error: anyhow::Error) -> anyhow::Result<ExitCode> {
+    let Some(known) = error.downcast_ref::<hub::HubError>() else {
+        return super::exit_code_of(error);
+    };
+    super::report(&known.to_string());
+    Ok(ExitCode::from(known.exit_code()))
 }
 
 fn work(
@@ -105,6 +122,16 @@ fn work(
                 hub::revoke(&mut address.connect().await?, project, role).await
             })?;
             json!({"hub": address.shown(), "project": project, "role": role, "revoked": done})
+        }
+        HubJob::Same { pair: [one, other], undo } => {
+            let address = address("")?;
+            let (one, other) = (Named::parse(one)?, Named::parse(other)?);
+            let done = runtime.block_on(async {
+                hub::state_same(&address.connect().await?, [&one, &other], *undo).await
+            })?;
+            let shown = |it: &Named| format!("{}:{}", it.project, it.name);
+            json!({"hub": address.shown(), "one": shown(&one), "other": shown(&other), "undo": undo,
+                   "changed": done})
         }
         HubJob::Publish { as_project, take_over } => {
             let (project, settings, paths) = super::project_of(options)?;

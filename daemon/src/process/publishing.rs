@@ -17,6 +17,9 @@ use tokio::runtime::Handle;
 /// How often it is looked whether there is something to publish.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How often it is asked whether the hub is as it was left: it may have been restored from a backup.
+const CHECK: Duration = Duration::from_secs(10);
+
 /// It rests so many times as long as it read.
 const RESTS: u32 = 9;
 
@@ -57,15 +60,27 @@ impl Task {
         let mut trouble = TROUBLE.0;
         let mut publisher: Option<Publisher> = None;
         let mut last = Last::default();
+        let mut checked = Instant::now();
         loop {
             std::thread::sleep(rest.max(LOOK));
             let Some(project) = self.project.upgrade() else { return };
             if project.activity().is_stopping() {
                 return;
             }
-            if !last.is_due(&project) {
+            let is_due = last.is_due(&project);
+            if !is_due && checked.elapsed() < CHECK {
                 rest = LOOK;
                 continue;
+            }
+            checked = Instant::now();
+            if !is_due {
+                let checked = publisher.as_mut().map_or(Ok(()), |it| it.check(runtime));
+                if checked.is_ok() {
+                    rest = LOOK;
+                    continue;
+                }
+                // The round says what is wrong, or mends it.
+                (publisher, last) = (None, Last::default());
             }
             let opened = match publisher.take() {
                 Some(publisher) => Ok(publisher),

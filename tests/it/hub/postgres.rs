@@ -108,11 +108,42 @@ impl Postgres {
         (output.status.success(), String::from_utf8_lossy(&said).trim().to_string())
     }
 
+    /// Its port on this machine.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Kills it with everything that it does, and starts it again.
     pub(crate) fn crash(&mut self) {
         self.kill();
+        self.begin();
+    }
+
+    /// Starts it again.
+    pub(crate) fn begin(&mut self) {
         self.child = Self::serve(&self.programs, self.dir.path(), self.port);
         self.wait();
+    }
+
+    /// Keeps what it holds now, as a backup does.
+    pub(crate) fn save(&mut self) {
+        self.kill();
+        self.copy("data", "saved");
+        self.begin();
+    }
+
+    /// Brings back what [`Postgres::save`] kept.
+    pub(crate) fn restore(&mut self) {
+        self.kill();
+        fs::remove_dir_all(self.dir.path().join("data")).expect("removed");
+        self.copy("saved", "data");
+        self.begin();
+    }
+
+    fn copy(&self, from: &str, to: &str) {
+        let at = |name: &str| self.dir.path().join(name);
+        let status = Command::new("cp").arg("-a").args([at(from), at(to)]).status();
+        assert!(status.expect("it runs").success());
     }
 
     /// Stops it at once.

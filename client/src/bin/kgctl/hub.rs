@@ -50,6 +50,18 @@ enum Action {
         #[arg(long)]
         role: String,
     },
+    /// State that an entity of one project and one of another are the same thing: whoever may read both sees it.
+    SameAs {
+        /// Address, as a role that may publish both projects.
+        url: String,
+        /// `PROJECT:ENTITY`.
+        one: String,
+        /// `PROJECT:ENTITY`, of another project.
+        other: String,
+        /// Take it back.
+        #[arg(long)]
+        undo: bool,
+    },
     /// Compare what the hub holds of this project, row by row, with the index here; 3 when they differ.
     Compare {
         /// Address, as a role that may read the project.
@@ -85,6 +97,11 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
             (url, "grant", more)
         }
         Action::Revoke { url, name, role } => (url, "revoke", named(name, role)),
+        Action::SameAs { url, one, other, undo } => {
+            let mut more = named(one, other);
+            more.extend(undo.then(|| "--hub-more".to_string()));
+            (url, "same-as", more)
+        }
         Action::Compare { url, name } => {
             let reply = ask(ctx, url, "compare", true, &of_name(name.as_deref()))?;
             ctx.print_reply(&reply, text)?;
@@ -131,7 +148,11 @@ fn ask(
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.trim().strip_prefix("kgd: ").unwrap_or(said.trim());
-    Err(Failure::new(Exit::Failed, if said.is_empty() { "`kgd` failed" } else { said }))
+    // Its codes mean what ours do.
+    let known = [Exit::Refused, Exit::NoDaemon];
+    let exit = known.into_iter().find(|exit| output.status.code() == Some(*exit as i32));
+    let said = if said.is_empty() { "`kgd` failed" } else { said };
+    Err(Failure::new(exit.unwrap_or(Exit::Failed), said))
 }
 
 /// One line of `key value` pairs.

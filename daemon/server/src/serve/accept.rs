@@ -247,10 +247,15 @@ async fn open<R: AsyncRead + Unpin>(
 }
 
 /// Refuses one client too many, with an error if it listens.
-async fn refuse(mut stream: UnixStream) {
+async fn refuse(stream: UnixStream) {
     let message = "too many clients are connected".to_string();
-    tracing::warn!("a client was refused: {message}");
     let hint = Some("close some".to_string());
-    let line = refusal_line(&ErrorView { code: Code::Unavailable, message, hint, conflict: None });
+    refuse_with(stream, ErrorView { code: Code::Unavailable, message, hint, conflict: None }).await;
+}
+
+/// Refuses a client for this reason, if it listens.
+pub async fn refuse_with(mut stream: UnixStream, why: ErrorView) {
+    tracing::warn!("a client was refused: {}", why.message);
+    let line = refusal_line(&why);
     let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(&line)).await;
 }

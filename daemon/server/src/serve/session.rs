@@ -7,12 +7,10 @@
 //! Not here: the tools (`routes.rs`), or the bytes (`wire.rs`). `rmcp` is named only here, in
 //! `wire.rs` and in `accept.rs`.
 
-use std::path::Path;
 use std::pin::pin;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use notes::slug::slug;
 use proto::catalog::{CATALOG, Entry};
 use proto::error::{Code, ErrorView};
 use proto::form::{Form, META_KEY};
@@ -34,6 +32,7 @@ use rmcp::service::{Peer, RequestContext, SubscriptionContext};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+mod at_least;
 mod hints;
 mod instructions;
 mod offers;
@@ -267,6 +266,9 @@ impl ServerHandler for Session {
             if self.form == Form::Text {
                 tool.output_schema = None;
             }
+            if self.project.is_still() {
+                at_least::add_to(Arc::make_mut(&mut tool.input_schema));
+            }
             tool
         };
         Ok(ListToolsResult::with_all_items(offered.map(listed).collect()))
@@ -286,6 +288,7 @@ impl ServerHandler for Session {
         if !route.is_asked_verbatim {
             arguments = leaving::clean_request(arguments);
         }
+        let at_least = arguments.shift_remove(at_least::NAME);
         let asked = context.meta.get(META_KEY).and_then(Value::as_str).and_then(Form::parse);
         let long = route.is_long.then_some(core::PASSAGE_CHARS);
         let knows = |parameter: &str| knows(route.tool.name, parameter);
@@ -293,9 +296,14 @@ impl ServerHandler for Session {
         let wanted = Wanted::of(form, &mut arguments, knows, settings, long);
         let (responses, state) = (request.input_responses, request.request_state);
         let model = sampling::model_of(&context, route.tool.effect, responses, state);
-        let answer = match self.refusal(route, &mut arguments) {
+        let refusal = self.refusal(route, &mut arguments);
+        let ready = match refusal {
             Some(refusal) => Err(refusal),
-            None => self.run(route, arguments, wanted, model.as_ref(), context).await,
+            None => self.reach(at_least, context.ct.cancelled()).await,
+        };
+        let answer = match ready {
+            Err(refusal) => Err(refusal),
+            Ok(()) => self.run(route, arguments, wanted, model.as_ref(), context).await,
         };
         if let (Ok(_), Some(needed)) = (&answer, model.and_then(|model| model.needed())) {
             return Ok(needed.into());
@@ -443,14 +451,8 @@ impl Session {
             ["project", "vault"].into_iter().filter(|key| *key == "project" || route.has_vault);
         let named = keys.filter_map(|key| arguments.shift_remove(key)).last()?;
         let ours = &self.project.name;
-        let is_ours = |name: &str| {
-            name == ours
-                || name.trim().is_empty()
-                || slug(name) == slug(ours)
-                || Path::new(name) == self.project.root
-        };
         match named.as_str() {
-            Some(name) if is_ours(name) => None,
+            Some(name) if self.is_ours(name) => None,
             _ if named.is_null() => None,
             Some(name) => {
                 let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();

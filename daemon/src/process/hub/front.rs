@@ -3,34 +3,38 @@
 //! In: a hub's address. Out: sockets where clients look for a project's daemon, and a registry that names the projects.
 //! Invariants: a project is copied when it is first asked about, and brought on while it is open; a session sees whole
 //! ticks; a right that is taken back ends the sessions and removes the copy; while the hub is out of reach, what is
-//! here answers as of its tick.
-//! Not here: copying (`hub`), sessions and tools (`server`), who starts this (`client`).
+//! served answers as of its tick.
+//! Not here: copying (`hub`), sessions and tools (`server`), who starts this (`client`), what is said before the hub
+//! was reached once (`waiting.rs`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use config::{Places, Project as Place, ProjectPaths, Registry};
 use engine::build::Still;
 use formats::Parsing;
-use hub::{Address, Copied, Visible};
+use hub::{Address, Copied, HubError, Visible};
 use index::store::Replica;
 use server::project::{OpenProject, Project};
-use server::serve::accept::serve;
+use server::serve::accept::{refuse_with, serve};
 use server::serve::listen::Door;
 use server::serve::routes::routes;
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::super::lock::Lock;
 use super::super::{FAREWELL_SECONDS, Options, Signals, StartError};
+use super::waiting::{self, Waiting};
 
 /// How often the hub is asked what changed.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// Connections by which projects are copied. More would only wait for the same two ends.
+const MAX_LINES: usize = 8;
 
 /// The tools that answer from a copy: of the folder's files there is nothing here.
 const TOOLS: [&str; 10] = [
@@ -58,6 +62,7 @@ struct Front {
 #[derive(Clone)]
 struct House {
     address: Address,
+    lines: Arc<Lines>,
     user: Places,
     settings: Vec<String>,
     /// When somebody was last seen.
@@ -77,9 +82,23 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
     let life = if idle.is_some() { "until-idle" } else { "stay" };
     let _lock = Lock::take(&paths.lock, life).map_err(StartError::from)?;
     let address = Address::parse(url, None)?;
-    let mut hub = Some(address.connect().await?);
+    let (mut hub, mut waiting) = (None, None);
+    match address.connect().await {
+        Ok(found) => hub = Some(found),
+        Err(error) if error.is_passing() => {
+            waiting = Some(Waiting::begin(&here, &error.to_string()).await?);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let mut connecting: Option<JoinHandle<Result<hub::Hub, HubError>>> = None;
     let seen = watch::Sender::new(Instant::now());
-    let house = House { address, user, settings: options.settings.clone(), seen: seen.clone() };
+    let lines = Arc::new(Lines {
+        address: address.clone(),
+        free: Mutex::default(),
+        turns: Semaphore::new(MAX_LINES),
+    });
+    let house =
+        House { address, lines, user, settings: options.settings.clone(), seen: seen.clone() };
     let mut fronts: BTreeMap<i32, Front> = BTreeMap::new();
     look(&mut hub, &house, &here, &mut fronts).await?;
     // Whoever finds it open finds the registry and the projects' sockets.
@@ -93,17 +112,37 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
                 tracing::info!(name, "stopping");
                 break;
             }
-            // It is only looked whether it is there.
-            Ok(_) = door.accept() => {
+            // It is only looked whether it is there, and well.
+            Ok(stream) = door.accept() => {
                 let _ = seen.send_replace(Instant::now());
+                if let Some(waiting) = &waiting {
+                    tokio::spawn(refuse_with(stream, waiting.why()));
+                }
+            }
+            done = async { connecting.as_mut()?.await.ok() }, if connecting.is_some() => {
+                connecting = None;
+                match done {
+                    Some(Ok(found)) => hub = Some(found),
+                    Some(Err(error)) => {
+                        waiting.iter().for_each(|it| it.note(&error.to_string()));
+                    }
+                    None => {}
+                }
             }
             _ = ticks.tick() => {
-                if hub.is_none() {
-                    hub = house.address.connect().await.ok();
+                if hub.is_none() && connecting.is_none() {
+                    let address = house.address.clone();
+                    connecting = Some(tokio::spawn(async move { address.connect().await }));
+                }
+                if hub.is_some() && let Some(waiting) = waiting.take() {
+                    waiting.end().await;
                 }
                 if let Err(error) = look(&mut hub, &house, &here, &mut fronts).await {
                     tracing::warn!(%error, "the hub cannot be asked: copies answer");
                     hub = None;
+                    if fronts.is_empty() {
+                        waiting = Some(Waiting::begin(&here, &error.to_string()).await?);
+                    }
                 }
                 if idle.is_some_and(|limit| seen.borrow().elapsed() >= limit) {
                     tracing::info!("nobody asks");
@@ -163,6 +202,17 @@ async fn look(
     if has_changed {
         register(here, fronts)?;
     }
+    let stated = hub::same(hub).await?;
+    let row = |[one, other]: &[hub::Named; 2]| {
+        [&one.project, &one.name, &other.project, &other.name].map(String::clone)
+    };
+    let text = serde_json::to_string(&stated.iter().map(row).collect::<Vec<_>>())?;
+    if std::fs::read_to_string(here.same_as()).ok().as_ref() != Some(&text) {
+        // Whoever reads it finds the old one or the new one.
+        let new = here.same_as().with_extension("new");
+        std::fs::write(&new, text)?;
+        std::fs::rename(&new, here.same_as())?;
+    }
     Ok(())
 }
 
@@ -210,12 +260,18 @@ async fn run(
             first = bound.accept() => first,
             _ = until_gone(&mut visible) => return,
         };
-        let Ok(first) = first else { continue };
-        match serve_one(&house, &place, &paths, bound, first, &mut visible).await {
+        let mut first = first.ok();
+        if first.is_none() {
+            continue;
+        }
+        match serve_one(&house, &place, &paths, bound, &mut first, &mut visible).await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
                 tracing::warn!(project = place.name, error = format!("{error:#}"), "not served");
+                if let Some(first) = first {
+                    refuse_with(first, waiting::view(&format!("{error:#}"))).await;
+                }
                 tokio::select! {
                     () = tokio::time::sleep(LOOK) => {}
                     _ = until_gone(&mut visible) => return,
@@ -235,14 +291,17 @@ async fn serve_one(
     place: &Place,
     paths: &ProjectPaths,
     door: Door,
-    first: tokio::net::UnixStream,
+    first: &mut Option<tokio::net::UnixStream>,
     visible: &mut watch::Receiver<Visible>,
 ) -> anyhow::Result<bool> {
     let it = visible.borrow_and_update().clone();
     it.check()?;
     let settings = write_settings(house, place, &it)?;
-    let mut copy = Copy::open(house, &it, &paths.dir, &settings)?;
-    copy = copy.brought_on().await?.context("an empty copy is never stale")?;
+    let (copy, done) = Copy::open(house, &it, &paths.dir, &settings)?.brought_on().await?;
+    if done? == Copied::Stale {
+        std::fs::remove_file(copy.folder.join("index.sqlite")).ok();
+        anyhow::bail!("the copy is begun anew");
+    }
     let index = Still {
         readers: copy.replica.readers(),
         decisions: copy.replica.decisions().clone(),
@@ -264,7 +323,9 @@ async fn serve_one(
     };
     let tools = Arc::new(routes().only(&TOOLS));
     let serving = tokio::spawn(serve(door, of_visitors, Arc::clone(&project), tools, stop));
-    let _ = visitors.send(first).await;
+    if let Some(first) = first.take() {
+        let _ = visitors.send(first).await;
+    }
     let goes_on = follow(house, &project, copy, it, visible).await;
     project.activity().request_stop();
     ending.send_replace(true);
@@ -301,20 +362,30 @@ async fn follow(
         if it.generation != shown.generation || it.settled != shown.settled || it.check().is_err() {
             return true;
         }
-        let folder = copy.folder.clone();
-        match copy.brought_on().await {
-            Ok(Some(brought)) => {
-                copy = brought;
+        let done;
+        (copy, done) = match copy.brought_on().await {
+            Ok(brought) => brought,
+            Err(error) => {
+                tracing::warn!(project = project.name, %error, "the copy is opened again");
+                return true;
+            }
+        };
+        match done {
+            Ok(Copied::At(..)) => {
                 shown = it;
                 project.health().changed();
             }
-            Ok(None) => {
+            Ok(Copied::Stale) => {
                 tracing::info!(project = project.name, "the copy is begun anew");
-                std::fs::remove_file(folder.join("index.sqlite")).ok();
+                std::fs::remove_file(copy.folder.join("index.sqlite")).ok();
                 return true;
             }
-            Err(error) => {
+            // It answers as of its tick until the next look.
+            Err(error) if error.is_passing() => {
                 tracing::warn!(project = project.name, %error, "the copy stays as it is");
+            }
+            Err(error) => {
+                tracing::warn!(project = project.name, %error, "the copy is opened again");
                 return true;
             }
         }
@@ -337,10 +408,37 @@ fn write_settings(house: &House, place: &Place, it: &Visible) -> anyhow::Result<
     Ok(loaded.settings)
 }
 
-/// A replica with its connection to the hub.
-struct Copy {
-    hub: Option<hub::Hub>,
+/// Connections to copy by, which all projects share: PostgreSQL has a hundred, and there may be more projects.
+struct Lines {
     address: Address,
+    free: Mutex<Vec<hub::Hub>>,
+    turns: Semaphore,
+}
+
+impl Lines {
+    /// Does something over a connection. One that failed is not used again. Blocks.
+    fn with<T>(
+        &self,
+        runtime: &Handle,
+        work: impl FnOnce(&mut hub::Hub) -> Result<T, HubError>,
+    ) -> Result<T, HubError> {
+        // It is never closed.
+        let _turn = runtime.block_on(self.turns.acquire());
+        let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = free().pop();
+        let mut hub = match known {
+            Some(hub) => hub,
+            None => runtime.block_on(self.address.connect())?,
+        };
+        let done = work(&mut hub)?;
+        free().push(hub);
+        Ok(done)
+    }
+}
+
+/// A replica of a project.
+struct Copy {
+    lines: Arc<Lines>,
     id: i32,
     replica: Replica,
     folder: PathBuf,
@@ -355,26 +453,22 @@ impl Copy {
     ) -> anyhow::Result<Self> {
         let of = format!("hub {} {}", it.id, it.generation);
         let replica = Replica::open(folder, &of, settings.vectors.precision)?;
-        let (address, folder) = (house.address.clone(), folder.to_path_buf());
-        Ok(Copy { hub: None, address, id: it.id, replica, folder })
+        let (lines, folder) = (Arc::clone(&house.lines), folder.to_path_buf());
+        Ok(Copy { lines, id: it.id, replica, folder })
     }
 
-    /// Fetches what is new; `None` when it must be begun anew.
-    async fn brought_on(mut self) -> Result<Option<Self>, hub::HubError> {
+    /// Fetches what is new. Where that fails, the copy is as it was; it is lost only if the work itself broke off.
+    async fn brought_on(mut self) -> Result<(Self, Result<Copied, HubError>), HubError> {
         let runtime = Handle::current();
         let work = move || {
-            let mut hub = match self.hub.take() {
-                Some(hub) => hub,
-                None => runtime.block_on(self.address.connect())?,
-            };
-            let copied = hub::copy(&runtime, &mut hub, self.id, &mut self.replica, &self.folder)?;
-            self.hub = Some(hub);
-            Ok(match copied {
-                Copied::At(..) => Some(self),
-                Copied::Stale => None,
-            })
+            let done = self.bring_on(&runtime);
+            (self, done)
         };
-        let done = spawn_blocking(work).await;
-        done.unwrap_or_else(|error| Err(hub::HubError::Crashed(error.to_string())))
+        spawn_blocking(work).await.map_err(|error| HubError::Crashed(error.to_string()))
+    }
+
+    fn bring_on(&mut self, runtime: &Handle) -> Result<Copied, HubError> {
+        let Copy { lines, id, replica, folder } = self;
+        lines.with(runtime, |hub| hub::copy(runtime, hub, *id, replica, folder))
     }
 }

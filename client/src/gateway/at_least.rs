@@ -1,0 +1,45 @@
+//! At least: the ticks that an answer of several projects must show.
+//!
+//! In: the argument `at_least` of a call, `{project: tick}`. Out: for each project its own.
+//! Invariants: a name that selects no served project is refused, never ignored.
+//! Not here: waiting (the projects do), the ticks of an answer (`merge.rs`).
+
+use proto::error::{Code, ErrorView};
+use serde_json::{Map, Value};
+
+use super::served::Served;
+
+const NAME: &str = "at_least";
+
+/// Refuses ticks of projects that are not served, and a tick that could be of any project.
+pub(super) fn check(arguments: &Map<String, Value>, served: &Served) -> Result<(), ErrorView> {
+    match arguments.get(NAME) {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::Object(ticks)) => {
+            ticks.keys().try_for_each(|name| served.named(name).map(|_| ()))
+        }
+        Some(_) => Err(ErrorView {
+            code: Code::InvalidParams,
+            message: format!("`{NAME}` does not say whose tick it is"),
+            hint: Some(format!(
+                "give `{NAME}` as `{{\"PROJECT\": TICK}}`, with some of {}",
+                served.listing()
+            )),
+            conflict: None,
+        }),
+    }
+}
+
+/// The parameters of a call for one project, with its own tick alone.
+pub(super) fn of(mut params: Value, project: usize, served: &Served) -> Value {
+    let Some(arguments) = params.get_mut("arguments").and_then(Value::as_object_mut) else {
+        return params;
+    };
+    if let Some(Value::Object(ticks)) = arguments.shift_remove(NAME)
+        && let Some((_, tick)) =
+            ticks.into_iter().find(|(name, _)| served.find(name) == Some(project))
+    {
+        arguments.insert(NAME.to_string(), tick);
+    }
+    params
+}

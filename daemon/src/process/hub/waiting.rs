@@ -1,0 +1,67 @@
+//! Waiting: what a front end answers until it has reached the hub once.
+//!
+//! In: why the hub cannot be reached, the registry that an earlier front end left. Out: that reason, to whoever asks
+//! about one of its projects.
+//! Invariants: no copy answers before the hub has said what the role may see.
+//! Not here: trying again (`front.rs`).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use config::{Places, Registry};
+use proto::error::{Code, ErrorView};
+use server::serve::accept::refuse_with;
+use server::serve::listen::Door;
+use tokio::task::JoinSet;
+
+/// The projects that were served before, each with a socket that says what is wrong.
+pub(super) struct Waiting {
+    why: Arc<Mutex<ErrorView>>,
+    doors: JoinSet<()>,
+}
+
+impl Waiting {
+    /// Opens the sockets.
+    pub(super) async fn begin(here: &Places, why: &str) -> anyhow::Result<Self> {
+        tracing::warn!("the hub cannot be asked: {why}");
+        let mut it = Waiting { why: Arc::new(Mutex::new(view(why))), doors: JoinSet::new() };
+        for known in Registry::load(&here.config)?.projects() {
+            let paths = here.project(&known.project())?;
+            paths.create_dirs()?;
+            let door = Door::bind(&paths.socket).await?;
+            let why = Arc::clone(&it.why);
+            it.doors.spawn(async move {
+                while let Ok(stream) = door.accept().await {
+                    let view = why.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                    refuse_with(stream, view).await;
+                }
+            });
+        }
+        Ok(it)
+    }
+
+    /// What is wrong now.
+    pub(super) fn note(&self, why: &str) {
+        *self.why.lock().unwrap_or_else(PoisonError::into_inner) = view(why);
+    }
+
+    pub(super) fn why(&self) -> ErrorView {
+        self.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Closes the sockets.
+    pub(super) async fn end(mut self) {
+        self.doors.shutdown().await;
+    }
+}
+
+/// An error of the hub for a client.
+pub(super) fn view(why: &str) -> ErrorView {
+    let (message, hint) = why.split_once("\nhint: ").unwrap_or((why, "see the front end's log"));
+    let hint = format!("{hint}; the front end tries again by itself");
+    ErrorView {
+        code: Code::Unavailable,
+        message: message.to_string(),
+        hint: Some(hint),
+        conflict: None,
+    }
+}

@@ -1,0 +1,289 @@
+//! Hub: what it costs to publish many projects of real text, what they take in PostgreSQL, and how fast a front end
+//! answers whoever may see 1, 50 and all of them.
+//!
+//! `cargo bench -p tests --bench hub -- --chunks N [--projects 1000] [--readers 1,50,1000] [--questions 40] [--bit]
+//! FOLDER...`
+//! Files below the folders are dealt into parts of N / projects chunks at about; each part is indexed once, and its
+//! rows are published by the same code as a daemon's, as often as it takes, each time as a project of its own. So text
+//! repeats from project to project, never within one. `--bit`: the front end keeps a bit a dimension in memory.
+//! Not measured: networks; several front ends at once.
+
+#![allow(clippy::print_stdout, reason = "a bench prints its table")]
+
+#[allow(dead_code, reason = "tests use all of it")]
+#[path = "../it/hub/postgres.rs"]
+mod postgres;
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use config::{Places, Settings};
+use hub::{Address, Grant, Hub, Publisher, Settled};
+use index::store::{Readers, open_for_reading};
+use postgres::Postgres;
+use serde_json::{Value, json};
+use support::{Scratch, percentile};
+use tests::{Agent, SharedHome};
+use tokio::runtime::Runtime;
+
+/// Characters of a chunk, about: by these files are dealt.
+const CHUNK_BYTES: usize = 700;
+
+/// Most parts; further text is left out.
+const MAX_PARTS: usize = 20;
+
+/// Part of the text that is indexed once.
+struct Part {
+    scratch: Scratch,
+    n_chunks: u64,
+    n_windows: u64,
+}
+
+fn main() -> Result<()> {
+    let mut arguments = support::arguments();
+    let mut number = |name: &str, usual: usize| {
+        support::option(&mut arguments, name).map_or(Ok(usual), |n| n.parse())
+    };
+    let n_chunks = number("--chunks", 100_000)?;
+    let (n_projects, n_questions) = (number("--projects", 1_000)?, number("--questions", 40)?);
+    let readers = support::option(&mut arguments, "--readers").unwrap_or("1,50,1000".to_string());
+    let is_bit = support::flag(&mut arguments, "--bit");
+    ensure!(
+        !arguments.is_empty(),
+        "which folders? hint: cargo bench -p tests --bench hub -- FOLDER"
+    );
+    let runtime = support::runtime()?;
+    let parts = parts(&runtime, &arguments, n_chunks / n_projects)?;
+    let db = Postgres::start().context("no PostgreSQL")?;
+    let owner = Address::parse(&db.url("admin"), None)?;
+    let mut owner = runtime.block_on(async {
+        let mut hub = owner.connect_as_owner().await?;
+        hub::migrate(&mut hub).await.map(|_| hub)
+    })?;
+    db.sql("CREATE ROLE pub LOGIN");
+    let n = publish_all(&runtime, &db, &mut owner, &parts, n_projects)?;
+    sizes(&db, n);
+    let questions = questions(&parts, n_questions)?;
+    for n_readable in readers.split(',').map(str::parse) {
+        let n_readable = n_projects.min(n_readable?);
+        let role = format!("reader{n_readable}");
+        db.sql(&format!("CREATE ROLE {role} LOGIN"));
+        for n in 0..n_readable {
+            let grant = Grant { project: name(n), role: role.clone(), publish: false };
+            runtime.block_on(hub::grant(&mut owner, &grant))?;
+        }
+        let windows = (0..n_readable).map(|n| parts[n % parts.len()].n_windows).sum();
+        if let Err(error) = read(&db.url(&role), n_readable, windows, &questions, is_bit) {
+            println!("{n_readable} projects: {error:#}");
+        }
+    }
+    Ok(())
+}
+
+fn name(n: usize) -> String {
+    format!("p{n:04}")
+}
+
+/// Deals the files below the folders into parts, and indexes each.
+fn parts(runtime: &Runtime, folders: &[String], chunks_each: usize) -> Result<Vec<Part>> {
+    let texts = support::pages::texts(folders)?;
+    let mut texts = texts.iter().peekable();
+    let begun = Instant::now();
+    let mut parts = Vec::new();
+    while parts.len() < MAX_PARTS {
+        let (scratch, mut n_bytes, mut n) = (Scratch::new()?, 0, 0);
+        while let Some(text) = texts
+            .next_if(|text| n_bytes == 0 || n_bytes + text.len() / 2 <= chunks_each * CHUNK_BYTES)
+        {
+            std::fs::write(scratch.notes().join(format!("page-{n}.md")), text)?;
+            (n_bytes, n) = (n_bytes + text.len(), n + 1);
+        }
+        // The last one would be smaller.
+        if texts.peek().is_none() && !parts.is_empty() {
+            break;
+        }
+        ensure!(n > 0, "no text below {folders:?}");
+        runtime.block_on(async {
+            let project =
+                support::open_settled(&scratch.notes(), &scratch.state(), Settings::default())
+                    .await?;
+            project.drain(Duration::from_secs(60)).await;
+            Ok::<_, anyhow::Error>(())
+        })?;
+        let db = open_for_reading(&scratch.state().join("index.sqlite"))?;
+        let count = |table: &str| -> Result<u64> {
+            let sql = format!("SELECT count(*) FROM {table}");
+            Ok(db.query_row(&sql, [], |row| row.get::<_, i64>(0))? as u64)
+        };
+        let (n_chunks, n_windows) = (count("chunks")?, count("chunk_vec_map")?);
+        parts.push(Part { scratch, n_chunks, n_windows });
+    }
+    let all: u64 = parts.iter().map(|it| it.n_chunks).sum();
+    println!(
+        "{} parts, {all} chunks, indexed once in {:.0} s",
+        parts.len(),
+        begun.elapsed().as_secs_f64()
+    );
+    Ok(parts)
+}
+
+/// Publishes; returns how many chunks.
+fn publish_all(
+    runtime: &Runtime,
+    db: &Postgres,
+    owner: &mut Hub,
+    parts: &[Part],
+    n_projects: usize,
+) -> Result<u64> {
+    let address = Address::parse(&db.url("pub"), None)?;
+    let settled = Settled { settings: "{}".to_string(), predicates: None };
+    let (mut n_chunks, mut n_rows, mut took) = (0, 0, Vec::new());
+    let (begun, cpu_before) = (Instant::now(), support::cpu_of_process(std::process::id())?);
+    for n in 0..n_projects {
+        let part = &parts[n % parts.len()];
+        let grant = Grant { project: name(n), role: "pub".to_string(), publish: true };
+        runtime.block_on(hub::grant(owner, &grant))?;
+        let (state, started) = (part.scratch.state(), Instant::now());
+        let readers = Readers::new(state.join("index.sqlite"));
+        let mut publisher = Publisher::new(address.clone(), &name(n), &state, false)?;
+        n_rows += publisher.round(runtime.handle(), &readers, &state, &settled)?.n_rows;
+        took.push(started.elapsed().as_secs_f64() * 1e3);
+        n_chunks += part.n_chunks;
+        if (n + 1) % 100 == 0 {
+            let seconds = begun.elapsed().as_secs_f64();
+            println!("{} projects, {n_chunks} chunks, {n_rows} rows in {seconds:.0} s", n + 1);
+        }
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let cpu = support::cpu_of_process(std::process::id())? - cpu_before;
+    println!(
+        "published: {n_chunks} chunks, {n_rows} rows in {seconds:.0} s: {:.0} chunks a second; the publisher's CPU \
+         {cpu:.0} s; ms a project {}",
+        n_chunks as f64 / seconds,
+        support::spread(&took)
+    );
+    Ok(n_chunks)
+}
+
+fn sizes(db: &Postgres, n_chunks: u64) {
+    let size = |sql: &str| db.sql(sql).parse::<f64>().unwrap_or(0.0);
+    let all = "FROM pg_class WHERE relnamespace = 'kg'::regnamespace AND relkind = 'r'";
+    let bytes = size(&format!("SELECT sum(pg_total_relation_size(oid)) {all}"));
+    let indexes = size(&format!("SELECT sum(pg_indexes_size(oid)) {all}"));
+    println!(
+        "PostgreSQL: {:.0} MB, {:.0} bytes a chunk, of these indexes {:.0}",
+        bytes / 1e6,
+        bytes / n_chunks as f64,
+        indexes / n_chunks as f64
+    );
+    let each = format!(
+        "SELECT relname || ' ' || pg_total_relation_size(oid) / {n_chunks} {all}
+         ORDER BY pg_total_relation_size(oid) DESC LIMIT 8"
+    );
+    println!("bytes a chunk: {}", db.sql(&each).replace('\n', ", "));
+}
+
+/// Section titles.
+fn questions(parts: &[Part], most: usize) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for part in parts {
+        let db = open_for_reading(&part.scratch.state().join("index.sqlite"))?;
+        let sql = "SELECT DISTINCT section FROM chunks WHERE length(section) BETWEEN 8 AND 200 ORDER BY hash LIMIT ?1";
+        let mut statement = db.prepare(sql)?;
+        let rows = statement
+            .query_map([(most / parts.len() + 1) as i64], |row| row.get::<_, String>(0))?;
+        for row in rows {
+            found.push(row?.replace('›', " "));
+        }
+    }
+    found.truncate(most);
+    Ok(found)
+}
+
+/// Asks as an agent over `n` projects does.
+fn read(url: &str, n: usize, n_windows: u64, questions: &[String], is_bit: bool) -> Result<()> {
+    let home = SharedHome::of(&[]);
+    if is_bit {
+        let file = home.at("config/config.yaml");
+        let text = std::fs::read_to_string(&file)? + "vectors: {precision: bit}\n";
+        std::fs::write(file, text)?;
+    }
+    let mut agent = home.agent("", &["--hub", url]);
+    let front = Front::of(&home, url)?;
+    let begun = Instant::now();
+    for project in 0..n {
+        let reply = agent.call("hybrid_query", json!({"q": "key", "project": name(project)}));
+        reply.map_err(|error| anyhow!("{}: {error}", name(project)))?;
+    }
+    let copied = begun.elapsed().as_secs_f64();
+    println!(
+        "{n} projects, {n_windows} windows: copied in {copied:.1} s; on disk {:.0} MB",
+        support::files_below(&front.state)?.iter().map(|(_, n)| n).sum::<u64>() as f64 / 1e6
+    );
+    for (name, formula) in
+        [("text", json!("text")), ("vector", json!("vector")), ("hybrid", Value::Null)]
+    {
+        match ask_all(&mut agent, questions, &formula) {
+            Ok(times) => {
+                let [p50, p95] = [0.5, 0.95].map(|share| percentile(&times, share));
+                println!(
+                    "{n} projects, {name}: p50 {p50:.1} ms, p95 {p95:.1} ms (n {})",
+                    times.len()
+                );
+            }
+            Err(error) => println!("{n} projects, {name}: {error:#}"),
+        }
+    }
+    let memory = |line: &str| support::memory_mib(front.pid, line);
+    println!(
+        "{n} projects: front end {:.0} MiB, at most {:.0}",
+        memory("VmRSS")?,
+        memory("VmHWM")?
+    );
+    Ok(())
+}
+
+fn ask_all(agent: &mut Agent, questions: &[String], formula: &Value) -> Result<Vec<f64>> {
+    let mut times = Vec::new();
+    for q in questions {
+        let started = Instant::now();
+        let reply = agent.call("hybrid_query", json!({"q": q, "k": 10, "formula": formula}));
+        let reply = reply.map_err(|error| anyhow!("{q}: {error}"))?;
+        times.push(started.elapsed().as_secs_f64() * 1e3);
+        if let Some(missing) = reply["unavailable"].as_array() {
+            bail!("{} projects did not answer in time, first {}", missing.len(), missing[0]);
+        }
+    }
+    Ok(times)
+}
+
+/// A front end, which ends with this.
+struct Front {
+    pid: u32,
+    /// Its folder.
+    state: PathBuf,
+}
+
+impl Front {
+    fn of(home: &SharedHome, url: &str) -> Result<Self> {
+        let at = |name: &str| home.at(name);
+        let places = Places { state: at("state"), runtime: at("run"), config: at("config") };
+        let places = places.of_hub(url);
+        let lock = std::fs::read_to_string(places.project(&places.front())?.lock)?;
+        let pid = lock.split_whitespace().next().context("a process")?.parse()?;
+        ensure!(Path::new(&format!("/proc/{pid}")).exists(), "the front end is gone");
+        Ok(Front { pid, state: places.state })
+    }
+}
+
+impl Drop for Front {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(self.pid.to_string()).status();
+        while Path::new(&format!("/proc/{}/exe", self.pid)).exists() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
