@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::Settings;
-use config::limits::max_readers;
+use config::limits::{SPANS, max_readers};
 use proto::catalog::Entry;
 use proto::error::{Code, ErrorView};
 use proto::tool::{Effect, Tool, ToolSet};
@@ -20,6 +20,7 @@ use rmcp::model::RequestId;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinHandle};
+use tracing::field::Empty;
 
 use super::form::{Replied, Wanted};
 use super::progress::Progress;
@@ -217,8 +218,10 @@ impl Routes {
             Patience::Request => Wait::Answer,
             Patience::Indexing | Patience::Build => Wait::Work,
         });
+        let span =
+            tracing::info_span!(target: SPANS, "request", tool = route.tool.name, outcome = Empty);
         let mut running = (route.run)(call, Arc::clone(&self.readers));
-        tokio::select! {
+        let answer = tokio::select! {
             answer = &mut running => answer,
             () = tokio::time::sleep(limit) => Err(too_slow(route.tool.name, limit)),
             () = cancelled => match activity.is_stopping() {
@@ -226,7 +229,9 @@ impl Routes {
                 true => tokio::time::timeout(LAST_WORDS, running).await.unwrap_or_else(|_| Err(stopping())),
                 false => Err(called_off(route.tool.name)),
             },
-        }
+        };
+        span.record("outcome", answer.as_ref().map_or_else(|error| error.code.as_str(), |_| "ok"));
+        answer
     }
 
     #[cfg(test)]
