@@ -102,8 +102,13 @@ impl<'a> Walk<'a> {
 }
 
 fn name_of(path: &str) -> String {
-    let total = if COUNTERS.contains(&path) { "_total" } else { "" };
-    format!("kgd_{}{total}", path.replace('.', "_"))
+    let name = path.replace('.', "_");
+    match (COUNTERS.contains(&path), name.strip_suffix("_total")) {
+        (true, _) => format!("kgd_{name}_total"),
+        // By its name it would be a counter.
+        (false, Some(rest)) => format!("kgd_{rest}_all"),
+        (false, None) => format!("kgd_{name}"),
+    }
 }
 
 /// Renders the numbers of a reply.
