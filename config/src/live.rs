@@ -52,7 +52,7 @@ pub struct Change {
     pub after: Value,
 }
 
-/// Returns what differs, by key, and the settings to go on with: those of `now` where they are reread, else of `before`.
+/// Returns what differs, by key, and the settings to go on with: of `now` where they are reread, else of `before`.
 pub fn merged(before: &Settings, now: &Settings) -> (Vec<Change>, Settings) {
     let (old, mut tree) = (leaves(&exact(before)), exact(now));
     let new = leaves(&tree);

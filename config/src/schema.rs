@@ -1,7 +1,7 @@
 //! Schema: generates a JSON Schema of a settings file, by which editors complete and check it.
 //!
 //! In: the declarations in `settings.rs`, their defaults, ranges, and who may set what. Out: a JSON Schema, 2020-12.
-//! Invariants: it accepts what `load.rs` accepts in such a file, but for rules about several settings, glob patterns and
+//! Invariants: it accepts what `load.rs` accepts in such a file, but for rules about several settings, patterns and
 //! paths; each setting has its comment and its default.
 //! Not here: the YAML with all settings (`reference.rs`).
 

@@ -294,23 +294,30 @@ fn two_things_are_merged_and_a_name_is_split_off_and_a_version_comes_back() {
     ]);
     project.start();
     project.settle();
-    let edit = json!({ "path": "Key Vault.md", "find": "a store for keys", "content": "a safe for keys" });
+    let edit =
+        json!({ "path": "Key Vault.md", "find": "a store for keys", "content": "a safe for keys" });
     project.call("edit_note", edit);
     project.settle();
     let Some(mut browser) = browser_of(&project) else { return };
     browser.value("window.confirm = () => true");
     let said = |browser: &mut Browser, words: &str| {
-        browser.until(&format!("document.getElementById('said').innerText.includes({})", json!(words)));
+        browser.until(&format!(
+            "document.getElementById('said').innerText.includes({})",
+            json!(words)
+        ));
     };
 
-    let (relay, pump) = (denoted(&mut project, "Quartz Relay"), denoted(&mut project, "Granite Pump"));
+    let (relay, pump) =
+        (denoted(&mut project, "Quartz Relay"), denoted(&mut project, "Granite Pump"));
     assert!(relay.is_number() && pump.is_number() && relay != pump, "{relay} {pump}");
     go(&mut browser, &format!("#/entity/{relay}"), "Correct");
     browser.value("document.querySelector('aside input[type=search]').focus()");
     browser.call("Input.insertText", json!({ "text": "Granite Pump" }));
-    browser.until("document.querySelector('button[aria-label=\"Merge with Granite Pump\"]') !== null");
+    browser
+        .until("document.querySelector('button[aria-label=\"Merge with Granite Pump\"]') !== null");
     check(&mut browser, "merge");
-    browser.value("document.querySelector('button[aria-label=\"Merge with Granite Pump\"]').click()");
+    browser
+        .value("document.querySelector('button[aria-label=\"Merge with Granite Pump\"]').click()");
     said(&mut browser, "merged");
     project.settle();
     assert_eq!(denoted(&mut project, "Granite Pump"), denoted(&mut project, "Quartz Relay"));

@@ -118,8 +118,8 @@ fn kept(ledger: &Path) -> Vec<String> {
     rows
 }
 
-/// Puts the folder and the state in place that kgd of 2026-11-26 07:56 left: index 17, ledger 7. (What it kept of replaced
-/// notes is left out, since that ends after 30 days.)
+/// Puts the folder and the state in place that an earlier kgd left: index 17, ledger 7. (What it kept of replaced notes
+/// is left out, since that ends after 30 days.)
 fn left_by_an_earlier_version() -> TestProject {
     let project = TestProject::empty();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/state-17");

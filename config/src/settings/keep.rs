@@ -32,8 +32,8 @@ impl Default for Log {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Telemetry {
-    /// A collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; empty: nothing is sent. Spans name tools,
-    /// durations and outcomes, never what was asked, answered or indexed.
+    /// A collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; empty: nothing is sent. Spans name
+    /// tools, durations and outcomes, never what was asked, answered or indexed.
     pub otlp: String,
     /// Whether a collector on another machine may be reached without TLS.
     pub allow_plain: bool,

@@ -1,7 +1,7 @@
 //! Log: what is written to standard error, and what an OpenTelemetry collector gets.
 //!
 //! In: the settings `log` and `telemetry`. Out: lines of text, or of JSON; a level that can be changed.
-//! Invariants: nothing is logged before secrets are removed, whoever wrote it: a path, a panic, what a client is called.
+//! Invariants: nothing is logged before secrets are removed, whoever wrote it: a path, a panic, a client's name.
 //! Not here: spans (`spans.rs`), the last words of a daemon that ends with an error (`process.rs`).
 
 use std::io::{IsTerminal as _, Stderr, Write};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::Settings;
-use config::limits::{SPANS, max_readers};
+use config::limits::max_readers;
 use proto::catalog::Entry;
 use proto::error::{Code, ErrorView};
 use proto::tool::{Effect, Tool, ToolSet};
@@ -20,7 +20,6 @@ use rmcp::model::RequestId;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinHandle};
-use tracing::field::Empty;
 
 use super::form::{Replied, Wanted};
 use super::progress::Progress;
@@ -36,6 +35,7 @@ mod asking;
 mod marking;
 mod parameters;
 mod recording;
+mod span;
 mod table;
 
 pub use table::routes;
@@ -197,7 +197,7 @@ impl Routes {
     ///
     /// # Errors
     /// The handler's own, or `invalid_params`, `deadline_exceeded`, `cancelled`, `internal`.
-    pub async fn call(
+    async fn answer(
         &self,
         route: &Route,
         call: Call,
@@ -218,10 +218,8 @@ impl Routes {
             Patience::Request => Wait::Answer,
             Patience::Indexing | Patience::Build => Wait::Work,
         });
-        let span =
-            tracing::info_span!(target: SPANS, "request", tool = route.tool.name, outcome = Empty);
         let mut running = (route.run)(call, Arc::clone(&self.readers));
-        let answer = tokio::select! {
+        tokio::select! {
             answer = &mut running => answer,
             () = tokio::time::sleep(limit) => Err(too_slow(route.tool.name, limit)),
             () = cancelled => match activity.is_stopping() {
@@ -229,15 +227,7 @@ impl Routes {
                 true => tokio::time::timeout(LAST_WORDS, running).await.unwrap_or_else(|_| Err(stopping())),
                 false => Err(called_off(route.tool.name)),
             },
-        };
-        span.record("outcome", answer.as_ref().map_or_else(|error| error.code.as_str(), |_| "ok"));
-        answer
-    }
-
-    #[cfg(test)]
-    /// Returns every route, in the order of the catalog.
-    pub fn iter(&self) -> impl Iterator<Item = &Route> {
-        self.routes.iter()
+        }
     }
 }
 

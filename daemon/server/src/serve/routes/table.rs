@@ -16,6 +16,14 @@ const MEMORY: fn(&Settings) -> &str = |settings| &settings.memory.folder;
 /// The folder of entries.
 const ENTRIES: fn(&Settings) -> &str = |settings| &settings.kb.folder;
 
+#[cfg(test)]
+impl Routes {
+    /// Returns every route, in the order of the catalog.
+    pub fn iter(&self) -> impl Iterator<Item = &super::Route> {
+        self.routes.iter()
+    }
+}
+
 /// Every tool, in the order of the catalog.
 pub fn routes() -> Routes {
     Routes::new(vec![
