@@ -188,7 +188,37 @@ mod tests {
             "queues": [{ "stage": "chunk", "bulk": 1 }, { "stage": "link", "bulk": 0 }], "warnings": [],
             "n_written": 7, "unheard_of": 1
         });
-        expect![[r##""##]].assert_eq(&text(&reply));
+        expect![[r##"
+            # HELP kgd_counts Rows a table.
+            # TYPE kgd_counts gauge
+            kgd_counts{kind="repeated paragraphs"} 2
+            kgd_counts{kind="a \"b\"\\"} 1
+            # HELP kgd_ingest_rate Documents a second over the last minute.
+            # TYPE kgd_ingest_rate gauge
+            kgd_ingest_rate 0.5
+            # HELP kgd_n_written_total Changes of files written since the daemon started; rereads because of new names are not counted.
+            # TYPE kgd_n_written_total counter
+            kgd_n_written_total 7
+            # HELP kgd_progress_indexed Documents that are.
+            # TYPE kgd_progress_indexed gauge
+            kgd_progress_indexed 3
+            # HELP kgd_progress_known Files that should be indexed.
+            # TYPE kgd_progress_known gauge
+            kgd_progress_known 4
+            # HELP kgd_quarantine Files that failed, newest first, at most 50.
+            # TYPE kgd_quarantine gauge
+            kgd_quarantine 1
+            # HELP kgd_queues_bulk Parcels waiting in the bulk lane.
+            # TYPE kgd_queues_bulk gauge
+            kgd_queues_bulk{stage="chunk"} 1
+            kgd_queues_bulk{stage="link"} 0
+            # HELP kgd_settled True when nothing is queued, in work, or waiting to be resolved.
+            # TYPE kgd_settled gauge
+            kgd_settled 1
+            # HELP kgd_warnings Documents indexed with a warning (such as frontmatter that is not YAML), at most 50.
+            # TYPE kgd_warnings gauge
+            kgd_warnings 0
+        "##]].assert_eq(&text(&reply));
     }
 
     #[test]
