@@ -27,7 +27,7 @@ verify() {
 # The daemon need not be installed where its units are checked.
 instance=$(systemd-escape --path "/home/kim/my notes")
 mkdir "$work/units"
-sed 's|^ExecStart=:%h/.cargo/bin/kgd|ExecStart=:/bin/true|' "$here/kgd@.service" >"$work/units/kgd@$instance.service"
+sed -E 's/^(ExecStart|ExecReload)=:%h\/.cargo\/bin\/(kgd|kgctl)/\1=:\/bin\/true/' "$here/kgd@.service" >"$work/units/kgd@$instance.service"
 cp "$here/kgd@.socket" "$work/units/kgd@$instance.socket"
 if grep -q '%h/.cargo' "$work/units/kgd@$instance.service"; then
     echo "FAILED systemd/verify.sh: ExecStart is not what this script expects"

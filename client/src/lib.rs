@@ -18,3 +18,4 @@ pub mod render;
 pub mod score;
 pub mod shim;
 pub mod signals;
+pub mod update;

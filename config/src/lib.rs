@@ -8,13 +8,16 @@ pub mod formats;
 pub mod keys;
 pub mod kinds;
 pub mod limits;
+pub mod live;
 pub mod load;
 pub mod models;
 pub mod place;
 pub mod reference;
 pub mod registry;
+pub mod schema;
 pub mod settings;
 
+pub use live::Live;
 pub use load::{Loaded, Origin};
 pub use place::{Places, Project, ProjectPaths};
 pub use registry::{Registry, which_project};

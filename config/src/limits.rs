@@ -102,3 +102,6 @@ pub const DEFAULT_MODEL: &str = "minilm-l6";
 
 /// The one for languages that it does not know.
 pub const OTHER_MODEL: &str = "e5-small";
+
+/// The target of the spans that `telemetry.otlp` gets: requests, crawls, indexing.
+pub const SPANS: &str = "kgd::spans";

@@ -19,7 +19,7 @@ use crate::place::Places;
 use crate::registry::{self, Registry, RegistryError};
 use crate::settings::{Privacy, Settings};
 
-mod check;
+pub(crate) mod check;
 pub mod edit;
 mod tree;
 
@@ -53,6 +53,9 @@ const USER_ONLY: &[&str] = &[
     "embed.remote",
     "llm",
     "retrieval.rerank.model",
+    "log",
+    "telemetry",
+    "update",
 ];
 
 /// Returns true when a folder must not set this section or key.
@@ -81,7 +84,7 @@ pub fn of_answers(settings: &Settings) -> String {
     Value::Object(kept).to_string()
 }
 
-fn without_user_only(key: &str, value: &mut Value) {
+pub(crate) fn without_user_only(key: &str, value: &mut Value) {
     let Value::Object(fields) = value else { return };
     let key_of = |name: &String| format!("{key}.{name}");
     fields.retain(|name, _| !is_user_only(&key_of(name)));
@@ -89,7 +92,7 @@ fn without_user_only(key: &str, value: &mut Value) {
 }
 
 /// Maps with keys of the user's choice; every other map has the keys of its defaults.
-const OPEN_MAPS: &[&str] = &["retrieval.relation_weights"];
+pub(crate) const OPEN_MAPS: &[&str] = &["retrieval.relation_weights"];
 
 /// Settings of earlier versions. A file that has one is read as if it did not: an update must not stop a daemon.
 const RETIRED: &[&str] =

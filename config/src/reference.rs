@@ -19,6 +19,7 @@ const SOURCE: &str = concat!(
     include_str!("settings/embed.rs"),
     include_str!("settings/http.rs"),
     include_str!("settings/kb.rs"),
+    include_str!("settings/keep.rs"),
     include_str!("settings/llm.rs"),
     include_str!("settings/memory.rs"),
     include_str!("settings/projects.rs"),
@@ -36,9 +37,13 @@ const OPENING: &str = "\
 
 /// Returns the doc comment of every setting and section, by dotted key.
 pub fn comments() -> BTreeMap<String, String> {
-    let structs = structs();
+    fields().into_iter().map(|(key, field)| (key, field.comment)).collect()
+}
+
+/// Returns every setting and section as it is declared, by dotted key.
+pub(crate) fn fields() -> BTreeMap<String, Field> {
     let mut found = BTreeMap::new();
-    collect("Settings", "", &structs, &mut found);
+    collect("Settings", "", &structs(), &mut found);
     found
 }
 
@@ -97,10 +102,13 @@ fn write_entry(
 }
 
 /// One field of a struct in `settings.rs`.
-struct Field {
+#[derive(Clone)]
+pub(crate) struct Field {
     name: &'static str,
-    kind: &'static str,
-    comment: String,
+    /// Its type, as written.
+    pub kind: &'static str,
+    /// Its doc comment, line by line.
+    pub comment: String,
 }
 
 /// Parses the structs of `settings.rs` with their public fields. It supports only that file's own style: one
@@ -135,7 +143,7 @@ fn collect(
     of: &str,
     prefix: &str,
     structs: &BTreeMap<&'static str, Vec<Field>>,
-    found: &mut BTreeMap<String, String>,
+    found: &mut BTreeMap<String, Field>,
 ) {
     for field in structs.get(of).into_iter().flatten() {
         let key = if prefix.is_empty() {
@@ -144,7 +152,7 @@ fn collect(
             format!("{prefix}.{}", field.name)
         };
         collect(field.kind, &key, structs, found);
-        found.insert(key, field.comment.clone());
+        found.insert(key, field.clone());
     }
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 mod embed;
 mod http;
 mod kb;
+mod keep;
 mod llm;
 mod memory;
 mod privacy;
@@ -21,6 +22,7 @@ mod vectors;
 pub use embed::{Background, Embed, Remote, RemoteApi};
 pub use http::{Http, HttpToken};
 pub use kb::Kb;
+pub use keep::{Log, LogFormat, Telemetry, Update};
 pub use llm::{Llm, LlmApi, LlmSlot};
 pub use memory::{Memory, WeeklyReport};
 pub use privacy::{PiiKind, PiiMode};
@@ -74,6 +76,12 @@ pub struct Settings {
     pub serve: Serve,
     /// MCP over HTTP, beside the socket. User only, because it can be reached by others.
     pub http: Http,
+    /// The daemon's log. User only.
+    pub log: Log,
+    /// Traces of requests and of indexing, for OpenTelemetry. User only, because they leave the daemon.
+    pub telemetry: Telemetry,
+    /// Where `kgctl update` looks for a newer version. User only.
+    pub update: Update,
 }
 
 impl Default for Settings {
@@ -99,6 +107,9 @@ impl Default for Settings {
             retrieval: Retrieval::default(),
             serve: Serve::default(),
             http: Http::default(),
+            log: Log::default(),
+            telemetry: Telemetry::default(),
+            update: Update::default(),
         }
     }
 }

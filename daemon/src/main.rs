@@ -31,9 +31,10 @@ struct Flags {
     /// Serve no folder but the projects of this hub that its role may see, such as `postgres://ROLE@HOST/DATABASE`.
     #[arg(long, value_name = "URL", conflicts_with = "socket")]
     hub: Option<String>,
-    /// What to log to standard error: error, warn, info, debug, or a filter such as `daemon=debug`.
-    #[arg(long, value_name = "LEVEL", default_value = "info")]
-    log_level: String,
+    /// What to log to standard error: error, warn, info, debug, or a filter such as `daemon=debug`; as `log.level` says
+    /// when left out.
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
     /// Serve nothing: replace the ledger by this backup and exit. `kgctl backup --restore` stops the daemon first and
     /// starts it afterwards.
     #[arg(long, value_name = "FILE")]
@@ -123,14 +124,15 @@ fn main() -> ExitCode {
         Some("publish") => daemon::HubJob::Publish { as_project: named, take_over: more },
         Some(_) => daemon::HubJob::Compare { as_project: named },
     };
+    let level = flags.log_level.map(|level| format!("log.level={level}"));
+    let settings = flags.settings.into_iter().chain(level).collect();
     let options = daemon::Options {
         hub: flags.hub.map(|url| (url, job)),
         project: flags.project,
         idle_exit: Some(Duration::from_secs(flags.idle_exit.saturating_mul(60))),
         socket: flags.socket,
         http: flags.http,
-        settings: flags.settings,
-        log_level: Some(flags.log_level),
+        settings,
         restore: flags.restore,
         kept,
     };

@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use config::limits::{DRAIN_SECONDS, FAREWELL_SECONDS};
 use config::load::LoadError;
 use config::registry::WhichError;
@@ -24,7 +25,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use formats::Parsing;
 use formats::sandbox::Workers;
-use redact::clean;
+use server::project::reload::Source;
 use server::project::{OpenProject, Project};
 use server::serve::accept::{Sessions, serve};
 use server::serve::http::HttpDoor;
@@ -35,12 +36,15 @@ use sys::fail;
 mod hub;
 mod kept;
 mod lock;
+mod log;
 mod manager;
 mod publishing;
 mod restore;
+mod spans;
 
 pub use hub::HubJob;
 use lock::{Lock, LockError};
+use log::Logging;
 use manager::Manager;
 
 /// Longest wait for threads that still compute when all else is done; a commit takes some tens of milliseconds.
@@ -69,8 +73,6 @@ pub struct Options {
     pub http: Option<String>,
     /// Settings as `key=value`, which win over every file and variable.
     pub settings: Vec<String>,
-    /// A filter for the log, such as `info` or `daemon=debug`; `info` when left out.
-    pub log_level: Option<String>,
     /// Serve nothing: put this backup in the place of the ledger, and end.
     pub restore: Option<PathBuf>,
     /// Serve nothing: list or write back what notes were, and end.
@@ -137,7 +139,23 @@ enum End {
 /// # Errors What kept it from starting, for the caller to print; those with an exit code of their
 /// own are printed here.
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
-    start_log(options.log_level.as_deref())?;
+    // A hub has no folder whose settings count.
+    let found = options.hub.is_none().then(|| project_of(&options)).transpose();
+    let settings = match &found {
+        Ok(Some(found)) => found.loaded.settings.clone(),
+        _ => own_settings(&options).unwrap_or_default(),
+    };
+    let logging = Logging::start(&settings)?;
+    let ended = run_logged(options, found, &logging);
+    logging.finish();
+    ended
+}
+
+fn run_logged(
+    options: Options,
+    found: anyhow::Result<Option<Found>>,
+    logging: &Logging,
+) -> anyhow::Result<ExitCode> {
     sys::spare_memory();
     sys::courtesy::begin();
     if let Some(job) = &options.kept {
@@ -146,7 +164,8 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     if let Some((url, job)) = &options.hub {
         return hub::run(&options, url, job);
     }
-    let prepared = match prepare(&options) {
+    let prepared = found.and_then(|found| prepare(found.context("no project")?, &options));
+    let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return exit_code_of(error),
     };
@@ -159,7 +178,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         .enable_all()
         .build()?;
     let Prepared { place, paths, mut lock } = prepared;
-    let end = runtime.block_on(live(place, paths, &mut lock, &options));
+    let end = runtime.block_on(live(place, paths, &mut lock, &options, logging));
     // What is still computing must not hold up the exit; a commit that is cut off is one that never was.
     runtime.shutdown_timeout(LAST_COMMIT);
     // Not before: whoever takes it writes.
@@ -199,10 +218,13 @@ struct Prepared {
     lock: Lock,
 }
 
-/// The project that is meant, with its settings and places.
-fn project_of(
-    options: &Options,
-) -> anyhow::Result<(config::Project, config::Settings, ProjectPaths)> {
+/// The project that is meant, with its settings.
+struct Found {
+    project: config::Project,
+    loaded: config::Loaded,
+}
+
+fn project_of(options: &Options) -> anyhow::Result<Found> {
     let places = Places::from_env()?;
     let found = config::which_project(&places, options.project.as_deref());
     let project = found.map_err(StartError::from)?;
@@ -211,14 +233,26 @@ fn project_of(
         return Err(StartError::NoFolder { name, root }.into());
     }
     let loaded = config::load::load(&places, Some(&project.root), &options.settings);
-    let config::load::Loaded { settings, warnings, .. } = loaded.map_err(StartError::from)?;
-    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-    let paths = places.project(&project)?;
-    Ok((project, settings, paths))
+    Ok(Found { project, loaded: loaded.map_err(StartError::from)? })
 }
 
-fn prepare(options: &Options) -> anyhow::Result<Prepared> {
-    let (project, settings, paths) = project_of(options)?;
+/// The settings of the user alone, if they are right.
+fn own_settings(options: &Options) -> Option<config::Settings> {
+    let loaded = config::load::load(&Places::from_env().ok()?, None, &options.settings);
+    loaded.ok().map(|it| it.settings)
+}
+
+/// The same with its places.
+fn opened(options: &Options) -> anyhow::Result<(config::Project, config::Settings, ProjectPaths)> {
+    let Found { project, loaded } = project_of(options)?;
+    let paths = Places::from_env()?.project(&project)?;
+    Ok((project, loaded.settings, paths))
+}
+
+fn prepare(found: Found, options: &Options) -> anyhow::Result<Prepared> {
+    let Found { project, loaded } = found;
+    loaded.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    let (settings, paths) = (loaded.settings, Places::from_env()?.project(&project)?);
     paths.create_dirs()?;
     let is_brief = options.idle_exit.is_some_and(|limit| !limit.is_zero());
     let life = if is_brief { "until-idle" } else { "stay" };
@@ -233,11 +267,25 @@ fn prepare(options: &Options) -> anyhow::Result<Prepared> {
     Ok(Prepared { place, paths, lock })
 }
 
+/// Who reads the settings of a project anew: the same files, variables and flags as at the start.
+fn source(root: PathBuf, flags: Vec<String>, logging: Logging) -> Source {
+    let read = move || {
+        let places = Places::from_env().map_err(|error| error.to_string())?;
+        let loaded = config::load::load(&places, Some(&root), &flags);
+        let loaded = loaded.map_err(|error| error.to_string())?;
+        log::filter_of(&loaded.settings.log)?;
+        Ok(loaded)
+    };
+    let apply = move |settings: &config::Settings| logging.set_level(&settings.log);
+    Source { read: Box::new(read), apply: Box::new(apply) }
+}
+
 async fn live(
     place: OpenProject,
     paths: ProjectPaths,
     lock: &mut Lock,
     options: &Options,
+    logging: &Logging,
 ) -> anyhow::Result<End> {
     let mut signals = Signals::new()?;
     let manager = Manager::new();
@@ -256,6 +304,7 @@ async fn live(
     if let Some(http) = &http {
         project.serves_http_at(http.address(), http.warning());
     }
+    project.rereads_by(source(project.root.clone(), options.settings.clone(), logging.clone()));
     publishing::begin(&project);
     manager.ready();
     let watching = watch(&project, lock, &manager, options.idle_exit, &mut signals);
@@ -326,7 +375,7 @@ async fn wind_down(project: &Project, sessions: Sessions) {
 
 /// Returns when the daemon should end, and says why.
 async fn watch(
-    project: &Project,
+    project: &Arc<Project>,
     lock: &mut Lock,
     manager: &Manager,
     idle_exit: Option<Duration>,
@@ -337,10 +386,13 @@ async fn watch(
         tokio::time::interval(manager.interval().map_or(HEARTBEAT, |it| it.min(HEARTBEAT)));
     loop {
         tokio::select! {
-            name = signals.next() => {
-                activity.request_stop();
-                return End::Asked(name);
-            }
+            asked = signals.asked() => match asked {
+                Some(name) => {
+                    activity.request_stop();
+                    return End::Asked(name);
+                }
+                None => reload(Arc::clone(project)).await,
+            },
             () = activity.stop_requested() => return End::Asked("shutdown"),
             _ = heartbeat.tick() => {}
         }
@@ -383,12 +435,21 @@ async fn tend(lock: &mut Lock) -> Result<bool, LockError> {
     }
 }
 
-/// The signals that ask a daemon to end. `SIGHUP` is one: a terminal that closes must not leave a
-/// half-written index.
+/// Reads the settings anew; what is wrong with them is logged.
+async fn reload(project: Arc<Project>) {
+    let read = tokio::task::spawn_blocking(move || project.reload()).await;
+    if let Ok(Err(why)) = read {
+        tracing::error!(why, "the settings stay as they were");
+    }
+}
+
+/// The signals that a daemon heeds. `SIGHUP` asks it to end where it has a terminal: one that closes must not leave a
+/// half-written index. Elsewhere it asks to read the settings anew.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
+    has_terminal: bool,
 }
 
 impl Signals {
@@ -397,90 +458,25 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hang_up: signal(SignalKind::hangup())?,
+            has_terminal: std::fs::File::open("/dev/tty").is_ok(),
         })
     }
 
-    /// The name of the next one. Cancel-safe.
-    async fn next(&mut self) -> &'static str {
+    /// The name of the next one that asks to end; none when the settings should be read anew. Cancel-safe.
+    async fn asked(&mut self) -> Option<&'static str> {
         tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-            _ = self.hang_up.recv() => "SIGHUP",
+            _ = self.terminate.recv() => Some("SIGTERM"),
+            _ = self.interrupt.recv() => Some("SIGINT"),
+            _ = self.hang_up.recv() => self.has_terminal.then_some("SIGHUP"),
         }
     }
-}
 
-/// The crates of the daemon.
-const CRATES: [&str; 14] = [
-    "daemon", "embed", "engine", "extract", "formats", "hub", "index", "language", "model",
-    "query", "redact", "render", "server", "sys",
-];
-
-/// A filter in which `daemon` stands for all crates of the daemon.
-fn of_all_crates(wanted: &str) -> String {
-    let all = |part: &str| match part.trim().strip_prefix("daemon") {
-        Some(rest) if rest.is_empty() || rest.starts_with(['=', '[']) => {
-            CRATES.map(|name| format!("{name}{rest}")).join(",")
+    /// The name of the next one that asks to end. Cancel-safe.
+    async fn next(&mut self) -> &'static str {
+        loop {
+            if let Some(name) = self.asked().await {
+                return name;
+            }
         }
-        _ => part.to_string(),
-    };
-    wanted.split(',').map(all).collect::<Vec<_>>().join(",")
-}
-
-fn start_log(filter: Option<&str>) -> anyhow::Result<()> {
-    use std::io::IsTerminal as _;
-    let wanted = filter.unwrap_or("info");
-    // `rmcp` logs whole messages below `warn`, and nothing is logged before secrets are removed. Its errors are
-    // those of clients that went away with requests in flight: their affair, and any number of lines.
-    let filter =
-        tracing_subscriber::EnvFilter::try_new(format!("{},rmcp=off", of_all_crates(wanted)))
-            .map_err(|error| {
-                anyhow::anyhow!(
-                    "`--log-level {wanted}` is not understood: {error}\nhint: `info` or `debug`"
-                )
-            })?;
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(|| Cleaned(std::io::stderr()))
-        .with_ansi(std::io::stderr().is_terminal());
-    // The journal has times of its own.
-    let started = if std::env::var_os("JOURNAL_STREAM").is_some() {
-        log.without_time().try_init()
-    } else {
-        log.try_init()
-    };
-    std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        let message = panic.payload_as_str().unwrap_or("no message");
-        tracing::error!(place, message, "panic");
-    }));
-    started.map_err(|error| anyhow::anyhow!("the log cannot be started: {error}"))
-}
-
-/// A log whose lines hold no secrets, whoever wrote them: a path, a panic, what a client is called.
-struct Cleaned(std::io::Stderr);
-
-impl std::io::Write for Cleaned {
-    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        let shown = String::from_utf8_lossy(line);
-        self.0.write_all(clean(&shown).as_bytes()).map(|()| line.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.0.flush()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn daemon_in_a_log_filter_means_every_crate_of_it() {
-        assert_eq!(of_all_crates("info"), "info");
-        assert_eq!(of_all_crates("query=trace,daemons=off"), "query=trace,daemons=off");
-        let all = of_all_crates("warn, daemon=debug");
-        assert!(all.starts_with("warn,daemon=debug,embed=debug,engine=debug,"), "{all}");
-        assert!(all.ends_with(",server=debug,sys=debug"), "{all}");
     }
 }

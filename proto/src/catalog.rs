@@ -185,6 +185,7 @@ pub const CATALOG: &[Entry] = &[
     Entry::of::<admin::Checkup>(),
     Entry::of::<admin::Backup>(),
     Entry::of::<admin::Forget>(),
+    Entry::of::<admin::Reload>(),
     Entry::of::<admin::Shutdown>(),
 ];
 

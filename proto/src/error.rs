@@ -35,6 +35,27 @@ pub enum Code {
     Internal,
 }
 
+impl Code {
+    /// Returns the code as it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Code::InvalidParams => "invalid_params",
+            Code::NotFound => "not_found",
+            Code::Ambiguous => "ambiguous",
+            Code::OutsideProject => "outside_project",
+            Code::ReadOnly => "read_only",
+            Code::Exists => "exists",
+            Code::Conflict => "conflict",
+            Code::Refused => "refused",
+            Code::DeadlineExceeded => "deadline_exceeded",
+            Code::Cancelled => "cancelled",
+            Code::Unavailable => "unavailable",
+            Code::VersionMismatch => "version_mismatch",
+            Code::Internal => "internal",
+        }
+    }
+}
+
 /// A refused request, as the structured content of a tool result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorView {

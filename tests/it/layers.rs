@@ -66,7 +66,7 @@ fn arrows_between_crates_point_down() {
 
 #[test]
 fn log_filters_know_every_crate_of_the_daemon() {
-    let text = fs::read_to_string(workspace().join("daemon/src/process.rs")).expect("text");
+    let text = fs::read_to_string(workspace().join("daemon/src/process/log.rs")).expect("text");
     let list = text.split("const CRATES").nth(1).and_then(|rest| rest.split(';').nth(1));
     let list = list.expect("the list of crates");
     let missing: Vec<&str> = LAYERS

@@ -29,6 +29,7 @@ mod interchange;
 mod kb;
 mod kb_ask;
 mod kb_files;
+mod keep;
 mod knowledge_cli;
 mod knowledge_projects;
 mod languages;

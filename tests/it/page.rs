@@ -278,6 +278,75 @@ fn a_person_decides_by_keys_and_takes_it_back() {
     assert!(note.starts_with("---\ntype: Program\n"), "{note}");
 }
 
+/// The entity that a name denotes.
+fn denoted(project: &mut TestProject, name: &str) -> Value {
+    let found = project.call("entity_lookup", json!({ "q": name, "limit": 1 }));
+    found["entities"][0]["id"].clone()
+}
+
+#[test]
+fn two_things_are_merged_and_a_name_is_split_off_and_a_version_comes_back() {
+    let mut project = TestProject::empty();
+    project.write_all(NOTES);
+    project.write_all(&[
+        ("Mill.md", "# Mill\n\n- uses [[Quartz Relay]]\n"),
+        ("Forge.md", "# Forge\n\n- uses [[Granite Pump]]\n"),
+    ]);
+    project.start();
+    project.settle();
+    let edit =
+        json!({ "path": "Key Vault.md", "find": "a store for keys", "content": "a safe for keys" });
+    project.call("edit_note", edit);
+    project.settle();
+    let Some(mut browser) = browser_of(&project) else { return };
+    browser.value("window.confirm = () => true");
+    let said = |browser: &mut Browser, words: &str| {
+        browser.until(&format!(
+            "document.getElementById('said').innerText.includes({})",
+            json!(words)
+        ));
+    };
+
+    let (relay, pump) =
+        (denoted(&mut project, "Quartz Relay"), denoted(&mut project, "Granite Pump"));
+    assert!(relay.is_number() && pump.is_number() && relay != pump, "{relay} {pump}");
+    go(&mut browser, &format!("#/entity/{relay}"), "Correct");
+    browser.value("document.querySelector('aside input[type=search]').focus()");
+    browser.call("Input.insertText", json!({ "text": "Granite Pump" }));
+    browser
+        .until("document.querySelector('button[aria-label=\"Merge with Granite Pump\"]') !== null");
+    check(&mut browser, "merge");
+    browser
+        .value("document.querySelector('button[aria-label=\"Merge with Granite Pump\"]').click()");
+    said(&mut browser, "merged");
+    project.settle();
+    assert_eq!(denoted(&mut project, "Granite Pump"), denoted(&mut project, "Quartz Relay"));
+    // What it is called now beside its name is split off again.
+    let one = denoted(&mut project, "Quartz Relay");
+    go(&mut browser, &format!("#/entity/{one}"), "Other names");
+    browser.until("document.querySelector('button[aria-label^=\"Split off: \"]') !== null");
+    check(&mut browser, "merged");
+    browser.value("document.querySelector('button[aria-label^=\"Split off: \"]').click()");
+    said(&mut browser, "denotes something else now");
+    project.settle();
+    assert_ne!(denoted(&mut project, "Granite Pump"), denoted(&mut project, "Quartz Relay"));
+    check(&mut browser, "split");
+
+    go(&mut browser, "#/document/Key%20Vault.md", "History");
+    browser.until("document.querySelector('aside').innerText.includes('edit_note')");
+    let press = |browser: &mut Browser, name: &str| {
+        let all = "[...document.querySelectorAll('aside button')]";
+        browser.value(&format!("{all}.find(it => it.innerText === {}).click()", json!(name)));
+    };
+    press(&mut browser, "Difference");
+    browser.until("document.querySelector('pre.diff')?.innerText.includes('a safe for keys')");
+    check(&mut browser, "history");
+    press(&mut browser, "Restore what was before");
+    said(&mut browser, "restored");
+    let text = std::fs::read_to_string(project.at("Key Vault.md")).expect("a note");
+    assert_eq!(text, NOTES[1].1);
+}
+
 /// The keys that are listed for review.
 fn items(project: &mut TestProject, arguments: Value) -> Vec<String> {
     let items = project.call("review_links", arguments)["items"].take();

@@ -206,14 +206,14 @@ fn a_relation_of_the_settings_that_nothing_states_is_told_in_the_status_and_cost
     let told = project.status()["warnings"].to_string();
     assert!(told.contains("`retrieval.rels` of the settings names `frobnicates`"), "{told}");
     assert!(!told.contains("names `depends_on`"), "{told}");
-    assert!(!told.contains("`kgctl restart` makes it count"), "{told}");
+    assert!(!told.contains("`kgctl reload` makes it count"), "{told}");
     // Asked for by name it is an error.
     let error = project.try_call("hybrid_query", json!({"q": "keys", "rels": ["frobnicates"]}));
     assert_eq!(error.expect_err("unknown")["message"], "no relation `frobnicates`");
 
     project.write("kg.yaml", "retrieval:\n  rels: []\n");
     let told = project.status()["warnings"].to_string();
-    assert!(told.contains("`kgctl restart` makes it count"), "{told}");
+    assert!(told.contains("`kgctl reload` makes it count"), "{told}");
 }
 
 /// Two notes that words and meaning find alike; a model prefers the one that says `amber`.

@@ -1,7 +1,9 @@
 //! Another version or other settings: the index before answers until the new one is whole.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
+use flate2::read::GzDecoder;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tests::TestProject;
@@ -88,4 +90,82 @@ fn an_index_of_another_shape_is_moved_aside_and_its_ledger_kept() {
     assert!(project.paths().index.with_file_name("index.sqlite.old").exists());
     assert_eq!(uids(&project), before);
     project.verify("after a change of the tables");
+}
+
+/// What a ledger keeps that no file says, one row a line.
+fn kept(ledger: &Path) -> Vec<String> {
+    let db = Connection::open(ledger).expect("opens");
+    let tables = [
+        ("documents", "path || ' ' || uid || ' ' || first_seen_ms"),
+        ("ingested", "uid || ' ' || tags"),
+        ("decisions", "key || ' ' || verdict || ' ' || decided_ms"),
+        ("memory_events", "at_ms || ' ' || client || ' ' || operation || ' ' || node"),
+        ("memory_ordinals", "uid || ' ' || highest"),
+        ("kb_sequence", "last"),
+        ("kb_versions", "entry || ' ' || version || ' ' || at_ms || ' ' || reason || ' ' || text"),
+        ("kb_accesses", "entry || ' ' || at_ms"),
+    ];
+    let mut rows = Vec::new();
+    for (table, columns) in tables {
+        let sql = format!("SELECT '{table} ' || {columns} FROM {table}");
+        let mut statement = db.prepare(&sql).expect("sound");
+        let found = statement.query_map([], |row| row.get::<_, String>(0)).expect("rows");
+        let n_before = rows.len();
+        rows.extend(found.map(|row| row.expect("a row")));
+        assert!(rows.len() > n_before, "{table} is empty");
+    }
+    rows.sort();
+    rows
+}
+
+/// Puts the folder and the state in place that an earlier kgd left: index 17, ledger 7. (What it kept of replaced notes
+/// is left out, since that ends after 30 days.)
+fn left_by_an_earlier_version() -> TestProject {
+    let project = TestProject::empty();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/state-17");
+    for path in [
+        "Key Vault.md",
+        "Signing Service.md",
+        "log.txt",
+        "kb/kb-00001-rotation-of-keys.md",
+        "memory/ada-lindqvist.md",
+    ] {
+        project.write(path, fs::read(fixture.join("notes").join(path)).expect("committed"));
+    }
+    project.paths().create_dirs().expect("made");
+    for name in ["index.sqlite", "ledger.sqlite", "vectors.sqlite"] {
+        let packed = fs::File::open(fixture.join("state").join(format!("{name}.gz")));
+        let mut file = fs::File::create(project.paths().dir.join(name)).expect("made");
+        std::io::copy(&mut GzDecoder::new(packed.expect("committed")), &mut file).expect("whole");
+    }
+    project
+}
+
+#[test]
+fn a_state_folder_of_an_earlier_version_is_taken_on_without_loss() {
+    let mut project = left_by_an_earlier_version();
+    let before = kept(&project.paths().ledger);
+    project.start();
+    project.settle();
+    assert_eq!(kept(&project.paths().ledger), before);
+    assert!(project.paths().ledger.with_file_name("ledger.sqlite.v7").exists(), "a copy is kept");
+    // What was rejected stays so, and what was tagged is found by its tag.
+    let listed = project.call("review_links", json!({"below": 1.0, "limit": 100}));
+    assert_eq!(listed["items"], json!([]));
+    let tagged = project.call("hybrid_query", json!({"q": "restarted", "tags": ["ops"]}));
+    assert_eq!(tagged["chunks"][0]["path"], "log.txt", "{tagged}");
+    let versions = json!({"action": "entry_versions", "entry_id": "kb-00001"});
+    let versions = project.call("kb_maintain", versions).to_string();
+    assert!(versions.contains("audit"), "{versions}");
+    let history = project.call("memory_report", json!({"history": 10}));
+    assert_eq!(history["history"][0]["name"], "Ada Lindqvist", "{history}");
+    project.verify("after the upgrade");
+    let mut doctor = project.kgctl();
+    let told = doctor.arg("--project").arg(project.root()).args(["doctor", "--json"]).output();
+    let told = told.expect("it runs");
+    let text = String::from_utf8_lossy(&told.stdout);
+    assert!(told.status.success() && !text.contains("\"bad\""), "{text}");
+    project.restart();
+    project.settle();
+    assert_eq!(kept(&project.paths().ledger), before, "nor after a restart");
 }

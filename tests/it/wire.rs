@@ -322,6 +322,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("rescan", json!({})),
         ("retry", json!({})),
         ("deep_pass", json!({})),
+        ("reload", json!({})),
         ("checkup", json!({})),
         (
             "remember",

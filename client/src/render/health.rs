@@ -205,9 +205,10 @@ pub fn settings(loaded: &Loaded, style: Style) -> String {
             key.to_string(),
             clean(&value.to_string()).into_owned(),
             clean(&origin.to_string()).into_owned(),
+            if config::live::is_reread(key) { "reload" } else { "restart" }.to_string(),
         ]
     };
-    table(style, &["KEY", "VALUE", "FROM"], loaded.rows().map(row).collect())
+    table(style, &["KEY", "VALUE", "FROM", "CHANGED BY"], loaded.rows().map(row).collect())
 }
 
 /// The result of one check of `doctor`.

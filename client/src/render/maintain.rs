@@ -1,14 +1,14 @@
 //! Maintain: renders the results of maintaining index and ledger.
 //!
-//! In: replies of `verify`, `rescan`, `retry`, `backup`, and the output of `kgd --restore`. Out: text.
+//! In: replies of `verify`, `rescan`, `reload`, `retry`, `backup`, and the output of `kgd --restore`. Out: text.
 //! Not here: the findings of `doctor` (`health.rs`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use proto::tool::admin::{
-    BackupReply, DeepPassReply, ForgetReply, Removed, RescanReply, RetryReply, VerifiedPart,
-    VerifyReply,
+    BackupReply, DeepPassReply, ForgetReply, ReloadReply, Removed, RescanReply, RetryReply,
+    SettingChange, VerifiedPart, VerifyReply,
 };
 use proto::tool::core::DeepView;
 use serde_json::Value;
@@ -70,6 +70,31 @@ pub fn rescan(reply: &RescanReply) -> String {
         n => format!("changes were indexed in {}", counted(n, "commit")),
     };
     format!("{name}: {files} compared in {:.1} s, {found}\n", reply.seconds)
+}
+
+/// Renders what reading the settings anew has changed.
+pub fn reload(reply: &ReloadReply) -> String {
+    let name = clean(&reply.freshness.project);
+    let mut text = String::new();
+    let mut list = |title: &str, changes: &[SettingChange]| {
+        if changes.is_empty() {
+            return;
+        }
+        let _ = writeln!(text, "{name}: {title}");
+        for it in changes {
+            let (key, before, after) = (clean(&it.key), clean(&it.before), clean(&it.after));
+            let _ = writeln!(text, "  {key}: {before} → {after}");
+        }
+    };
+    list("changed", &reply.changed);
+    list("after `kgctl restart`", &reply.restart);
+    if text.is_empty() {
+        let _ = writeln!(text, "{name}: no setting has changed");
+    }
+    for warning in &reply.warnings {
+        let _ = writeln!(text, "warning: {}", clean(warning));
+    }
+    text
 }
 
 /// Renders the progress of the deep pass.

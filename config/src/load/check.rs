@@ -4,10 +4,11 @@
 //! Not here: types, which serde checks.
 
 use std::iter::Peekable;
+use std::net::IpAddr;
 use std::str::Chars;
 
 use crate::boundary::fault_of_root;
-use crate::settings::{ChunkProfiles, HttpToken, Settings};
+use crate::settings::{ChunkProfiles, HttpToken, Settings, Telemetry};
 
 /// A numeric setting with its minimum and maximum.
 type Range = (&'static str, f64, f64, f64);
@@ -18,7 +19,8 @@ const ANY: f64 = f64::INFINITY;
 #[rustfmt::skip]
 fn table(settings: &Settings) -> Vec<Range> {
     let Settings { write: _, projects: _, publish: _, watch, belt, worker, privacy: _, chunk, recognize, link,
-        relate: _, embed, vectors: _, dedup, memory: _, llm, kb, retrieval, serve, http } =
+        relate: _, embed, vectors: _, dedup, memory: _, llm, kb, retrieval, serve, http,
+        log: _, telemetry: _, update: _ } =
         settings;
     let crate::settings::Llm { extraction, query } = llm;
     let ChunkProfiles { definition, procedure, reference, code } = &chunk.profiles;
@@ -111,18 +113,30 @@ fn reconcile(seconds: u64) -> f64 {
 
 /// Checks the number at `key`, if it is one.
 pub(super) fn ranges(settings: &Settings, key: &str) -> Result<(), String> {
+    let range = range_of(settings, key);
+    range.map_or(Ok(()), |(value, least, greatest)| within(value, least, greatest))
+}
+
+/// Returns the number at `key` with its minimum and maximum, if it is one.
+fn range_of(settings: &Settings, key: &str) -> Option<(f64, f64, f64)> {
     if let Some(name) = key.strip_prefix("retrieval.relation_weights.") {
         let weight = settings.retrieval.relation_weights.get(name).copied().unwrap_or_default();
-        return within(f64::from(weight), 0.0, 1.0);
+        return Some((f64::from(weight), 0.0, 1.0));
     }
     if let Some(name) = key.strip_prefix("retrieval.weights.") {
         // All weights share one range, so a new one needs no row in the table.
         let weights = serde_json::to_value(settings.retrieval.weights).unwrap_or_default();
         let greatest = if name == "unsure" { 1.0 } else { 10.0 };
-        return within(weights[name].as_f64().unwrap_or_default(), 0.0, greatest);
+        return Some((weights[name].as_f64().unwrap_or_default(), 0.0, greatest));
     }
     let row = table(settings).into_iter().find(|(name, ..)| *name == key);
-    row.map_or(Ok(()), |(_, value, least, greatest)| within(value, least, greatest))
+    row.map(|(_, value, least, greatest)| (value, least, greatest))
+}
+
+/// Returns the bounds of the number at `key`, if it is one; no greatest where any is fine.
+pub(crate) fn bounds(key: &str) -> Option<(f64, Option<f64>)> {
+    let (_, least, greatest) = range_of(&Settings::default(), key)?;
+    Some((least, Some(greatest).filter(|it| *it != ANY)))
 }
 
 fn within(value: f64, least: f64, greatest: f64) -> Result<(), String> {
@@ -193,6 +207,8 @@ pub(super) fn addresses(settings: &Settings, key: &str) -> Result<(), String> {
         "embed.remote.url" => &settings.embed.remote.url,
         "llm.extraction.url" => &settings.llm.extraction.url,
         "llm.query.url" => &settings.llm.query.url,
+        "telemetry.otlp" => &settings.telemetry.otlp,
+        "update.url" => &settings.update.url,
         _ => return Ok(()),
     };
     let is_http = url.starts_with("http://") || url.starts_with("https://");
@@ -204,6 +220,18 @@ pub(super) fn addresses(settings: &Settings, key: &str) -> Result<(), String> {
         true => Err(format!("is `{url}`; it must end before any `?` or `#`")),
         false => Ok(()),
     }
+}
+
+/// Returns true when an address of HTTP leads to this machine, by its name alone.
+fn is_loopback(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split('/').next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = match host.strip_prefix('[') {
+        Some(v6) => v6.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|it| it.to_canonical().is_loopback())
 }
 
 /// Returns what is wrong with one glob pattern.
@@ -299,6 +327,13 @@ pub(super) fn together(settings: &Settings) -> Result<(), (&'static str, String)
     if settings.http.token == HttpToken::None && !settings.http.token_file.is_empty() {
         let why = "is `none`, but `http.token_file` names a token: remove one of them";
         return Err(("http.token", why.to_string()));
+    }
+    let Telemetry { otlp, allow_plain } = &settings.telemetry;
+    if otlp.starts_with("http:") && !allow_plain && !is_loopback(otlp) {
+        let why = format!(
+            "is `{otlp}`: another machine is reached by `https://`, or with `telemetry.allow_plain: true`"
+        );
+        return Err(("telemetry.otlp", why));
     }
     let (memory, kb) = (&settings.memory.folder, &settings.kb.folder);
     let rest = kb.strip_prefix(memory.as_str());

@@ -3,8 +3,8 @@
 use proto::shape::Id;
 use proto::tool::admin::{
     BackupReply, BrokenLinksReply, CheckupReply, DecisionsReply, DeepPassReply, DumpReply,
-    ForgetReply, GraphReply, MemoryReportReply, OpenPageReply, RenderReply, RescanReply,
-    RetryReply, ShutdownReply, VerifyReply, WaitReply,
+    ForgetReply, GraphReply, MemoryReportReply, OpenPageReply, ReloadReply, RenderReply,
+    RescanReply, RetryReply, SettingChange, ShutdownReply, VerifyReply, WaitReply,
 };
 
 use super::clean::{one_line, stored_line};
@@ -156,6 +156,21 @@ pub fn rescan(reply: &RescanReply, max_chars: usize) -> String {
     let sheet = &mut Sheet::new(max_chars, &reply.freshness);
     let (files, commits) = (count(reply.files, "file"), count(reply.commits, "commit"));
     sheet.line(&format!("{files} compared in {:.1} s, {commits} made", reply.seconds));
+    sheet.finish()
+}
+
+pub fn reload(reply: &ReloadReply, max_chars: usize) -> String {
+    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
+    if reply.changed.is_empty() && reply.restart.is_empty() {
+        sheet.line("no setting has changed");
+    }
+    let row = |it: &SettingChange, when: &str| {
+        let (key, before, after) = (one_line(&it.key), one_line(&it.before), one_line(&it.after));
+        format!("{key}: {before} → {after}{when}")
+    };
+    sheet.items(reply.changed.iter().map(|it| row(it, "")));
+    sheet.items(reply.restart.iter().map(|it| row(it, ", after a restart")));
+    sheet.items(reply.warnings.iter().map(|it| one_line(it).into_owned()));
     sheet.finish()
 }
 

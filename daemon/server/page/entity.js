@@ -53,10 +53,10 @@ export async function entityPage({ rest, signal, title }) {
 }
 
 /** Decides by key, with a way back. */
-async function decide(verdict, key, what) {
+async function decide(verdict, key, what, show = reload) {
   const done = await act(() => call("review_links", { [verdict]: [key], limit: 1 }), what);
   if (done === undefined) return;
-  reload();
+  await show();
   const undo = h(
     "button",
     {
@@ -271,7 +271,17 @@ function corrections(it, signal) {
 async function merge(it, other) {
   const { merge: key } = await call("entity_decisions", { entity_id: it.entity.id, with: other.id });
   if (key === undefined) return say("both have a note of their own: move what one says into the other");
-  if (confirm(`Are ${it.entity.name} and ${other.name} one thing?`)) await decide("accept", key, "merged");
+  const show = () => showNamed(it.entity);
+  if (confirm(`Are ${it.entity.name} and ${other.name} one thing?`)) await decide("accept", key, "merged", show);
+}
+
+/** Shows what a name denotes once all names are resolved: of two things that are merged, either may be gone. */
+async function showNamed({ id, name }) {
+  await call("wait", { timeout_ms: 5000 });
+  const { entities } = await call("entity_lookup", { q: name, limit: 1 });
+  const to = toEntity(entities[0]?.id ?? id);
+  if (location.hash === to) reload();
+  else location.hash = to;
 }
 
 /** Writes the type into its note; of one without a note into a new one. */

@@ -9,6 +9,7 @@ pub mod forget;
 mod graph;
 pub mod indexing;
 mod naming;
+pub mod reload;
 pub mod scrub;
 mod served;
 pub(crate) mod tallies;
@@ -23,8 +24,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
-use config::Settings;
 use config::settings::Precision;
+use config::{Live, Settings};
 use confine::Root;
 use jiff::Timestamp;
 use proto::shape::Freshness;
@@ -81,8 +82,8 @@ pub struct Project {
     pub name: String,
     /// Where its databases lie.
     pub state_dir: PathBuf,
-    /// Its settings.
-    pub settings: Settings,
+    /// Its settings, as they are now.
+    pub settings: Live<Settings>,
     /// Snapshots of what answers: the build's index, or the one before until that is whole.
     answers: ArcSwap<Readers>,
     /// The last commit of the index before, which stands still; none when there is none, or it cannot be read.
@@ -122,8 +123,10 @@ pub struct Project {
     http: OnceLock<(String, Option<String>)>,
     /// Who serves the page for people.
     page: OnceLock<mpsc::Sender<Asked>>,
-    /// When the settings were read.
+    /// When it was opened.
     opened: SystemTime,
+    /// Reads settings anew.
+    reread: reload::Reread,
     /// Others make the index; tools only read it.
     is_still: bool,
     /// How far the hub is behind, where the project is published.
@@ -198,7 +201,10 @@ impl Project {
         };
         let before = build.answers.as_ref().and_then(|_| answers.snapshot().ok());
         let tick_before = before.map(|snapshot| snapshot.tick());
-        let notes = Notes::open(&root, &state_dir, &settings).guarded_by(build.held.clone());
+        let settings = Live::new(settings);
+        let notes = Notes::open(&root, &state_dir, &settings)
+            .guarded_by(build.held.clone())
+            .following(settings.clone());
         let shelves = query::kb::Shelves::new(&state_dir);
         let scrub = scrub::Scrub::open(&state_dir);
         let project = Arc::new(Project {
@@ -232,6 +238,7 @@ impl Project {
             http: OnceLock::new(),
             page: OnceLock::new(),
             opened,
+            reread: reload::Reread::new(opened),
             is_still,
             published: OnceLock::new(),
         });
@@ -301,20 +308,6 @@ impl Project {
     /// When it is not there.
     pub fn opened_root(&self) -> std::io::Result<Root> {
         Root::open(&self.root)
-    }
-
-    /// The folder's files of settings that were written since they were read.
-    pub fn newer_settings(&self) -> Vec<&'static str> {
-        let opened = Timestamp::try_from(self.opened).map_or(0, Timestamp::as_millisecond);
-        let root = self.opened_root();
-        let is_newer = |name: &&str| {
-            let found = root.as_ref().ok().and_then(|root| root.find(name).ok());
-            found.is_some_and(|found| found.meta.mtime_ms > opened)
-        };
-        [config::load::PROJECT_FILE, config::limits::DEFAULT_PREDICATES]
-            .into_iter()
-            .filter(is_newer)
-            .collect()
     }
 
     /// How fresh an answer from this snapshot is.

@@ -134,7 +134,7 @@ fn work(
                    "changed": done})
         }
         HubJob::Publish { as_project, take_over } => {
-            let (project, settings, paths) = super::project_of(options)?;
+            let (project, settings, paths) = super::opened(options)?;
             let address = address(&settings.publish.token_file)?;
             let name = name_of(as_project.as_deref(), &settings.publish.project, &project.name);
             let readers = Readers::new(paths.index.clone());
@@ -148,7 +148,7 @@ fn work(
                    "rows": done.n_all, "ms": done.took.as_millis() as u64})
         }
         HubJob::Compare { as_project } => {
-            let (project, settings, paths) = super::project_of(options)?;
+            let (project, settings, paths) = super::opened(options)?;
             let address = address(&settings.publish.token_file)?;
             let name = name_of(as_project.as_deref(), &settings.publish.project, &project.name);
             let (tick, there) =

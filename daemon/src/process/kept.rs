@@ -47,7 +47,7 @@ pub(super) fn run(options: &Options, job: &KeptJob) -> anyhow::Result<ExitCode> 
 }
 
 fn open(options: &Options) -> anyhow::Result<Notes> {
-    let (project, mut settings, paths) = super::project_of(options)?;
+    let (project, mut settings, paths) = super::opened(options)?;
     settings.write = true;
     paths.create_dirs()?;
     Ok(Notes::open(&project.root, &paths.dir, &settings))

@@ -3,6 +3,7 @@
 mod forget;
 mod graph;
 mod page;
+mod reload;
 mod report;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use self::forget::*;
 pub use self::graph::*;
 pub use self::page::*;
+pub use self::reload::*;
 pub use self::report::*;
 use super::core::{DeepView, EmbeddingView};
 use super::{Effect, Tool, ToolSet};

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use ::config::live::is_reread;
 use ::config::load::load;
 use ::config::reference::reference_yaml;
+use ::config::schema::{SettingsFile, schema_text};
 use client::render::health;
 use serde_json::{Value, json};
 
@@ -24,11 +26,22 @@ enum What {
     Show,
     /// Every setting with its default and meaning, as a `kg.yaml`.
     Reference,
+    /// A JSON Schema of `kg.yaml`, by which editors complete and check it.
+    Schema(Schema),
+}
+
+#[derive(Debug, clap::Args)]
+struct Schema {
+    /// Of your own `config.yaml`, which may set more.
+    #[arg(long)]
+    user: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure> {
-    match arguments.what {
+    match &arguments.what {
         What::Reference => ctx.print(&reference_yaml())?,
+        What::Schema(Schema { user: true }) => ctx.print(&schema_text(SettingsFile::User))?,
+        What::Schema(Schema { user: false }) => ctx.print(&schema_text(SettingsFile::Folder))?,
         What::Show => show(ctx)?,
     }
     Ok(Exit::Done)
@@ -40,7 +53,8 @@ fn show(ctx: &Context) -> Result<(), Failure> {
     let loaded = load(&places, Some(&project.root), &[])?;
     if ctx.json {
         let row = |(key, value, origin): (&str, &Value, &::config::Origin)| {
-            (key.to_string(), json!({ "value": value, "from": origin.to_string() }))
+            let (from, reread) = (origin.to_string(), is_reread(key));
+            (key.to_string(), json!({ "value": value, "from": from, "reread": reread }))
         };
         let rows: BTreeMap<_, _> = loaded.rows().map(row).collect();
         return ctx.print_json(&rows);

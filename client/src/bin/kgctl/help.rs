@@ -9,14 +9,14 @@ use clap::Command;
 
 /// Headings with their commands, in the order in which a user meets them; ungrouped commands come last.
 const GROUPS: [(&str, &str); 8] = [
-    ("Projects and daemons", "init project list start stop restart remove status wait logs"),
+    ("Projects and daemons", "init project list start stop restart reload remove status wait logs"),
     ("Agents", "setup mcp-config http"),
     ("Asking", "query ask read explain connect changes lookup links graph open"),
     ("Memory and entries", "remember memory kb"),
     ("Files, import and export", "ingest import export dump"),
     ("Correcting", "review extract restore forget"),
     ("Hub", "publish hub"),
-    ("Operation", "doctor retry rescan deep verify backup config model eval completions"),
+    ("Operation", "doctor retry rescan deep verify backup config model update eval completions"),
 ];
 
 /// Returns the visible commands by group.

@@ -50,6 +50,7 @@ mod query;
 mod read;
 #[cfg(test)]
 mod reference;
+mod reload;
 mod remove;
 mod rescan;
 mod restart;
@@ -62,6 +63,7 @@ mod status;
 mod stop;
 mod systemd;
 mod terminal;
+mod update;
 mod verify;
 mod wait;
 
@@ -98,6 +100,8 @@ enum Command {
     Stop,
     /// Stop the daemon and start the installed version.
     Restart,
+    /// Have the daemon read its settings anew; say what changed, and what needs a restart.
+    Reload,
     Logs(logs::Arguments),
     /// List the registered projects and whether their daemons run.
     List,
@@ -142,6 +146,8 @@ enum Command {
     McpConfig(mcp_config::Arguments),
     Http(http::Arguments),
     Completions(completions::Arguments),
+    /// Say whether a newer version is published, how this copy was installed, and how to update it.
+    Update,
     Eval(eval::Arguments),
 }
 
@@ -195,6 +201,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Start => start::run(ctx).await,
         Command::Stop => stop::run(ctx).await,
         Command::Restart => restart::run(ctx).await,
+        Command::Reload => reload::run(ctx).await,
         Command::Logs(arguments) => logs::run(&arguments, ctx),
         Command::List => list::run(ctx),
         Command::Remove(arguments) => remove::run(arguments, ctx).await,
@@ -236,6 +243,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::McpConfig(arguments) => mcp_config::run(&arguments, ctx),
         Command::Http(arguments) => http::run(&arguments, ctx).await,
         Command::Completions(arguments) => completions::run(&arguments, ctx),
+        Command::Update => update::run(ctx),
         Command::Eval(arguments) => eval::run(&arguments, ctx).await,
     }
 }

@@ -100,6 +100,9 @@ fn service_drop_in(target: &Target) -> Result<String, Failure> {
     let kgd = std::path::absolute(kgd)?;
     let mut text = "# Written by `kgctl init --systemd`.\n[Service]\nExecStart=\n".to_string();
     let _ = writeln!(text, "ExecStart=:{} --project %f", quoted(&kgd));
+    let kgctl = std::path::absolute(std::env::current_exe()?)?;
+    let reload = format!("ExecReload=:{} --project %f --no-start reload", quoted(&kgctl));
+    let _ = writeln!(text, "ExecReload=\n{reload}");
     let places = &target.places;
     let chosen = [
         ("KG_STATE_DIR", &places.state),

@@ -26,6 +26,7 @@ use super::pair::pair;
 use super::parts::Missed;
 use super::settle::SettledChange;
 use super::state::stopped;
+use config::limits::SPANS;
 use config::settings::Poll;
 use model::terms::RelPath;
 
@@ -95,11 +96,14 @@ pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         let begin = Instant::now();
         let worker = shared.clone();
         let is_full = wanted.is_some_and(|wanted| wanted.is_full);
+        let span = tracing::info_span!(target: SPANS, "crawl", is_full, is_opening, files = tracing::field::Empty);
         let result = spawn_blocking(move || worker.crawl_all(is_opening, is_full)).await;
         let is_polling = result.unwrap_or_else(|error| {
             shared.state.report(format!("a crawl was stopped: {error}"));
             true
         });
+        span.record("files", shared.state.n_known_files());
+        drop(span);
         if let Some(wanted) = wanted {
             shared.state.crawl_done(wanted.number);
         }

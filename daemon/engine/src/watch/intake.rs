@@ -27,6 +27,7 @@ use super::sent::{KnownFile, KnownFiles, Sent};
 use super::state::{FileEventKind, WatchState, lock};
 use super::turns::Turns;
 use crate::belt::Budget;
+use config::Live;
 use config::settings::{Privacy, Watch};
 use formats::Parsing;
 use model::parcel::{Reading, SourceDoc};
@@ -96,7 +97,7 @@ pub(super) struct Intake {
     /// Where the project lies.
     pub ground: Ground,
     /// Which files are read, and when.
-    pub settings: Watch,
+    pub settings: Live<Watch>,
     /// What may be read in spite of its name.
     pub privacy: Privacy,
     /// The bytes that may be on the belt; whoever looks waits for room before.
@@ -125,7 +126,7 @@ impl Intake {
         let rules = Rules::new(&root, &settings).allowing(&privacy.allow_paths);
         Intake {
             ground: Ground { root },
-            settings,
+            settings: Live::new(settings),
             privacy,
             budget,
             parsing,

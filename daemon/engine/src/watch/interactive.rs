@@ -146,6 +146,8 @@ impl EventSide {
 
     fn take_hints(&mut self, hints: Vec<Hint>) {
         let now = Instant::now();
+        let debounce = self.shared.intake.settings.debounce_ms;
+        self.settler.set_debounce(Duration::from_millis(debounce));
         for hint in hints {
             match hint {
                 Hint::Changed(path) => self.settler.note(&path, now),

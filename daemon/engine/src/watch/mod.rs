@@ -239,6 +239,12 @@ impl WatcherHandle {
         }
     }
 
+    /// Goes on with other settings, and compares all files by them; returns at once.
+    pub fn set_settings(&self, settings: Watch) {
+        self.life.shared.intake.settings.replace(settings);
+        self.request_rescan();
+    }
+
     /// Asks for a comparison of all files with what is known; returns at once.
     pub fn request_rescan(&self) {
         self.life.shared.state.want_crawl();

@@ -44,6 +44,11 @@ impl Settler {
         Settler { debounce, pending: FxHashMap::default(), order: BTreeSet::new() }
     }
 
+    /// Changes how long a path must be quiet, for what is noted from now on.
+    pub(super) fn set_debounce(&mut self, debounce: Duration) {
+        self.debounce = debounce;
+    }
+
     /// Notes that something happened at a path.
     pub(super) fn note(&mut self, path: &RelPath, now: Instant) {
         let (first, moved_from) = match self.take(path) {

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
 use tokio::sync::{Mutex, mpsc};
+use tracing::field::Empty;
 
 pub use self::command::{Command, Order, Replacement};
 
@@ -27,6 +28,7 @@ use crate::belt::{Inlet, Starting};
 use crate::health::Health;
 use crate::traffic::Traffic;
 use crate::watch::WatcherHandle;
+use config::limits::SPANS;
 use index::store::{Held, IndexWriter, Part, Readers, RippleStep, Seen, StoreError, Trouble};
 use model::Item;
 use model::parcel::EmbeddedDoc;
@@ -99,6 +101,8 @@ pub struct WriteState {
     commits_since_ripple: u32,
     n_ripple_yields: u32,
     documents_since_rest: usize,
+    /// The work from the first commit until all is settled, and the documents committed in it.
+    pass: Option<(tracing::Span, u64)>,
     /// When the index was last built again because it was damaged.
     began_again: Option<Instant>,
     /// The deep pass is all that is left, and rests until then.
@@ -143,6 +147,7 @@ impl Actor for WriteStation {
             commits_since_ripple,
             n_ripple_yields,
             documents_since_rest,
+            pass: None,
             began_again: None,
             rests_until: None,
         })
@@ -251,6 +256,9 @@ impl WriteState {
                 self.args.watcher.requeue(done.look_again.clone());
             }
             self.documents_since_rest += done.n_documents;
+            let begin = || tracing::info_span!(target: SPANS, "index", documents = Empty);
+            let (_, n_documents) = self.pass.get_or_insert_with(|| (begin(), 0));
+            *n_documents += done.n_documents as u64;
         }
         // Release their share of the budget before they are counted off.
         drop(items);
@@ -300,6 +308,9 @@ impl WriteState {
                 let n_news = quiet.unwrap_or_default();
                 if !self.deepen(n_news).await? && !self.end_deep_pass(n_news).await? {
                     self.args.health.set_ripple(false);
+                    if let Some((span, n_documents)) = self.pass.take() {
+                        span.record("documents", n_documents);
+                    }
                     self.insist(Lane::Bulk, false, |writer| writer.vacuum()).await?;
                     language::Pipeline::rest_shared();
                     if self.documents_since_rest >= DOCUMENTS_AT_THE_END {

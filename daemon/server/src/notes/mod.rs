@@ -29,7 +29,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use config::Settings;
+use config::{Live, Settings};
 use jiff::Timestamp;
 use notes::edit::{Change, EditError, Op, apply, edit_all};
 use notes::filename::is_device;
@@ -62,7 +62,7 @@ const PRUNE_SECONDS: i64 = 3_600;
 pub struct Notes {
     root: PathBuf,
     state_dir: PathBuf,
-    settings: Settings,
+    settings: Live<Settings>,
     redactor: Redactor,
     kept: Kept,
     journal: Journal,
@@ -139,7 +139,7 @@ impl Notes {
         let notes = Notes {
             root: root.to_path_buf(),
             state_dir: state_dir.to_path_buf(),
-            settings: settings.clone(),
+            settings: Live::new(settings.clone()),
             redactor: Redactor::new(&settings.privacy),
             kept: Kept::new(state_dir),
             journal: Journal::new(state_dir),
@@ -152,6 +152,12 @@ impl Notes {
         }
         notes.prune(Timestamp::now());
         notes
+    }
+
+    /// The same, by these settings, which may change.
+    #[must_use]
+    pub fn following(self, settings: Live<Settings>) -> Notes {
+        Notes { settings, ..self }
     }
 
     /// The same, but nothing is written while the ledger is lost that `held` knows.

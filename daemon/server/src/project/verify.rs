@@ -171,7 +171,9 @@ impl Project {
         }
         self.settle_live(&told).await?;
         self.all_readable()?;
-        let second = Second::start(&self.recipe, alone).await?;
+        let mut recipe = self.recipe.clone();
+        recipe.settings.watch = self.settings.watch.clone();
+        let second = Second::start(&recipe, alone).await?;
         let (parts, tick) = self.compare_until_still(second.build()?, limit, &told).await?;
         let (_alone, scratch) = second.end().await?;
         let mut found = Verification { parts, ..Verification::default() };

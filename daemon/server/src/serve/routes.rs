@@ -35,6 +35,7 @@ mod asking;
 mod marking;
 mod parameters;
 mod recording;
+mod span;
 mod table;
 
 pub use table::routes;
@@ -196,7 +197,7 @@ impl Routes {
     ///
     /// # Errors
     /// The handler's own, or `invalid_params`, `deadline_exceeded`, `cancelled`, `internal`.
-    pub async fn call(
+    async fn answer(
         &self,
         route: &Route,
         call: Call,
@@ -227,12 +228,6 @@ impl Routes {
                 false => Err(called_off(route.tool.name)),
             },
         }
-    }
-
-    #[cfg(test)]
-    /// Returns every route, in the order of the catalog.
-    pub fn iter(&self) -> impl Iterator<Item = &Route> {
-        self.routes.iter()
     }
 }
 

@@ -16,6 +16,14 @@ const MEMORY: fn(&Settings) -> &str = |settings| &settings.memory.folder;
 /// The folder of entries.
 const ENTRIES: fn(&Settings) -> &str = |settings| &settings.kb.folder;
 
+#[cfg(test)]
+impl Routes {
+    /// Returns every route, in the order of the catalog.
+    pub fn iter(&self) -> impl Iterator<Item = &super::Route> {
+        self.routes.iter()
+    }
+}
+
 /// Every tool, in the order of the catalog.
 pub fn routes() -> Routes {
     Routes::new(vec![
@@ -119,6 +127,7 @@ pub fn routes() -> Routes {
         waits(tool::checkup, render::admin::checkup),
         waits(tool::backup, render::admin::backup),
         waits(tool::forget, render::admin::forget).for_hours().asked_verbatim(),
+        writes(tool::reload, render::admin::reload),
         writes(tool::shutdown, render::admin::shutdown),
     ])
 }

@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use config::live::Change;
 use proto::error::{Code, ErrorView};
 use proto::tool::admin::{
     Backup, BackupReply, Checkup, CheckupReply, DeepPass, DeepPassReply, Difference, FailedFile,
-    Rescan, RescanReply, Retried, Retry, RetryReply, VerifiedPart, Verify, VerifyReply,
+    Reload, ReloadReply, Rescan, RescanReply, Retried, Retry, RetryReply, SettingChange,
+    VerifiedPart, Verify, VerifyReply,
 };
 
 use proto::tool::core::DeepView;
@@ -112,6 +114,33 @@ fn unverified(error: VerifyError) -> ErrorView {
         hint: Some(hint.into()),
         conflict: None,
     }
+}
+
+/// Reads the settings anew.
+pub async fn reload(
+    project: Arc<Project>,
+    _: Reload,
+    _: Progress,
+) -> Result<ReloadReply, ErrorView> {
+    let reading = Arc::clone(&project);
+    let read = move || {
+        reading.reload().map_err(|error| match error.split_once("\nhint: ") {
+            Some((error, hint)) => invalid(error.to_string(), hint),
+            None => invalid(error, "nothing has changed; mend it, then again"),
+        })
+    };
+    let found = blocking(read).await?;
+    let view = |it: &Change| SettingChange {
+        key: it.key.clone(),
+        before: it.before.to_string(),
+        after: it.after.to_string(),
+    };
+    Ok(ReloadReply {
+        changed: found.changed.iter().map(view).collect(),
+        restart: found.restart.iter().map(view).collect(),
+        warnings: found.warnings,
+        freshness: project.freshness_now().map_err(unreadable)?,
+    })
 }
 
 /// Compares every file with the index, and waits until what was found is settled.

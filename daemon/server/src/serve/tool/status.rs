@@ -267,9 +267,9 @@ fn warnings(
     watch: &WatchView,
 ) -> rusqlite::Result<Vec<WarningView>> {
     let mut out: Vec<WarningView> = Vec::new();
-    out.extend(project.newer_settings().into_iter().map(|path| WarningView {
+    out.extend(project.newer_settings().into_iter().map(|(path, command)| WarningView {
         path: path.into(),
-        warning: "written since the daemon read it; `kgctl restart` makes it count".into(),
+        warning: format!("written since the daemon read it; `{command}` makes it count"),
     }));
     let failed = embedding.filter(|it| it.state == "failed").and_then(|it| it.trouble.as_ref());
     let failed = failed.map(|why| format!("{NO_BETTER}{why}"));

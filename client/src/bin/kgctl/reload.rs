@@ -1,0 +1,21 @@
+//! `kgctl reload`: the daemon reads its settings anew.
+
+use client::render::maintain;
+use proto::tool::admin::Reload;
+
+use super::context::Context;
+use super::failure::{Exit, Failure};
+
+pub(crate) async fn run(ctx: &Context) -> Result<Exit, Failure> {
+    // A daemon that is started for this would have read them just now.
+    let target = ctx.target()?;
+    if target.connect().is_err() {
+        return Err(Failure::new(
+            Exit::NoDaemon,
+            "no daemon runs: the next one reads the settings at its start",
+        ));
+    }
+    let reply = ctx.call(&Reload {}).await?;
+    ctx.print_reply(&reply, maintain::reload)?;
+    Ok(Exit::Done)
+}

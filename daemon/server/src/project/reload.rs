@@ -1,0 +1,108 @@
+//! Reload: settings read anew while the project is open.
+//!
+//! In: what reads the settings. Out: what differs from those in use; what can be put in force, is.
+//! Invariants: settings that cannot be read or are wrong change nothing; what needs a restart keeps its value.
+//! Not here: which settings need a restart (`config::live`), the signal and the tool that ask for this.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
+
+use config::limits::DEFAULT_PREDICATES;
+use config::live::{Change, is_reread, merged};
+use config::load::PROJECT_FILE;
+use config::{Loaded, Settings};
+use jiff::Timestamp;
+
+use super::Project;
+
+/// Who reads the settings of a daemon, and puts those in force that are not the project's.
+pub struct Source {
+    /// Reads them; the error names file, line and key.
+    pub read: Box<dyn Fn() -> Result<Loaded, String> + Send + Sync>,
+    /// Puts in force what only the process can, such as the level of its log.
+    pub apply: Box<dyn Fn(&Settings) + Send + Sync>,
+}
+
+/// How settings are read anew, and when they were read last.
+pub(super) struct Reread {
+    source: OnceLock<Source>,
+    /// Held while they are read: one at a time.
+    read_at: Mutex<SystemTime>,
+}
+
+impl Reread {
+    pub(super) fn new(opened: SystemTime) -> Self {
+        Reread { source: OnceLock::new(), read_at: Mutex::new(opened) }
+    }
+}
+
+/// What reading the settings anew has found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reloaded {
+    /// What counts from now on.
+    pub changed: Vec<Change>,
+    /// What counts after a restart.
+    pub restart: Vec<Change>,
+    /// Settings that were ignored, and why.
+    pub warnings: Vec<String>,
+}
+
+impl Project {
+    /// Remembers who reads the settings.
+    pub fn rereads_by(&self, source: Source) {
+        // It is said once.
+        let _ = self.reread.source.set(source);
+    }
+
+    /// Reads the settings anew and puts in force what can be.
+    ///
+    /// # Errors
+    /// Why they cannot be read, or what is wrong with them; then nothing has changed.
+    pub fn reload(&self) -> Result<Reloaded, String> {
+        let source = self.reread.source.get();
+        let source = source.ok_or("the settings of this project are read at its start only")?;
+        let mut read_at = self.reread.read_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = SystemTime::now();
+        let loaded = (source.read)()?;
+        let (changes, merged) = merged(&self.settings, &loaded.settings);
+        let (changed, restart): (Vec<_>, Vec<_>) =
+            changes.into_iter().partition(|it| is_reread(&it.key));
+        if !changed.is_empty() {
+            (source.apply)(&merged);
+            let watch = merged.watch.clone();
+            self.settings.replace(merged);
+            if changed.iter().any(|it| it.key.starts_with("watch.")) {
+                self.watcher().set_settings(watch);
+            }
+        }
+        if restart.is_empty() {
+            *read_at = now;
+        }
+        let keys = |changes: &[Change]| {
+            changes.iter().map(|it| it.key.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        tracing::info!(
+            changed = keys(&changed),
+            restart = keys(&restart),
+            "settings were read anew"
+        );
+        Ok(Reloaded { changed, restart, warnings: loaded.warnings })
+    }
+
+    /// The folder's files of settings that were written since they were read, each with what makes them count.
+    pub fn newer_settings(&self) -> Vec<(&'static str, &'static str)> {
+        let read_at = *self.reread.read_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let root = self.opened_root();
+        let is_newer = |name: &str, since: SystemTime| {
+            let since = Timestamp::try_from(since).map_or(0, Timestamp::as_millisecond);
+            let found = root.as_ref().ok().and_then(|root| root.find(name).ok());
+            found.is_some_and(|found| found.meta.mtime_ms > since)
+        };
+        let files = [
+            (PROJECT_FILE, "kgctl reload", read_at),
+            (DEFAULT_PREDICATES, "kgctl restart", self.opened),
+        ];
+        let newer = files.into_iter().filter(|(name, _, since)| is_newer(name, *since));
+        newer.map(|(name, command, _)| (name, command)).collect()
+    }
+}

@@ -1,0 +1,30 @@
+//! Span: what a call took and how it ended, for OpenTelemetry.
+//!
+//! In: a call of a tool. Out: its answer, in a span that holds the name of the tool and the outcome, and no more.
+//! Not here: running the tool (`routes.rs`), sending spans (the process).
+
+use std::future::Future;
+
+use config::limits::SPANS;
+use tracing::field::Empty;
+use tracing::info_span;
+
+use super::{Answer, Call, Route, Routes};
+
+impl Routes {
+    /// Runs a tool until it answers, its deadline is over, or `cancelled` returns.
+    ///
+    /// # Errors
+    /// The handler's own, or `invalid_params`, `deadline_exceeded`, `cancelled`, `internal`.
+    pub async fn call(
+        &self,
+        route: &Route,
+        call: Call,
+        cancelled: impl Future<Output = ()>,
+    ) -> Answer {
+        let span = info_span!(target: SPANS, "request", tool = route.tool.name, outcome = Empty);
+        let answer = self.answer(route, call, cancelled).await;
+        span.record("outcome", answer.as_ref().map_or_else(|error| error.code.as_str(), |_| "ok"));
+        answer
+    }
+}

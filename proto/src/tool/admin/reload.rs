@@ -1,0 +1,47 @@
+//! The tool that reads settings anew.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::shape::Freshness;
+use crate::tool::{Effect, Tool, ToolSet};
+
+/// Parameters of `reload`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reload {}
+
+/// A setting that the files, variables and flags give another value than the daemon has.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SettingChange {
+    /// Its dotted key.
+    pub key: String,
+    /// The value before, as JSON; `null` if there was none.
+    pub before: String,
+    /// The value now, as JSON; `null` if there is none.
+    pub after: String,
+}
+
+/// Reply of `reload`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReloadReply {
+    /// What counts from now on.
+    pub changed: Vec<SettingChange>,
+    /// What counts after a restart.
+    pub restart: Vec<SettingChange>,
+    /// Settings that were ignored, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Freshness.
+    #[serde(flatten)]
+    pub freshness: Freshness,
+}
+
+impl Tool for Reload {
+    const NAME: &'static str = "reload";
+    const SUMMARY: &'static str =
+        "Read the settings anew; say what changed, and what needs a restart.";
+    const EFFECT: Effect = Effect::Writes;
+    const SET: ToolSet = ToolSet::Admin;
+    type Reply = ReloadReply;
+}
