@@ -1,9 +1,10 @@
 //! Entries: what tools of entries and of memory cost where there is much to know.
 //!
-//! `cargo bench -p tests --bench entries -- FOLDER... [--entries N,N,...] [--entities N]`
+//! `cargo bench -p tests --bench entries -- FOLDER... [--entries N,N,...] [--entities N] [--files]`
 //! A real `kgd` with static vectors and without the deep pass. Entries and observations are paragraphs of the Markdown
 //! files below the folders; entries are kept by `kb_store_batch`, in one daemon that grows from one number to the next
-//! (100, 1,000, 5,000 and 10,000 when left out); entities (5,000) lie there at the start of another one. The median of
+//! (100, 1,000, 5,000 and 10,000 when left out), or with `--files` lie there as notes at the start of a daemon for each
+//! number; entities (5,000; 0 for none) lie there at the start of another one. The median of
 //! the CPU milliseconds that all threads of the daemon spend on a call; of one that writes, also until all that it
 //! made necessary is done. Nothing else is due at a call.
 
@@ -36,13 +37,14 @@ fn main() -> Result<()> {
     let sizes: Vec<usize> = sizes.split(',').map(str::parse).collect::<Result<_, _>>()?;
     let n_entities = support::option(&mut arguments, "--entities");
     let n_entities = n_entities.map_or(Ok(5_000), |n| n.parse::<usize>())?;
+    let as_files = support::flag(&mut arguments, "--files");
     if arguments.is_empty() {
         bail!("which files? hint: cargo bench -p tests --bench entries -- FOLDER...");
     }
-    let most = sizes.iter().max().copied().unwrap_or(0) + sizes.len() * (N_CALLS + 1);
+    let most = sizes.iter().max().copied().unwrap_or(0) + sizes.len() * 2 * (N_CALLS + 1);
     let texts = passages(&arguments, most.max(n_entities * N_OBSERVATIONS))?;
-    entries(&texts, &sizes)?;
-    entities(&texts, n_entities)
+    entries(&texts, &sizes, as_files)?;
+    if n_entities > 0 { entities(&texts, n_entities) } else { Ok(()) }
 }
 
 fn started(project: &mut TestProject) -> Result<Client> {
@@ -53,15 +55,23 @@ fn started(project: &mut TestProject) -> Result<Client> {
     Ok(client)
 }
 
-fn entries(texts: &[Passage], sizes: &[usize]) -> Result<()> {
+fn entries(texts: &[Passage], sizes: &[usize], as_files: bool) -> Result<()> {
     let mut project = TestProject::empty();
-    let mut client = started(&mut project)?;
     let mut left = texts.iter().enumerate();
-    println!(
-        "entries, CPU ms a call:\n      n  kb_store  until settled  kb_get  kb_ask  kb_search"
-    );
+    println!("entries, CPU ms a call:");
+    println!("      n  kb_store  until settled  remember  kb_get  kb_ask  kb_search");
     let mut n = 0;
     for size in sizes {
+        if as_files {
+            (project, n, left) = (TestProject::empty(), *size, texts.iter().enumerate());
+            for (at, it) in left.by_ref().take(n) {
+                project.write(&format!("kb/kb-{:05}.md", at + 1), note(at, it));
+            }
+        }
+        let mut client = match as_files || n == 0 {
+            true => started(&mut project)?,
+            false => Client::admin(&project.paths().socket),
+        };
         while n < *size {
             let batch: Vec<Value> =
                 left.by_ref().take(A_BATCH.min(size - n)).map(|(at, it)| entry(at, it)).collect();
@@ -73,6 +83,8 @@ fn entries(texts: &[Passage], sizes: &[usize]) -> Result<()> {
         let new: Vec<Value> =
             left.by_ref().take(N_CALLS + 1).map(|(at, it)| entry(at, it)).collect();
         let (stored, settled) = costs(&mut client, pid, "kb_store", new)?;
+        let new = left.by_ref().take(N_CALLS + 1).map(|(_, it)| json!({"text": it.text}));
+        let remembered = costs(&mut client, pid, "remember", new.collect())?.0;
         // Spread over all of them, and never the same twice.
         let picked = |k: usize| k * size / (N_CALLS + 1);
         let ids = (0..=N_CALLS).map(|k| json!({"entry_id": format!("kb-{:05}", picked(k) + 1)}));
@@ -83,12 +95,27 @@ fn entries(texts: &[Passage], sizes: &[usize]) -> Result<()> {
         let searched = (0..=N_CALLS).map(|k| json!({"query": question(k)})).collect();
         let searched = costs(&mut client, pid, "kb_search", searched)?.0;
         println!(
-            "{size:>7} {stored:>9.1} {settled:>14.1} {got:>7.1} {asked:>7.1} {searched:>10.1}"
+            "{size:>7} {stored:>9.1} {settled:>14.1} {remembered:>9.1} {got:>7.1} {asked:>7.1} {searched:>10.1}"
         );
-        n += N_CALLS + 1;
+        n += 2 * (N_CALLS + 1);
     }
     println!("the daemon holds {:.1} MiB", support::memory_mib(project.pid(), "RssAnon")?);
     Ok(())
+}
+
+/// The same as a note. JSON is YAML.
+fn note(at: usize, passage: &Passage) -> String {
+    let values = entry(at, passage);
+    format!(
+        "---\nid: kb-{:05}\ntitle: {}\nentry_type: {}\nproject: {}\ntags: {}\nhints: {}\n---\n\n{}\n",
+        at + 1,
+        values["short_title"],
+        values["entry_type"],
+        values["project_ref"],
+        values["tags"],
+        values["hints"],
+        passage.text
+    )
 }
 
 /// What an agent would keep of a passage: of the project that it is from, some with a relation to another entry.

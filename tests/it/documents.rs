@@ -46,6 +46,27 @@ fn a_pdf_is_cited_by_page() {
 }
 
 #[test]
+fn text_is_quoted_with_its_lines_and_indentation() {
+    let steps = "    open valve 3\n      wait for the lamp\n    press start";
+    let text = format!(
+        "Pumps\n=====\n\nTo start a pump:\n\n{steps}\n\nThe pump of the harbor hums then.\n"
+    );
+    let page = "<h1>Cranes</h1><p>To start a crane of the harbor:</p><ol><li>Raise the hook.</li>\
+                <li>Turn the arm.</li></ol>";
+    let mut project = TestProject::of(&[("pumps.txt", &text), ("cranes.html", page)]);
+    let snippet = |project: &mut TestProject, question: &str| {
+        let reply = project.call("hybrid_query", json!({"q": question}));
+        reply["chunks"][0]["snippet"].as_str().unwrap_or_default().to_string()
+    };
+    let pumps = snippet(&mut project, "start a pump of the harbor");
+    assert!(pumps.contains(steps), "{pumps}");
+    let whole = project.call("read_passage", json!({"at": "pumps.txt:4"}));
+    assert!(whole["text"].as_str().is_some_and(|it| it.contains(steps)), "{whole}");
+    let cranes = snippet(&mut project, "start a crane of the harbor");
+    assert!(cranes.contains("Raise the hook.\nTurn the arm."), "{cranes}");
+}
+
+#[test]
 fn a_docx_is_cited_by_its_headings() {
     let mut project = TestProject::empty();
     let paragraphs = [

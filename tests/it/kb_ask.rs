@@ -256,3 +256,65 @@ fn a_summary_quotes_and_cites_and_tells_both_sides() {
     let nothing = project.call("kb_summarize", json!({"question": "zebras in orbit"}));
     assert_eq!((&nothing["answer"], nothing["hint"].is_string()), (&json!(""), true), "{nothing}");
 }
+
+#[test]
+fn documents_answer_what_no_entry_does() {
+    let mut project = TestProject::of(&[
+        ("ops/keys.md", "# Keys\n\nSigning keys rotate every 90 days.\n"),
+        (
+            "people/ana.md",
+            "---\ntype: person\n---\n# Ana Silva\n\nAna Silva is an engineer. She maintains [[Billing]].\n",
+        ),
+        (
+            "services/billing.md",
+            "---\ntype: service\n---\n# Billing\n\nBilling is a service that sends invoices.\n\n\
+             - uses [[Key Store]]\n",
+        ),
+        (
+            "services/key-store.md",
+            "---\ntype: service\n---\n# Key Store\n\nThe Key Store keeps keys.\n",
+        ),
+    ]);
+    store(&mut project, "Clock", "The clock of the tides is slow.", json!({"tags": ["water"]}));
+    let ask = |project: &mut TestProject, request: Value| project.call("kb_ask", request);
+    let keys = "how often do signing keys rotate";
+    let found = project.call("hybrid_query", json!({"query": keys}));
+    assert_eq!(found["chunks"][0]["path"], "ops/keys.md", "{found}");
+    let answer = ask(&mut project, json!({"question": keys}));
+    assert_eq!((&answer["strategy"], &answer["entries"]), (&json!("auto"), &json!([])), "{answer}");
+    assert_eq!(all(&answer["documents"], "path")[0], "ops/keys.md", "{answer}");
+    let summary = project.call("kb_summarize", json!({"question": keys}));
+    let answer = summary["answer"].as_str().expect("words");
+    assert!(answer.starts_with("Signing keys rotate every 90 days. [ops/keys.md:3]"), "{summary}");
+    assert_eq!(summary["sentences"][0]["cited"], json!(["ops/keys.md:3"]));
+    // Entries come first, and alone, where they answer.
+    let clock = ask(&mut project, json!({"question": "how slow is the clock of the tides"}));
+    assert_eq!((all(&clock["entries"], "id"), clock.get("documents")), (vec!["kb-00001"], None));
+    // Things that only documents know are connected, and meant by a scope.
+    for request in [
+        json!({"question": "how are Ana Silva and Key Store related"}),
+        json!({"question": "how", "strategy": "connection", "scope": "Ana Silva", "target": "Key Store"}),
+    ] {
+        let answer = ask(&mut project, request);
+        assert_eq!(answer["strategy"], "connection", "{answer}");
+        let steps = answer["path"].as_array().expect("a path").iter();
+        let steps: Vec<_> = steps.map(|it| (it["from"].clone(), it["to"].clone())).collect();
+        let expected = [("Ana Silva", "Billing"), ("Billing", "Key Store")];
+        let expected = expected.map(|(from, to)| (json!(from), json!(to)));
+        assert_eq!(steps, expected, "{answer}");
+        let stating = all(&answer["documents"], "path");
+        assert!(
+            stating.contains(&"people/ana.md") && stating.contains(&"services/billing.md"),
+            "{answer}"
+        );
+    }
+    let about = json!({"question": "what is it", "strategy": "related", "scope": "Billing"});
+    let about = ask(&mut project, about);
+    assert_eq!((&about["strategy"], &about["scope"]), (&json!("related"), &json!("Billing")));
+    assert!(about["documents"].to_string().contains("sends invoices"), "{about}");
+    let unknown = json!({"question": "x", "strategy": "related", "scope": "Nobody Known"});
+    assert_eq!(project.try_call("kb_ask", unknown).expect_err("unknown")["code"], "not_found");
+    let nothing = ask(&mut project, json!({"question": "zebras in orbit"}));
+    assert_eq!((&nothing["entries"], nothing.get("documents")), (&json!([]), None), "{nothing}");
+    assert!(nothing["hint"].is_string(), "{nothing}");
+}

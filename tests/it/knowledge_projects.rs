@@ -54,6 +54,46 @@ fn entries_and_entities_are_found_in_all_projects() {
     }
 }
 
+#[test]
+fn a_question_is_answered_from_whichever_projects_know() {
+    let beta = "# Logo\n\nThe logo of the harbor is green.\n\n## Keys\n\nSigning keys rotate every 30 days.\n";
+    let home = SharedHome::of(&[
+        ("alpha", "keys.md", "# Keys\n\nSigning keys rotate every 90 days.\n"),
+        ("beta", "logo.md", beta),
+        ("gamma", "ana.md", "---\ntype: person\n---\n# Ana Silva\n\nAna Silva is an engineer.\n"),
+    ]);
+    let mut agent = home.agent("", &[&["--all-projects"][..], &TOOLS].concat());
+    let places = |reply: &Value| -> Vec<(String, String)> {
+        let rows = reply["statements"].as_array().expect("statements").iter();
+        let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_string();
+        rows.map(|row| (text(row, "project"), text(row, "path"))).collect()
+    };
+    let own = |project: &str, path: &str| (project.to_string(), path.to_string());
+    let logo = agent.call("ask", json!({"query": "what colour is the logo of the harbor"}));
+    assert_eq!(places(&logo.expect("answered")), [own("beta", "logo.md")]);
+    let ana = agent.call("ask", json!({"query": "who is Ana Silva"})).expect("answered");
+    assert_eq!((places(&ana)[0].0.as_str(), &ana["plan"]), ("gamma", &json!("summary")), "{ana}");
+    let keys = json!({"query": "how often do signing keys rotate"});
+    let both = agent.call_whole("ask", keys.clone());
+    let found = places(&both["structuredContent"]);
+    assert!(
+        found.contains(&own("alpha", "keys.md")) && found.contains(&own("beta", "logo.md")),
+        "{both}"
+    );
+    assert!(found.iter().all(|it| it.0 != "gamma"), "{both}");
+    let text = both["content"][0]["text"].as_str().expect("text");
+    assert!(text.starts_with("plan: search (") && text.contains("[alpha] "), "{text}");
+    for project in [json!(["alpha"]), json!(["alpha", "gamma"]), json!("alpha")] {
+        let mut keys = keys.clone();
+        keys["project"] = project;
+        let one = agent.call("ask", keys).expect("answered");
+        assert!(one["statements"].as_array().is_some_and(|it| !it.is_empty()), "{one}");
+        assert!(!one.to_string().contains("30 days"), "{one}");
+    }
+    let two = json!({"name": "Ana Silva", "project": ["alpha", "beta"]});
+    assert_eq!(agent.call("explain_entity", two).expect_err("one only")["code"], "invalid_params");
+}
+
 /// What the model of a client is asked, while request `id` runs.
 fn asked(agent: &mut Agent) -> Value {
     let message = agent.hear();

@@ -27,6 +27,9 @@ const SMALLEST_CHARS: usize = 800;
 /// Most objects of an additional list, such as entities.
 const MAX_ALSO: usize = 20;
 
+/// What belongs to the statements of an answer.
+const OF_ANSWER: [&str; 6] = ["plan", "reason", "about", "passages", "conflicts", "hint"];
+
 /// A project's answer to a tool call.
 pub(super) type Answer = Result<Value, Trouble>;
 
@@ -48,6 +51,18 @@ struct Reply {
     hits: Vec<Hit>,
 }
 
+impl Reply {
+    fn is_set(&self, name: &str) -> bool {
+        self.fields.get(name) == Some(&Value::Bool(true))
+    }
+
+    /// Whether its hits are in the order of their days.
+    fn is_dated(&self) -> bool {
+        let plan = self.fields.get("plan").and_then(Value::as_str);
+        plan.is_some_and(|plan| matches!(plan, "timeline" | "decisions"))
+    }
+}
+
 /// Merges the answers of the targets of `spread`, in their order.
 pub(super) fn merge(spread: &Spread, answers: Vec<Answer>, served: &Served) -> Value {
     let (mut replies, mut troubles) = (Vec::new(), Vec::new());
@@ -59,6 +74,17 @@ pub(super) fn merge(spread: &Spread, answers: Vec<Answer>, served: &Served) -> V
     }
     if replies.is_empty() {
         return all_failed(&troubles, served);
+    }
+    if spread.spec.order == Order::Answer {
+        // One that does not know a name, or nothing about the question, is no trouble while another one does.
+        troubles.retain(|(_, it)| it.code != "not_found");
+        let knows = |it: &Reply| !it.hits.is_empty() && !it.is_set("nothing_relevant");
+        if replies.iter().any(knows) {
+            for reply in replies.iter_mut().filter(|it| !knows(it)) {
+                reply.hits.clear();
+                reply.fields.retain(|name, _| !OF_ANSWER.contains(&name.as_str()));
+            }
+        }
     }
     let statements = served.statements();
     let whole =
@@ -190,9 +216,18 @@ impl Whole<'_> {
         let text =
             |hit: &Hit, name: &str| hit.value.get(name).and_then(Value::as_str).map(str::to_string);
         let score = |hit: &Hit| hit.value.get("score").and_then(Value::as_f64).unwrap_or(0.0);
+        let mut answering = self.replies.iter().filter(|it| !it.hits.is_empty());
+        let is_dated = answering.all(Reply::is_dated);
         // A stable sort: ties keep the order of the projects.
         match self.spread.spec.order {
-            Order::Relevance => hits.sort_by(|one, other| {
+            Order::Answer if is_dated => {
+                hits.sort_by(|one, other| {
+                    relevance(&other.value).total_cmp(&relevance(&one.value))
+                });
+                hits.truncate(self.spread.n_told);
+                hits.sort_by_key(|it| text(it, "date"));
+            }
+            Order::Relevance | Order::Answer => hits.sort_by(|one, other| {
                 let by_score = || score(other).partial_cmp(&score(one)).unwrap_or(Ordering::Equal);
                 // A project without an answer also has a first hit: it must not precede those of a better project.
                 let by_relevance = other.relevance.total_cmp(&one.relevance);
@@ -266,7 +301,16 @@ impl Whole<'_> {
             let is_so = |it: &Reply| it.fields.get("nothing_relevant") == Some(&Value::Bool(true));
             out.insert("nothing_relevant".to_string(), self.replies.iter().all(is_so).into());
         }
-        for name in ["relaxed", "hint", "building"] {
+        let first = hits.first().map(|hit| hit.project);
+        let first = self.replies.iter().find(|it| Some(it.target.project) == first);
+        if let Some(plan) = first.or(self.replies.first()).and_then(|it| it.fields.get("plan")) {
+            out.insert("plan".to_string(), plan.clone());
+        }
+        let conflicts = self.conflicts(hits.get(..n).unwrap_or(hits));
+        if !conflicts.is_empty() {
+            out.insert("conflicts".to_string(), conflicts.into());
+        }
+        for name in ["reason", "relaxed", "hint", "building"] {
             if let Some(text) = self.joined(name) {
                 out.insert(name.to_string(), text.into());
             }
@@ -295,6 +339,25 @@ impl Whole<'_> {
         });
         out.insert("projects".to_string(), each.collect());
         out.extend(unavailable(self.troubles, self.served));
+    }
+
+    /// Returns the contradictions within each project, by the numbers that their statements have here.
+    fn conflicts(&self, told: &[Hit]) -> Vec<Value> {
+        let mut all = Vec::new();
+        for reply in self.replies {
+            let list = reply.fields.get("conflicts").and_then(Value::as_array);
+            for conflict in list.into_iter().flatten() {
+                let number = |at: usize| {
+                    let own = conflict.get("statements")?.get(at)?.as_u64()? as usize;
+                    let is_it = |it: &Hit| it.project == reply.target.project && it.rank + 1 == own;
+                    told.iter().position(is_it).map(|at| at + 1)
+                };
+                if let (Some(one), Some(other)) = (number(0), number(1)) {
+                    all.push(json!({ "statements": [one, other], "why": conflict.get("why") }));
+                }
+            }
+        }
+        all
     }
 
     /// Joins the projects' values of a field: once if all are equal, else each with its name.

@@ -149,15 +149,17 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
         };
         let meant = served.unnamed(kind).ok().map(|it| served.name(it));
         let described = match (spec(&name), meant) {
-            (Some(_), _) => "Which project; all of them when left out.".to_string(),
+            (Some(_), _) => "Which project, or a list; all of them when left out.".to_string(),
             (None, Some(meant)) => format!("Which project; `{meant}` when left out."),
             (None, None) => "Which project.".to_string(),
         };
         if !schema.get("properties").is_some_and(Value::is_object) {
             schema["properties"] = json!({});
         }
-        schema["properties"]["project"] =
-            json!({ "description": described, "type": "string", "enum": names });
+        let one = json!({ "type": "string", "enum": names });
+        let several = json!({ "anyOf": [one, { "type": "array", "items": one }] });
+        schema["properties"]["project"] = if spec(&name).is_some() { several } else { one };
+        schema["properties"]["project"]["description"] = described.into();
         if spec(&name).is_none() && meant.is_none() {
             match schema.get_mut("required").and_then(Value::as_array_mut) {
                 Some(required) => required.push("project".into()),
@@ -278,20 +280,21 @@ mod tests {
                 )
             };
             assert!(list.iter().all(|it| {
-                let names = &it["inputSchema"]["properties"]["project"]["enum"];
+                let project = &it["inputSchema"]["properties"]["project"];
+                let names = &project.pointer("/anyOf/0").unwrap_or(project)["enum"];
                 names.is_null() || *names == json!(["My Notes", "work"])
             }));
             list.iter().map(row).collect::<String>()
         };
         expect![[r#"
-            "hybrid_query" "Which project; all of them when left out." ["q"]
+            "hybrid_query" "Which project, or a list; all of them when left out." ["q"]
             "status" "Which project." ["project"]
             "ingest_docs" "Which project." ["paths","project"]
             "list_memory_projects" null null
         "#]]
         .assert_eq(&shown(served()));
         expect![[r#"
-            "hybrid_query" "Which project; all of them when left out." ["q"]
+            "hybrid_query" "Which project, or a list; all of them when left out." ["q"]
             "status" "Which project; `work` when left out." null
             "ingest_docs" "Which project." ["paths","project"]
             "list_memory_projects" null null

@@ -114,8 +114,12 @@ fn call(mut params: Value, served: &Served) -> Route {
     if let Err(view) = at_least::check(&arguments, served) {
         return refuse_call(&view);
     }
-    let named = match named(&mut arguments, served) {
-        Ok(None) => match by_address(&mut arguments, served) {
+    let several = match named(&mut arguments, served) {
+        Ok(several) => several,
+        Err(view) => return refuse_call(&view),
+    };
+    let named = match several.as_slice() {
+        [] => match by_address(&mut arguments, served) {
             // As a single project resolves it for itself.
             None if served.len() > 1 && served.home().is_none() => match address(&arguments) {
                 Some(address) if Kind::of(&tool) == Kind::Reads && spec(&tool).is_none() => {
@@ -128,13 +132,16 @@ fn call(mut params: Value, served: &Served) -> Route {
             },
             found => found,
         },
-        Ok(Some(project)) => {
-            if let Some(readings) = without_its_name(&params, &arguments, project, served) {
-                return Route::Either { project, readings };
+        [project] => {
+            if let Some(readings) = without_its_name(&params, &arguments, *project, served) {
+                return Route::Either { project: *project, readings };
             }
-            Some(project)
+            Some(*project)
         }
-        Err(view) => return refuse_call(&view),
+        _ if spec(&tool).is_none() && tool != PROJECTS_TOOL => {
+            return refuse_call(&only_one(&tool));
+        }
+        _ => None,
     };
     if tool == PROJECTS_TOOL {
         let is_json = wants_json(&arguments);
@@ -143,7 +150,7 @@ fn call(mut params: Value, served: &Served) -> Route {
     if let Some(spec) = spec(&tool) {
         let is_ours = |it: &Value| it.as_str().is_some_and(|it| cursor::read(it, served).is_some());
         if named.is_none() || arguments.get("cursor").is_some_and(is_ours) {
-            return match Spread::new(spec, arguments, named, served) {
+            return match Spread::new(spec, arguments, &several, served) {
                 Ok(spread) if spread.targets.is_empty() => refuse_call(&at_its_end()),
                 Ok(spread) => Route::Spread { spread, params: quiet(params) },
                 Err(view) => refuse_call(&view),
@@ -168,24 +175,42 @@ fn at_its_end() -> ErrorView {
     }
 }
 
-/// Removes the project from the arguments; a project need not know its name here.
-fn named(arguments: &mut Map<String, Value>, served: &Served) -> Result<Option<usize>, ErrorView> {
+fn only_one(tool: &str) -> ErrorView {
+    ErrorView {
+        code: Code::InvalidParams,
+        message: format!("`{tool}` is about one project"),
+        hint: Some("give one name as `project`; searches and `ask` take several".to_string()),
+        conflict: None,
+    }
+}
+
+/// Removes the projects from the arguments, a name or a list; a project need not know its name here.
+fn named(arguments: &mut Map<String, Value>, served: &Served) -> Result<Vec<usize>, ErrorView> {
     for name in ["project", "vault"] {
-        match arguments.shift_remove(name) {
-            None | Some(Value::Null) => {}
-            Some(Value::String(text)) if text.trim().is_empty() => {}
-            Some(Value::String(text)) => return served.named(text.trim()).map(Some),
-            Some(_) => {
-                return Err(ErrorView {
-                    code: Code::InvalidParams,
-                    message: format!("`{name}` is not a project name"),
-                    hint: Some(format!("use one of {}", served.listing())),
-                    conflict: None,
-                });
+        let given = match arguments.shift_remove(name) {
+            None | Some(Value::Null) => continue,
+            Some(Value::Array(list)) => list,
+            Some(one) => vec![one],
+        };
+        let mut several = Vec::new();
+        for one in given {
+            let text = one.as_str().ok_or_else(|| ErrorView {
+                code: Code::InvalidParams,
+                message: format!("`{name}` is not a project name, or a list of them"),
+                hint: Some(format!("use one of {}", served.listing())),
+                conflict: None,
+            })?;
+            if !text.trim().is_empty() {
+                several.push(served.named(text.trim())?);
             }
         }
+        if !several.is_empty() {
+            several.sort_unstable();
+            several.dedup();
+            return Ok(several);
+        }
     }
-    Ok(None)
+    Ok(Vec::new())
 }
 
 fn address(arguments: &Map<String, Value>) -> Option<&str> {
@@ -392,12 +417,15 @@ mod tests {
     }
 
     #[test]
-    fn what_answers_remembers_or_tells_changes_is_about_one_project() {
+    fn what_remembers_or_tells_changes_is_about_one_project_and_ask_about_those_that_are_named() {
         check(
             &served().with_default(Some(Path::new("/c"))),
             &[
                 tool("ask", json!({"query": "x", "project": "b"})),
                 tool("ask", json!({"query": "x"})),
+                tool("ask", json!({"query": "x", "project": ["c", "A", "c"]})),
+                tool("ask", json!({"query": "x", "project": ["nobody"]})),
+                tool("changes", json!({"project": ["a", "b"]})),
                 tool("changes", json!({"project": "a"})),
                 tool("changes", json!({})),
                 tool("remember", json!({"text": "x", "project": "b"})),
@@ -405,7 +433,10 @@ mod tests {
             ],
             expect![[r#"
                 b: {"name":"ask","arguments":{"query":"x"}}
-                c: {"name":"ask","arguments":{"query":"x"}}
+                spread over 3
+                spread over 2
+                "not_found" "no project called `nobody` is served here"
+                "invalid_params" "`changes` is about one project"
                 a: {"name":"changes","arguments":{}}
                 c: {"name":"changes","arguments":{}}
                 b: {"name":"remember","arguments":{"text":"x"}}
@@ -429,6 +460,7 @@ mod tests {
                 tool("status", json!({"project": "a"})),
                 tool("status", json!({"project": "nope"})),
                 tool("status", json!({"project": ["a"]})),
+                tool("status", json!({"project": [7]})),
                 tool("read_note", json!({"path": "memory://b/specs"})),
                 tool("read_note", json!({"path": "memory://nope/specs", "vault": "a"})),
                 tool("read_note", json!({"path": "memory://b/specs", "project": "a"})),
@@ -454,7 +486,8 @@ mod tests {
                 c: {"name":"status","arguments":{}}
                 a: {"name":"status","arguments":{}}
                 "not_found" "no project called `nope` is served here"
-                "invalid_params" "`project` is not a project name"
+                a: {"name":"status","arguments":{}}
+                "invalid_params" "`project` is not a project name, or a list of them"
                 b: {"name":"read_note","arguments":{"path":"memory://specs"}}
                 a: {"name":"read_note","arguments":{"path":"memory://nope/specs"}}
                 a: {"name":"read_note","arguments":{"path":"memory://b/specs"}}

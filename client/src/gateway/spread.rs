@@ -28,6 +28,9 @@ pub(super) enum Order {
     Latest,
     /// By path.
     Path,
+    /// As statements of one answer: by relevance, those of a timeline by day; without those of projects that know
+    /// nothing.
+    Answer,
 }
 
 /// How a tool continues after the end of its answer.
@@ -76,6 +79,17 @@ pub(super) const SPECS: &[Spec] = &[
         paging: Paging::Cursor,
         n_usual: 10,
         usual_chars: Some(2_000),
+    },
+    Spec {
+        tool: "ask",
+        hits: "statements",
+        beside: None,
+        also: &["passages", "about"],
+        texts: &[],
+        order: Order::Answer,
+        paging: Paging::Limit,
+        n_usual: 8,
+        usual_chars: Some(3_000),
     },
     Spec {
         tool: "entity_lookup",
@@ -180,14 +194,14 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Prepares the call of `spec`'s tool with these arguments, for one project if it is `only` about that.
+    /// Prepares the call of `spec`'s tool with these arguments, for these projects `only` where some are given.
     ///
     /// # Errors
     /// A cursor that is not from several projects, or a page too far behind.
     pub(super) fn new(
         spec: &'static Spec,
         mut arguments: Map<String, Value>,
-        only: Option<usize>,
+        only: &[usize],
         served: &Served,
     ) -> Result<Self, ErrorView> {
         let number = |name: &str| arguments.get(name).and_then(Value::as_u64).map(|it| it as usize);
@@ -220,7 +234,8 @@ impl Spread {
             Some(Value::String(text)) if !text.is_empty() => onward(&text, served)?,
             _ => (0..served.len()).map(|project| Onward { project, ..Onward::default() }).collect(),
         };
-        let targets = targets.into_iter().filter(|it| only.is_none_or(|only| it.project == only));
+        let targets =
+            targets.into_iter().filter(|it| only.is_empty() || only.contains(&it.project));
         Ok(Spread {
             spec,
             targets: targets.collect(),
@@ -294,7 +309,7 @@ mod tests {
     fn asked(tool: &str, arguments: Value) -> String {
         let Value::Object(arguments) = arguments else { panic!("an object") };
         let spec = spec(tool).expect("a search");
-        match Spread::new(spec, arguments, None, &served()) {
+        match Spread::new(spec, arguments, &[], &served()) {
             Ok(spread) => {
                 let ask = |it: &Onward| Value::Object(spread.arguments(it)).to_string();
                 let asked: Vec<_> = spread.targets.iter().map(ask).collect();

@@ -21,6 +21,9 @@ const COUNT_CHARS: usize = 16;
 /// Entities listed below the hits of a question.
 const MAX_ENTITIES: usize = 8;
 
+/// Further passages listed below an answer.
+const MAX_PASSAGES: usize = 4;
+
 /// A text under construction.
 struct Sheet {
     text: String,
@@ -65,6 +68,9 @@ pub(super) fn write(
     for (target, trouble) in troubles {
         sheet.cut(&trouble.line(served.name(target.project)));
     }
+    if let Some(plan) = field("plan") {
+        sheet.cut(&format!("plan: {plan} ({})", field("reason").unwrap_or_default()));
+    }
     for told in [field("relaxed"), field("hint")].into_iter().flatten() {
         sheet.cut(&format!("({told})"));
     }
@@ -74,6 +80,9 @@ pub(super) fn write(
         sheet.line("nothing found");
     } else if out.get("nothing_relevant") == Some(&Value::Bool(true)) {
         sheet.line("nothing here has much to do with the question; the nearest passages:");
+    }
+    for line in conflicts(out) {
+        sheet.line(&line);
     }
     let mut n_shown = 0;
     for (idx, hit) in hits.iter().enumerate() {
@@ -89,9 +98,14 @@ pub(super) fn write(
         sheet.text += &format!("… {} more\n", hits.len() - n_shown);
         sheet.n_left = 0;
     }
-    for told in
-        [entities(spread, out), deleted(out), hints(out), pages(out), field("more").map(Into::into)]
-    {
+    for told in [
+        passages(out),
+        entities(spread, out),
+        deleted(out),
+        hints(out),
+        pages(out),
+        field("more").map(Into::into),
+    ] {
         told.into_iter().for_each(|told| _ = sheet.line(&told));
     }
     if let Some(more) = more {
@@ -121,6 +135,9 @@ fn footer(out: &Map<String, Value>) -> String {
 fn block(rank: usize, hit: &Value) -> String {
     let text = |name: &str| hit.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
     let mut head = format!("{rank}. [{}] ", clean(text("project").unwrap_or_default()));
+    if let (Some(words), Some(_)) = (text("text"), text("kind")) {
+        return head + &statement(hit, words);
+    }
     match ["short_title", "entity_type", "name", "path"].map(text) {
         [Some(_), ..] => head += &entry(hit),
         [_, Some(_), Some(_), _] => head += &node(hit),
@@ -143,6 +160,46 @@ fn block(rank: usize, hit: &Value) -> String {
         head += &clean(line);
     }
     head
+}
+
+/// Renders a statement of an answer: `Keys rotate yearly. (ops/keys.md:12, 2026-03-01)`.
+fn statement(hit: &Value, words: &str) -> String {
+    let text = |name: &str| hit.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
+    let lines: Vec<_> = words.lines().map(clean).collect();
+    let mut out = text("claim").map(|claim| format!("{} — ", clean(claim))).unwrap_or_default();
+    out += &lines.join("\n   ");
+    let mut at: Vec<String> = vec![note(hit)];
+    at.extend(text("date").map(|it| clean(it).into_owned()));
+    out += if lines.len() > 1 { "\n   " } else { " " };
+    out += &format!("({})", at.join(", "));
+    let newer = hit.get("superseded_by").and_then(Value::as_array).into_iter().flatten();
+    let newer: Vec<&str> = newer.filter_map(Value::as_str).collect();
+    if !newer.is_empty() {
+        out += &format!(" — superseded by {}", clean(&newer.join(", ")));
+    }
+    out
+}
+
+/// Renders `1 and 3 contradict each other: the numbers differ`.
+fn conflicts(out: &Map<String, Value>) -> Vec<String> {
+    let list = out.get("conflicts").and_then(Value::as_array).into_iter().flatten();
+    let line = |it: &Value| {
+        let why = it.get("why").and_then(Value::as_str).map(clean).unwrap_or_default();
+        let [one, other] = [0, 1].map(|at| it["statements"][at].as_u64().unwrap_or_default());
+        format!("{one} and {other} contradict each other: {why}")
+    };
+    list.map(line).collect()
+}
+
+/// Renders `more (`read_passage`): [alpha] ops/keys.md:10-24`.
+fn passages(out: &Map<String, Value>) -> Option<String> {
+    let list = out.get("passages")?.as_array()?;
+    let text =
+        |it: &Value, name: &str| it[name].as_str().map(clean).unwrap_or_default().into_owned();
+    let named = list.iter().take(MAX_PASSAGES);
+    let named: Vec<String> =
+        named.map(|it| format!("[{}] {}", text(it, "project"), text(it, "at"))).collect();
+    (!named.is_empty()).then(|| format!("more (`read_passage`): {}", named.join("; ")))
 }
 
 /// Renders `kb-00042 decision: WAL mode kb/kb-00042-wal-mode.md`.

@@ -102,6 +102,12 @@ pub fn answered(reply: &KbAnswer) -> String {
         let (context, excerpt) = (clean(&it.context), clean(&it.excerpt));
         out += &format!("{}    ↳ {context}\n    {excerpt}\n", brief(&it.entry));
     }
+    for it in &reply.documents {
+        let claim = it.claim.as_ref().map(|claim| format!("{} — ", clean(claim)));
+        let words = it.source.text.lines().map(clean).collect::<Vec<_>>().join("\n    ");
+        let place = it.source.place();
+        out += &format!("{}{words}\n    {}\n", claim.unwrap_or_default(), clean(&place));
+    }
     out
 }
 

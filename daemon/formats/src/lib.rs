@@ -32,6 +32,7 @@ mod target;
 
 use std::sync::Arc;
 
+use config::formats::Source;
 use config::limits::MAX_DOCUMENT_TEXT_BYTES;
 use config::settings::{Privacy, Watch};
 
@@ -134,9 +135,8 @@ impl Stage for Normalizer {
         let stated = stated_language(&parsed.meta);
         let languages = language::languages_of(&parsed.text, &parsed.blocks, stated);
         let given = self.given_in(&source, reader, &mut parsed);
-        let is_markdown = matches!(extension.as_str(), "md" | "markdown");
-        let written =
-            (is_markdown && source.reading == Reading::Whole).then_some(source.bytes.clone());
+        let is_kept = is_readable(&extension) && source.reading == Reading::Whole;
+        let written = is_kept.then(|| source.bytes.clone());
         Ok(NormalDoc {
             head: DocHead {
                 path: source.path,
@@ -164,6 +164,11 @@ impl Stage for Normalizer {
             warnings: parsed.warnings,
         })
     }
+}
+
+/// Whether people can read a file with this extension as it is.
+fn is_readable(extension: &str) -> bool {
+    config::formats::of(extension).is_none_or(|format| format.source == Source::Prose)
 }
 
 /// A document from its format; its map leads to the bytes of the file, or to the extracted text.

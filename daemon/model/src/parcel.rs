@@ -117,7 +117,7 @@ pub struct NormalDoc {
     pub given: Option<Vec<GivenName>>,
     /// What the author of a note stated.
     pub note: Option<Box<StatedNote>>,
-    /// The file's bytes, where answers quote it as it is written: Markdown.
+    /// The file's bytes, where answers quote it as it is written: what people can read as it is.
     pub written: Option<Arc<[u8]>>,
     /// Secrets and personal data that were found.
     pub findings: Findings,

@@ -412,7 +412,7 @@ pub fn status(reply: &StatusReply, max_chars: usize) -> String {
 }
 
 /// The number of a statement, its words, and where they stand: `2. Keys rotate yearly. (ops/keys.md:12, 2026-03-01)`.
-fn statement(number: usize, it: &StatementView) -> String {
+pub(crate) fn statement(number: usize, it: &StatementView) -> String {
     let place = one_line(&it.source.place()).into_owned();
     let date = if it.date.is_empty() { String::new() } else { format!(", {}", one_line(&it.date)) };
     let words = indented(&it.source.text, "   ");
@@ -420,12 +420,16 @@ fn statement(number: usize, it: &StatementView) -> String {
         [] => String::new(),
         ids => format!(" — superseded by {}", one_line(&ids.join(", "))),
     };
+    let also = match it.also.as_slice() {
+        [] => String::new(),
+        places => format!("; also {}", one_line(&places.join(", "))),
+    };
     let said = match &it.claim {
         Some(claim) => format!("{} — “{}”", stored_line(claim), words.trim()),
         None => words.trim().to_string(),
     };
     let gap = if said.contains('\n') { "\n   " } else { " " };
-    format!("{number}. {said}{gap}({place}{date}){newer}")
+    format!("{number}. {said}{gap}({place}{date}{also}){newer}")
 }
 
 pub fn answered(reply: &AskReply, max_chars: usize) -> String {

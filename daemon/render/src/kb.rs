@@ -6,6 +6,7 @@ use proto::tool::kb::{
 };
 
 use super::clean::{one_line, stored_line};
+use super::core::statement;
 use super::count;
 use super::memory::failed;
 use super::sheet::Sheet;
@@ -130,6 +131,7 @@ pub fn answered(reply: &KbAnswer, max_chars: usize) -> String {
             stored_line(&it.excerpt)
         )
     }));
+    sheet.items(reply.documents.iter().enumerate().map(|(idx, it)| statement(idx + 1, it)));
     sheet.finish()
 }
 

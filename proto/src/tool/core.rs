@@ -145,7 +145,7 @@ pub struct HitView {
     /// How probable it is that it has to do with the question, 0 to 1; comparable between answers and projects.
     #[serde(default)]
     pub relevance: f32,
-    /// True when it holds few of the question's rare words and is not near it in meaning either.
+    /// True when its relevance is below `retrieval.floor.relevance`: hardly an answer.
     #[serde(default, skip_serializing_if = "is_false")]
     pub weak: bool,
     /// Other documents with the same or nearly the same text, which are not hits of their own.

@@ -12,7 +12,7 @@ fn served() -> Served {
 
 fn spread(tool: &str, arguments: Value) -> Spread {
     let Value::Object(arguments) = arguments else { panic!("an object") };
-    Spread::new(spec(tool).expect("a search"), arguments, None, &served()).expect("fine")
+    Spread::new(spec(tool).expect("a search"), arguments, &[], &served()).expect("fine")
 }
 
 fn good(structured: Value) -> Answer {
@@ -343,4 +343,46 @@ fn whole_notes_and_results_of_pages_bear_their_project() {
         &structured["search_type"],
     ];
     assert_eq!(told, [&json!(2), &json!(2), &json!(true), &json!("hybrid")]);
+}
+
+#[test]
+fn statements_of_an_answer_are_merged_by_relevance_and_those_of_a_timeline_by_day() {
+    let reply = |plan: &str, rows: &[(&str, f64, &str)], conflicts: Value| {
+        let row = |(text, relevance, date): &(&str, f64, &str)| json!({"path": "a.md", "line": 3, "text": text, "date": date, "kind": "sentence", "relevance": relevance});
+        let statements: Vec<Value> = rows.iter().map(row).collect();
+        good(json!({
+            "plan": plan, "reason": "why", "statements": statements, "conflicts": conflicts, "tick": 7,
+            "passages": [{"at": "b.md:1-4"}], "nothing_relevant": rows.iter().all(|it| it.1 < 0.25),
+        }))
+    };
+    let unknown = Err(Trouble::of_error(
+        json!({"code": -32000, "message": "nobody", "data": {"code": "not_found"}}),
+    ));
+    let conflict = json!([{"statements": [1, 2], "why": "the numbers differ"}]);
+    let first = [("It is 30.", 0.9, "2026-02-01"), ("It is 45.", 0.5, "2026-01-01")];
+    let spread = spread("ask", json!({"query": "x"}));
+    let nothing = reply("search", &[("Zebras.", 0.1, "")], json!([]));
+    let answers = vec![reply("search", &first, conflict), nothing, unknown];
+    let structured = check(
+        &spread,
+        answers,
+        expect![[r#"
+            plan: search (alpha: why)
+            1 and 2 contradict each other: the numbers differ
+            1. [alpha] It is 30. (a.md:3, 2026-02-01)
+            2. [alpha] It is 45. (a.md:3, 2026-01-01)
+            more (`read_passage`): [alpha] b.md:1-4
+            (alpha tick 7, beta tick 7)"#]],
+    );
+    assert_eq!(structured.get("unavailable"), None);
+    let other = [("It was 60.", 0.7, "2026-01-15")];
+    let dated = vec![
+        reply("timeline", &first, json!([])),
+        reply("decisions", &other, json!([])),
+        reply("search", &[("Zebras.", 0.1, "")], json!([])),
+    ];
+    let structured = merge(&spread, dated, &served())["structuredContent"].take();
+    let texts = structured["statements"].as_array().expect("statements").iter();
+    let texts: Vec<&str> = texts.filter_map(|it| it["text"].as_str()).collect();
+    assert_eq!(texts, ["It is 45.", "It was 60.", "It is 30."], "{structured}");
 }

@@ -63,7 +63,8 @@ fn seen_by_keys(facts: &NameFacts) -> (&str, bool, bool) {
 
 impl Resolver<'_> {
     /// Resolves those of these names that are new or rare; the others keep their marks for the ripple. A name in every
-    /// document takes long to count, and one document more seldom changes what it denotes.
+    /// document takes long to count, and one document more seldom changes what it denotes. Names that are only compared
+    /// with these are left to the ripple, too: where many share words, there are more of them with every document.
     pub(super) fn run_soon(&self, ids: &[i64]) -> Result<(), StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT 1 FROM names WHERE id = ?1 AND decision <> 0 AND n_mentions > ?2",
@@ -74,7 +75,20 @@ impl Resolver<'_> {
                 soon.push(*id);
             }
         }
-        self.run(&soon)
+        let (to_decide, neighborhood) = self.gather(&soon)?;
+        let compared: BTreeSet<i64> = neighborhood.neighbors.values().flatten().copied().collect();
+        let mut through = self.db.prepare_cached("SELECT via FROM names WHERE id = ?1")?;
+        let mut mark = self.db.prepare_cached("INSERT OR IGNORE INTO undecided VALUES(?1)")?;
+        let mut now = BTreeSet::new();
+        for id in to_decide {
+            let via: Option<i64> = through.query_row([id], |row| row.get(0)).optional()?.flatten();
+            let depends = via.is_some_and(|via| soon.contains(&via));
+            match compared.contains(&id) && !soon.contains(&id) && !depends {
+                true => _ = mark.execute([id])?,
+                false => _ = now.insert(id),
+            }
+        }
+        self.decide_all(&now, neighborhood)
     }
 
     /// Resolves these names (rows of sense 0) and all that depend on them, and clears their marks.

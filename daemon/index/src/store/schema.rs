@@ -3,7 +3,7 @@
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
 /// Raised with every change below or in what the rows mean.
-pub const SCHEMA_VERSION: u32 = 19;
+pub const SCHEMA_VERSION: u32 = 20;
 
 /// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
 pub const PASS_SWIFT: i64 = 0;
@@ -34,7 +34,7 @@ CREATE INDEX docs_pass ON docs(id, n_bytes) WHERE pass < 2;
 CREATE TABLE doc_tags(doc_id INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(doc_id, tag)) WITHOUT ROWID;
 CREATE INDEX doc_tags_tag ON doc_tags(tag);
 
--- Markdown as its file has it, compressed (`store/written.rs`).
+-- Text that people can read, as its file has it, compressed (`store/written.rs`).
 CREATE TABLE written(doc_id INTEGER PRIMARY KEY, text BLOB NOT NULL);
 
 -- Spans are bytes of `docs.text`; raw spans are bytes of the file. `own`: null when the whole chunk is in the text

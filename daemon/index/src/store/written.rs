@@ -1,9 +1,9 @@
-//! Written: Markdown as its file has it, for answers that quote it.
+//! Written: text that people can read as it is, as its file has it, for answers that quote it.
 //!
 //! In: a document. Out: its file's text, compressed, one row a document; later that text again.
-//! The normalized text says the same without list numbers, fences, tables and link targets, which a reader who follows
-//! steps or copies code needs. It is kept here, and not read from the disk when asked for, so that a reply shows one
-//! commit.
+//! The normalized text says the same without list numbers, fences, tables, link targets and indentation, which a reader
+//! who follows steps or copies code needs. It is kept here, and not read from the disk when asked for, so that a reply
+//! shows one commit.
 //! Invariants: a document in which something was redacted has no row; a row that does not decompress counts as none.
 //! Not here: which lines are shown (`query`'s `quote/written.rs`).
 

@@ -38,7 +38,7 @@ const DECIDED: [&str; 16] = [
 const BONUS: f64 = 0.3;
 
 /// Chooses a plan for a question that names so many things.
-pub(super) fn choose(question: &str, n_names: usize) -> (AskPlan, String) {
+pub(crate) fn choose(question: &str, n_names: usize) -> (AskPlan, String) {
     let folded = format!(" {} ", words_of(question).join(" "));
     // A cue may be the beginning of a word.
     let says = |list: &'static str| cues(list).find(|cue| folded.contains(&format!(" {cue}")));

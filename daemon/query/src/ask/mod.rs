@@ -3,12 +3,13 @@
 //! In: a question, optionally a plan. Out: statements quoted from their places, and further passages. `choose.rs`
 //! chooses the plan by the words of the question and the names in it, `found.rs` searches and picks statements. What a
 //! plan needs is what other tools answer: the search of `hybrid_query`, the paths of `connect`, what `explain_entity`
-//! knows.
+//! knows. `kb_ask` and `kb_summarize` are views of it (`entries/`).
 //! Invariants: every statement is quoted from the place that is cited for it; a plan that finds nothing falls back to
 //! the search, and says so; the same index and question give the same answer.
-//! Not here: entries alone (`kb/`), sentences of a model's own.
+//! Not here: the graph of entries (`kb/graph.rs`), sentences of a model's own.
 
 mod choose;
+pub mod entries;
 mod found;
 
 use std::sync::Arc;
@@ -18,9 +19,10 @@ use proto::shape::{EvidenceView, RelationView, SourceView};
 use proto::tool::core::{
     Ask, AskPlan, AskReply, ConflictView, Connect, ExplainEntity, FurtherView, StatementView,
 };
+use rusqlite::OptionalExtension;
 
-use self::choose::choose;
-use self::found::{Found, Picked, Search, search};
+pub(crate) use self::choose::choose;
+pub(crate) use self::found::{Found, Picked, Search, search};
 pub use self::found::{Nearest, nearest};
 use crate::connect::connect;
 use crate::entities::explain::explain_entity;
@@ -28,6 +30,7 @@ use crate::error::invalid;
 use crate::graph::entity::entity_view;
 use crate::graph::lookup::given;
 use crate::graph::projection::Projection;
+use crate::kb::{EntryRow, Library};
 use crate::quote::statement::Statement;
 use crate::{AskError, QueryContext};
 
@@ -53,22 +56,56 @@ const SURE: f32 = 0.5;
 /// Further passages of an answer.
 const MAX_PASSAGES: usize = 4;
 
+/// Most other places of a statement.
+const MAX_ALSO: usize = 3;
+
 /// Most conflicts of an answer.
 const MAX_CONFLICTS: usize = 3;
 
-/// Reads the graph, which a path alone needs.
-pub type ReadsGraph<'a> = &'a dyn Fn() -> Result<Arc<Projection>, AskError>;
+/// What an answer is made from.
+pub struct Sources<'a> {
+    /// The index.
+    pub ctx: &'a QueryContext<'a>,
+    /// The entries.
+    pub library: &'a Library,
+    /// Reads the graph, which a path alone needs.
+    pub projection: &'a dyn Fn() -> Result<Arc<Projection>, AskError>,
+}
 
-/// Answers a question. `superseded_by` returns the entries that took the place of the one at a path.
+impl<'a> Sources<'a> {
+    /// Returns the entry whose note lies at a path.
+    pub(crate) fn entry_at(&self, path: &str) -> Result<Option<&'a EntryRow>, AskError> {
+        if self.library.shelf.entries().next().is_none() {
+            return Ok(None);
+        }
+        let mut statement =
+            self.ctx.snapshot.prepare_cached("SELECT id FROM docs WHERE path = ?1")?;
+        let doc = statement.query_row([path], |row| row.get(0)).optional()?;
+        Ok(doc.and_then(|doc| self.library.shelf.of_doc(doc)))
+    }
+
+    /// Returns the entries that took the place of the one at a path.
+    fn superseded_by(&self, path: &str) -> Result<Vec<String>, AskError> {
+        let row = self.entry_at(path)?;
+        Ok(row.map(|row| self.library.superseded_by(row)).unwrap_or_default())
+    }
+}
+
+/// Answers a question.
 ///
 /// # Errors
 /// `invalid_params`, `not_found` or `ambiguous` for `about`, and when the index cannot be read.
-pub fn ask(
-    ctx: &QueryContext<'_>,
-    projection: ReadsGraph<'_>,
-    superseded_by: &dyn Fn(&str) -> Vec<String>,
+pub fn ask(sources: &Sources<'_>, request: &Ask) -> Result<AskReply, ErrorView> {
+    answer(sources, request, true)
+}
+
+/// As [`ask`], but in single sentences where `with_passage` is not set.
+pub(crate) fn answer(
+    sources: &Sources<'_>,
     request: &Ask,
+    with_passage: bool,
 ) -> Result<AskReply, ErrorView> {
+    let ctx = sources.ctx;
     let limit = request.limit.unwrap_or(LIMITS.0);
     if !(1..=LIMITS.1).contains(&limit) {
         return Err(invalid(format!("`limit` is {limit}"), "give a number from 1 to 50"));
@@ -78,7 +115,8 @@ pub fn ask(
         None => None,
     };
     let wanted = Search { depth: DEPTH, about, ..Search::of(request) };
-    let found = search(ctx, &wanted)?;
+    let mut found = search(ctx, wanted)?;
+    found.add_successors(ctx, sources.library)?;
     let mut names: Vec<i64> = about.into_iter().collect();
     names.extend(found.named.iter().filter(|it| Some(**it) != about));
     let (plan, reason) = match request.plan.unwrap_or_default() {
@@ -90,7 +128,7 @@ pub fn ask(
         reply.about.extend(entity_view(ctx, *name, None)?);
     }
     let limit = limit as usize;
-    let asker = Asker { ctx, projection, superseded_by, limit };
+    let asker = Asker { sources, limit, with_passage };
     match (plan, names.as_slice()) {
         (AskPlan::Path, [one, other, ..]) => asker.path(&mut reply, [*one, *other])?,
         (AskPlan::Timeline, _) => asker.dated(&mut reply, &found, |_| 0.0)?,
@@ -106,7 +144,17 @@ pub fn ask(
         }
         asker.searched(&mut reply, &found)?;
     }
-    reply.conflicts = conflicts(&reply.statements);
+    let said: Vec<Vec<Statement>> =
+        reply.statements.iter().map(|it| Statement::all_of(&it.source.text)).collect();
+    let conflicts = conflicts(&said, |n, m| {
+        let path = |at: usize| reply.statements.get(at).map(|it| it.source.path.as_str());
+        path(n) == path(m)
+    });
+    let view = |(one, other, why): (usize, usize, String)| ConflictView {
+        statements: [one as u64 + 1, other as u64 + 1],
+        why,
+    };
+    reply.conflicts = conflicts.into_iter().take(MAX_CONFLICTS).map(view).collect();
     reply.nothing_relevant = found.nothing_relevant && reply.plan == AskPlan::Search;
     if reply.hint.is_none() {
         reply.hint = match (reply.statements.is_empty(), found.hint) {
@@ -119,10 +167,9 @@ pub fn ask(
 
 /// What all plans need.
 struct Asker<'a> {
-    ctx: &'a QueryContext<'a>,
-    projection: ReadsGraph<'a>,
-    superseded_by: &'a dyn Fn(&str) -> Vec<String>,
+    sources: &'a Sources<'a>,
     limit: usize,
+    with_passage: bool,
 }
 
 impl Asker<'_> {
@@ -133,24 +180,27 @@ impl Asker<'_> {
         let near = found.hits.iter().take(MAX_TO_STEPS);
         let steps =
             if choose::asks_how(&found.query) { near.clone().find(has_steps) } else { None };
-        let first = steps.or(found.hits.first());
+        let first = steps.or(found.hits.first()).filter(|_| self.with_passage);
         if let Some(first) = first {
             reply.statements.push(StatementView {
                 source: first.source.clone(),
                 date: first.day.clone(),
+                relevance: first.relevance,
                 kind: "passage".into(),
-                superseded_by: (self.superseded_by)(&first.source.path),
+                superseded_by: self.sources.superseded_by(&first.source.path)?,
                 ..StatementView::default()
             });
         }
         let first = first.map(|it| it.chunk);
         let said = Statement::all_of(reply.statements.first().map_or("", |it| &it.source.text));
-        let others = found.statements(self.ctx, READ, |_| 0.0)?;
+        let others = self.statements(found, READ, |_| 0.0)?;
         let new = others
             .into_iter()
             .filter(|it| Some(it.chunk) != first && !said.iter().any(|one| one.repeats(&it.says)));
         let room = self.limit.saturating_sub(reply.statements.len());
-        reply.statements.extend(new.take(room).map(|it| self.view(it)));
+        for it in new.take(room) {
+            reply.statements.push(self.view(it)?);
+        }
         reply.passages = further(found, &reply.statements);
         Ok(())
     }
@@ -163,7 +213,7 @@ impl Asker<'_> {
         bonus: fn(&Picked) -> f64,
     ) -> Result<(), ErrorView> {
         let mut picked: Vec<Picked> = Vec::new();
-        for it in found.statements(self.ctx, DEPTH, bonus)? {
+        for it in self.statements(found, DEPTH, bonus)? {
             let is_decision = reply.plan != AskPlan::Decisions || bonus(&it) > 0.0;
             let n_of_doc = picked.iter().filter(|one| one.doc == it.doc).count();
             let most = if reply.plan == AskPlan::Decisions { MAX_OF_DECISION } else { 1 };
@@ -176,7 +226,8 @@ impl Asker<'_> {
             let place = |it: &Picked| (it.day.clone(), it.source.path.clone(), it.source.line);
             place(a).cmp(&place(b))
         });
-        reply.statements = picked.into_iter().map(|it| self.view(it)).collect();
+        let views = picked.into_iter().map(|it| self.view(it));
+        reply.statements = views.collect::<Result<_, _>>()?;
         reply.passages = further(found, &reply.statements);
         Ok(())
     }
@@ -188,10 +239,11 @@ impl Asker<'_> {
             limit: Some(MAX_RELATIONS),
             ..ExplainEntity::default()
         };
-        let known = explain_entity(self.ctx, &request)?;
+        let known = explain_entity(self.sources.ctx, &request)?;
         if let Some(definition) = known.definition {
             reply.statements.push(StatementView {
                 source: definition.source,
+                relevance: 1.0,
                 kind: "definition".into(),
                 ..StatementView::default()
             });
@@ -205,13 +257,13 @@ impl Asker<'_> {
         for it in &reply.statements {
             said.extend(Statement::all_of(&it.source.text));
         }
-        for it in found.statements(self.ctx, READ, |_| 0.0)? {
+        for it in self.statements(found, READ, |_| 0.0)? {
             if reply.statements.len() >= self.limit {
                 break;
             }
             if !said.iter().any(|one| one.repeats(&it.says)) {
                 said.push(it.says.clone());
-                reply.statements.push(self.view(it));
+                reply.statements.push(self.view(it)?);
             }
         }
         reply.passages = further(found, &reply.statements);
@@ -220,39 +272,55 @@ impl Asker<'_> {
 
     /// The paths between two things.
     fn path(&self, reply: &mut AskReply, ends: [i64; 2]) -> Result<(), ErrorView> {
-        let found = connect(self.ctx, &*(self.projection)()?, &Connect::default(), ends)?;
-        for path in found.paths.iter().take(2) {
-            for step in &path.steps {
-                let kind = format!("step {}", step.hop);
-                reply.statements.extend(relation(step, &kind));
-            }
-        }
-        reply.statements.truncate(self.limit);
-        if reply.statements.is_empty() && !found.together.is_empty() {
+        (_, reply.statements) = paths(self.sources, ends, self.limit)?;
+        if reply.statements.first().is_some_and(|it| it.claim.is_none()) {
             reply.hint = Some("no path joins them; these passages mention both".into());
-            reply.statements = found
-                .together
-                .into_iter()
-                .map(|it| StatementView {
-                    source: it.source,
-                    date: it.date,
-                    kind: "sentence".into(),
-                    ..StatementView::default()
-                })
-                .collect();
         }
         Ok(())
     }
 
-    fn view(&self, it: Picked) -> StatementView {
-        StatementView {
-            superseded_by: (self.superseded_by)(&it.source.path),
+    fn statements(
+        &self,
+        found: &Found,
+        n_hits: usize,
+        bonus: fn(&Picked) -> f64,
+    ) -> Result<Vec<Picked>, AskError> {
+        found.statements(self.sources.ctx, self.sources.library, n_hits, bonus)
+    }
+
+    fn view(&self, it: Picked) -> Result<StatementView, AskError> {
+        Ok(StatementView {
+            superseded_by: self.sources.superseded_by(&it.source.path)?,
+            also: it.also.iter().take(MAX_ALSO).map(|(_, source)| source.place()).collect(),
             source: it.source,
             date: it.day,
+            relevance: it.relevance,
             kind: "sentence".into(),
             claim: None,
-        }
+        })
     }
+}
+
+/// The steps of the best path between two things, and what states those of the best two; where there is none, the
+/// sentences that mention both.
+pub(crate) fn paths(
+    sources: &Sources<'_>,
+    ends: [i64; 2],
+    limit: usize,
+) -> Result<(Vec<RelationView>, Vec<StatementView>), ErrorView> {
+    let projection = (sources.projection)()?;
+    let found = connect(sources.ctx, &projection, &Connect::default(), ends)?;
+    let steps = found.paths.iter().take(2).flat_map(|path| &path.steps);
+    let stated = steps.filter_map(|step| relation(step, &format!("step {}", step.hop)));
+    let together = found.together.into_iter().map(|it| StatementView {
+        source: it.source,
+        date: it.date,
+        relevance: 1.0,
+        kind: "sentence".into(),
+        ..StatementView::default()
+    });
+    let statements = stated.chain(together).take(limit).collect();
+    Ok((found.paths.into_iter().next().map(|path| path.steps).unwrap_or_default(), statements))
 }
 
 /// A relation with its best evidence; none without any.
@@ -263,9 +331,10 @@ fn relation(it: &RelationView, kind: &str) -> Option<StatementView> {
     Some(StatementView {
         source: SourceView { text: best.source.text.clone(), ..best.source.clone() },
         date: best.date.clone().unwrap_or_default(),
+        relevance: 1.0,
         kind: kind.to_string(),
         claim: Some(format!("{subject} {} {object}", it.predicate)),
-        superseded_by: vec![],
+        ..StatementView::default()
     })
 }
 
@@ -277,20 +346,19 @@ fn further(found: &Found, statements: &[StatementView]) -> Vec<FurtherView> {
     others.take(MAX_PASSAGES).map(view).collect()
 }
 
-/// Pairs of statements from different documents that contradict each other.
-fn conflicts(statements: &[StatementView]) -> Vec<ConflictView> {
-    let said: Vec<Vec<Statement>> =
-        statements.iter().map(|it| Statement::all_of(&it.source.text)).collect();
+/// Pairs of statements that contradict each other, and why; `is_one_source` tells which are of one document.
+pub(crate) fn conflicts(
+    said: &[Vec<Statement>],
+    is_one_source: impl Fn(usize, usize) -> bool,
+) -> Vec<(usize, usize, String)> {
     let mut found = Vec::new();
-    for (n, (one, says)) in statements.iter().zip(&said).enumerate() {
-        for (m, (other, denies)) in statements.iter().zip(&said).enumerate().skip(n + 1) {
-            if one.source.path == other.source.path || found.len() == MAX_CONFLICTS {
+    for (n, says) in said.iter().enumerate() {
+        for (m, denies) in said.iter().enumerate().skip(n + 1) {
+            if is_one_source(n, m) {
                 continue;
             }
             let mut whys = says.iter().flat_map(|it| denies.iter().map(|that| it.conflict(that)));
-            if let Some(why) = whys.find_map(|why| why) {
-                found.push(ConflictView { statements: [n as u64 + 1, m as u64 + 1], why });
-            }
+            found.extend(whys.find_map(|why| why).map(|why| (n, m, why)));
         }
     }
     found

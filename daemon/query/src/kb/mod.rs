@@ -12,9 +12,6 @@ pub mod search;
 pub mod shelf;
 mod shelves;
 pub mod stated;
-mod story;
-pub mod strategy;
-pub mod summary;
 
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;

@@ -7,7 +7,9 @@
 //! first by path, and the others are reported; relations that a model read hold only for the text that it read.
 //! Not here: which commit a shelf is of (`shelves.rs`).
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -52,6 +54,8 @@ pub struct EntryRow {
     pub hash: [u8; 16],
     /// Hash of its title and text.
     pub text_hash: [u8; 16],
+    /// Hash of what it says without its title, see [`Shelf::saying`].
+    pub said_hash: [u8; 16],
     /// When it was created and changed by its front matter; milliseconds since 1970.
     pub stated_ms: (Option<i64>, Option<i64>),
     /// Invalid values in it and what counts instead, in words.
@@ -127,6 +131,8 @@ fn entry_of(row: &Row<'_>, folder: &str) -> Result<Option<EntryRow>, AskError> {
         doc: row.get(0)?,
         number,
         text_hash: ContentHash::of(format!("{title}\n{text}").as_bytes()).0.to_le_bytes(),
+        // The first block is the heading.
+        said_hash: hash_of_said(text.split_once("\n\n").map_or(&text, |(_, body)| body)),
         title,
         entry_type: entry.entry_type.as_deref().and_then(EntryType::parse).unwrap_or_default(),
         confidence: entry.confidence.unwrap_or(decay::USUAL),
@@ -149,6 +155,8 @@ pub struct Shelf {
     by_doc: HashMap<i64, u64>,
     /// Active entries, by the words of their titles.
     by_title: HashMap<String, BTreeSet<u64>>,
+    /// The same, by what they say.
+    by_said: HashMap<[u8; 16], BTreeSet<u64>>,
     enriched: Arc<HashMap<u64, Enriched>>,
     /// How they are related.
     pub graph: Graph,
@@ -231,18 +239,14 @@ impl Shelf {
         let read = |row: &EntryRow| reading(&enriched, row).map_or(&[][..], |it| &it.relations);
         if let Some(row) = before {
             self.graph.remove(&row, read(&row));
-            let key = name_key(&row.title);
-            if let Some(same) = self.by_title.get_mut(&key) {
-                same.remove(&number);
-                if same.is_empty() {
-                    self.by_title.remove(&key);
-                }
-            }
+            drop_number(&mut self.by_title, &name_key(&row.title), number);
+            drop_number(&mut self.by_said, &row.said_hash, number);
         }
         if let Some(row) = after {
             self.graph.add(&row, read(&row));
             if row.entry.is_active {
                 self.by_title.entry(name_key(&row.title)).or_default().insert(number);
+                self.by_said.entry(row.said_hash).or_default().insert(number);
             }
         }
     }
@@ -282,6 +286,11 @@ impl Shelf {
     /// The first active entry whose title has these words.
     pub(super) fn titled(&self, key: &str) -> Option<&EntryRow> {
         self.by_title.get(key)?.first().and_then(|number| self.get(*number))
+    }
+
+    /// The first active entry that says a text and nothing else, apart from its title and blanks.
+    pub fn saying(&self, text: &str) -> Option<&EntryRow> {
+        self.by_said.get(&hash_of_said(text))?.first().and_then(|number| self.get(*number))
     }
 
     /// The entry of a node; `None` for other nodes.
@@ -347,6 +356,7 @@ impl Shelf {
             modified_ms: 0,
             hash: [0; 16],
             text_hash: [0; 16],
+            said_hash: [number as u8 % 4; 16],
             stated_ms: (None, None),
             doubts: vec![],
         });
@@ -355,6 +365,25 @@ impl Shelf {
     /// The greatest number.
     pub fn last_number(&self) -> u64 {
         self.notes.keys().next_back().copied().unwrap_or(0)
+    }
+}
+
+/// The hash of the words of a text, whatever blanks are between them.
+fn hash_of_said(text: &str) -> [u8; 16] {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    ContentHash::of(words.as_bytes()).0.to_le_bytes()
+}
+
+/// Takes a number away from those of a key.
+fn drop_number<K, Q>(numbers: &mut HashMap<K, BTreeSet<u64>>, key: &Q, number: u64)
+where
+    K: Borrow<Q> + Eq + Hash,
+    Q: Eq + Hash,
+{
+    let Some(same) = numbers.get_mut(key) else { return };
+    same.remove(&number);
+    if same.is_empty() {
+        numbers.remove(key);
     }
 }
 
@@ -400,6 +429,7 @@ mod tests {
             modified_ms: 0,
             hash: [0; 16],
             text_hash: [0; 16],
+            said_hash: [number as u8 % 4; 16],
             stated_ms: (None, None),
             doubts: vec![],
         }

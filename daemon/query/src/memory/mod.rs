@@ -176,6 +176,19 @@ pub fn named(snapshot: &Snapshot, name: &str) -> Result<NodeRow, ErrorView> {
     }
 }
 
+/// Returns the one note that bears a name or has it as an alias; none for a path, or a name of several.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn called(snapshot: &Snapshot, name: &str) -> Result<Option<NodeRow>, AskError> {
+    for found in [bearing(snapshot, name)?, of_alias(snapshot, name)?] {
+        if let [one] = found.as_slice() {
+            return Ok(Some(one.clone()));
+        }
+    }
+    Ok(None)
+}
+
 fn missing(name: &str) -> ErrorView {
     let short: String = name.chars().filter(|c| !c.is_control()).take(120).collect();
     ErrorView {

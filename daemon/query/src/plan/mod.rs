@@ -71,6 +71,15 @@ pub(crate) struct Plan {
 
 /// Checks a request of `hybrid_query` and looks up what it names.
 pub(crate) fn plan(ctx: &QueryContext<'_>, request: &HybridQuery) -> Result<Plan, ErrorView> {
+    plan_among(ctx, request, None)
+}
+
+/// As [`plan`], where only these documents may answer, given as ascending rows.
+pub(crate) fn plan_among(
+    ctx: &QueryContext<'_>,
+    request: &HybridQuery,
+    docs: Option<Vec<i64>>,
+) -> Result<Plan, ErrorView> {
     let draft = Plan::draft(request, &ctx.settings.retrieval)?;
     if draft.question.is_empty() {
         return Ok(draft);
@@ -78,7 +87,8 @@ pub(crate) fn plan(ctx: &QueryContext<'_>, request: &HybridQuery) -> Result<Plan
     let entity = entity_of(ctx, request)?;
     // A wrong relation in the settings is reported by `status`: it must not fail every question.
     relations::check(ctx, request.rels.as_deref().unwrap_or_default())?;
-    let filter = Filter { entity, ..draft.filter };
+    let of_notes = OfNotes { docs, ..draft.filter.of_notes };
+    let filter = Filter { entity, of_notes, ..draft.filter };
     Ok(Plan { filter, ..draft }.resolve(ctx)?)
 }
 

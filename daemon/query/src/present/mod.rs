@@ -23,7 +23,7 @@ use crate::graph::entity::{entity_view, rounded};
 use crate::passage::handle;
 use crate::plan::cursor::mark;
 use crate::plan::{MAX_RECALL, Plan};
-use crate::quote::snippet::{choose, render, shorten};
+use crate::quote::snippet::{choose, render, render_lines, shorten};
 use crate::quote::written::written;
 use crate::rank::{Ranked, ScoredChunk};
 use crate::recall::{Recalled, copies};
@@ -258,7 +258,7 @@ fn hit_view(
     let as_written = file.and_then(|file| written(&file, first..=last.max(first), from..=to, room));
     let (snippet, shown) = match as_written {
         Some(it) => (it.text, it.lines),
-        None => (render(body, range), [first, last.max(first)]),
+        None => (render_lines(body, range), [first, last.max(first)]),
     };
     Ok(HitView {
         handle,

@@ -27,12 +27,23 @@ pub(crate) fn choose(
 /// The snippet on one line, with marks where it was cut.
 pub(crate) fn render(text: &str, range: std::ops::Range<usize>) -> String {
     let words: Vec<&str> = text.get(range.clone()).unwrap_or("").split_whitespace().collect();
+    marked(text, range, &words.join(" "))
+}
+
+/// The snippet with its lines and their indentation, with marks where it was cut.
+pub(crate) fn render_lines(text: &str, range: std::ops::Range<usize>) -> String {
+    let lines = text.get(range.clone()).unwrap_or("").lines().map(str::trim_end);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    marked(text, range, &lines.join("\n"))
+}
+
+fn marked(text: &str, range: std::ops::Range<usize>, shown: &str) -> String {
     let (before, after) = (range.start > 0, range.end < text.trim_end().len());
     let mut out = String::new();
     if before {
         out.push('…');
     }
-    out.push_str(&words.join(" "));
+    out.push_str(shown);
     if after {
         out.push('…');
     }
@@ -132,6 +143,13 @@ mod tests {
             "Since 2010 and 1 July 2011 there were 12 others, too. The version 1.2.3 is out.";
         let range = choose(text, &["1 2 3".to_string()], &[], 0, 40);
         assert!(render(text, range).contains("1.2.3"));
+    }
+
+    #[test]
+    fn lines_keep_their_breaks_and_indentation() {
+        let text = "A list.\n\nsteps:\n  1. stop it \n  2. start it\n\nMore.";
+        assert_eq!(render_lines(text, 9..text.len() - 7), "…steps:\n  1. stop it\n  2. start it…");
+        assert_eq!(render(text, 9..text.len() - 7), "…steps: 1. stop it 2. start it…");
     }
 
     #[test]

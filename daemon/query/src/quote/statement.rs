@@ -3,7 +3,7 @@
 //! In: text. Out: its sentences, with the stems of their content words, their numbers, and whether they deny.
 //! Two statements are about the same when they share most words; they conflict when their numbers differ then, or only
 //! one is a denial.
-//! Not here: which of them answer a question (`ask/`, `kb/summary.rs`).
+//! Not here: which of them answer a question (`ask/`).
 
 use std::collections::BTreeSet;
 use std::ops::Range;

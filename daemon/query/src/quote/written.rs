@@ -3,8 +3,8 @@
 //! In: lines of a document. Out: the same lines of its file, widened to whole lists and fences where there is room.
 //! The index holds normalized text, which says the same in fewer marks; a reader who is to follow steps or copy code
 //! needs the marks.
-//! Invariants: where the file is not kept (it holds secrets, or is no Markdown) the normalized text is shown; nothing
-//! beyond the passage is.
+//! Invariants: where the file is not kept (it holds secrets, or nobody could read it as it is) the normalized text is
+//! shown; nothing beyond the passage is.
 //! Not here: keeping the file (`index`'s `store/written.rs`).
 
 use std::ops::RangeInclusive;

@@ -120,9 +120,19 @@ pub struct StatementView {
     /// What a `relation` or step says: `Billing depends_on Key Store`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
+    /// How much its passage has to do with the question, 0 to 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub relevance: f32,
+    /// Where else the same is said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// The entries that took the place of the one it is quoted from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub superseded_by: Vec<String>,
+}
+
+fn is_zero(value: &f32) -> bool {
+    *value == 0.0
 }
 
 /// Two statements that contradict each other.

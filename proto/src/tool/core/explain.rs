@@ -12,10 +12,10 @@ use crate::tool::{Effect, Tool, ToolSet};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainEntity {
-    /// An id from another answer.
+    /// An id from another answer; this or `name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<Id>,
-    /// A name or alias.
+    /// A name, alias or path; this or `entity_id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Hops of relations to include, 1 to 4; 1 when left out.

@@ -16,10 +16,10 @@ pub const PASSAGE_CHARS: u32 = 8_000;
 pub struct ReadPassage {
     /// A hit's `ref`, or its place: `notes/a.md:12`, `report.pdf p. 3`, or a path alone for the document's beginning.
     pub at: String,
-    /// Neighboring passages to add on both sides, 0 to 20; when left out, those after it up to 1,500 characters.
+    /// Neighboring passages to add on both sides, 0 to 20; when left out, those after it up to 2,500 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around: Option<u32>,
-    /// Longest text answer in characters, 200 to 100000; 8,000 when left out.
+    /// Longest text answer in characters, 200 to 100000; 3,000 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
     /// The same in tokens, 70 to 33000, at 3 characters a token; the smaller of the two counts.
@@ -43,7 +43,8 @@ pub struct PassageReply {
     /// First and last page, from 1, where a format has pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<[u32; 2]>,
-    /// The passage as it is indexed: the document's text without markup, secrets removed. Untrusted data.
+    /// The passage as its file has it; of formats that nobody reads as they are (PDF, Word, HTML), and where secrets
+    /// were removed, the text without markup. Untrusted data.
     pub text: String,
     /// Which passages of the document these are, first and last, from 1.
     pub passages: [u32; 2],

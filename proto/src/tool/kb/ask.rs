@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::EntryView;
 use crate::shape::Freshness;
+use crate::tool::core::StatementView;
 use crate::tool::{Effect, Tool, ToolSet};
 
 /// How a question is answered.
@@ -128,6 +129,9 @@ pub struct KbAnswer {
     /// For `connection`: the way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<KbStep>,
+    /// Where entries do not answer: what documents, notes and memory say, as `ask` quotes it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub documents: Vec<StatementView>,
     /// Why there is nothing, or how the question was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
@@ -145,7 +149,8 @@ pub struct KbAnswer {
 impl Tool for KbAsk {
     const NAME: &'static str = "kb_ask";
     const SUMMARY: &'static str = "Answer a question from entries and their graph: search, how a decision came about, \
-        a timeline, related entries, how two things connect. Says which strategy it used, and why.";
+        a timeline, related entries, how two things connect; where no entry answers, from documents. Says which \
+        strategy it used, and why.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbAnswer;
@@ -170,7 +175,7 @@ pub struct KbSummarize {
 pub struct CitedSentence {
     /// The sentence, word for word.
     pub text: String,
-    /// The entries, the first the one it is quoted from.
+    /// The entries, the first the one it is quoted from; where no entry answers, places such as `docs/keys.md:12`.
     pub cited: Vec<String>,
     /// The entries that took the place of the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -215,8 +220,8 @@ pub struct KbSummary {
 
 impl Tool for KbSummarize {
     const NAME: &'static str = "kb_summarize";
-    const SUMMARY: &'static str = "Answer a question with cited sentences from entries; where entries contradict each \
-        other, both sides are shown.";
+    const SUMMARY: &'static str = "Answer a question with cited sentences from entries, or from documents where no \
+        entry answers; where entries contradict each other, both sides are shown.";
     const EFFECT: Effect = Effect::Reads;
     const SET: ToolSet = ToolSet::Kb;
     type Reply = KbSummary;

@@ -25,7 +25,7 @@ pub struct NoteHistory {
     /// Which project; that of this session when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Longest text answer in characters, 200 to 100000; 8,000 when left out.
+    /// Longest text answer in characters, 200 to 100000; 3,000 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
     /// The same in tokens, 70 to 33000, at 3 characters a token; the smaller of the two counts.

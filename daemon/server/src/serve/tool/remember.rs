@@ -138,9 +138,8 @@ async fn home_of(
                 let name = name.join(" ");
                 let name = name.trim_end_matches(|c: char| !c.is_alphanumeric());
                 let name = name.strip_suffix("'s").unwrap_or(name);
-                if let Ok(node) = rows::named(&snapshot, name)
-                    && node.is_node
-                {
+                let node = rows::called(&snapshot, name)?;
+                if let Some(node) = node.filter(|node| node.is_node) {
                     return Ok((Home::Note(node), None));
                 }
             }
@@ -357,7 +356,8 @@ async fn with_neighbors(
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let desk = worker.desk(&snapshot);
-        let near = query::ask::nearest(&desk, &text, None, &reply.path, MAX_SIMILAR)?;
+        let library = kb::library(&worker, &snapshot)?;
+        let near = query::ask::nearest(&desk, &library, &text, None, &reply.path, MAX_SIMILAR)?;
         for it in near {
             match it.conflict {
                 Some(why) => reply.contradicts.push(ContradictedView { source: it.source, why }),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use notes::entry::id_text;
+use notes::entry::{id_text, number_of};
 use proto::error::ErrorView;
 use proto::tool::kb::{
     AskedEntry, CitedSentence, EntryView, KbAnswer, KbAsk, KbStep, KbSummarize, KbSummary, Strategy,
@@ -15,14 +15,14 @@ use crate::llm::{Asker, Prompt, answer};
 use crate::project::Project;
 use index::store::Snapshot;
 use query::QueryContext;
+use query::ask::Sources;
+use query::ask::entries::strategy;
+use query::ask::entries::strategy::{CitedEntry, KbQuestion, ask};
+use query::ask::entries::summary::{summarize, text_of};
 use query::browse::rfc3339;
-use query::connect::memory;
 use query::kb::graph::By;
 use query::kb::planner::Planned;
-use query::kb::strategy::{CitedEntry, KbQuestion, ask};
-use query::kb::summary::{summarize, text_of};
 use query::kb::{EntryRow, Library};
-use query::kb::{stated, strategy};
 
 /// Entries of an answer, and at most; at most of a timeline that was asked for, which lists what there is.
 const LIMITS: (u32, u32) = (20, 50);
@@ -107,10 +107,13 @@ pub fn kb_ask(
         target: request.target.filter(|it| !it.trim().is_empty()),
         with_graph: request.include_graph_context != Some(false),
         with_stale: request.include_stale == Some(true),
+        in_sentences: false,
     };
     let library = library(project, snapshot)?;
     let desk = project.desk(snapshot);
-    let answer = ask(&desk, &library, &question)?;
+    let projection = || project.projection(snapshot);
+    let answer =
+        ask(&Sources { ctx: &desk, library: &library, projection: &projection }, &question)?;
     let mut entries = Vec::new();
     for told in &answer.entries {
         entries.push(asked(&desk, &library, told)?);
@@ -125,10 +128,7 @@ pub fn kb_ask(
         to: step.to,
         llm: step.by == By::Llm,
     });
-    let mut path: Vec<KbStep> = steps.collect();
-    if let (true, Some(from), Some(to)) = (path.is_empty(), &answer.scope, &answer.target) {
-        path = further_way(project, snapshot, &library, [from, to])?;
-    }
+    let path = steps.collect();
     Ok(KbAnswer {
         strategy: answer.strategy,
         reason: answer.reason,
@@ -136,6 +136,7 @@ pub fn kb_ask(
         target: answer.target,
         entries,
         path,
+        documents: answer.documents,
         hint: answer.hint,
         planned_by,
         llm,
@@ -146,36 +147,6 @@ pub fn kb_ask(
 /// A relation, with `<` before it where a path goes against it.
 fn edge(is_outgoing: bool, relation: &str) -> String {
     if is_outgoing { relation.to_string() } else { format!("<{relation}") }
-}
-
-/// The way between two nodes through the whole graph, for those that entries alone do not connect.
-fn further_way(
-    project: &Project,
-    snapshot: &Snapshot,
-    library: &Library,
-    ends: [&String; 2],
-) -> Result<Vec<KbStep>, ErrorView> {
-    let [from, to] = ends.map(|node| stated::entity_of(snapshot, &library.shelf, node));
-    let (Some(from), Some(to)) = (from?, to?) else { return Ok(Vec::new()) };
-    let projection = project.projection(snapshot)?;
-    let way = memory::shortest_path(&projection, [from, to]).unwrap_or_default();
-    if way.len() > strategy::CONNECTION_STEPS + 1 {
-        return Ok(Vec::new());
-    }
-    let node = |entity| -> Result<String, ErrorView> {
-        let named = memory::named(snapshot, entity)?;
-        let entry = named.doc.and_then(|doc| library.shelf.of_doc(doc));
-        Ok(entry.map_or(named.name, |row| id_text(row.number)))
-    };
-    let mut steps = Vec::new();
-    for step in way.windows(2) {
-        let &[one, other] = step else { continue };
-        let joining = memory::relations_between(&projection, one, other).into_iter().next();
-        let Some((subject, relation, _)) = joining else { continue };
-        let edge = edge(subject == one, &relation);
-        steps.push(KbStep { from: node(one)?, edge, to: node(other)?, llm: false });
-    }
-    Ok(steps)
 }
 
 fn asked(
@@ -249,6 +220,11 @@ fn cited_sentence(text: String, cited: Vec<String>, entries: &[EntryView]) -> Ci
     CitedSentence { text, cited, superseded_by }
 }
 
+/// The number of the entry that a sentence is quoted from.
+fn number_of_first(it: &CitedSentence) -> Option<u64> {
+    it.cited.first().and_then(|id| number_of(id))
+}
+
 /// Answers in sentences of entries.
 pub fn kb_summarize(
     project: &Project,
@@ -259,19 +235,17 @@ pub fn kb_summarize(
     let library = library(project, snapshot)?;
     let desk = project.desk(snapshot);
     let question = KbQuestion {
-        planned: None,
         limit: limit_of(request.limit, LIMITS.0, LIMITS.1)?,
         text: request.question.clone(),
-        strategy: Strategy::Auto,
         scope: request.scope.filter(|it| !it.trim().is_empty()),
-        target: None,
         with_graph: true,
-        with_stale: false,
+        ..KbQuestion::default()
     };
+    let projection = || project.projection(snapshot);
     // S2 reads what `auto` finds: search and one step, whatever else the question might ask for.
-    let found = strategy::read(&desk, &library, &question)?;
-    let rows: Vec<&EntryRow> = found.iter().map(|told| told.row).collect();
-    let summary = summarize(&desk, &library, &request.question, &rows)?;
+    let summary =
+        summarize(&Sources { ctx: &desk, library: &library, projection: &projection }, &question)?;
+    let rows: Vec<&EntryRow> = summary.entries.iter().map(|told| told.row).collect();
     let answer: Vec<String> = summary
         .sentences
         .iter()
@@ -283,7 +257,10 @@ pub fn kb_summarize(
         })
         .collect();
     let hint = match (rows.is_empty(), answer.is_empty()) {
-        (true, _) => Some("no entry was found for this".to_string()),
+        (_, false) if summary.sentences.iter().all(|it| number_of_first(it).is_none()) => {
+            Some("no entry answers; these are sentences of documents".to_string())
+        }
+        (true, true) => Some("no entry was found for this".to_string()),
         (false, true) => {
             let ids: Vec<String> = rows.iter().take(5).map(|row| id_text(row.number)).collect();
             Some(format!("no sentence answers by itself; read {}", ids.join(", ")))

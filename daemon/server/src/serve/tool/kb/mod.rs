@@ -142,7 +142,6 @@ async fn refreshed(project: &Arc<Project>, numbers: &[u64]) -> Result<(), ErrorV
     index(project, &paths).await.map(drop)
 }
 
-/// The entry that an id names, as its note is now.
 /// The active entry whose whole content is a text, apart from blanks.
 pub(super) fn entry_that_says(
     project: &Project,
@@ -150,20 +149,10 @@ pub(super) fn entry_that_says(
     text: &str,
 ) -> Result<Option<proto::tool::kb::EntryView>, ErrorView> {
     let library = library(project, snapshot)?;
-    let said = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let wanted = said(text);
-    let desk = project.desk(snapshot);
-    for row in library.shelf.entries().filter(|row| row.entry.is_active) {
-        let content = query::kb::summary::text_of(&desk, row)?;
-        // The first block is the heading.
-        let body = content.split_once("\n\n").map_or(content.as_str(), |(_, body)| body);
-        if said(body) == wanted {
-            return Ok(Some(library.view(row)?));
-        }
-    }
-    Ok(None)
+    Ok(library.shelf.saying(text).map(|row| library.view(row)).transpose()?)
 }
 
+/// The entry that an id names, as its note is now.
 async fn entry_named(project: &Arc<Project>, id: &str) -> Result<EntryRow, ErrorView> {
     if let Some(number) = number_of(id) {
         refreshed(project, &[number]).await?;

@@ -1,6 +1,8 @@
 //! Strategy: how a question is answered from entries and their graph (S2's five).
 //!
-//! In: a question, optionally a strategy, scope and target. Out: entries, each with a reason, or a path.
+//! In: a question, optionally a strategy, scope and target. Out: entries, each with a reason, or a path; where entries
+//! know nothing, what `ask` answers from the whole folder (`beside.rs`).
+//! Entries are searched as `ask` searches: the same plan, ranking and floor, among the documents that are entries.
 //! Invariants: `auto` uses the strategy that `planner.rs` chooses and, where that finds nothing, the search; the answer
 //! names the strategy and why it was chosen; inactive entries appear in the story of a decision only.
 
@@ -8,20 +10,29 @@ use std::collections::HashSet;
 
 use notes::entry::id_text;
 use proto::error::{Code, ErrorView};
+use proto::tool::core::StatementView;
 use proto::tool::kb::{EntryType, Strategy};
 
-use super::graph::{By, Step, node_id, told};
-use super::planner::{Planned, around, asks_how_many, named_entries, plan, resolve, type_asked};
-use super::search::{EntryQuery, behind_successors, search};
-use super::shelf::EntryRow;
-use super::{Library, story};
-use crate::QueryContext;
+use super::{beside, story};
+use crate::ask::{Found, Search, Sources, search};
+use crate::kb::graph::{By, Step, node_id, told};
+use crate::kb::planner::{
+    Planned, around, asks_how_many, named_entries, plan, resolve, type_asked,
+};
+use crate::kb::search::{behind_successors, plain};
+use crate::kb::{EntryRow, Library};
 
 /// Steps of `related`.
 const RELATED_STEPS: usize = 2;
 
 /// Most steps of `connection`.
 pub const CONNECTION_STEPS: usize = 4;
+
+/// Hits of a search, in multiples of the limit: several may be of one entry, and some are stale.
+const OVER_FETCH: usize = 3;
+
+/// Most hits of a search.
+const MAX_HITS: usize = 100;
 
 /// Neighbors of one hit that `auto` considers.
 const MAX_NEIGHBORS: usize = 10;
@@ -43,6 +54,8 @@ pub struct KbQuestion {
     pub with_stale: bool,
     /// Most entries.
     pub limit: usize,
+    /// Whether documents answer in single sentences, not in passages.
+    pub in_sentences: bool,
     /// The plan of a model; `None` leaves it to rules.
     pub planned: Option<Planned>,
 }
@@ -73,6 +86,10 @@ pub struct KbAnswer<'l> {
     pub entries: Vec<CitedEntry<'l>>,
     /// For `connection`.
     pub way: Vec<Step>,
+    /// What documents, notes and memory say, where entries know nothing.
+    pub documents: Vec<StatementView>,
+    /// What the search found.
+    pub(crate) found: Found,
     /// Why there is no entry, or how the question was read.
     pub hint: Option<String>,
 }
@@ -81,11 +98,17 @@ pub struct KbAnswer<'l> {
 ///
 /// # Errors
 /// `invalid_params` where a strategy lacks a parameter, `not_found` for an unknown node.
-pub fn ask<'l>(
-    ctx: &QueryContext<'_>,
-    library: &'l Library,
-    question: &KbQuestion,
-) -> Result<KbAnswer<'l>, ErrorView> {
+pub fn ask<'l>(sources: &Sources<'l>, question: &KbQuestion) -> Result<KbAnswer<'l>, ErrorView> {
+    if let Some(answer) = beside::of_scope(sources, question)? {
+        return Ok(answer);
+    }
+    let answer = of_entries(sources, question)?;
+    let is_open = question.strategy == Strategy::Auto && question.scope.is_none();
+    let beside = if is_open { beside::of_folder(sources, question, &answer)? } else { None };
+    Ok(beside.unwrap_or(answer))
+}
+
+fn of_entries<'l>(sources: &Sources<'l>, question: &KbQuestion) -> Result<KbAnswer<'l>, ErrorView> {
     if question.strategy != Strategy::Auto {
         let planned = Planned {
             strategy: question.strategy,
@@ -93,9 +116,9 @@ pub fn ask<'l>(
             scope: question.scope.clone(),
             target: question.target.clone(),
         };
-        return run(ctx, library, question, planned);
+        return run(sources, question, planned);
     }
-    let by_rules = || plan(&question.text, &library.shelf);
+    let by_rules = || plan(&question.text, &sources.library.shelf);
     let mut planned = question.planned.clone().unwrap_or_else(by_rules);
     if question.scope.is_some() {
         planned.scope.clone_from(&question.scope);
@@ -118,57 +141,54 @@ pub fn ask<'l>(
         let (named, scope) = (planned.scope.clone(), question.scope.clone());
         let planned = Planned { scope, target: None, ..planned };
         let why = planned.reason.clone();
-        let answer = run(ctx, library, question, planned)?;
+        let answer = run(sources, question, planned)?;
         let named = named.filter(|_| question.scope.is_none() && answer.entries.is_empty());
         return match named.map(|node| {
             around(node, |node| {
                 format!("{why}; the search found nothing, so what belongs to {node}")
             })
         }) {
-            Some(planned) => run(ctx, library, question, planned),
+            Some(planned) => run(sources, question, planned),
             None => Ok(answer),
         };
     }
-    let answer = run(ctx, library, question, planned)?;
+    let answer = run(sources, question, planned)?;
     match answer.entries.is_empty() && answer.way.is_empty() {
-        true => run(ctx, library, question, fallback),
+        true => run(sources, question, fallback),
         false => Ok(answer),
     }
 }
 
-/// Returns the entries that `auto` finds by search and graph, without planning; those of a node where the question is
-/// one; the answer of [`ask`] where the search finds nothing.
+/// Returns what `auto` finds by search and graph, without planning; the entries of a node where the question is one;
+/// the answer of [`ask`] where the search finds nothing.
 ///
 /// # Errors
 /// As [`ask`].
-pub fn read<'l>(
-    ctx: &QueryContext<'_>,
-    library: &'l Library,
+pub(super) fn read<'l>(
+    sources: &Sources<'l>,
     question: &KbQuestion,
-) -> Result<Vec<CitedEntry<'l>>, ErrorView> {
+) -> Result<KbAnswer<'l>, ErrorView> {
     let mut answer = KbAnswer::default();
-    if library.of_node(&question.text).is_none() {
-        searched(ctx, library, question, question.scope.as_deref(), &mut answer)?;
+    if sources.library.of_node(&question.text).is_none() {
+        searched(sources, question, question.scope.as_deref(), &mut answer)?;
     }
     if answer.entries.is_empty() {
-        answer = ask(ctx, library, question)?;
+        answer = of_entries(sources, question)?;
     }
-    Ok(answer.entries)
+    Ok(answer)
 }
 
 fn run<'l>(
-    ctx: &QueryContext<'_>,
-    library: &'l Library,
+    sources: &Sources<'l>,
     question: &KbQuestion,
     planned: Planned,
 ) -> Result<KbAnswer<'l>, ErrorView> {
+    let library = sources.library;
     let Planned { strategy, reason, scope, target } = planned;
     let mut answer = KbAnswer { strategy, reason, ..KbAnswer::default() };
     match strategy {
-        Strategy::Auto => searched(ctx, library, question, scope.as_deref(), &mut answer)?,
-        Strategy::DecisionTrace => {
-            story::traced(ctx, library, question, scope.as_deref(), &mut answer)?
-        }
+        Strategy::Auto => searched(sources, question, scope.as_deref(), &mut answer)?,
+        Strategy::DecisionTrace => story::traced(sources, question, scope.as_deref(), &mut answer)?,
         Strategy::Timeline => {
             dated(library, needed("scope", scope, strategy)?, &mut answer)?;
             // A question for one type gets only that type, also within a given scope.
@@ -181,9 +201,9 @@ fn run<'l>(
             near(library, question, &scope, &mut answer)?
         }
         Strategy::Connection => {
-            let from = node(library, &needed("scope", scope, strategy)?)?;
-            let to = node(library, &needed("target", target, strategy)?)?;
-            connected(library, from, to, &mut answer);
+            let ends = [("scope", scope), ("target", target)];
+            let [from, to] = ends.map(|(name, value)| needed(name, value, strategy));
+            connected(sources, [&from?, &to?], &mut answer)?;
         }
     }
     if matches!(strategy, Strategy::Timeline | Strategy::Related) && !question.with_stale {
@@ -215,7 +235,8 @@ fn run<'l>(
         answer.hint = Some(answer.hint.map_or(counts.clone(), |hint| format!("{counts}; {hint}")));
     }
     answer.entries.truncate(question.limit);
-    if answer.entries.is_empty() && answer.way.is_empty() && answer.hint.is_none() {
+    let is_empty = answer.way.is_empty() && answer.documents.is_empty();
+    if answer.entries.is_empty() && is_empty && answer.hint.is_none() {
         answer.hint = Some(nothing(strategy).into());
     }
     Ok(answer)
@@ -241,7 +262,7 @@ fn needed(name: &str, value: Option<String>, strategy: Strategy) -> Result<Strin
     value.filter(|it| !it.trim().is_empty()).ok_or_else(missing)
 }
 
-fn node(library: &Library, text: &str) -> Result<String, ErrorView> {
+pub(super) fn node(library: &Library, text: &str) -> Result<String, ErrorView> {
     resolve(text, &library.shelf).ok_or_else(|| {
         let short: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
         ErrorView {
@@ -301,19 +322,50 @@ pub(super) fn scoped(
     Ok(scope)
 }
 
+/// Entries, each with its relevance.
+type Relevant<'l> = Vec<(&'l EntryRow, f32)>;
+
+/// The entries that a search among those that `may` answer finds, best first, with their relevance; and the search.
+pub(super) fn entries_found<'l>(
+    sources: &Sources<'l>,
+    text: &str,
+    (limit, with_stale): (usize, bool),
+    may: impl Fn(&EntryRow) -> bool,
+) -> Result<(Relevant<'l>, Found), ErrorView> {
+    let (ctx, library) = (sources.ctx, sources.library);
+    let may = |row: &&EntryRow| row.entry.is_active && may(row);
+    let mut docs: Vec<i64> = library.shelf.entries().filter(may).map(|row| row.doc).collect();
+    docs.sort_unstable();
+    let words = plain(text);
+    if docs.is_empty() || words.is_empty() {
+        return Ok(Default::default());
+    }
+    let depth = (limit * OVER_FETCH).clamp(1, MAX_HITS);
+    let among = Some(docs);
+    let found = search(ctx, Search { query: &words, among, depth, ..Search::default() })?;
+    let mut entries: Relevant<'l> = Vec::new();
+    for hit in found.hits.iter().filter(|hit| !hit.is_weak) {
+        let Some(row) = library.shelf.of_doc(hit.doc) else { continue };
+        let is_new = !entries.iter().any(|(known, _)| known.doc == row.doc);
+        if is_new && entries.len() < limit && (with_stale || !library.is_hidden(row)?) {
+            entries.push((row, hit.relevance));
+        }
+    }
+    Ok((entries, found))
+}
+
 /// Searches, and adds the neighbors of each hit.
 fn searched<'l>(
-    ctx: &QueryContext<'_>,
-    library: &'l Library,
+    sources: &Sources<'l>,
     question: &KbQuestion,
     scope: Option<&str>,
     answer: &mut KbAnswer<'l>,
 ) -> Result<(), ErrorView> {
+    let library = sources.library;
     let scope = scoped(library, scope, answer)?;
     let may = |row: &EntryRow| scope.as_ref().is_none_or(|scope| scope.holds(row));
     let (limit, with_stale) = (question.limit, question.with_stale);
-    let wanted = EntryQuery { question: &question.text, limit, with_stale };
-    let found = search(ctx, library, wanted, may)?;
+    let (hits, found) = entries_found(sources, &question.text, (limit, with_stale), may)?;
     let mut seen: HashSet<u64> = HashSet::new();
     // Entries that the question names come first, whatever their texts say.
     for row in named_entries(&question.text, &library.shelf) {
@@ -322,17 +374,18 @@ fn searched<'l>(
             answer.entries.push(CitedEntry { row, context, via: vec![] });
         }
     }
-    for hit in &found.hits {
-        if !seen.insert(hit.row.number) {
+    for (row, relevance) in &hits {
+        if !seen.insert(row.number) {
             continue;
         }
-        let context = format!("search match ({}, {:.4})", found.source, hit.score);
-        answer.entries.push(CitedEntry { row: hit.row, context, via: vec![] });
+        let context = format!("search match (relevance {relevance:.2})");
+        answer.entries.push(CitedEntry { row, context, via: vec![] });
     }
     answer.hint = (!found.readings.is_empty()).then(|| found.readings.join("; "));
-    let hits = if question.with_graph { found.hits.as_slice() } else { &[] };
-    for hit in hits {
-        let own = id_text(hit.row.number);
+    answer.found = found;
+    let hits = if question.with_graph { hits.as_slice() } else { &[] };
+    for (hit, _) in hits {
+        let own = id_text(hit.number);
         for it in library.shelf.graph.neighbors(&own).take(MAX_NEIGHBORS) {
             let Some(row) = library.shelf.of_node(it.node) else { continue };
             if answer.entries.len() >= limit {
@@ -406,16 +459,29 @@ fn near<'l>(
     Ok(())
 }
 
-/// Adds the shortest path between two nodes.
-fn connected(library: &Library, from: String, to: String, answer: &mut KbAnswer<'_>) {
-    match library.shelf.graph.way(&from, &to, CONNECTION_STEPS) {
-        Some(way) if way.is_empty() => {
-            answer.hint = Some(format!("{from} and {to} are the same node"))
+/// Adds the shortest path between two nodes; where entries know none, the best one through the whole folder.
+fn connected(
+    sources: &Sources<'_>,
+    ends: [&str; 2],
+    answer: &mut KbAnswer<'_>,
+) -> Result<(), ErrorView> {
+    let library = sources.library;
+    let [from, to] = ends.map(|text| resolve(text, &library.shelf));
+    if let (Some(from), Some(to)) = (&from, &to) {
+        match library.shelf.graph.way(from, to, CONNECTION_STEPS) {
+            Some(way) if way.is_empty() => {
+                answer.hint = Some(format!("{from} and {to} are the same node"))
+            }
+            Some(way) => answer.way = way,
+            None => {}
         }
-        Some(way) => answer.way = way,
-        None => {}
     }
-    (answer.scope, answer.target) = (Some(from), Some(to));
+    if answer.way.is_empty() && answer.hint.is_none() {
+        beside::connected(sources, ends, answer)?;
+    }
+    let [one, other] = ends.map(String::from);
+    (answer.scope, answer.target) = (from.or(Some(one)), to.or(Some(other)));
+    Ok(())
 }
 
 /// Returns the entries on a path, in its order.

@@ -10,14 +10,13 @@ use notes::entry::id_text;
 use proto::error::ErrorView;
 use proto::tool::kb::EntryType;
 
-use super::Library;
-use super::graph::SUPERSEDES;
-use super::planner::words_beside;
-use super::search::{EntryQuery, search};
-use super::shelf::{EntryRow, Shelf};
-use super::strategy::{CitedEntry, KbAnswer, KbQuestion, scoped};
+use super::strategy::{CitedEntry, KbAnswer, KbQuestion, entries_found, scoped};
 use super::summary::text_of;
 use crate::QueryContext;
+use crate::ask::Sources;
+use crate::kb::graph::SUPERSEDES;
+use crate::kb::planner::words_beside;
+use crate::kb::{EntryRow, Library, Shelf};
 use crate::quote::statement::words_of;
 
 /// Decisions in the answer where none contains a word of the question.
@@ -29,24 +28,28 @@ const ASKING: &str = "decide decided decision choose chose chosen choice rationa
 
 /// Adds the matching decisions with their stories; all decisions of a scope when nothing else is asked.
 pub(super) fn traced<'l>(
-    ctx: &QueryContext<'_>,
-    library: &'l Library,
+    sources: &Sources<'l>,
     question: &KbQuestion,
     scope: Option<&str>,
     answer: &mut KbAnswer<'l>,
 ) -> Result<(), ErrorView> {
+    let (ctx, library) = (sources.ctx, sources.library);
     let scope = scoped(library, scope, answer)?;
     let is_decision = |row: &EntryRow| row.entry_type == EntryType::Decision;
     let may =
         |row: &EntryRow| is_decision(row) && scope.as_ref().is_none_or(|scope| scope.holds(row));
-    let wanted = EntryQuery { question: &question.text, limit: question.limit, with_stale: true };
     let all = || library.shelf.entries().filter(|row| row.entry.is_active && may(row)).collect();
     let beside = scope.as_ref().map(|it| words_beside(&question.text, &it.name(), &library.shelf));
-    let asked = asked(&beside.as_ref().map_or_else(|| question.text.clone(), |it| it.join(" ")));
+    // The name of the scope says nothing about which of its decisions is meant.
+    let text = beside.map_or_else(|| question.text.clone(), |it| it.join(" "));
+    let asked = asked(&text);
     let asks_all = scope.is_some() && asked.is_empty();
     let found: Vec<&EntryRow> = match asks_all {
         true => all(),
-        false => search(ctx, library, wanted, may)?.hits.into_iter().map(|hit| hit.row).collect(),
+        false => {
+            let found = entries_found(sources, &text, (question.limit, true), may)?.0;
+            found.into_iter().map(|it| it.0).collect()
+        }
     };
     let found = match found.is_empty() && scope.is_some() {
         true => all(),
