@@ -40,6 +40,7 @@ mod links;
 mod list;
 mod logs;
 mod lookup;
+mod man;
 mod mcp_config;
 mod memory;
 mod model;
@@ -142,6 +143,7 @@ enum Command {
     McpConfig(mcp_config::Arguments),
     Http(http::Arguments),
     Completions(completions::Arguments),
+    Man(man::Arguments),
     Eval(eval::Arguments),
 }
 
@@ -236,6 +238,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::McpConfig(arguments) => mcp_config::run(&arguments, ctx),
         Command::Http(arguments) => http::run(&arguments, ctx).await,
         Command::Completions(arguments) => completions::run(&arguments, ctx),
+        Command::Man(arguments) => man::run(&arguments, ctx),
         Command::Eval(arguments) => eval::run(&arguments, ctx).await,
     }
 }
