@@ -78,8 +78,9 @@ mod tests {
 
     #[test]
     fn help_becomes_a_page() {
-        let help = "Does it.\n\nUsage: it [--all]\n          [--out FILE]\n\n  --all       all of\n              them\n  \
-                    --out FILE  where to; .\\x is a file\n";
+        let help = "Does it.\n\nUsage: it [--all]\n          [--out FILE]\n\n\
+                    \x20 --all       all of\n              them\n\
+                    \x20 --out FILE  where to; .\\x is a file\n";
         let text = page("it", help).replace(proto::version(), "1.0");
         expect![[r#"
             .TH it 1 "" "it 1.0"
