@@ -42,7 +42,7 @@ def squeezed(data, level=6):
 
 
 def tar(files, epoch, folders=None):
-    """Makes a tar archive. `folders` maps the folders that get an entry to their modes; those of files are not added."""
+    """Makes a tar archive. `folders` maps the folders that get an entry to their modes."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for path, kind in sorted({**(folders or {}), **files}.items()):
