@@ -15,6 +15,14 @@ test FILTER='': build
 regenerate: build
     KG_REGENERATE=1 cargo nextest run --locked --workspace -E 'test(/the_(committed_)?reference(_of_(tools|commands))?_is_current/) | test(/^docs::the_help/) | test(/^wire::replies_are/)'
 
+# Make all packages of a release in target/packages: `--programs DIR` takes programs that were built before.
+dist *OPTIONS:
+    python3 config/dist/build.py {{ OPTIONS }}
+
+# Install those packages in scratch folders, and ask each as an agent would. As root, `--debian DIR` tries the .deb.
+try *OPTIONS:
+    python3 config/dist/try.py {{ OPTIONS }}
+
 # Show the documentation in a browser.
 docs:
     mdbook serve docs --open

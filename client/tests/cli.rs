@@ -117,6 +117,18 @@ fn help_and_completions() {
     }
     let (code, out, _) = home.kgctl(&["completions", "bash"]);
     assert!(code == 0 && out.contains("_kgctl()"), "{out}");
+    let pages = home.dir.path().join("man1");
+    let (code, _, err) = home.kgctl(&["man", &pages.display().to_string()]);
+    assert_eq!(code, 0, "{err}");
+    for (page, words) in [
+        ("kgctl", "kgctl\\-mcp\\-config"),
+        ("kgctl-init", "systemd"),
+        ("kgd", "SYNOPSIS"),
+        ("kg-mcp", ""),
+    ] {
+        let text = std::fs::read_to_string(pages.join(format!("{page}.1"))).expect(page);
+        assert!(text.contains(words), "{page}: {text}");
+    }
     let (code, _, err) = home.kgctl(&["nonsense"]);
     assert!(code == 2 && err.contains("nonsense"), "{err}");
 }

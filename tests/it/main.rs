@@ -52,6 +52,7 @@ mod note_search;
 mod note_tools;
 mod notes;
 mod operators;
+mod packages;
 mod page;
 mod projects;
 mod real_clients;

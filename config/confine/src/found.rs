@@ -2,10 +2,9 @@
 //!
 //! Invariant: what is read is what was checked: reading reopens the same file, not its name.
 
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::OwnedFd;
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
 
@@ -51,14 +50,15 @@ pub struct Meta {
 }
 
 impl Meta {
+    #[allow(clippy::unnecessary_cast, reason = "numbers have other widths on other systems")]
     pub(crate) fn of(stat: &Stat) -> Self {
         let nanos = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
         Meta {
             kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
             n_bytes: u64::try_from(stat.st_size).unwrap_or(0),
             mtime_ms: stat.st_mtime.saturating_mul(1_000).saturating_add(nanos / 1_000_000),
-            mode: stat.st_mode,
-            id: (stat.st_dev, stat.st_ino),
+            mode: stat.st_mode as u32,
+            id: (stat.st_dev as u64, stat.st_ino),
         }
     }
 
@@ -104,14 +104,11 @@ impl Found {
     ///
     /// # Errors
     /// The system's error.
-    pub fn open(&self) -> io::Result<Option<std::fs::File>> {
+    pub fn open(&self) -> io::Result<Option<File>> {
         if !self.meta.is_file() {
             return Ok(None);
         }
-        // Reopens the same file. `NONBLOCK`: another process may hold a lease on it.
-        let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or(0);
-        let again = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        OpenOptions::new().read(true).custom_flags(flags).open(again).map(Some)
+        reopened(&self.file).map(Some)
     }
 
     /// Reads a regular file up to a limit; returns none for anything else.
@@ -138,4 +135,26 @@ impl Found {
 pub fn entry(folder: &OwnedFd, name: &str) -> Result<Found, Error> {
     let file = openat(folder, name, LOOKED_AT | OFlags::NOFOLLOW, Mode::empty())?;
     Ok(Found { meta: Meta::of(&fstat(&file)?), real: name.to_string(), file })
+}
+
+/// Opens the same file for reading.
+#[cfg(target_os = "linux")]
+fn reopened(file: &OwnedFd) -> io::Result<File> {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    // `NONBLOCK`: another process may hold a lease on it.
+    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or(0);
+    let again = format!("/proc/self/fd/{}", file.as_raw_fd());
+    std::fs::OpenOptions::new().read(true).custom_flags(flags).open(again)
+}
+
+/// The same: it can be read already, and is not being read elsewhere.
+#[cfg(not(target_os = "linux"))]
+fn reopened(file: &OwnedFd) -> io::Result<File> {
+    use std::io::Seek;
+
+    let mut file = File::from(file.try_clone()?);
+    file.rewind()?;
+    Ok(file)
 }

@@ -28,16 +28,13 @@ use rustix::io::Errno;
 
 pub use below::{Unfit, below};
 pub use found::{Content, Found, Kind, Meta, entry};
-use open::Way;
+use open::{LOOKED_AT, Way};
 
 /// How often a path is resolved again because a link appeared meanwhile.
 const MAX_TRIES: usize = 3;
 
 /// Flags to open a folder and list it.
 const LISTED: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-
-/// Flags to open anything without reading it.
-const LOOKED_AT: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 /// Why an entry in the folder is not opened.
 #[derive(Debug, thiserror::Error)]
@@ -167,7 +164,7 @@ impl Root {
     /// # Errors
     /// [`Error`].
     pub fn find(&self, path: &str) -> Result<Found, Error> {
-        self.reach(path, LOOKED_AT).and_then(|(file, real)| {
+        self.reach(path, self.way.looking()).and_then(|(file, real)| {
             let meta = Meta::of(&fstat(&file)?);
             Ok(Found { meta, real, file })
         })
@@ -179,8 +176,9 @@ impl Root {
     /// [`Error`], of the containing folder.
     pub fn look(&self, path: &str) -> Result<Meta, Error> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let (folder, _) = self.reach(folder, LOOKED_AT | OFlags::DIRECTORY)?;
-        entry(&folder, if name.is_empty() { "." } else { name }).map(|found| found.meta)
+        let (folder, _) = self.reach(folder, self.way.looking() | OFlags::DIRECTORY)?;
+        let name = if name.is_empty() { "." } else { name };
+        Ok(Meta::of(&statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
     /// Reads a regular file up to a limit; returns none for anything else.

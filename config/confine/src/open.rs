@@ -2,29 +2,51 @@
 //!
 //! In: a folder, a path, flags. Out: a descriptor; `ELOOP` where a component is a link, `EXDEV` where the path leads
 //! out.
-//! Invariant: both ways give the same result for the same path; `tests.rs` checks this.
+//! Invariant: all ways give the same result for the same path, pipes and devices aside; `tests.rs` checks this.
 
 use std::os::fd::{AsFd, OwnedFd};
+#[cfg(target_os = "linux")]
 use std::sync::OnceLock;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
+#[cfg(target_os = "linux")]
+use rustix::fs::{ResolveFlags, fstat, openat2};
 use rustix::io::{Errno, retry_on_intr};
 
 /// How to open a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     /// With `openat2`: in one step, by the kernel.
+    #[cfg(target_os = "linux")]
     Kernel,
     /// Component by component, where the kernel has no `openat2` (before Linux 5.6), or a sandbox forbids it.
+    #[cfg(target_os = "linux")]
     Walk,
+    /// Likewise, where there is no `O_PATH`, as on macOS: what is neither a file nor a folder is not opened at all, and
+    /// what may not be read cannot be looked at.
+    #[cfg(any(test, not(target_os = "linux")))]
+    Plain,
 }
 
 /// `RESOLVE_BENEATH` would allow links that stay inside; ours are resolved before, and a new one is an error.
+#[cfg(target_os = "linux")]
 const CONFINED: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
+/// Flags to open anything without reading it.
+#[cfg(target_os = "linux")]
+pub(crate) const LOOKED_AT: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+pub(crate) const LOOKED_AT: OFlags = PLAINLY;
+
+/// The same without `O_PATH`: nothing blocks, and a terminal does not become ours.
+#[cfg(any(test, not(target_os = "linux")))]
+const PLAINLY: OFlags =
+    OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
 impl Way {
     /// Returns the best way that works on this kernel.
+    #[cfg(target_os = "linux")]
     pub(crate) fn of_this_kernel(folder: &OwnedFd) -> Way {
         static WAY: OnceLock<Way> = OnceLock::new();
         *WAY.get_or_init(|| {
@@ -33,6 +55,22 @@ impl Way {
                 _ => Way::Kernel,
             }
         })
+    }
+
+    /// Returns the only way.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn of_this_kernel(_: &OwnedFd) -> Way {
+        Way::Plain
+    }
+
+    /// Flags to open anything without reading it.
+    pub(crate) fn looking(self) -> OFlags {
+        match self {
+            #[cfg(any(test, not(target_os = "linux")))]
+            Way::Plain => PLAINLY,
+            #[cfg(target_os = "linux")]
+            Way::Kernel | Way::Walk => LOOKED_AT,
+        }
     }
 
     /// Opens a path; the empty one is the folder itself.
@@ -49,32 +87,44 @@ impl Way {
             return Err(Errno::XDEV);
         }
         match self {
+            #[cfg(target_os = "linux")]
             Way::Kernel => retry_on_intr(|| openat2(folder, path, flags, Mode::empty(), CONFINED)),
-            Way::Walk => walk(folder, path, flags),
+            _ => self.walk(folder, path, flags),
         }
     }
-}
 
-fn walk(folder: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let mut here = None;
-    for part in folders.split('/').filter(|part| !part.is_empty()) {
-        let around = here.as_ref().unwrap_or(folder);
-        here = Some(step(around, part, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)?);
+    fn walk(self, folder: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut here = None;
+        for part in folders.split('/').filter(|part| !part.is_empty()) {
+            let around = here.as_ref().unwrap_or(folder);
+            here = Some(step(around, part, self.looking() | OFlags::DIRECTORY)?);
+        }
+        let here = here.as_ref().unwrap_or(folder);
+        #[cfg(any(test, not(target_os = "linux")))]
+        if self == Way::Plain && !flags.contains(OFlags::DIRECTORY) {
+            let kind = statat(here, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode;
+            match FileType::from_raw_mode(kind) {
+                FileType::RegularFile | FileType::Directory => {}
+                FileType::Symlink => return Err(Errno::LOOP),
+                _ => return Err(Errno::NOTSUP),
+            }
+        }
+        step(here, name, flags)
     }
-    step(here.as_ref().unwrap_or(folder), name, flags)
 }
 
 /// Opens one component; a link is `ELOOP`, as with `openat2`.
-pub(crate) fn step(folder: impl AsFd, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+fn step(folder: impl AsFd, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
     let open = || openat(folder.as_fd(), name, flags | OFlags::NOFOLLOW, Mode::empty());
     let is_link = |mode| FileType::from_raw_mode(mode) == FileType::Symlink;
     match retry_on_intr(open) {
-        // With `DIRECTORY` a link is not a folder; with `PATH` alone the link itself is opened.
+        // With `DIRECTORY` a link is not a folder; with `O_PATH` alone the link itself is opened.
         Err(Errno::NOTDIR) => {
             let found = statat(folder.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW)?;
             Err(if is_link(found.st_mode) { Errno::LOOP } else { Errno::NOTDIR })
         }
+        #[cfg(target_os = "linux")]
         Ok(file) if flags.contains(OFlags::PATH) && is_link(fstat(&file)?.st_mode) => {
             Err(Errno::LOOP)
         }

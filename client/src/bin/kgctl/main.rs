@@ -40,6 +40,7 @@ mod links;
 mod list;
 mod logs;
 mod lookup;
+mod man;
 mod mcp_config;
 mod memory;
 mod model;
@@ -148,6 +149,7 @@ enum Command {
     Completions(completions::Arguments),
     /// Say whether a newer version is published, how this copy was installed, and how to update it.
     Update,
+    Man(man::Arguments),
     Eval(eval::Arguments),
 }
 
@@ -244,6 +246,7 @@ async fn run(command: Command, ctx: &Context) -> Result<Exit, Failure> {
         Command::Http(arguments) => http::run(&arguments, ctx).await,
         Command::Completions(arguments) => completions::run(&arguments, ctx),
         Command::Update => update::run(ctx),
+        Command::Man(arguments) => man::run(&arguments, ctx),
         Command::Eval(arguments) => eval::run(&arguments, ctx).await,
     }
 }
