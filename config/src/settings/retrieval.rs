@@ -145,6 +145,9 @@ pub struct Weights {
     pub names: f32,
     /// The same: an entity that one of the best passages names, and few documents mention.
     pub bridge: f32,
+    /// The same: a date in a time that the question names, such as `last May`, in the passage or as the day of its
+    /// document.
+    pub when: f32,
     /// The same: penalty per better hit of the same document, so that one document does not fill the answer.
     pub same_document: f32,
     /// Formula `s4`: vectors.
@@ -167,6 +170,7 @@ impl Default for Weights {
             stated: 0.01,
             names: 0.25,
             bridge: 0.5,
+            when: 0.15,
             same_document: 0.15,
             semantic: 0.7,
             hop: 0.2,

@@ -60,7 +60,26 @@ pub(crate) const SIGNALS: &[Signal] = &[
         is_reason: false,
         value: |it| Ok(it.input.expanded.bridges.get(&it.chunk).map_or(0.0, |it| it.value)),
     },
+    Signal {
+        name: "when",
+        weight: |weights| &mut weights.when,
+        is_by_words: false,
+        is_reason: true,
+        value: when,
+    },
 ];
+
+/// Whether the passage names a date in a time of the question, or its document is of such a day.
+fn when(it: &Candidate<'_>) -> Result<f32, AskError> {
+    let when = &it.input.plan.when;
+    if when.is_empty() {
+        return Ok(0.0);
+    }
+    let day = it.read::<String>("d.day")?;
+    let is_within =
+        day.is_some_and(|it| when.holds(&it)) || it.dates()?.iter().any(|date| when.holds(date));
+    Ok(f32::from(u8::from(is_within)))
+}
 
 /// Returns the name of each signal, and where its weight is.
 pub fn signals() -> impl Iterator<Item = (&'static str, WeightOf)> {
