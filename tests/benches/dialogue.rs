@@ -132,7 +132,6 @@ fn ask_all(
     settings.iter().for_each(|it| project.set(it));
     let shown = write(&project, layout, dialogue)?;
     project.start();
-    project.settle();
     let mut client = Client::admin(&project.paths().socket);
     wait(&mut client)?;
     if is_better {
@@ -189,7 +188,9 @@ impl Shown {
                     .filter(move |(of, line, _)| of == path && (first..=last).contains(&line))
                     .map(|(_, _, turn)| turn.as_str()),
             ),
-            Place::Said(said) => Box::new(self.said.get(said).into_iter().flatten().map(String::as_str)),
+            Place::Said(said) => {
+                Box::new(self.said.get(said).into_iter().flatten().map(String::as_str))
+            }
         }
     }
 }
@@ -236,7 +237,8 @@ fn write(project: &TestProject, layout: &str, dialogue: &Dialogue) -> Result<Sho
         "turns" => {
             for (session, turn) in turns() {
                 let path = format!("dialogue/{}.md", turn.id.replace(':', "-"));
-                let text = format!("{} ({})\n\n{}: {}\n", turn.id, session.date, turn.speaker, turn.text);
+                let text =
+                    format!("{} ({})\n\n{}: {}\n", turn.id, session.date, turn.speaker, turn.text);
                 shown.lines.push((path.clone(), 3, turn.id.clone()));
                 project.write(&path, text);
             }
@@ -256,7 +258,9 @@ fn write(project: &TestProject, layout: &str, dialogue: &Dialogue) -> Result<Sho
             for (at, (session, turn)) in turns().enumerate() {
                 let said = said(session, turn);
                 let name = &turn.id;
-                let text = format!("---\ntitle: \"{name}\"\ntype: turn\n---\n\n# {name}\n\n- {said} ^o1\n");
+                let text = format!(
+                    "---\ntitle: \"{name}\"\ntype: turn\n---\n\n# {name}\n\n- {said} ^o1\n"
+                );
                 shown.said.entry(said).or_default().push(turn.id.clone());
                 project.write(&format!("memory/turn-{at}.md"), text);
             }
@@ -265,7 +269,8 @@ fn write(project: &TestProject, layout: &str, dialogue: &Dialogue) -> Result<Sho
             let mut notes: BTreeMap<&str, (String, usize)> = BTreeMap::new();
             for (session, turn) in turns() {
                 let name = turn.speaker.as_str();
-                let begin = || (format!("---\ntitle: \"{name}\"\ntype: person\n---\n\n# {name}\n\n"), 0);
+                let begin =
+                    || (format!("---\ntitle: \"{name}\"\ntype: person\n---\n\n# {name}\n\n"), 0);
                 let (text, n) = notes.entry(name).or_insert_with(begin);
                 *n += 1;
                 let said = said(session, turn);

@@ -1,7 +1,6 @@
 //! Backfill: makes the better model's vectors, window by window, after everything else.
 //!
-//! In: windows of the index, then facts of memory, that have no better vector yet. Out: vectors in the file of spaces
-//! and in memory.
+//! In: windows of the index that have no better vector yet. Out: vectors in the file of spaces and in memory.
 //! Nothing is written to the index, so neither commits nor ticks wait for it: a window's text is known by its hash, and
 //! no text is embedded twice, whatever becomes of its window.
 //! Invariants: killed at any point, it goes on where it was; equal texts are embedded once; nothing is embedded while
@@ -186,13 +185,10 @@ impl Backfill {
         drop(snapshot);
         if self.tries_refused.swap(false, Ordering::Relaxed) {
             self.file.forget_refused(self.wanted.space.id)?;
-            self.wanted.layer.forget_refused_facts();
         }
         if let Some(before) = &self.before {
             self.load(before, tick, &windows)?;
-            self.load_facts(before)?;
         }
-        let facts = self.load_facts(&self.wanted)?;
         let Some((lacking, n_refused)) = self.load(&self.wanted, tick, &windows)? else {
             return Ok(Step::Moved);
         };
@@ -200,8 +196,7 @@ impl Backfill {
             windows.len() - lacking.iter().map(|(_, ids)| ids.len()).sum::<usize>(),
             windows.len(),
         );
-        self.pace.set_facts(facts.len());
-        self.pace.set_refused(n_refused + self.wanted.layer.n_refused_facts());
+        self.pace.set_refused(n_refused);
         let mut order = Order::new(lacking);
         let n_together = self.wanted.layer.embedder().batch().max(1);
         while order.has_more() {
@@ -213,14 +208,6 @@ impl Backfill {
                 if let Some(ended) = self.embed(tick, texts)? {
                     return Ok(ended);
                 }
-            }
-        }
-        for texts in facts.chunks(self.wanted.layer.embedder().batch().max(1)) {
-            if !may_embed() {
-                return Ok(Step::Waits(tick));
-            }
-            if let Some(ended) = self.embed_facts(texts)? {
-                return Ok(ended);
             }
         }
         if !self.wanted.layer.note_full(tick) {
@@ -257,50 +244,6 @@ impl Backfill {
             }
         }
         Ok(tier.layer.add(tick, &found).then_some((lacking, n_refused)))
-    }
-
-    /// Adds the vectors of facts that the file holds; returns the texts that it does not hold.
-    fn load_facts(&self, tier: &Tier) -> Result<Vec<(ContentHash, String)>, StoreError> {
-        let (mut kept, mut new) = (FxHashSet::default(), Vec::new());
-        let snapshot = self.readers.snapshot()?;
-        tier.layer.with_facts(|known| {
-            each_fact(&snapshot, |hash, content| {
-                if kept.insert(hash) && !known.contains_key(&hash) {
-                    new.push((hash, content.to_string()));
-                }
-            })
-        })?;
-        drop(snapshot);
-        let (mut found, mut lacking) = (Vec::new(), Vec::new());
-        for (hash, content) in new {
-            match self.kept(tier, hash)? {
-                Some(vector) => found.push((hash, vector)),
-                None => lacking.push((hash, content)),
-            }
-        }
-        tier.layer.keep_facts(&kept, found);
-        Ok(lacking)
-    }
-
-    /// Embeds facts. What ended the round, if something did.
-    fn embed_facts(&self, lacking: &[(ContentHash, String)]) -> Result<Option<Step>, StoreError> {
-        let given: Vec<&str> = lacking.iter().map(|(_, content)| content.as_str()).collect();
-        let vectors = match self.ask(&given) {
-            Made::Vectors(vectors) => vectors,
-            Made::OneByOne => {
-                let mut each = lacking.chunks(1).map(|one| self.embed_facts(one));
-                return each.find_map(Result::transpose).transpose();
-            }
-            Made::Ended(step) => return Ok(Some(step)),
-        };
-        for ((hash, _), vector) in lacking.iter().zip(&vectors) {
-            let bytes = bytes_of(vector);
-            self.file.put(self.wanted.space.id, *hash, &bytes)?;
-            self.wanted.layer.add_fact(*hash, &bytes);
-            self.pace.add_fact();
-            self.pace.add_refused(usize::from(bytes.is_empty()));
-        }
-        Ok(None)
     }
 
     /// The vector of a text that the file holds, if only unrounded; as [`Spaces::get`].
@@ -442,11 +385,7 @@ impl Backfill {
         let kept = self.readers.look(|db| {
             let mut statement = db.prepare("SELECT hash FROM chunk_vec_map")?;
             let rows = statement.query_map([], |row| row.get(0).map(hash_of))?;
-            let mut kept = rows.collect::<Result<FxHashSet<ContentHash>, _>>()?;
-            each_fact(db, |hash, _| {
-                kept.insert(hash);
-            })?;
-            Ok(kept)
+            rows.collect::<Result<FxHashSet<ContentHash>, _>>()
         })?;
         let n_gone = self.file.sweep(self.wanted.space.id, &kept)?;
         self.swept_at = Some(tick);
@@ -476,21 +415,6 @@ fn bytes_of(vector: &UnitVector) -> Vec<u8> {
 
 fn hash_of(bytes: [u8; 16]) -> ContentHash {
     ContentHash(u128::from_le_bytes(bytes))
-}
-
-/// Calls `each` with what the nodes of memory state and the hash of its text.
-fn each_fact(
-    db: &rusqlite::Connection,
-    mut each: impl FnMut(ContentHash, &str),
-) -> rusqlite::Result<()> {
-    let mut statement = db.prepare_cached(
-        "SELECT f.hash, f.content FROM memory_facts f JOIN memory_nodes n ON n.doc_id = f.doc_id WHERE n.is_node",
-    )?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        each(hash_of(row.get(0)?), row.get_ref(1)?.as_str()?);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

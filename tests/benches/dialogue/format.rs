@@ -1,7 +1,7 @@
 //! Dialogues in the published formats of two benchmarks.
 //!
-//! In: a file of LoCoMo (`locomo10.json`: `conversation` with `session_N`, `session_N_date_time` and turns with `dia_id`,
-//! `qa` with `evidence`) or of LongMemEval (`longmemeval_s.json`: a question each with `haystack_sessions`,
+//! In: a file of LoCoMo (`locomo10.json`: `conversation` with `session_N`, `session_N_date_time` and turns with
+//! `dia_id`, `qa` with `evidence`) or of LongMemEval (`longmemeval_s.json`: a question each with `haystack_sessions`,
 //! `haystack_dates`, `answer_session_ids` and turns that may say `has_answer`). Out: dialogues with their questions.
 //! Invariants: a question without evidence is left out, as the benchmarks do when they measure retrieval; evidence that
 //! names no turn is dropped.

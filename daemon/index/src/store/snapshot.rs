@@ -248,11 +248,6 @@ impl Snapshot {
         layers.iter().find_map(|layer| Some((layer.clone(), layer.at(self.tick)?)))
     }
 
-    /// The better models' layers, the one that is wanted first: it may lack what the one before it has.
-    pub fn layers_of_facts(&self) -> Vec<Arc<Layer>> {
-        self.readers.vectors.layers().iter().rev().cloned().collect()
-    }
-
     /// Whether every window that is searched has its vector of the model that is wanted.
     pub fn has_all_better_vectors(&self) -> bool {
         self.readers.vectors.layers().last().is_some_and(|layer| layer.is_full_at(self.tick))
