@@ -135,8 +135,8 @@ pub struct FoundNodesReply {
     /// All that was found is weak.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nothing_relevant: bool,
-    /// The first 10 results that are not weak, as `open_nodes` returns them, with at most 20 observations each:
-    /// those that fit come first.
+    /// The first 10 results that are not weak, as `open_nodes` returns them, with at most 20 observations each,
+    /// among them those that fit.
     #[serde(default)]
     pub entities: Vec<MemoryEntity>,
     /// At most 100 relations that begin or end in one of these.

@@ -95,7 +95,7 @@ pub(super) struct Bounds {
     /// Observations of one entity.
     pub(super) of_one: usize,
     pub(super) n_relations: usize,
-    /// For each entity, the observations that come first, by their places in its note.
+    /// For each entity, the observations that are kept first, by their places in its note.
     pub(super) first: Vec<Vec<i64>>,
 }
 
@@ -145,16 +145,18 @@ fn entity(
     first: &[i64],
     most: usize,
 ) -> Result<MemoryEntity, ErrorView> {
-    let mut facts = rows::facts(snapshot, ledger, node)?;
+    let mut facts: Vec<_> = rows::facts(snapshot, ledger, node)?.into_iter().enumerate().collect();
     let place = |seq: i64| first.iter().position(|it| *it == seq).unwrap_or(first.len());
-    facts.sort_by_cached_key(|it| place(it.seq));
+    facts.sort_by_cached_key(|(_, it)| place(it.seq));
+    facts.truncate(most);
+    facts.sort_by_key(|(at, _)| *at);
     let seen = ledger.first_seen_ms(&node.path).map_err(unreadable)?;
     Ok(MemoryEntity {
         name: node.name.clone(),
         entity_type: node.entity_type.clone(),
         summary: node.summary.clone(),
         tags: node.tags.clone(),
-        observations: facts.into_iter().take(most).map(fact_view).collect(),
+        observations: facts.into_iter().map(|(_, it)| fact_view(it)).collect(),
         path: node.path.clone(),
         // It is seen a moment after it was written.
         created_at: rfc3339(seen.map_or(node.modified_ms, |it| it.min(node.modified_ms))),
