@@ -41,6 +41,10 @@ const NAMED: [f32; 3] = [1.0, 0.9, 0.8];
 /// Passages that are recalled for each node that is wanted: a node has several.
 const PASSAGES: usize = 4;
 
+/// A fact is one sentence, and less near to a question than a passage: from `retrieval.floor.similar` on its meaning
+/// alone suffices, which is so much above the cosine that speaks neither for nor against it.
+const ENOUGH: f32 = 0.06;
+
 /// Most facts that are returned of one node.
 const MAX_MATCHING: usize = 20;
 
@@ -212,10 +216,12 @@ impl Passages {
         let mut plan = Plan { formula, filter, depth, ..draft };
         // Facts of one node stand together, however many there are.
         plan.weights.same_document = 0.0;
-        let plan = plan.resolve(ctx)?;
+        let mut plan = plan.resolve(ctx)?;
         let recalled = recall(ctx, &plan, depth)?;
         let expanded = expand(ctx, &plan, &recalled)?;
         let hits = rank(ctx, &plan, &recalled, &expanded)?.hits;
+        plan.floor.vector = plan.floor.similar - ENOUGH;
+        plan.floor.better = plan.floor.better_similar - ENOUGH;
         Ok(Some(Passages { plan, recalled, hits }))
     }
 
