@@ -315,11 +315,15 @@ pub fn found(reply: &FoundNodesReply, max_chars: usize) -> String {
             score(it.score),
             by.unwrap_or_default()
         );
-        if !it.matched_observation.is_empty() {
-            text += &format!("\n   {}", one_line(&it.matched_observation));
+        for it in &it.observations {
+            text += &format!("\n   ^o{} {}", it.ordinal, stored_line(&it.content));
         }
         text
     }));
+    sheet.items(reply.relations.iter().map(relation));
+    if let Some(page) = reply.next_page {
+        sheet.line(&format!("more with `page: {page}`"));
+    }
     sheet.finish()
 }
 

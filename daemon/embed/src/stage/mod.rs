@@ -58,7 +58,11 @@ impl Stage for EmbedStage {
             return Ok(EmbeddedDoc { doc, vectors, prints, facts, in_memory });
         }
         let vectors = self.vectors_of(&doc.doc.doc)?;
-        let prints = prints_of(&doc.doc.doc.doc, &doc.doc.doc.chunks, &self.dedup);
+        // What is said of one entity is no copy of what is said of another in the same words.
+        let prints = match in_memory {
+            true => vec![],
+            false => prints_of(&doc.doc.doc.doc, &doc.doc.doc.chunks, &self.dedup),
+        };
         let facts = self.facts_of(&doc.doc.doc.doc, in_memory)?;
         Ok(EmbeddedDoc { doc, vectors, prints, facts, in_memory })
     }

@@ -7,7 +7,7 @@
 use std::cell::{OnceCell, RefCell};
 
 use index::words::Indexer;
-use model::terms::is_word_char;
+use model::terms::{EntityType, is_word_char};
 use rusqlite::OptionalExtension;
 use rusqlite::types::FromSql;
 
@@ -39,7 +39,7 @@ impl<'a> SignalInput<'a> {
         recalled: &'a Recalled,
         expanded: &'a Expanded,
     ) -> Self {
-        let (words, indexer) = (OnceCell::new(), RefCell::new(Indexer::new()));
+        let (words, indexer) = Default::default();
         SignalInput { ctx, plan, recalled, expanded, words, indexer }
     }
 
@@ -67,6 +67,16 @@ impl Candidate<'_> {
             format!("SELECT {column} FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1");
         let mut statement = self.input.ctx.snapshot.prepare_cached(&query)?;
         Ok(statement.query_row([self.chunk], |row| row.get(0)).optional()?)
+    }
+
+    /// Reads the dates that the chunk names, in ISO form without its signs.
+    pub(crate) fn dates(&self) -> Result<Vec<String>, AskError> {
+        let mut statement = self.input.ctx.snapshot.prepare_cached(
+            "SELECT n.norm FROM chunks c JOIN mentions m ON m.doc_id = c.doc_id AND m.at >= c.start AND m.at < c.end
+             JOIN names n ON n.id = m.name_id WHERE c.id = ?1 AND m.type = ?2",
+        )?;
+        let rows = statement.query_map([self.chunk, EntityType::Date as i64], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Returns the worth of the question's words in a column of text, 0 to 1, as the text index compares words: a

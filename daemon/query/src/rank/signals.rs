@@ -70,6 +70,13 @@ pub(crate) const SIGNALS: &[Signal] = &[
             Ok(it.is_named_by(&title)?.max(it.is_named_by(&file_name(it)?)?))
         },
     },
+    Signal {
+        name: "when",
+        weight: |weights| &mut weights.when,
+        is_by_words: false,
+        is_reason: true,
+        value: when,
+    },
 ];
 
 /// The name of a document's file, without its ending.
@@ -77,6 +84,18 @@ fn file_name(it: &Candidate<'_>) -> Result<String, AskError> {
     let path = it.read::<String>("d.path")?.unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or_default();
     Ok(name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_string())
+}
+
+/// Whether the passage names a date in a time of the question, or its document is of such a day.
+fn when(it: &Candidate<'_>) -> Result<f32, AskError> {
+    let when = &it.input.plan.when;
+    if when.is_empty() {
+        return Ok(0.0);
+    }
+    let day = it.read::<String>("d.day")?;
+    let is_within =
+        day.is_some_and(|it| when.holds(&it)) || it.dates()?.iter().any(|date| when.holds(date));
+    Ok(f32::from(u8::from(is_within)))
 }
 
 /// Returns the name of each signal, and where its weight is.
