@@ -159,6 +159,8 @@ pub struct Weights {
     /// The same: a date in a time that the question names, such as `last May`, in the passage or as the day of its
     /// document.
     pub when: f32,
+    /// The same: text and vectors of the passage before or after a short one, such as a turn of a conversation.
+    pub beside: f32,
     /// The same: penalty per better hit of the same document, so that one document does not fill the answer.
     pub same_document: f32,
     /// Formula `s4`: vectors.
@@ -183,6 +185,7 @@ impl Default for Weights {
             bridge: 0.5,
             title: 0.6,
             when: 0.15,
+            beside: 0.0,
             same_document: 0.15,
             semantic: 0.7,
             hop: 0.2,

@@ -18,7 +18,7 @@ use anyhow::{Result, anyhow};
 use config::Settings;
 use proto::tool::core::HybridQuery;
 use proto::tool::notes::SearchNotes;
-use query::memory::search::{Comparison, nodes};
+use query::memory::search::{FactQuery, nodes};
 use query::{QueryContext, Signals, answer, relevance_signals, search_notes};
 use server::project::Project;
 use xxhash_rust::xxh3::xxh3_64;
@@ -130,7 +130,8 @@ impl Floor {
         others: &[Set],
     ) -> Result<()> {
         for (kind, query) in questions(set, base, gone, others) {
-            let found = nodes(desk, &query.text, Comparison::Usual, 0, 10);
+            let asked = FactQuery { question: query.text.clone(), ..FactQuery::default() };
+            let found = nodes(desk, &asked, 0, 10);
             let found = found.map_err(|error| anyhow!("{}: {}", query.text, error.message))?;
             let is_nothing = found.iter().all(|it| it.is_weak);
             let is_dev = xxh3_64(query.text.as_bytes()).is_multiple_of(2);

@@ -87,6 +87,7 @@ impl EmbedStage {
             ordinal: it.ordinal,
             content: it.content.clone(),
             lines: (it.line, it.line + it.n_lines.saturating_sub(1)),
+            turn: it.turn.clone(),
             vector: vectors.next().unwrap_or(UnitVector(Box::default())),
         };
         Ok(facts.into_iter().map(embedded).collect())

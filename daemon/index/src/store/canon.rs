@@ -156,7 +156,7 @@ pub const PARTS: &[(&str, &str)] = &[
     ),
     (
         "memory fact",
-        "SELECT d.path, f.seq, f.ordinal, f.content, f.line_start, f.line_end
+        "SELECT d.path, f.seq, f.ordinal, f.content, f.line_start, f.line_end, f.speaker, f.day
          FROM memory_facts f LEFT JOIN docs d ON d.id = f.doc_id",
     ),
     ("dirty link", "SELECT key FROM dirty_links"),

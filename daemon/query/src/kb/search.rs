@@ -163,7 +163,7 @@ fn fused(lists: &[Vec<i64>]) -> Vec<(i64, f64)> {
 }
 
 /// Removes everything from a question that could be an operator.
-pub(crate) fn plain(question: &str) -> String {
+pub(super) fn plain(question: &str) -> String {
     let signs = |c: char| matches!(c, '"' | '(' | ')' | '*' | ':' | '^' | '{' | '}' | '[' | ']');
     let words = question.split(|c: char| c.is_whitespace() || signs(c));
     let words =

@@ -5,7 +5,9 @@
 //! question holds as a whole, or a type, adds to that.
 //! A node is as relevant as its most relevant passage (`present/floor.rs`); one that is named has the greatest
 //! relevance.
-//! Invariants: words only, no operators, so no question is an error; ties are broken by row.
+//! A question may demand words as one to documents may (`"a phrase"`, `begin*`, `-word`), and facts of a category
+//! (`[duty]`).
+//! Invariants: no question is an error; ties are broken by row.
 //! An instruction before a text moves all texts alike and does not rank them better, neither with static vectors nor
 //! with MiniLM's (`tests/it/memory_reference.rs`), so there is one perspective, [`GENERAL`].
 
@@ -16,11 +18,12 @@ use notes::resolve::{fold, name_key};
 use proto::error::ErrorView;
 use proto::tool::core::HybridQuery;
 use rusqlite::params;
+use rustc_hash::FxHashSet;
 
 use super::{NodeRow, node};
 use crate::expand::expand;
-use crate::kb::search::plain;
-use crate::plan::{Filter, MAX_QUESTION_CHARS, MAX_RECALL, OfNotes, Plan};
+use crate::graph::lookup;
+use crate::plan::{Filter, MAX_QUESTION_CHARS, OfNotes, Plan};
 use crate::present::ChunkText;
 use crate::present::floor::WeakFloor;
 use crate::rank::{ScoredChunk, rank};
@@ -39,6 +42,9 @@ pub const NAME: &str = "name";
 /// name is meant.
 const NAMED: [f32; 3] = [1.0, 0.9, 0.8];
 
+/// Most passages that are recalled: those of a thousand facts may be wanted.
+const MAX_PASSAGES: usize = 4_000;
+
 /// Passages that are recalled for each node that is wanted: a node has several.
 const PASSAGES: usize = 4;
 
@@ -46,16 +52,40 @@ const PASSAGES: usize = 4;
 /// alone suffices, which is so much above the cosine that speaks neither for nor against it.
 const ENOUGH: f32 = 0.06;
 
+/// The passages `c` of a fact `f`.
+const IS_OF_FACT: &str =
+    "f.doc_id = c.doc_id AND f.line_start <= c.line_end AND f.line_end >= c.line_start";
+
 /// Most facts that are returned of one node.
 const MAX_MATCHING: usize = 20;
 
 /// How a question is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Comparison {
     /// As documents are: by words, meaning and names.
+    #[default]
     Usual,
     /// By words alone.
     Words,
+}
+
+/// A question, and which facts may answer it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FactQuery {
+    /// The question.
+    pub question: String,
+    /// How it is compared.
+    pub comparison: Comparison,
+    /// Only facts of nodes of this type.
+    pub node_type: Option<String>,
+    /// Only facts of nodes with all of these tags.
+    pub tags: Vec<String>,
+    /// Only facts that mention this entity, by name or id, or are its own.
+    pub entity: Option<String>,
+    /// Only facts of this day or later, `YYYY-MM-DD`: of the first day that one names, else of its note's.
+    pub after: Option<String>,
+    /// Only facts before this day.
+    pub before: Option<String>,
 }
 
 /// A fact that was found.
@@ -67,6 +97,10 @@ pub struct FactHit {
     pub content: String,
     /// The line of the file on which it begins.
     pub line: u64,
+    /// Who says it, in a conversation.
+    pub speaker: Option<String>,
+    /// Its day, as far as its text or heading names one.
+    pub day: Option<String>,
     /// Of its passage.
     pub score: f32,
     /// How probable it is that its passage has to do with the question, 0 to 1.
@@ -99,11 +133,10 @@ pub struct Found {
 pub fn facts_of(
     ctx: &QueryContext<'_>,
     doc: i64,
-    question: &str,
-    comparison: Comparison,
+    query: &FactQuery,
     most: usize,
 ) -> Result<Vec<FactHit>, ErrorView> {
-    let Some(passages) = Passages::read(ctx, Some(vec![doc]), question, comparison, most)? else {
+    let Some(passages) = Passages::read(ctx, Some(vec![doc]), query, most)? else {
         return Ok(vec![]);
     };
     let Some(node) = node(ctx.snapshot, doc)? else { return Ok(vec![]) };
@@ -125,13 +158,16 @@ pub fn facts_of(
 /// As [`facts_of`].
 pub fn nodes(
     ctx: &QueryContext<'_>,
-    question: &str,
-    comparison: Comparison,
+    query: &FactQuery,
     skip: usize,
     most: usize,
 ) -> Result<Vec<Found>, ErrorView> {
     let wanted = (skip + most).saturating_mul(PASSAGES);
-    let passages = Passages::read(ctx, node_docs(ctx.snapshot)?, question, comparison, wanted)?;
+    let docs = node_docs(ctx.snapshot, query)?;
+    if docs.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(vec![]);
+    }
+    let passages = Passages::read(ctx, docs, query, wanted)?;
     let mut scored: BTreeMap<i64, Scored<'_>> = BTreeMap::new();
     for hit in passages.iter().flat_map(|it| &it.hits) {
         let doc = doc_of(ctx.snapshot, hit.chunk)?;
@@ -139,8 +175,11 @@ pub fn nodes(
         of.score = of.score.max(hit.score);
         of.hits.push(hit);
     }
-    if comparison == Comparison::Usual {
-        for (doc, score) in named(ctx.snapshot, question)? {
+    if query.comparison == Comparison::Usual {
+        for (doc, score) in named(ctx.snapshot, &query.question)? {
+            if !passages.as_ref().is_none_or(|it| it.may_answer(doc)) {
+                continue;
+            }
             let of = scored.entry(doc).or_default();
             of.score += score;
             of.is_named = true;
@@ -198,32 +237,57 @@ impl Passages {
     fn read(
         ctx: &QueryContext<'_>,
         docs: Option<Vec<i64>>,
-        question: &str,
-        comparison: Comparison,
+        query: &FactQuery,
         wanted: usize,
     ) -> Result<Option<Passages>, ErrorView> {
-        let words = plain(question);
-        let q: String = words.chars().take(MAX_QUESTION_CHARS).collect();
-        if q.is_empty() || docs.as_ref().is_some_and(Vec::is_empty) {
+        let (categories, q) = categories_of(&query.question);
+        let q: String = q.chars().take(MAX_QUESTION_CHARS).collect();
+        if q.trim().is_empty() || docs.as_ref().is_some_and(Vec::is_empty) {
             return Ok(None);
         }
-        let draft = Plan::draft(&HybridQuery { q, ..Default::default() }, &ctx.settings.retrieval)?;
-        let filter = Filter { of_notes: OfNotes { docs, ..OfNotes::default() }, ..draft.filter };
-        let formula = match comparison {
+        let FactQuery { tags, entity, after, before, .. } = query.clone();
+        let request = HybridQuery { q, tags: Some(tags), after, before, ..Default::default() };
+        let draft = Plan::draft(&request, &ctx.settings.retrieval)?;
+        if draft.question.is_empty() {
+            return Ok(None);
+        }
+        let entity = entity.map(|it| lookup::given(ctx, "entity", &it)).transpose()?;
+        let of_notes = OfNotes { docs, ..OfNotes::default() };
+        // Days are those of facts, not of their documents.
+        let (after, before) = (draft.filter.after, draft.filter.before);
+        let filter = Filter { of_notes, entity, after: None, before: None, ..draft.filter };
+        let formula = match query.comparison {
             Comparison::Usual => Formula::Hybrid,
             Comparison::Words => Formula::Text,
         };
-        let depth = wanted.clamp(draft.depth, MAX_RECALL);
+        let depth = wanted.clamp(draft.depth, MAX_PASSAGES);
         let mut plan = Plan { formula, filter, depth, ..draft };
         // Facts of one node stand together, however many there are.
         plan.weights.same_document = 0.0;
         let mut plan = plan.resolve(ctx)?;
+        if after.is_some() || before.is_some() {
+            let dated = chunks_of_days(ctx.snapshot, after.as_deref(), before.as_deref())?;
+            plan.within.narrow(ctx, dated)?;
+        }
+        for category in &categories {
+            let filed = chunks_of_category(ctx.snapshot, category)?;
+            // Brackets around what is no category are signs like any other.
+            if !filed.is_empty() {
+                plan.within.narrow(ctx, filed)?;
+            }
+        }
         let recalled = recall(ctx, &plan, depth)?;
         let expanded = expand(ctx, &plan, &recalled)?;
         let hits = rank(ctx, &plan, &recalled, &expanded)?.hits;
         plan.floor.vector = plan.floor.similar - ENOUGH;
         plan.floor.better = plan.floor.better_similar - ENOUGH;
         Ok(Some(Passages { plan, recalled, hits }))
+    }
+
+    /// Whether a node may answer by its name.
+    fn may_answer(&self, doc: i64) -> bool {
+        let is_of_facts = self.plan.within.mentioning.is_some();
+        !is_of_facts && self.plan.within.docs.as_ref().is_none_or(|docs| docs.contains(&doc))
     }
 
     fn floor(&self) -> WeakFloor<'_> {
@@ -246,14 +310,51 @@ fn relevance(
     Ok(floor.judge(hit, [&node.name, &passage.section, passage.words()]).relevance)
 }
 
-/// The notes that are nodes, in ascending order; `None` where all documents are.
-fn node_docs(snapshot: &Snapshot) -> Result<Option<Vec<i64>>, AskError> {
-    let mut statement =
-        snapshot.prepare_cached("SELECT doc_id FROM memory_nodes WHERE is_node ORDER BY doc_id")?;
-    let docs: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+/// The notes that are nodes of the type that is wanted, in ascending order; `None` where all documents are.
+fn node_docs(snapshot: &Snapshot, query: &FactQuery) -> Result<Option<Vec<i64>>, AskError> {
+    let mut statement = snapshot.prepare_cached(
+        "SELECT doc_id FROM memory_nodes WHERE is_node AND (?1 IS NULL OR coalesce(type, 'note') = ?1 COLLATE NOCASE)
+         ORDER BY doc_id",
+    )?;
+    let rows = statement.query_map([&query.node_type], |row| row.get(0))?;
+    let docs: Vec<i64> = rows.collect::<Result<_, _>>()?;
     let n_docs: i64 =
         snapshot.prepare_cached("SELECT count(*) FROM docs")?.query_row([], |row| row.get(0))?;
     Ok((docs.len() as i64 != n_docs || docs.is_empty()).then_some(docs))
+}
+
+/// The passages of facts from one day on, and before another.
+fn chunks_of_days(
+    snapshot: &Snapshot,
+    after: Option<&str>,
+    before: Option<&str>,
+) -> Result<FxHashSet<i64>, AskError> {
+    let mut statement = snapshot.prepare_cached(&format!(
+        "SELECT c.id FROM memory_facts f JOIN docs d ON d.id = f.doc_id JOIN chunks c ON {IS_OF_FACT}
+         WHERE (?1 IS NULL OR coalesce(f.day, d.day) >= ?1) AND (?2 IS NULL OR coalesce(f.day, d.day) < ?2)"
+    ))?;
+    let rows = statement.query_map([after, before], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The passages of facts of a category, in any case.
+fn chunks_of_category(snapshot: &Snapshot, category: &str) -> Result<FxHashSet<i64>, AskError> {
+    let mut statement = snapshot.prepare_cached(&format!(
+        "SELECT c.id FROM memory_facts f JOIN chunks c ON {IS_OF_FACT}
+         WHERE substr(f.content, 1, length(?1)) = ?1 COLLATE NOCASE"
+    ))?;
+    let rows = statement.query_map([format!("[{category}]")], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Returns the categories that a question names, `[duty]`, and the question with them as words.
+fn categories_of(question: &str) -> (Vec<&str>, String) {
+    fn of(word: &str) -> Option<&str> {
+        word.strip_prefix('[')?.strip_suffix(']').filter(|it| !it.is_empty())
+    }
+    let words: Vec<&str> = question.split_whitespace().collect();
+    let plain: Vec<&str> = words.iter().map(|word| of(word).unwrap_or(word)).collect();
+    (words.iter().filter_map(|word| of(word)).collect(), plain.join(" "))
 }
 
 fn doc_of(snapshot: &Snapshot, chunk: i64) -> Result<i64, AskError> {
@@ -268,15 +369,14 @@ fn facts_in(
     relevance: f32,
     is_weak: bool,
 ) -> Result<Vec<FactHit>, AskError> {
-    let mut statement = snapshot.prepare_cached(
-        "SELECT f.seq, f.content, f.line_start FROM chunks c JOIN memory_facts f
-         ON f.doc_id = c.doc_id AND f.line_start <= c.line_end AND f.line_end >= c.line_start
-         WHERE c.id = ?1 ORDER BY f.seq",
-    )?;
+    let mut statement = snapshot.prepare_cached(&format!(
+        "SELECT f.seq, f.content, f.line_start, f.speaker, f.day FROM chunks c JOIN memory_facts f ON {IS_OF_FACT}
+         WHERE c.id = ?1 ORDER BY f.seq"
+    ))?;
     let rows = statement.query_map([hit.chunk], |row| {
         let line = row.get::<_, i64>(2)?.max(0) as u64;
-        let (seq, content) = (row.get(0)?, row.get(1)?);
-        Ok(FactHit { seq, content, line, score: hit.score, relevance, is_weak })
+        let (seq, content, speaker, day) = (row.get(0)?, row.get(1)?, row.get(3)?, row.get(4)?);
+        Ok(FactHit { seq, content, line, speaker, day, score: hit.score, relevance, is_weak })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

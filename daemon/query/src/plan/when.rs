@@ -2,19 +2,13 @@
 //!
 //! In: a question as typed. Out: [`When`]: days, months and years, and stretches of time that are counted back from the
 //! newest day of the index (`last month`, `three weeks ago`), so that the same index always gives the same answer.
-//! A month without a year means that month of any year; `may` and `march` are months only beside a word that says so.
+//! A month without a year means that month of any year.
 //! Invariant: what is not surely a time is none.
-//! Not here: dates in documents (`extract/recognize/pattern/date.rs`), how much a time counts (`rank/signals.rs`).
+//! Not here: how a date is written (`notes::date`), how much a time counts (`rank/signals.rs`).
 
 use jiff::ToSpan;
 use jiff::civil::Date;
-use notes::parse::MONTHS;
-
-/// Words before a month that is also another word.
-const BEFORE_MONTH: &[&str] = &[
-    "in", "last", "since", "of", "this", "early", "late", "mid", "by", "until", "during", "next",
-    "before", "after", "on", "previous",
-];
+use notes::date::{self, Named};
 
 /// Numbers as words, from one.
 const NUMBERS: &[&str] = &[
@@ -31,10 +25,12 @@ pub(crate) struct When(Vec<Time>);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Time {
-    /// A day, month or year; what is not named is any.
-    Named { year: Option<i16>, month: Option<i8>, day: Option<i8> },
+    Named(Named),
     /// So many units before the newest day: the unit that this day lies in is 0.
-    Back { unit: Unit, n: i64 },
+    Back {
+        unit: Unit,
+        n: i64,
+    },
     /// The first and the last day.
     Between(Date, Date),
 }
@@ -51,8 +47,7 @@ impl When {
     /// Reads the times of a question.
     pub(crate) fn of(question: &str) -> When {
         let lower = question.to_lowercase();
-        let words: Vec<&str> =
-            lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let words = date::words(&lower);
         let (mut times, mut at) = (Vec::new(), 0);
         while at < words.len() {
             let before = at.checked_sub(1).and_then(|at| words.get(at)).copied();
@@ -90,7 +85,7 @@ impl When {
         let [month, day] = [part(4, 6), part(6, 8)].map(|it| it.map(|it| it as i8));
         let fits = |asked: Option<i8>, has: Option<i8>| asked.is_none() || asked == has;
         self.0.iter().any(|time| match time {
-            Time::Named { year: y, month: m, day: d } => {
+            Time::Named(Named { year: y, month: m, day: d }) => {
                 y.is_none_or(|it| it == year) && fits(*m, month) && fits(*d, day)
             }
             Time::Between(first, last) => {
@@ -104,38 +99,10 @@ impl When {
 
 /// Reads a time that begins with the first word, and returns how many words it takes; at least one is passed.
 fn read(words: &[&str], before: Option<&str>) -> (Option<Time>, usize) {
-    let word = |at: usize| words.get(at).copied().unwrap_or_default();
-    let named = |year, month, day| Some(Time::Named { year, month, day });
-    // `2023-05-07`, `7 May 2023`, `May 7, 2023`, `May 2023`, `May`, `2023`.
-    if let (Some(year), Some(month), Some(day)) =
-        (year(word(0)), number(word(1), 12), number(word(2), 31))
-    {
-        return (named(Some(year), Some(month), Some(day)), 3);
+    match date::read(words, before) {
+        (Some(named), n_words) => (Some(Time::Named(named)), n_words),
+        (None, _) => back(words),
     }
-    if let (Some(day), Some(month)) = (day(word(0)), month(word(1))) {
-        return match year(word(2)) {
-            Some(year) => (named(Some(year), Some(month), Some(day)), 3),
-            None => (named(None, Some(month), Some(day)), 2),
-        };
-    }
-    if let Some(month) = month(word(0)) {
-        if let Some(year) = year(word(1)) {
-            return (named(Some(year), Some(month), None), 2);
-        }
-        if let Some(day) = day(word(1)) {
-            return match year(word(2)) {
-                Some(year) => (named(Some(year), Some(month), Some(day)), 3),
-                None => (named(None, Some(month), Some(day)), 2),
-            };
-        }
-        let is_sure = !matches!(word(0), "may" | "march")
-            || before.is_some_and(|before| BEFORE_MONTH.contains(&before));
-        return (named(None, Some(month), None).filter(|_| is_sure), 1);
-    }
-    if let Some(year) = year(word(0)) {
-        return (named(Some(year), None, None), 1);
-    }
-    back(words)
 }
 
 /// Reads `yesterday`, `last week`, `three months ago`.
@@ -168,27 +135,6 @@ fn unit(word: &str) -> Option<Unit> {
         "year" => Some(Unit::Year),
         _ => None,
     }
-}
-
-fn number(word: &str, most: i8) -> Option<i8> {
-    let is_short = (1..=2).contains(&word.len()) && word.bytes().all(|it| it.is_ascii_digit());
-    word.parse().ok().filter(|n| is_short && (1..=most).contains(n))
-}
-
-/// A day of the month, with `st`, `nd`, `rd`, `th` or without.
-fn day(word: &str) -> Option<i8> {
-    let bare = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending));
-    number(bare.unwrap_or(word), 31)
-}
-
-fn year(word: &str) -> Option<i16> {
-    word.parse().ok().filter(|year| word.len() == 4 && (1900..2100).contains(year))
-}
-
-/// A month written out, or its first three letters.
-fn month(word: &str) -> Option<i8> {
-    let is_it = |name: &&str| **name == *word || word.len() == 3 && name.starts_with(word);
-    MONTHS.iter().position(|name| is_it(&name)).map(|at| at as i8 + 1)
 }
 
 /// The days of a unit before the newest day.

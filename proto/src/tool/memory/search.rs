@@ -33,6 +33,12 @@ pub struct QueryObservations {
     /// Most to return; 50 when left out, at most 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
+    /// Only observations of this day or later, `YYYY-MM-DD`: of the first day that one names, else of its note's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Only observations before this day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
 }
 
 /// An observation that was found.
@@ -53,6 +59,12 @@ pub struct FoundObservation {
     /// The line of its note on which it begins.
     #[serde(default, skip_serializing_if = "is_none")]
     pub line: u64,
+    /// Who says it, in a conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speaker: Option<String>,
+    /// Its day, as far as its text or heading names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
 }
 
 fn is_none(line: &u64) -> bool {
@@ -95,6 +107,21 @@ pub struct SearchNodes {
     /// Page of the results, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
+    /// Only entities of this type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity_type: Option<String>,
+    /// Only entities with all of these tags.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    /// Only observations that mention this entity, or are its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity: Option<String>,
+    /// Only observations of this day or later, `YYYY-MM-DD`: of the first day that one names, else of its note's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Only observations before this day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
 }
 
 /// An entity that was found.

@@ -48,16 +48,17 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<
 
 fn write_facts(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<(), StoreError> {
     for (seq, fact) in doc.facts.iter().enumerate() {
-        tx.prepare_cached("INSERT INTO memory_facts VALUES(?1, ?2, ?3, ?4, ?5, ?6)")?.execute(
-            params![
+        tx.prepare_cached("INSERT INTO memory_facts VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
+            .execute(params![
                 id,
                 seq as i64,
                 fact.ordinal.map(|it| it as i64),
                 fact.content,
                 fact.lines.0 as i64,
-                fact.lines.1 as i64
-            ],
-        )?;
+                fact.lines.1 as i64,
+                fact.turn.speaker,
+                fact.turn.day
+            ])?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::project::Project;
 use crate::serve::tool::invalid;
 use index::store::Snapshot;
 use query::memory as rows;
-use query::memory::search::{Comparison, FactHit, Found, facts_of, nodes};
+use query::memory::search::{Comparison, FactHit, FactQuery, Found, facts_of, nodes};
 use query::memory::{FactRow, NodeRow};
 
 /// Longest question, characters: as the reference server has it.
@@ -49,8 +49,14 @@ pub fn query_observations(
     check(&request.query)?;
     let limit = limit_of(request.limit, 50, 1_000)?;
     let node = rows::named(snapshot, &request.entity_name)?;
-    let comparison = comparison_of(request.mode);
-    let hits = facts_of(&project.desk(snapshot), node.doc, &request.query, comparison, limit)?;
+    let query = FactQuery {
+        question: request.query,
+        comparison: comparison_of(request.mode),
+        after: request.after,
+        before: request.before,
+        ..FactQuery::default()
+    };
+    let hits = facts_of(&project.desk(snapshot), node.doc, &query, limit)?;
     let facts = rows::facts(snapshot, &ledger(project)?, &node)?;
     let results: Vec<FoundObservation> = observations_of(&hits, &facts).take(limit).collect();
     Ok(ObservationsReply {
@@ -69,11 +75,19 @@ pub fn search_nodes(
     check(&request.query)?;
     let limit = limit_of(request.limit, 10, 100)?;
     let page = page_of(request.page)?;
-    let comparison = comparison_of(request.mode);
+    let query = FactQuery {
+        question: request.query,
+        comparison: comparison_of(request.mode),
+        node_type: request.entity_type,
+        tags: request.tags.unwrap_or_default(),
+        entity: request.entity,
+        after: request.after,
+        before: request.before,
+    };
     let desk = project.desk(snapshot);
     let skip = (page - 1).saturating_mul(limit);
     // One more tells whether there is a next page.
-    let mut found = nodes(&desk, &request.query, comparison, skip, limit + 1)?;
+    let mut found = nodes(&desk, &query, skip, limit + 1)?;
     let next_page = (found.len() > limit).then(|| u32::try_from(page + 1).unwrap_or(u32::MAX));
     found.truncate(limit);
     // As the reference server does: whole entities, as many as fit.
@@ -101,7 +115,7 @@ pub fn search_nodes(
                 .first()
                 .map(|it| it.content.clone())
                 .unwrap_or_default(),
-            matched_perspective: (comparison == Comparison::Usual)
+            matched_perspective: (query.comparison == Comparison::Usual)
                 .then(|| it.perspective.to_string()),
             observations,
             score: it.score,
@@ -144,6 +158,8 @@ fn observations_of<'h>(
             relevance: rounded(hit.relevance),
             weak: hit.is_weak,
             line: hit.line,
+            speaker: hit.speaker.clone(),
+            date: hit.day.clone(),
         })
     })
 }
