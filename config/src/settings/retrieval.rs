@@ -185,7 +185,7 @@ impl Default for Weights {
             bridge: 0.5,
             title: 0.6,
             when: 0.15,
-            beside: 0.0,
+            beside: 0.15,
             same_document: 0.15,
             semantic: 0.7,
             hop: 0.2,

@@ -315,7 +315,9 @@ pub fn found(reply: &FoundNodesReply, max_chars: usize) -> String {
             score(it.score),
             by.unwrap_or_default()
         );
-        for it in &it.observations {
+        // The best one is shown even where nothing is near.
+        let shown = it.observations.iter().enumerate().filter(|(at, it)| *at == 0 || !it.weak);
+        for (_, it) in shown {
             text += &format!("\n   ^o{} {}", it.ordinal, stored_line(&it.content));
         }
         text

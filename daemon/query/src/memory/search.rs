@@ -48,10 +48,6 @@ const MAX_PASSAGES: usize = 4_000;
 /// Passages that are recalled for each node that is wanted: a node has several.
 const PASSAGES: usize = 4;
 
-/// A fact is one sentence, and less near to a question than a passage: from `retrieval.floor.similar` on its meaning
-/// alone suffices, which is so much above the cosine that speaks neither for nor against it.
-const ENOUGH: f32 = 0.06;
-
 /// The passages `c` of a fact `f`.
 const IS_OF_FACT: &str =
     "f.doc_id = c.doc_id AND f.line_start <= c.line_end AND f.line_end >= c.line_start";
@@ -140,11 +136,9 @@ pub fn facts_of(
         return Ok(vec![]);
     };
     let Some(node) = node(ctx.snapshot, doc)? else { return Ok(vec![]) };
-    let floor = passages.floor();
     let mut found = Vec::new();
     for hit in &passages.hits {
-        let relevance = relevance(ctx, &floor, &node, hit)?;
-        add(&mut found, facts_in(ctx.snapshot, hit, relevance, passages.is_weak(relevance))?);
+        add(&mut found, passages.judged(ctx, &node, hit)?.0);
         if found.len() >= most {
             break;
         }
@@ -187,19 +181,16 @@ pub fn nodes(
     }
     let mut order: Vec<(i64, Scored<'_>)> = scored.into_iter().collect();
     order.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
-    let floor = passages.as_ref().map(Passages::floor);
     let mut found = Vec::new();
     for (doc, scored) in order.into_iter().skip(skip).take(most) {
         let Some(node) = node(ctx.snapshot, doc)? else { continue };
         let (mut facts, mut best) = (Vec::new(), f32::from(u8::from(scored.is_named)));
         for hit in &scored.hits {
-            let Some((passages, floor)) = passages.as_ref().zip(floor.as_ref()) else { break };
-            let relevance = relevance(ctx, floor, &node, hit)?;
+            let Some(passages) = &passages else { break };
+            let (more, relevance) = passages.judged(ctx, &node, hit)?;
             best = best.max(relevance);
-            let is_weak = passages.is_weak(relevance);
-            // Of what fits, the best one is shown even where nothing is near.
-            if facts.len() < MAX_MATCHING && (facts.is_empty() || !is_weak) {
-                add(&mut facts, facts_in(ctx.snapshot, hit, relevance, is_weak)?);
+            if facts.len() < MAX_MATCHING {
+                add(&mut facts, more);
             }
         }
         let perspective = if scored.is_named { NAME } else { GENERAL };
@@ -279,8 +270,6 @@ impl Passages {
         let recalled = recall(ctx, &plan, depth)?;
         let expanded = expand(ctx, &plan, &recalled)?;
         let hits = rank(ctx, &plan, &recalled, &expanded)?.hits;
-        plan.floor.vector = plan.floor.similar - ENOUGH;
-        plan.floor.better = plan.floor.better_similar - ENOUGH;
         Ok(Some(Passages { plan, recalled, hits }))
     }
 
@@ -290,24 +279,27 @@ impl Passages {
         !is_of_facts && self.plan.within.docs.as_ref().is_none_or(|docs| docs.contains(&doc))
     }
 
-    fn floor(&self) -> WeakFloor<'_> {
-        WeakFloor::of(&self.plan, &self.recalled)
+    /// The facts that a hit holds, and how probable it is that it has to do with the question, 0 to 1.
+    fn judged(
+        &self,
+        ctx: &QueryContext<'_>,
+        node: &NodeRow,
+        hit: &ScoredChunk,
+    ) -> Result<(Vec<FactHit>, f32), AskError> {
+        let mut facts = facts_in(ctx.snapshot, hit)?;
+        let Some(passage) = ChunkText::load(ctx, hit.chunk)? else { return Ok((facts, 0.0)) };
+        let floor = WeakFloor::of(&self.plan, &self.recalled);
+        let floor = if facts.is_empty() { floor } else { floor.of_facts() };
+        let relevance = floor.judge(hit, [&node.name, &passage.section, passage.words()]).relevance;
+        for fact in &mut facts {
+            (fact.relevance, fact.is_weak) = (relevance, self.is_weak(relevance));
+        }
+        Ok((facts, relevance))
     }
 
     fn is_weak(&self, relevance: f32) -> bool {
         relevance < self.plan.floor.relevance
     }
-}
-
-/// How probable it is that a passage of a node has to do with the question, 0 to 1.
-fn relevance(
-    ctx: &QueryContext<'_>,
-    floor: &WeakFloor<'_>,
-    node: &NodeRow,
-    hit: &ScoredChunk,
-) -> Result<f32, AskError> {
-    let Some(passage) = ChunkText::load(ctx, hit.chunk)? else { return Ok(0.0) };
-    Ok(floor.judge(hit, [&node.name, &passage.section, passage.words()]).relevance)
 }
 
 /// The notes that are nodes of the type that is wanted, in ascending order; `None` where all documents are.
@@ -363,12 +355,7 @@ fn doc_of(snapshot: &Snapshot, chunk: i64) -> Result<i64, AskError> {
 }
 
 /// The fact that a passage holds; none in other text of a note.
-fn facts_in(
-    snapshot: &Snapshot,
-    hit: &ScoredChunk,
-    relevance: f32,
-    is_weak: bool,
-) -> Result<Vec<FactHit>, AskError> {
+fn facts_in(snapshot: &Snapshot, hit: &ScoredChunk) -> Result<Vec<FactHit>, AskError> {
     let mut statement = snapshot.prepare_cached(&format!(
         "SELECT f.seq, f.content, f.line_start, f.speaker, f.day FROM chunks c JOIN memory_facts f ON {IS_OF_FACT}
          WHERE c.id = ?1 ORDER BY f.seq"
@@ -376,7 +363,8 @@ fn facts_in(
     let rows = statement.query_map([hit.chunk], |row| {
         let line = row.get::<_, i64>(2)?.max(0) as u64;
         let (seq, content, speaker, day) = (row.get(0)?, row.get(1)?, row.get(3)?, row.get(4)?);
-        Ok(FactHit { seq, content, line, speaker, day, score: hit.score, relevance, is_weak })
+        let (score, relevance, is_weak) = (hit.score, 0.0, true);
+        Ok(FactHit { seq, content, line, speaker, day, score, relevance, is_weak })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
