@@ -142,6 +142,27 @@ fn the_observations_that_match_are_shown_not_the_first_ones_and_within_the_budge
 }
 
 #[test]
+fn the_turn_after_a_question_is_found_by_the_question() {
+    let mut project = started();
+    let mut turns: Vec<String> =
+        ["bought pears", "fed the cat", "painted the gate", "missed the bus"]
+            .iter()
+            .flat_map(|it| [format!("Ana: Today I {it}."), format!("Ben: So you {it}, fine.")])
+            .collect();
+    turns.insert(4, "Ana: Who borrowed our telescope last winter?".into());
+    turns.insert(5, "Ben: My cousin Edgar, he still owes us a visit.".into());
+    project.call(
+        "create_entities",
+        json!({"entities": [{"name": "Talk", "entity_type": "conversation", "observations": turns}]}),
+    );
+    let reply = found(&mut project, json!({"query": "who borrowed the telescope last winter?"}));
+    let said = all(&reply["results"][0]["observations"], "content");
+    assert_eq!(said[..2], turns[4..6], "{reply}");
+    let speakers = all(&reply["results"][0]["observations"], "speaker");
+    assert_eq!(speakers[..2], ["Ana", "Ben"]);
+}
+
+#[test]
 fn a_question_of_a_time_favors_what_is_of_that_time_in_every_search() {
     let mut project = started();
     for (path, month, place) in

@@ -204,7 +204,7 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use model::parcel::{DocHead, DocMeta, LinkedDoc, NormalDoc, Profile};
+    use model::parcel::{DocHead, DocMeta, LinkedDoc, NormalDoc, Profile, StatedNote};
     use model::terms::{ContentHash, RelPath, SpanMap};
 
     /// Writes down what it is asked; each vector holds the number of its text.
@@ -302,6 +302,34 @@ mod tests {
         for ((title, section, window), text) in table {
             assert_eq!(better_text(title, section, window), text);
         }
+    }
+
+    #[test]
+    fn a_fact_is_embedded_by_what_it_says_and_what_is_nested_in_it() {
+        let text = "# Ada\n\n- [duty] Bakes bread ^o1\n  - at dawn\n- [duty] Sings";
+        let second = text.find("- [duty] Sings").expect("a fact");
+        let mut doc = related();
+        let mentioned = &mut doc.doc.doc;
+        let chunk = |start, end| Chunk {
+            span: Span::new(start, end),
+            windows: vec![Span::new(start, end)],
+            ..mentioned.chunks[0].clone()
+        };
+        mentioned.chunks = vec![chunk(0, second), chunk(second, text.len())];
+        let heading = Block { kind: BlockKind::Heading(1), span: Span::new(0, 5), section: None };
+        let (note, node) = (notes::parse::parse(text), notes::memory::read(text));
+        mentioned.doc = NormalDoc {
+            map: SpanMap::identity(text.len(), 0),
+            text: text.into(),
+            blocks: vec![heading],
+            note: Some(Box::new(StatedNote { note, said: vec![], node })),
+            ..mentioned.doc.clone()
+        };
+        let embedder = Arc::new(Listening::default());
+        EmbedStage::new(embedder.clone()).run(doc).expect("the embedder answers");
+        let batches = embedder.batches.lock().expect("nobody panicked").clone();
+        let expected = ["[duty] Bakes bread\n- at dawn", "[duty] Sings"];
+        assert_eq!(batches.first().map(Vec::as_slice), Some(expected.map(String::from).as_slice()));
     }
 
     #[test]
