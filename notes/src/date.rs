@@ -93,8 +93,8 @@ fn year(word: &str) -> Option<i16> {
 
 /// A month written out, or its first three letters.
 fn month(word: &str) -> Option<i8> {
-    let is_it = |name: &&str| **name == *word || word.len() == 3 && name.starts_with(word);
-    MONTHS.iter().position(|name| is_it(&name)).map(|at| at as i8 + 1)
+    let is_it = |name: &&str| *name == word || word.len() == 3 && name.starts_with(word);
+    MONTHS.iter().position(is_it).map(|at| at as i8 + 1)
 }
 
 #[cfg(test)]
