@@ -40,8 +40,8 @@ pub(crate) struct WeakFloor<'a> {
     lacking: u64,
 }
 
-/// From `retrieval.floor.similar` on the meaning of a fact alone suffices, which is so much above the cosine that speaks
-/// neither for nor against it.
+/// From `retrieval.floor.similar` on the meaning of a fact alone suffices, which is so much above the cosine that
+/// speaks neither for nor against it.
 const ENOUGH: f32 = 0.06;
 
 /// Fewest letters of a name that may be misspelled; a letter makes a shorter one another.
