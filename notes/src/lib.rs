@@ -5,6 +5,7 @@
 //! [`resolve`] decides which of several documents a link means; the caller brings the candidates.
 //! Not here: reading and writing files (the daemon).
 
+pub mod date;
 pub mod edit;
 pub mod entry;
 pub mod filename;
@@ -14,5 +15,6 @@ pub mod plain;
 pub mod resolve;
 pub mod slug;
 pub mod target;
+pub mod turn;
 pub mod uri;
 mod yaml;

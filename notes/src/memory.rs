@@ -16,6 +16,7 @@ use std::ops::Range;
 
 use crate::parse::{Item, Note, RelationKind, parse, scalar_text};
 use crate::plain;
+use crate::turn::{self, Turn};
 
 pub use shape::{
     CATEGORY, EXACT_NAME, EXACT_TYPE, OBSERVATIONS, RELATIONS, is_a_title, quoted, relation_item,
@@ -71,6 +72,8 @@ pub struct Fact {
     pub line: usize,
     /// Lines that its own text takes.
     pub n_lines: usize,
+    /// Who says it, and of which day it is.
+    pub turn: Turn,
 }
 
 /// A relation that a note states.
@@ -152,6 +155,12 @@ fn facts(text: &str, note: &Note) -> Vec<Fact> {
         }
         out.push(fact);
     }
+    let heading_above = |fact: &Fact| {
+        let at = note.headings.partition_point(|it| it.place.span.start < fact.item.start);
+        note.headings.get(at.checked_sub(1)?).map(|it| it.text.as_str())
+    };
+    let turns = turn::read(out.iter().map(|it| (it.content.as_str(), heading_above(it))));
+    out.iter_mut().zip(turns).for_each(|(fact, turn)| fact.turn = turn);
     out
 }
 
@@ -203,6 +212,7 @@ fn fact(text: &str, note: &Note, idx: usize, item: &Item) -> Option<Fact> {
         item: item.place.span.clone(),
         line: item.place.line,
         n_lines: shown.lines().count(),
+        turn: Turn::default(),
     })
 }
 

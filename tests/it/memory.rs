@@ -37,6 +37,7 @@
 //! stands in `failed` (or beside the item), with a code and a hint.
 
 mod graph;
+mod search;
 mod starts;
 
 use serde_json::{Value, json};

@@ -1,14 +1,12 @@
 //! Backfill: makes the better models' vectors, window by window, after everything else.
 //!
-//! In: windows of the index, then facts of memory, that have no better vector yet. Out: vectors in the file of spaces
-//! and in memory.
+//! In: windows of the index that have no better vector yet. Out: vectors in the file of spaces and in memory.
 //! Nothing is written to the index, so neither commits nor ticks wait for it: a window's text is known by its hash, and
 //! no text is embedded twice, whatever becomes of its window.
 //! Invariants: killed at any point, it goes on where it was; equal texts are embedded once; nothing is embedded while
 //! the gate is closed; the vectors of a space answer until those of the next one are all there.
 //! Not here: which vectors a question uses (`query`), the models (`embed`).
 
-mod facts;
 mod order;
 mod pace;
 mod run;
@@ -24,7 +22,6 @@ use config::settings::Embed;
 use rusqlite::{OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use self::facts::each_fact;
 use self::order::Order;
 pub use self::order::searched_windows;
 pub use self::pace::{Again, BackfillProgress, Pace, Trouble};
@@ -75,12 +72,6 @@ enum Made {
     /// One of the texts cannot be embedded: which one shows when each goes alone.
     OneByOne,
     Ended(Step),
-}
-
-/// What one model lacks.
-struct Work {
-    lacking: Vec<Lacking>,
-    facts: Vec<(ContentHash, String)>,
 }
 
 /// A text without a vector, and the windows it stands in.
@@ -193,7 +184,6 @@ impl Backfill {
         if self.tries_refused.swap(false, Ordering::Relaxed) {
             for tier in &self.wanted {
                 self.file.forget_refused(tier.space.id)?;
-                tier.layer.forget_refused_facts();
             }
         }
         let models: Vec<&dyn Embedder> =
@@ -201,22 +191,16 @@ impl Backfill {
         let shares = shares(&models, &windows);
         if let (Some(before), Some(share)) = (&self.before, shares.first()) {
             self.load(before, tick, &share.windows)?;
-            self.load_facts(before, |may_be_english| share.takes(&models, 0, may_be_english))?;
         }
         // What there is of all models first.
         let mut works = Vec::with_capacity(self.wanted.len());
-        for (at, (tier, share)) in self.wanted.iter().zip(&shares).enumerate() {
-            // A fact that no model reads is embedded by the first, so that none is without a vector.
-            let takes = |may_be_english| {
-                let is_read = models.iter().any(|model| model.reads(may_be_english));
-                share.takes(&models, at, may_be_english) || (at == 0 && !is_read)
-            };
-            let Some(work) = self.look(tier, tick, share, takes)? else { return Ok(Step::Moved) };
-            works.push((tier, work));
+        for (tier, share) in self.wanted.iter().zip(&shares) {
+            let Some(lacking) = self.look(tier, tick, share)? else { return Ok(Step::Moved) };
+            works.push((tier, lacking));
         }
         let mut is_broken = false;
-        for (at, (tier, work)) in works.into_iter().enumerate() {
-            match self.fill(tier, tick, work, may_embed)? {
+        for (at, (tier, lacking)) in works.into_iter().enumerate() {
+            match self.fill(tier, tick, lacking, may_embed)? {
                 None => {}
                 // Without the first one nothing is full; without another, all that is not its own is.
                 Some(Step::Broken) => is_broken |= at == 0,
@@ -232,18 +216,15 @@ impl Backfill {
         tier: &Tier,
         tick: Tick,
         share: &Share,
-        takes: impl Fn(bool) -> bool,
-    ) -> Result<Option<Work>, StoreError> {
-        let facts = self.load_facts(tier, takes)?;
+    ) -> Result<Option<Vec<Lacking>>, StoreError> {
         let Some((lacking, n_refused)) = self.load(tier, tick, &share.windows)? else {
             return Ok(None);
         };
         let n_windows = share.windows.len();
         let n_lacking = lacking.iter().map(|(_, ids)| ids.len()).sum::<usize>();
         tier.pace.set(n_windows - n_lacking, n_windows);
-        tier.pace.set_facts(facts.len());
-        tier.pace.set_refused(n_refused + tier.layer.n_refused_facts());
-        Ok(Some(Work { lacking, facts }))
+        tier.pace.set_refused(n_refused);
+        Ok(Some(lacking))
     }
 
     /// Embeds what one model lacks. What ended the round, if something did.
@@ -251,10 +232,10 @@ impl Backfill {
         &self,
         tier: &Tier,
         tick: Tick,
-        work: Work,
+        lacking: Vec<Lacking>,
         may_embed: &dyn Fn() -> bool,
     ) -> Result<Option<Step>, StoreError> {
-        let mut order = Order::new(work.lacking);
+        let mut order = Order::new(lacking);
         let n_together = tier.embedder().batch().max(1);
         while order.has_more() {
             if !may_embed() {
@@ -265,14 +246,6 @@ impl Backfill {
                 if let Some(ended) = self.embed(tier, tick, texts)? {
                     return Ok(Some(ended));
                 }
-            }
-        }
-        for texts in work.facts.chunks(n_together) {
-            if !may_embed() {
-                return Ok(Some(Step::Waits(tick)));
-            }
-            if let Some(ended) = self.embed_facts(tier, texts)? {
-                return Ok(Some(ended));
             }
         }
         if !tier.layer.note_full(tick) {
@@ -448,11 +421,7 @@ impl Backfill {
         let kept = self.readers.look(|db| {
             let mut statement = db.prepare("SELECT hash FROM chunk_vec_map")?;
             let rows = statement.query_map([], |row| row.get(0).map(hash_of))?;
-            let mut kept = rows.collect::<Result<FxHashSet<ContentHash>, _>>()?;
-            each_fact(db, |hash, _, _| {
-                kept.insert(hash);
-            })?;
-            Ok(kept)
+            rows.collect::<Result<FxHashSet<ContentHash>, _>>()
         })?;
         let wanted: Vec<i64> = self.wanted.iter().map(|tier| tier.space.id).collect();
         let n_gone = self.file.sweep(&wanted, &kept)?;

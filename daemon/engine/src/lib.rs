@@ -152,6 +152,7 @@ async fn start(
     });
     let chunk = StationArgs::new(normal.inlet, &chunked, move |_| {
         Chunker::new(&r2.settings.chunk, &r2.settings.embed, r2.tokens.clone())
+            .with_memory(r2.settings.memory.clone())
     });
     let recognize = StationArgs::new(chunked.inlet, &mentioned, move |_| {
         RecognizeStage::new(&r3.settings.recognize, gazetteer.clone()).with_model(r3.model.clone())

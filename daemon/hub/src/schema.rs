@@ -8,8 +8,11 @@
 use crate::{Hub, HubError};
 
 /// Every migration, oldest first. They are only ever added.
-const MIGRATIONS: [&str; 2] =
-    [include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("migrations/0001.sql"),
+    include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
+];
 
 /// The version this program works with.
 pub(crate) const VERSION: i32 = MIGRATIONS.len() as i32;

@@ -463,6 +463,8 @@ pub struct EmbeddedFact {
     pub content: String,
     /// First and last line of the file on which its own text stands.
     pub lines: (usize, usize),
+    /// Who says it, and of which day it is.
+    pub turn: notes::turn::Turn,
     /// Of length 0 in a language that the model has not learned.
     pub vector: UnitVector,
 }

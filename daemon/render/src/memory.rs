@@ -315,11 +315,17 @@ pub fn found(reply: &FoundNodesReply, max_chars: usize) -> String {
             score(it.score),
             by.unwrap_or_default()
         );
-        if !it.matched_observation.is_empty() {
-            text += &format!("\n   {}", one_line(&it.matched_observation));
+        // The best one is shown even where nothing is near.
+        let shown = it.observations.iter().enumerate().filter(|(at, it)| *at == 0 || !it.weak);
+        for (_, it) in shown {
+            text += &format!("\n   ^o{} {}", it.ordinal, stored_line(&it.content));
         }
         text
     }));
+    sheet.items(reply.relations.iter().map(relation));
+    if let Some(page) = reply.next_page {
+        sheet.line(&format!("more with `page: {page}`"));
+    }
     sheet.finish()
 }
 

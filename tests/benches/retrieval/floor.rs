@@ -18,7 +18,7 @@ use anyhow::{Result, anyhow};
 use config::Settings;
 use proto::tool::core::HybridQuery;
 use proto::tool::notes::SearchNotes;
-use query::memory::search::nodes_by_meaning;
+use query::memory::search::{FactQuery, nodes};
 use query::{QueryContext, Signals, answer, relevance_signals, search_notes};
 use server::project::Project;
 use xxhash_rust::xxh3::xxh3_64;
@@ -130,10 +130,10 @@ impl Floor {
         others: &[Set],
     ) -> Result<()> {
         for (kind, query) in questions(set, base, gone, others) {
-            let found = nodes_by_meaning(desk, &query.text, 10);
+            let asked = FactQuery { question: query.text.clone(), ..FactQuery::default() };
+            let found = nodes(desk, &asked, 0, 10);
             let found = found.map_err(|error| anyhow!("{}: {}", query.text, error.message))?;
-            let floor = desk.settings.retrieval.floor.relevance;
-            let is_nothing = found.iter().all(|it| it.relevance < floor);
+            let is_nothing = found.iter().all(|it| it.is_weak);
             let is_dev = xxh3_64(query.text.as_bytes()).is_multiple_of(2);
             self.note("search_nodes", base, kind, is_dev, is_nothing);
         }

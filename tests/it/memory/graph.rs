@@ -213,6 +213,53 @@ fn search_finds_by_meaning_by_words_and_by_name() {
 }
 
 #[test]
+fn search_shows_every_observation_that_fits_and_favors_the_time_of_a_question() {
+    let mut project = started();
+    let turns = [
+        "Ana (8 May 2023): I moved into the flat above the bakery",
+        "Ben (8 May 2023): I started violin lessons on Tuesday",
+        "Ana (9 May 2023): I keep the spare keys in the blue jar",
+        "Ben (14 August 2023): The violin teacher moved to Lisbon",
+        "Ana (15 August 2023): My sister adopted a greyhound",
+        "Ana (16 August 2023): The second spare key is at the bakery",
+    ];
+    project.call(
+        "create_entities",
+        json!({"entities": [
+            {"name": "Talks", "entity_type": "conversation", "observations": turns},
+            {"name": "Harbor", "entity_type": "place", "observations": ["Has a lighthouse"]},
+        ]}),
+    );
+    let found = project.call("search_nodes", json!({"query": "where are the spare keys?"}));
+    let first = &found["results"][0];
+    let mut said = all(&first["observations"], "content");
+    said.truncate(2);
+    said.sort_unstable();
+    assert_eq!(said, [turns[5], turns[2]], "{found}");
+    assert_eq!(first["matched_observation"], first["observations"][0]["content"]);
+    assert_eq!(all(&found["entities"][0]["observations"], "content"), turns, "as they are stored");
+    for (question, turn) in [("violin in May 2023", turns[1]), ("violin last August", turns[3])] {
+        let found = project.call("search_nodes", json!({"query": question}));
+        assert_eq!(found["results"][0]["matched_observation"], turn, "{found}");
+    }
+    let page = |project: &mut TestProject, page: u32| {
+        project.call("search_nodes", json!({"query": "the bakery", "limit": 1, "page": page}))
+    };
+    let one = page(&mut project, 1);
+    assert_eq!(
+        (&one["results"][0]["name"], &one["next_page"]),
+        (&json!("Talks"), &json!(2)),
+        "{one}"
+    );
+    let two = page(&mut project, 2);
+    assert_eq!(
+        (&two["results"][0]["name"], &two["next_page"]),
+        (&json!("Harbor"), &json!(null)),
+        "{two}"
+    );
+}
+
+#[test]
 fn a_report_tells_pairs_clusters_orphans_and_drafts() {
     let mut project = started();
     let entity = |name: &str, facts: &[&str]| json!({"name": name, "entity_type": "thing", "observations": facts});

@@ -2,7 +2,8 @@
 //!
 //! In: a document with its chunks and windows. Out: the same with one vector a window, and with prints.
 //! Invariants: one batch a document; the embedded text is the title, the last two headings and the window, so
-//! a renamed folder changes no vector; a chunk in a language that the model has not learned gets empty vectors, whose
+//! a renamed folder changes no vector; that of a fact, which is one sentence, is what it says, since in the mean of so
+//! few words a title would count more than they; a chunk in a language that the model has not learned gets empty vectors, whose
 //! windows wait for a better model.
 //! Not here: the model (`embed/`), and where windows are cut (`extract/chunk`).
 
@@ -13,11 +14,13 @@ use config::settings::{Dedup, Memory};
 
 use crate::Embedder;
 use model::parcel::{
-    Chunk, EmbeddedDoc, EmbeddedFact, MentionedDoc, NormalDoc, Reading, RelatedDoc, UnitVector,
-    may_be_english,
+    Block, BlockKind, Chunk, EmbeddedDoc, EmbeddedFact, MentionedDoc, NormalDoc, Reading,
+    RelatedDoc, UnitVector, may_be_english,
 };
 use model::print::prints_of;
+use model::terms::{Norm, Span};
 use model::{DocFault, Stage};
+use notes::memory::Fact;
 
 /// Headings that are embedded with a window, counted from the innermost (S4 §5).
 const N_HEADINGS: usize = 2;
@@ -57,8 +60,12 @@ impl Stage for EmbedStage {
             let (vectors, prints, facts) = Default::default();
             return Ok(EmbeddedDoc { doc, vectors, prints, facts, in_memory });
         }
-        let vectors = self.vectors_of(&doc.doc.doc)?;
-        let prints = prints_of(&doc.doc.doc.doc, &doc.doc.doc.chunks, &self.dedup);
+        let vectors = self.vectors_of(&doc.doc.doc, in_memory)?;
+        // What is said of one entity is no copy of what is said of another in the same words.
+        let prints = match in_memory {
+            true => vec![],
+            false => prints_of(&doc.doc.doc.doc, &doc.doc.doc.chunks, &self.dedup),
+        };
         let facts = self.facts_of(&doc.doc.doc.doc, in_memory)?;
         Ok(EmbeddedDoc { doc, vectors, prints, facts, in_memory })
     }
@@ -83,16 +90,21 @@ impl EmbedStage {
             ordinal: it.ordinal,
             content: it.content.clone(),
             lines: (it.line, it.line + it.n_lines.saturating_sub(1)),
+            turn: it.turn.clone(),
             vector: vectors.next().unwrap_or(UnitVector(Box::default())),
         };
         Ok(facts.into_iter().map(embedded).collect())
     }
 
     /// Embeds the windows of all chunks in one batch.
-    fn vectors_of(&self, doc: &MentionedDoc) -> Result<Vec<Vec<UnitVector>>, DocFault> {
+    fn vectors_of(
+        &self,
+        doc: &MentionedDoc,
+        in_memory: bool,
+    ) -> Result<Vec<Vec<UnitVector>>, DocFault> {
         let is_read = |chunk: &Chunk| self.embedder.reads(may_be_english(&chunk.language));
         let read: Vec<&Chunk> = doc.chunks.iter().filter(|chunk| is_read(chunk)).collect();
-        let (buffer, places) = embedded_texts(doc, &read);
+        let (buffer, places) = embedded_texts(doc, &read, in_memory);
         let texts: Vec<&str> =
             places.into_iter().map(|place| buffer.get(place).unwrap_or("")).collect();
         let vectors = self.embedder.embed(&texts);
@@ -132,22 +144,57 @@ pub fn better_text(title: &str, section: &str, window: &str) -> String {
 }
 
 /// The texts of these chunks' windows, one after the other in one buffer, and their places there.
-fn embedded_texts(doc: &MentionedDoc, chunks: &[&Chunk]) -> (String, Vec<Range<usize>>) {
+fn embedded_texts(
+    doc: &MentionedDoc,
+    chunks: &[&Chunk],
+    in_memory: bool,
+) -> (String, Vec<Range<usize>>) {
     let (mut buffer, mut places) = (String::with_capacity(doc.doc.text.len() * 5 / 4), Vec::new());
+    let note = doc.doc.note.iter();
+    let facts: Vec<&Fact> = note.flat_map(|it| it.node.facts(in_memory)).collect();
     for chunk in chunks {
         let n_outer = chunk.headings.len().saturating_sub(N_HEADINGS);
+        let fact = fact_of(&doc.doc, &facts, chunk);
         for window in &chunk.windows {
             let start = buffer.len();
-            let headings = chunk.headings.iter().skip(n_outer);
-            for line in std::iter::once(&doc.doc.title).chain(headings) {
-                buffer.push_str(line);
-                buffer.push('\n');
+            match fact.filter(|_| chunk.windows.len() == 1) {
+                Some(fact) => push_fact(&mut buffer, &doc.doc, fact, *window),
+                None => {
+                    let headings = chunk.headings.iter().skip(n_outer);
+                    for line in std::iter::once(&doc.doc.title).chain(headings) {
+                        buffer.push_str(line);
+                        buffer.push('\n');
+                    }
+                    buffer.push_str(window.of(&doc.doc.text));
+                }
             }
-            buffer.push_str(window.of(&doc.doc.text));
             places.push(start..buffer.len());
         }
     }
     (buffer, places)
+}
+
+/// The fact that a chunk holds; facts are in the order of the file.
+fn fact_of<'f>(doc: &NormalDoc, facts: &[&'f Fact], chunk: &Chunk) -> Option<&'f Fact> {
+    let raw = doc.map.to_raw(chunk.span);
+    let first = facts.partition_point(|it| it.text.start < raw.start());
+    facts.get(first).copied().filter(|it| it.text.start < raw.end())
+}
+
+/// Writes what a fact says, and what is nested in it.
+fn push_fact(buffer: &mut String, doc: &NormalDoc, fact: &Fact, window: Span<Norm>) {
+    buffer.push_str(&fact.content);
+    let is_above = |it: &&Block| {
+        matches!(it.kind, BlockKind::Heading(_))
+            && it.span.start() >= window.start()
+            && it.span.end() <= window.end()
+    };
+    let n_above = doc.blocks.iter().filter(is_above).count();
+    let lines = window.of(&doc.text).lines().filter(|line| !line.trim().is_empty());
+    for line in lines.skip(n_above + fact.n_lines) {
+        buffer.push('\n');
+        buffer.push_str(line.trim());
+    }
 }
 
 #[cfg(test)]
@@ -157,8 +204,8 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use model::parcel::{DocHead, DocMeta, LinkedDoc, NormalDoc, Profile};
-    use model::terms::{ContentHash, RelPath, Span, SpanMap};
+    use model::parcel::{DocHead, DocMeta, LinkedDoc, NormalDoc, Profile, StatedNote};
+    use model::terms::{ContentHash, RelPath, SpanMap};
 
     /// Writes down what it is asked; each vector holds the number of its text.
     #[derive(Default)]
@@ -255,6 +302,34 @@ mod tests {
         for ((title, section, window), text) in table {
             assert_eq!(better_text(title, section, window), text);
         }
+    }
+
+    #[test]
+    fn a_fact_is_embedded_by_what_it_says_and_what_is_nested_in_it() {
+        let text = "# Ada\n\n- [duty] Bakes bread ^o1\n  - at dawn\n- [duty] Sings";
+        let second = text.find("- [duty] Sings").expect("a fact");
+        let mut doc = related();
+        let mentioned = &mut doc.doc.doc;
+        let chunk = |start, end| Chunk {
+            span: Span::new(start, end),
+            windows: vec![Span::new(start, end)],
+            ..mentioned.chunks[0].clone()
+        };
+        mentioned.chunks = vec![chunk(0, second), chunk(second, text.len())];
+        let heading = Block { kind: BlockKind::Heading(1), span: Span::new(0, 5), section: None };
+        let (note, node) = (notes::parse::parse(text), notes::memory::read(text));
+        mentioned.doc = NormalDoc {
+            map: SpanMap::identity(text.len(), 0),
+            text: text.into(),
+            blocks: vec![heading],
+            note: Some(Box::new(StatedNote { note, said: vec![], node })),
+            ..mentioned.doc.clone()
+        };
+        let embedder = Arc::new(Listening::default());
+        EmbedStage::new(embedder.clone()).run(doc).expect("the embedder answers");
+        let batches = embedder.batches.lock().expect("nobody panicked").clone();
+        let expected = ["[duty] Bakes bread\n- at dawn", "[duty] Sings"];
+        assert_eq!(batches.first().map(Vec::as_slice), Some(expected.map(String::from).as_slice()));
     }
 
     #[test]

@@ -19,9 +19,7 @@ pub struct BackfillProgress {
     pub n_done: u64,
     /// Windows that are searched.
     pub n_windows: u64,
-    /// Facts of memory without a vector.
-    pub n_facts_left: u64,
-    /// Windows, which count as done, and facts whose text the model refused.
+    /// Windows, which count as done, whose text the model refused.
     pub n_refused: u64,
     /// True when questions are answered by better vectors alone: every window had one when that was last looked at.
     pub is_full: bool,
@@ -61,7 +59,7 @@ impl BackfillProgress {
     /// Returns how long the rest of `n_windows` takes at this pace if nothing else is to be done; `None` when the pace
     /// is unknown or the model gives no vectors.
     pub fn eta(&self, n_windows: u64) -> Option<Duration> {
-        let n_left = n_windows.saturating_sub(self.n_done) + self.n_facts_left;
+        let n_left = n_windows.saturating_sub(self.n_done);
         let is_known = self.seconds_a_text > 0.0 && n_left > 0 && self.trouble.is_none();
         is_known.then(|| Duration::from_secs_f64(self.seconds_a_text * n_left as f64))
     }
@@ -87,17 +85,6 @@ impl Pace {
         let mut progress = self.lock();
         (progress.n_done, progress.n_windows) = (n_done as u64, n_windows as u64);
         progress.is_full &= n_done == n_windows;
-    }
-
-    pub(super) fn set_facts(&self, n_left: usize) {
-        let mut progress = self.lock();
-        progress.n_facts_left = n_left as u64;
-        progress.is_full &= n_left == 0;
-    }
-
-    pub(super) fn add_fact(&self) {
-        let mut progress = self.lock();
-        progress.n_facts_left = progress.n_facts_left.saturating_sub(1);
     }
 
     pub(super) fn set_refused(&self, n_refused: usize) {
@@ -162,8 +149,6 @@ mod tests {
             BackfillProgress { n_done: 10, seconds_a_text: 0.5, ..BackfillProgress::default() };
         assert_eq!(progress.eta(110), Some(Duration::from_secs(50)));
         assert_eq!(progress.eta(10), None, "nothing is left");
-        let remembers = BackfillProgress { n_facts_left: 4, ..progress.clone() };
-        assert_eq!(remembers.eta(10), Some(Duration::from_secs(2)), "facts count, too");
         let trouble = Some(Trouble { why: "401".into(), again: Again::WhenWanted });
         assert_eq!(
             BackfillProgress { trouble, ..progress.clone() }.eta(110),

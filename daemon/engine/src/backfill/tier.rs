@@ -97,7 +97,7 @@ pub(super) fn shares(models: &[&dyn Embedder], windows: &[SearchedWindow]) -> Ve
 
 impl Share {
     /// Whether the model at this place embeds a text that may be English.
-    pub(super) fn takes(&self, models: &[&dyn Embedder], at: usize, may_be_english: bool) -> bool {
+    fn takes(&self, models: &[&dyn Embedder], at: usize, may_be_english: bool) -> bool {
         let reads = |model: &&dyn Embedder| model.reads(may_be_english);
         owner(models, may_be_english) == Some(at)
             || (self.is_of_all && models.get(at).is_some_and(reads))

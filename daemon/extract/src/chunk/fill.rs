@@ -43,6 +43,9 @@ impl Filling<'_> {
     /// Puts a unit into the open chunk if it fits, else into a chunk of its own, else atom by atom. A heading never
     /// ends a chunk: the text below it is cut instead.
     fn place(&mut self, unit: &Unit) {
+        if unit.is_fact && self.open.has_body {
+            self.close();
+        }
         let n_together = self.open.n_tokens + unit.n_tokens;
         let fits =
             n_together <= self.budget.max || (!self.open.has_body && n_together <= unit.limit);
@@ -56,6 +59,9 @@ impl Filling<'_> {
             unit.atoms.clone().for_each(|atom| self.place_atom(atom));
         }
         self.open.has_body |= !unit.is_heading;
+        if unit.is_fact {
+            self.close();
+        }
     }
 
     fn place_atom(&mut self, idx: usize) {

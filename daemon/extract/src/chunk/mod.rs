@@ -5,7 +5,8 @@
 //! whitespace; each lies within one section, or joins whole small ones of one profile under one heading; none cuts a
 //! code line, table row or list item (unless longer than four budgets) or a sentence (unless longer than one); each
 //! holds at most its profile's `max_tokens`, but for an ordered list kept whole (twice that) and for a single line,
-//! row, item or word that is larger alone; windows tile their chunk.
+//! row, item or word that is larger alone; windows tile their chunk. A fact of a note (`notes::memory`) with what is
+//! nested in it is a chunk of its own, with the headings right above it, so that facts are found as passages are.
 //! Not here: the prelude with the path (rendered at answer time), vectors (`embed/stage`).
 //!
 //! The steps, each in its file: `profile` (what kind of text, hence which sizes), `atom` (the smallest pieces,
@@ -22,11 +23,12 @@ mod window;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use config::settings;
+use config::settings::{self, Memory};
+use rustc_hash::FxHashSet;
 
 use embed::wordpiece::{CachedWordPiece, WordPiece};
-use model::parcel::{Chunk, ChunkedDoc, NormalDoc, Profile, Reading};
-use model::terms::{ContentHash, Norm, Span};
+use model::parcel::{BlockKind, Chunk, ChunkedDoc, NormalDoc, Profile, Reading};
+use model::terms::{ContentHash, Norm, Span, line_of};
 use model::{DocFault, Stage};
 
 use atom::{Atom, TokenIndex};
@@ -43,6 +45,7 @@ pub struct Chunker {
     tokenizer: CachedWordPiece,
     index: TokenIndex,
     hashed: Vec<u8>,
+    memory: Memory,
 }
 
 /// Sizes in tokens, each at least 1.
@@ -79,14 +82,20 @@ impl Chunker {
     ) -> Self {
         let budgets = Budgets::new(chunk, size(embed.window_tokens));
         let tokenizer = CachedWordPiece::new(wordpiece);
-        Chunker { budgets, tokenizer, index: TokenIndex::default(), hashed: Vec::new() }
+        let (index, hashed, memory) = Default::default();
+        Chunker { budgets, tokenizer, index, hashed, memory }
+    }
+
+    /// Sets the folder of memory.
+    pub fn with_memory(self, memory: Memory) -> Self {
+        Chunker { memory, ..self }
     }
 
     fn chunks(&mut self, doc: &NormalDoc) -> Vec<Chunk> {
         self.index.read(&mut self.tokenizer, &doc.text);
         let profiles = profile::profiles_of(doc, &self.index);
         let atoms = atom::atoms_of(doc, &self.index, &profiles, &self.budgets);
-        let outline = Outline::of(&doc.blocks, &profiles, &atoms);
+        let outline = Outline::of(&doc.blocks, &profiles, &atoms, self.facts_of(doc));
         let mut chunks = Vec::new();
         for group in outline.groups(&self.budgets) {
             let budget = *self.budgets.of(group.profile);
@@ -97,6 +106,23 @@ impl Chunker {
             }
         }
         chunks
+    }
+
+    /// The blocks of a note that are its facts.
+    fn facts_of(&self, doc: &NormalDoc) -> FxHashSet<usize> {
+        let Some(note) = &doc.note else { return FxHashSet::default() };
+        let in_memory = self.memory.holds(doc.head.path.as_str());
+        let lines: FxHashSet<usize> = note.node.facts(in_memory).map(|it| it.line).collect();
+        if lines.is_empty() {
+            return FxHashSet::default();
+        }
+        let is_fact = |idx: &usize| {
+            let Some(block) = doc.blocks.get(*idx) else { return false };
+            let start = doc.map.to_raw(block.span).start();
+            matches!(block.kind, BlockKind::ListItem { .. })
+                && lines.contains(&(line_of(&doc.line_starts, start) as usize))
+        };
+        (0..doc.blocks.len()).filter(is_fact).collect()
     }
 
     /// Makes the chunk of some atoms; `None` when there are none.

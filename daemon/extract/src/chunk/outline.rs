@@ -51,6 +51,8 @@ pub(super) struct Unit {
     pub(super) limit: usize,
     /// True for a heading.
     pub(super) is_heading: bool,
+    /// True for a fact of a note with what is nested in it, which no other text joins.
+    pub(super) is_fact: bool,
 }
 
 /// A document's structure over its atoms.
@@ -63,11 +65,18 @@ pub(super) struct Outline<'a> {
     sections: Vec<Section>,
     /// For each ordered list, its last block.
     list_ends: FxHashMap<u32, usize>,
+    /// The blocks that are facts.
+    facts: FxHashSet<usize>,
 }
 
 impl<'a> Outline<'a> {
     /// Reads the structure of blocks; each atom names its block.
-    pub(super) fn of(blocks: &'a [Block], profiles: &[Profile], atoms: &'a [Atom]) -> Self {
+    pub(super) fn of(
+        blocks: &'a [Block],
+        profiles: &[Profile],
+        atoms: &'a [Atom],
+        facts: FxHashSet<usize>,
+    ) -> Self {
         let mut sections: Vec<Section> = Vec::new();
         let mut list_ends = FxHashMap::default();
         let mut before = vec![0];
@@ -93,7 +102,7 @@ impl<'a> Outline<'a> {
                 section.has_body |= !is_heading;
             }
         }
-        Outline { blocks, atoms, before, sections, list_ends }
+        Outline { blocks, atoms, before, sections, list_ends, facts }
     }
 
     /// Returns the sections that are filled together: a small section is joined by the next ones of the same profile
@@ -153,6 +162,12 @@ impl<'a> Outline<'a> {
             self.atoms.get(at).map(|atom| atom.block).filter(|_| at < group.end)
         {
             let place = at..group.end;
+            if self.facts.contains(&block_idx) {
+                let fact = self.unit(&place, self.after_nested(block_idx), budget.max);
+                at = fact.atoms.end;
+                units.push(Unit { is_fact: true, ..fact });
+                continue;
+            }
             let list = self.ordered_list(block_idx).filter(|&list| tried.insert(list));
             let unit = list
                 .and_then(|list| self.procedure(list, &place, budget))
@@ -175,6 +190,7 @@ impl<'a> Outline<'a> {
             n_tokens,
             limit,
             is_heading: rest.first().is_some_and(|atom| self.is_heading(atom)),
+            is_fact: false,
         }
     }
 
@@ -184,7 +200,9 @@ impl<'a> Outline<'a> {
         let past_block = self.after_nested(*self.list_ends.get(&list)?);
         let whole = self.unit(place, past_block, budget.max_procedure());
         let is_in_one_section = self.is_same_section(whole.atoms.start, whole.atoms.end - 1);
-        (whole.n_tokens <= whole.limit && is_in_one_section).then_some(whole)
+        let blocks = whole.atoms.clone().filter_map(|atom| self.atoms.get(atom)).map(|it| it.block);
+        let has_facts = blocks.into_iter().any(|block| self.facts.contains(&block));
+        (whole.n_tokens <= whole.limit && is_in_one_section && !has_facts).then_some(whole)
     }
 
     fn ordered_list(&self, block_idx: usize) -> Option<u32> {

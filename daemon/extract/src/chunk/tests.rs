@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use model::parcel::{Block, BlockKind, DocHead, DocMeta};
+use model::parcel::{Block, BlockKind, DocHead, DocMeta, StatedNote};
 use model::terms::{RelPath, SpanMap};
 
 static WORDPIECE: LazyLock<Arc<WordPiece>> = LazyLock::new(WordPiece::builtin);
@@ -278,6 +278,42 @@ fn tables_are_cut_between_rows() {
             6  [] ssh | 22⏎⏎End.
         "#]],
     );
+}
+
+/// Stated facts are chunks of their own in every note; in the folder of memory, so is each outermost item.
+#[test]
+fn a_fact_is_a_chunk_of_its_own_with_what_is_nested_in_it() {
+    let rows = [
+        ("h1", "# Ada"),
+        ("p", "Keeper of the light."),
+        ("-", "- [duty] Lights the lantern"),
+        ("  -", "  - at dusk"),
+        ("-", "- [duty] Bakes bread"),
+        ("-", "- Sings"),
+        ("-", "- Swims"),
+    ];
+    for (path, items) in
+        [("ada.md", &["- Sings\n- Swims"] as &[&str]), ("memory/ada.md", &["- Sings", "- Swims"])]
+    {
+        let doc = doc(&rows);
+        let ends = doc.text.match_indices('\n').map(|(at, _)| at as u32 + 1);
+        let stated = StatedNote {
+            note: notes::parse::parse(&doc.text),
+            said: vec![],
+            node: notes::memory::read(&doc.text),
+        };
+        let doc = NormalDoc {
+            head: DocHead { path: RelPath::new(path), ..doc.head },
+            line_starts: std::iter::once(0).chain(ends).collect(),
+            note: Some(Box::new(stated)),
+            ..doc
+        };
+        let ChunkedDoc { doc, chunks } = chunked(doc, (60, 20, 0, 60));
+        let texts: Vec<&str> = chunks.iter().map(|it| it.span.of(&doc.text)).collect();
+        let facts = ["- [duty] Lights the lantern\n  - at dusk", "- [duty] Bakes bread"];
+        let above = ["# Ada\n\nKeeper of the light."];
+        assert_eq!(texts, [&above, &facts as &[&str], items].concat(), "{path}");
+    }
 }
 
 #[test]

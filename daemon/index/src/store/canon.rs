@@ -156,12 +156,8 @@ pub const PARTS: &[(&str, &str)] = &[
     ),
     (
         "memory fact",
-        "SELECT d.path, f.seq, f.ordinal, f.content, f.n_words, f.line_start, f.line_end, f.hash
+        "SELECT d.path, f.seq, f.ordinal, f.content, f.line_start, f.line_end, f.speaker, f.day
          FROM memory_facts f LEFT JOIN docs d ON d.id = f.doc_id",
-    ),
-    (
-        "memory word",
-        "SELECT d.path, w.seq, w.word, w.n FROM memory_words w LEFT JOIN docs d ON d.id = w.doc_id",
     ),
     ("dirty link", "SELECT key FROM dirty_links"),
     ("dirty permalink", "SELECT base FROM dirty_permalinks"),

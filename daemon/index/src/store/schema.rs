@@ -218,15 +218,12 @@ CREATE TABLE memory_nodes(
 CREATE INDEX memory_nodes_key ON memory_nodes(key);
 CREATE INDEX memory_nodes_type ON memory_nodes(type) WHERE is_node;
 CREATE TABLE memory_vectors(doc_id INTEGER PRIMARY KEY, vectors BLOB NOT NULL, mean BLOB NOT NULL);
--- `ordinal` is null while the file has none for it. `n_words`: of `words::Indexer`, which stand in `memory_words`.
--- `hash`: of `content`, under which a better model's vector of it lies elsewhere (`spaces.rs`).
+-- `ordinal` is null while the file has none for it. Its passage is the chunk on its lines. `speaker` and `day`: of
+-- `notes::turn`; without a day it is of that of its document.
 CREATE TABLE memory_facts(
-  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, ordinal INTEGER, content TEXT NOT NULL, n_words INTEGER NOT NULL,
-  line_start INTEGER NOT NULL, line_end INTEGER NOT NULL, hash BLOB NOT NULL,
+  doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, ordinal INTEGER, content TEXT NOT NULL,
+  line_start INTEGER NOT NULL, line_end INTEGER NOT NULL, speaker TEXT, day TEXT,
   PRIMARY KEY(doc_id, seq)) WITHOUT ROWID;
-CREATE TABLE memory_words(word TEXT NOT NULL, doc_id INTEGER NOT NULL, seq INTEGER NOT NULL, n INTEGER NOT NULL,
-  PRIMARY KEY(word, doc_id, seq)) WITHOUT ROWID;
-CREATE INDEX memory_words_doc ON memory_words(doc_id);
 
 -- Work that a commit made necessary; it survives a crash with the commit.
 -- Names of which something has changed in a document; `later`: only the deep pass has read something new there, so that

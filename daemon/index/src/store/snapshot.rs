@@ -255,16 +255,6 @@ impl Snapshot {
         first.into_iter().chain(layers.wanted.iter().skip(1).filter_map(at)).collect()
     }
 
-    /// The better models' layers of facts: those that are wanted, then those with the model before, for the first of
-    /// the others may lack what that has.
-    pub fn layers_of_facts(&self) -> Vec<Vec<Arc<Layer>>> {
-        let layers = self.readers.vectors.layers();
-        let others = layers.wanted.iter().skip(1);
-        let before = layers.before.iter().chain(others).cloned().collect();
-        let before = Some(before).filter(|_| layers.before.is_some());
-        std::iter::once(layers.wanted.clone()).chain(before).collect()
-    }
-
     /// Whether every window that is searched has its vector of the model that is wanted for it.
     pub fn has_all_better_vectors(&self) -> bool {
         let layers = self.readers.vectors.layers();

@@ -1,7 +1,7 @@
 //! Layer: the vectors of a better model in memory, as far as they are made.
 //!
-//! In: rows as they are made, and which rows a commit takes away; vectors of what memory states. Out: a view, as of the
-//! asker's commit, that may lack rows; vectors of facts by the hash of their text, which no commit makes false.
+//! In: rows as they are made, and which rows a commit takes away. Out: a view, as of the asker's commit, that may
+//! lack rows.
 //! Invariants: a row is in it only while its window is searched; who adds rows names the commit they were looked up at,
 //! and is refused when another one has come since; a view that missed a commit is dropped and made again. A model that
 //! cannot be used for questions is asked again when somebody wants that, not by each of them.
@@ -9,15 +9,15 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::{Form, VectorChange, View};
-use embed::{EmbedError, Embedder, Unrounded, unit_vector};
+use embed::{EmbedError, Embedder};
 use model::parcel::UnitVector;
-use model::terms::{ContentHash, Tick};
+use model::terms::Tick;
 
 /// No commit at which all rows were there.
 const NEVER: u64 = u64::MAX;
@@ -31,9 +31,6 @@ const MOST_MET: usize = 200;
 /// A question that any model can embed.
 const PROBE: &str = "a";
 
-/// Vectors of facts by the hash of their text, in int8; an empty one is of a text that the model cannot read.
-pub type Facts = FxHashMap<ContentHash, UnitVector>;
-
 /// One space, and who embeds questions for it.
 pub struct Layer {
     embedder: Arc<dyn Embedder>,
@@ -46,7 +43,6 @@ pub struct Layer {
     failure: Mutex<Option<EmbedError>>,
     /// The last commit at which it lacked nothing.
     full_at: AtomicU64,
-    facts: RwLock<Facts>,
     /// Windows without a row that questions have met lately, the last ones first.
     met: Mutex<VecDeque<i64>>,
 }
@@ -62,7 +58,6 @@ impl Layer {
             asked: Mutex::default(),
             failure: Mutex::default(),
             full_at: AtomicU64::new(NEVER),
-            facts: RwLock::default(),
             met: Mutex::default(),
         }
     }
@@ -77,49 +72,6 @@ impl Layer {
     /// Takes the windows noted so far.
     pub fn take_met(&self) -> Vec<i64> {
         self.met.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
-    }
-
-    /// Looks at the vectors of facts; who makes them waits meanwhile.
-    pub fn with_facts<T>(&self, look: impl FnOnce(&Facts) -> T) -> T {
-        look(&self.facts.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Adds the vectors of facts, as the space keeps them, and forgets those that are not among `kept`.
-    pub fn keep_facts(&self, kept: &FxHashSet<ContentHash>, found: Vec<(ContentHash, Vec<u8>)>) {
-        let mut facts = self.facts.write().unwrap_or_else(PoisonError::into_inner);
-        facts.retain(|hash, _| kept.contains(hash));
-        facts.extend(found.into_iter().map(|(hash, bytes)| (hash, self.rounded(&bytes))));
-    }
-
-    /// How many facts have no vector, because the model could not read their text.
-    pub fn n_refused_facts(&self) -> usize {
-        self.with_facts(|facts| facts.values().filter(|vector| vector.0.is_empty()).count())
-    }
-
-    /// Forgets the facts that have no vector, because the model could not read their text.
-    pub fn forget_refused_facts(&self) {
-        let mut facts = self.facts.write().unwrap_or_else(PoisonError::into_inner);
-        facts.retain(|_, vector| !vector.0.is_empty());
-    }
-
-    /// Adds the vector of one fact, as the space keeps it.
-    pub fn add_fact(&self, hash: ContentHash, bytes: &[u8]) {
-        let vector = self.rounded(bytes);
-        self.facts.write().unwrap_or_else(PoisonError::into_inner).insert(hash, vector);
-    }
-
-    /// The vector of a question, to be compared with those of facts.
-    pub fn question_of_facts(&self, text: &str) -> Result<UnitVector, EmbedError> {
-        let vector = self.question(text)?;
-        let bytes: Vec<u8> = vector.0.iter().map(|it| it.cast_unsigned()).collect();
-        Ok(self.rounded(&bytes))
-    }
-
-    fn rounded(&self, bytes: &[u8]) -> UnitVector {
-        match Unrounded::floats(bytes).filter(|_| self.embedder.keeps_floats()) {
-            Some(floats) if !floats.is_empty() => unit_vector(&floats),
-            _ => UnitVector(bytes.iter().map(|it| it.cast_signed()).collect()),
-        }
     }
 
     /// The model.

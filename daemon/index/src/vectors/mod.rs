@@ -31,7 +31,7 @@ use config::settings::Precision;
 
 pub use self::apart::Apart;
 pub use self::best::Nearest;
-pub use self::layer::{Facts, Layer};
+pub use self::layer::Layer;
 pub use self::rows::Form;
 pub use self::table::{cosines_in_table, each_in_table, load, nearest_in_table};
 pub use self::view::View;

@@ -3,7 +3,7 @@
 //! In: a request, the settings, a snapshot. Out: a [`Plan`], which the later steps only read.
 //! Files in the order in which a question passes them: `question.rs` (its words), `expression.rs` (operators),
 //! `demand.rs` (what must be true of a chunk), `condition.rs` (paths and tags), `filter.rs`, `within.rs` (the documents
-//! that may answer), `unmet.rs` (which condition excludes everything), `cursor.rs` (the next page).
+//! that may answer), `when.rs` (times), `unmet.rs` (which condition excludes everything), `cursor.rs` (the next page).
 //! Invariant: a plan is built here and nowhere else; what later steps learn is in their own output.
 //! Not here: looking for anything (`recall`).
 
@@ -14,6 +14,7 @@ pub(crate) mod expression;
 mod filter;
 pub(crate) mod question;
 pub(crate) mod unmet;
+pub(crate) mod when;
 pub(crate) mod within;
 
 use std::collections::BTreeMap;
@@ -26,13 +27,14 @@ use self::condition::Under;
 use self::cursor::Cursor;
 pub(crate) use self::filter::{CHANGED_MS, Filter, OfNotes};
 use self::question::Question;
+use self::when::When;
 use self::within::Within;
 use crate::error::invalid;
 use crate::graph::{lookup, relations};
 use crate::{AskError, QueryContext};
 
 /// Longest question, characters.
-const MAX_QUESTION_CHARS: usize = 1_000;
+pub(crate) const MAX_QUESTION_CHARS: usize = 1_000;
 
 /// Most candidates of one signal, and so the number of hits that a cursor can reach.
 pub(crate) const MAX_RECALL: usize = 400;
@@ -44,6 +46,8 @@ pub(crate) struct Plan {
     pub filter: Filter,
     /// The documents and passages that the filter lets through.
     pub within: Within,
+    /// The times that the question names.
+    pub when: When,
     /// Hits of one page.
     pub k: usize,
     /// Candidates of one signal. From the settings alone, since another depth gives another order.
@@ -123,6 +127,7 @@ impl Plan {
         Ok(Plan {
             filter: filter(request, &question)?,
             within: Within::default(),
+            when: When::of(&question.text),
             question,
             k,
             depth: (defaults.recall_k as usize).min(MAX_RECALL),
@@ -146,6 +151,13 @@ impl Plan {
     pub(crate) fn resolve(mut self, ctx: &QueryContext<'_>) -> Result<Plan, AskError> {
         self.hints = condition::resolve(ctx, &mut self.filter, self.question.demand.as_mut())?;
         self.within = Within::read(ctx, &self.filter)?;
+        if self.when.is_relative() {
+            let newest: Option<String> =
+                ctx.snapshot.query_row("SELECT max(day) FROM docs", [], |row| row.get(0))?;
+            let newest = newest.and_then(|it| it.parse().ok());
+            self.when =
+                newest.map(|it| std::mem::take(&mut self.when).resolved(it)).unwrap_or_default();
+        }
         Ok(self)
     }
 

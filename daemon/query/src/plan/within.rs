@@ -32,7 +32,7 @@ pub(crate) fn both(one: Among, other: Among) -> Among {
 pub(crate) struct Within {
     /// The documents.
     pub docs: Among,
-    /// The only passages in them, where the question is about an entity.
+    /// The only passages in them, where the question is about an entity or facts of some days or categories.
     pub mentioning: Among,
 }
 
@@ -45,6 +45,20 @@ impl Within {
             _ => None,
         };
         Ok(Within { docs, mentioning })
+    }
+
+    /// Lets only these passages through, of those that may answer.
+    pub(crate) fn narrow(
+        &mut self,
+        ctx: &QueryContext<'_>,
+        only: FxHashSet<i64>,
+    ) -> Result<(), AskError> {
+        let known = match (self.mentioning.take(), &self.docs) {
+            (None, Some(docs)) => Some(chunks(ctx, docs)?),
+            (known, _) => known,
+        };
+        self.mentioning = both(known, Some(only));
+        Ok(())
     }
 
     /// Returns whether a chunk may answer.

@@ -40,6 +40,10 @@ pub(crate) struct WeakFloor<'a> {
     lacking: u64,
 }
 
+/// From `retrieval.floor.similar` on the meaning of a fact alone suffices, which is so much above the cosine that
+/// speaks neither for nor against it.
+const ENOUGH: f32 = 0.06;
+
 /// Fewest letters of a name that may be misspelled; a letter makes a shorter one another.
 const MIN_SLIPPED: usize = 4;
 
@@ -70,6 +74,13 @@ impl<'a> WeakFloor<'a> {
         let lacking = recalled.lacking(&plan.question);
         let (floors, typed) = (plan.floor, *typed);
         WeakFloor { floors, words, worth, seeds, scorer, typed, asked: text, lacking }
+    }
+
+    /// Judges facts: one sentence is less near to a question than a passage.
+    pub(crate) fn of_facts(self) -> Self {
+        let Floor { similar, better_similar, .. } = self.floors;
+        let (vector, better) = (similar - ENOUGH, better_similar - ENOUGH);
+        WeakFloor { floors: Floor { vector, better, ..self.floors }, ..self }
     }
 
     /// Returns how well a hit with this path, these headings and these words fits.

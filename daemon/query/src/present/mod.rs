@@ -164,7 +164,7 @@ pub(crate) struct ChunkText {
     pub(crate) doc_id: i64,
     uid: String,
     path: String,
-    section: String,
+    pub(crate) section: String,
     text: String,
     lines: Vec<u8>,
     pages: Option<Vec<u8>>,

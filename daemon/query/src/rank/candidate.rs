@@ -7,20 +7,25 @@
 use std::cell::{OnceCell, RefCell};
 
 use index::words::Indexer;
-use model::terms::is_word_char;
+use model::terms::{EntityType, is_word_char};
 use rusqlite::OptionalExtension;
 use rusqlite::types::FromSql;
+use rustc_hash::FxHashMap;
 
 use super::question_words::QuestionWords;
 use crate::expand::Expanded;
 use crate::plan::Plan;
 use crate::plan::question::is_stop_word;
 use crate::recall::Recalled;
+use crate::recall::fuse::fused;
 use crate::{AskError, QueryContext};
 
 /// The text of a chunk, without its document's title; for [`Candidate::read`].
 pub(super) const TEXT: &str =
     "CAST(substr(CAST(d.text AS BLOB), c.start + 1, c.end - c.start) AS TEXT)";
+
+/// Longest passage that hardly says by itself what it is about: most turns of a conversation are shorter.
+const MAX_TURN_TOKENS: i64 = 80;
 
 /// What the earlier steps know about a question.
 pub(crate) struct SignalInput<'a> {
@@ -29,6 +34,7 @@ pub(crate) struct SignalInput<'a> {
     pub recalled: &'a Recalled,
     pub expanded: &'a Expanded,
     words: OnceCell<QuestionWords>,
+    fused: OnceCell<FxHashMap<i64, f32>>,
     indexer: RefCell<Indexer>,
 }
 
@@ -39,8 +45,16 @@ impl<'a> SignalInput<'a> {
         recalled: &'a Recalled,
         expanded: &'a Expanded,
     ) -> Self {
-        let (words, indexer) = (OnceCell::new(), RefCell::new(Indexer::new()));
-        SignalInput { ctx, plan, recalled, expanded, words, indexer }
+        let (words, fused, indexer) = Default::default();
+        SignalInput { ctx, plan, recalled, expanded, words, fused, indexer }
+    }
+
+    /// What text and vectors say of a chunk together, 0 to 1.
+    fn fused(&self, chunk: i64) -> f32 {
+        let trust = &self.recalled.trust;
+        let all = || fused(self.plan, &self.expanded.candidates, trust).into_iter().collect();
+        let value = self.fused.get_or_init(all).get(&chunk).copied().unwrap_or(0.0);
+        value / (trust.text + trust.vector).max(f32::EPSILON)
     }
 
     /// Returns the single words of the question, each with what it is worth.
@@ -67,6 +81,30 @@ impl Candidate<'_> {
             format!("SELECT {column} FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1");
         let mut statement = self.input.ctx.snapshot.prepare_cached(&query)?;
         Ok(statement.query_row([self.chunk], |row| row.get(0)).optional()?)
+    }
+
+    /// What text and vectors say of the better one of the chunks before and after a short one, 0 to 1.
+    pub(crate) fn best_beside(&self) -> Result<f32, AskError> {
+        let mut statement = self.input.ctx.snapshot.prepare_cached(
+            "SELECT n.id FROM chunks c JOIN chunks n ON n.doc_id = c.doc_id AND n.idx IN (c.idx - 1, c.idx + 1)
+             WHERE c.id = ?1 AND c.n_tokens <= ?2 AND n.n_tokens <= ?2",
+        )?;
+        let mut rows = statement.query([self.chunk, MAX_TURN_TOKENS])?;
+        let mut best = 0.0_f32;
+        while let Some(row) = rows.next()? {
+            best = best.max(self.input.fused(row.get(0)?));
+        }
+        Ok(best)
+    }
+
+    /// Reads the dates that the chunk names, in ISO form without its signs.
+    pub(crate) fn dates(&self) -> Result<Vec<String>, AskError> {
+        let mut statement = self.input.ctx.snapshot.prepare_cached(
+            "SELECT n.norm FROM chunks c JOIN mentions m ON m.doc_id = c.doc_id AND m.at >= c.start AND m.at < c.end
+             JOIN names n ON n.id = m.name_id WHERE c.id = ?1 AND m.type = ?2",
+        )?;
+        let rows = statement.query_map([self.chunk, EntityType::Date as i64], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Returns the worth of the question's words in a column of text, 0 to 1, as the text index compares words: a

@@ -7,9 +7,13 @@
 //! Not here: text and vectors (`recall/fuse.rs`), corrections that compare hits (`thin.rs`, `rerank.rs`, `cited.rs`).
 
 use config::settings::Weights;
+use notes::date::first_day;
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, TEXT};
 use crate::AskError;
+
+/// The first characters of a document, where a conversation or a report names its day.
+const HEAD: &str = "substr(d.text, 1, 200)";
 
 /// Computes the value of a candidate, 0 to 1. Called for each, if the weight is not 0. A chunk that the index lacks,
 /// as in unit tests, has the value 0.
@@ -70,6 +74,20 @@ pub(crate) const SIGNALS: &[Signal] = &[
             Ok(it.is_named_by(&title)?.max(it.is_named_by(&file_name(it)?)?))
         },
     },
+    Signal {
+        name: "when",
+        weight: |weights| &mut weights.when,
+        is_by_words: false,
+        is_reason: true,
+        value: when,
+    },
+    Signal {
+        name: "beside",
+        weight: |weights| &mut weights.beside,
+        is_by_words: false,
+        is_reason: true,
+        value: |it| it.best_beside(),
+    },
 ];
 
 /// The name of a document's file, without its ending.
@@ -77,6 +95,22 @@ fn file_name(it: &Candidate<'_>) -> Result<String, AskError> {
     let path = it.read::<String>("d.path")?.unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or_default();
     Ok(name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_string())
+}
+
+/// Whether the passage, its headings or the head of its document name a date in a time of the question, or its document
+/// is of such a day.
+fn when(it: &Candidate<'_>) -> Result<f32, AskError> {
+    let when = &it.input.plan.when;
+    if when.is_empty() {
+        return Ok(0.0);
+    }
+    let mut dates = it.dates()?;
+    dates.extend(it.read::<String>("d.day")?);
+    for column in [TEXT, "c.section", HEAD] {
+        let text = it.read::<String>(column)?.unwrap_or_default();
+        dates.extend(first_day(&text));
+    }
+    Ok(f32::from(u8::from(dates.iter().any(|date| when.holds(date)))))
 }
 
 /// Returns the name of each signal, and where its weight is.

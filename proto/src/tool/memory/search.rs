@@ -11,7 +11,7 @@ use crate::tool::{Effect, Tool, ToolSet};
 #[derive(Debug, Clone, Copy, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryMode {
-    /// By meaning.
+    /// By meaning, words and names, as documents are found.
     #[default]
     Embedding,
     /// By its words.
@@ -27,12 +27,18 @@ pub struct QueryObservations {
     pub entity_name: String,
     /// The question or keywords.
     pub query: String,
-    /// `embedding` (by meaning, the default) or `text` (by words).
+    /// `embedding` (by meaning, words and names, the default) or `text` (by words).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<MemoryMode>,
     /// Most to return; 50 when left out, at most 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
+    /// Only observations of this day or later, `YYYY-MM-DD`: of the first day that one names, else of its note's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Only observations before this day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
 }
 
 /// An observation that was found.
@@ -42,7 +48,7 @@ pub struct FoundObservation {
     pub ordinal: u64,
     /// What it says.
     pub content: String,
-    /// Cosine; in mode `text` a weight of the words, which only compares within one answer.
+    /// By which it is ordered; only compares within one answer.
     pub score: f32,
     /// How probable it is that it has to do with the question, 0 to 1.
     #[serde(default)]
@@ -50,6 +56,19 @@ pub struct FoundObservation {
     /// It has little to do with the question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub weak: bool,
+    /// The line of its note on which it begins.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub line: u64,
+    /// Who says it, in a conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speaker: Option<String>,
+    /// Its day, as far as its text or heading names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+}
+
+fn is_none(line: &u64) -> bool {
+    *line == 0
 }
 
 /// Reply of `query_observations`.
@@ -82,9 +101,27 @@ pub struct SearchNodes {
     /// Most entities to return; 10 when left out, at most 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// `embedding` (by meaning, the default) or `text` (by words).
+    /// `embedding` (by meaning, words and names, the default) or `text` (by words).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<MemoryMode>,
+    /// Page of the results, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+    /// Only entities of this type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity_type: Option<String>,
+    /// Only entities with all of these tags.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    /// Only observations that mention this entity, or are its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity: Option<String>,
+    /// Only observations of this day or later, `YYYY-MM-DD`: of the first day that one names, else of its note's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Only observations before this day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
 }
 
 /// An entity that was found.
@@ -102,7 +139,10 @@ pub struct FoundNode {
     /// The perspective under which it fits, in mode `embedding`; `name` where the name does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matched_perspective: Option<String>,
-    /// Cosine; in mode `text` a weight of the words, which only compares within one answer.
+    /// The observations that fit, at most 20, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observations: Vec<FoundObservation>,
+    /// By which it is ordered; only compares within one answer.
     pub score: f32,
     /// How probable it is that it has to do with the question, 0 to 1; comparable between answers and projects.
     #[serde(default)]
@@ -122,12 +162,16 @@ pub struct FoundNodesReply {
     /// All that was found is weak.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nothing_relevant: bool,
-    /// The first 10 results that are not weak, as `open_nodes` returns them, with at most 20 observations each.
+    /// The first 10 results that are not weak, as `open_nodes` returns them, with at most 20 observations each,
+    /// among them those that fit.
     #[serde(default)]
     pub entities: Vec<MemoryEntity>,
     /// At most 100 relations that begin or end in one of these.
     #[serde(default)]
     pub relations: Vec<MemoryRelation>,
+    /// The next page, if there may be one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_page: Option<u32>,
     /// What is left out of these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,

@@ -1,18 +1,14 @@
 //! Memory: the rows of a note as an entity with facts.
 //!
-//! In: a document whose row stands. Out: its node, its facts, their words and vectors; none for what is no note.
+//! In: a document whose row stands. Out: its node, its facts, their vectors; none for what is no note.
 //! Not here: relations, which are links (`note.rs`); what a fact is (`notes::memory`).
-
-use std::collections::BTreeMap;
 
 use notes::resolve::name_key;
 use rusqlite::{Transaction, params};
 
 use crate::store::StoreError;
-use crate::words::Indexer;
 use embed::unit_vector;
 use model::parcel::{EmbeddedDoc, EmbeddedFact, UnitVector};
-use model::terms::ContentHash;
 
 /// Writes the entity that a document holds.
 pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<(), StoreError> {
@@ -51,36 +47,25 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<
 }
 
 fn write_facts(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<(), StoreError> {
-    let is_english = model::parcel::may_be_english(&doc.doc.doc.doc.doc.language);
-    let (mut indexer, mut buffer) = (Indexer::new(), String::new());
     for (seq, fact) in doc.facts.iter().enumerate() {
-        buffer.clear();
-        indexer.index(&fact.content, is_english, &mut buffer);
-        let mut words: BTreeMap<&str, i64> = BTreeMap::new();
-        buffer.split_whitespace().for_each(|word| *words.entry(word).or_insert(0) += 1);
-        let n_words: i64 = words.values().sum();
         tx.prepare_cached("INSERT INTO memory_facts VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
             .execute(params![
                 id,
                 seq as i64,
                 fact.ordinal.map(|it| it as i64),
                 fact.content,
-                n_words,
                 fact.lines.0 as i64,
                 fact.lines.1 as i64,
-                ContentHash::of(fact.content.as_bytes()).0.to_le_bytes()
+                fact.turn.speaker,
+                fact.turn.day
             ])?;
-        let mut insert = tx.prepare_cached("INSERT INTO memory_words VALUES(?1, ?2, ?3, ?4)")?;
-        for (word, n) in words {
-            insert.execute(params![word, id, seq as i64, n])?;
-        }
     }
     Ok(())
 }
 
 /// Deletes all of it.
 pub(super) fn remove(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
-    for table in ["memory_nodes", "memory_vectors", "memory_facts", "memory_words"] {
+    for table in ["memory_nodes", "memory_vectors", "memory_facts"] {
         tx.prepare_cached(&format!("DELETE FROM {table} WHERE doc_id = ?1"))?.execute([id])?;
     }
     Ok(())

@@ -71,7 +71,7 @@ pub fn open_nodes(
             Err(error) => reply.failed.push(item_error(name, error)),
         }
     }
-    tell(project, snapshot, &nodes, ALL, &mut reply)?;
+    tell(project, snapshot, &nodes, &ALL, &mut reply)?;
     Ok(reply)
 }
 
@@ -84,38 +84,42 @@ pub fn read_graph(
     let page = page_of(request.page)?;
     let (nodes, next_page) = listed(snapshot, Listed::default(), page, GRAPH_PAGE)?;
     let mut reply = MemoryGraphReply { next_page, ..MemoryGraphReply::default() };
-    tell(project, snapshot, &nodes, ALL, &mut reply)?;
+    tell(project, snapshot, &nodes, &ALL, &mut reply)?;
     Ok(reply)
 }
 
 /// How much of each entity is returned.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Bounds {
     pub(super) n_facts: usize,
     /// Observations of one entity.
     pub(super) of_one: usize,
     pub(super) n_relations: usize,
+    /// For each entity, the observations that are kept first, by their places in its note.
+    pub(super) first: Vec<Vec<i64>>,
 }
 
-const ALL: Bounds = Bounds { n_facts: MAX_FACTS, of_one: MAX_FACTS, n_relations: MAX_RELATIONS };
+const ALL: Bounds =
+    Bounds { n_facts: MAX_FACTS, of_one: MAX_FACTS, n_relations: MAX_RELATIONS, first: Vec::new() };
 
 /// Returns entities with their relations, within bounds.
 pub(super) fn tell(
     project: &Project,
     snapshot: &Snapshot,
     nodes: &[NodeRow],
-    bounds: Bounds,
+    bounds: &Bounds,
     reply: &mut MemoryGraphReply,
 ) -> Result<(), ErrorView> {
     let ledger = ledger(project)?;
     let mut edges: BTreeSet<Edge> = BTreeSet::new();
     let mut n_facts = 0;
-    for node in nodes {
+    for (at, node) in nodes.iter().enumerate() {
+        let first = bounds.first.get(at).map(Vec::as_slice).unwrap_or_default();
         let most = bounds.n_facts.saturating_sub(n_facts).min(bounds.of_one);
-        let entity = entity(snapshot, &ledger, node, most)?;
+        let entity = entity(snapshot, &ledger, node, first, most)?;
         n_facts += entity.observations.len();
         if entity.observations.len() < node.n_facts as usize {
-            let Bounds { n_facts, of_one, .. } = bounds;
+            let Bounds { n_facts, of_one, .. } = *bounds;
             reply.truncated = Some(match of_one < n_facts {
                 true => format!(
                     "only {of_one} observations of each entity are shown; `open_nodes` returns all"
@@ -138,16 +142,21 @@ fn entity(
     snapshot: &Snapshot,
     ledger: &MemoryLedger,
     node: &NodeRow,
+    first: &[i64],
     most: usize,
 ) -> Result<MemoryEntity, ErrorView> {
-    let facts = rows::facts(snapshot, ledger, node)?;
+    let mut facts: Vec<_> = rows::facts(snapshot, ledger, node)?.into_iter().enumerate().collect();
+    let place = |seq: i64| first.iter().position(|it| *it == seq).unwrap_or(first.len());
+    facts.sort_by_cached_key(|(_, it)| place(it.seq));
+    facts.truncate(most);
+    facts.sort_by_key(|(at, _)| *at);
     let seen = ledger.first_seen_ms(&node.path).map_err(unreadable)?;
     Ok(MemoryEntity {
         name: node.name.clone(),
         entity_type: node.entity_type.clone(),
         summary: node.summary.clone(),
         tags: node.tags.clone(),
-        observations: facts.into_iter().take(most).map(fact_view).collect(),
+        observations: facts.into_iter().map(|(_, it)| fact_view(it)).collect(),
         path: node.path.clone(),
         // It is seen a moment after it was written.
         created_at: rfc3339(seen.map_or(node.modified_ms, |it| it.min(node.modified_ms))),

@@ -8,14 +8,14 @@ use proto::tool::memory::{
     QueryObservations, SearchNodes,
 };
 
-use super::graph::{Bounds, limit_of, tell};
+use super::graph::{Bounds, limit_of, page_of, tell};
 use super::ledger;
 use crate::project::Project;
 use crate::serve::tool::invalid;
 use index::store::Snapshot;
 use query::memory as rows;
-use query::memory::NodeRow;
-use query::memory::search::{Asked, Found, by_meaning, by_words, nodes_by_meaning, nodes_by_words};
+use query::memory::search::{Comparison, FactHit, FactQuery, Found, facts_of, nodes};
+use query::memory::{FactRow, NodeRow};
 
 /// Longest question, characters: as the reference server has it.
 const MAX_QUESTION: usize = 2_048;
@@ -26,7 +26,7 @@ const FACTS_OF_ONE: usize = 20;
 const MAX_RELATIONS: usize = 100;
 
 /// Three digits are enough to compare.
-fn shown(relevance: f32) -> f32 {
+fn rounded(relevance: f32) -> f32 {
     (relevance * 1000.0).round() / 1000.0
 }
 
@@ -49,23 +49,16 @@ pub fn query_observations(
     check(&request.query)?;
     let limit = limit_of(request.limit, 50, 1_000)?;
     let node = rows::named(snapshot, &request.entity_name)?;
-    let desk = project.desk(snapshot);
-    let hits = match request.mode.unwrap_or_default() {
-        MemoryMode::Embedding => by_meaning(&desk, node.doc, &request.query)?,
-        MemoryMode::Text => by_words(snapshot, Some(node.doc), &request.query)?,
+    let query = FactQuery {
+        question: request.query,
+        comparison: comparison_of(request.mode),
+        after: request.after,
+        before: request.before,
+        ..FactQuery::default()
     };
-    let asked = Asked::of(&desk, &request.query)?;
+    let hits = facts_of(&project.desk(snapshot), node.doc, &query, limit)?;
     let facts = rows::facts(snapshot, &ledger(project)?, &node)?;
-    let facts: HashMap<i64, _> = facts.into_iter().map(|it| (it.seq, it)).collect();
-    let found = hits.into_iter().take(limit).filter_map(|hit| {
-        let fact = facts.get(&hit.seq)?;
-        let (ordinal, content) = (fact.ordinal, fact.content.clone());
-        let relevance = asked.relevance(&node.name, &content, hit.near());
-        let weak = asked.is_weak(relevance);
-        let relevance = shown(relevance);
-        Some(FoundObservation { ordinal, content, score: hit.score, relevance, weak })
-    });
-    let results: Vec<FoundObservation> = found.collect();
+    let results: Vec<FoundObservation> = observations_of(&hits, &facts).take(limit).collect();
     Ok(ObservationsReply {
         nothing_relevant: !results.is_empty() && results.iter().all(|it| it.weak),
         results,
@@ -81,36 +74,92 @@ pub fn search_nodes(
 ) -> Result<FoundNodesReply, ErrorView> {
     check(&request.query)?;
     let limit = limit_of(request.limit, 10, 100)?;
-    let mode = request.mode.unwrap_or_default();
-    let desk = project.desk(snapshot);
-    let found = match mode {
-        MemoryMode::Embedding => nodes_by_meaning(&desk, &request.query, limit)?,
-        MemoryMode::Text => nodes_by_words(&desk, &request.query, limit)?,
+    let page = page_of(request.page)?;
+    let query = FactQuery {
+        question: request.query,
+        comparison: comparison_of(request.mode),
+        node_type: request.entity_type,
+        tags: request.tags.unwrap_or_default(),
+        entity: request.entity,
+        after: request.after,
+        before: request.before,
     };
-    let is_weak = |it: &Found| it.relevance < desk.settings.retrieval.floor.relevance;
+    let desk = project.desk(snapshot);
+    let skip = (page - 1).saturating_mul(limit);
+    // One more tells whether there is a next page.
+    let mut found = nodes(&desk, &query, skip, limit + 1)?;
+    let next_page = (found.len() > limit).then(|| u32::try_from(page + 1).unwrap_or(u32::MAX));
+    found.truncate(limit);
     // As the reference server does: whole entities, as many as fit.
-    let fitting: Vec<NodeRow> =
-        found.iter().filter(|it| !is_weak(it)).map(|it| it.node.clone()).collect();
+    let fitting: Vec<&Found> = found.iter().filter(|it| !it.is_weak).take(MAX_WHOLE).collect();
+    let shown: Vec<NodeRow> = fitting.iter().map(|it| it.node.clone()).collect();
     let mut whole = MemoryGraphReply::default();
     let bounds = Bounds {
         n_facts: MAX_WHOLE * FACTS_OF_ONE,
         of_one: FACTS_OF_ONE,
         n_relations: MAX_RELATIONS,
+        first: fitting.iter().map(|it| it.facts.iter().map(|fact| fact.seq).collect()).collect(),
     };
-    tell(project, snapshot, fitting.get(..MAX_WHOLE).unwrap_or(&fitting), bounds, &mut whole)?;
-    let view = |it: Found| FoundNode {
-        weak: is_weak(&it),
-        relevance: shown(it.relevance),
-        name: it.node.name,
-        entity_type: it.node.entity_type,
-        summary: it.node.summary,
-        matched_observation: it.fact.unwrap_or_default(),
-        matched_perspective: (mode == MemoryMode::Embedding).then(|| it.perspective.to_string()),
-        score: it.score,
-        path: it.node.path,
-    };
-    let MemoryGraphReply { entities, relations, truncated, freshness, .. } = whole;
     let nothing_relevant = !found.is_empty() && fitting.is_empty();
-    let results = found.into_iter().map(view).collect();
-    Ok(FoundNodesReply { results, nothing_relevant, entities, relations, truncated, freshness })
+    tell(project, snapshot, &shown, &bounds, &mut whole)?;
+    let ledger = ledger(project)?;
+    let mut results = Vec::with_capacity(found.len());
+    for it in found {
+        let facts = rows::facts(snapshot, &ledger, &it.node)?;
+        let observations: Vec<FoundObservation> = observations_of(&it.facts, &facts).collect();
+        results.push(FoundNode {
+            name: it.node.name,
+            entity_type: it.node.entity_type,
+            summary: it.node.summary,
+            matched_observation: observations
+                .first()
+                .map(|it| it.content.clone())
+                .unwrap_or_default(),
+            matched_perspective: (query.comparison == Comparison::Usual)
+                .then(|| it.perspective.to_string()),
+            observations,
+            score: it.score,
+            relevance: rounded(it.relevance),
+            weak: it.is_weak,
+            path: it.node.path,
+        });
+    }
+    let MemoryGraphReply { entities, relations, truncated, freshness, .. } = whole;
+    Ok(FoundNodesReply {
+        results,
+        nothing_relevant,
+        entities,
+        relations,
+        next_page,
+        truncated,
+        freshness,
+    })
+}
+
+fn comparison_of(mode: Option<MemoryMode>) -> Comparison {
+    match mode.unwrap_or_default() {
+        MemoryMode::Embedding => Comparison::Usual,
+        MemoryMode::Text => Comparison::Words,
+    }
+}
+
+/// What was found, with the numbers that it has.
+fn observations_of<'h>(
+    hits: &'h [FactHit],
+    facts: &[FactRow],
+) -> impl Iterator<Item = FoundObservation> + 'h {
+    let ordinals: HashMap<i64, u64> = facts.iter().map(|it| (it.seq, it.ordinal)).collect();
+    hits.iter().filter_map(move |hit| {
+        let ordinal = *ordinals.get(&hit.seq)?;
+        Some(FoundObservation {
+            ordinal,
+            content: hit.content.clone(),
+            score: hit.score,
+            relevance: rounded(hit.relevance),
+            weak: hit.is_weak,
+            line: hit.line,
+            speaker: hit.speaker.clone(),
+            date: hit.day.clone(),
+        })
+    })
 }

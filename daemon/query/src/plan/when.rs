@@ -1,0 +1,210 @@
+//! When: the times that a question names.
+//!
+//! In: a question as typed. Out: [`When`]: days, months and years, and stretches of time that are counted back from the
+//! newest day of the index (`last month`, `three weeks ago`), so that the same index always gives the same answer.
+//! A month without a year means that month of any year.
+//! Invariant: what is not surely a time is none.
+//! Not here: how a date is written (`notes::date`), how much a time counts (`rank/signals.rs`).
+
+use jiff::ToSpan;
+use jiff::civil::Date;
+use notes::date::{self, Named};
+
+/// Numbers as words, from one.
+const NUMBERS: &[&str] = &[
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+];
+
+/// Farthest back that is counted, in units.
+const MAX_BACK: i64 = 500;
+
+/// Times that a question names; any of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct When(Vec<Time>);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Time {
+    Named(Named),
+    /// So many units before the newest day: the unit that this day lies in is 0.
+    Back {
+        unit: Unit,
+        n: i64,
+    },
+    /// The first and the last day.
+    Between(Date, Date),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Unit {
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+impl When {
+    /// Reads the times of a question.
+    pub(crate) fn of(question: &str) -> When {
+        let lower = question.to_lowercase();
+        let words = date::words(&lower);
+        let (mut times, mut at) = (Vec::new(), 0);
+        while at < words.len() {
+            let before = at.checked_sub(1).and_then(|at| words.get(at)).copied();
+            let (time, n_words) = read(words.get(at..).unwrap_or_default(), before);
+            times.extend(time);
+            at += n_words;
+        }
+        When(times)
+    }
+
+    /// Whether no time is named.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a time is counted back from the newest day.
+    pub(crate) fn is_relative(&self) -> bool {
+        self.0.iter().any(|it| matches!(it, Time::Back { .. }))
+    }
+
+    /// Counts back from the newest day.
+    pub(crate) fn resolved(self, newest: Date) -> When {
+        let between = |time| match time {
+            Time::Back { unit, n } => stretch(newest, unit, n),
+            time => Some(time),
+        };
+        When(self.0.into_iter().filter_map(between).collect())
+    }
+
+    /// Whether a date in ISO form, `2024-03-12` or `2024-03`, with or without its signs, lies in one of the times.
+    pub(crate) fn holds(&self, date: &str) -> bool {
+        let digits: String = date.chars().filter(char::is_ascii_digit).collect();
+        let part = |from: usize, to: usize| digits.get(from..to)?.parse::<i16>().ok();
+        let Some(year) = part(0, 4) else { return false };
+        let [month, day] = [part(4, 6), part(6, 8)].map(|it| it.map(|it| it as i8));
+        let fits = |asked: Option<i8>, has: Option<i8>| asked.is_none() || asked == has;
+        self.0.iter().any(|time| match time {
+            Time::Named(Named { year: y, month: m, day: d }) => {
+                y.is_none_or(|it| it == year) && fits(*m, month) && fits(*d, day)
+            }
+            Time::Between(first, last) => {
+                let known = Date::new(year, month.unwrap_or(1), day.unwrap_or(1));
+                known.is_ok_and(|it| month.is_some() && *first <= it && it <= *last)
+            }
+            Time::Back { .. } => false,
+        })
+    }
+}
+
+/// Reads a time that begins with the first word, and returns how many words it takes; at least one is passed.
+fn read(words: &[&str], before: Option<&str>) -> (Option<Time>, usize) {
+    match date::read(words, before) {
+        (Some(named), n_words) => (Some(Time::Named(named)), n_words),
+        (None, _) => back(words),
+    }
+}
+
+/// Reads `yesterday`, `last week`, `three months ago`.
+fn back(words: &[&str]) -> (Option<Time>, usize) {
+    let word = |at: usize| words.get(at).copied().unwrap_or_default();
+    let of = |unit, n| Some(Time::Back { unit, n });
+    match (word(0), unit(word(1))) {
+        ("today" | "tonight", _) => return (of(Unit::Day, 0), 1),
+        ("yesterday", _) => return (of(Unit::Day, 1), 1),
+        ("last" | "past" | "previous", Some(unit)) if !word(1).ends_with('s') => {
+            return (of(unit, 1), 2);
+        }
+        ("this", Some(unit)) if !word(1).ends_with('s') => return (of(unit, 0), 2),
+        _ => {}
+    }
+    let counted = NUMBERS.iter().position(|it| *it == word(0)).map(|at| at as i64 + 1);
+    let counted = counted.or_else(|| matches!(word(0), "a" | "an").then_some(1));
+    let counted = counted.or_else(|| word(0).parse().ok()).filter(|n| (1..=MAX_BACK).contains(n));
+    match (counted, unit(word(1)), word(2)) {
+        (Some(n), Some(unit), "ago") => (of(unit, n), 3),
+        _ => (None, 1),
+    }
+}
+
+fn unit(word: &str) -> Option<Unit> {
+    match word.strip_suffix('s').unwrap_or(word) {
+        "day" => Some(Unit::Day),
+        "week" => Some(Unit::Week),
+        "month" => Some(Unit::Month),
+        "year" => Some(Unit::Year),
+        _ => None,
+    }
+}
+
+/// The days of a unit before the newest day.
+fn stretch(newest: Date, unit: Unit, n: i64) -> Option<Time> {
+    let (first, last) = match unit {
+        Unit::Day => {
+            let day = newest.checked_sub(n.days()).ok()?;
+            (day, day)
+        }
+        Unit::Week => {
+            let monday = i64::from(newest.weekday().to_monday_zero_offset());
+            let first = newest.checked_sub((monday + 7 * n).days()).ok()?;
+            (first, first.checked_add(6.days()).ok()?)
+        }
+        Unit::Month => {
+            let day = newest.first_of_month().checked_sub(n.months()).ok()?;
+            (day, day.last_of_month())
+        }
+        Unit::Year => {
+            let day = newest.first_of_year().checked_sub(n.years()).ok()?;
+            (day, day.last_of_year())
+        }
+    };
+    Some(Time::Between(first, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_names_days_months_and_years() {
+        let table = [
+            ("When did Ana move in 2023?", &["2023-05-07", "202301"][..], &["2022-12-31"][..]),
+            ("the trip in May 2023", &["2023-05-07", "2023-05"], &["2023-06-01", "2022-05-07"]),
+            ("What happened on 7 May, 2023?", &["2023-05-07"], &["2023-05-08", "2023-05"]),
+            ("meeting of May 7th", &["2023-05-07", "2024-05-07"], &["2023-05-08"]),
+            ("the release of 2023-05-07", &["20230507"], &["2023-05-08"]),
+            ("last May", &["2021-05-30", "2023-05"], &["2023-04-30"]),
+            ("who left in August", &["2023-08-01"], &["2023-09-01"]),
+            ("May I ask who may march?", &[], &["2023-05-07", "2023-03-01"]),
+            ("port 8080 of 4 services", &[], &["2023-05-07"]),
+        ];
+        for (question, inside, outside) in table {
+            let when = When::of(question);
+            assert_eq!(when.is_empty(), inside.is_empty(), "{question}");
+            assert!(inside.iter().all(|date| when.holds(date)), "{question}: {when:?}");
+            assert!(!outside.iter().any(|date| when.holds(date)), "{question}: {when:?}");
+        }
+    }
+
+    #[test]
+    fn relative_times_count_back_from_the_newest_day() {
+        // A Wednesday.
+        let newest = "2024-03-13".parse().expect("a day");
+        let table = [
+            ("what did we decide yesterday", "2024-03-12", "2024-03-13"),
+            ("decisions of last week", "2024-03-04", "2024-03-11"),
+            ("this week", "2024-03-11", "2024-03-10"),
+            ("who came last month", "2024-02-29", "2024-03-01"),
+            ("the talk two weeks ago", "2024-03-01", "2024-03-04"),
+            ("3 months ago", "2023-12-25", "2024-01-01"),
+            ("last year", "2023-07-01", "2024-01-01"),
+        ];
+        for (question, inside, outside) in table {
+            let when = When::of(question);
+            assert!(when.is_relative() && !when.holds(inside), "{question}");
+            let when = when.resolved(newest);
+            assert!(when.holds(inside) && !when.holds(outside), "{question}: {when:?}");
+        }
+        assert!(When::of("the last weeks, this days").is_empty());
+    }
+}

@@ -1,0 +1,106 @@
+//! Turn: who says a fact of a conversation, and of which day a fact is.
+//!
+//! In: the text of a fact, the heading above it. Out: [`Turn`].
+//! Shape: `Ana: text`, `Ana (8 May 2023): text`, `[2023-05-08 13:56] Ana: text`, `**Ana**: text`, each also with the
+//! date behind it, in parentheses.
+//! Invariant: a speaker is a name before a colon that a date, the usual name of a role or another fact of the note
+//! shows to be one; so `Status: done` has none.
+//! Not here: what is a fact (`memory.rs`).
+
+use std::collections::BTreeMap;
+
+use crate::date::first_day;
+
+/// Speakers of conversations with a language model.
+const ROLES: [&str; 4] = ["assistant", "human", "system", "user"];
+
+/// Most characters before the colon, and most words of a name.
+const MAX_HEAD: usize = 60;
+const MAX_NAME_WORDS: usize = 3;
+
+/// Who says a fact, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Turn {
+    /// Who says it.
+    pub speaker: Option<String>,
+    /// Its day in ISO form: at the head of its text, at the end, anywhere in it, else in the heading above.
+    pub day: Option<String>,
+}
+
+/// What stands before the colon of a text.
+struct Head<'t> {
+    name: &'t str,
+    day: Option<String>,
+}
+
+/// Reads the facts of a note, each with the heading above it.
+pub fn read<'t>(facts: impl Iterator<Item = (&'t str, Option<&'t str>)>) -> Vec<Turn> {
+    let facts: Vec<_> = facts.map(|(text, heading)| (text, heading, head(text))).collect();
+    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+    for head in facts.iter().filter_map(|(.., head)| head.as_ref()) {
+        *times.entry(head.name).or_insert(0) += 1;
+    }
+    let turn = |(text, heading, head): &(&str, Option<&str>, Option<Head<'_>>)| {
+        let said = head.as_ref();
+        let is_one = |head: &&Head<'_>| {
+            let is_role = ROLES.contains(&head.name.to_lowercase().as_str());
+            head.day.is_some() || is_role || times.get(head.name).is_some_and(|n| *n > 1)
+        };
+        let day = said.and_then(|it| it.day.clone()).or_else(|| first_day(last_bracket(text)));
+        let day = day.or_else(|| first_day(text)).or_else(|| first_day(heading.as_ref()?));
+        Turn { speaker: said.filter(is_one).map(|it| it.name.to_string()), day }
+    };
+    facts.iter().map(turn).collect()
+}
+
+/// Reads `[date] Name (date)`; none where what stands before the first colon is no name.
+fn head(text: &str) -> Option<Head<'_>> {
+    let first = text.lines().next()?;
+    // A time of day has a colon, too.
+    let is_end = |(at, _): &(usize, &str)| first.get(at + 1..).is_none_or(|it| it.starts_with(' '));
+    let (end, _) = first.match_indices(':').find(is_end)?;
+    let head = first.get(..end).filter(|it| it.chars().count() <= MAX_HEAD)?;
+    let bare = match head.strip_prefix('[').and_then(|it| it.split_once(']')) {
+        Some((_, behind)) => behind,
+        None => head,
+    };
+    let bare = bare.split_once(" (").map_or(bare, |(name, _)| name);
+    let name = bare.trim().trim_matches(['*', '_']).trim();
+    let begins = |word: &str| word.chars().next().is_some_and(char::is_alphanumeric);
+    let is_large = |word: &str| word.chars().next().is_some_and(|it| !it.is_lowercase());
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let is_name = (1..=MAX_NAME_WORDS).contains(&words.len())
+        && words.iter().all(|it| begins(it))
+        && (words.len() == 1 || words.iter().all(|it| is_large(it)));
+    is_name.then(|| Head { name, day: first_day(head) })
+}
+
+/// What stands in the parentheses at the end of a text.
+fn last_bracket(text: &str) -> &str {
+    let inner = text.trim_end().strip_suffix(')').and_then(|it| it.rsplit_once('('));
+    inner.map_or("", |(_, inner)| inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_has_a_speaker_and_a_day() {
+        let rows = [
+            ("Ana (8 May 2023): I keep the keys", None, Some("Ana"), Some("2023-05-08")),
+            ("[2023-05-08 13:56] Ben Ito: hello", None, Some("Ben Ito"), Some("2023-05-08")),
+            ("**user**: what is it?", Some("20 May 2023"), Some("user"), Some("2023-05-20")),
+            ("Cleo: I go on 1 June 2023 (9 May 2023)", None, Some("Cleo"), Some("2023-05-09")),
+            ("Cleo: and so on", None, Some("Cleo"), None),
+            ("Status: done", None, None, None),
+            ("Moved on 7 May 2023", None, None, Some("2023-05-07")),
+            ("the meeting is at 13:56", None, None, None),
+            ("what we saw that day: a bird", None, None, None),
+        ];
+        let turns = read(rows.iter().map(|(text, heading, ..)| (*text, *heading)));
+        for ((text, _, speaker, day), turn) in rows.into_iter().zip(turns) {
+            assert_eq!((turn.speaker.as_deref(), turn.day.as_deref()), (speaker, day), "{text}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Search in memory: which observations are shown, filters, days, speakers, exact words, pages and the budget.
+//!
+//! Not here: how meaning, words and names find entities (`graph.rs`), how they rank (`benches/dialogue.rs`).
+
+use serde_json::{Value, json};
+use tests::TestProject;
+
+use super::{all, code, started};
+
+/// Two conversations and a service.
+fn remembered() -> TestProject {
+    let mut project = started();
+    project.call(
+        "create_entities",
+        json!({"entities": [
+            {"name": "Talk of May", "entity_type": "conversation", "tags": ["home"], "observations": [
+                "Ana (8 May 2023): I moved into the flat above the bakery",
+                "Ben (8 May 2023): Who has the spare keys of the flat?",
+                "Ana (9 May 2023): They hang behind the door"]},
+            {"name": "Talk of August", "entity_type": "conversation", "tags": ["travel"], "observations": [
+                "Ben (14 August 2023): My violin teacher moved to Lisbon",
+                "Ana (15 August 2023): The keys of the flat are with the baker now"]},
+            {"name": "Billing", "entity_type": "service", "tags": ["home"], "observations": [
+                "[decision] Invoices are kept for ten years",
+                "[fact] ERR-1042 says that the disk of invoices is full",
+                "[fact] ERR-1043 says that the mail of invoices was refused",
+                "[fact] The decision about photocopies was never written down"]},
+        ]}),
+    );
+    project
+}
+
+fn found(project: &mut TestProject, request: Value) -> Value {
+    project.call("search_nodes", request)
+}
+
+/// The text that a model reads.
+fn text(project: &mut TestProject, request: Value) -> String {
+    let whole = project.client().call_whole("search_nodes", request).expect("an answer");
+    whole["content"][0]["text"].as_str().expect("text").to_string()
+}
+
+/// Names of what was found.
+fn names(reply: &Value) -> Vec<&str> {
+    all(&reply["results"], "name")
+}
+
+/// Observations of the first result that are not weak.
+fn shown(reply: &Value) -> Vec<&str> {
+    let of = reply["results"][0]["observations"].as_array().map(Vec::as_slice);
+    let fits = of.unwrap_or_default().iter().filter(|it| it["weak"] != true);
+    fits.map(|it| it["content"].as_str().expect("text")).collect()
+}
+
+#[test]
+fn facts_are_narrowed_by_type_tag_entity_and_day() {
+    let mut project = remembered();
+    let ask = |more: Value| {
+        let mut request = json!({"query": "keys of the flat"});
+        request.as_object_mut().expect("an object").extend(more.as_object().expect("one").clone());
+        request
+    };
+    let conversations = ["Talk of August", "Talk of May"];
+    for (more, expected) in [
+        (json!({"entity_type": "Conversation"}), &conversations[..]),
+        (json!({"entity_type": "service"}), &["Billing"]),
+        (json!({"entity_type": "river"}), &[]),
+        (json!({"tags": ["home"]}), &["Billing", "Talk of May"]),
+        (json!({"tags": ["home"], "entity_type": "conversation"}), &["Talk of May"]),
+        (json!({"after": "2023-08-15", "before": "2023-08-16"}), &["Talk of August"]),
+        (json!({"before": "2023-06-01"}), &["Talk of May"]),
+        (json!({"entity": "Talk of May"}), &["Talk of May"]),
+    ] {
+        let reply = found(&mut project, ask(more.clone()));
+        let mut names = names(&reply);
+        names.sort_unstable();
+        assert_eq!(names, expected, "{more}: {reply}");
+    }
+    let reply = found(&mut project, ask(json!({"after": "2023-08-15", "before": "2023-08-16"})));
+    let said = &reply["results"][0]["observations"];
+    assert_eq!(
+        all(said, "content"),
+        ["Ana (15 August 2023): The keys of the flat are with the baker now"]
+    );
+    assert_eq!((&said[0]["speaker"], &said[0]["date"]), (&json!("Ana"), &json!("2023-08-15")));
+    let within = json!({"entity_name": "Talk of May", "query": "keys", "after": "2023-05-09"});
+    let within = project.call("query_observations", within);
+    assert_eq!(all(&within["results"], "content"), ["Ana (9 May 2023): They hang behind the door"]);
+    assert_eq!(code(&mut project, "search_nodes", ask(json!({"after": "soon"}))), "invalid_params");
+}
+
+#[test]
+fn a_fact_search_is_exact_where_that_is_asked_for() {
+    let mut project = remembered();
+    for (query, first) in [
+        ("ERR-1043", "[fact] ERR-1043 says that the mail of invoices was refused"),
+        ("\"ERR-1042\" invoices", "[fact] ERR-1042 says that the disk of invoices is full"),
+        ("photoc*", "[fact] The decision about photocopies was never written down"),
+        ("[decision] invoices", "[decision] Invoices are kept for ten years"),
+        ("[decision]", "[decision] Invoices are kept for ten years"),
+        ("invoices -disk -mail", "[decision] Invoices are kept for ten years"),
+    ] {
+        let reply = found(&mut project, json!({"query": query}));
+        assert_eq!(reply["results"][0]["matched_observation"], first, "{query}: {reply}");
+        let in_note =
+            project.call("query_observations", json!({"entity_name": "Billing", "query": query}));
+        assert_eq!(in_note["results"][0]["content"], first, "{query}: {in_note}");
+    }
+    let filed = found(&mut project, json!({"query": "[decision] invoices"}));
+    assert_eq!(filed["results"][0]["observations"].as_array().map(Vec::len), Some(1), "{filed}");
+    for odd in ["[", "[]", "***", "\"", "-", "[nothing] like (this", "AND OR NOT"] {
+        found(&mut project, json!({"query": odd}));
+    }
+}
+
+#[test]
+fn the_observations_that_match_are_shown_not_the_first_ones_and_within_the_budget() {
+    let mut project = started();
+    let mut said: Vec<String> =
+        (1..=60).map(|at| format!("Shelf {at} holds jars of pickled fruit")).collect();
+    said[45] = "The ladder is lent to Cleo".into();
+    said[57] = "Cleo brings the ladder back on Sunday".into();
+    project.call(
+        "create_entities",
+        json!({"entities": [{"name": "Cellar", "entity_type": "room", "observations": said}]}),
+    );
+    let reply = found(&mut project, json!({"query": "who has the ladder?"}));
+    let mut fits = shown(&reply);
+    fits.sort_unstable();
+    assert_eq!(fits, [said[57].as_str(), said[45].as_str()], "{reply}");
+    let whole = all(&reply["entities"][0]["observations"], "content");
+    assert!(whole.len() == 20 && whole.contains(&said[45].as_str()), "{reply}");
+    let few = text(&mut project, json!({"query": "who has the ladder?"}));
+    assert!(few.contains("lent to Cleo") && few.contains("back on Sunday"), "{few}");
+    assert!(!few.contains("pickled") && few.chars().count() <= 3_000, "{few}");
+    let many = json!({"query": "jars of fruit on shelves", "max_chars": 600});
+    let many = text(&mut project, many);
+    assert!(many.chars().count() <= 600, "{many}");
+    let all_of_it = json!({"entity_name": "Cellar", "query": "jars", "limit": 60});
+    let all_of_it = project.call("query_observations", all_of_it);
+    assert_eq!(all_of_it["results"].as_array().map(Vec::len), Some(60), "{all_of_it}");
+}
+
+#[test]
+fn the_turn_after_a_question_is_found_by_the_question() {
+    let mut project = started();
+    let mut turns: Vec<String> =
+        ["bought pears", "fed the cat", "painted the gate", "missed the bus"]
+            .iter()
+            .flat_map(|it| [format!("Ana: Today I {it}."), format!("Ben: So you {it}, fine.")])
+            .collect();
+    turns.insert(4, "Ana: Who borrowed our telescope last winter?".into());
+    turns.insert(5, "Ben: My cousin Edgar, he still owes us a visit.".into());
+    project.call(
+        "create_entities",
+        json!({"entities": [{"name": "Talk", "entity_type": "conversation", "observations": turns}]}),
+    );
+    let reply = found(&mut project, json!({"query": "who borrowed the telescope last winter?"}));
+    let said = all(&reply["results"][0]["observations"], "content");
+    assert_eq!(said[..2], turns[4..6], "{reply}");
+    let speakers = all(&reply["results"][0]["observations"], "speaker");
+    assert_eq!(speakers[..2], ["Ana", "Ben"]);
+}
+
+#[test]
+fn a_question_of_a_time_favors_what_is_of_that_time_in_every_search() {
+    let mut project = started();
+    for (path, month, place) in
+        [("a.md", "March", "harbor"), ("b.md", "June", "museum"), ("c.md", "August", "castle")]
+    {
+        let text = format!(
+            "# Outing {path}\n\n4 {month} 2023\n\nAna: We went to the {place} with the children.\n"
+        );
+        project.write(path, text);
+    }
+    project.settle();
+    let question = "where did Ana go with the children in June 2023";
+    let hits = project.call("hybrid_query", json!({"q": question}));
+    assert_eq!(hits["chunks"][0]["path"], "b.md", "{hits}");
+    let answer = project.call("ask", json!({"query": question})).to_string();
+    let at = |place: &str| answer.find(place).unwrap_or(usize::MAX);
+    assert!(at("museum") < at("castle").min(at("harbor")), "{answer}");
+}
