@@ -3,8 +3,8 @@
 //! In: a document with its chunks and windows. Out: the same with one vector a window, and with prints.
 //! Invariants: one batch a document; the embedded text is the title, the last two headings and the window, so
 //! a renamed folder changes no vector; that of a fact, which is one sentence, is what it says, since in the mean of so
-//! few words a title would count more than they; a chunk in a language that the model has not learned gets empty vectors, whose
-//! windows wait for a better model.
+//! few words a title would count more than they; a chunk in a language that the model has not learned gets empty
+//! vectors, whose windows wait for a better model.
 //! Not here: the model (`embed/`), and where windows are cut (`extract/chunk`).
 
 use std::ops::Range;
