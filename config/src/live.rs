@@ -38,7 +38,7 @@ pub fn is_reread(key: &str) -> bool {
     let is_in = |section: &&str| {
         key.strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    REREAD.iter().any(|section| is_in(&section)) && !AT_START.contains(&key)
+    REREAD.iter().any(is_in) && !AT_START.contains(&key)
 }
 
 /// A setting with another value than before.

@@ -16,7 +16,10 @@ const GROUPS: [(&str, &str); 8] = [
     ("Files, import and export", "ingest import export dump"),
     ("Correcting", "review extract restore forget"),
     ("Hub", "publish hub"),
-    ("Operation", "doctor retry rescan deep verify backup config model update eval completions man"),
+    (
+        "Operation",
+        "doctor retry rescan deep verify backup config model update eval completions man",
+    ),
 ];
 
 /// Returns the visible commands by group.

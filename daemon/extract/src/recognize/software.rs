@@ -102,10 +102,8 @@ pub fn is_open(mention: &Mention) -> bool {
         || place.is_type_guessed
         || mention.entity_type.is_software();
     let is_final = place.is_entity_given || place.is_defined || place.in_code;
-    says_little
-        && !(is_trusted || is_general || is_exact || is_final)
-        && !known::is_known(&mention.name)
-        && !says_itself(&mention.name)
+    let is_said_by_name = || known::is_known(&mention.name) || says_itself(&mention.name);
+    says_little && !(is_trusted || is_general || is_exact || is_final || is_said_by_name())
 }
 
 /// True where a word of the name says what it is: `Signing Service`, `OrdersGateway`.
