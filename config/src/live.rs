@@ -93,7 +93,7 @@ impl<T> Live<T> {
         Live(Arc::new(Link { value, next: OnceLock::new() }))
     }
 
-    /// Replaces it for whoever asks from now on.
+    /// Replaces it; readers see the new value from now on.
     pub fn replace(&self, value: T) {
         let mut link = Box::new(Link { value, next: OnceLock::new() });
         // Another thread may have appended one meanwhile.

@@ -124,8 +124,10 @@ fn structs() -> BTreeMap<&'static str, Vec<Field>> {
         }
         if let Some(rest) = line.strip_prefix("pub struct ") {
             current = rest.trim_end_matches('{').trim();
-        } else if let Some((name, kind)) =
-            line.strip_prefix("pub ").and_then(|rest| rest.split_once(": "))
+        } else if let Some((name, kind)) = line
+            .strip_prefix("pub ")
+            .and_then(|rest| rest.split_once(": "))
+            .filter(|(name, _)| !name.contains(' '))
         {
             let field =
                 Field { name, kind: kind.trim_end_matches(','), comment: comment.join("\n") };

@@ -272,8 +272,8 @@ mod tests {
         assert_eq!(trouble(&schema(SettingsFile::Folder), &of_folder), None);
         assert!(trouble(&schema(SettingsFile::Folder), &defaults).is_some());
         for (key, field) in fields() {
-            let is_plain =
-                ["bool", "String", "Vec<String>", "u32", "u64", "f32"].contains(&field.kind);
+            let is_plain = ["bool", "String", "Vec<String>", "u32", "u64", "usize", "f32"]
+                .contains(&field.kind);
             let value = defaults.pointer(&format!("/{}", key.replace('.', "/")));
             let is_section = value.is_some_and(Value::is_object);
             let has_words = WORDS.iter().any(|(name, _)| *name == field.kind);

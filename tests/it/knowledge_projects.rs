@@ -63,6 +63,14 @@ fn a_question_is_answered_from_whichever_projects_know() {
         ("gamma", "ana.md", "---\ntype: person\n---\n# Ana Silva\n\nAna Silva is an engineer.\n"),
     ]);
     let mut agent = home.agent("", &[&["--all-projects"][..], &TOOLS].concat());
+    for project in ["alpha", "beta", "gamma"] {
+        // A plan needs the names that a project resolves a moment after its text is searchable.
+        while agent.call("status", json!({"project": project})).expect("answered")["settled"]
+            != true
+        {
+            std::thread::yield_now();
+        }
+    }
     let places = |reply: &Value| -> Vec<(String, String)> {
         let rows = reply["statements"].as_array().expect("statements").iter();
         let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_string();

@@ -193,13 +193,15 @@ fn one_types_and_sees_passages_and_walks_by_keys() {
     browser.until("document.querySelectorAll('.hit').length > 0");
     let first = "document.querySelector('.hit')";
     browser.until(&format!("{first}.innerText.includes('Signing Service.md')"));
+    // The observation comes first, then the passage with the steps.
+    let steps = "[...document.querySelectorAll('.hit')].find(it => it.querySelector('.text ol'))";
     assert_eq!(
-        browser.value(&format!("{first}.querySelectorAll('.text ol > li').length")),
+        browser.value(&format!("{steps}.querySelectorAll('.text ol > li').length")),
         json!(2),
         "a list is a list"
     );
     assert_eq!(
-        browser.text(&format!("{first}.querySelector('pre').innerText.trim()")),
+        browser.text(&format!("{steps}.querySelector('pre').innerText.trim()")),
         "keys rotate"
     );
     browser.until("location.hash === '#/search?q=rotate+keys'");

@@ -156,10 +156,9 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
         if !schema.get("properties").is_some_and(Value::is_object) {
             schema["properties"] = json!({});
         }
-        let one = json!({ "type": "string", "enum": names });
-        let several = json!({ "anyOf": [one, { "type": "array", "items": one }] });
-        schema["properties"]["project"] = if spec(&name).is_some() { several } else { one };
-        schema["properties"]["project"]["description"] = described.into();
+        // A list is taken, too; the schema stays one that every client understands.
+        schema["properties"]["project"] =
+            json!({ "description": described, "type": "string", "enum": names });
         if spec(&name).is_none() && meant.is_none() {
             match schema.get_mut("required").and_then(Value::as_array_mut) {
                 Some(required) => required.push("project".into()),
@@ -280,8 +279,7 @@ mod tests {
                 )
             };
             assert!(list.iter().all(|it| {
-                let project = &it["inputSchema"]["properties"]["project"];
-                let names = &project.pointer("/anyOf/0").unwrap_or(project)["enum"];
+                let names = &it["inputSchema"]["properties"]["project"]["enum"];
                 names.is_null() || *names == json!(["My Notes", "work"])
             }));
             list.iter().map(row).collect::<String>()

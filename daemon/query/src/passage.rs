@@ -26,9 +26,8 @@ const MARK_DIGITS: usize = 8;
 /// Characters of an answer beside the text.
 const OVERHEAD_CHARS: usize = 260;
 
-/// Characters up to which a passage brings those after it: as much as an answer should cost
-/// (`tests/benches/RESULTS.md`, "tasks of an agent").
-const SHORT_CHARS: usize = 2_500;
+/// Characters up to which a passage brings those after it.
+const SHORT_CHARS: usize = 1_500;
 
 /// Most neighbors on each side.
 const MAX_AROUND: u32 = 20;

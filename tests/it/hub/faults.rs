@@ -136,7 +136,7 @@ fn kills_at_random_instants_tear_no_tick() {
             let tick = shown(&db);
             assert!(tick >= last, "seed {seed}, round {n}: from {last} back to {tick}");
             last = tick;
-            // Whatever has come so far; a front end that was killed is started again by whoever asks.
+            // Whatever has come so far; a front end that was killed is started again by the next call.
             let _ = front.kgctl(&["status"]);
             if let Some(number) = not_torn(&front) {
                 assert!(number >= seen && number <= n, "seed {seed}: {number} after {seen}");

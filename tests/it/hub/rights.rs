@@ -97,9 +97,9 @@ fn a_role_sees_what_it_was_granted_and_no_more() {
     }
 }
 
-/// What one role is told about one project, by everything that can be asked: private words of both projects, names,
+/// The answers that one role gets about one project, to every kind of call: private words of both projects, names,
 /// paths, counts.
-fn told(client: &mut Client) -> Vec<(String, Value)> {
+fn answers_to(client: &mut Client) -> Vec<(String, Value)> {
     let mut asked = vec![
         ("changes", json!({"since": "0"})),
         ("status", json!({})),
@@ -169,7 +169,7 @@ fn what_is_hidden_changes_no_answer() {
     let front = Front::of(&db, "ann");
     front.start();
     let mut client = front.client("a");
-    let before = told(&mut client);
+    let before = answers_to(&mut client);
     assert!(before.iter().any(|(_, reply)| reply.to_string().contains("barn of Ann")));
     // Another project of the same words, seen by others, and a statement about both.
     give("b", "pub", &["--publish"]);
@@ -185,14 +185,14 @@ fn what_is_hidden_changes_no_answer() {
         let reply = other.client("b").call("hybrid_query", json!({"q": "honeycomb"}));
         assert!(reply.expect("answered").to_string().contains("sells honeycomb"), "{role}");
     }
-    let after = told(&mut client);
+    let after = answers_to(&mut client);
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(before, after);
     }
     // Begun anew, with the other project there, it is the same again; and none of the other one's bytes are here.
     let fresh = Front::of(&db, "ann");
     fresh.start();
-    assert_eq!(told(&mut fresh.client("a")), before);
+    assert_eq!(answers_to(&mut fresh.client("a")), before);
     for front in [&front, &fresh] {
         assert_eq!(front.projects(), ["a"]);
         let folder = front.home.at("state");

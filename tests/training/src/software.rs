@@ -1,8 +1,8 @@
 //! Software: trains what tells names of programs (`daemon/extract/src/recognize/software.rs`).
 //!
-//! In: texts in which somebody marked software: Softcite, StackOverflowNER, AnnoCTR, CrossNER's AI part. Out: the weights.
-//! A logistic regression by steps of Adagrad; the same data give the same file. Papers of Softcite that share a run of
-//! ten words with SoMeSci, which is measured on, are left out.
+//! In: texts in which somebody marked software: Softcite, StackOverflowNER, AnnoCTR, CrossNER's AI part. Out: the
+//! weights. A logistic regression by steps of Adagrad; the same data give the same file. Papers of Softcite that share
+//! a run of ten words with SoMeSci, which is measured on, are left out.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,10 +1,10 @@
 //! Vote: the type of a name, from the types that its mentions have all over the folder.
 //!
-//! In: the type of each mention, who gave it, and how it is written. Out: one type.
+//! In: the type of each mention, what speaks for it, and how it is written. Out: one type.
 //! Invariants: pure, whatever the order of the votes; types from forms, cues and authors outweigh a statistical model,
 //! which takes unknown software for a person; software is judged at each mention, so a mention that is unlike software
-//! is a vote against it, and a definition outweighs many of them; a name that is mostly written like a common noun is a `Concept`, whatever
-//! a few of its mentions were taken for.
+//! is a vote against it, and a definition outweighs many of them; a name that is mostly written like a common noun is a
+//! `Concept`, whatever a few of its mentions were taken for.
 //! Not here: the type of one mention (`recognize/`), the type that a note states for itself (the store).
 
 use std::cmp::Reverse;

@@ -186,8 +186,8 @@ fn is_abbreviation(word: &str) -> bool {
     word.len() - rest.len() <= 3 && rest.len() >= 2 && !rest.contains(char::is_lowercase)
 }
 
-/// The type of a CamelCase word in running text: `GitHub` is a technology that readers know, `KeyRotationJob` a piece of
-/// code, `EphA4` may be anything.
+/// The type of a CamelCase word in running text: `GitHub` is a technology that readers know, `KeyRotationJob` a piece
+/// of code, `EphA4` may be anything.
 pub(crate) fn type_of_camel(word: &str) -> EntityType {
     let humps = tokens_of(word);
     let first_is_small = word.starts_with(char::is_lowercase);

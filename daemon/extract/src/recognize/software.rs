@@ -1,10 +1,11 @@
 //! Software: whether a name whose form does not say what it is names a program, from its letters and the words around
 //! it: `aligned with BLAST 2.2`, but `expression of MCP`.
 //!
-//! In: a document's mentions, their types corrected. Out: the same: some are a `Technology` now, others no software.
-//! A logistic regression over hashed features; `tests/training` trains it, `daemon/models/software/CARD.md` describes it.
+//! In: a document's mentions, their types corrected. Out: the same: some are a `Technology` now, others no software. A
+//! logistic regression over hashed features; `tests/training` trains it, `daemon/models/software/CARD.md` describes it.
 //! Invariants: judges only types that say little, were guessed, or name software; never names that readers know
-//! (`known.rs`) or whose own words say what they are (`lexicon.rs`), nor what a document states, defines or writes as code. Looks at a bounded number of bytes, so time is linear.
+//! (`known.rs`) or whose own words say what they are (`lexicon.rs`), nor what a document states, defines or writes as
+//! code. Looks at a bounded number of bytes, so time is linear.
 //! Not here: the vote over all mentions of a name (`link/vote.rs`), cues that tell a kind by themselves (`context.rs`).
 
 use std::sync::LazyLock;

@@ -1,7 +1,7 @@
 //! Waiting: what a front end answers until it has reached the hub once.
 //!
-//! In: why the hub cannot be reached, the registry that an earlier front end left. Out: that reason, to whoever asks
-//! about one of its projects.
+//! In: why the hub cannot be reached, the registry that an earlier front end left. Out: that reason, as the
+//! answer to every call about one of its projects.
 //! Invariants: no copy answers before the hub has said what the role may see.
 //! Not here: trying again (`front.rs`).
 
