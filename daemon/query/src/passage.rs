@@ -27,7 +27,7 @@ const MARK_DIGITS: usize = 8;
 const OVERHEAD_CHARS: usize = 260;
 
 /// Characters up to which a passage brings those after it.
-const SHORT_CHARS: usize = 1_500;
+const SHORT_CHARS: usize = 1_700;
 
 /// Most neighbors on each side.
 const MAX_AROUND: u32 = 20;
