@@ -75,6 +75,7 @@ fn what_is_remembered_stands_where_it_belongs_and_is_found() {
     let ana = json!({"text": "prefers short mails", "about": "Ana Silva"});
     let kept = remember(&mut project, ana.clone());
     assert_eq!((&kept["path"], &kept["kind"]), (&json!("people/ana.md"), &json!("preference")));
+    assert!(!kept["similar"].to_string().contains("short mails"), "not similar to itself: {kept}");
     assert!(
         std::fs::read_to_string(project.root().join("people/ana.md"))
             .expect("there")

@@ -298,7 +298,8 @@ impl Whole<'_> {
     fn insert_rest(&self, out: &mut Map<String, Value>, hits: &[Hit], n: usize) {
         let is_set = |name: &str| self.replies.iter().any(|it| it.fields.contains_key(name));
         if is_set("nothing_relevant") {
-            let is_so = |it: &Reply| it.fields.get("nothing_relevant") == Some(&Value::Bool(true));
+            // A project that finds nothing at all need not say so.
+            let is_so = |it: &Reply| it.is_set("nothing_relevant") || it.hits.is_empty();
             out.insert("nothing_relevant".to_string(), self.replies.iter().all(is_so).into());
         }
         let first = hits.first().map(|hit| hit.project);

@@ -110,6 +110,11 @@ fn weak_hits_come_last() {
     let merged = merge(&spread, answers, &served());
     assert_eq!(paths(&merged["structuredContent"]), "a0 a1 b0 b1");
     assert_eq!(merged["structuredContent"]["nothing_relevant"], false);
+
+    let mut weak = hits("b", &[0.9], None);
+    weak["nothing_relevant"] = true.into();
+    let merged = merge(&spread, vec![good(weak), good(hits("c", &[], None))], &served());
+    assert_eq!(merged["structuredContent"]["nothing_relevant"], true, "an empty one knows nothing");
 }
 
 #[test]

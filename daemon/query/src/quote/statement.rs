@@ -52,7 +52,7 @@ impl Statement {
             let words = sentence.split(' ').filter(|it| it.chars().any(char::is_alphabetic));
             let is_short = words.count() < MIN_WORDS;
             (!is_short && sentence.chars().count() <= MAX_CHARS)
-                .then(|| Statement::new(sentence, range))
+                .then(|| Statement::new(without_marks(&sentence).to_string(), range))
         });
         found.take(MAX_OF_TEXT).collect()
     }
@@ -148,6 +148,18 @@ pub(crate) fn words_of(text: &str) -> BTreeSet<String> {
     out.split_whitespace().map(str::to_string).collect()
 }
 
+/// An observation without the mark of its list and its category: `- [fact] likes teal` says `likes teal`.
+fn without_marks(sentence: &str) -> &str {
+    let Some(item) = ["- ", "* ", "+ "].iter().find_map(|mark| sentence.strip_prefix(mark)) else {
+        return sentence;
+    };
+    let category = item.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    match category {
+        Some((name, rest)) if !name.is_empty() && !name.contains(['[', ']']) => rest,
+        _ => item,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,6 +176,8 @@ mod tests {
             said(list),
             ["[preference] Bob likes tea", "[preference] Bob likes coffee, not tea"]
         );
+        let written = "- [preference] Bob likes tea\n- Bob likes [coffee] too";
+        assert_eq!(said(written), ["Bob likes tea", "Bob likes [coffee] too"]);
     }
 
     #[test]
