@@ -13,7 +13,7 @@ const BEFORE_MONTH: &[&str] = &[
     "before", "after", "on", "previous",
 ];
 
-/// A day, month or year; what is not named is any.
+/// A day, month or year. A part that is missing matches any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Named {
     /// 1900 to 2099.
