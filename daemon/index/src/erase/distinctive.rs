@@ -1,23 +1,23 @@
-//! Distinctive: the parts of a text by which it is known wherever it stands in pieces.
+//! Distinctive: the parts of a text that identify it even where it is stored in pieces.
 //!
-//! In: a text. Out: its lines, or its sentences, without the marks of Markdown around them; of many lines those that
-//! stand in no other text.
+//! In: a text. Out: its lines, or its sentences, without Markdown markers; for documents only the lines that occur in
+//! no other text.
 //! Not here: which other texts there are (`project/forget.rs`).
 
 use std::collections::BTreeSet;
 
 use aho_corasick::{AhoCorasick, BuildError};
 
-/// Shortest string that can be forgotten, characters: a shorter one stands in bytes by chance.
+/// Shortest string that can be forgotten, characters. Shorter ones occur in binary data by chance.
 pub const MIN_CHARS: usize = 6;
 
-/// Shortest part that says whose it is, characters.
+/// Shortest line or sentence that identifies a document, characters.
 const MIN_PART_CHARS: usize = 16;
 
-/// Most lines that a document is known by.
+/// Most lines that identify one set of documents.
 const MAX_LINES: usize = 2_000;
 
-/// Lines of documents that are to be forgotten, as long as no other text has them.
+/// Lines of the documents to forget, minus those that other texts contain, too.
 #[derive(Debug)]
 pub struct OwnLines {
     finder: AhoCorasick,
@@ -26,18 +26,20 @@ pub struct OwnLines {
 }
 
 impl OwnLines {
-    /// The lines of these texts.
+    /// Collects the lines of these texts, up to a limit of 2,000.
     ///
     /// # Errors
-    /// When they are too many for one finder.
+    /// When the lines are too many for one finder.
     pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BuildError> {
+        // A set: a line that repeats is searched once, and the cut at `MAX_LINES` does not depend on the order of the
+        // texts.
         let lines: BTreeSet<&str> = texts.into_iter().flat_map(lines_of).collect();
         let lines: Vec<String> = lines.into_iter().take(MAX_LINES).map(str::to_string).collect();
         let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(&lines)?;
         Ok(OwnLines { finder, is_own: vec![true; lines.len()], lines })
     }
 
-    /// Gives up the lines that stand in a text of another document.
+    /// Drops the lines that `text`, a text of another document, contains.
     pub fn leave_out(&mut self, text: &str) {
         for found in self.finder.find_overlapping_iter(text) {
             if let Some(is_own) = self.is_own.get_mut(found.pattern().as_usize()) {
@@ -46,18 +48,19 @@ impl OwnLines {
         }
     }
 
-    /// Those that are left.
+    /// Returns the lines that no other text contains.
     pub fn into_lines(self) -> impl Iterator<Item = String> {
         self.lines.into_iter().zip(self.is_own).filter_map(|(line, is_own)| is_own.then_some(line))
     }
 }
 
-/// The lines of a document that are long enough to be known by.
+/// The lines of a document that are long enough to identify it, without Markdown markers.
 fn lines_of(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(bare).filter(|line| line.chars().count() >= MIN_PART_CHARS)
 }
 
-/// The parts of a string that may be stored apart: its lines and sentences, where it has several.
+/// Returns the lines and sentences of a string: parts that may be stored without the rest. Short ones, and the whole
+/// string itself, are left out.
 pub fn parts_of(text: &str) -> Vec<&str> {
     let sentences = |line| str::split_inclusive(line, ['.', '!', '?', ';']).map(str::trim);
     let lines: Vec<&str> = lines_of(text).collect();
@@ -65,10 +68,11 @@ pub fn parts_of(text: &str) -> Vec<&str> {
     parts.filter(|it| it.chars().count() >= MIN_PART_CHARS && *it != text).collect()
 }
 
-/// A line without what makes it a heading, an item or a quotation, and without the number of an observation.
+/// Removes the markers of a heading, list item or quotation, and the block id of an observation (` ^abc-1`).
 fn bare(line: &str) -> &str {
     let line = line.trim().trim_start_matches(['#', '-', '*', '+', '>', ' ', '\t']).trim_end();
     match line.rsplit_once(" ^") {
+        // Only a block id is removed; ` ^` followed by anything else is text.
         Some((before, block))
             if block.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-') =>
         {

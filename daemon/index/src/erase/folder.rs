@@ -1,8 +1,9 @@
-//! Folder: the files of a project's state folder, by what they are for.
+//! Folder: classifies the files of a project's state folder, cleans its logs and removes leftovers and pages.
 //!
-//! In: the folder. Out: each file with its role; logs without what is to be gone; pages that held it removed.
-//! Invariants: a log is rewritten in place, for a daemon holds it open; what is derived and not in use is removed and
-//! never rewritten.
+//! In: the folder. Out: each file with its role; logs without the forgotten strings; pages that contained them
+//! removed.
+//! Invariants: a log is rewritten in place, because a daemon holds it open; derived files that are not in use are
+//! removed, never rewritten.
 //! Not here: databases (`store/`), kept versions of notes (`notes/kept.rs`).
 
 use std::fs::{self, OpenOptions};
@@ -16,11 +17,11 @@ use super::Rewrite;
 pub enum Role {
     /// A database or lock in use.
     Live,
-    /// A copy of the ledger: a backup, or what a migration or a restore left.
+    /// A copy of the ledger: a backup, or the one that a migration or restore set aside.
     Copy,
-    /// Left over of an index that was replaced, a verification or a copy that was cut short.
+    /// A leftover of a replaced index, a verification, or a copy that was cut short.
     Leftover,
-    /// What a daemon logged.
+    /// A log of a daemon.
     Log,
     /// A page that `kgctl graph` drew.
     Page,
@@ -45,7 +46,7 @@ const LIVE: [&str; 11] = [
     "notes.lock",
 ];
 
-/// The role of a file, by its path in the state folder.
+/// Returns the role of a file, given its path in the state folder.
 pub fn role_of(path: &str) -> Role {
     let name = path.rsplit('/').next().unwrap_or(path);
     let folder = path.split_once('/').map(|(folder, _)| folder);
@@ -53,6 +54,7 @@ pub fn role_of(path: &str) -> Role {
         None if LIVE.contains(&path) => Role::Live,
         Some("kept") => Role::Kept,
         Some("verify") => Role::Leftover,
+        // A database that was being copied, in any folder; tested before `backups`, where such files lie, too.
         _ if name.contains(".sqlite.part-") => Role::Leftover,
         Some("backups") => Role::Copy,
         None if name.starts_with("ledger.sqlite.") => Role::Copy,
@@ -68,7 +70,8 @@ fn is_page(name: &str) -> bool {
     name.trim_start_matches('.').starts_with("graph-") && name.contains(".html")
 }
 
-/// Every file of the folder, by its path there, in order. Links are not followed.
+/// Lists every file below the folder, by path, sorted. Links are not followed. A folder that disappears meanwhile is
+/// skipped.
 pub fn files_in(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), folder.to_path_buf())];
@@ -92,17 +95,18 @@ pub fn files_in(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-/// Rewrites the logs that hold what is to be gone; how many those were.
+/// Rewrites the logs that contain a forgotten string, and returns how many did.
 pub fn clean_logs(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<u64> {
     let mut n_changed = 0;
     for (path, file) in files_in(state_dir)? {
         if role_of(&path) != Role::Log {
             continue;
         }
-        // What this process logs meanwhile waits, so that no line is lost.
+        // Holding standard error makes other threads' log lines wait; between reading and writing they would be lost.
         let _quiet = io::stderr().lock();
         let bytes = fs::read(&file)?;
         let Some(text) = rewrite.text(&String::from_utf8_lossy(&bytes)) else { continue };
+        // In place and then cut: a rename would leave the daemon writing to the old file.
         let mut log = OpenOptions::new().write(true).open(&file)?;
         log.seek(SeekFrom::Start(0))?;
         log.write_all(text.as_bytes())?;
@@ -113,10 +117,10 @@ pub fn clean_logs(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<u64> {
     Ok(n_changed)
 }
 
-/// Removes what is left of indexes that were replaced, and of verifications and copies that were cut short; how many
-/// files those were. Nobody may be building or replacing an index.
+/// Removes what remains of replaced indexes, verifications and copies that were cut short, and returns the number of
+/// files. No index may be built or replaced meanwhile.
 pub fn remove_leftovers(state_dir: &Path) -> io::Result<u64> {
-    // A copy that this very process makes now is none.
+    // A copy that this process is making right now is in use.
     let own = format!(".part-{}", std::process::id());
     let mut n_removed = 0;
     for (path, file) in files_in(state_dir)? {
@@ -128,7 +132,7 @@ pub fn remove_leftovers(state_dir: &Path) -> io::Result<u64> {
     Ok(n_removed)
 }
 
-/// Removes the pages that hold it; they are drawn again when somebody wants them. How many those were.
+/// Removes the pages that contain a forgotten string, and returns how many. They are drawn again on demand.
 pub fn remove_pages(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<u64> {
     let mut n_removed = 0;
     for (path, file) in files_in(state_dir)? {
@@ -136,6 +140,7 @@ pub fn remove_pages(state_dir: &Path, rewrite: &dyn Rewrite) -> io::Result<u64> 
             continue;
         }
         let page = fs::read(&file)?;
+        // The name counts, too: a page is named after what it shows.
         let holds = |text: &str| rewrite.text(text).is_some();
         if holds(&path) || holds(&String::from_utf8_lossy(&page)) {
             fs::remove_file(&file)?;

@@ -1,9 +1,9 @@
-//! Forms: how a string may stand in a file of kgd's.
+//! Forms: the byte sequences as which kgd may have stored a string.
 //!
-//! In: a string. Out: bytes to look for, each with what takes their place.
-//! A text is stored as it is, in other Unicode forms (what was typed may be composed, names are folded), with blanks
-//! joined, as the norm of a name, within JSON, HTML or a URL, and in kept files in the encoding that the note had.
-//! Case is not here: whoever looks ignores that of ASCII.
+//! In: a string. Out: bytes to search for, each with its replacement.
+//! A text may be stored verbatim, in other Unicode forms (input may be composed, names are folded), with whitespace
+//! collapsed, as a normalized name, inside JSON, HTML or a URL, and, in kept versions, in the encoding of the note.
+//! Not here: case. The search ignores that of ASCII letters.
 
 use std::fmt::Write as _;
 
@@ -12,20 +12,20 @@ use unicode_normalization::UnicodeNormalization;
 use crate::words::folded;
 use model::terms::norm_of;
 
-/// What stands in the place of what was forgotten.
+/// Replaces what was forgotten.
 pub(super) const MARK: &str = "[forgotten]";
 
-/// Shortest form that is looked for, bytes: some names are no longer.
+/// Shortest form that is searched for, bytes: some names are no longer.
 const MIN_BYTES: usize = 3;
 
-/// Bytes to look for.
+/// Bytes to search for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct WrittenForm {
     pub(super) bytes: Vec<u8>,
     pub(super) mark: Vec<u8>,
 }
 
-/// Every form of a string, each once.
+/// Returns every form of a string, each once.
 pub(super) fn forms_of(text: &str) -> Vec<WrittenForm> {
     let mut spellings = vec![
         text.to_string(),
@@ -47,6 +47,7 @@ pub(super) fn forms_of(text: &str) -> Vec<WrittenForm> {
         let all = written.into_iter().chain(further);
         found.extend(all.map(|it| WrittenForm { bytes: it.into_bytes(), mark: MARK.into() }));
     }
+    // Kept versions of notes have the note's encoding: UTF-16 of either byte order, or Windows-1252.
     let wide = |to: fn(u16) -> [u8; 2], text: &str| text.encode_utf16().flat_map(to).collect();
     for to in [u16::to_le_bytes, u16::to_be_bytes] {
         found.push(WrittenForm { bytes: wide(to, text), mark: wide(to, MARK) });
@@ -61,13 +62,13 @@ pub(super) fn forms_of(text: &str) -> Vec<WrittenForm> {
     found
 }
 
-/// As it stands within quotes of JSON.
+/// The text as it appears between the quotes of a JSON string.
 fn json(text: &str) -> String {
     let quoted = serde_json::to_string(text).unwrap_or_default();
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_string()
 }
 
-/// As JSON stands within a page of HTML.
+/// JSON inside an HTML page, where `<`, `>` and `&` are escaped.
 fn json_in_page(text: &str) -> String {
     json(text).replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
@@ -78,6 +79,7 @@ fn json_ascii(text: &str) -> String {
         if c.is_ascii() {
             out.push(c);
         } else {
+            // JSON has no escape beyond `\uFFFF`: other characters become surrogate pairs.
             for unit in c.encode_utf16(&mut [0; 2]) {
                 let _ = write!(out, "\\u{unit:04x}");
             }
@@ -94,6 +96,7 @@ fn html(text: &str, apostrophe: &str) -> String {
 fn percent(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
+        // `/` is kept, as in the path of a URL.
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
             out.push(byte as char);
         } else {

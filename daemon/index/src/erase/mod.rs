@@ -1,9 +1,9 @@
-//! Erase: finds and removes what is to be forgotten from everything that kgd keeps.
+//! Erase: finds and removes forgotten strings in everything that kgd keeps.
 //!
-//! In: strings that a person wants forgotten ([`Needles`]), or the present detectors of secrets ([`Secrets`]). Out:
-//! texts and files without them; where a string still stands.
-//! Invariants: of a text only the span goes, and a mark takes its place; a string is looked for in every form in which
-//! kgd stores text; nothing here writes what it looks for anywhere, the log included.
+//! In: strings that a person wants forgotten ([`Needles`]), or the current detectors of secrets ([`Secrets`]). Out:
+//! texts and files without them; where a string still occurs.
+//! Invariants: only the span itself is replaced, by a mark; a string is searched in every form in which kgd stores
+//! text; nothing here writes the strings anywhere, the log included.
 //! Not here: rows of the databases (`store/erase.rs`), the order of a run (`project/forget.rs`), who may ask for one
 //! (`serve/`).
 

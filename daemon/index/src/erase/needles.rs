@@ -1,8 +1,8 @@
-//! Needles: strings that are to be forgotten, looked for in all their forms at once.
+//! Needles: searches for several strings in all their forms at once.
 //!
-//! In: strings. Out: where they stand in bytes; the bytes with marks in their place.
-//! Invariants: of two that begin at one place the longer one counts; a name counts only where no word goes on around
-//! it; case of ASCII letters is ignored; linear in what is searched.
+//! In: strings. Out: their positions in bytes; the bytes with each occurrence replaced.
+//! Invariants: of two matches that start at the same byte the longer one wins; a name matches only as a whole word or
+//! path; case of ASCII letters is ignored; search is linear in the text.
 
 use std::ops::Range;
 
@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 use super::Rewrite;
 use super::forms::{WrittenForm, forms_of};
 
-/// A string to look for.
+/// A string to search for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Needle {
     /// The string.
     pub text: String,
-    /// It is the name or path of something: as a part of a longer word or path it means something else.
+    /// True for the name or path of something: inside a longer word or path it would mean something else.
     pub is_name: bool,
 }
 
-/// Strings to look for.
+/// Strings to search for, compiled into one finder.
 #[derive(Debug)]
 pub struct Needles {
     finder: Option<AhoCorasick>,
@@ -30,10 +30,10 @@ pub struct Needles {
 }
 
 impl Needles {
-    /// A finder of these strings.
+    /// Compiles a finder for these strings.
     ///
     /// # Errors
-    /// When they are too many or too long for one.
+    /// When they are too many or too long for one finder.
     pub fn new<'n>(
         needles: impl IntoIterator<Item = &'n Needle>,
     ) -> Result<Self, aho_corasick::BuildError> {
@@ -41,7 +41,8 @@ impl Needles {
             forms_of(&it.text).into_iter().map(|form| (form, it.is_name)).collect::<Vec<_>>()
         });
         let mut forms: Vec<(WrittenForm, bool)> = each.collect();
-        // Where one string is both, any occurrence counts.
+        // A form that comes from a name and from plain text matches anywhere: `false` sorts first, and the first is
+        // kept.
         forms.sort();
         forms.dedup_by(|later, earlier| later.0 == earlier.0);
         let mut builder = AhoCorasick::builder();
@@ -52,12 +53,13 @@ impl Needles {
         Ok(Needles { finder, forms, longest })
     }
 
-    /// Bytes that must be seen together so that none is missed at a cut: the longest, and what stands around it.
+    /// Returns how many bytes two consecutive blocks must share so that no match is missed: the longest form and a
+    /// byte on either side.
     pub fn overlap(&self) -> usize {
         self.longest + 2
     }
 
-    /// Where they stand, in order, without overlap.
+    /// Finds the matches in order, without overlap, each with its replacement.
     pub fn places<'a>(&'a self, bytes: &'a [u8]) -> impl Iterator<Item = (Range<usize>, &'a [u8])> {
         let mut from = 0;
         std::iter::from_fn(move || {
@@ -65,6 +67,7 @@ impl Needles {
             loop {
                 let found = finder.find(Input::new(bytes).span(from..bytes.len()))?;
                 let (form, is_name) = self.forms.get(found.pattern().as_usize())?;
+                // Part of a longer word. A shorter match may begin one byte later.
                 if *is_name && !stands_alone(bytes, found.range()) {
                     from = found.start() + 1;
                     continue;
@@ -75,12 +78,12 @@ impl Needles {
         })
     }
 
-    /// Whether any of them stands in these bytes.
+    /// Returns whether any of the strings occurs in these bytes.
     pub fn are_in(&self, bytes: &[u8]) -> bool {
         self.places(bytes).next().is_some()
     }
 
-    /// The bytes with marks in the place of them; `None` when there are none.
+    /// Returns the bytes with every match replaced; `None` without a match.
     pub(crate) fn taken_out_of(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         let mut last = 0;
@@ -89,6 +92,7 @@ impl Needles {
             out.extend_from_slice(mark);
             last = range.end;
         }
+        // `last` is 0 only if nothing matched: no form is empty.
         (last > 0)
             .then(|| out.extend_from_slice(bytes.get(last..).unwrap_or_default()))
             .map(|()| out)
@@ -98,6 +102,7 @@ impl Needles {
 impl Rewrite for Needles {
     fn text(&self, text: &str) -> Option<String> {
         let bytes = self.taken_out_of(text.as_bytes())?;
+        // Cutting out a form of another encoding may break UTF-8; the rest is then read lossily.
         Some(
             String::from_utf8(bytes)
                 .unwrap_or_else(|it| String::from_utf8_lossy(it.as_bytes()).into_owned()),
@@ -113,12 +118,13 @@ impl Rewrite for Needles {
     }
 }
 
-/// Returns whether a name stands alone, not within a longer word or path. A dot or dash goes on only where a letter or
-/// digit follows: at the end of a sentence it does not.
+/// Returns whether a match is a whole word or path. A dot, dash or underscore after it joins it to more only where a
+/// letter or digit follows: the full stop of a sentence does not.
 fn stands_alone(bytes: &[u8], range: Range<usize>) -> bool {
     let at = |place: Option<usize>| place.and_then(|it| bytes.get(it)).copied().unwrap_or(b' ');
     let (first, last) = (at(Some(range.start)), at(range.end.checked_sub(1)));
     let (before, after) = (at(range.start.checked_sub(1)), at(Some(range.end)));
+    // `/` joins only before the name: `notes/NAME` is another path than `NAME`.
     let goes_on_before = is_word(first) && (is_word(before) || is_joint(before) || before == b'/');
     let behind = at(Some(range.end + 1));
     let goes_on_after = is_word(last) && (is_word(after) || (is_joint(after) && is_word(behind)));

@@ -1,11 +1,11 @@
-//! Scan: proves that a string stands nowhere in the state folder, or says where it does.
+//! Scan: proves that a string occurs nowhere in the state folder, or reports where it does.
 //!
-//! In: the folder, what to look for, and index words that stand in no document. Out: every file that holds it.
-//! How: the bytes of every file, also of logs, journals and free pages of databases, and its name; then each value of
-//! each row, because SQLite parts long values where a page ends, and the words of the text index, because it stores of
-//! a word only where it differs from the one before.
-//! It runs in a process of its own: where one closes a file, the system gives up the locks of all databases that the
-//! same process has open in that file.
+//! In: the folder, the strings, and index words that no document contains. Out: every file that contains one.
+//! How: the bytes of every file, including logs, journals and free pages of databases, and its name; then each value
+//! of each row, because SQLite splits long values at page ends; then the words of the text index, because it stores
+//! only the part of a word that differs from the word before.
+//! Runs in a process of its own: when a process closes a file, the system releases all locks that the same process
+//! holds on that file, those of its open databases included.
 //! Not here: the project's own files (`project/forget.rs`).
 
 use std::collections::BTreeSet;
@@ -19,47 +19,47 @@ use serde::{Deserialize, Serialize};
 use super::{MIN_CHARS, Needle, Needles, files_in};
 use crate::store::{StoreError, each_value, index_words_without_rows};
 
-/// This very program, also after another one was installed in its place.
+/// The running program, even after an update replaced its file.
 const PROGRAM: &str = "/proc/self/exe";
 
 /// Bytes read at once.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// A file that still holds what was to be gone.
+/// A file that still contains a forgotten string.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {
     /// Its path in the state folder.
     pub file: String,
     /// Where in it: `name`, `bytes`, `index words`, or the name of a table.
     pub place: String,
-    /// How often.
+    /// Number of matches.
     pub n: u64,
 }
 
 /// The outcome of a scan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scan {
-    /// Files that were read.
+    /// Files read.
     pub n_files: u64,
-    /// Their bytes.
+    /// Bytes read.
     pub n_bytes: u64,
-    /// What was found.
+    /// Files that still contain something, by file and place.
     pub hits: Vec<Hit>,
 }
 
-/// What a scan looks for.
+/// What a scan searches for.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Wanted {
     /// Strings.
     pub needles: BTreeSet<Needle>,
-    /// Index words.
+    /// Words of the text index that no row may contain.
     pub words: Vec<String>,
 }
 
-/// Scans a state folder from another process.
+/// Scans a state folder in another process.
 ///
 /// # Errors
-/// As [`scan`], or when there is no process for it.
+/// As [`scan`], or when the process cannot be started.
 pub fn scan_apart(state_dir: &Path, wanted: &Wanted) -> io::Result<Scan> {
     let mut command = Command::new(PROGRAM);
     command.arg("--read-through").arg(state_dir).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -74,7 +74,8 @@ pub fn scan_apart(state_dir: &Path, wanted: &Wanted) -> io::Result<Scan> {
     Err(io::Error::other("the state folder could not be read through; the log says why"))
 }
 
-/// What that process does: reads what is wanted from standard input and writes what it saw.
+/// The scanning process: reads a [`Wanted`] from standard input and writes a [`Scan`] to standard output, both as
+/// JSON.
 pub fn read_through(state_dir: &Path) -> ExitCode {
     let done = || {
         let wanted: Wanted = serde_json::from_reader(io::stdin())?;
@@ -105,10 +106,10 @@ pub(crate) fn scan(
     let failed =
         |path: &Path, why: io::Error| StoreError::Open { path: path.into(), why: why.to_string() };
     for (path, file) in files_in(state_dir).map_err(|why| failed(state_dir, why))? {
-        // In numbers and vectors a few letters stand by chance.
+        // A few letters occur by chance among the numbers and vectors of a database.
         let shortest = if path.contains(".sqlite") { MIN_CHARS } else { 0 };
         let bytes = match File::open(&file).and_then(|it| in_bytes(it, needles, shortest)) {
-            // A log that SQLite has just removed, or a lock of a note that was just written.
+            // SQLite has just removed a journal, or the lock of a note was released.
             Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
             bytes => bytes.map_err(|why| failed(&file, why))?,
         };
@@ -116,6 +117,7 @@ pub(crate) fn scan(
         found.n_bytes += bytes.0;
         let n_in_name = needles.places(path.as_bytes()).count() as u64;
         let mut places = vec![("name".to_string(), n_in_name), ("bytes".to_string(), bytes.1)];
+        // Raw bytes miss values that span two pages, so databases are read row by row as well.
         if is_database(&path) {
             places.extend(in_rows(&file, needles)?);
         }
@@ -129,17 +131,18 @@ pub(crate) fn scan(
     Ok(found)
 }
 
-/// Databases in use and copies of them; of others the bytes must do.
+/// Returns whether a file is read row by row: databases in use and copies of the ledger. For others the bytes
+/// suffice.
 fn is_database(path: &str) -> bool {
     path.ends_with(".sqlite") || path.starts_with("ledger.sqlite.")
 }
 
-/// Whether something stands in the bytes of a file.
+/// Returns whether any of the strings occurs in a file.
 pub fn stands_in(file: impl Read, needles: &Needles) -> io::Result<bool> {
     Ok(in_bytes(file, needles, 0)?.1 > 0)
 }
 
-/// The size of a file, and how often something stands in it.
+/// The size of a file, and how many matches of at least `shortest` bytes it contains.
 fn in_bytes(mut reader: impl Read, needles: &Needles, shortest: usize) -> io::Result<(u64, u64)> {
     let (mut n_bytes, mut n_found) = (0, 0);
     let mut window: Vec<u8> = Vec::new();
@@ -149,7 +152,7 @@ fn in_bytes(mut reader: impl Read, needles: &Needles, shortest: usize) -> io::Re
         n_bytes += n as u64;
         window.extend_from_slice(fresh.get(..n).unwrap_or_default());
         let is_last = n == 0;
-        // What begins in the last bytes may go on in the next block, and is counted there.
+        // A match that starts in the last bytes may continue in the next block; it is counted there.
         let kept = if is_last { 0 } else { needles.overlap().min(window.len()) };
         let end = window.len() - kept;
         let places = needles.places(&window).take_while(|(range, _)| range.start < end);
@@ -157,18 +160,19 @@ fn in_bytes(mut reader: impl Read, needles: &Needles, shortest: usize) -> io::Re
         if is_last {
             return Ok((n_bytes, n_found));
         }
-        // One byte before, so that a name is not taken for the beginning of a word.
+        // One byte before stays, so that the end of a longer word is not taken for a name.
         window.drain(..end.saturating_sub(1));
     }
 }
 
-/// How often something stands in the rows of a database, by table.
+/// Counts the matches in the rows of a database, by table.
 fn in_rows(file: &Path, needles: &Needles) -> Result<Vec<(String, u64)>, StoreError> {
     let mut found: Vec<(String, u64)> = Vec::new();
     each_value(file, &mut |table, bytes, is_text| {
         let shortest = if is_text { 0 } else { MIN_CHARS };
         let places = needles.places(bytes).filter(|(range, _)| range.len() >= shortest);
         let n = places.count() as u64;
+        // Values come table by table, so only the last entry can be of this table.
         match found.last_mut() {
             Some((last, total)) if last == table => *total += n,
             _ if n == 0 => {}

@@ -1,6 +1,6 @@
-//! Secrets: takes out what the present detectors find, where older ones did not.
+//! Secrets: removes what the current detectors find and older ones missed.
 //!
-//! In: texts as they are kept. Out: the same with a mark in the place of each secret.
+//! In: stored texts. Out: the same with each secret replaced by a mark.
 //! Not here: what a secret is (`redact`).
 
 use config::settings::Privacy;
@@ -9,14 +9,14 @@ use serde_json::Value;
 use super::Rewrite;
 use redact::{Redactor, clean};
 
-/// The present detectors.
+/// The current detectors.
 #[derive(Debug)]
 pub struct Secrets {
     redactor: Redactor,
 }
 
 impl Secrets {
-    /// Detectors by the user's settings.
+    /// Builds the detectors that the user's settings ask for.
     pub fn new(settings: &Privacy) -> Self {
         Secrets { redactor: Redactor::new(settings) }
     }
@@ -24,7 +24,7 @@ impl Secrets {
 
 impl Rewrite for Secrets {
     fn text(&self, text: &str) -> Option<String> {
-        // A mark across the quotes of JSON would leave something that nobody can read any more.
+        // A mark that spans the quotes of JSON would make it unreadable, so strings are cleaned one by one.
         if text.starts_with(['[', '{'])
             && let Ok(mut value) = serde_json::from_str::<Value>(text)
         {
@@ -45,7 +45,7 @@ impl Rewrite for Secrets {
     }
 }
 
-/// Cleans every string; whether any held a secret.
+/// Cleans every string of a JSON value; returns whether any contained a secret.
 fn clean_strings(value: &mut Value) -> bool {
     match value {
         Value::String(text) => {
@@ -56,6 +56,7 @@ fn clean_strings(value: &mut Value) -> bool {
             }
             is_changed
         }
+        // `fold` and `|`, not `any`: every item must be cleaned.
         Value::Array(items) => items.iter_mut().map(clean_strings).fold(false, |a, b| a | b),
         Value::Object(fields) => fields.values_mut().map(clean_strings).fold(false, |a, b| a | b),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,

@@ -1,9 +1,9 @@
-//! BM25: the best chunks of a question, each with the score that FTS5's `bm25()` gives it.
+//! BM25: the best chunks for a question, with the scores of FTS5's `bm25()`.
 //!
-//! How many words a chunk has is read from the table only for those that may be among the best: where a word stands
-//! says how many words there are at least, and fewer words would only make a score higher.
-//! Invariants: the same scores and order as `ORDER BY bm25(…), rowid`; chunks are met in stretches of rows, so that the
-//! room taken follows from the postings, whatever the row numbers are.
+//! The length of a chunk is read from the table only for chunks that may be among the best. A word's last position is
+//! a lower bound on the length, and a shorter chunk would only score higher, so it gives an upper bound on the score.
+//! Invariants: same scores and order as `ORDER BY bm25(…), rowid`; chunks are visited in ranges of rows, so memory
+//! depends on the postings, not on how large row ids are.
 
 use rusqlite::Connection;
 use rustc_hash::FxHashSet;
@@ -11,21 +11,21 @@ use rustc_hash::FxHashSet;
 use super::{Posting, Postings, Unread};
 use crate::words::Phrase;
 
-/// Constants of FTS5's `bm25()`.
+/// Constants of FTS5's `bm25()`: `k1`, `b`, and the weight of a word that at least half of the rows contain.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 const LEAST_WEIGHT: f64 = 1e-6;
 
-/// Rows met at once.
+/// Width of a range of rows that is scored at once.
 const STRETCH: usize = 1 << 16;
 
-/// Candidates that are scored to the end before it is known how good one must be: so many times as are wanted.
+/// Candidates scored exactly before the threshold is known, as a multiple of the hits wanted.
 const AT_FIRST: usize = 3;
 
-/// What rounding may take from a bound.
+/// Factor that makes up for rounding in a bound, which is `f32`.
 const ROUNDING: f32 = 1.000_01;
 
-/// A question's words with the chunks that hold them.
+/// The words of a question with the chunks that contain them.
 pub struct Scorer {
     words: Vec<Weighed>,
     n_rows: f64,
@@ -33,23 +33,23 @@ pub struct Scorer {
     mean_words: f64,
 }
 
-/// A phrase's chunks, by row, and what it counts.
+/// The chunks that contain a phrase, by row, and its inverse document frequency.
 struct Weighed {
     rows: Vec<Posting>,
     weight: f64,
-    /// The words of the question that it stands for, one bit each.
+    /// The words of the question that the phrase stands for, one bit each.
     words: u64,
 }
 
 impl Scorer {
-    /// One of no words.
+    /// A scorer without words.
     pub fn new(postings: &Postings<'_>) -> Self {
         let (n_rows, mean_words) = (postings.n_rows() as f64, postings.mean_words());
         Scorer { words: Vec::new(), n_rows, mean_words }
     }
 
-    /// Reads the lists of some phrases, any of which may match and then stands for `words`, one bit each; how many
-    /// chunks hold one, those with several so often.
+    /// Reads the postings of alternative phrases, each of which stands for `words` of the question, one bit each.
+    /// Returns the sum of their document frequencies: a chunk with several phrases counts several times.
     pub fn add_all(
         &mut self,
         postings: &Postings<'_>,
@@ -61,6 +61,8 @@ impl Scorer {
             let rows = postings.of(phrase)?;
             let (n, n_with) = (self.n_rows, rows.len() as f64);
             n_found += rows.len();
+            // The formula of FTS5: it is negative for a word in more than half of the rows, which then gets a tiny
+            // weight.
             let weight = ((n - n_with + 0.5) / (n_with + 0.5)).ln();
             let weight = if weight > 0.0 { weight } else { LEAST_WEIGHT };
             self.words.push(Weighed { rows, weight, words });
@@ -68,30 +70,32 @@ impl Scorer {
         Ok(n_found)
     }
 
-    /// The words that a chunk holds, one bit each.
+    /// Returns the words of the question that a chunk contains, one bit each.
     pub fn held(&self, id: i64) -> u64 {
         let holds = |word: &&Weighed| word.rows.binary_search_by_key(&id, |row| row.id).is_ok();
         self.words.iter().filter(holds).fold(0, |held, word| held | word.words)
     }
 
-    /// The words that any chunk holds, one bit each.
+    /// Returns the words of the question that any chunk contains, one bit each.
     pub fn known(&self) -> u64 {
         let is_held = |word: &&Weighed| !word.rows.is_empty();
         self.words.iter().filter(is_held).fold(0, |known, word| known | word.words)
     }
 
-    /// True when no chunk holds any of the words.
+    /// Returns whether no chunk contains any of the words.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| word.rows.is_empty())
     }
 
-    /// The best chunks, best first, ties by row; of `among` only, where it is given.
+    /// Returns the `wanted` best chunks, best first, ties by row; only chunks in `among`, if given.
     pub fn best(
         &self,
         db: &Connection,
         wanted: usize,
         among: Option<&FxHashSet<i64>>,
     ) -> Result<Vec<(i64, f32)>, Unread> {
+        // First the chunks with the highest upper bounds, exactly; the last of the best of them is then the threshold
+        // that the bound of any other chunk must reach.
         let mut bounds = self.bounds(among);
         let n_first = (wanted * AT_FIRST).min(bounds.len());
         if wanted == 0 || n_first == 0 {
@@ -112,11 +116,12 @@ impl Scorer {
         Ok(best.into_iter().map(|(id, score)| (id, score as f32)).collect())
     }
 
-    /// The scores of some chunks; 0 for those that hold none of the words.
+    /// Returns the exact scores of some chunks, by row; 0 for a chunk that contains none of the words.
     pub fn scores(&self, db: &Connection, mut ids: Vec<i64>) -> Result<Vec<(i64, f64)>, Unread> {
         ids.sort_unstable();
         let mut lengths = db.prepare_cached("SELECT sz FROM chunk_fts_docsize WHERE id = ?1")?;
         let mut found: Vec<(i64, f64)> = Vec::with_capacity(ids.len());
+        // Ids are sorted, so each list is walked once: `at` is the position in each.
         let mut at = vec![0; self.words.len()];
         let mean = self.mean_words;
         for id in ids {
@@ -133,6 +138,7 @@ impl Scorer {
             }
             let mut rows = lengths.query([id])?;
             let Some(row) = rows.next()? else { return Err(Unread::Shape("a row's words")) };
+            // `sz` is a blob of varints, the number of words in each column.
             let sizes = row.get_ref(0)?.as_blob().map_err(|_| Unread::Shape("a row's words"))?;
             let n_words = sum(sizes).ok_or(Unread::Shape("a row's words"))?;
             let lengthy = K1 * (1.0 - B + B * n_words as f64 / mean);
@@ -142,7 +148,7 @@ impl Scorer {
         Ok(found)
     }
 
-    /// Every chunk that holds a word, with a score that is at least its own.
+    /// Returns every chunk that contains a word, with an upper bound of its score.
     fn bounds(&self, among: Option<&FxHashSet<i64>>) -> Vec<(i64, f32)> {
         let mut left: Vec<&[Posting]> =
             self.words.iter().map(|word| word.rows.as_slice()).collect();
@@ -150,6 +156,8 @@ impl Scorer {
         let mut found = Vec::new();
         let mean = self.mean_words.max(1.0) as f32;
         let (k1, b) = (K1 as f32, B as f32);
+        // One range of rows per round, starting at the first row that is left. Two passes: all words must have raised
+        // the lower bound of a chunk's length before any of them is scored with it.
         while let Some(start) = left.iter().filter_map(|rows| rows.first()).map(|it| it.id).min() {
             let place = |row: &Posting| (row.id - start) as usize;
             let n_here: Vec<usize> = left
@@ -176,6 +184,7 @@ impl Scorer {
                 }
                 *rows = behind;
             }
+            // The buffers are cleared as they are read, for the next range.
             for (at, bound) in bound.iter_mut().enumerate() {
                 if *bound > 0.0 {
                     let id = start + at as i64;
@@ -191,12 +200,12 @@ impl Scorer {
     }
 }
 
-/// Best first, ties by row.
+/// Sorts best first, ties by row.
 fn sort(scores: &mut [(i64, f64)]) {
     scores.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
 }
 
-/// How many rows stand before `id`, which is usually near.
+/// Returns how many rows are before `id`. Gallops: the row is usually near.
 fn before(rows: &[Posting], id: i64) -> usize {
     let mut end = 1;
     while rows.get(end).is_some_and(|row| row.id < id) {

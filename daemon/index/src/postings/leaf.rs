@@ -1,9 +1,9 @@
-//! Leaf: a page of FTS5's index, and the walk over the lists that begin on it and run over the pages behind.
+//! Leaf: a page of FTS5's index, and the walk over lists that start on it and continue on later pages.
 //!
-//! A page: where its first row number stands, if one stands before its first word; where its list of words begins;
-//! then words, each with its rows; then, for each word, where it stands. A row: its number (on the first of a page and
-//! of a word in full, else what it is more than the one before), twice the bytes of its positions, the positions, which
-//! may go on on the next page.
+//! Layout of a page: offset of its first row id that belongs to a word of an earlier page (2 bytes, 0 if none);
+//! offset of the footer (2 bytes); words, each with its rows; the footer, with the offset of each word. A row: its id
+//! (in full for the first of a page and of a word, else the difference to the one before), twice the length of its
+//! position list in bytes, the position list, which may continue on the next page.
 
 use std::cmp::Ordering;
 
@@ -13,19 +13,20 @@ use super::{MAX_POSITIONS, Unread, Visit};
 #[derive(Debug, Default)]
 pub(super) struct Leaf {
     bytes: Vec<u8>,
-    /// Where what it holds ends and its list of words begins.
+    /// Where the words end and the footer starts.
     end: usize,
-    /// Where that list names the next word.
+    /// Read position in the footer.
     footer: usize,
-    /// Where the next word stands; `end` when there is none.
+    /// Offset of the next word; `end` when there is none.
     next_word: usize,
 }
 
 impl Leaf {
-    /// Takes a page's bytes.
+    /// Parses the header of a page and keeps a copy of its bytes.
     pub(super) fn load(&mut self, block: &[u8]) -> Result<(), Unread> {
         self.bytes.clear();
         self.bytes.extend_from_slice(block);
+        // Bytes 2 and 3: where the footer starts. The header itself has 4 bytes.
         self.end = self.header(2).filter(|end| (4..=block.len()).contains(end)).ok_or(BAD_PAGE)?;
         (self.footer, self.next_word) = (self.end, 0);
         self.pass_word();
@@ -37,12 +38,12 @@ impl Leaf {
         Some(usize::from(u16::from_be_bytes(bytes.try_into().ok()?)))
     }
 
-    /// Where the first row number stands that belongs to a word of an earlier page.
+    /// Offset of the first row id on this page that belongs to a word of an earlier page.
     fn first_row(&self) -> Option<usize> {
         self.header(0).filter(|at| (4..self.end).contains(at))
     }
 
-    /// Notes where the word after the next one stands.
+    /// Moves `next_word` to the word after, as the footer says: offsets there are differences.
     fn pass_word(&mut self) {
         let mut at = self.footer;
         self.next_word = match number(&self.bytes, &mut at) {
@@ -61,7 +62,7 @@ impl Leaf {
 
 const BAD_PAGE: Unread = Unread::Shape("a page");
 
-/// Shows the words that are `key`, or begin with it, and their rows. `next` brings the next page.
+/// Passes the words that equal `key`, or start with it, and their rows to `visit`. `next` loads the next page.
 pub(super) fn walk(
     next: &mut impl FnMut(&mut Leaf) -> Result<bool, Unread>,
     key: &[u8],
@@ -75,6 +76,7 @@ pub(super) fn walk(
         while leaf.next_word < leaf.end {
             let mut at = leaf.next_word;
             leaf.pass_word();
+            // The first word of a page is written in full, without a shared prefix.
             let n_kept = if is_first { None } else { Some(leaf.number(&mut at)? as usize) };
             let n_new = leaf.number(&mut at)? as usize;
             let end = at.checked_add(n_new).filter(|end| *end <= leaf.end).ok_or(BAD_PAGE)?;
@@ -88,6 +90,7 @@ pub(super) fn walk(
             if !is_prefix && search.word.len() > key.len() {
                 return Ok(());
             }
+            // Without the byte that marks the main index.
             let word = search.word.get(1..).unwrap_or_default();
             if !visit(word, None) {
                 return Ok(());
@@ -100,34 +103,37 @@ pub(super) fn walk(
             is_first = !is_same_page;
         }
         if !is_prefix {
-            // A word stands on the page that the index of words leads to, or nowhere.
+            // The index of words leads to the only page where this word can start.
             return Ok(());
         }
     }
     Ok(())
 }
 
-/// Which of the words, met in order, begin with a key. Most are passed over by what they share with the one before.
+/// Finds the words that start with a key, among words in order. Most are skipped by comparing prefix lengths alone.
 struct Search<'k> {
     key: &'k [u8],
-    /// Bytes that the last word met before the key has in common with it.
+    /// Bytes that the last word before the key has in common with it.
     n_same: usize,
-    /// The word met, once one is found.
+    /// The current word, once one was found.
     word: Vec<u8>,
     is_found: bool,
 }
 
 impl Search<'_> {
-    /// How the next word lies to those that begin with the key. `n_kept`: what it has in common with the one before;
-    /// none where it is written in full.
+    /// Compares the next word with the words that start with the key. `n_kept`: length of the prefix it shares with
+    /// the word before; `None` where it is written in full.
     fn meet(&mut self, n_kept: Option<usize>, new: &[u8]) -> Ordering {
         if !self.is_found {
+            // The word before is less than the key and differs from it after `n_same` bytes. A word that shares more
+            // with it differs from the key at the same place: still less. One that shares fewer differs earlier from
+            // the word before, and words are ascending, so it is greater than the key.
             match n_kept.map(|n| n.cmp(&self.n_same)) {
                 Some(Ordering::Greater) => return Ordering::Less,
                 Some(Ordering::Less) => return Ordering::Greater,
                 _ => {}
             }
-            // The same bytes as the word before, as far as they are needed.
+            // The shared prefix equals that of the key, so it is copied from there.
             self.word.clear();
             self.word.extend_from_slice(self.key.get(..n_kept.unwrap_or(0)).unwrap_or_default());
         }
@@ -142,7 +148,7 @@ impl Search<'_> {
     }
 }
 
-/// Shows the rows of one word, from its list's place on. False when another page is the current one afterwards.
+/// Passes the rows of one word to `visit`, starting at its list. Returns false if another page is loaded afterwards.
 fn rows(
     next: &mut impl FnMut(&mut Leaf) -> Result<bool, Unread>,
     leaf: &mut Leaf,
@@ -154,7 +160,7 @@ fn rows(
     let mut split: Vec<u8> = Vec::new();
     loop {
         if at >= leaf.next_word {
-            // Another word follows on this page, or the list ends with the segment, or with a page that has no more.
+            // The next word follows on this page, or the segment ends, or the list ended with the page before.
             if leaf.next_word < leaf.end || !next(leaf)? {
                 return Ok(is_same);
             }
@@ -167,6 +173,7 @@ fn rows(
         let number = leaf.number(&mut at)? as i64;
         id = if in_full { number } else { id.wrapping_add(number) };
         in_full = false;
+        // The size is doubled: the lowest bit marks a deletion, which cannot be read here.
         let size = leaf.number(&mut at)?;
         if size & 1 == 1 {
             return Err(Unread::Shape("a row that takes another back"));
@@ -183,6 +190,8 @@ fn rows(
             }
             continue;
         }
+        // The position list continues on the next page, right after its header of 4 bytes. The first row id there is
+        // in full again.
         split.clear();
         while n_left > 0 {
             let here = leaf.bytes.get(at..leaf.end.min(at + n_left)).ok_or(BAD_PAGE)?;
@@ -198,14 +207,14 @@ fn rows(
         if !visit(word, Some((id, &split))) {
             return Ok(is_same);
         }
-        // Where no row number begins on this page before its first word, the list is over.
+        // After a split list, a row of the same word must start exactly where the header says.
         if !is_same && at < leaf.next_word && leaf.first_row() != Some(at) {
             return Err(BAD_PAGE);
         }
     }
 }
 
-/// A number of SQLite's kind: seven bits a byte, high ones first, the ninth byte whole.
+/// Reads a SQLite varint: seven bits a byte, high ones first, the ninth byte whole. `None` at the end of `bytes`.
 pub(super) fn number(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let mut value = 0;
     for i in 0..9 {
@@ -222,7 +231,7 @@ pub(super) fn number(bytes: &[u8], at: &mut usize) -> Option<u64> {
     None
 }
 
-/// Writes a number below 2⁵⁶.
+/// Writes a SQLite varint below 2⁵⁶.
 pub(super) fn put_number(value: u64, out: &mut Vec<u8>) {
     let n_more = (1..8).filter(|i| value >> (7 * i) > 0).count();
     for i in (0..=n_more).rev() {

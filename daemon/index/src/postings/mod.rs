@@ -1,14 +1,13 @@
-//! Postings: the chunks that hold a word, how often and where, read from FTS5's own index, and BM25 over them.
+//! Postings: which chunks contain a word, how often and where, read from FTS5's own index, and BM25 over them.
 //!
-//! In: one view of the index. Out: the chunks that hold a word or phrase; the best by BM25; the score of any chunk.
-//! FTS5's `bm25()` visits every chunk that holds any word of a question and, for each word, every chunk that holds it a
-//! second time; measured at 100,000 chunks this is most of a question's time. Here each word's list is read once, in
-//! the pages that FTS5 keeps (its format is part of SQLite's promise and described in its source, `fts5_index.c`), and
-//! only chunks that may still be among the best are scored to the end (`bm25.rs`).
-//! Invariants: nothing is kept between questions, so an answer is of its reader's commit; every score is the one that
-//! `bm25()` gives (`tests.rs` asks both); a list of a shape that is not known ends with [`Unread`], and the caller asks
-//! FTS5 itself.
-//! Not here: which words are asked for (`query/src/plan/question.rs`, `words/query.rs`), writing (FTS5 does).
+//! In: a read transaction. Out: the chunks that contain a word or phrase; the best by BM25; the score of any chunk.
+//! FTS5's `bm25()` visits every chunk that contains any word of a question and, for each word, all of its chunks a
+//! second time; at 100,000 chunks that was most of a question's time. Here each list is read once from the pages that
+//! FTS5 stores (SQLite keeps the format compatible; its source, `fts5_index.c`, describes it), and only chunks that
+//! may be among the best are scored exactly (`bm25.rs`).
+//! Invariants: nothing is cached between questions, so an answer belongs to its reader's commit; scores equal those
+//! of `bm25()` (`tests.rs` compares them); an unknown layout fails with [`Unread`], and the caller asks FTS5 itself.
+//! Not here: which words a question has (`query/src/plan/question.rs`, `words/query.rs`), writing (FTS5 does).
 
 mod bm25;
 mod leaf;
@@ -23,67 +22,68 @@ use segment::{Structure, WordSegment};
 
 use crate::words::Phrase;
 
-/// Columns of the text index and what a word in each counts.
+/// Weights of the columns of the text index.
 pub const FIELDS: [f64; 3] = [2.0, 1.5, 1.0];
 
-/// Longest position list that is believed, bytes.
+/// Longest position list that is accepted, bytes; anything longer is a damaged page.
 const MAX_POSITIONS: usize = 1 << 26;
 
-/// Why a list was not read.
+/// Why a list could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unread {
-    /// SQLite refused.
+    /// SQLite failed.
     #[error(transparent)]
     Sql(#[from] rusqlite::Error),
-    /// It is not of the shape that is known here.
+    /// The layout is unknown; names the part.
     #[error("the text index has another shape than the one that is read here: {0}")]
     Shape(&'static str),
 }
 
-/// A chunk that holds a word or phrase.
+/// A chunk that contains a word or phrase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Posting {
-    /// Its row.
+    /// Row of the chunk.
     pub id: i64,
-    /// How often it does, each time weighted by its column.
+    /// Number of occurrences, each weighted by its column.
     pub frequency: f32,
-    /// It has at least so many words.
+    /// Lower bound of the chunk's length, words.
     pub least: u32,
 }
 
-/// The text index of one view.
+/// The text index as one read transaction sees it.
 pub struct Postings<'db> {
     db: &'db Connection,
     structure: Structure,
 }
 
-/// A word's rows with the bytes that say where in each it stands.
+/// The rows of a word with their position lists.
 #[derive(Debug, Default)]
 struct PhrasePlaces {
-    /// Row, and where its bytes begin and end.
+    /// Row, and the range of its position list in `bytes`.
     rows: Vec<(i64, usize, usize)>,
     bytes: Vec<u8>,
 }
 
 impl<'db> Postings<'db> {
-    /// Reads what there is to know of the whole index.
+    /// Reads the structure of the index.
     pub fn open(db: &'db Connection) -> Result<Self, Unread> {
         Ok(Postings { db, structure: Structure::read(db)? })
     }
 
-    /// Chunks in the index.
+    /// Returns the number of chunks in the index.
     pub fn n_rows(&self) -> u64 {
         self.structure.n_rows
     }
 
-    /// Words of an average chunk.
+    /// Returns the words of an average chunk.
     pub fn mean_words(&self) -> f64 {
         self.structure.n_words as f64 / self.structure.n_rows.max(1) as f64
     }
 
-    /// The chunks that hold a phrase, by row.
+    /// Returns the chunks that contain a phrase, by row.
     pub fn of(&self, phrase: &Phrase) -> Result<Vec<Posting>, Unread> {
         let Some((last, others)) = phrase.words.split_last() else { return Ok(Vec::new()) };
+        // One word, the usual case, needs no copy of its positions.
         if others.is_empty() && !phrase.is_prefix {
             return self.of_word(last);
         }
@@ -91,6 +91,7 @@ impl<'db> Postings<'db> {
             None => return self.places(last, true)?.postings(),
             Some((first, _)) => self.places(first, false)?,
         };
+        // Each further word must follow the first at its distance. Only the last word may be a prefix.
         for (at, word) in phrase.words.iter().enumerate().skip(1) {
             let is_prefix = phrase.is_prefix && at + 1 == phrase.words.len();
             places = places.followed_by(&self.places(word, is_prefix)?, at)?;
@@ -98,13 +99,13 @@ impl<'db> Postings<'db> {
         places.postings()
     }
 
-    /// The words of the index that begin with some letters, each once, in order; at most `most`.
+    /// Returns the words of the index that start with `beginning`, each once, in order, at most `most`.
     pub fn words_with(&self, beginning: &str, most: usize) -> Result<Vec<String>, Unread> {
         let mut found: Vec<String> = Vec::new();
         for segment in &self.structure.segments {
             let mut n = 0;
             self.visit(segment, beginning, true, &mut |word, row| {
-                // Of its rows none is wanted.
+                // Returning false at the first row skips the rows of a word.
                 if row.is_some() || n == most {
                     return false;
                 }
@@ -119,7 +120,6 @@ impl<'db> Postings<'db> {
         Ok(found)
     }
 
-    /// The usual case, without a copy of the places.
     fn of_word(&self, word: &str) -> Result<Vec<Posting>, Unread> {
         let mut found: Vec<Posting> = Vec::new();
         let mut trouble = None;
@@ -136,6 +136,7 @@ impl<'db> Postings<'db> {
                 true
             })?;
         }
+        // Each segment is in order of rows; together they are not.
         found.sort_by_key(|posting| posting.id);
         trouble.map_or(Ok(found), Err)
     }
@@ -158,8 +159,8 @@ impl<'db> Postings<'db> {
         Ok(found)
     }
 
-    /// Shows `visit` each word that is meant (with no row), then its rows in order with their positions; ends early
-    /// when it says false.
+    /// Calls `visit` for each matching word (with no row), then for each of its rows in order with the position list.
+    /// Ends early when it returns false.
     fn visit(
         &self,
         segment: &WordSegment,
@@ -176,6 +177,8 @@ impl<'db> Postings<'db> {
             )?
             .query_row((segment.id, &key), |row| row.get(0))
             .optional()?;
+        // The lowest bit of `pgno` flags a further index of the page; the number is above it. Without a row, the word
+        // can only be on the first page.
         let first = page.map_or(1, |page| page >> 1).max(segment.first);
         let mut statement = self.db.prepare_cached(
             "SELECT block FROM chunk_fts_data WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
@@ -190,10 +193,10 @@ impl<'db> Postings<'db> {
     }
 }
 
-/// What the main index's words begin with.
+/// First byte of every word of the main index; FTS5 keeps prefix indexes under other bytes.
 const MAIN: u8 = b'0';
 
-/// See [`Postings::visit`].
+/// The callback of [`Postings::visit`].
 type Visit<'v> = dyn FnMut(&[u8], Option<(i64, &[u8])>) -> bool + 'v;
 
 impl PhrasePlaces {
@@ -203,7 +206,7 @@ impl PhrasePlaces {
             let places = self.bytes.get(*start..*end).unwrap_or_default();
             let (frequency, least) = summed(places).ok_or(Unread::Shape("positions"))?;
             match found.last_mut() {
-                // Two words with the same beginning in one chunk.
+                // Two words with the same prefix in one chunk.
                 Some(last) if last.id == *id => {
                     last.frequency += frequency;
                     last.least = last.least.max(least);
@@ -214,7 +217,7 @@ impl PhrasePlaces {
         Ok(found)
     }
 
-    /// Those of these places where `distance` words later one of the others' stands.
+    /// The positions of this phrase that have one of `others` exactly `distance` words later.
     fn followed_by(&self, others: &PhrasePlaces, distance: usize) -> Result<PhrasePlaces, Unread> {
         let mut found = PhrasePlaces::default();
         let (mut here, mut there) = (Vec::new(), Vec::new());
@@ -229,6 +232,7 @@ impl PhrasePlaces {
             if there.is_empty() {
                 continue;
             }
+            // A prefix may match several words, whose lists are not in order of position.
             there.sort_unstable();
             here.clear();
             positions(self.bytes.get(*start..*end).unwrap_or_default(), &mut here)?;
@@ -243,10 +247,11 @@ impl PhrasePlaces {
     }
 }
 
-/// Bits of a position below its column.
+/// A position is `column << COLUMN_SHIFT | place`.
 const COLUMN_SHIFT: u32 = 40;
 
-/// The positions in a list, as column and place in one number.
+/// Decodes a position list: a 1 and a column number start a column, any other value is 2 more than the distance to
+/// the position before.
 fn positions(bytes: &[u8], out: &mut Vec<u64>) -> Result<(), Unread> {
     let (mut at, mut column, mut place) = (0, 0u64, 0u64);
     while at < bytes.len() {
@@ -265,7 +270,7 @@ fn positions(bytes: &[u8], out: &mut Vec<u64>) -> Result<(), Unread> {
     Ok(())
 }
 
-/// The list of some positions.
+/// Encodes positions as `positions` decodes them.
 fn put(positions: &[u64], out: &mut Vec<u8>) {
     let (mut column, mut before) = (0, 0);
     for position in positions {
@@ -281,12 +286,13 @@ fn put(positions: &[u64], out: &mut Vec<u8>) {
     }
 }
 
-/// How often a word stands in a chunk, weighted by column, and the least number of words that the chunk then has.
-/// `None` when the list is damaged.
+/// Returns how often a word occurs in a chunk, weighted by column, and the least length that its positions imply.
+/// `None` for a damaged list.
 fn summed(bytes: &[u8]) -> Option<(f32, u32)> {
     let (mut at, mut column, mut place, mut n) = (0, 0, 0u64, 0u32);
     let (mut frequency, mut least) = (0.0, 0u64);
     while at < bytes.len() {
+        // The usual case: a value below 128 is its own byte.
         let value = match bytes.get(at) {
             Some(byte) if *byte < 0x80 => {
                 at += 1;
@@ -299,6 +305,7 @@ fn summed(bytes: &[u8]) -> Option<(f32, u32)> {
             n += 1;
             continue;
         }
+        // A column with its last occurrence at `place` has at least `place + 1` words.
         least += place + u64::from(n > 0);
         frequency += FIELDS.get(column)? * f64::from(n);
         column = leaf::number(bytes, &mut at)? as usize;

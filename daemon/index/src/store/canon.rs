@@ -1,11 +1,11 @@
-//! Canon: the whole index as canonical text, and the comparison of two, on which `verify` and the tests rely.
+//! Canon: a whole index as canonical text, and the comparison of two, which `verify` and the tests use.
 //!
 //! In: two indexes. Out: for each part how many rows differ, and the first of them as text. Row ids are replaced by
 //! what they refer to, so two indexes of the same files are equal whatever their history.
-//! Invariant: every table that answers anything is in [`PARTS`]; what is left out is bookkeeping of one run (ticks,
-//! modification times that decide nothing, which gazetteer version a document was read with).
-//! Not here: building the other index (`project/verify.rs`). Vectors are compared byte by byte; those of a transformer,
-//! which may differ in the last digits from machine to machine, will need a tolerance when there are any.
+//! Invariant: every table that affects an answer is in [`PARTS`]; left out is bookkeeping of one run (ticks,
+//! modification times that decide nothing, the gazetteer version a document was read with).
+//! Not here: building the other index (`project/verify.rs`). Vectors are compared byte by byte; those of a
+//! transformer, which may differ in the last digits between machines, will need a tolerance once they are compared.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::StoreError;
 
-/// The parts that are compared: a name and a query each, whose rows may have any columns.
+/// The parts that are compared: a name and a query each. The query may return any columns.
 pub const PARTS: &[(&str, &str)] = &[
     ("gazetteer", "SELECT * FROM gazetteer"),
     ("term", "SELECT * FROM terms"),
@@ -179,15 +179,15 @@ pub const PARTS: &[(&str, &str)] = &[
 pub struct PartDiff {
     /// Its name, such as `mention`.
     pub part: &'static str,
-    /// Rows in the one that was given first.
+    /// Rows in the first index.
     pub n_live: u64,
-    /// Rows in the other.
+    /// Rows in the second index.
     pub n_rebuilt: u64,
     /// Rows that only one of them has.
     pub n_differing: u64,
-    /// The first rows that only the first has, sorted, as text.
+    /// The first rows that only the first index has, sorted, as text.
     pub only_live: Vec<String>,
-    /// The first rows that only the other has, sorted, as text.
+    /// The first rows that only the second index has, sorted, as text.
     pub only_rebuilt: Vec<String>,
 }
 
@@ -204,9 +204,9 @@ impl PartDiff {
     }
 }
 
-/// Compares two indexes part by part; keeps at most `limit` differing rows of each side and part.
+/// Compares two indexes part by part; keeps at most `limit` differing rows per side and part.
 ///
-/// Takes memory for the rows of one part that the other side has not shown yet, 16 bytes each.
+/// Needs 16 bytes of memory for each row of a part that the other side has not shown yet.
 pub fn compare(
     live: &Connection,
     rebuilt: &Connection,
@@ -217,7 +217,8 @@ pub fn compare(
     PARTS.iter().map(|(part, sql)| compare_part(part, sql, live, rebuilt, limit)).collect()
 }
 
-/// Returns the documents whose uid in the index differs from the ledger's in `state_dir`.
+/// Compares the uids in the index with those of the ledger in `state_dir`; `n_rebuilt` counts the documents that the
+/// ledger knows.
 pub fn compare_with_ledger(
     live: &Connection,
     state_dir: &Path,
@@ -245,8 +246,9 @@ pub fn compare_with_ledger(
     Ok(diff)
 }
 
-/// The words of the text index can only be read through a table of its own, which lives in the connection. A sense of a
-/// name may be named by the uid of its first document, which is another in each ledger: it is shown by its path.
+/// Creates what the queries need: a virtual table, which is the only way to read the words of the text index, and a
+/// view of entities. A sense may be named by the uid of its first document (`~` and 16 digits at the end), which each
+/// ledger assigns anew; the view shows the path instead.
 fn prepare(db: &Connection) -> Result<(), StoreError> {
     db.execute_batch(
         "PRAGMA query_only = 0;
@@ -266,8 +268,8 @@ fn compare_part(
     rebuilt: &Connection,
     limit: usize,
 ) -> Result<PartDiff, StoreError> {
-    // Rows are counted by hash: +1 for each of the live index, -1 for each of the rebuilt one. Taken in turns, so that
-    // what both have in about the same order never piles up.
+    // Rows are counted by hash: +1 for each of the live index, -1 for each of the rebuilt one. Alternating between
+    // the two keeps the map small, since both return rows in about the same order.
     let mut balance: FxHashMap<u64, i64> = FxHashMap::default();
     let (mut n_live, mut n_rebuilt) = (0, 0);
     let (mut live_rows, mut rebuilt_rows) = (live.prepare(sql)?, rebuilt.prepare(sql)?);
@@ -289,6 +291,7 @@ fn compare_part(
             n_rebuilt += u64::from(is_right);
         }
     }
+    // Ends the borrow of the statements, which run a second time.
     drop((left, right));
     let n_differing = balance.values().map(|n| n.unsigned_abs()).sum();
     let mut diff = PartDiff { n_live, n_rebuilt, n_differing, ..PartDiff::of(part) };
@@ -314,7 +317,7 @@ fn add(
     Ok(())
 }
 
-/// The rows that one side has too many of, the first `limit` in order of their text.
+/// Returns the first `limit` rows, in order of their text, that one side has too many of.
 fn first_rows(
     statement: &mut Statement<'_>,
     balance: &FxHashMap<u64, i64>,
@@ -337,7 +340,7 @@ fn first_rows(
     Ok(first.into_iter().collect())
 }
 
-/// The whole index as sorted lines, each with its part's name.
+/// Returns the whole index as sorted lines, each with the name of its part.
 pub fn text(db: &Connection) -> Result<String, StoreError> {
     prepare(db)?;
     let mut out = String::new();
@@ -355,10 +358,10 @@ pub fn text(db: &Connection) -> Result<String, StoreError> {
     Ok(out)
 }
 
-/// Longest text of one column that is shown whole, characters.
+/// Longest text of one column that is shown in full, characters.
 const MAX_SHOWN: usize = 100;
 
-/// Formats a row for people: a long text as its beginning and its hash, which distinguishes it from others.
+/// Formats a row for people: a long text is cut and followed by its hash, which distinguishes it from others.
 fn shortened(row: &Row<'_>, n_columns: usize) -> Result<String, StoreError> {
     let mut cells = Vec::with_capacity(n_columns);
     for i in 0..n_columns {

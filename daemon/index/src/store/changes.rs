@@ -1,9 +1,9 @@
-//! Changes: which documents the last commits changed, for whoever keeps in memory what follows from them.
+//! Changes: which documents the last commits changed, for caches that depend on them.
 //!
-//! In: each row of `docs` and `notes` that the writer's connection changes, as SQLite reports it; its commits. Out: the
-//! documents that may differ between two commits.
-//! Invariants: whoever sees a commit finds its documents here; one too many may be named, never one too few, so what is
-//! not known any more is said to be unknown; the memory for it is bounded.
+//! In: each row of `docs` and `notes` that the writer's connection changes, as SQLite reports it; its commits. Out:
+//! the documents that may differ between two commits.
+//! Invariants: a reader that sees a commit finds its documents here; there may be false positives, never false
+//! negatives, so a range that is no longer known is reported as unknown; memory is bounded.
 //! Not here: what changed in a document (its rows say that).
 
 use std::collections::VecDeque;
@@ -14,10 +14,10 @@ use rusqlite::Connection;
 use super::StoreError;
 use model::terms::Tick;
 
-/// Most documents that are kept, over all commits: some tens of commits of a first index.
+/// Most documents kept, over all commits: some tens of commits of a first index.
 const MAX_KEPT: usize = 4_096;
 
-/// Tables whose rows are a document's, with its id as row id.
+/// Tables with one row per document, whose row id is the document's id.
 const TABLES: [&str; 2] = ["docs", "notes"];
 
 /// The documents of the last commits.
@@ -28,21 +28,21 @@ pub(super) struct Changes(Mutex<Known>);
 struct Known {
     /// Everything that was changed after this commit is known.
     since: Tick,
-    /// Changed since the last commit that was published.
+    /// Changed since the last published commit.
     open: Vec<i64>,
     commits: VecDeque<(Tick, Vec<i64>)>,
     n_kept: usize,
 }
 
 impl Default for Known {
-    /// Of an index that nobody writes: nothing is known.
+    /// For an index that nobody writes: nothing is known.
     fn default() -> Self {
         Known { since: Tick(u64::MAX), open: Vec::new(), commits: VecDeque::new(), n_kept: 0 }
     }
 }
 
 impl Changes {
-    /// Has a connection that writes report here.
+    /// Installs the hook by which a connection that writes reports its changes here.
     pub(super) fn follow(self: &Arc<Self>, db: &mut Connection) -> Result<(), StoreError> {
         let changes = self.clone();
         let report = move |_, _: &str, table: &str, id| {
@@ -55,14 +55,14 @@ impl Changes {
 
     fn touched(&self, doc: i64) {
         let mut known = self.lock();
-        // A document has several rows, which follow each other.
+        // A document has several rows, which are written one after another.
         if known.open.last() != Some(&doc) {
             known.open.push(doc);
         }
     }
 
-    /// Announces a commit *before* it is made: a reader that sees it must find its documents here. When it fails, the
-    /// next one names them again, or more.
+    /// Announces a commit *before* it is made: a reader that sees it must find its documents here. If the commit
+    /// fails, the next one names the same documents again.
     pub(super) fn publish(&self, tick: Tick) {
         let mut known = self.lock();
         let mut docs = std::mem::take(&mut known.open);
@@ -70,6 +70,7 @@ impl Changes {
         docs.dedup();
         known.n_kept += docs.len();
         known.commits.push_back((tick, docs));
+        // The number of commits is bounded, too: commits without documents take memory, but do not raise `n_kept`.
         while known.n_kept > MAX_KEPT || known.commits.len() > MAX_KEPT {
             let Some((oldest, docs)) = known.commits.pop_front() else { break };
             known.n_kept -= docs.len();
@@ -77,7 +78,7 @@ impl Changes {
         }
     }
 
-    /// Another file is written from now on, of which this is the last commit.
+    /// Starts over for another index file, whose last commit is `tick`.
     pub(super) fn begin_at(&self, tick: Tick) {
         *self.lock() = Known { since: tick, ..Known::default() };
     }

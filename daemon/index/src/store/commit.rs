@@ -1,7 +1,7 @@
 //! Commit: writes or deletes one document's rows inside the writer's transaction.
 //!
-//! Rows that did not change are left alone: a chunk of equal hash keeps its row, text index and vectors; equal
-//! mentions and evidence are not touched. Everything that concerns other documents becomes a dirty row.
+//! Unchanged rows are left alone: a chunk with the same hash keeps its row, text index and vectors; equal mentions
+//! and evidence are not touched. Effects on other documents become dirty rows.
 
 mod chunks;
 mod headings;
@@ -35,8 +35,8 @@ use model::terms::{EntityType, RelPath, norm_of};
 
 /// Writes a document; returns the names whose facts may have changed.
 ///
-/// A document recognized before anything was mined has no mentions yet, and one that was on its way while the gazetteer
-/// changed may lack some: it is marked, in the same transaction, to be read a second time.
+/// A document that was recognized before the first mining has no mentions, and one that was on the belt while the
+/// gazetteer changed may lack some: it is queued, in the same transaction, to be read again.
 pub(super) fn document(
     tx: &Transaction<'_>,
     doc: &EmbeddedDoc,
@@ -52,12 +52,12 @@ pub(super) fn document(
             && row.indexed_as == indexed_as(normal, identity)
     };
     if normal.head.reading != Reading::Whole && !here.as_ref().is_some_and(is_there) {
-        // The rows have changed since it was sent, and it has no chunks to replace them.
+        // The rows changed after the document was sent, and this reading has no chunks to replace them.
         late.look_again(normal.head.path.clone());
         return Ok(Vec::new());
     }
     let existing = find(tx, here, &normal.head.path, identity, late)?;
-    // Recognized before anything was mined, or before names became known that the gazetteer knows by now.
+    // Recognized before the first mining, or with an older gazetteer than the current one.
     let version = linked.doc.gazetteer_version;
     let reads_again = version == Gazetteer::UNMINED || version < gazetteer_version(tx)?;
     let mentions_hash = mentions_hash(doc);
@@ -67,7 +67,7 @@ pub(super) fn document(
         .as_ref()
         .is_some_and(|old| old.is_same_content(normal) && !context_changed && !old.has_moved);
     let id = match &existing {
-        // Read again for its names only: the rows that follow from the content alone are there already.
+        // Read again for its names only: rows that depend on the content alone are up to date.
         Some(old) if holds_content => {
             refresh_doc(tx, old.id, normal, mentions_hash, linked)?;
             old.id
@@ -88,13 +88,14 @@ pub(super) fn document(
         tx.prepare_cached("DELETE FROM requeue WHERE doc_id = ?1")?.execute([id])?;
     }
 
-    // What stands around a name may decide which of several things it means.
+    // Names, mentions and evidence are the same, and so is the text around them: nothing to resolve.
     if holds_content && existing.as_ref().is_some_and(|old| old.mentions_hash == mentions_hash) {
         return Ok(Vec::new());
     }
-    // Where a document lies decides which of several notes of one name it means, and whether it is a note.
+    // The path decides which of several notes of one name a document means, and whether it is a note.
     let has_moved = existing.as_ref().is_some_and(|old| old.has_moved);
     let is_known = existing.is_some();
+    // Names before and after the change are dirty: a name that the document no longer uses loses facts, too.
     let mut touched = if is_known { names_of_doc(tx, id)? } else { BTreeSet::new() };
     let only_deepens = normal.head.pass == Pass::Deep && holds_content;
     let mut name_ids = intern_names(tx, linked)?;
@@ -109,7 +110,7 @@ pub(super) fn document(
         mark_stated_terms(tx, id)?;
     }
     if only_deepens {
-        // Until its names are resolved again, the document means by them what it has meant.
+        // Until its names are resolved again, the document keeps the senses it had.
         keep_senses(tx, id, linked, &mut name_ids)?;
     }
     write_mentions(tx, id, linked, &name_ids)?;
@@ -121,7 +122,7 @@ pub(super) fn document(
     Ok(touched.into_iter().collect())
 }
 
-/// The version of the gazetteer's rows.
+/// Returns the version of the gazetteer's rows.
 fn gazetteer_version(tx: &Transaction<'_>) -> Result<u64, StoreError> {
     let version: i64 = tx
         .prepare_cached("SELECT value FROM meta WHERE key = 'gazetteer'")?
@@ -129,7 +130,7 @@ fn gazetteer_version(tx: &Transaction<'_>) -> Result<u64, StoreError> {
     Ok(version as u64)
 }
 
-/// Writes everything that follows from the content alone; returns the document's id.
+/// Writes all rows that depend on the content alone; returns the document's id.
 fn write_content(
     tx: &Transaction<'_>,
     doc: &EmbeddedDoc,
@@ -186,6 +187,7 @@ pub(super) fn remove(
         .query_row([path.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((id, terms)) = row else { return Ok(Vec::new()) };
+    // Names and headings are read before their rows are deleted; marks and counts follow from them.
     let touched = names_of_doc(tx, id)?;
     let norms = headings::norms_of(tx, id)?;
     duplicates::remove(tx, id, late)?;
@@ -225,6 +227,7 @@ fn upsert_doc(
     linked: &LinkedDoc,
     (existing, identity, terms, mentions_hash): RowExtras<'_>,
 ) -> Result<i64, StoreError> {
+    // `markdown` and `md` are one format.
     let extension = normal.head.path.extension();
     let format = if extension == "markdown" { "md" } else { &extension };
     let is_note = format == "md";
@@ -243,6 +246,7 @@ fn upsert_doc(
     let (meta, lines) = (meta.to_string(), lines::encode(&normal.map, &normal.line_starts));
     let pages = lines::encode_pages(&normal.pages);
     let headings = lines::encode_headings(format, &normal.blocks);
+    // The checksum covers the columns that `scrub` reads back.
     let sum = sum_of([
         normal.title.as_bytes(),
         meta.as_bytes(),
@@ -301,7 +305,8 @@ fn upsert_doc(
     Ok(id)
 }
 
-/// `docs.pass` of a document as it was read now. Before anything was mined, no document is read for its names.
+/// `docs.pass` of a document as it was just read. Before the first mining, names cannot be read deeply, so the deep
+/// pass must come back.
 fn pass_code(linked: &LinkedDoc) -> i64 {
     match linked.doc.doc.head.pass {
         Pass::Swift => PASS_SWIFT,
@@ -310,7 +315,7 @@ fn pass_code(linked: &LinkedDoc) -> i64 {
     }
 }
 
-/// Everything beside a chunk's own text that its rows in the text index depend on.
+/// Everything that a chunk's rows in the text index depend on, except its own text.
 fn indexed_as(normal: &NormalDoc, identity: &Identity) -> String {
     let mut parts = vec![normal.title.clone()];
     parts.extend(normal.meta.searched_titles());
@@ -341,7 +346,7 @@ fn day_of(normal: &NormalDoc) -> String {
         .unwrap_or_default()
 }
 
-/// The first `YYYY-MM-DD` in a file's name that is a day, with no digit on either side.
+/// Returns the first valid `YYYY-MM-DD` in a file name, with no digit on either side.
 fn day_in(name: &str) -> Option<jiff::civil::Date> {
     let digit = |at: Option<usize>| {
         at.and_then(|at| name.as_bytes().get(at)).is_some_and(u8::is_ascii_digit)
@@ -371,8 +376,8 @@ fn write_tags(
     Ok(())
 }
 
-/// A document's mined terms as stored text, `surface TAB norm TAB weight` a line, so that its counts can be taken
-/// back exactly.
+/// A document's mined terms as stored text, `surface TAB norm TAB weight` a line, so that its counts can be
+/// subtracted exactly.
 fn encode_terms(linked: &LinkedDoc) -> String {
     let mut out = String::new();
     for term in &linked.doc.terms {
@@ -383,7 +388,7 @@ fn encode_terms(linked: &LinkedDoc) -> String {
     out
 }
 
-/// Moves the counts of mined terms from a document's old list to its new one.
+/// Updates the counts of mined terms by the difference between a document's old and new list.
 fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreError> {
     if old == new {
         return Ok(());
@@ -399,6 +404,7 @@ fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreEr
         else {
             continue;
         };
+        // Weights are classes: up to 1 plain, 2 bold or code, 3 heading or title, 4 defined here.
         let class = |wanted: &[&str]| if wanted.contains(&weight) { step } else { 0 };
         tx.prepare_cached(
             "INSERT INTO terms VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(surface) DO UPDATE SET
@@ -406,6 +412,7 @@ fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreEr
                n_defined = n_defined + ?7",
         )?
         .execute(params![surface, norm, step, class(&["0", "1"]), class(&["2"]), class(&["3"]), class(&["4"])])?;
+        // Counts of 0 would keep terms that no document has.
         if step < 0 {
             tx.prepare_cached("DELETE FROM terms WHERE surface = ?1 AND n_docs <= 0")?
                 .execute([surface])?;
@@ -415,7 +422,7 @@ fn count_terms(tx: &Transaction<'_>, old: &str, new: &str) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Every Markdown file is a note, and the home of the entity that its title names.
+/// Makes every Markdown file a note, and the home of the entity that its title names.
 fn ensure_note_entity(
     tx: &Transaction<'_>,
     id: i64,
@@ -423,7 +430,7 @@ fn ensure_note_entity(
     normal: &NormalDoc,
 ) -> Result<(), StoreError> {
     if !matches!(normal.head.path.extension().as_str(), "md" | "markdown") {
-        // It may have been a note under its last name.
+        // It may have been a note under its previous file name.
         tx.prepare_cached("DELETE FROM entities WHERE doc_id = ?1")?.execute([id])?;
         return Ok(());
     }

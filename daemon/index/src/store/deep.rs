@@ -1,8 +1,8 @@
 //! Deep: chooses the documents that the deep pass reads next.
 //!
 //! In: the rows of `docs` that were read swiftly. Out: some paths at a time, marked to be read deeply from now on.
-//! Invariants: a document once marked is read deeply; few enough are handed out at once that a
-//! pause or a save need not wait long; what cannot be read is reported as stuck and not tried for ever.
+//! Invariants: a marked document is read deeply; batches are small, so that a pause or a save need not wait long;
+//! documents that cannot be read are reported as stuck and not retried for ever.
 //! Not here: when (`engine/write/`), how (`recognize/`, `relate/`).
 
 use rusqlite::params;
@@ -12,26 +12,26 @@ use super::schema::PASS_ASKED;
 use super::writer::{IndexWriter, Round};
 use model::terms::RelPath;
 
-/// Documents and bytes of files that the deep pass hands out at once, but for a single larger file.
+/// Most documents, and bytes of their files, in one batch; a larger file is a batch of its own.
 const DEEP_AT_ONCE: (i64, u64) = (32, 256 * 1024);
 
-/// The next documents of the deep pass.
+/// The next batch of the deep pass.
 #[derive(Debug, Default)]
 pub struct NextDeep {
-    /// These documents, now; none while it is paused or done.
+    /// Documents to read now; empty while the pass is paused or done.
     pub paths: Vec<RelPath>,
-    /// The bytes of their files.
+    /// Size of their files, bytes.
     pub n_bytes: u64,
-    /// Documents that wait, those among them, and the bytes of their files.
+    /// Documents that wait, this batch included, and the bytes of their files.
     pub left: (u64, u64),
     /// Documents that cannot be read now.
     pub n_stuck: u64,
 }
 
 impl IndexWriter {
-    /// Returns some documents that wait for the deep pass, marked to be read deeply from now on, and how many wait,
-    /// with the bytes of their files. Goes round until a whole round has moved none: those cannot be read now and are
-    /// reported as stuck.
+    /// Returns the next documents that wait for the deep pass, marks them to be read deeply, and counts what waits.
+    /// Goes through all documents in order of row, again and again; if a whole round completes none, those that
+    /// remain cannot be read now and are reported as stuck.
     pub fn next_deep(&mut self, is_paused: bool) -> Result<NextDeep, StoreError> {
         let mut next = NextDeep::default();
         if !self.settings.recognize.deep {
@@ -48,6 +48,8 @@ impl IndexWriter {
         }
         let mut found = self.deep_after(self.deepened.last_id)?;
         if found.is_empty() {
+            // The sum of ids stands for the set of waiting documents: if it equals that of the last round, none was
+            // completed.
             if self.deepened.left == Some(sum) {
                 return Ok(NextDeep { n_stuck: n as u64, ..NextDeep::default() });
             }
@@ -56,6 +58,7 @@ impl IndexWriter {
         }
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         for (id, path, n_bytes) in found {
+            // Marked before it is read: a save in between is then read deeply, too.
             tx.prepare_cached("UPDATE docs SET pass = ?2 WHERE id = ?1")?
                 .execute([id, PASS_ASKED])?;
             self.deepened.last_id = id;
@@ -66,7 +69,7 @@ impl IndexWriter {
         Ok(next)
     }
 
-    /// The next documents of the deep pass, of few enough bytes that a pause or a save need not wait long.
+    /// Returns the documents after `last_id`, up to the size of a batch.
     fn deep_after(&self, last_id: i64) -> Result<Vec<(i64, RelPath, u64)>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT id, path, n_bytes FROM docs WHERE pass < 2 AND id > ?1 ORDER BY id LIMIT ?2",

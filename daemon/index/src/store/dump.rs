@@ -1,6 +1,8 @@
-//! The whole graph as rows in a stable order: documents and chunks by path, entities by name, mentions by place,
-//! relations by names, then what notes state, by place: observations, facts of memory, links. What a rebuild must
-//! repeat, and what tests, scorers and exports read.
+//! Dump: the whole graph as rows in a stable order, which rebuilds must reproduce and tests, scorers and exports
+//! read.
+//!
+//! In: a connection and a cursor. Out: a page of rows: documents and chunks by path, entities by name, mentions by
+//! place, relations by names, then what notes state, by place: observations, facts of memory, links.
 
 use rusqlite::{Connection, Row, params};
 use serde_json::{Value, json};
@@ -11,14 +13,15 @@ use extract::relate::DENIED;
 use model::parcel::RecognizerKind;
 use model::terms::EntityType;
 
-/// The kinds of row, in the order they are dumped.
+/// The kinds of row, in the order of the dump.
 const KINDS: [&str; 8] =
     ["document", "chunk", "entity", "mention", "relation", "observation", "fact", "link"];
 
 /// Rows, and the cursor of the next page.
 pub(super) type Page = (Vec<Value>, Option<String>);
 
-/// One page of the dump: up to `limit` rows from `cursor` (`kind:offset`), and where the next page begins.
+/// Returns up to `limit` rows from `cursor` (`kind:offset`) and the cursor of the next page, which is `None` at the
+/// end. `None` for an invalid cursor.
 pub fn dump_page(
     db: &Connection,
     cursor: Option<&str>,
@@ -37,6 +40,7 @@ pub fn dump_page(
         let page = rows_of(db, name, offset, wanted)?;
         let n = page.len();
         rows.extend(page);
+        // A full page may end exactly with its kind; the next page then starts with the next kind.
         if n == wanted {
             return Ok(Some((rows, Some(format!("{name}:{}", offset + n)))));
         }
@@ -81,6 +85,7 @@ const DOCUMENTS: &str =
 
 fn document(row: &Row<'_>) -> rusqlite::Result<Value> {
     let hash: Vec<u8> = row.get(5)?;
+    // The hash is stored in little-endian order and shown as a number.
     let hash: String = hash.iter().rev().map(|byte| format!("{byte:02x}")).collect();
     let tags: Option<String> = row.get(4)?;
     let tags: Value = tags.and_then(|t| serde_json::from_str(&t).ok()).unwrap_or(Value::Null);
@@ -90,7 +95,7 @@ fn document(row: &Row<'_>) -> rusqlite::Result<Value> {
         "bytes": row.get::<_, i64>(6)?, "language": row.get::<_, String>(7)?, "day": row.get::<_, String>(8)?,
         "format": row.get::<_, String>(9)?, "source_url": row.get::<_, Option<String>>(10)?,
     });
-    // Statements that only some documents make about themselves.
+    // Properties that only some documents state.
     let properties = row.get::<_, Option<String>>(16)?;
     let properties = properties.and_then(|it| serde_json::from_str::<Value>(&it).ok());
     let is_something = |it: &Value| it.as_object().is_some_and(|keys| !keys.is_empty());
@@ -109,7 +114,8 @@ fn document(row: &Row<'_>) -> rusqlite::Result<Value> {
     Ok(document)
 }
 
-/// Adds a place to a row as its format has it: `line` or `lines`, else `page` or `pages`.
+/// Adds a row's place in the unit of its format: `page` or `pages` if it has pages, else `line` or `lines`; nothing
+/// if it has neither.
 fn add_place(row: &mut Value, key: &str, lines: [i64; 2], pages: [Option<u32>; 2]) {
     let numbers = match (pages, lines) {
         ([Some(first), Some(last)], _) => [first.into(), last.into()],
@@ -132,13 +138,15 @@ fn chunk(row: &Row<'_>) -> rusqlite::Result<Value> {
         "span": [number(5)?, number(6)?], "tokens": number(7)?, "section": row.get::<_, String>(8)?,
     });
     let pages = PageMap::decode(row.get::<_, Option<Vec<u8>>>(9)?.as_deref());
+    // The byte before the end: the end itself may be on the next page.
     let ends = [number(10)?, (number(11)? - 1).max(number(10)?)];
     let pages = ends.map(|at| pages.page_at(at as usize));
     add_place(&mut chunk, "lines", [number(3)?, number(4)?], pages);
     Ok(chunk)
 }
 
-// A sense of a name may be named by the uid of its first document, another in every ledger: it is shown by its path.
+// A sense may be named by the uid of its first document (`~` and 16 digits at the end), which each ledger assigns
+// anew; its path is shown instead.
 const ENTITIES: &str = "SELECT e.id, e.name, e.type, d.path,
     (SELECT json_group_array(surface) FROM (SELECT surface FROM names
        WHERE entity_id = e.id AND surface <> '' AND surface <> e.name GROUP BY surface ORDER BY surface)),
@@ -156,13 +164,13 @@ fn entity(row: &Row<'_>) -> rusqlite::Result<Value> {
         "kind": "entity", "id": row.get::<_, i64>(0)?, "name": row.get::<_, String>(1)?,
         "type": entity_type.as_str(), "shown": entity_type.is_thing(), "home": row.get::<_, Option<String>>(3)?,
         "aliases": aliases, "documents": row.get::<_, i64>(5)?, "norm": row.get::<_, String>(6)?,
-        // Of the surest mention; what a note is about is stated, mentioned or not.
+        // That of the surest mention. An entity without mentions is the subject of a note, which is certain.
         "confidence": rounded(row.get::<_, Option<f64>>(7)?.unwrap_or(1.0)),
     }))
 }
 
-// A mention whose own type says little (Concept 8, Document 14), or is a model's guess (bit 4 of `place`), is shown
-// with its entity's type, which all places of the folder decide together.
+// A mention whose own type says little (Concept 8, Document 14) or is a model's guess (bit 4 of `place`) is shown
+// with the type of its entity, which all mentions in the folder decide together.
 const MENTIONS: &str = "SELECT m.doc_id, d.path, m.start, m.end, m.surface,
     CASE WHEN (m.type IN (8, 14) OR m.place & 16) AND e.type NOT IN (8, 14) THEN e.type ELSE m.type END,
     n.entity_id, e.name,
@@ -185,7 +193,7 @@ fn mention(row: &Row<'_>) -> rusqlite::Result<Value> {
     Ok(mention)
 }
 
-/// Four digits: what an f32 of confidence holds for sure.
+/// Rounds to four digits, which an `f32` of confidence holds exactly enough.
 fn rounded(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
@@ -220,6 +228,7 @@ fn relations(db: &Connection, offset: usize, limit: usize) -> Result<Vec<Value>,
     let mut evidence = db.prepare_cached(EVIDENCE)?;
     let mut rows = statement.query(params![limit as i64, offset as i64])?;
     let mut out = Vec::new();
+    // A document as subject or object is stored as its negated id, hence the `UNION ALL` in the query of evidence.
     while let Some(row) = rows.next()? {
         let (subject, predicate, object): (i64, String, i64) =
             (row.get(0)?, row.get(2)?, row.get(3)?);
@@ -233,7 +242,7 @@ fn relations(db: &Connection, offset: usize, limit: usize) -> Result<Vec<Value>,
             "object": row.get::<_, String>(4)?, "subject_id": subject, "object_id": object,
             "confidence": rounded(row.get(5)?), "evidence": places,
         });
-        // The confidence is of what states it; what denies it is shown beside it.
+        // The confidence is that of the supporting evidence; contradicting evidence is listed beside it.
         if !denied.is_empty() {
             relation["denied"] = denied.into();
         }

@@ -1,15 +1,15 @@
-//! Duplicates: which of the places of one text is indexed, and which text covers the others.
+//! Duplicates: which of the places of one text is indexed, and which text covers similar ones.
 //!
 //! In: the prints of a document that is written, moved or removed. Out: rows with the places of each text, and chunks
-//! whose text and vectors are indexed, or are not because another place has them.
+//! whose text and vectors are indexed, or left out because another place has them.
 //! A text is a paragraph's words or a chunk's bytes; its *home* is its first place, in the order of [`rank_of`]. A
 //! nearly equal text, its *root*, may cover it as well (`alike.rs`): then only the words that the root lacks are
-//! indexed, at its home.
-//! Invariants: once settled, all of it follows from the documents and their paths alone. A text whose home goes is
-//! indexed at another place in the same transaction; one that gets an earlier home is indexed twice until the ripple
-//! comes by. So every commit finds every word of the folder, except those that a near copy shares only with a root that
-//! has just gone; the ripple restores these.
-//! Not here: what makes two texts equal or alike (`model/print.rs`).
+//! indexed, at the text's home.
+//! Invariants: once settled, everything here follows from the documents and their paths alone. A text whose home is
+//! removed is indexed at another place in the same transaction; a text that gets an earlier home is indexed twice
+//! until the ripple has run. So every commit finds every word of the folder, except those that a near copy shares
+//! only with a root that was just removed; the ripple restores these.
+//! Not here: what makes two texts equal or similar (`model/print.rs`).
 
 mod alike;
 mod cover;
@@ -28,13 +28,13 @@ use super::commit::Late;
 use super::writer::{IndexWriter, set_meta_number};
 use model::print::Print;
 
-/// Documents whose chunks are looked over in one step of the ripple.
+/// Documents whose chunks are updated in one step of the ripple.
 const DOCUMENTS_A_STEP: i64 = 64;
 
 /// A row of `prints` without its document: kind, start, end, text, keys.
 type PrintRow = (i64, i64, i64, i64, Option<Vec<u8>>);
 
-/// The change that one document makes to one text.
+/// The places that one document adds to and removes from one text.
 #[derive(Default)]
 struct Change {
     removed: Vec<i64>,
@@ -42,7 +42,7 @@ struct Change {
     keys: Vec<i64>,
 }
 
-/// Replaces the prints of a document, whose text and chunks are written, and brings its chunks in line.
+/// Replaces the prints of a document whose text and chunks are written already, and updates which chunks are indexed.
 pub(super) fn write(
     tx: &Transaction<'_>,
     doc: i64,
@@ -55,7 +55,7 @@ pub(super) fn write(
     cover::apply(tx, doc, late)
 }
 
-/// Deletes the prints of a document, while its row is still there.
+/// Deletes the prints of a document; its row must still exist.
 pub(super) fn remove(tx: &Transaction<'_>, doc: i64, late: &mut Late) -> Result<(), StoreError> {
     replace(tx, doc, Vec::new(), late)
 }
@@ -77,7 +77,7 @@ fn replace(
     mut new: Vec<PrintRow>,
     late: &mut Late,
 ) -> Result<(), StoreError> {
-    // A hostile document may claim two blocks at one place.
+    // A hostile document may claim two blocks at one place, and the row's key must be unique.
     new.sort_unstable();
     new.dedup_by_key(|row| (row.0, row.1));
     let old = rows_of(tx, doc)?;
@@ -101,6 +101,7 @@ fn replace(
         change.added.push(row.1);
         change.keys = keys_of(row.4.as_deref());
     }
+    // The places of each text before any row changes: `hand_over` compares them with those after.
     let mut stood = Vec::with_capacity(changes.len());
     for text in changes.keys() {
         stood.push(places(tx, *text)?);
@@ -110,6 +111,7 @@ fn replace(
     for ((text, change), stood) in changes.iter().zip(stood) {
         let stands = write_copies(tx, doc, &rank, *text, change, &stood)?;
         hand_over(tx, doc, *text, &stood, &stands, late)?;
+        // Only the first and the last place of a text change which texts are compared.
         match (&stood, &stands) {
             (Places::None, Places::None) => {}
             (Places::None, _) => alike::born(tx, *text, &change.keys)?,
@@ -148,7 +150,7 @@ fn write_rows(
     Ok(())
 }
 
-/// Brings the list of a text's places up to date; it has one only while there are several.
+/// Updates the list of a text's places, which exists only while there are several. Returns the places now.
 fn write_copies(
     tx: &Transaction<'_>,
     doc: i64,
@@ -158,11 +160,13 @@ fn write_copies(
     stood: &Places,
 ) -> Result<Places, StoreError> {
     let n = |places: &[i64]| places.len();
+    // Places left, if the text had at most one; a list must be read instead.
     let left = match stood {
         Places::None => Some(n(&change.added)),
         Places::One(_) => Some((1 + n(&change.added)).saturating_sub(n(&change.removed))),
         Places::Many(_) => None,
     };
+    // At most one place before and after, as for nearly every text: no list to write.
     if let (Some(0 | 1), 0 | 1) = (left, n(&change.added)) {
         return match (left, change.added.first(), stood) {
             (Some(1), Some(start), _) => Ok(Places::One((doc, *start))),
@@ -181,6 +185,7 @@ fn write_copies(
     for start in &change.added {
         insert.execute(params![text, rank, start, doc])?;
     }
+    // The text gets its second place: the first one, unless it was just removed, goes on the list with it.
     if let Places::One((other, start)) = stood
         && !(*other == doc && change.removed.contains(start))
     {
@@ -193,8 +198,7 @@ fn write_copies(
     Ok(stands)
 }
 
-/// Makes sure that a text whose home has changed is indexed at the new one. The document being written takes care of
-/// its own texts.
+/// Ensures that a text with a new home is indexed there. The document being written indexes its own texts.
 fn hand_over(
     tx: &Transaction<'_>,
     doc: i64,
@@ -207,6 +211,7 @@ fn hand_over(
     if before == after {
         return Ok(());
     }
+    // The old home may index the text a moment longer: two copies are better than none.
     if let Some((old, _)) = before.filter(|(old, _)| *old != doc) {
         mark(tx, old)?;
     }
@@ -216,13 +221,13 @@ fn hand_over(
     Ok(())
 }
 
-/// Leaves a document's chunks to the ripple.
+/// Leaves the update of a document's chunks to the ripple.
 fn mark(tx: &Connection, doc: i64) -> Result<(), StoreError> {
     tx.prepare_cached("INSERT OR IGNORE INTO dirty_copies VALUES(?1)")?.execute([doc])?;
     Ok(())
 }
 
-/// Updates the rank of a document's copies after it has moved.
+/// Updates the rank of a document's copies after it moved.
 pub(super) fn moved(
     tx: &Transaction<'_>,
     doc: i64,
@@ -257,7 +262,7 @@ pub(super) fn moved(
     Ok(())
 }
 
-/// Indexes the texts whose home has gone at their next one; the last thing that a transaction does with ordinary
+/// Indexes the texts that lost their home at the next one; the last thing that a transaction does with ordinary
 /// tables.
 pub(super) fn promote(tx: &Transaction<'_>, late: &mut Late) -> Result<(), StoreError> {
     let mut documents = BTreeSet::new();
@@ -271,7 +276,8 @@ pub(super) fn promote(tx: &Transaction<'_>, late: &mut Late) -> Result<(), Store
 }
 
 impl IndexWriter {
-    /// Does one step of what new, changed and deleted texts make necessary for others; false when nothing is left.
+    /// Does one step of what new, changed and deleted texts require in other documents; returns false when nothing is
+    /// left.
     pub(super) fn settle_duplicates(&mut self) -> Result<bool, StoreError> {
         if !has_work(&self.db)? {
             return Ok(false);
@@ -281,6 +287,7 @@ impl IndexWriter {
         sys::fail::point("duplicates.begun");
         let mut late = Late::with(std::mem::take(&mut self.indexer));
         settle(&tx, f64::from(self.settings.dedup.similarity), &mut late)?;
+        // Virtual tables must not be interrupted halfway.
         self.is_shielded.store(true, Ordering::SeqCst);
         let written = late.run(&tx);
         self.is_shielded.store(false, Ordering::SeqCst);
@@ -295,14 +302,14 @@ impl IndexWriter {
     }
 }
 
-/// True while something waits for [`settle`].
+/// Returns whether anything waits for [`settle`].
 fn has_work(db: &Connection) -> Result<bool, StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM dirty_texts) OR EXISTS (SELECT 1 FROM dirty_keys)
                  OR EXISTS (SELECT 1 FROM dirty_copies)";
     Ok(db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
-/// One step: decides some texts anew, or brings the chunks of some documents in line.
+/// Does one step: decides some texts again, or else updates the chunks of some documents.
 fn settle(tx: &Transaction<'_>, similarity: f64, late: &mut Late) -> Result<(), StoreError> {
     if alike::settle(tx, similarity)? {
         return Ok(());
@@ -317,10 +324,10 @@ fn settle(tx: &Transaction<'_>, similarity: f64, late: &mut Late) -> Result<(), 
     Ok(())
 }
 
-/// Documents whose text is kept while paragraphs of them are read, so that a page is not read once a paragraph.
+/// Documents whose text is cached, so that a page is not read once for each of its paragraphs.
 const DOCUMENTS_KEPT: usize = 4;
 
-/// Reads the words of texts at one of their places.
+/// Reads the words of texts, each at any one of its places.
 struct Texts<'a> {
     db: &'a Connection,
     kept: RefCell<Vec<(i64, Rc<str>)>>,
@@ -331,7 +338,7 @@ impl<'a> Texts<'a> {
         Texts { db, kept: RefCell::default() }
     }
 
-    /// The words of a text; `None` when it stands nowhere any more.
+    /// Returns the words of a text; `None` if it has no place any more.
     fn words_of(&self, text: i64) -> Result<Option<String>, StoreError> {
         let place: Option<(i64, i64, i64)> = self
             .db

@@ -1,10 +1,10 @@
-//! Erase: deletes rows and spans of texts from the ledger and its copies, and searches databases for what is left.
+//! Erase: deletes rows and spans of text from the ledger and its copies, and searches databases for what remains.
 //!
-//! In: which documents and entries are to be gone ([`Gone`]), and how texts are rewritten. Out: how much went, by
-//! table.
-//! Invariants: one transaction a database; a document whose file is still there keeps its identity (uid, tags, used
-//! ordinals), or the index would differ from a rebuild; text is taken out of any column of any table, whatever version
-//! the ledger has, and a row that is known by what is to be gone goes.
+//! In: which documents and entries to forget ([`Gone`]), and how texts are rewritten. Out: the number of rows deleted
+//! or rewritten, by table.
+//! Invariants: one transaction per database; a document whose file still exists keeps its identity (uid, tags, used
+//! ordinals), or the index would differ from a rebuild; text is removed from any column of any table, whatever
+//! version the ledger has, and a row whose key contains a forgotten string is deleted.
 //! Not here: free pages and logs (`open::vacuum`, `IndexWriter::compact`), which files there are (`erase/`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,59 +17,59 @@ use serde::{Deserialize, Serialize};
 
 use super::{StoreError, open};
 
-/// Removes what is to be forgotten from texts.
+/// Removes forgotten strings from texts.
 pub trait Rewrite: Send + Sync {
-    /// A text without it; `None` when it is not in there.
+    /// Returns the text without them; `None` if it contains none.
     fn text(&self, text: &str) -> Option<String>;
 
-    /// The bytes of the kept version of a note without it; `None` when it is not in there.
+    /// Returns the bytes of a kept version of the note at `path` without them; `None` if there are none.
     fn version(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>>;
 
-    /// Returns whether rows and files named by it are deleted. Otherwise names stay: no version is ever lost for its
-    /// name.
+    /// Returns whether rows and files named by a forgotten string are deleted. If not, names stay, so that no version
+    /// is lost because of its name.
     fn takes_names(&self) -> bool;
 }
 
-/// Rows that went, and texts that were rewritten, by table.
+/// Rows deleted or rewritten, by table.
 pub type Counts = BTreeMap<String, u64>;
 
-/// Tables of the ledger that keep something by a document's uid; with `true`, as long as its file is there.
+/// Tables of the ledger with a column `uid`. With `true`, the rows of documents whose file still exists stay.
 const BY_UID: [(&str, bool); 4] =
     [("ingested", true), ("memory_ordinals", true), ("memory_events", false), ("changes", false)];
 
-/// By a document's path.
+/// The same for tables with a column `path`.
 const BY_PATH: [(&str, bool); 3] =
     [("documents", true), ("breakers", false), ("kb_ingested", false)];
 
-/// By an entry's number.
+/// Tables with the number of an entry.
 const BY_ENTRY: [&str; 3] = ["kb_versions", "kb_accesses", "kb_enriched"];
 
-/// Tables about erasures themselves: salted hashes and numbers.
+/// Tables about erasures themselves, which hold only salted hashes and numbers.
 const OWN: [&str; 2] = ["removals", "scrubbed"];
 
 /// What is to be forgotten.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Gone {
-    /// Paths; what lies below one is meant, too.
+    /// Paths of documents and folders; a folder includes everything below it.
     pub paths: BTreeSet<String>,
-    /// Names of entities, as [`name_key`] has them.
+    /// Names of entities, as [`name_key`] returns them.
     pub names: BTreeSet<String>,
     /// Uids.
     pub uids: BTreeSet<String>,
     /// Numbers of entries.
     pub entries: BTreeSet<u64>,
-    /// Paths and uids of documents whose files are still there.
+    /// Paths and uids of documents whose files still exist.
     pub present: BTreeSet<String>,
 }
 
 impl Gone {
-    /// Whether a path is meant, or a folder around it.
+    /// Returns whether a path, or a folder that contains it, is to be forgotten.
     pub fn holds_path(&self, path: &str) -> bool {
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         ends.filter_map(|end| path.get(..end)).any(|it| self.paths.contains(it))
     }
 
-    /// Adds the uids and paths by which this ledger knows what is meant.
+    /// Adds the uids and paths that this ledger has for what is to be forgotten.
     pub fn resolve(&mut self, db: &Connection) -> rusqlite::Result<()> {
         if !self.names.is_empty() && has_table(db, "memory_events")? {
             let mut statement = db.prepare("SELECT DISTINCT uid, node FROM memory_events")?;
@@ -80,6 +80,7 @@ impl Gone {
                 }
             }
         }
+        // A moved document has several paths, and a path may have had several documents: each leads to the other.
         let mut statement = db.prepare("SELECT path, uid FROM documents")?;
         for row in statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))? {
             let (path, uid): (String, String) = row?;
@@ -91,7 +92,7 @@ impl Gone {
         Ok(())
     }
 
-    /// The texts of entries that are meant.
+    /// Returns the texts of the entries, in all versions.
     pub fn texts(&self, db: &Connection) -> rusqlite::Result<Vec<String>> {
         let mut found = Vec::new();
         if self.entries.is_empty() || !has_table(db, "kb_versions")? {
@@ -106,7 +107,7 @@ impl Gone {
     }
 }
 
-/// Takes out of a ledger what is meant: rows, then spans of the texts that stay. All or nothing.
+/// Deletes rows, then rewrites the texts that stay, in one transaction.
 pub(super) fn erase(
     db: &Connection,
     gone: &Gone,
@@ -124,7 +125,7 @@ pub(super) fn erase(
     Ok(counts)
 }
 
-/// Whether a ledger holds a text that would be rewritten. Writes nothing.
+/// Returns whether a ledger contains a text that would be rewritten. Writes nothing.
 pub fn holds_any(path: &Path, rewrite: &dyn Rewrite) -> Result<bool, StoreError> {
     let db = open::plain_reader(path).map_err(|why| open::open_error(path, why))?;
     for table in tables(&db)? {
@@ -146,12 +147,14 @@ fn drop_rows(tx: &Connection, gone: &Gone, counts: &mut Counts) -> rusqlite::Res
         }
         Ok::<_, rusqlite::Error>(())
     };
+    // `stays` protects identities only as long as the file exists.
     let kept = |key: &String, stays: bool| stays && gone.present.contains(key);
     for (table, stays) in BY_UID {
         let uids = gone.uids.iter().filter(|it| !kept(it, stays));
         drop_each(table, "uid", uids.cloned().map(Value::Text).collect())?;
     }
     for (table, stays) in BY_PATH {
+        // Paths are compared here and not in SQL: a folder includes everything below it.
         let mut meant: Vec<Value> = Vec::new();
         if has_table(tx, table)? {
             let mut statement = tx.prepare(&format!("SELECT path FROM {table}"))?;
@@ -169,7 +172,7 @@ fn drop_rows(tx: &Connection, gone: &Gone, counts: &mut Counts) -> rusqlite::Res
         drop_each(table, "entry", entries.collect())?;
     }
     for uid in &gone.uids {
-        // A decision names a note as `@uid`.
+        // The key of a decision about a note contains `@uid`.
         let n = tx.execute("DELETE FROM decisions WHERE instr(key, '@' || ?1) > 0", [uid])?;
         add(counts, "decisions", n);
     }
@@ -179,7 +182,7 @@ fn drop_rows(tx: &Connection, gone: &Gone, counts: &mut Counts) -> rusqlite::Res
 /// A table whose texts may be rewritten.
 struct Table {
     name: String,
-    /// Columns that name a row; all others are its values.
+    /// Columns of the primary key; all others are values.
     keys: Vec<String>,
     values: Vec<String>,
 }
@@ -187,7 +190,7 @@ struct Table {
 /// The change of one row.
 struct RowChange {
     key: Vec<Value>,
-    /// New values, by column; none where the row goes.
+    /// New values, by column; `None` deletes the row.
     values: Option<Vec<(String, String)>>,
 }
 
@@ -197,6 +200,7 @@ fn tables(db: &Connection) -> rusqlite::Result<Vec<Table>> {
     let names = statement.query_map([], |row| row.get::<_, String>(0))?;
     let names: Vec<String> = names.collect::<rusqlite::Result<_>>()?;
     let mut found = Vec::new();
+    // Any table of any version of the ledger: columns are read from the schema.
     for name in names.into_iter().filter(|it| !OWN.contains(&it.as_str())) {
         let mut statement = db.prepare("SELECT name, pk > 0 FROM pragma_table_info(?1)")?;
         let columns = statement.query_map([&name], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -225,7 +229,7 @@ fn changes_of(
         let key = (0..n_keys).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<Value>>>()?;
         let named = |it: &Value| matches!(it, Value::Text(it) if rewrite.text(it).is_some());
         if rewrite.takes_names() && key.iter().any(named) {
-            // The document of a file that is there keeps its uid: the name is the file's.
+            // The row of a document whose file exists stays: the name is the file's, which is erased by other means.
             if !(is_there && row.get::<_, Option<i64>>("gone_ms")?.is_none()) {
                 found.push(RowChange { key, values: None });
             }
@@ -274,10 +278,11 @@ fn has_table(db: &Connection, name: &str) -> rusqlite::Result<bool> {
         .exists([name])
 }
 
-/// Shows every text and blob of every table of a database, with the table's name, and whether it is a text. Virtual
-/// tables are seen in the tables that hold them.
+/// Passes every text and blob of every table to `see`, with the table's name and whether it is a text. Virtual tables
+/// are read through their shadow tables.
 pub fn each_value(path: &Path, see: &mut dyn FnMut(&str, &[u8], bool)) -> Result<(), StoreError> {
     let db = open::plain_reader(path).map_err(|why| open::open_error(path, why))?;
+    // Virtual tables have no root page.
     let names =
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name";
     let mut statement = db.prepare(names)?;
@@ -300,10 +305,12 @@ pub fn each_value(path: &Path, see: &mut dyn FnMut(&str, &[u8], bool)) -> Result
     Ok(())
 }
 
-/// How many of these words the text index still has although no row does: what is left of deleted rows.
+/// Returns how many of these words are still in the text index although no row contains them: remains of deleted
+/// rows.
 pub fn index_words_without_rows(path: &Path, words: &[String]) -> Result<u64, StoreError> {
     let db = open::reader(path)?;
     db.execute_batch(
+        // Words are found in the vocabulary even if all of their rows were deleted.
         "CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab('main', 'chunk_fts', 'row')",
     )?;
     let mut known = db.prepare("SELECT 1 FROM temp.vocabulary WHERE term = ?1")?;

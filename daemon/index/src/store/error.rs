@@ -1,8 +1,8 @@
-//! Errors of the store: the writer stops and the daemon exits non-zero.
+//! Errors of the store: the writer stops and the daemon exits with a non-zero code.
 
 use std::path::PathBuf;
 
-/// Trouble with a database.
+/// A failure of a database.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A database file cannot be opened or created.
@@ -10,22 +10,22 @@ pub enum StoreError {
     Open {
         /// The file.
         path: PathBuf,
-        /// SQLite's or the system's words.
+        /// The message of SQLite or the system.
         why: String,
     },
-    /// Readers did not end, so that the file could not be replaced.
+    /// Readers did not finish, so the file could not be replaced.
     #[error("{n_readers} readers still use the index; hint: try again")]
     Busy {
-        /// How many.
+        /// Number of readers.
         n_readers: usize,
     },
-    /// The index has changed since it was looked at.
+    /// The index changed since it was checked.
     #[error("the index has changed meanwhile; hint: try again")]
     Moved,
-    /// The index was damaged, built again, and damaged at once.
+    /// The index was damaged, rebuilt, and damaged again at once.
     #[error("the index is damaged again and again ({why})\nhint: is the disk sound?")]
     Hopeless {
-        /// SQLite's words.
+        /// SQLite's message.
         why: String,
     },
     /// The writer is gone.
@@ -43,13 +43,14 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// True when the work was stopped on request; it was rolled back, and nothing is wrong.
+    /// Returns whether the work was stopped on request; it was rolled back and can be repeated.
     pub fn is_interruption(&self) -> bool {
         matches!(self, StoreError::Interrupted(_))
     }
 
-    /// Interprets an error while an interruption is asked for. Virtual tables report one in words of their own
-    /// (sqlite-vec: `out of memory`), so every error counts as one; a real one returns when the work is repeated.
+    /// Converts an error that occurred while an interruption was requested. Virtual tables report one with messages
+    /// of their own (sqlite-vec: `out of memory`), so every error counts as one; a real failure recurs when the work
+    /// is repeated.
     pub(super) fn while_interrupted(self) -> Self {
         match self {
             StoreError::Sqlite(error) => StoreError::Interrupted(error),

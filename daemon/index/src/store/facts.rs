@@ -1,7 +1,7 @@
-//! Facts: what all mentions of a name say together.
+//! Facts: what all mentions and statements of a name say together.
 //!
-//! Gathered by counting rows, never by keeping a running total, so that they are the same whatever happened
-//! before.
+//! In: rows of names. Out: facts for Resolve. Invariant: gathered by counting rows, never by a running total, so the
+//! result does not depend on history.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,12 +14,12 @@ use extract::link::vote::{Ground, Votes};
 use model::parcel::StatedSource;
 use model::terms::{EntityType, Kind};
 
-/// The facts of one name, and how often it is mentioned.
+/// The facts of one name, and the number of its mentions.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Gathered {
     pub facts: NameFacts,
     pub n_mentions: u32,
-    /// True when its mentions may mean several things, so that it is worth a look at what stands around them.
+    /// True when its mentions may mean several things, so that their surroundings are worth comparing.
     pub may_be_split: bool,
 }
 
@@ -38,9 +38,9 @@ struct Tally {
     n_docs: u32,
     last_doc: i64,
     is_fuzzy: bool,
-    /// The user's table says that this is an entity's name.
+    /// The user's table lists this as the name of an entity.
     is_given: bool,
-    /// A sentence says what kind of thing it is.
+    /// A sentence defines what kind of thing it is.
     is_defined: bool,
     stated: Vec<(StatedSource, i64, bool)>,
     kinds: BTreeSet<Kind>,
@@ -48,7 +48,7 @@ struct Tally {
     is_written_small: bool,
 }
 
-/// Gathers the facts of the names with these sense-0 rows. A name that nothing mentions or states is absent.
+/// Gathers the facts of the names with these sense-0 rows. A name without mentions and statements is left out.
 pub(super) fn gather(db: &Connection, ids: &[i64]) -> Result<Vec<Gathered>, StoreError> {
     let mut tallies: FxHashMap<i64, Tally> = FxHashMap::default();
     let mut norms: FxHashMap<i64, String> = FxHashMap::default();
@@ -67,6 +67,7 @@ pub(super) fn gather(db: &Connection, ids: &[i64]) -> Result<Vec<Gathered>, Stor
         norms.insert(*id, norm);
         tallies.insert(*id, Tally::default());
     }
+    // All senses of a name count together: the decision about its senses is made anew from these facts.
     count_mentions(db, &senses, &mut tallies)?;
     count_stated(db, &mut tallies)?;
     let mut out: Vec<Gathered> = tallies
@@ -78,14 +79,15 @@ pub(super) fn gather(db: &Connection, ids: &[i64]) -> Result<Vec<Gathered>, Stor
     Ok(out)
 }
 
-/// Looks at the mentions of each name alone: what a step costs must depend on the names it resolves, never on how many
-/// mentions the whole index holds.
+/// Counts the mentions of each name by itself: the cost of a step must depend on the names it resolves, never on how
+/// many mentions the whole index has.
 fn count_mentions(
     db: &Connection,
     senses: &FxHashMap<i64, i64>,
     tallies: &mut FxHashMap<i64, Tally>,
 ) -> Result<(), StoreError> {
-    // Senses of one name are visited one after the other; each document uses one sense of a name only.
+    // The senses of one name are read one after another, yet a document is counted once: it uses one sense of a name
+    // only.
     let rows_of: Vec<(i64, i64)> = tallies
         .keys()
         .map(|id| (*id, *id))
@@ -125,12 +127,14 @@ fn count_stated(db: &Connection, tallies: &mut FxHashMap<i64, Tally>) -> Result<
 impl Tally {
     fn add(&mut self, row: &Row<'_>) -> Result<(), StoreError> {
         let doc: i64 = row.get(1)?;
+        // Rows are ordered by document, so a new id is a document not counted before.
         if self.n_mentions == 0 || doc != self.last_doc {
             self.n_docs += 1;
             self.last_doc = doc;
         }
         self.n_mentions += 1;
         let surface = row.get_ref(2)?.as_str().unwrap_or_default();
+        // `get_mut` before `insert`: most surfaces repeat, and then need no allocation.
         match self.surfaces.get_mut(surface) {
             Some(count) => *count += 1,
             None => {
@@ -143,6 +147,7 @@ impl Tally {
         self.is_written_small |= is_small;
         self.is_written_large |= !is_small;
         let (recognizer, place): (i64, i64) = (row.get(4)?, row.get(5)?);
+        // The most specific reason for the type wins.
         let ground = match place {
             _ if place & IS_DEFINED != 0 => Ground::Definition,
             _ if place & IS_UNLIKE_SOFTWARE != 0 => Ground::UnlikeSoftware,
@@ -152,6 +157,7 @@ impl Tally {
         self.types.add(entity_type, ground, surface);
         self.is_given |= place & IS_ENTITY_GIVEN != 0;
         self.is_defined |= place & IS_DEFINED != 0;
+        // Exact names are never merged with similar ones: `v1.2` and `v1.3` differ in one letter.
         let is_exact_kind = matches!(
             entity_type,
             EntityType::Version
@@ -167,7 +173,7 @@ impl Tally {
     }
 
     fn finish(self, id: i64, norm: String) -> Gathered {
-        // A wikilink's visible text may be any words: prefer surfaces that are the name itself.
+        // The visible text of a wikilink may be any words: prefer surfaces that are the name itself.
         let own = |surface: &str| model::terms::norm_of(surface) == norm;
         let surface = self
             .surfaces
@@ -175,6 +181,7 @@ impl Tally {
             .max_by(|a, b| (own(a.0), a.1).cmp(&(own(b.0), b.1)).then_with(|| b.0.cmp(a.0)))
             .map(|(surface, _)| surface.clone())
             .unwrap_or_default();
+        // The strongest statement of a note counts; other documents count only if no note states the name.
         let note = self.stated.iter().filter(|(_, _, is_note)| *is_note).map(|s| s.0).min();
         let best = note.or_else(|| self.stated.iter().map(|s| s.0).min());
         let homes: Vec<i64> = self
@@ -187,7 +194,7 @@ impl Tally {
             || self.kinds.contains(&Kind::Person)
             || self.is_defined
             || (self.is_written_small && self.is_written_large);
-        // What a note states keeps its home, but for documents that define another thing by it.
+        // A name that a note states keeps its home, except for documents that define another thing by it.
         let is_open = self.stated.is_empty() || self.is_defined && homes.len() == 1;
         Gathered {
             may_be_split: has_doubt && self.n_docs > 1 && is_open && !self.is_given,
@@ -207,7 +214,7 @@ impl Tally {
     }
 }
 
-/// The most frequent surface and the type of the mentions on one row.
+/// Returns the most frequent surface and the winning type of the mentions on one row.
 pub(super) fn surface_and_type(
     db: &Connection,
     row_id: i64,
@@ -227,7 +234,7 @@ pub(super) fn surface_and_type(
     Ok((facts.surface, facts.entity_type))
 }
 
-/// Facts as stored on the name's row at its last gathering.
+/// Returns the facts as stored on the name's row when they were last gathered.
 pub(super) fn stored(db: &Connection, id: i64) -> Result<Option<NameFacts>, StoreError> {
     Ok(db
         .prepare_cached(
@@ -252,7 +259,7 @@ pub(super) fn stored(db: &Connection, id: i64) -> Result<Option<NameFacts>, Stor
         .optional()?)
 }
 
-/// Document ids as stored: separated by commas.
+/// Parses document ids as stored, separated by commas.
 pub(super) fn decode_homes(text: Option<&str>) -> Vec<i64> {
     text.unwrap_or_default().split(',').filter_map(|id| id.parse().ok()).collect()
 }

@@ -1,4 +1,4 @@
-//! Gazetteer: the mined terms and stated names that are known, and the documents that a change concerns.
+//! Gazetteer: the rows of mined terms and stated names, and the documents that a change affects.
 //!
 //! Invariant: the rows are a function of `terms` and `stated` alone, never of links, so the ripple ends.
 
@@ -14,16 +14,16 @@ use extract::recognize::lexicon;
 use extract::recognize::mine::{TermCount, select};
 use model::terms::{EntityType, tokens_of};
 
-/// Up to this many changed terms, the documents that contain them are looked up; for more, all are read again.
+/// For up to this many changed terms, the documents that contain them are looked up; for more, all are read again.
 const LOOK_UP_TO: usize = 200;
 
-/// Longer titles are sentences, not names.
+/// Most words of a stated name. Longer titles are sentences, not names.
 const MAX_STATED_WORDS: usize = 8;
 
-/// Mined terms that enter: surface and type by norm.
+/// Selected mined terms: surface and type by norm.
 type Mined = BTreeMap<String, (String, i64)>;
 
-/// One row of the gazetteer beside its norm.
+/// One row of the gazetteer, without its norm.
 #[derive(Debug, PartialEq, Eq)]
 struct TermRow {
     surface: String,
@@ -31,7 +31,7 @@ struct TermRow {
     is_mined: bool,
 }
 
-/// The changes of a refresh. Holds no more terms than are looked up one by one: a first index changes hundreds of
+/// The changes of a refresh. Lists no more terms than are looked up one by one: a first index changes hundreds of
 /// thousands.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
@@ -40,7 +40,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// True when the gazetteer is as it was.
+    /// Returns whether the gazetteer is unchanged.
     pub(super) fn is_empty(&self) -> bool {
         self.n == 0
     }
@@ -53,10 +53,10 @@ impl Changes {
     }
 }
 
-/// Brings the rows up to date.
+/// Updates the rows.
 ///
-/// Looks only at the terms that may differ: those whose counts or statements moved (`dirty_terms`), and those that
-/// were mined or are mined now, since the cap lets one in when another goes.
+/// Checks only the terms that may differ: those whose counts or statements changed (`dirty_terms`), and those that
+/// were mined before or are now, since the cap admits one when another leaves.
 pub(super) fn refresh(
     db: &Connection,
     settings: &GazetteerSettings,
@@ -77,11 +77,12 @@ pub(super) fn refresh(
             refresh_one(db, norm, &mined, &mut changes)?;
         }
     }
+    // Also when no refresh was needed: the counts of these terms cannot matter until they change again.
     db.execute("DELETE FROM dirty_terms", [])?;
     Ok(changes)
 }
 
-/// Brings the row of one norm up to date.
+/// Updates the row of one norm.
 fn refresh_one(
     db: &Connection,
     norm: &str,
@@ -107,7 +108,7 @@ fn refresh_one(
                 .execute(params![norm, row.surface, row.type_code, row.is_mined])?;
         }
     }
-    // No document looks different because a stated name is mined as well.
+    // Whether a stated name is mined, too, changes no reading of a document.
     let seen = |row: &Option<TermRow>| row.as_ref().map(|row| (row.surface.clone(), row.type_code));
     if seen(&current) != seen(&wanted)
         && let Some(row) = wanted.or(current)
@@ -117,7 +118,8 @@ fn refresh_one(
     Ok(())
 }
 
-/// False when no term whose counts moved is known now or could be: most edits change only rare terms.
+/// Returns false if no term with changed counts is in the gazetteer or could enter it: most edits change only rare
+/// terms.
 fn is_needed(db: &Connection, settings: &GazetteerSettings) -> Result<bool, StoreError> {
     let needed: bool = db.query_row(
         "SELECT EXISTS (SELECT 1 FROM dirty_terms t WHERE
@@ -131,7 +133,7 @@ fn is_needed(db: &Connection, settings: &GazetteerSettings) -> Result<bool, Stor
     Ok(needed)
 }
 
-/// The terms that mining selects, of all documents.
+/// Returns the terms that mining selects over all documents.
 fn mined_terms(db: &Connection, settings: &GazetteerSettings) -> Result<Mined, StoreError> {
     let mut statement = db.prepare_cached(
         "SELECT norm, surface, n_docs, n_plain + 2 * n_marked + 3 * n_headed + 4 * n_defined,
@@ -146,7 +148,7 @@ fn mined_terms(db: &Connection, settings: &GazetteerSettings) -> Result<Mined, S
         let (norm, n, weight): (String, u32, i64) = (row.get(0)?, row.get(2)?, row.get(3)?);
         let weight = weight.max(0) as u64;
         let max_weight: u8 = row.get(4)?;
-        // Surfaces of one norm follow each other, the most frequent first; it names the term.
+        // Surfaces of one norm follow each other, the most frequent first; that one names the term.
         match counts.last_mut().filter(|last| last.norm == norm) {
             Some(last) => {
                 last.n_documents += n;
@@ -166,7 +168,8 @@ fn mined_terms(db: &Connection, settings: &GazetteerSettings) -> Result<Mined, S
     Ok(selected.map(|term| (term.norm, (term.surface, term.entity_type.code()))).collect())
 }
 
-/// The row a norm should have. Names that notes state are always known; the strongest statement names them.
+/// Returns the row that a norm should have, or `None`. Stated names are always in; the strongest statement gives the
+/// surface.
 fn wanted_row(
     db: &Connection,
     norm: &str,
@@ -184,7 +187,7 @@ fn wanted_row(
             continue;
         }
         let stated = doc_type.as_deref().and_then(EntityType::parse).map(EntityType::code);
-        // What a note is titled says more than that it is a note: `Signing Service`, `Edge Team`.
+        // The words of a title say more than that it is a note: `Signing Service`, `Edge Team`.
         let by_words = Some(lexicon::type_of(&surface)).filter(|t| *t != EntityType::Concept);
         let guessed = by_words.map(EntityType::code).or(mined.map(|(_, mined)| *mined));
         let type_code = stated.or(guessed).unwrap_or(EntityType::Document.code());
@@ -197,7 +200,7 @@ fn wanted_row(
     }))
 }
 
-/// Marks the documents that contain a changed term to be read again.
+/// Queues the documents that contain a changed term to be read again.
 pub(super) fn requeue_readers(db: &Connection, changes: &Changes) -> Result<(), StoreError> {
     if changes.n > LOOK_UP_TO {
         db.execute("INSERT OR IGNORE INTO requeue SELECT id FROM docs", [])?;
@@ -212,8 +215,9 @@ pub(super) fn requeue_readers(db: &Connection, changes: &Changes) -> Result<(), 
          WHERE n.norm = ?1",
     )?;
     for (norm, surface) in &changes.terms {
+        // Documents that mention the name already, and those whose text has the words.
         by_name.execute([norm])?;
-        // As separate words, and written as one (`SigningService`).
+        // As separate words, and as one word (`SigningService`).
         if let Some(fts) = phrase_of(surface) {
             by_text.execute([fts])?;
         }

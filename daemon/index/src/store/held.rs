@@ -1,10 +1,10 @@
-//! Held: checks whether the files of the open databases are still the ones that were opened.
+//! Held: checks whether the files of the open databases are still those that were opened.
 //!
-//! In: a database that was opened or closed. Out: what became of its files since.
-//! Invariants: a database that is closed to be replaced is not looked at; files are only looked at from outside, never
-//! opened: to close such a file would drop the locks that SQLite holds on it, because POSIX locks belong to the
+//! In: a database that was opened or closed. Out: what happened to its files since.
+//! Invariants: a database that is closed to be replaced is not checked; files are only inspected by path, never
+//! opened: closing such a file would drop the locks that SQLite holds on it, because POSIX locks belong to the
 //! process. A lost ledger stays lost until the daemon ends, because writes to another file would not last.
-//! Not here: how often somebody looks, and what is done then (`project/upkeep.rs`).
+//! Not here: how often this is checked, and what follows (`project/upkeep.rs`).
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -14,28 +14,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ledger::LedgerError;
 
-/// SQLite's smallest page, bytes: a database that is shorter was cut.
+/// SQLite's smallest page, bytes. A shorter database was truncated.
 const HEADER_BYTES: u64 = 512;
 
 /// One of the databases that a daemon keeps open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// The index that is written.
+    /// The index that is being written.
     Index,
-    /// What files cannot hold.
+    /// The ledger.
     Ledger,
-    /// The better model's vectors.
+    /// The vectors of the better model.
     Vectors,
 }
 
-/// What a look at the files of a database shows.
+/// The result of checking the files of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
-    /// They are the ones that were opened, or the database is closed at the moment.
+    /// They are those that were opened, or the database is closed at the moment.
     Same,
-    /// One is shorter than before, which SQLite does, too: worth a check.
+    /// One is shorter than before, which can be SQLite's doing: worth an integrity check.
     Shorter,
-    /// One is gone, another one, or cut; in words.
+    /// One is missing, replaced or truncated; the text says which.
     Lost(String),
 }
 
@@ -46,7 +46,7 @@ pub struct Held(Arc<Mutex<Files>>);
 #[derive(Debug, Default)]
 struct Files {
     open: BTreeMap<Part, Vec<File>>,
-    /// Where the ledger was, and how it was lost.
+    /// Path of the ledger, and how it was lost.
     lost_ledger: Option<(PathBuf, String)>,
 }
 
@@ -59,7 +59,7 @@ struct File {
 }
 
 impl Held {
-    /// Remembers the files of a database that was opened just now: itself, its log and the log's index.
+    /// Remembers the files of a database that was just opened: the database, its log and the log's index.
     pub fn hold(&self, part: Part, path: &Path) {
         let files = super::open::files(path);
         let known = files.into_iter().filter_map(|path| {
@@ -69,16 +69,16 @@ impl Held {
         self.lock().open.insert(part, known.collect());
     }
 
-    /// Forgets the files of a database that is closed now.
+    /// Forgets the files of a database that was closed.
     pub fn release(&self, part: Part) {
         self.lock().open.remove(&part);
     }
 
-    /// Looks at the files of a database.
+    /// Checks the files of a database.
     pub fn look(&self, part: Part) -> Seen {
         let files = self.lock();
         let mut seen = Seen::Same;
-        // Itself first: SQLite removes the log of a database that is empty.
+        // The database itself first: SQLite removes the log of an empty database.
         for file in files.open.get(&part).into_iter().flatten().rev() {
             match file.look() {
                 Seen::Same => {}
@@ -89,7 +89,7 @@ impl Held {
         seen
     }
 
-    /// Looks at the files of a database, and compares their sizes with those of now the next time.
+    /// Checks the files of a database, and remembers their present sizes for the next check.
     pub fn look_on(&self, part: Part) -> Seen {
         let seen = self.look(part);
         if matches!(seen, Seen::Lost(_)) {
@@ -101,21 +101,23 @@ impl Held {
         seen
     }
 
-    /// Notes that the ledger is lost; false where that is known.
+    /// Records that the ledger is lost; returns false if that is known already.
     pub(super) fn lose_ledger(&self, path: &Path, why: &str) -> bool {
         let mut files = self.lock();
         files.open.remove(&Part::Ledger);
         let is_new = files.lost_ledger.is_none();
+        // The first reason stays: what follows is a consequence of it.
         files.lost_ledger.get_or_insert_with(|| (path.to_path_buf(), why.to_string()));
         is_new
     }
 
-    /// Checks now whether anything may be written: a write that is not in the ledger would be lost at the next start.
+    /// Checks whether anything may be written now: a write that is not in the ledger would be lost at the next start.
     ///
     /// # Errors
     /// [`LedgerError::Lost`], with the newest backup.
     pub fn check_ledger(&self) -> Result<(), LedgerError> {
         let known = self.lock().lost_ledger.clone();
+        // Copied before `look`, which takes the same lock.
         let lost = known.or_else(|| match self.look(Part::Ledger) {
             Seen::Lost(why) => Some((self.path(Part::Ledger)?, why)),
             Seen::Same | Seen::Shorter => None,
@@ -126,7 +128,7 @@ impl Held {
         }
     }
 
-    /// The main file of a database that is open.
+    /// Returns the main file of an open database.
     fn path(&self, part: Part) -> Option<PathBuf> {
         self.lock().open.get(&part).and_then(|files| Some(files.last()?.path.clone()))
     }
@@ -148,7 +150,7 @@ impl File {
         let is_log = self.path.extension().is_none_or(|it| it != "sqlite");
         match found.len() {
             n if n >= self.n_bytes => Seen::Same,
-            // A log is emptied when all of it is in the database.
+            // SQLite truncates a log once all of it is in the database.
             n if n < HEADER_BYTES && !is_log => {
                 Seen::Lost(format!("`{shown}` was cut to {n} bytes"))
             }

@@ -1,23 +1,24 @@
-//! Ids: public ids of entities, which follow from what an entity is, so that a rebuilt index gives the same ones.
+//! Ids: public ids of entities, derived from what an entity is, so that a rebuilt index assigns the same ones.
 //!
-//! A note's id comes from its document's uid, which the ledger keeps through renames; any other entity's from its norm.
-//! 52 bits, because JSON readers lose integers above 2^53; should two entities hash alike (one chance in 9,000 among a
-//! million), the later one takes the next free number and keeps it while its row lives.
+//! A note's id is derived from its document's uid, which the ledger keeps through renames; any other entity's from
+//! its norm. Ids have 52 bits, because JSON readers lose integers above 2^53. If two entities hash to the same id (a
+//! chance of one in 9,000 among a million), the later one takes the next free number and keeps it while its row
+//! exists.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::StoreError;
 
-/// Ids are below this.
+/// Ids are less than this.
 const END: u64 = 1 << 52;
 
 fn hashed(kind: &str, key: &str) -> i64 {
     let hash = xxhash_rust::xxh3::xxh3_64(format!("{kind}\0{key}").as_bytes());
-    // Never 0, which an agent may take for "none".
+    // Never 0, which an agent may read as "none".
     (hash % (END - 1) + 1) as i64
 }
 
-/// Writes the entity of a norm; returns its id.
+/// Inserts or updates the entity of a norm; returns its id.
 pub(super) fn write_own(
     db: &Connection,
     norm: &str,
@@ -26,6 +27,8 @@ pub(super) fn write_own(
 ) -> Result<i64, StoreError> {
     let mut id = hashed("norm", norm);
     loop {
+        // Three cases: the id is free or this entity's; another entity has it, and nothing is returned; the norm has
+        // a row under another id, which keeps it.
         let written = db
             .prepare_cached(
                 "INSERT INTO entities(id, norm, doc_id, name, type) VALUES(?1, ?2, NULL, ?3, ?4)
@@ -43,7 +46,7 @@ pub(super) fn write_own(
     }
 }
 
-/// Writes a note's entity; returns its id. `type_code` counts only when the entity is new.
+/// Inserts or updates a note's entity; returns its id. `type_code` is used only when the entity is new.
 pub(super) fn write_note(
     db: &Connection,
     doc: i64,
@@ -72,7 +75,7 @@ pub(super) fn write_note(
             id = next(id);
             continue;
         };
-        // The document was given another uid.
+        // The document got another uid, and so another id.
         if let Some(old) = old.filter(|old| *old != new) {
             db.prepare_cached("UPDATE names SET entity_id = ?2 WHERE entity_id = ?1")?
                 .execute([old, new])?;

@@ -1,12 +1,12 @@
-//! Journal: what a batch does to documents, compared with what the index holds of them.
+//! Journal: how a batch changes documents, compared with the index.
 //!
-//! In: the items of a batch with their identities, before they are written; the index as the last commit left it. Out:
+//! In: the items of a batch with their identities, before they are written; the index as of the last commit. Out:
 //! rows of the ledger's journal, in the ledger's transaction.
-//! Invariants: a document of the same content at the same path has no row, however often it is read. The index is what
-//! a document is compared with; while it is built again, a document that it does not have yet is compared with the
-//! ledger, which knows paths and hashes but no lines. Nothing is written until a first index is whole. Rows of a commit
-//! that fails are dropped: at once, or when the index is opened again. While the index is built again they stay, since
-//! the ledger knows the new version by then; the next row of the document replaces them.
+//! Invariants: a document with the same content at the same path gets no row, however often it is read. A document is
+//! compared with the index; during a rebuild, one that the index does not have yet is compared with the ledger, which
+//! knows paths and hashes but no lines. Nothing is written until a first index is complete. Rows of a failed commit
+//! are dropped, at once or when the index is opened again. During a rebuild they stay, since the ledger knows the new
+//! version by then; the next row of the document replaces them.
 //! Not here: the rows (`ledger/journal.rs`), which lines differ (`journal/lines.rs`).
 
 mod lines;
@@ -21,19 +21,19 @@ use super::{DocChange, DocVersion, StoreError};
 use model::parcel::{NormalDoc, Reading};
 use model::terms::{RelPath, Tick};
 
-/// The key of `meta` that is there once everything is indexed.
+/// Key of `meta` that exists once everything is indexed.
 const WHOLE: &str = "whole";
 
-/// A hash that no content has: a row that was moved aside.
+/// The hash of a row that was moved aside; no content has it.
 const ASIDE: [u8; 16] = [0; 16];
 
-/// Whether everything was indexed since this index was made.
+/// Returns whether everything has been indexed since this index was created.
 pub(super) fn is_whole(index: &Connection) -> Result<bool, StoreError> {
     let sql = "SELECT 1 FROM meta WHERE key = ?1";
     Ok(index.prepare_cached(sql)?.exists([WHOLE])?)
 }
 
-/// Notes that everything is indexed: from here on, what the index does not have is new.
+/// Records that everything is indexed: from now on, what the index does not have is new.
 pub(super) fn mark_whole(index: &Connection) -> Result<(), StoreError> {
     index.execute("INSERT OR REPLACE INTO meta VALUES(?1, 1)", [WHOLE])?;
     Ok(())
@@ -53,13 +53,13 @@ pub(super) struct Journal<'a> {
     tick: Tick,
     now_ms: i64,
     is_whole: bool,
-    /// Documents that have a place after this batch, with their versions before.
+    /// Documents that have a path after this batch, by uid, with their versions before it.
     placed: FxHashMap<String, Option<DocVersion>>,
     n_written: usize,
 }
 
 impl<'a> Journal<'a> {
-    /// The journal of the commit `tick`; `None` while a first index is built.
+    /// Starts the journal of the commit `tick`; `None` while a first index is built.
     pub(super) fn begin(
         index: &'a Connection,
         ledger: &'a Ledger,
@@ -74,14 +74,14 @@ impl<'a> Journal<'a> {
         Ok(Some(Journal { index, ledger, tick, now_ms, is_whole, placed, n_written: 0 }))
     }
 
-    /// A document will be written; the ledger says already where it is.
+    /// Records a document that will be written; the ledger has its new path already.
     pub(super) fn document(
         &mut self,
         normal: &NormalDoc,
         identity: &Identity,
     ) -> Result<(), StoreError> {
         if normal.head.reading != Reading::Whole {
-            // Its content is what the index has, or it is not written.
+            // Its content is what the index has, or it will not be written.
             return Ok(());
         }
         let path = normal.head.path.as_str();
@@ -89,6 +89,7 @@ impl<'a> Journal<'a> {
         let hash = normal.head.hash.0.to_le_bytes().to_vec();
         let after = DocVersion { path: path.to_string(), hash };
         let own = self.indexed("uid", &identity.uid)?;
+        // The ledger replaces the index only during a rebuild: then a missing row does not mean a new document.
         let known = identity.known.clone().filter(|_| !self.is_whole);
         let (before, is_unseen) = match (&own, known) {
             (Some(own), _) => (Some(own.version.clone()), false),
@@ -99,13 +100,15 @@ impl<'a> Journal<'a> {
         };
         let is_again = self.placed.insert(identity.uid.clone(), before.clone()).is_some();
         if before.as_ref() == Some(&after) {
-            // Another version of it may stand before this one in the batch.
+            // An earlier version of it may be in this batch; its row is void now.
             return if is_again {
                 self.ledger.drop_change(self.tick, &identity.uid)
             } else {
                 Ok(())
             };
         }
+        // Lines exist for changed and for new documents. A moved document has none, and neither has one whose old
+        // text is unknown.
         let (lines, n_more) = match (&own, &before) {
             (Some(own), Some(before)) if before.hash != after.hash => {
                 let old = lines::of_row(self.index, own.id)?;
@@ -116,13 +119,13 @@ impl<'a> Journal<'a> {
         };
         let was_aside = own.as_ref().is_some_and(|own| own.version.hash == ASIDE);
         if was_aside && lines.is_empty() {
-            // That it changed places with another was written with the other.
+            // The exchange was recorded with the other document.
             return Ok(());
         }
         self.keep(identity.uid.clone(), before, Some(after), is_unseen, (lines, n_more))
     }
 
-    /// What is at `path` makes room for another document.
+    /// Records what happens to the document at `path` when another one takes its place.
     fn displaced(&mut self, path: &str, identity: &Identity) -> Result<(), StoreError> {
         let here = self.indexed("path", path)?;
         let Some(here) =
@@ -133,25 +136,26 @@ impl<'a> Journal<'a> {
         let mut after = None;
         if identity.is_exchange {
             let own = self.indexed("uid", &identity.uid)?;
+            // It goes to the old path of the other one; without an exchange it is gone.
             after = own.map(|own| DocVersion { path: own.version.path, ..here.version.clone() });
         }
         self.keep(here.uid, Some(here.version), after, false, Default::default())
     }
 
-    /// The document at `path` will be deleted; the ledger does not say so yet.
+    /// Records a document that will be deleted; the ledger does not know yet.
     pub(super) fn removed(&mut self, path: &RelPath) -> Result<(), StoreError> {
         let known = self.ledger.version_at(path)?;
         if let Some((uid, _)) = &known
             && let Some(before) = self.placed.remove(uid)
         {
-            // This batch has put it there.
+            // This batch wrote it: the row covers both, or nothing if it did not exist before.
             return match before {
                 Some(_) => self.keep(uid.clone(), before, None, false, Default::default()),
                 None => self.ledger.drop_change(self.tick, uid),
             };
         }
         let (uid, before, is_unseen) = match (self.indexed("path", path.as_str())?, known) {
-            // It has moved away.
+            // It has moved away in this batch.
             (Some(it), _) if self.placed.contains_key(&it.uid) => return Ok(()),
             (Some(it), _) => (it.uid, it.version, false),
             (None, Some((uid, version))) if !self.is_whole => (uid, version, true),
@@ -160,7 +164,7 @@ impl<'a> Journal<'a> {
         self.keep(uid, Some(before), None, is_unseen, Default::default())
     }
 
-    /// Documents went while nobody watched.
+    /// Records documents that disappeared while the daemon was not running.
     pub(super) fn vanished(
         &mut self,
         documents: Vec<(String, DocVersion)>,
@@ -171,7 +175,7 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    /// Drops what is too old; call it last.
+    /// Drops rows that are too old; must be the last call.
     pub(super) fn end(self) -> Result<(), StoreError> {
         if self.n_written > 0 { self.ledger.prune_changes(self.now_ms) } else { Ok(()) }
     }

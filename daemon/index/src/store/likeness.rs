@@ -1,4 +1,4 @@
-//! Likeness: looks up what Resolve needs to know about two names besides their facts.
+//! Likeness: looks up how alike two names are, for Resolve.
 //!
 //! In: names by their rows. Out: cosines, context overlaps, verdicts. Not here: the decision (`link/resolve.rs`).
 
@@ -18,10 +18,10 @@ use model::parcel::AliasSource;
 use model::parcel::UnitVector;
 use model::terms::tokens_of;
 
-/// Documents looked at for a name's context; by path, so that the choice is the same in every index.
+/// Documents read for a name's context, in order of path, so that the choice is the same in every index.
 const CONTEXT_DOCS: usize = 8;
 
-/// What Resolve needs to know beside the facts; also used to explain a link to a person.
+/// Everything that Resolve needs besides the facts; also used to explain a link to a person. Caches what it reads.
 pub struct Likeness<'a> {
     db: &'a Connection,
     embedder: &'a dyn Embedder,
@@ -32,7 +32,7 @@ pub struct Likeness<'a> {
 }
 
 impl<'a> Likeness<'a> {
-    /// Looks into `db` for contexts and asks `decisions` for verdicts by [`link_key`].
+    /// Reads contexts from `db` and verdicts from `decisions`, by [`link_key`].
     pub fn new(
         db: &'a Connection,
         embedder: &'a dyn Embedder,
@@ -51,7 +51,7 @@ impl<'a> Likeness<'a> {
         vector
     }
 
-    /// Remembered, since a name that many others are compared with may stand in every document.
+    /// Cached, since a name that many others are compared with may occur in every document.
     fn context_words(&self, name: i64) -> Result<Rc<BTreeSet<String>>, StoreError> {
         if let Some(words) = self.contexts.borrow().get(&name) {
             return Ok(words.clone());
@@ -77,7 +77,7 @@ impl<'a> Likeness<'a> {
     }
 }
 
-/// One document's use of a name for another.
+/// One document's use of a name for another (an alias).
 struct Use {
     doc: i64,
     source: AliasSource,
@@ -86,7 +86,7 @@ struct Use {
 
 impl Likeness<'_> {
     fn decided(&self, a: &str, b: &str) -> Option<Verdict> {
-        // Which of the two is linked to the other may have changed since a person saw them.
+        // The direction of the link may have changed since a person decided.
         let either = [link_key(a, b), link_key(b, a)];
         either.iter().find_map(|key| (self.decisions)(key))
     }
@@ -99,10 +99,13 @@ impl Likeness<'_> {
         let targets =
             |of: &mut dyn Iterator<Item = &Use>| of.map(|it| it.target).collect::<BTreeSet<i64>>();
         let all = targets(&mut uses.iter());
+        // A shortened form (`Miller` for `Ann Miller`) is valid in its document only; other sources speak for the
+        // folder.
         let is_wide = |it: &&Use| it.source != AliasSource::Shortened;
         let wide = targets(&mut uses.iter().filter(is_wide));
         let mut by_doc = Vec::new();
         for of_doc in uses.chunk_by(|a, b| a.doc == b.doc) {
+            // Only the most trusted source of a document counts, and only if it names one target.
             let best = of_doc.first().map(|it| it.source);
             let said = targets(&mut of_doc.iter().filter(|it| Some(it.source) == best));
             if let (Some(target), 1, Some(it)) = (said.first(), said.len(), of_doc.first()) {
@@ -110,6 +113,8 @@ impl Likeness<'_> {
             }
         }
         let is_everywhere = !wide.is_empty() || self.is_in_these_only(name, &by_doc)?;
+        // The name stands for one other everywhere; or for one of several where a document says nothing; or in some
+        // documents only.
         let only = all.first().filter(|_| all.len() == 1).copied();
         Ok(match only {
             Some(target) if is_everywhere => Usage { everywhere: Some(target), ..Usage::default() },
@@ -120,7 +125,7 @@ impl Likeness<'_> {
         })
     }
 
-    /// Uses of the name, by document, the most trusted first; without those that a person rejected.
+    /// Returns the uses of the name, by document, the most trusted first, without those that a person rejected.
     fn uses(&self, name: &NameFacts) -> Result<Vec<Use>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT a.doc_id, a.source, t.id, t.norm, t.homes FROM aliases a
@@ -132,7 +137,7 @@ impl Likeness<'_> {
         while let Some(row) = rows.next()? {
             let source = AliasSource::from_code(row.get(1)?);
             let (norm, homes): (String, Option<String>) = (row.get(3)?, row.get(4)?);
-            // A link text stands for a note, and for one only.
+            // A link text is an alias of one note only.
             let is_one_note = homes.is_some_and(|homes| !homes.contains(','));
             let is_right = self.decided(&name.norm, &norm) != Some(Verdict::Rejected);
             if is_right && (source != AliasSource::LinkText || is_one_note) {
@@ -142,7 +147,7 @@ impl Likeness<'_> {
         Ok(out)
     }
 
-    /// True when no document mentions the name but these.
+    /// Returns whether only these documents, sorted by id, mention the name.
     fn is_in_these_only(&self, name: &NameFacts, docs: &[(i64, i64)]) -> Result<bool, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT DISTINCT m.doc_id FROM names n JOIN mentions m ON m.name_id = n.id WHERE n.norm = ?1",
@@ -157,7 +162,7 @@ impl Likeness<'_> {
         Ok(true)
     }
 
-    /// Rows of names, ordered by norm: a rebuild has other rows.
+    /// Returns rows of names ordered by norm: row ids differ after a rebuild.
     fn ordered(&self, names: &BTreeSet<i64>) -> Result<Vec<i64>, StoreError> {
         let mut statement = self.db.prepare_cached("SELECT norm FROM names WHERE id = ?1")?;
         let mut out: Vec<(String, i64)> = Vec::with_capacity(names.len());

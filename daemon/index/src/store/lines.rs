@@ -1,8 +1,9 @@
-//! Lines: maps places of the normalized text to lines of the file, in a few bytes a line.
+//! Lines: maps offsets in the normalized text to lines of the file, in a few bytes a line.
 //!
 //! The normalized text has other line breaks than the file, so a hit's line cannot be counted; this map is stored
-//! beside the text. It is a list of (place in the text, line in the file) where the line changes, delta-coded. A format
-//! whose bytes are no text (PDF, DOCX) has no lines: the map is empty. Pages are kept the same way: where each begins.
+//! with the text. It is a list of (offset in the text, line in the file) where the line changes, delta-coded as
+//! varints. A format whose bytes are not text (PDF, DOCX) has no lines: the map is empty. Pages are stored the same
+//! way: where each starts.
 
 use config::formats::Place;
 use model::parcel::{Block, BlockKind};
@@ -12,7 +13,7 @@ pub use model::terms::line_of;
 /// Innermost headings shown with a place.
 const MAX_HEADINGS: usize = 2;
 
-/// Encodes the map of one document.
+/// Encodes the map of one document; empty without `line_starts`.
 pub fn encode(map: &SpanMap, line_starts: &[u32]) -> Vec<u8> {
     let mut out = Vec::new();
     if line_starts.is_empty() {
@@ -29,6 +30,7 @@ pub fn encode(map: &SpanMap, line_starts: &[u32]) -> Vec<u8> {
     for segment in map.segments() {
         let first = line_of(line_starts, segment.from as usize);
         push(segment.to, first);
+        // Only a segment that was copied byte by byte has line breaks at known offsets.
         if segment.to_len != segment.from_len {
             continue;
         }
@@ -45,7 +47,7 @@ pub fn encode(map: &SpanMap, line_starts: &[u32]) -> Vec<u8> {
 pub struct LineMap(Vec<(u32, u32)>);
 
 impl LineMap {
-    /// Reads what [`encode`] wrote; stops at the first malformed byte.
+    /// Decodes what [`encode`] wrote; stops at the first malformed byte.
     pub fn decode(bytes: &[u8]) -> Self {
         let (mut pairs, mut at, mut last) = (Vec::new(), 0, (0u32, 0i64));
         while let (Some(place), Some(line)) =
@@ -57,15 +59,17 @@ impl LineMap {
         LineMap(pairs)
     }
 
-    /// The line, from 1, on which a place of the normalized text stands in the file; 0 when it has no lines.
+    /// Returns the line of the file, from 1, that contains an offset of the normalized text; 0 if the file has no
+    /// lines.
     pub fn line_at(&self, place: usize) -> u32 {
         let after = self.0.partition_point(|(start, _)| *start as usize <= place);
         let line = after.checked_sub(1).and_then(|i| self.0.get(i)).map(|(_, line)| *line);
+        // Before the first entry is line 1; an empty map has no lines.
         line.unwrap_or(u32::from(!self.0.is_empty()))
     }
 }
 
-/// Encodes where headings stand, how long they are and how deep, for a format that is shown by them.
+/// Encodes offset, length and level of each heading; `None` for a format whose places do not show headings.
 pub fn encode_headings(format: &str, blocks: &[Block]) -> Option<Vec<u8>> {
     let (mut out, mut last) = (Vec::new(), 0);
     let place = config::formats::of(format).map(|format| format.place);
@@ -75,6 +79,7 @@ pub fn encode_headings(format: &str, blocks: &[Block]) -> Option<Vec<u8>> {
     for block in blocks {
         let BlockKind::Heading(level) = block.kind else { continue };
         let start = u32::try_from(block.span.start()).unwrap_or(u32::MAX);
+        // Blocks may be nested, so an offset may be less than the one before.
         varint(&mut out, start.saturating_sub(last));
         varint(&mut out, u32::try_from(block.span.len()).unwrap_or(0));
         varint(&mut out, u32::from(level));
@@ -83,12 +88,12 @@ pub fn encode_headings(format: &str, blocks: &[Block]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Where headings stand.
+/// The headings of a text: start, end, level.
 pub struct HeadingMap(Vec<(usize, usize, u32)>);
 
 impl HeadingMap {
-    /// Reads what [`encode_headings`] wrote; stops at the first malformed byte. `None` for a format whose places are
-    /// lines alone.
+    /// Decodes what [`encode_headings`] wrote; stops at the first malformed byte. `None` for a format whose places
+    /// are lines alone.
     pub fn decode(bytes: Option<&[u8]>) -> Option<Self> {
         let (bytes, mut headings, mut at, mut last) = (bytes?, Vec::new(), 0, 0usize);
         while let (Some(further), Some(length), Some(level)) =
@@ -100,23 +105,25 @@ impl HeadingMap {
         Some(HeadingMap(headings))
     }
 
-    /// The nearest heading above a place of the text, or at it.
+    /// Returns the last heading that starts at or before an offset of the text.
     pub fn last_at<'t>(&self, text: &'t str, place: usize) -> Option<&'t str> {
         let n_above = self.0.partition_point(|(start, ..)| *start <= place);
         let (start, end, _) = self.0.get(n_above.checked_sub(1)?)?;
         text.get(*start..*end)
     }
 
-    /// Where the next heading after a place begins.
+    /// Returns the start of the next heading after an offset.
     pub fn next_after(&self, place: usize) -> Option<usize> {
         let n_above = self.0.partition_point(|(start, ..)| *start <= place);
         self.0.get(n_above).map(|(start, ..)| *start)
     }
 
-    /// The last two headings above a place of the text, or at it, as `Terms › Payment`; empty when there is none.
+    /// Returns the innermost headings that contain an offset, at most two, as `Terms › Payment`; empty if there is
+    /// none.
     pub fn path_at(&self, text: &str, place: usize) -> String {
         let n_above = self.0.partition_point(|(start, ..)| *start <= place);
         let (mut path, mut deepest) = (Vec::new(), u32::MAX);
+        // Backwards, taking only headings of a higher level than those taken: their sections contain the offset.
         for (start, end, level) in self.0.iter().take(n_above).rev() {
             if *level < deepest && path.len() < MAX_HEADINGS {
                 path.push(text.get(*start..*end).unwrap_or("").replace('\n', " "));
@@ -128,7 +135,7 @@ impl HeadingMap {
     }
 }
 
-/// Encodes where pages begin; nothing when there are none.
+/// Encodes the offsets at which pages start; `None` without pages.
 pub fn encode_pages(starts: &[u32]) -> Option<Vec<u8>> {
     let (mut out, mut last) = (Vec::new(), 0);
     for start in starts {
@@ -138,11 +145,11 @@ pub fn encode_pages(starts: &[u32]) -> Option<Vec<u8>> {
     (!starts.is_empty()).then_some(out)
 }
 
-/// Where pages begin.
+/// The offsets at which pages start.
 pub struct PageMap(Vec<u32>);
 
 impl PageMap {
-    /// Reads what [`encode_pages`] wrote; stops at the first malformed byte.
+    /// Decodes what [`encode_pages`] wrote; stops at the first malformed byte.
     pub fn decode(bytes: Option<&[u8]>) -> Self {
         let (bytes, mut starts, mut at, mut last) = (bytes.unwrap_or(&[]), Vec::new(), 0, 0u32);
         while let Some(further) = read_varint(bytes, &mut at) {
@@ -152,7 +159,7 @@ impl PageMap {
         PageMap(starts)
     }
 
-    /// The page, from 1, on which a place of the normalized text stands; none when there are no pages.
+    /// Returns the page, from 1, that contains an offset of the normalized text; `None` without pages.
     pub fn page_at(&self, place: usize) -> Option<u32> {
         let page = self.0.partition_point(|start| *start as usize <= place).max(1);
         (!self.0.is_empty()).then_some(u32::try_from(page).unwrap_or(u32::MAX))

@@ -1,13 +1,13 @@
 //! Links: the targets of notes' links, and the permalinks of notes.
 //!
-//! In: what documents are called (`doc_names`, `notes`), links with their keys. Out: `note_links.dst`, the parties of
-//! the relations that links state, and `notes.permalink`.
-//! Permalinks: notes of one base are ordered, those that state it first, then by the number of folders and by path; the
-//! first has the base, the others `base-1`, `base-2` …, but for numbers that are the base of another note. So they
-//! follow from the files alone: a note that comes before another takes its permalink, which is why a permalink that
-//! must last is stated in the file.
-//! Invariants: once no key is dirty, every link has the target that [`notes::resolve`] chooses, and every permalink is
-//! unique, in whatever order documents came; a step costs the same however many links a key has.
+//! In: the names of documents (`doc_names`, `notes`), links with their keys. Out: `note_links.dst`, the parties of
+//! relations that links state, and `notes.permalink`.
+//! Permalinks: notes with the same base are ordered, those that state it first, then by number of folders and by
+//! path; the first gets the base, the others `base-1`, `base-2` …, skipping numbers that are the base of another
+//! note. So permalinks follow from the files alone: a new note that comes first takes over the permalink, which is
+//! why a permalink that must last is stated in the file.
+//! Invariants: once no key is dirty, every link has the target that [`notes::resolve`] chooses, and every permalink
+//! is unique, in whatever order documents arrived; a step costs the same however many links a key has.
 //! Not here: marking at a commit (`commit/note.rs`).
 
 use notes::parse::LinkKind;
@@ -21,31 +21,31 @@ use super::writer::{IndexWriter, set_meta_number};
 use crate::vectors::VectorChange;
 use model::parcel::RecognizerKind;
 
-/// `doc_names.kind` of the slug of a path; smaller ones are [`By`].
+/// `doc_names.kind` of the slug of a path; smaller values are [`By`].
 pub const BY_PATH_SLUG: i64 = 5;
 /// `doc_names.kind` of the path as it is.
 pub(crate) const BY_PATH: i64 = 6;
 
-/// Documents of one name that are compared; of more, only those whose path says it all are looked at.
+/// Most documents with one name that are compared; if there are more, only exact paths are considered.
 const MAX_CANDIDATES: i64 = 1_000;
-/// Links that are resolved again in one step.
+/// Links resolved again in one step.
 const LINKS_A_STEP: i64 = 500;
-/// Notes of one base whose permalinks are numbered at once; those of more wait for the ripple.
+/// Most notes with one base whose permalinks are numbered at once; if there are more, the ripple does it.
 const MAX_AT_ONCE: i64 = 50;
 
-/// What is left of a key set to be stored: file, name and permalink, each but once.
+/// The keys of a link as stored: file, name and permalink, without repetitions.
 pub(super) fn distinct(keys: Keys) -> (Option<String>, Option<String>, Option<String>) {
     let name = keys.name.filter(|name| *name != keys.file);
     let permalink = keys.permalink.filter(|it| *it != keys.file && Some(it) != name.as_ref());
     (Some(keys.file), name, permalink)
 }
 
-/// Returns the form in which headings are compared, as Obsidian and web pages name them.
+/// Returns the form in which headings are compared: their slug, as in Obsidian and on web pages.
 pub fn place_key(heading: &str) -> String {
     slug(heading)
 }
 
-/// Marks the links of a key, if there are any, because their target may have changed.
+/// Marks the links with a key as dirty, if there are any, because their target may have changed.
 pub(super) fn mark(tx: &Connection, key: &str) -> Result<(), StoreError> {
     let has_links: bool = tx
         .prepare_cached(
@@ -55,12 +55,13 @@ pub(super) fn mark(tx: &Connection, key: &str) -> Result<(), StoreError> {
         )?
         .query_row([key], |row| row.get(0))?;
     if has_links {
+        // `REPLACE` starts over from document 0 if the key was half done.
         tx.prepare_cached("INSERT OR REPLACE INTO dirty_links VALUES(?1, 0)")?.execute([key])?;
     }
     Ok(())
 }
 
-/// Returns the document that a link resolves to.
+/// Returns the document that a link resolves to, or `None`.
 pub fn lead(
     db: &Connection,
     from: &str,
@@ -74,7 +75,7 @@ pub fn lead(
     for by in kinds {
         named(db, &keys.file, *by, from, target, &mut found)?;
     }
-    // A file's name comes first in any case.
+    // A file name always wins, so titles and aliases need not be read if one matches.
     let is_found = |found: &[(i64, String, By)]| {
         let candidates = candidates_of(found);
         choose(from, kind, target, &candidates).and_then(|idx| Some(found.get(idx)?.0))
@@ -104,7 +105,7 @@ fn candidates_of(found: &[(i64, String, By)]) -> Vec<Candidate<'_>> {
     found.iter().map(|(_, path, by)| Candidate { path, by: *by }).collect()
 }
 
-/// Adds the documents of a name; of a name that very many bear only those at the paths that the target may mean.
+/// Adds the documents that have a name; if there are too many, only those at paths that the target may mean.
 fn named(
     db: &Connection,
     key: &str,
@@ -146,7 +147,8 @@ fn named(
     Ok(())
 }
 
-/// Numbers the permalinks of a base, and of the one that a number may have made of it; of many notes the ripple does.
+/// Numbers the permalinks of a base. A base such as `plan-2` may equal a numbered permalink of `plan`, which is then
+/// numbered, too. The ripple does it if there are many notes.
 pub(super) fn number(tx: &Connection, base: &str) -> Result<(), StoreError> {
     let shorter = base.rsplit_once('-').filter(|(_, number)| is_number(number));
     for base in [Some(base), shorter.map(|(shorter, _)| shorter)].into_iter().flatten() {
@@ -178,6 +180,7 @@ fn number_now(tx: &Connection, base: &str) -> Result<(), StoreError> {
     let mut n = 0;
     for (doc, old) in &notes {
         let mut permalink = if n == 0 { base.to_string() } else { format!("{base}-{n}") };
+        // A number that is the base of another note belongs to that note.
         while n > 0 && is_base(tx, &permalink)? {
             n += 1;
             permalink = format!("{base}-{n}");
@@ -188,6 +191,7 @@ fn number_now(tx: &Connection, base: &str) -> Result<(), StoreError> {
         }
         tx.prepare_cached("UPDATE notes SET permalink = ?2 WHERE doc_id = ?1")?
             .execute(params![doc, permalink])?;
+        // Links to the old permalink may have lost their target, links to the new one may have got theirs.
         for key in old.iter().chain([&permalink]) {
             mark(tx, key)?;
         }
@@ -201,13 +205,13 @@ fn is_base(tx: &Connection, permalink: &str) -> Result<bool, StoreError> {
         .query_row([permalink], |row| row.get(0))?)
 }
 
-/// Does one step of what is dirty, within the transaction of a commit that somebody waits for.
+/// Does one step within the transaction of a commit that somebody waits for.
 pub(super) fn settle_soon(tx: &Connection) -> Result<(), StoreError> {
     settle(tx)?;
     Ok(())
 }
 
-/// One step: the permalinks of one base, or some links. False when nothing was left to do.
+/// Does one step: the permalinks of one base, or some links. Returns false if there was nothing to do.
 fn settle(tx: &Connection) -> Result<bool, StoreError> {
     let base: Option<String> = tx
         .prepare_cached("SELECT base FROM dirty_permalinks LIMIT 1")?
@@ -227,6 +231,7 @@ fn settle(tx: &Connection) -> Result<bool, StoreError> {
             .optional()?;
         let Some((key, after)) = dirty else { break };
         has_worked = true;
+        // A key without links costs a unit, too, so that the loop ends.
         left -= lead_anew(tx, &key, after, left)?.max(1);
     }
     Ok(has_worked)
@@ -241,14 +246,16 @@ fn lead_anew(tx: &Connection, key: &str, after: i64, most: i64) -> Result<i64, S
          ORDER BY doc_id, seq LIMIT ?3",
     )?;
     let mut links: Vec<(i64, i64)> = statement
+        // One more than wanted shows whether the key is finished.
         .query_map(params![key, after, most + 1], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     let last = links.last().map_or(0, |(doc, _)| *doc);
     let is_all = links.len() as i64 <= most;
     if !is_all && links.first().is_some_and(|(doc, _)| *doc < last) {
-        // The next step begins with a whole document.
+        // `after` counts documents, so the last one, which may be incomplete, is left to the next step.
         links.retain(|(doc, _)| *doc < last);
     } else if !is_all {
+        // A single document has more links than a step: all of them are done at once.
         links = links_of(tx, key, last)?;
     }
     for (doc, seq) in &links {
@@ -263,7 +270,7 @@ fn lead_anew(tx: &Connection, key: &str, after: i64, most: i64) -> Result<i64, S
     Ok(links.len() as i64)
 }
 
-/// All links of a key in one document.
+/// Returns all links with a key in one document.
 fn links_of(tx: &Connection, key: &str, doc: i64) -> Result<Vec<(i64, i64)>, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT doc_id, seq FROM note_links
@@ -293,9 +300,10 @@ fn lead_one(tx: &Connection, doc: i64, seq: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes the relations of a document's links, or of one of them, those of the documents that they lead to. An
-/// unresolved link names a thing that has no note yet, except a link with a folder and a Markdown link, which name
-/// files, and a link that shows other words or contains another: no text holds its name.
+/// Updates the relations of a document's links, or of one of them, to name the documents that the links resolve to.
+/// An unresolved link names a thing without a note, with three exceptions that resolve to nothing: a link with a
+/// folder and a Markdown link, which name files, and a link with a display text or another link inside, whose name is
+/// in no text.
 pub(super) fn relate(tx: &Connection, doc: i64, seq: Option<i64>) -> Result<(), StoreError> {
     for party in ["subject", "object"] {
         tx.prepare_cached(&format!(
@@ -320,8 +328,8 @@ pub(super) fn relate(tx: &Connection, doc: i64, seq: Option<i64>) -> Result<(), 
 }
 
 impl IndexWriter {
-    /// Does one step of the links and permalinks that commits made dirty, in a transaction of its own. False when
-    /// nothing was left to do.
+    /// Does one step of the links and permalinks that commits made dirty, in a transaction of its own. Returns false
+    /// if nothing was left to do.
     pub(super) fn settle_links(&mut self) -> Result<bool, StoreError> {
         if !has_work(&self.db)? {
             return Ok(false);

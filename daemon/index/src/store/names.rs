@@ -1,8 +1,8 @@
 //! Names: applies Resolve to the names that commits made dirty, inside the writer's transaction.
 //!
-//! Order cannot matter: facts are counted from rows, decisions are pure, and whoever could be affected (names that
-//! share a blocking key) is decided again. Names are decided from high authority to low, so what a name is linked
-//! through is always settled before it.
+//! Order cannot matter: facts are counted from rows, decisions are pure, and every name that could be affected (those
+//! that share a blocking key) is decided again. Names are decided from high authority to low, so a name is always
+//! decided after the name it is linked through.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use extract::link::blocking;
 use extract::link::resolve::{Candidate, Decided, Decision, NameFacts, Surroundings, decide};
 use model::terms::EntityType;
 
-/// A decided name with more mentions than these is left to the ripple when an interactive commit changes it.
+/// Mentions above which a decided name is left to the ripple when an interactive commit changes it.
 const MANY_MENTIONS: i64 = 2_000;
 
-/// How a name's row records its decision.
+/// Values of `names.decision`.
 pub(super) const HOME: i64 = 1;
 const AMBIGUOUS: i64 = 2;
 const VIA: i64 = 3;
 const OWN: i64 = 4;
 const UNSURE: i64 = 6;
 
-/// The rows that one run has read already.
+/// The rows that one run has read so far.
 #[derive(Default)]
 struct Neighborhood {
     facts: FxHashMap<i64, NameFacts>,
@@ -56,15 +56,15 @@ pub(super) struct Resolver<'a> {
     pub weights: &'a Link,
 }
 
-/// The facts that the keys of a name are made of.
+/// The facts from which a name's blocking keys are made.
 fn seen_by_keys(facts: &NameFacts) -> (&str, bool, bool) {
     (&facts.surface, facts.is_fuzzy, facts.entity_type == EntityType::Person)
 }
 
 impl Resolver<'_> {
-    /// Resolves those of these names that are new or rare; the others keep their marks for the ripple. A name in every
-    /// document takes long to count, and one document more seldom changes what it denotes. Names that are only compared
-    /// with these are left to the ripple, too: where many share words, there are more of them with every document.
+    /// Resolves those of these names that are new or rare; the others keep their marks for the ripple. A name in
+    /// every document takes long to count, and one more document rarely changes what it denotes. Names that are only
+    /// compared with these are left to the ripple, too: their number grows with the folder.
     pub(super) fn run_soon(&self, ids: &[i64]) -> Result<(), StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT 1 FROM names WHERE id = ?1 AND decision <> 0 AND n_mentions > ?2",
@@ -81,6 +81,7 @@ impl Resolver<'_> {
         let mut mark = self.db.prepare_cached("INSERT OR IGNORE INTO undecided VALUES(?1)")?;
         let mut now = BTreeSet::new();
         for id in to_decide {
+            // A name that is linked through one of these would be wrong until the ripple comes, so it is decided now.
             let via: Option<i64> = through.query_row([id], |row| row.get(0)).optional()?.flatten();
             let depends = via.is_some_and(|via| soon.contains(&via));
             match compared.contains(&id) && !soon.contains(&id) && !depends {
@@ -104,13 +105,13 @@ impl Resolver<'_> {
         to_decide.iter().try_for_each(|id| Ok(mark.execute([id]).map(drop)?))
     }
 
-    /// Decides these names, whose facts are gathered.
+    /// Decides these names; their facts must be gathered already.
     pub(super) fn decide_only(&self, ids: &[i64]) -> Result<(), StoreError> {
         self.decide_all(&ids.iter().copied().collect(), Neighborhood::default())
     }
 
-    /// Gathers the facts of these names, writes their keys, and clears their dirty marks; returns which names are to be
-    /// decided again, with what was read on the way.
+    /// Gathers the facts of these names, writes their keys, and clears their dirty marks; returns the names to decide
+    /// again, with the rows read on the way.
     fn gather(&self, ids: &[i64]) -> Result<(BTreeSet<i64>, Neighborhood), StoreError> {
         let mut gathered = facts::gather(self.db, ids)?;
         let present: BTreeSet<i64> = gathered.iter().map(|g| g.facts.id).collect();
@@ -125,7 +126,7 @@ impl Resolver<'_> {
         for name in &gathered {
             self.add_users(&name.facts.norm, &mut to_decide)?;
         }
-        // Only now are all keys as they should be.
+        // All keys must be written before neighbors are looked up.
         let mut neighborhood = Neighborhood::default();
         for name in gathered.iter().filter(|name| name.facts.is_fuzzy) {
             let neighbors =
@@ -140,11 +141,11 @@ impl Resolver<'_> {
         Ok((to_decide, neighborhood))
     }
 
-    /// Drops a name that nothing mentions or states any more; returns the names that were compared with it.
+    /// Deletes a name that has no mentions and statements left; returns the names that were compared with it.
     fn forget(&self, id: i64) -> Result<BTreeSet<i64>, StoreError> {
         let keys = facts::stored(self.db, id)?.map(|facts| self.keys(&facts)).unwrap_or_default();
         let mut neighbors = self.neighbors(id, "", &keys)?;
-        // The names linked through it; of a sense, the name it is a sense of.
+        // Names linked through it; of a sense, the name it is a sense of.
         let mut statement = self.db.prepare_cached(
             "SELECT z.id FROM names n JOIN names z ON z.norm = n.norm AND z.sense = 0 WHERE n.via = ?1",
         )?;
@@ -193,7 +194,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Stores a name's facts and keys; returns the names that shared a key with it before.
+    /// Stores a name's facts and keys; returns the names that shared one of its old keys.
     fn refresh(&self, name: &mut Gathered) -> Result<BTreeSet<i64>, StoreError> {
         let facts = &mut name.facts;
         if name.may_be_split {
@@ -202,6 +203,7 @@ impl Resolver<'_> {
         }
         let old = facts::stored(self.db, facts.id)?;
         let mut neighbors = BTreeSet::new();
+        // An embedding per name is the costly part: most changes are of counts, which no key depends on.
         let keys_changed = old.as_ref().is_none_or(|o| seen_by_keys(o) != seen_by_keys(facts));
         if keys_changed {
             let old_keys = old.map(|old| self.keys(&old)).unwrap_or_default();
@@ -239,7 +241,7 @@ impl Resolver<'_> {
         keys
     }
 
-    /// Keys are a function of the facts, so the old ones are computed again instead of being looked up.
+    /// Updates a name's keys. They are a function of the facts, so the old ones are computed instead of read.
     fn write_keys(&self, old: &[u64], facts: &NameFacts) -> Result<Vec<u64>, StoreError> {
         let keys = self.keys(facts);
         let mut delete =
@@ -255,7 +257,7 @@ impl Resolver<'_> {
         Ok(keys)
     }
 
-    /// The other names that have one of these keys, or that a person compared with this one.
+    /// Returns the other names that have one of these keys, or that a person compared with this one.
     fn neighbors(&self, id: i64, norm: &str, keys: &[u64]) -> Result<BTreeSet<i64>, StoreError> {
         let mut statement =
             self.db.prepare_cached("SELECT name_id FROM name_keys WHERE key = ?1")?;
@@ -277,7 +279,7 @@ impl Resolver<'_> {
         Ok(out)
     }
 
-    /// Decides names from high authority to low, then hands their entities on to what is linked through them.
+    /// Decides names from high authority to low, so that a name is decided after any it may be linked through.
     fn decide_all(&self, ids: &BTreeSet<i64>, mut known: Neighborhood) -> Result<(), StoreError> {
         let mut all: Vec<NameFacts> = Vec::with_capacity(ids.len());
         for id in ids {
@@ -287,6 +289,7 @@ impl Resolver<'_> {
         let around_decisions = |key: &str| self.ledger.decisions().get(key);
         let around = Likeness::new(self.db, self.embedder.as_ref(), &around_decisions);
         for name in &all {
+            // A name with a home, or an exact one, has no candidates to compare with.
             let decided = if name.is_fuzzy && name.homes.is_empty() {
                 let neighbors = match known.neighbors.remove(&name.id) {
                     Some(neighbors) => neighbors,
@@ -325,6 +328,7 @@ impl Resolver<'_> {
                 (None, 0.0, AMBIGUOUS, None)
             }
         };
+        // What documents use the name for matters only if no note states it.
         let is_stated = matches!(code, HOME | AMBIGUOUS);
         let usage = if is_stated { Default::default() } else { around.usage(name) };
         self.part(name, &homes, &usage)?;
@@ -335,6 +339,7 @@ impl Resolver<'_> {
                 "UPDATE names SET entity_id = ?2, link = ?3, decision = ?4, via = ?5 WHERE id = ?1",
             )?
             .execute(params![name.id, entity, link, code, via])?;
+        // A document that is no note denotes what its title does.
         self.db
             .prepare_cached(
                 "UPDATE docs SET entity_id = ?2 WHERE is_note = 0 AND id IN
@@ -367,7 +372,7 @@ impl Resolver<'_> {
         Ok(entity.flatten())
     }
 
-    /// The entity of a note, with the type its title's mentions vote for where the note states none.
+    /// Returns the entity of a note, whose type is the note's own or, if it states none, that of the name.
     pub(super) fn note_entity(
         &self,
         name: &NameFacts,
@@ -376,7 +381,8 @@ impl Resolver<'_> {
         self.typed_note_entity(name, doc, name.entity_type)
     }
 
-    /// The entity of a note, with this type where its title is the name and the note states none.
+    /// As [`Self::note_entity`], with `voted` as the type of a note that states none. Sets it only if the name is the
+    /// note's title.
     pub(super) fn typed_note_entity(
         &self,
         name: &NameFacts,
@@ -409,6 +415,7 @@ impl Resolver<'_> {
         let mut open = vec![name];
         while let Some(through) = open.pop() {
             let mut statement = self
+                // `IS NOT` skips names that have the entity already, which also ends a cycle.
                 .db
                 .prepare_cached("SELECT id FROM names WHERE via = ?1 AND entity_id IS NOT ?2")?;
             let dependents: Vec<i64> = statement
@@ -424,7 +431,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// An entity of a norm goes when no name denotes it; a note's goes with its document.
+    /// Deletes an entity of a norm that no name denotes any more; a note's entity is deleted with its document.
     pub(super) fn drop_if_unnamed(&self, entity: Option<i64>) -> Result<(), StoreError> {
         self.db
             .prepare_cached(

@@ -1,4 +1,5 @@
-//! Open: opens the databases, with pragmas and schema, and decides what to do with an index of another make.
+//! Open: opens the databases, with pragmas and schema, and decides what to do with an index that another version or
+//! other settings made.
 //!
 //! Invariant: at any instant, also between two renames, the next start finds either the old index or the new one.
 
@@ -13,19 +14,19 @@ use super::schema::{INDEX, SCHEMA_VERSION};
 use super::trouble::{self, Trouble};
 use model::terms::Tick;
 
-/// The index that answers.
+/// The index that answers questions.
 pub(super) const LIVE: &str = "index.sqlite";
 
 /// The index that is built while the other one answers.
 pub(super) const NEXT: &str = "index.next.sqlite";
 
-/// The ledger: what files cannot hold.
+/// The ledger, which keeps what files cannot hold.
 pub(super) const LEDGER_FILE: &str = "ledger.sqlite";
 
-/// What is read and written in the place of a ledger that was lost while the daemon ran; gone with the next start.
+/// Replaces a ledger that was lost while the daemon ran; deleted at the next start.
 pub(super) const STAND_IN: &str = "ledger.lost.sqlite";
 
-/// The ledger of a project that is read from: its own, or the one that stands in for it.
+/// Returns the ledger to read: the project's own, or its stand-in.
 pub(super) fn ledger_to_read(state_dir: &Path) -> PathBuf {
     let stand_in = state_dir.join(STAND_IN);
     if stand_in.exists() { stand_in } else { state_dir.join(LEDGER_FILE) }
@@ -34,7 +35,7 @@ pub(super) fn ledger_to_read(state_dir: &Path) -> PathBuf {
 /// How long a statement waits for a lock, milliseconds (S4 §10).
 const BUSY_TIMEOUT_MS: u64 = 3_000;
 
-/// Prepared statements kept per connection.
+/// Prepared statements cached per connection.
 const STATEMENT_CACHE: usize = 128;
 
 /// An index that is open for writing.
@@ -42,24 +43,24 @@ pub(super) struct Opened {
     pub db: Connection,
     /// Its file.
     pub path: PathBuf,
-    /// The file that answers questions until this one is whole: the same, or an index made before.
+    /// The file that answers questions until this one is complete: the same, or an older index.
     pub answers: PathBuf,
 }
 
-/// What is found in place of an index.
+/// What a file of an index turns out to be.
 enum Found {
     Nothing,
-    /// Made by this very program, with these settings.
+    /// Made by this version with these settings.
     Ours(Connection),
-    /// Made by another version or with other settings; its tables can be read.
+    /// Made by another version or with other settings, with the same tables.
     Readable(Connection),
-    /// It cannot be used, and why.
+    /// Unusable; the text says why.
     Useless(String),
 }
 
-/// Opens the index in `folder` for writing. An index of the same tables but another make (version of the extractors,
-/// settings) goes on answering while a new one is built beside it, in `index.next.sqlite`; one that cannot be read is
-/// moved aside to `index.sqlite.old`, because it is derived from the files. Ticks of a new one go on from `floor`.
+/// Opens the index in `folder` for writing. An index with the same tables that was made by other extractors or
+/// settings continues to answer while a new one is built beside it, in `index.next.sqlite`; an unusable one is moved
+/// aside to `index.sqlite.old`, because it is derived from the files. Ticks of a new index continue from `floor`.
 pub(super) fn index(folder: &Path, fingerprint: &str, floor: Tick) -> Result<Opened, StoreError> {
     sys::register_sqlite_vec();
     let made_by = made_by(fingerprint);
@@ -69,6 +70,7 @@ pub(super) fn index(folder: &Path, fingerprint: &str, floor: Tick) -> Result<Ope
             remove(&next)?;
             Ok(Opened { db, answers: live.clone(), path: live })
         }
+        // A new index continues from the old one's tick: replies must never go back.
         Found::Readable(old) => {
             let tick: i64 =
                 old.query_row("SELECT value FROM meta WHERE key = 'tick'", [], |row| row.get(0))?;
@@ -84,7 +86,7 @@ pub(super) fn index(folder: &Path, fingerprint: &str, floor: Tick) -> Result<Ope
             Ok(Opened { db, path: next, answers: live })
         }
         Found::Nothing => {
-            // A crash may have come between the two renames of a replacement.
+            // A crash may have happened between the two renames of a replacement.
             if let Found::Ours(db) = look(&next, &made_by)? {
                 drop(db);
                 rename(&next, &live)?;
@@ -108,7 +110,7 @@ fn fresh(live: PathBuf, made_by: &str, floor: Tick) -> Result<Opened, StoreError
     Ok(Opened { db, answers: live.clone(), path: live })
 }
 
-/// Returns how an index was made: the shape of its tables, and what filled them.
+/// Returns the mark of how an index was made: the version of its tables, and what filled them.
 pub(super) fn made_by(fingerprint: &str) -> String {
     format!("{SCHEMA_VERSION}/{fingerprint}")
 }
@@ -128,11 +130,12 @@ fn look_inside(path: &Path, made_by: &str) -> rusqlite::Result<Found> {
     let db = connect(path)?;
     let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
     if tables == 0 {
-        // A crash while it was created.
+        // A crash during creation.
         return Ok(Found::Nothing);
     }
     let found: String =
         db.query_row("SELECT value FROM meta WHERE key = 'made_by'", [], |row| row.get(0))?;
+    // The part before `/` is the version of the tables.
     let shape = |made_by: &str| made_by.split('/').next().map(String::from);
     Ok(match found {
         found if found == made_by => Found::Ours(db),
@@ -141,13 +144,13 @@ fn look_inside(path: &Path, made_by: &str) -> rusqlite::Result<Found> {
     })
 }
 
-/// True when the file is useless: it is damaged, or not one of ours. A full disk, a lock or missing rights say nothing
-/// about what is inside.
+/// Returns whether the file is unusable: damaged, or not an index. A full disk, a lock or missing rights say nothing
+/// about its content.
 fn is_damage(error: &rusqlite::Error) -> bool {
     !matches!(trouble::of_sqlite(error), Trouble::Passing(_))
 }
 
-/// Makes an empty index whose ticks go on from `tick`.
+/// Creates an empty index whose ticks continue from `tick`.
 pub(super) fn create(path: &Path, made_by: &str, tick: u64) -> Result<Connection, StoreError> {
     let db = connect(path).map_err(|why| open_error(path, why))?;
     sys::fail::point("create.before");
@@ -163,21 +166,21 @@ pub(super) fn create(path: &Path, made_by: &str, tick: u64) -> Result<Connection
     Ok(db)
 }
 
-/// Opens the ledger for writing, empty if there is none; its tables are `ledger/migrate.rs`'s.
+/// Opens the ledger for writing, created empty if it is missing; `ledger/migrate.rs` makes its tables.
 pub(super) fn ledger(path: &Path) -> Result<Connection, StoreError> {
     let db = connect(path).map_err(|why| open_error(path, why))?;
-    // It is read and written one row a document: a large cache would only be held.
+    // It is read and written one row per document, so a large cache would only take memory.
     db.execute_batch("PRAGMA cache_size = -2000; PRAGMA secure_delete = ON;")?;
     Ok(db)
 }
 
-/// Attempts to empty a log while somebody reads, and the pause between two.
+/// Attempts to truncate a log while somebody reads, and the pause between two.
 const ATTEMPTS: (u32, Duration) = (60, Duration::from_millis(50));
 
-/// Writes a database anew without its free pages, in place, and empties its log.
+/// Rewrites a database without its free pages, in place, and truncates its log.
 ///
 /// # Errors
-/// Also when a reader keeps the log all the time.
+/// [`StoreError::Busy`] when a reader keeps the log in use for the whole time.
 pub(super) fn vacuum(db: &Connection) -> Result<(), StoreError> {
     db.execute_batch("VACUUM")?;
     for _ in 0..ATTEMPTS.0 {
@@ -190,14 +193,14 @@ pub(super) fn vacuum(db: &Connection) -> Result<(), StoreError> {
     Err(StoreError::Busy { n_readers: 1 })
 }
 
-/// Opens a database as it is, such as a copy of the ledger.
+/// Opens a database without pragmas, such as a copy of the ledger.
 pub(super) fn plain(path: &Path) -> rusqlite::Result<Connection> {
     let db = Connection::open(path)?;
     db.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))?;
     Ok(db)
 }
 
-/// As [`plain`], for reading only: nothing is written, not even a log that a crash left behind.
+/// As [`plain`], read-only: nothing is written, not even to recover a log that a crash left.
 pub(super) fn plain_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
@@ -205,19 +208,20 @@ pub(super) fn plain_reader(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// Opens the index for reading only.
+/// Opens the index read-only.
 pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     sys::register_sqlite_vec();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(|why| open_error(path, why))?;
     tune(&db)?;
-    // A question reads some hundred pages of the graph; with the usual 2 MB, the next one reads most of them again.
+    // A question reads some hundred pages of the graph; with the default of 2 MB, the next one would read most of
+    // them again.
     db.execute_batch("PRAGMA cache_size = -4000")?;
     Ok(db)
 }
 
-/// Sets what every connection needs. Without the planner's stability guarantee, SQLite looks at bound values and
-/// prepares some statements anew whenever one changes (measured: 6 % of an ingest).
+/// Configures what every connection needs. Without the query planner stability guarantee (QPSG), SQLite inspects
+/// bound values and re-prepares some statements whenever one changes (measured: 6 % of an ingest).
 fn tune(db: &Connection) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))?;
@@ -228,13 +232,13 @@ fn tune(db: &Connection) -> rusqlite::Result<()> {
 pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let db = Connection::open(path)?;
     if db.is_readonly(MAIN_DB)? {
-        // SQLite opens what it may not write for reading only, and says so at the first commit.
+        // SQLite opens a file without write permission read-only, and reports it only at the first commit.
         let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY);
         return Err(rusqlite::Error::SqliteFailure(code, None));
     }
     tune(&db)?;
-    // What is deleted is overwritten where that costs no further page; `Ledger` and `Spaces` pay for the rest, too, and
-    // `IndexWriter::compact` leaves no page behind.
+    // `secure_delete = FAST` overwrites deleted content where that costs no further page; `Ledger` and `Spaces`
+    // overwrite all of it, and `IndexWriter::compact` leaves no free page.
     db.execute_batch(
         "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
          PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000;
@@ -243,12 +247,12 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// The three files of a database, its main file last: until that one is moved, the others mean nothing new.
+/// The three files of a database, its main file last: until that one is moved, the others have no effect.
 pub(super) fn files(path: &Path) -> [PathBuf; 3] {
     ["-wal", "-shm", ""].map(|suffix| path.with_file_name(format!("{}{suffix}", file_name(path))))
 }
 
-/// Moves a database, which nobody has open, in place of another that is deleted.
+/// Moves a database that nobody has open over another one, which is deleted.
 pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     remove(to)?;
     for (from, to) in files(from).iter().zip(&files(to)) {
@@ -263,7 +267,7 @@ pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     files(path).iter().try_for_each(|file| found_or_not(std::fs::remove_file(file), file))
 }
 
-/// Moves a database out of the way, to the same name with `.old`.
+/// Moves a database to the same name with `.old`.
 pub(super) fn set_aside(path: &Path) -> Result<(), StoreError> {
     rename(path, &path.with_file_name(format!("{}.old", file_name(path))))
 }

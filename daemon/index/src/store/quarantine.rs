@@ -1,4 +1,4 @@
-//! Quarantine: the rows of files that failed, written in the transaction of the commit that saw it.
+//! Quarantine: the rows of files that failed, written in the transaction of the commit that saw the failure.
 //!
 //! Not here: how often a file may fail (`ledger/breaker.rs`).
 
@@ -8,7 +8,7 @@ use super::StoreError;
 use super::ledger::Failing;
 use model::terms::{RelPath, Tick};
 
-/// Records that a file has failed, in place of the earlier record.
+/// Records the failure of a file; replaces an earlier record.
 pub(super) fn put(
     tx: &Connection,
     path: &RelPath,
@@ -34,7 +34,7 @@ pub(super) fn put(
     Ok(())
 }
 
-/// Removes the record of a file that is read or gone.
+/// Deletes the record of a file that was read or removed.
 pub(super) fn take_out(tx: &Connection, path: &RelPath) -> Result<(), StoreError> {
     tx.prepare_cached("DELETE FROM quarantine WHERE path = ?1")?.execute([path.as_str()])?;
     Ok(())

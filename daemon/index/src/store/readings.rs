@@ -16,41 +16,42 @@ use extract::recognize::lexicon::is_technology;
 use model::parcel::{RecognizerKind, UnitVector};
 use model::terms::{EntityType, Kind, tokens_of};
 
-/// Mentions of a document whose surroundings are read.
+/// Mentions per document whose surroundings are read.
 const MENTIONS_READ: usize = 3;
 
-/// Bytes before and after a mention that say what it is about.
+/// Bytes before and after a mention that are read as its context.
 const AROUND_BYTES: usize = 200;
 
-/// `place` of a mention in code.
+/// Bit of `mentions.place`: in code.
 const IN_CODE: i64 = 1 << 2;
 
-/// `place` of a mention whose type a statistical model guessed.
+/// Bit of `mentions.place`: a statistical model guessed the type.
 const IS_TYPE_GUESSED: i64 = 1 << 4;
 
-/// `place` of a mention that the words after it define.
+/// Bit of `mentions.place`: the words after it define it.
 const IS_DEFINED: i64 = 1 << 6;
 
-/// The statements of one document's mentions.
+/// What the mentions of one document say about the name.
 #[derive(Default)]
 struct Voices {
     path: String,
-    /// How often a form, a cue or the author names each kind.
+    /// How often a form, a cue or the author states each kind.
     stated: BTreeMap<Kind, u32>,
-    /// How often a statistical model guesses it.
+    /// How often a statistical model guesses each kind.
     guessed: BTreeMap<Kind, u32>,
-    /// How often it is the kind of what readers know by this name, whatever this document means.
+    /// How often each kind comes from what the name usually means, whatever this document means by it.
     by_name: BTreeMap<Kind, u32>,
-    /// What definitions call it.
+    /// Kinds that definitions state.
     defined: BTreeSet<Kind>,
-    /// The end of the first name that is defined.
+    /// End of the first defined mention.
     definition: Option<usize>,
     n_named: u32,
     n_common: u32,
     places: Vec<(usize, usize)>,
 }
 
-/// Documents that mean different things by a norm, and those that could mean any; both empty when it is one thing.
+/// Returns the documents that mean different things by a norm, in groups, and those that could mean any of them; both
+/// empty if the name means one thing.
 pub(super) fn groups(
     db: &Connection,
     embedder: &dyn Embedder,
@@ -69,6 +70,7 @@ pub(super) fn groups(
     kinds.dedup();
     kinds.retain(Option::is_some);
     let folder =
+        // Two people in one folder rarely share a given name; in different folders they may.
         |voices: &Voices| voices.path.split_once('/').map(|(folder, _)| folder.to_string());
     let has_folders =
         voices.values().any(|it| Some(folder(it)) != voices.values().next().map(folder));
@@ -77,13 +79,14 @@ pub(super) fn groups(
         && kinds.contains(&Some(Kind::Person))
         && is_single(db, norm)?
         && !has_one_bearer(db, norm)?;
-    // Nothing contradicts anything: no text is read.
+    // Without a contradiction no text needs to be read.
     if voices.len() > MAX_READINGS || kinds.len() < 2 && !is_given_name && n_natures < 2 {
         return Ok((Vec::new(), Vec::new()));
     }
     let mut readings = Vec::with_capacity(voices.len());
     for (doc, voices) in voices {
         let around = surroundings(db, doc, &voices)?;
+        // One call for both texts. A name without a definition has an empty noun, whose vector is zero.
         let mut vectors = embedder.embed(&[&around.words, &around.noun]).into_iter();
         let (Some(context), noun) = (vectors.next(), vectors.next()) else { continue };
         let (kind, is_guess) = voices.kind(is_one_word, n_natures > 0);
@@ -101,7 +104,7 @@ pub(super) fn groups(
     Ok(groups_of(&readings, is_given_name))
 }
 
-/// True when the name is written as one word.
+/// Returns whether the name is written as one word.
 fn is_single(db: &Connection, norm: &str) -> Result<bool, StoreError> {
     let surface: String = db
         .prepare_cached("SELECT surface FROM names WHERE norm = ?1 AND sense = 0")?
@@ -109,7 +112,7 @@ fn is_single(db: &Connection, norm: &str) -> Result<bool, StoreError> {
     Ok(tokens_of(&surface).len() <= 1)
 }
 
-/// True when all documents that say for whom the name stands say the same.
+/// Returns whether all documents with an alias for this name agree on one target.
 fn has_one_bearer(db: &Connection, norm: &str) -> Result<bool, StoreError> {
     let sql = "SELECT count(DISTINCT target) = 1 FROM aliases WHERE norm = ?1";
     Ok(db.prepare_cached(sql)?.query_row([norm], |row| row.get(0))?)
@@ -126,6 +129,7 @@ fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreErr
     let mut rows = statement.query([norm])?;
     while let Some(row) = rows.next()? {
         let doc: i64 = row.get(0)?;
+        // Too many to compare: `groups` gives up then, so the rest need not be read.
         if out.len() > MAX_READINGS {
             break;
         }
@@ -150,6 +154,7 @@ fn voices(db: &Connection, norm: &str) -> Result<BTreeMap<i64, Voices>, StoreErr
 
 impl Voices {
     fn add(&mut self, surface: &str, entity_type: EntityType, recognizer: i64, place: i64) {
+        // A word in code says nothing about what the prose means by it.
         if place & IN_CODE != 0 {
             return;
         }
@@ -161,7 +166,7 @@ impl Voices {
         }
         self.n_common += u32::from(is_common);
         self.n_named += u32::from(!is_common);
-        // The gazetteer's type is what the whole folder thinks, not what this document says.
+        // The gazetteer's type is decided by the whole folder, not by this document.
         let is_own = recognizer != RecognizerKind::Gazetteer as i64 && !is_common;
         let is_by_name =
             entity_type == EntityType::Technology && is_technology(&surface.to_lowercase());
@@ -175,9 +180,9 @@ impl Voices {
         }
     }
 
-    /// What the document says the name is, if it says one thing more often than any other; and whether that is only
-    /// guessed.
-    /// `is_of_nature`: some document defines the name as a snake or the like, so that the name alone says nothing.
+    /// Returns the kind that the document states more often than any other, and whether that is only a guess.
+    /// `is_of_nature`: some document defines the name as an animal, a plant or similar, so the name's usual meaning
+    /// proves nothing.
     fn kind(&self, is_one_word: bool, is_of_nature: bool) -> (Option<Kind>, bool) {
         // A definition outweighs the form of a name.
         match self.defined.first() {
@@ -185,6 +190,7 @@ impl Voices {
             Some(_) => return (None, false),
             None => {}
         }
+        // Only lower case: a common noun, not a name. Of a phrase that cannot be said.
         if self.n_named == 0 && self.n_common > 0 {
             return (is_one_word.then_some(Kind::Common), false);
         }
@@ -194,6 +200,7 @@ impl Voices {
             (true, false) => (&self.by_name, false),
             (true, true) => (&self.guessed, true),
         };
+        // A tie is no answer.
         let most = kinds.values().max();
         let mut best = kinds.iter().filter(|(_, n)| Some(*n) == most);
         match (best.next(), best.next()) {
@@ -205,11 +212,11 @@ impl Voices {
 
 /// The surroundings of a document's mentions.
 struct Surroundings {
-    /// Its title and the words on both sides.
+    /// Its title and the words on both sides of each mention.
     words: String,
     /// The noun that defines the name; empty without a definition.
     noun: String,
-    /// True when it is written large other than at the start of a sentence or line.
+    /// True when it is capitalized other than at the start of a sentence or line.
     is_proper: bool,
 }
 
@@ -232,12 +239,12 @@ fn surroundings(db: &Connection, doc: i64, voices: &Voices) -> Result<Surroundin
     Ok(Surroundings { words, noun: defined.unwrap_or_default().to_string(), is_proper })
 }
 
-/// True when a capital stands at `start`, and a word of the same sentence before it.
+/// Returns whether a capital at `start` follows a word of the same sentence.
 fn is_written_large_within(text: &str, start: usize) -> bool {
     let before = text.get(..start).unwrap_or("").trim_end_matches(' ');
     let is_after_word = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ',' | ';'));
     let article = before.rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or("");
-    // `The Python is a snake.` begins with it all the same; `a Python` says nothing of names.
+    // `The Python is a snake.` starts the sentence with the word all the same; `a Python` proves nothing either.
     let is_article = matches!(article, "The" | "A" | "An" | "the" | "a" | "an");
     is_after_word
         && !is_article

@@ -1,7 +1,7 @@
-//! Replace: replaces the file that the writer writes by one that was built beside it, or by an empty one.
+//! Replace: exchanges the writer's file for one that was built beside it, or for an empty one.
 //!
-//! In: a writer whose readers are all away (see `Readers::alone`). Out: the same writer, on another file, at the next
-//! tick. Invariant: whatever fails, the writer has a file open, and the next start finds the old index or the new one.
+//! In: a writer without open readers (see `Readers::alone`). Out: the same writer, on another file, at the next tick.
+//! Invariant: whatever fails, the writer has a file open, and the next start finds the old index or the new one.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use crate::store::Rewrite;
 use model::terms::Tick;
 
 impl IndexWriter {
-    /// Puts what was built at `rebuilt`, and is not open anywhere, in the place of the live index; the old one is kept
-    /// as `.old` when `keeps_old`.
+    /// Replaces the live index by the one at `rebuilt`, which nobody has open; keeps the old one as `.old` if
+    /// `keeps_old`.
     pub fn adopt(&mut self, rebuilt: &Path, keeps_old: bool) -> Result<PathBuf, StoreError> {
         let live = self.live();
-        // Under this name the next start would take it for the live one, should a crash come between.
+        // If a crash comes in between, the next start takes the file with this name for the live index.
         let next = live.with_file_name(open::NEXT);
         self.while_closed(|_| {
             open::rename(rebuilt, &next)?;
@@ -31,7 +31,7 @@ impl IndexWriter {
         })
     }
 
-    /// The index that was written beside the old one is whole: it takes the old one's place.
+    /// Moves the complete index that was written beside the old one to the old one's place.
     pub fn take_place(&mut self) -> Result<PathBuf, StoreError> {
         let (live, written) = (self.live(), self.path.clone());
         if live == written {
@@ -43,19 +43,20 @@ impl IndexWriter {
         })
     }
 
-    /// Writes the index anew without what was deleted, and puts that in its place: words of the text index, free pages
-    /// and the log go. Nobody may be building another one.
+    /// Rewrites the index without deleted content, and replaces the old file: words of the text index, free pages and
+    /// the log are gone then. No other index may be built meanwhile.
     ///
     /// # Errors
-    /// When the disk is full, or a reader does not end; the index is as it was then.
+    /// When the disk is full, or a reader does not finish; then the index is unchanged.
     pub fn compact(&mut self, readers: &Readers) -> Result<(), StoreError> {
         let live = self.live();
-        // Under this name the next start removes what a crash leaves.
+        // A file with this name is removed at the next start if a crash leaves it.
         let next = live.with_file_name(open::NEXT);
         open::remove(&next)?;
-        // Until then words of deleted rows lie beside those of present ones.
+        // Merges the segments of the text index, which drops words of deleted rows.
         self.db.execute_batch("INSERT INTO chunk_fts(chunk_fts) VALUES('optimize')")?;
         self.db.execute("VACUUM INTO ?1", [next.to_string_lossy()])?;
+        // On disk before it replaces the old file.
         let on_disk = File::options().write(true).open(&next).and_then(|file| file.sync_all());
         on_disk.map_err(|why| StoreError::Open { path: next.clone(), why: why.to_string() })?;
         sys::fail::point("forget.index");
@@ -65,7 +66,7 @@ impl IndexWriter {
         })
     }
 
-    /// Deletes from the ledger what is to be forgotten; see [`Gone`]. Returns how much was deleted, by table.
+    /// Deletes from the ledger what is to be forgotten, see [`Gone`]. Returns the number of rows and texts by table.
     pub fn erase(
         &mut self,
         gone: &Gone,
@@ -75,7 +76,7 @@ impl IndexWriter {
         let keys = self.ledger().decisions_meant(gone, rewrite);
         let taken_back: Vec<_> = keys.into_iter().map(|key| (key, None)).collect();
         if !taken_back.is_empty() {
-            // As if a person had taken them back: what they decided is resolved again.
+            // As if a person had revoked them, so that the names are resolved again.
             self.decide(&taken_back, now_ms)?;
         }
         let mut counts = self.ledger().erase(gone, rewrite)?;
@@ -85,18 +86,18 @@ impl IndexWriter {
         Ok(counts)
     }
 
-    /// Notes in the ledger that something was forgotten.
+    /// Records in the ledger that something was forgotten.
     pub fn record_removal(&self, removal: &Removal, now_ms: i64) -> Result<(), StoreError> {
         self.ledger().record_removal(removal, now_ms)
     }
 
-    /// Notes in the ledger that the present detectors have seen all that is kept.
+    /// Records in the ledger that the current detectors have checked all stored texts.
     pub fn mark_scrubbed(&self) -> Result<(), StoreError> {
         self.ledger().mark_scrubbed()
     }
 
-    /// Begins again with an empty index; the one before is kept as `.old`. The caller must make the watcher forget what
-    /// it sent.
+    /// Starts over with an empty index; keeps the old one as `.old`. The caller must make the watcher forget what it
+    /// sent.
     pub fn begin_again(&mut self) -> Result<PathBuf, StoreError> {
         let live = self.path.clone();
         let tick = self.tick();
@@ -107,7 +108,7 @@ impl IndexWriter {
         })
     }
 
-    /// Reads a row.
+    /// Reads a row, as a test whether the index can be used.
     ///
     /// # Errors
     /// When the writer has no index open.
@@ -115,28 +116,28 @@ impl IndexWriter {
         meta_number(&self.db, "tick").map(|_| ())
     }
 
-    /// Checks the ledger. Its errors look like those of the index, and must not be mistaken for them.
+    /// Checks the ledger. SQLite's errors do not say which database they are about.
     ///
     /// # Errors
     /// That it is damaged, with the newest backup.
     pub fn check_ledger(&self) -> Result<(), StoreError> {
         if self.held.check_ledger().is_err() {
-            // What stands in for it is sound, or was never opened.
+            // The ledger is lost; its stand-in is sound, or was never opened.
             return Ok(());
         }
         super::ledger::check_file(&self.path.with_file_name(open::LEDGER_FILE)).map(|_| ())
     }
 
-    /// The ledger was lost: another one stands in for it until the daemon ends, so that indexing and reading go on. It
-    /// is a copy of the lost one where that can still be read through the open file, which is a backup, too; else of
-    /// the newest backup. Returns true the first time.
+    /// Replaces a lost ledger by a stand-in until the daemon ends, so that indexing and reading continue. It is a
+    /// copy of the lost one if that can still be read through the open file, which then serves as a backup, too; else
+    /// of the newest backup. Returns true the first time.
     pub fn stand_in(&mut self, why: &str) -> Result<bool, StoreError> {
         let lost = self.path.with_file_name(open::LEDGER_FILE);
         if !self.held.lose_ledger(&lost, why) {
             return Ok(false);
         }
         self.ledger.stand_in(&lost, &lost.with_file_name(open::STAND_IN))?;
-        // A lost index has no uids to give back.
+        // The index may be lost as well; then there are no uids to recover.
         if let Err(error) = self.ledger.reconcile(&self.db) {
             tracing::warn!(%error, "no uids could be read from the index");
         }
@@ -147,14 +148,15 @@ impl IndexWriter {
         self.path.with_file_name(open::LIVE)
     }
 
-    /// Closes the file, lets `replace` work on closed files, and opens the one it gives.
+    /// Closes the file, runs `replace`, and opens the file whose path it returns, or the old one if it fails.
     fn while_closed(
         &mut self,
         replace: impl FnOnce(&str) -> Result<PathBuf, StoreError>,
     ) -> Result<PathBuf, StoreError> {
+        // The field needs some connection meanwhile.
         let db = std::mem::replace(&mut self.db, Connection::open_in_memory()?);
         self.held.release(Part::Index);
-        // So that the file alone is the database; a damaged one may refuse.
+        // Merges the log, so that the file alone is the database. A damaged one may refuse.
         let _ = db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         drop(db);
         sys::fail::point("replace.closed");
@@ -170,6 +172,7 @@ impl IndexWriter {
         let mut db = open::connect(&path)?;
         heed(&mut db, &self.interruption, &self.is_shielded)?;
         self.changes.follow(&mut db)?;
+        // Ticks never go back, even if the new file has a lower one.
         let tick = Tick(meta_number(&db, "tick")?.max(self.tick().0) + 1);
         set_meta_number(&db, "tick", tick.0)?;
         self.changes.begin_at(tick);
@@ -178,7 +181,7 @@ impl IndexWriter {
         self.ledger().load_breakers(&db)?;
         self.held.hold(Part::Index, &path);
         self.is_whole = super::journal::is_whole(&db)?;
-        // What the ledger knows and this index does not is looked for once it is whole.
+        // Documents that the ledger has and this index lacks are looked for once it is complete.
         self.is_reconciled &= self.is_whole;
         self.db = db;
         self.tick = tick;
@@ -188,14 +191,14 @@ impl IndexWriter {
     }
 }
 
-/// Copies the ledger in `state_dir`, as of one commit, into another folder.
+/// Copies the ledger in `state_dir`, as of one commit, to another folder.
 ///
 /// # Errors
-/// When it cannot be read, or the copy be written.
+/// When it cannot be read, or the copy cannot be written.
 pub fn copy_ledger(state_dir: &Path, to: &Path) -> Result<(), StoreError> {
     let db = open::reader(&open::ledger_to_read(state_dir))?;
     let copy = to.join(open::LEDGER_FILE);
     db.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
-    // Whoever works with the copy tries every file once.
+    // Failures are not copied: the user of the copy tries every file once.
     Ok(open::plain(&copy)?.execute_batch("DELETE FROM breakers")?)
 }

@@ -1,10 +1,10 @@
-//! Replica: an index that holds what another daemon's index holds, row by row.
+//! Replica: an index with the rows of another daemon's index.
 //!
-//! In: rows of a commit, as a hub gives them. Out: an index of the same tables and row ids, with a ledger beside it, so
-//! that whoever reads it answers as that daemon does.
-//! Invariants: a commit is whole or not at all; the ledger's part comes first, and nothing of a later commit is shown;
-//! what is of another make is begun anew, since all of it can be fetched again.
-//! Not here: where rows come from (`hub`), what they mean (everybody else).
+//! In: rows of a commit, from a hub. Out: an index with the same tables and row ids, and a ledger beside it, so that
+//! its readers answer as that daemon does.
+//! Invariants: a commit is atomic; the ledger is written first, and nothing of a later commit is shown; an index that
+//! another version made is started over, since all of it can be fetched again.
+//! Not here: where rows come from (`hub`), what they mean (everywhere else).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::vectors::{VectorChange, Vectors};
 use config::settings::Precision;
 use model::terms::Tick;
 
-/// The two connections of one commit: the index, then the ledger.
+/// The two connections of one commit.
 pub struct Draft<'a> {
     /// The index.
     pub index: &'a Connection,
@@ -27,7 +27,7 @@ pub struct Draft<'a> {
     pub ledger: &'a Connection,
 }
 
-/// The one writer of such an index.
+/// The one writer of a replica.
 pub struct Replica {
     db: Connection,
     ledger: Ledger,
@@ -38,10 +38,10 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Opens the index in `folder`, empty if there is none of this make; `of` names whose index it holds.
+    /// Opens the replica in `folder`, empty if there is none of this version; `of` identifies the index it copies.
     ///
     /// # Errors
-    /// When it can be neither opened nor made.
+    /// When it can be neither opened nor created.
     pub fn open(folder: &Path, of: &str, precision: Precision) -> Result<Self, StoreError> {
         sys::register_sqlite_vec();
         let (path, made_by) = (folder.join(open::LIVE), open::made_by(of));
@@ -74,22 +74,22 @@ impl Replica {
         (made == made_by).then_some(db)
     }
 
-    /// Its readers; make one pool and share it.
+    /// Returns a new pool of readers. Make one and share it.
     pub fn readers(&self) -> Arc<Readers> {
         Readers::told_by(self.path.clone(), self.vectors.clone(), self.changes.clone())
     }
 
-    /// Review decisions, kept current.
+    /// Returns the review decisions, kept current.
     pub fn decisions(&self) -> &Decisions {
         self.ledger.decisions()
     }
 
-    /// The last commit.
+    /// Returns the last commit.
     pub fn tick(&self) -> Tick {
         self.tick
     }
 
-    /// What was noted of where the rows come from.
+    /// Returns a note about the source of the rows, as [`Self::commit`] stored it.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -98,11 +98,11 @@ impl Replica {
         Ok(self.db.query_row(sql, [key], |row| row.get(0)).optional()?)
     }
 
-    /// Writes one commit: what `fill` writes, with `notes`. It returns which vectors change; `None` when that is not
-    /// known, and they are read again.
+    /// Writes one commit: the rows that `fill` writes, and `notes`. `fill` returns which vectors change, or `None` if
+    /// that is unknown and they must be read again.
     ///
     /// # Errors
-    /// That of `fill`; the index is as it was then.
+    /// That of `fill`; then the index is unchanged.
     pub fn commit<E: From<StoreError>>(
         &mut self,
         tick: Tick,
@@ -132,14 +132,17 @@ impl Replica {
         }
         set.execute(params!["tick", tick.0 as i64]).map_err(sound)?;
         drop(set);
+        // The ledger first, as in every commit: its rows are filtered by tick until the index has the same one.
         self.ledger.commit()?;
         match change {
             Some(change) if tick > self.tick => {
                 commit::commit(tx, &self.vectors, &self.changes, tick, change)?;
             }
+            // Only notes changed: what readers have in memory stays valid.
             Some(change) if change == VectorChange::default() && tick == self.tick => {
                 tx.commit().map_err(sound)?;
             }
+            // The hub went back, or the change of vectors is unknown: caches start over.
             _ => {
                 tx.commit().map_err(sound)?;
                 self.vectors.forget();
@@ -153,10 +156,11 @@ impl Replica {
     /// Replaces the review decisions.
     ///
     /// # Errors
-    /// When they cannot be kept.
+    /// When they cannot be stored.
     pub fn decide(&self, all: &[(String, Verdict)], now_ms: i64) -> Result<(), StoreError> {
         let known = self.decisions();
         let kept: FxHashSet<&str> = all.iter().map(|(key, _)| key.as_str()).collect();
+        // Only the difference is written: every decision keeps the tick from which it is shown.
         let gone = known.keys().into_iter().filter(|key| !kept.contains(key.as_str()));
         let mut changed: Vec<_> = gone.map(|key| (key, None)).collect();
         let is_new = |(key, verdict): &&(String, Verdict)| known.get(key) != Some(*verdict);

@@ -1,8 +1,8 @@
-//! Said: keeps ledger and index in agreement, although they are two files, about people's decisions, callers'
-//! statements at ingestion, and documents that are gone.
+//! Said: keeps ledger and index consistent, although they are two files, for people's decisions, data given at
+//! ingestion, and vanished documents.
 //!
-//! In: decisions, records, the time. Out: both databases written, the index marked first: should we die in between, the
-//! next start does what is left.
+//! In: decisions, records, the time. Out: both databases written, the index marked first: after a crash in between,
+//! the next start does the rest.
 //! Not here: the rows of the ledger (`ledger/`), or what a decision does (`names.rs`).
 
 use rusqlite::OptionalExtension;
@@ -15,14 +15,14 @@ use crate::vectors::VectorChange;
 use model::terms::{RelPath, Tick};
 
 impl IndexWriter {
-    /// Writes or takes back review decisions and resolves the names they concern.
+    /// Writes or revokes review decisions and resolves the names they concern; returns the tick that shows them.
     pub fn decide(
         &mut self,
         decisions: &[(String, Option<Verdict>)],
         now_ms: i64,
     ) -> Result<Tick, StoreError> {
         sys::fail::point("decide.before");
-        // Marked first: should we die before they are resolved, the next start resolves them.
+        // Marked first: after a crash before they are resolved, the next start resolves them.
         let names = self.mark_decided(decisions)?;
         sys::fail::point("decide.marked");
         self.ledger.decide(decisions, now_ms, Tick(self.tick.0 + 1))?;
@@ -32,7 +32,7 @@ impl IndexWriter {
         Ok(self.tick)
     }
 
-    /// Makes the names dirty that decisions concern; returns their rows.
+    /// Marks the names that decisions are about as dirty; returns their rows.
     fn mark_decided(
         &mut self,
         decisions: &[(String, Option<Verdict>)],
@@ -40,7 +40,7 @@ impl IndexWriter {
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let mut names = Vec::new();
         for (key, _) in decisions {
-            // Both: which of the two is linked to the other may have changed since the key was made.
+            // Both names: the direction of the link may have changed since the key was made.
             for norm in key.strip_prefix("link:").into_iter().flat_map(|rest| rest.split('>')) {
                 let name: Option<i64> = tx
                     .prepare_cached("SELECT id FROM names WHERE norm = ?1 AND sense = 0")?
@@ -72,12 +72,12 @@ impl IndexWriter {
         self.ledger.record_memory(events, now_ms)
     }
 
-    /// Notes that a client has seen all changes up to `tick`.
+    /// Records that a client has seen all changes up to `tick`.
     pub fn keep_mark(&self, client: &str, tick: Tick, now_ms: i64) -> Result<(), StoreError> {
         self.ledger.keep_mark(client, tick, now_ms)
     }
 
-    /// Remembers what a caller said about documents. The next commit of each shows it; should we die before, the
+    /// Stores what a caller said about documents. The next commit of each shows it; after a crash before that, the
     /// next start reads them again.
     pub fn record_ingest(
         &self,
@@ -97,13 +97,14 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Begins to count failures of these files anew.
+    /// Resets the failure counts of these files.
     pub fn close_breakers(&self, paths: &[RelPath]) -> Result<(), StoreError> {
         self.ledger.close_breakers(&self.db, paths)
     }
 
-    /// Marks in the ledger which documents are gone, once after the start, when everything is settled: a crash between
-    /// the two, or the loss of an index, may have parted them. From here on the journal knows every change.
+    /// Marks in the ledger which documents have vanished, once after the start, when everything is settled: a crash
+    /// between the two databases, or the loss of an index, may have made them differ. From here on the journal knows
+    /// every change.
     pub fn mark_vanished(&mut self, now_ms: i64) -> Result<(), StoreError> {
         if self.is_reconciled {
             return Ok(());
@@ -116,6 +117,8 @@ impl IndexWriter {
             self.ledger.roll_back();
         }
         let has_changes = marked?;
+        // The ledger has committed. After a crash here the index is not marked as complete, and the next start does
+        // all of this again.
         if !self.is_whole {
             let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             super::journal::mark_whole(&tx)?;
@@ -133,21 +136,24 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Returns true if the commit `tick` has changes.
+    /// Writes the ledger's part; returns whether the commit `tick` has changes.
     fn mark_in_ledger(&self, tick: Tick, now_ms: i64) -> Result<bool, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM docs WHERE path = ?1)
                  OR EXISTS (SELECT 1 FROM quarantine WHERE path = ?1)",
         )?;
+        // A quarantined file exists, though no row of `docs` says so.
         let is_indexed = |path: &str| Ok(statement.query_row([path], |row| row.get(0))?);
         let (n_wrong, vanished) = self.ledger.mark_vanished(is_indexed, now_ms)?;
         if n_wrong > 0 {
             tracing::info!(n_wrong, "the ledger was brought in line with the index");
         }
         let Some(mut journal) = Journal::begin(&self.db, &self.ledger, tick, now_ms)? else {
+            // A first index: everything in it is the baseline.
             self.ledger.begin_journal(self.tick, now_ms)?;
             return Ok(false);
         };
+        // Of a complete index, `removed` has recorded every deletion.
         if self.is_whole || vanished.is_empty() {
             return Ok(false);
         }

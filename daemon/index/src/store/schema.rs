@@ -1,18 +1,19 @@
-//! Schema: the index's tables. S4 §10's DDL is the core; what was changed, and why, stands beside each table.
+//! Schema: the index's tables. The core is the DDL of S4 §10; changes, and the reasons for them, are beside each
+//! table.
 //!
 //! The index is derived: a new [`SCHEMA_VERSION`] rebuilds it from the files, nothing is migrated.
 
-/// Raised with every change below or in what the rows mean.
+/// Raised with every change of the tables below, or of what their rows mean.
 pub const SCHEMA_VERSION: u32 = 20;
 
-/// `docs.pass`: read swiftly; to be read deeply from now on; read deeply.
+/// `docs.pass`: read swiftly; next, to be read deeply; then, read deeply.
 pub const PASS_SWIFT: i64 = 0;
 /// See [`PASS_SWIFT`].
 pub(crate) const PASS_ASKED: i64 = 1;
 /// See [`PASS_SWIFT`].
 pub(crate) const PASS_DEEP: i64 = 2;
 
-/// Creates everything; runs once on an empty database.
+/// Creates all tables; runs once on an empty database.
 pub(super) const INDEX: &str = r#"
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 

@@ -1,9 +1,9 @@
-//! Senses: one norm, several things: by note, by what a document uses it for, by what documents mean.
+//! Senses: gives one norm several meanings: by note, by what a document uses it for, by how documents mean it.
 //!
-//! In: a name and how it was decided. Out: a row of its own for each sense, with the mentions and evidence of its
-//! documents; what stays on sense 0 denotes what the name does, or nothing.
-//! Invariants: senses are made anew from the rows each time, so that they are the same whatever was before; entities
-//! that lost their last name go.
+//! In: a name and its decision. Out: a row for each sense, with the mentions and evidence of its documents; what
+//! stays on sense 0 denotes what the name does, or nothing.
+//! Invariants: senses are computed from the rows each time, so they do not depend on history; entities that lost
+//! their last name are deleted.
 //! Not here: which senses there are (`link/`), or the name's own decision (`names.rs`).
 
 use std::collections::BTreeMap;
@@ -19,13 +19,13 @@ use model::terms::{EntityType, Kind};
 /// `names.decision` of a sense: the nearest of several notes.
 const NEAREST: i64 = 5;
 
-/// A group of documents that mean the same.
+/// `names.decision` of a sense: a group of documents that mean the same.
 const GROUP: i64 = 7;
 
-/// What a document uses the name for.
+/// `names.decision` of a sense: the name that a document uses it for.
 const USED: i64 = 8;
 
-/// One row of a sense.
+/// The row of one sense.
 struct Sense<'a> {
     key: i64,
     entity: Option<i64>,
@@ -38,7 +38,7 @@ struct Sense<'a> {
 }
 
 impl Resolver<'_> {
-    /// Gives each sense of a name its row and its mentions. `homes`: the notes that bear it, when there are several.
+    /// Gives each sense of a name its row and its mentions. `homes`: the notes with this name, if there are several.
     pub(super) fn part(
         &self,
         name: &NameFacts,
@@ -49,6 +49,7 @@ impl Resolver<'_> {
         if homes.len() > 1 {
             self.part_by_note(name, homes)?;
         } else if homes.is_empty() && usage.everywhere.is_none() {
+            // A name that stands for another one everywhere has no sense of its own.
             for (doc, target) in &usage.by_doc {
                 let sense = self.used_sense(name, *target)?;
                 self.move_doc(name.id, sense, *doc)?;
@@ -57,10 +58,11 @@ impl Resolver<'_> {
                 self.part_by_group(name)?;
             }
         }
+        // Last: an entity may have got its name back.
         before.into_iter().try_for_each(|entity| self.drop_if_unnamed(Some(entity)))
     }
 
-    /// Brings the mentions of every sense back to sense 0; returns what the senses denoted.
+    /// Moves the mentions of every sense back to sense 0; returns the entities of the senses.
     fn join(&self, name: &NameFacts) -> Result<Vec<i64>, StoreError> {
         let mut statement = self
             .db
@@ -92,12 +94,12 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Several notes bear this name: each document's mentions go to the note that stands nearest to it, if one
-    /// does. What stays on sense 0 is unsure, and denotes nothing rather than something wrong.
+    /// Assigns each document's mentions to the nearest of several notes with this name, if one is nearest. What stays
+    /// on sense 0 is unsure, and denotes nothing rather than something wrong.
     fn part_by_note(&self, name: &NameFacts, homes: &[i64]) -> Result<(), StoreError> {
         let mut home_paths: BTreeMap<String, i64> = BTreeMap::new();
         for home in homes {
-            // No vote may stay from a time when the name was this note's alone: a rebuild would not know it.
+            // Resets a type voted for while the name was this note's alone: a rebuild would not have it.
             self.typed_note_entity(name, *home, EntityType::Document)?;
             if let Some(path) = path_of(self.db, *home)? {
                 home_paths.insert(path, *home);
@@ -128,12 +130,13 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Each group of documents that mean the same has a sense of its own; the one of the note that bears the name, if
-    /// one does, stays with it, and so does what is in no group.
+    /// Gives each group of documents that mean the same a sense of its own, except the group of the note with this
+    /// name. Documents in no group stay with sense 0.
     fn part_by_group(&self, name: &NameFacts) -> Result<(), StoreError> {
         let (groups, _) = readings::groups(self.db, self.embedder.as_ref(), &name.norm)?;
         let stays =
             |group: &&Group| name.homes.first().is_some_and(|home| group.docs.contains(home));
+        // The note is in no group, so nothing says which documents mean it.
         if !name.homes.is_empty() && !groups.iter().any(|group| stays(&group)) {
             return Ok(());
         }
@@ -161,8 +164,8 @@ impl Resolver<'_> {
         self.write(name, sense)
     }
 
-    /// The entity of a group is known by the norm and by what sets the group apart, so that it keeps its id when
-    /// another group grows.
+    /// Adds the sense of a group. Its entity is identified by the norm and by what distinguishes the group, so that
+    /// it keeps its id when another group grows.
     fn group_sense(
         &self,
         name: &NameFacts,
@@ -171,6 +174,7 @@ impl Resolver<'_> {
     ) -> Result<i64, StoreError> {
         let first = group.docs.first().copied().unwrap_or_default();
         let mut norm = format!("{}~{:?}", name.norm, group.kind).to_lowercase();
+        // Two groups of one kind: the first document's uid distinguishes them.
         if groups.iter().filter(|it| it.kind == group.kind).count() > 1 {
             let uid: Option<String> = self
                 .db
@@ -193,7 +197,7 @@ impl Resolver<'_> {
         self.write(name, sense)
     }
 
-    /// Names and types a group's entity as its own documents do.
+    /// Names and types a group's entity by the votes of its own documents.
     fn vote(&self, sense: i64, kind: Kind) -> Result<(), StoreError> {
         let (surface, entity_type) = facts::surface_and_type(self.db, sense)?;
         let code = if kind.is_word() { EntityType::Concept } else { entity_type }.code();
@@ -240,8 +244,8 @@ fn path_of(db: &Connection, doc: i64) -> Result<Option<String>, StoreError> {
         .optional()?)
 }
 
-/// The one note that shares the longest folder path with `path`; the document itself if it is one of them. `None`
-/// when two are equally near: unsure is a state, not a guess.
+/// Returns the note that shares the longest folder path with `path`, or the document itself if it is one of them.
+/// `None` if two are equally near: unsure is a state, not a guess.
 fn nearest_home(path: &str, homes: &BTreeMap<String, i64>) -> Option<i64> {
     if let Some(own) = homes.get(path) {
         return Some(*own);

@@ -1,7 +1,7 @@
-//! Snapshot: read-only views of the index from a pool of connections, each holding one read transaction at a time.
+//! Snapshot: read-only views of the index from a pool of connections, each with one read transaction at a time.
 //!
-//! Invariants: everything read through one snapshot is of one commit, the one its tick names; while
-//! [`Readers::alone`] runs, no connection of the pool is open, so that the file may be replaced.
+//! Invariants: everything read through one snapshot is from one commit, the one its tick names; while
+//! [`Readers::alone`] runs, no connection of the pool is open, so the file may be replaced.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -19,28 +19,28 @@ use crate::vectors::{self, Layer, Nearest, Vectors, View};
 use model::parcel::UnitVector;
 use model::terms::Tick;
 
-/// How long a replacement of the file waits for readers to end. New ones wait meanwhile.
+/// How long a replacement of the file waits for readers to finish. New ones wait meanwhile.
 const READERS_END_WITHIN: Duration = Duration::from_secs(5);
-/// Steps of SQLite's machine between two looks at a [`CallOff`]: some microseconds.
+/// Virtual machine instructions of SQLite between two checks of a [`CallOff`]: some microseconds.
 const STEPS_A_LOOK: i32 = 1_000;
 
-/// Calls off a query that nobody waits for any more. Clones share one state, which is set once.
+/// Cancels a query that nobody waits for any more. Clones share one state, which is set once.
 #[derive(Debug, Clone, Default)]
 pub struct CallOff(Arc<AtomicBool>);
 
 impl CallOff {
-    /// Calls it off.
+    /// Cancels it.
     pub fn call_off(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether it was called off.
+    /// Returns whether it was cancelled.
     pub fn is_called_off(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// The pool that snapshots come from.
+/// The pool of read connections.
 pub struct Readers {
     pool: Mutex<Pool>,
     changed: Condvar,
@@ -58,8 +58,8 @@ struct Pool {
 }
 
 impl Readers {
-    /// Readers of the index at `path`, which exists and stands still. (The readers of an index that is being written
-    /// hear of its commits: [`IndexWriter::readers`].)
+    /// Creates readers of the index at `path`, which exists and does not change. (Readers of an index that is being
+    /// written learn of its commits: [`IndexWriter::readers`].)
     pub fn new(path: PathBuf) -> Arc<Self> {
         Self::told_by(path, Arc::default(), Arc::default())
     }
@@ -73,10 +73,11 @@ impl Readers {
         Arc::new(Readers { pool: Mutex::new(pool), changed: Condvar::new(), vectors, changes })
     }
 
-    /// Opens a read transaction. Blocks for the time of a page read or two, and while the file is being replaced.
+    /// Opens a read transaction. Blocks for a page read or two, and while the file is being replaced.
     pub fn snapshot(self: &Arc<Self>) -> Result<Snapshot, StoreError> {
         let mut snapshot = self.take()?;
         let db = &*snapshot;
+        // `BEGIN` is deferred: reading the tick starts the transaction, and fixes the commit.
         db.execute_batch("BEGIN")?;
         let tick: i64 = db
             .prepare_cached("SELECT value FROM meta WHERE key = 'tick'")?
@@ -94,7 +95,7 @@ impl Readers {
         Ok(query(&snapshot)?)
     }
 
-    /// The vectors in memory.
+    /// Returns the vectors in memory.
     pub fn vectors(&self) -> &Arc<Vectors> {
         &self.vectors
     }
@@ -105,9 +106,10 @@ impl Readers {
             pool = self.changed.wait(pool).unwrap_or_else(PoisonError::into_inner);
         }
         pool.n_out += 1;
+        // A connection is counted before it is opened, so that `alone` waits for it.
         let (idle, path) = (pool.idle.pop(), pool.path.clone());
         drop(pool);
-        // From here on the count goes down again whatever happens: the snapshot gives it back.
+        // From here on the count is decremented whatever happens: dropping the snapshot does it.
         let mut snapshot = Snapshot { db: idle, tick: Tick::default(), readers: self.clone() };
         if snapshot.db.is_none() {
             snapshot.db = Some(super::open::reader(&path)?);
@@ -115,11 +117,11 @@ impl Readers {
         Ok(snapshot)
     }
 
-    /// Waits for every reader to end, closes all connections, and runs `replace` while new readers wait. It gives the
-    /// path that is read from then on.
+    /// Waits for every reader to finish, closes all connections, and runs `replace` while new readers wait. `replace`
+    /// returns the path to read from then on.
     ///
     /// # Errors
-    /// That of `replace`, and [`StoreError::Busy`] when a reader did not end in time; nothing is replaced then.
+    /// That of `replace`, and [`StoreError::Busy`] when a reader did not finish in time; nothing is replaced then.
     pub fn alone<T>(
         &self,
         replace: impl FnOnce() -> Result<(PathBuf, T), StoreError>,
@@ -133,6 +135,7 @@ impl Readers {
         while pool.n_out > 0 {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
+                // Readers may open connections again.
                 pool.is_closed = false;
                 self.changed.notify_all();
                 return Err(StoreError::Busy { n_readers: pool.n_out });
@@ -142,6 +145,7 @@ impl Readers {
         }
         pool.idle.clear();
         drop(pool);
+        // Without the lock, which `replace` may take a long time without needing.
         let replaced = replace();
         self.vectors.forget();
         let mut pool = self.lock();
@@ -152,7 +156,7 @@ impl Readers {
         Ok(value)
     }
 
-    /// The file that is read now.
+    /// Returns the path of the file being read.
     pub fn path(&self) -> PathBuf {
         self.lock().path.clone()
     }
@@ -161,12 +165,13 @@ impl Readers {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Copies the vectors into memory, on a thread of its own, unless that is done or being done.
+    /// Copies the vectors into memory, on a thread of its own, unless that is done or under way.
     fn copy_vectors(self: &Arc<Self>) {
         let Some(number) = self.vectors.begin() else { return };
         let readers = self.clone();
         let copy = move || {
             let copy = readers.snapshot().and_then(|snapshot| {
+                // A replacement of the file waits for this snapshot, so the copy is abandoned then.
                 let is_in_the_way = || readers.lock().is_closed;
                 let form = readers.vectors.form();
                 Ok(vectors::load(&snapshot, snapshot.tick(), form, is_in_the_way)?)
@@ -199,23 +204,25 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The commit this view shows.
+    /// Returns the commit that this view shows.
     pub fn tick(&self) -> Tick {
         self.tick
     }
 
-    /// The documents that may differ between an older commit and this one, ascending; `None` when that is not known.
+    /// Returns the documents that may differ between an older commit and this one, ascending; `None` if that is
+    /// unknown.
     pub fn changed_since(&self, older: Tick) -> Option<Vec<i64>> {
         self.readers.changes.between(older, self.tick)
     }
 
-    /// The vectors that are held in memory for whoever sees this commit, if they are.
+    /// Returns the vectors in memory, if they are valid for this commit.
     pub fn vectors_in_memory(&self) -> Option<Arc<View>> {
         self.readers.vectors.view().filter(|view| view.knows(self.tick))
     }
 
-    /// The `wanted` windows nearest to a question, nearest first; with `among`, of these rows only. From memory, where
-    /// the vectors of this commit are there; else from the table, and they are copied for the next one who asks.
+    /// Returns the `wanted` windows nearest to a question, nearest first; with `among`, of these rows only. Reads
+    /// from memory if the vectors of this commit are there; else from the table, and copies them for the next
+    /// question.
     pub fn nearest(
         &self,
         question: &UnitVector,
@@ -226,7 +233,7 @@ impl Snapshot {
             Some(view) if view.knows(self.tick) => {
                 return Ok(view.nearest(&question.0, self.tick, wanted, among));
             }
-            // This copy has missed a commit, so another one is made.
+            // This copy has missed a commit, so a new one is made.
             Some(view) if view.newest() < self.tick => self.readers.vectors.forget(),
             _ => {}
         }
@@ -246,23 +253,24 @@ impl Snapshot {
         }
     }
 
-    /// The better models' vectors that answer whoever sees this commit: of the first model, or the one before it, and
-    /// of the one for other languages, as far as there are any.
+    /// Returns the better models' vectors that are valid for this commit, as far as there are any: of the first
+    /// model, or the one before it, and of the one for other languages.
     pub fn layers(&self) -> Vec<(Arc<Layer>, Arc<View>)> {
         let layers = self.readers.vectors.layers();
         let at = |layer: &Arc<Layer>| Some((layer.clone(), layer.at(self.tick)?));
+        // The model before answers only until the wanted one has its vectors.
         let first = layers.before.iter().chain(layers.wanted.first()).find_map(at);
         first.into_iter().chain(layers.wanted.iter().skip(1).filter_map(at)).collect()
     }
 
-    /// Whether every window that is searched has its vector of the model that is wanted for it.
+    /// Returns whether every searched window has a vector of the model that is wanted for it.
     pub fn has_all_better_vectors(&self) -> bool {
         let layers = self.readers.vectors.layers();
         !layers.wanted.is_empty() && layers.wanted.iter().all(|it| it.is_full_at(self.tick))
     }
 
-    /// From now on every query through this view fails soon after `call_off` says that nobody waits for it, also
-    /// one that runs. (SQLite's own interrupt would miss a call that is between two queries.)
+    /// Makes every query through this view fail soon after `call_off` was cancelled, a running one included.
+    /// (SQLite's own interrupt would miss a call that is between two queries.)
     pub fn heed(&mut self, call_off: CallOff) -> Result<(), StoreError> {
         let Some(db) = &mut self.db else { return Ok(()) };
         Ok(db.progress_handler(STEPS_A_LOOK, Some(move || call_off.is_called_off()))?)
@@ -285,11 +293,11 @@ impl Drop for Snapshot {
             is_free && (db.is_autocommit() || db.execute_batch("COMMIT").is_ok())
         });
         let mut pool = self.readers.lock();
-        // As many as may read at once: one that is opened anew has no page and no statement at hand.
+        // As many as may read at once: a new connection has no page and no statement cached.
         let is_wanted = pool.idle.len() < max_readers() && !pool.is_closed;
         match db {
             Some(db) if is_sound && is_wanted => pool.idle.push(db),
-            // Closed before it is counted off: whoever waits for the last reader may rename the file then.
+            // Closed before it is counted: whoever waits for the last reader may rename the file then.
             other => drop(other),
         }
         pool.n_out -= 1;
@@ -298,7 +306,7 @@ impl Drop for Snapshot {
     }
 }
 
-/// A connection of one's own to any index file, for reading; such as one that was rebuilt.
+/// Opens a separate read-only connection to any index file, such as a rebuilt one.
 pub fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
     super::open::reader(path)
 }

@@ -1,10 +1,10 @@
 //! Spaces: the better models' vectors, in a database of their own beside the index.
 //!
-//! In: vectors by the hash of the text that was embedded. Out: the same, whatever became of the index meanwhile.
-//! It is a cache that takes hours to fill: an index that is rebuilt, a file that is saved again and a copy of a text
-//! find their vectors here. The index says which texts there are; nothing here is searched by itself.
-//! Invariants: one process writes it; what was put is there after a kill; a file that is damaged or of another make is
-//! begun anew, for it can be made again.
+//! In: vectors by the hash of the embedded text. Out: the same, whatever happened to the index meanwhile.
+//! This is a cache that takes hours to fill: a rebuilt index, a file that is saved again and a copy of a text find
+//! their vectors here. The index says which texts there are; nothing here is searched by itself.
+//! Invariants: one process writes it; a stored vector survives a kill; a file that is damaged or has another version
+//! is started over, since vectors can be computed again.
 //! Not here: what is embedded when (`engine/backfill.rs`), searching (`vectors/`).
 
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 use super::{StoreError, open};
 use model::terms::ContentHash;
 
-/// The file, in the project's state.
+/// The file, in the project's state folder.
 const FILE: &str = "vectors.sqlite";
 
 /// Raised with every change of the tables.
@@ -30,14 +30,14 @@ CREATE TABLE vectors(space INTEGER NOT NULL, hash BLOB NOT NULL, vector BLOB NOT
 /// Rows deleted in one transaction.
 const AT_ONCE: usize = 1_000;
 
-/// One space that vectors are kept of.
+/// A vector space: all vectors of one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Space {
     /// Its row.
     pub id: i64,
-    /// As the embedder names it.
+    /// The embedder's name for it.
     pub name: String,
-    /// What `embed.model` was.
+    /// Value of `embed.model` at the time.
     pub model: String,
 }
 
@@ -50,7 +50,7 @@ impl Spaces {
     /// Opens the file of a project, empty if there is none that can be used.
     ///
     /// # Errors
-    /// When it can be neither used nor made.
+    /// When it can be neither used nor created.
     pub fn open(state_dir: &Path) -> Result<Self, StoreError> {
         let path = Self::path(state_dir);
         if let Ok(db) = Self::look(&path) {
@@ -61,12 +61,12 @@ impl Spaces {
         Ok(Spaces { db })
     }
 
-    /// Removes the file of a project, which is damaged: it is made again.
+    /// Removes the file of a project, which is damaged; it is created again.
     pub fn give_up(state_dir: &Path) -> Result<(), StoreError> {
         open::remove(&Self::path(state_dir))
     }
 
-    /// Where the file of a project lies.
+    /// Returns the path of a project's file.
     pub fn path(state_dir: &Path) -> PathBuf {
         state_dir.join(FILE)
     }
@@ -77,9 +77,11 @@ impl Spaces {
         let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         match version {
             VERSION => {
+                // Preparing a statement fails if a table or column is missing.
                 db.prepare("SELECT id, name, model FROM spaces")?;
                 db.prepare("SELECT space, hash, vector FROM vectors")?;
             }
+            // An empty database.
             0 => {
                 let tx = db.transaction()?;
                 tx.execute_batch(TABLES)?;
@@ -91,7 +93,7 @@ impl Spaces {
         Ok(db)
     }
 
-    /// The spaces there are vectors of.
+    /// Returns the spaces that have a row.
     pub fn list(&self) -> Result<Vec<Space>, StoreError> {
         let mut statement =
             self.db.prepare_cached("SELECT id, name, model FROM spaces ORDER BY id")?;
@@ -101,13 +103,13 @@ impl Spaces {
         Ok(statement.query_map([], read)?.collect::<Result<_, _>>()?)
     }
 
-    /// Counts the texts that a space knows.
+    /// Returns the number of texts in a space, those without a vector included.
     pub fn n_vectors(&self, space: i64) -> Result<i64, StoreError> {
         let sql = "SELECT count(*) FROM vectors WHERE space = ?1";
         Ok(self.db.prepare_cached(sql)?.query_row([space], |row| row.get(0))?)
     }
 
-    /// The space of a name, made if there is none.
+    /// Returns the space of a name; creates it if it is missing.
     pub fn space(&self, name: &str, model: &str) -> Result<Space, StoreError> {
         let id = self.db.query_row(
             "INSERT INTO spaces(name, model) VALUES(?1, ?2)
@@ -118,7 +120,7 @@ impl Spaces {
         Ok(Space { id, name: name.to_string(), model: model.to_string() })
     }
 
-    /// The vector of a text; an empty one when it cannot be embedded; none when nobody has tried.
+    /// Returns the vector of a text; an empty one if the model cannot embed it; `None` if that was never tried.
     pub fn get(&self, space: i64, hash: ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
         let mut statement =
             self.db.prepare_cached("SELECT vector FROM vectors WHERE space = ?1 AND hash = ?2")?;
@@ -126,7 +128,7 @@ impl Spaces {
         Ok(found.optional()?)
     }
 
-    /// Keeps the vector of a text durably.
+    /// Stores the vector of a text durably.
     pub fn put(&self, space: i64, hash: ContentHash, vector: &[u8]) -> Result<(), StoreError> {
         self.db
             .prepare_cached("INSERT OR REPLACE INTO vectors VALUES(?1, ?2, ?3)")?
@@ -134,14 +136,15 @@ impl Spaces {
         Ok(())
     }
 
-    /// Forgets which texts of a space cannot be embedded, so that they are tried again.
+    /// Forgets which texts of a space cannot be embedded, so that they are retried.
     pub fn forget_refused(&self, space: i64) -> Result<(), StoreError> {
         let sql = "DELETE FROM vectors WHERE space = ?1 AND length(vector) = 0";
         self.db.prepare_cached(sql)?.execute([space])?;
         Ok(())
     }
 
-    /// Forgets the texts of these spaces that are not among `kept`, and all other spaces; how many vectors that were.
+    /// Deletes the texts of these spaces that are not in `kept`, and all other spaces; returns the number of vectors
+    /// deleted.
     pub fn sweep(
         &mut self,
         wanted: &[i64],
@@ -162,7 +165,7 @@ impl Spaces {
         Ok(n_gone)
     }
 
-    /// Forgets the texts of a space that are not among `kept`; how many those were.
+    /// Deletes the texts of a space that are not in `kept`; returns how many.
     fn retain(&mut self, space: i64, kept: &FxHashSet<ContentHash>) -> Result<usize, StoreError> {
         let is_left = |hash: &Vec<u8>| {
             let bytes = hash.as_slice().try_into();
@@ -174,6 +177,7 @@ impl Spaces {
             .query_map([space], |row| row.get(0))?
             .collect::<Result<_, _>>()?;
         let gone: Vec<Vec<u8>> = all.into_iter().filter(|hash| !is_left(hash)).collect();
+        // Short transactions: the backfill writes the same file meanwhile.
         for some in gone.chunks(AT_ONCE) {
             let tx = self.db.transaction()?;
             for hash in some {
@@ -186,8 +190,8 @@ impl Spaces {
     }
 }
 
-/// Forgets the vectors of texts that the index does not have, in all spaces, and leaves nothing of them in the file;
-/// how many those were.
+/// Deletes the vectors of texts that the index does not have, in all spaces, and their remains in the file; returns
+/// how many.
 pub fn forget_unused(state_dir: &Path) -> Result<u64, StoreError> {
     let path = state_dir.join(FILE);
     if !path.exists() {
@@ -204,7 +208,7 @@ pub fn forget_unused(state_dir: &Path) -> Result<u64, StoreError> {
     for space in spaces.list()? {
         n_gone += spaces.retain(space.id, &kept)? as u64;
     }
-    // Vectors may be more than memory should hold at once.
+    // `VACUUM` copies the database to a temporary file, which should not be in memory.
     spaces.db.execute_batch("PRAGMA temp_store = FILE")?;
     open::vacuum(&spaces.db)?;
     Ok(n_gone)

@@ -1,6 +1,6 @@
 //! Testing: an index that tests fill with files, each taken through all stages.
 //!
-//! Not here: the belt, the watcher; a test commits what it wants, when it wants.
+//! Not here: the belt, the watcher; a test commits explicitly.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use model::parcel::{EmbeddedDoc, Reading, SourceDoc};
 use model::terms::{ContentHash, Generation, Lane, RelPath};
 use model::{Item, Stage, Ticket};
 
-/// An index in a temporary folder, and the stages that documents go through on the way there.
+/// An index in a temporary folder, and the stages that lead to it.
 pub struct Bench {
     /// The writer.
     pub writer: IndexWriter,
-    /// Counts and cuts.
+    /// Counts tokens and cuts text.
     pub tokens: Arc<WordPiece>,
     /// The model of the index.
     pub embedder: Arc<dyn Embedder>,
     /// Files seen so far.
     pub generation: u64,
-    /// Where it lies.
+    /// Folder of the index.
     pub folder: tempfile::TempDir,
 }
 
@@ -35,7 +35,7 @@ impl Default for Bench {
 }
 
 impl Bench {
-    /// An empty index.
+    /// Creates an empty index.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("temporary folder");
         let tokens = WordPiece::builtin();
@@ -46,12 +46,12 @@ impl Bench {
         Bench { writer, tokens, embedder, generation: 0, folder }
     }
 
-    /// Takes one file through all stages.
+    /// Runs one file through all stages.
     pub fn item(&mut self, path: &str, text: &str) -> Item<EmbeddedDoc> {
         self.item_read(path, text, Reading::Whole)
     }
 
-    /// The same; how much of it is read is given.
+    /// As [`Self::item`], with how much of the file is read.
     pub fn item_read(&mut self, path: &str, text: &str, reading: Reading) -> Item<EmbeddedDoc> {
         self.generation += 1;
         let settings = Settings::default();
@@ -94,12 +94,12 @@ impl Bench {
         self.writer.commit(items, 0, false).expect("commits");
     }
 
-    /// The number that a query gives.
+    /// Returns the number that a query selects.
     pub fn count(&self, sql: &str) -> i64 {
         self.writer.db.query_row(sql, [], |row| row.get(0)).expect("counts")
     }
 
-    /// Chunks, texts and vectors must be about the same things.
+    /// Checks that chunks, texts and vectors agree.
     pub fn check(&self, n_chunks: i64) {
         assert_eq!(self.count("SELECT count(*) FROM chunks"), n_chunks);
         assert_eq!(self.count("SELECT count(*) FROM chunk_fts"), n_chunks, "texts");
@@ -107,7 +107,7 @@ impl Bench {
         assert_eq!(self.count("SELECT count(*) FROM chunk_vec"), windows, "vectors");
     }
 
-    /// Commits that a file is gone.
+    /// Commits the removal of a file.
     pub fn drop_file(&mut self, path: &str) {
         let item = self.item(path, "");
         self.commit(&[Item::Removed(item.ticket().clone())]);
@@ -119,17 +119,17 @@ impl Bench {
         self.commit(&[item]);
     }
 
-    /// Does what commits made necessary, to the end.
+    /// Runs the ripple until nothing is left.
     pub fn settle_all(&mut self) {
         while self.writer.ripple(true).expect("ripples") != RippleStep::Settled {}
     }
 
-    /// The row of a document.
+    /// Returns the row of a document.
     pub fn doc(&self, path: &str) -> i64 {
         self.count(&format!("SELECT id FROM docs WHERE path = '{path}'"))
     }
 
-    /// Notes and their permalinks, by path.
+    /// Returns the notes and their permalinks, by path.
     pub fn permalinks(&self) -> Vec<String> {
         let sql = "SELECT d.path || ' = ' || coalesce(n.permalink, '-') FROM notes n
                    JOIN docs d ON d.id = n.doc_id ORDER BY d.path";
@@ -138,7 +138,7 @@ impl Bench {
         rows.collect::<Result<_, _>>().expect("permalinks")
     }
 
-    /// What the index holds of notes, as canonical text.
+    /// Returns what the index holds of notes, as canonical text.
     pub fn notes_text(&self) -> String {
         let text = canon::text(&self.writer.db).expect("canonical text");
         let is_note = |line: &&str| {

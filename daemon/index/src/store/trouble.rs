@@ -1,4 +1,4 @@
-//! Trouble: decides what to do about an error of a database.
+//! Trouble: classifies the errors of a database by what to do about them.
 //!
 //! In: a [`StoreError`]. Out: wait, rebuild, or stop; and for waiting, a message for people.
 //! Not here: the waiting (`engine/write/stall.rs`), or the rebuild.
@@ -18,30 +18,30 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// The message for a caller who waits.
+    /// Returns the hint for a caller who waits.
     pub fn hint(&self) -> String {
         format!("{}; indexing then goes on by itself", self.remedy)
     }
 
-    /// The error of a write that was not begun, with the hint on a line of its own.
+    /// Returns the error of a write that was not started, with the hint on a line of its own.
     pub fn refusal(&self) -> String {
         format!("nothing was recorded: {}\nhint: {}", self.why, self.hint())
     }
 }
 
-/// What an error of a database asks for.
+/// What to do about an error of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// It passes by itself or by somebody's hand: nothing is lost by waiting.
+    /// Wait: it passes by itself, or a person removes the cause. Nothing is lost meanwhile.
     Passing(Stall),
-    /// The file is not what was written to it.
+    /// Rebuild: the file does not hold what was written to it.
     Corrupt,
-    /// Neither waiting nor a rebuild mends it.
+    /// Stop: neither waiting nor a rebuild helps.
     Lasting,
 }
 
 impl StoreError {
-    /// What to do about it.
+    /// Classifies the error.
     pub fn trouble(&self) -> Trouble {
         match self {
             StoreError::Sqlite(error) => of_sqlite(error),
@@ -59,7 +59,7 @@ impl StoreError {
     }
 }
 
-/// As [`StoreError::trouble`], of SQLite's own error.
+/// As [`StoreError::trouble`], for SQLite's own error.
 pub(super) fn of_sqlite(error: &rusqlite::Error) -> Trouble {
     use rusqlite::Error;
     match error {
@@ -67,7 +67,7 @@ pub(super) fn of_sqlite(error: &rusqlite::Error) -> Trouble {
             let words = message.clone().unwrap_or_else(|| failure.to_string());
             of_code(failure.code, failure.extended_code, &words)
         }
-        // A column of another type than we write there.
+        // A column has another type than was written to it.
         Error::FromSqlConversionFailure(..)
         | Error::IntegralValueOutOfRange(..)
         | Error::InvalidColumnType(..)
@@ -81,6 +81,8 @@ fn of_code(code: ErrorCode, extended: i32, words: &str) -> Trouble {
         |what: &str, remedy| Trouble::Passing(Stall { why: format!("{what} ({words})"), remedy });
     match code {
         ErrorCode::DiskFull => passing("no space left for the databases", "free some space"),
+        // These three mean that the device returned wrong or too few bytes; other I/O errors say nothing about the
+        // content.
         ErrorCode::SystemIoFailure
             if [SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_DATA, SQLITE_IOERR_SHORT_READ]
                 .contains(&extended) =>

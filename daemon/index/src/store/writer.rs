@@ -1,8 +1,8 @@
-//! Writer: the only one who writes index and ledger.
+//! Writer: the only code that writes index and ledger.
 //!
-//! A batch of items commits in one transaction or not at all: rows, quarantine, dirty marks and the tick together.
-//! The ledger is written first; both writes are idempotent.
-//! Not here: what a commit makes necessary elsewhere (`writer/ripple.rs`).
+//! A batch of items is committed in one transaction: rows, quarantine, dirty marks and the tick together. The ledger
+//! is written first; both writes are idempotent.
+//! Not here: what a commit requires elsewhere (`writer/ripple.rs`).
 
 mod ripple;
 
@@ -29,7 +29,7 @@ use model::parcel::EmbeddedDoc;
 use model::terms::{Generation, Lane, RelPath, Tick};
 use model::{Item, Ticket};
 
-/// Steps of one statement between two looks at whether a write should be interrupted: some of its runs.
+/// Virtual machine instructions of SQLite between two checks whether a write should be interrupted.
 const STEPS_A_LOOK: i32 = 100;
 
 /// The outcome of a commit.
@@ -37,17 +37,17 @@ const STEPS_A_LOOK: i32 = 100;
 pub struct Committed {
     /// Its number.
     pub tick: Tick,
-    /// Documents written or taken away.
+    /// Documents written or removed.
     pub n_documents: usize,
     /// The last of them.
     pub last_path: Option<RelPath>,
     /// The last fault, if one was among them.
     pub last_fault: Option<String>,
-    /// Of these, documents written because their files changed, not for names that were learned late.
+    /// Of these, documents written because their files changed, not because of names that were learned late.
     pub n_written: usize,
-    /// Paths whose files must be looked at again, because the row that was there belongs elsewhere.
+    /// Paths whose files must be checked again, because their row went to another document.
     pub look_again: Vec<RelPath>,
-    /// Each interactive parcel, also an overtaken one: its generation, and its fault if it had one.
+    /// Each interactive parcel, overtaken ones included: its generation, and its fault if it had one.
     pub interactive: Vec<(RelPath, (Generation, Option<String>))>,
 }
 
@@ -65,9 +65,9 @@ pub struct IndexWriter {
     pub(super) settings: Settings,
     gazetteer: Arc<ArcSwap<Gazetteer>>,
     pub(super) tick: Tick,
-    /// The last tick that no index will give again.
+    /// The last tick that is reserved in the ledger.
     reserved: Tick,
-    /// Everything was indexed since the index was made.
+    /// Everything has been indexed since the index was created.
     pub(super) is_whole: bool,
     pub(super) vectors: Arc<Vectors>,
     pub(super) changes: Arc<Changes>,
@@ -83,18 +83,19 @@ pub struct IndexWriter {
     pub(super) is_shielded: Arc<AtomicBool>,
 }
 
-/// Progress of handing out documents that must be read again.
+/// Progress of handing out documents that must be read again, in order of their rows.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     /// The last document handed out in this round.
     pub(super) last_id: i64,
-    /// The sum of the rows that were left when the round began: one that moves none of them is the last.
+    /// The sum of the rows that were left when the round started. If it is the same at the end, the round completed
+    /// none.
     pub(super) left: Option<i64>,
 }
 
 impl IndexWriter {
-    /// Opens both databases in `folder` and loads the gazetteer. `fingerprint` names everything that the rows
-    /// depend on beside the files; an index of another fingerprint is rebuilt.
+    /// Opens both databases in `folder` and loads the gazetteer. `fingerprint` identifies everything that the rows
+    /// depend on besides the files; an index with another fingerprint is rebuilt.
     pub fn open(
         folder: &Path,
         fingerprint: &str,
@@ -103,7 +104,7 @@ impl IndexWriter {
     ) -> Result<Self, StoreError> {
         let opened = Self::open_once(folder, fingerprint, settings, embedder.clone());
         match opened {
-            // The damage shows only now, because the tables that a start reads lie in a damaged page.
+            // Damage in the tables that are read here shows only after the index was opened.
             Err((Some(path), error)) if error.trouble() == Trouble::Corrupt => {
                 tracing::warn!(path = %path.display(), why = %error, "the index is rebuilt from the files");
                 super::open::set_aside(&path)?;
@@ -114,7 +115,7 @@ impl IndexWriter {
         .map_err(|(_, error)| error)
     }
 
-    /// As [`IndexWriter::open`]; an error comes with the index's file once that is open.
+    /// As [`IndexWriter::open`]; an error comes with the index's file if that was opened.
     fn open_once(
         folder: &Path,
         fingerprint: &str,
@@ -122,6 +123,7 @@ impl IndexWriter {
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, (Option<PathBuf>, StoreError)> {
         let early = |error| (None, error);
+        // The ledger, not a stand-in from the last run, is the truth now.
         super::open::remove(&folder.join(super::open::STAND_IN)).map_err(early)?;
         let ledger = Ledger::open(&folder.join(super::open::LEDGER_FILE)).map_err(early)?;
         sys::fail::point("open.ledger");
@@ -153,6 +155,7 @@ impl IndexWriter {
         ledger.reconcile(&db)?;
         ledger.load_breakers(&db)?;
         let is_whole = journal::is_whole(&db)?;
+        // During a rebuild these rows stay: see `journal.rs`.
         if is_whole {
             ledger.drop_changes_after(Tick(tick))?;
         }
@@ -189,44 +192,45 @@ impl IndexWriter {
         })
     }
 
-    /// The gazetteer in force; recognizers read it, only the writer replaces it.
+    /// Returns the current gazetteer; recognizers read it, only the writer replaces it.
     pub fn gazetteer(&self) -> Arc<ArcSwap<Gazetteer>> {
         self.gazetteer.clone()
     }
 
-    /// The file it writes.
+    /// Returns the path of the file that is written.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file that answers until the one that is written is whole; the same one when nothing is replaced.
+    /// Returns the path of the file that answers until the written one is complete; the same file if none is being
+    /// replaced.
     pub fn answers(&self) -> &Path {
         &self.answers
     }
 
-    /// Setting it ends the write that runs now with an error that says so; it is rolled back. Whoever sets it clears
-    /// it.
+    /// Returns a flag that, when set, ends the running write with [`StoreError::Interrupted`] and rolls it back. Who
+    /// sets it must clear it.
     pub fn interruption(&self) -> Arc<AtomicBool> {
         self.interruption.clone()
     }
 
-    /// The last commit.
+    /// Returns the last commit.
     pub fn tick(&self) -> Tick {
         self.tick
     }
 
-    /// Review decisions and ingestion records.
+    /// Returns the ledger: review decisions and ingestion records.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// Whether the files of its databases are the ones that it opened.
+    /// Returns the check of whether the open files are still in place.
     pub fn held(&self) -> &Held {
         &self.held
     }
 
-    /// Commits a batch. With `resolve_now`, the names it made dirty are resolved in the same transaction, but for those
-    /// that take long.
+    /// Commits a batch. With `resolve_now`, the names it made dirty are resolved in the same transaction, except
+    /// those that take long.
     pub fn commit(
         &mut self,
         items: &[Item<EmbeddedDoc>],
@@ -243,7 +247,7 @@ impl IndexWriter {
         done.map_err(|error| self.heard(error))
     }
 
-    /// The tick of the next commit.
+    /// Returns the tick of the next commit, reserving further ticks if necessary.
     pub(super) fn next_tick(&mut self) -> Result<Tick, StoreError> {
         let tick = Tick(self.tick.0 + 1);
         if tick > self.reserved {
@@ -252,7 +256,7 @@ impl IndexWriter {
         Ok(tick)
     }
 
-    /// What an error means, given whether somebody asked to interrupt.
+    /// Interprets an error, given whether an interruption was requested.
     fn heard(&self, error: StoreError) -> StoreError {
         let was_asked = self.interruption.load(Ordering::SeqCst);
         if was_asked { error.while_interrupted() } else { error }
@@ -267,6 +271,8 @@ impl IndexWriter {
         sys::fail::point("commit.before");
         let fresh = self.fresh(items);
         let tick = self.next_tick()?;
+        // The ledger is committed before the index's transaction starts. After a crash in between, the items are read
+        // again and get the same identities.
         let identities = self.write_ledger(&fresh, tick, now_ms)?;
         let mut done = Committed { tick, ..Committed::default() };
         done.interactive = items.iter().filter_map(interactive_outcome).collect();
@@ -302,11 +308,12 @@ impl IndexWriter {
             super::links::settle_soon(&tx)?;
             sys::fail::point("commit.resolved");
         }
+        // After all rows are written: a text may have lost and gained places in the same batch.
         super::duplicates::promote(&tx, &mut late)?;
         sys::fail::point("commit.promoted");
         done.look_again = late.take_look_again();
         sys::fail::point("commit.late");
-        // Virtual tables are not made for being stopped halfway, and this is the short end of a batch.
+        // Virtual tables must not be interrupted halfway, and this is the short end of a batch.
         self.is_shielded.store(true, Ordering::SeqCst);
         let written = late.run(&tx);
         self.is_shielded.store(false, Ordering::SeqCst);
@@ -317,6 +324,7 @@ impl IndexWriter {
         commit::commit(tx, &self.vectors, &self.changes, done.tick, change)?;
         sys::fail::point("commit.after");
         self.tick = done.tick;
+        // Only after the commit: a failed batch must leave no trace in memory.
         for item in fresh {
             breakers.note(&item.ticket().path, breakers.after(item, now_ms));
             self.committed.insert(item.ticket().path.clone(), item.ticket().generation);
@@ -324,7 +332,8 @@ impl IndexWriter {
         Ok(done)
     }
 
-    /// Returns the items of a batch that were not overtaken by what is committed for their path, or by one before them.
+    /// Returns the items of a batch that were not overtaken, either by what is committed for their path or by an item
+    /// before them.
     fn fresh<'a>(&self, items: &'a [Item<EmbeddedDoc>]) -> Vec<&'a Item<EmbeddedDoc>> {
         let mut newest: FxHashMap<&RelPath, Generation> = FxHashMap::default();
         let is_fresh = |item: &&'a Item<EmbeddedDoc>| {
@@ -339,7 +348,7 @@ impl IndexWriter {
         items.iter().filter(is_fresh).collect()
     }
 
-    /// Writes a batch to the ledger, whole or not at all.
+    /// Writes a batch to the ledger, in one transaction.
     pub(super) fn write_ledger(
         &self,
         items: &[&Item<EmbeddedDoc>],
@@ -376,6 +385,7 @@ impl IndexWriter {
                         journal.document(&doc.doc.doc.doc.doc, &identity)?;
                     }
                 }
+                // The index keeps what it has, so nothing changes.
                 Item::Faulted(_, fault) if fault.is_transient => {}
                 Item::Removed(_) | Item::Faulted(..) => {
                     if let Some(journal) = &mut journal {
@@ -403,7 +413,7 @@ impl IndexWriter {
         self.ledger.release_memory()
     }
 
-    /// Hands freed pages back to the file system; cheap when there are none.
+    /// Returns free pages to the file system, up to 512 a call; cheap when there are none.
     pub fn vacuum(&self) -> Result<(), StoreError> {
         sys::fail::point("vacuum.before");
         self.db.execute_batch("PRAGMA incremental_vacuum(512)")?;
@@ -438,13 +448,13 @@ fn write_item(
     }
     match item {
         Item::Document(_, doc) => commit::document(tx, doc, identity, late),
-        // What was indexed before stays when the trouble may pass; otherwise it would be stale.
+        // A transient fault leaves the old rows; with a permanent one they would be stale.
         Item::Faulted(_, fault) if fault.is_transient => Ok(Vec::new()),
         Item::Removed(_) | Item::Faulted(..) => commit::remove(tx, path, late),
     }
 }
 
-/// Makes every statement on `db` end soon after `interruption` is set, unless it is shielded.
+/// Makes every statement on `db` fail soon after `interruption` is set, unless it is shielded.
 pub(super) fn heed(
     db: &mut Connection,
     interruption: &Arc<AtomicBool>,

@@ -1,10 +1,10 @@
-//! Written: text that people can read as it is, as its file has it, for answers that quote it.
+//! Written: the original text of files that people can read as they are, for answers that quote it.
 //!
 //! In: a document. Out: its file's text, compressed, one row a document; later that text again.
-//! The normalized text says the same without list numbers, fences, tables, link targets and indentation, which a reader
-//! who follows steps or copies code needs. It is kept here, and not read from the disk when asked for, so that a reply
-//! shows one commit.
-//! Invariants: a document in which something was redacted has no row; a row that does not decompress counts as none.
+//! The normalized text lacks list numbers, fences, tables, link targets and indentation, which a reader who follows
+//! steps or copies code needs. It is stored here, and not read from the disk on demand, so that a reply shows one
+//! commit.
+//! Invariants: a document in which something was redacted has no row; a row that does not decompress is ignored.
 //! Not here: which lines are shown (`query`'s `quote/written.rs`).
 
 use std::io::{Read, Write};
@@ -17,10 +17,10 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Snapshot, StoreError};
 
-/// Longest text that is read back, bytes; a file is shorter.
+/// Longest text that is decompressed, bytes; files are smaller.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Keeps the file of a document, or nothing.
+/// Stores the text of a document's file, or deletes it if there is none to show.
 pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result<(), StoreError> {
     let bytes = normal.written.as_deref().filter(|_| normal.findings.is_empty());
     let Some(text) = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()) else {
@@ -28,14 +28,14 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result
         return Ok(());
     };
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
-    // Into memory: nothing can fail.
+    // Writing to memory cannot fail.
     let packed = packed.write_all(text.as_bytes()).and_then(|()| packed.finish());
     let sql = "INSERT OR REPLACE INTO written(doc_id, text) VALUES(?1, ?2)";
     tx.prepare_cached(sql)?.execute(params![id, packed.unwrap_or_default()])?;
     Ok(())
 }
 
-/// The file of a document as it was when it was indexed; `None` where it is not kept.
+/// Returns the text of a document's file as it was indexed; `None` if it is not stored.
 ///
 /// # Errors
 /// When the index cannot be read.

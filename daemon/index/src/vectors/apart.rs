@@ -1,9 +1,9 @@
-//! Apart: the rarely read part of the vectors in memory, kept in a file without a name.
+//! Apart: the rarely read part of the vectors, kept in an unnamed file instead of memory.
 //!
 //! In: blocks of bytes, once. Out: parts of them, by place.
-//! Invariants: nobody else can open the file, and it is gone with the process, whatever ends that; the room of a block
-//! that nobody holds is used again; what is read often stays in the system's cache, and is given back when memory is
-//! needed elsewhere.
+//! Invariants: no other process can open the file, and it disappears with this process, however that ends; the space
+//! of a dropped block is reused; frequently read parts stay in the system's cache, and leave it when memory is needed
+//! elsewhere.
 //! Not here: what the bytes mean (`rows.rs`).
 
 use std::fs::File;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustc_hash::FxHashMap;
 use rustix::fs::{Mode, OFlags};
 
-/// The file.
+/// The unnamed file.
 #[derive(Debug)]
 pub struct Apart {
     file: File,
@@ -25,22 +25,22 @@ pub struct Apart {
 #[derive(Debug, Default)]
 struct Room {
     n_bytes: u64,
-    /// Places that blocks of a size have left.
+    /// Offsets of free blocks, by their size.
     free: FxHashMap<usize, Vec<u64>>,
 }
 
 impl Apart {
-    /// A file in `folder`.
+    /// Creates the file in `folder`.
     ///
     /// # Errors
-    /// When the file system has no files without names (some network file systems), or no room.
+    /// When the file system does not support unnamed files (some network file systems), or is full.
     pub fn within(folder: &Path) -> io::Result<Arc<Self>> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let file = rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR)?;
         Ok(Arc::new(Apart { file: file.into(), room: Mutex::default() }))
     }
 
-    /// Writes a block.
+    /// Writes a block, in a free place of the same size or at the end.
     pub(super) fn put(self: &Arc<Self>, bytes: &[u8]) -> io::Result<Block> {
         let at = {
             let mut room = self.room();
@@ -50,13 +50,13 @@ impl Apart {
                 room.n_bytes - bytes.len() as u64
             })
         };
-        // When it fails, dropping the block gives the room back.
+        // If writing fails, dropping the block frees its place.
         let block = Block { apart: self.clone(), at, n_bytes: bytes.len() };
         self.file.write_all_at(bytes, at)?;
         Ok(block)
     }
 
-    /// Bytes of the file.
+    /// Returns the size of the file, bytes.
     #[cfg(test)]
     pub(super) fn n_bytes(&self) -> u64 {
         self.room().n_bytes
@@ -67,7 +67,7 @@ impl Apart {
     }
 }
 
-/// A part of the file, for as long as this is held.
+/// A part of the file, reserved until it is dropped.
 #[derive(Debug)]
 pub(super) struct Block {
     apart: Arc<Apart>,
@@ -76,7 +76,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Reads bytes from a place of the block on.
+    /// Reads bytes at offset `from` of the block.
     pub(super) fn read(&self, from: usize, into: &mut [u8]) -> io::Result<()> {
         if from + into.len() > self.n_bytes {
             return Err(io::ErrorKind::UnexpectedEof.into());

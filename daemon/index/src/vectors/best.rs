@@ -1,4 +1,4 @@
-//! Best: the greatest cosines met so far, a fixed number of them.
+//! Best: collects a fixed number of the greatest cosines.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -8,14 +8,14 @@ use std::collections::BinaryHeap;
 pub struct Nearest {
     /// Row of `chunk_vec` and `chunk_vec_map`.
     pub id: i64,
-    /// The cosine, -1 to 1, as [`embed::cosine`] has it.
+    /// The cosine, -1 to 1, as defined by [`embed::cosine`].
     pub cosine: f32,
 }
 
 impl Eq for Nearest {}
 
 impl Ord for Nearest {
-    /// Nearer ones are less; of equally near ones the one of the smaller row.
+    /// Nearer windows are less; of equally near ones the one with the smaller row is.
     fn cmp(&self, other: &Self) -> Ordering {
         other.cosine.total_cmp(&self.cosine).then(self.id.cmp(&other.id))
     }
@@ -27,10 +27,10 @@ impl PartialOrd for Nearest {
     }
 }
 
-/// The nearest ones met so far.
+/// The nearest windows so far.
 pub(super) struct Best {
     wanted: usize,
-    /// The furthest of them on top.
+    /// The furthest of them is on top.
     heap: BinaryHeap<Nearest>,
 }
 
@@ -39,7 +39,7 @@ impl Best {
         Best { wanted, heap: BinaryHeap::new() }
     }
 
-    /// What is further than this is not wanted.
+    /// Returns the cosine that a window must reach to be added.
     pub(super) fn floor(&self) -> f32 {
         match self.heap.peek() {
             Some(furthest) if self.heap.len() >= self.wanted => furthest.cosine,
@@ -57,7 +57,7 @@ impl Best {
         }
     }
 
-    /// Nearest first.
+    /// Returns them, nearest first.
     pub(super) fn sorted(self) -> Vec<Nearest> {
         self.heap.into_sorted_vec()
     }

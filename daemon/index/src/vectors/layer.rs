@@ -1,11 +1,11 @@
-//! Layer: the vectors of a better model in memory, as far as they are made.
+//! Layer: the vectors of a better model in memory, as far as they are computed.
 //!
-//! In: rows as they are made, and which rows a commit takes away. Out: a view, as of the asker's commit, that may
+//! In: rows as they are computed, and which rows a commit removes. Out: a view, as of the reader's commit, that may
 //! lack rows.
-//! Invariants: a row is in it only while its window is searched; who adds rows names the commit they were looked up at,
-//! and is refused when another one has come since; a view that missed a commit is dropped and made again. A model that
-//! cannot be used for questions is asked again when somebody wants that, not by each of them.
-//! Not here: making vectors (`engine/backfill.rs`).
+//! Invariants: a row is in it only while its window is searched; rows are added together with the commit at which
+//! they were looked up, and refused if a newer one exists; a view that missed a commit is dropped and made again. A
+//! model that cannot embed questions is tried again on request, not with every question.
+//! Not here: computing vectors (`engine/backfill.rs`).
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,19 +19,19 @@ use embed::{EmbedError, Embedder};
 use model::parcel::UnitVector;
 use model::terms::Tick;
 
-/// No commit at which all rows were there.
+/// Stands for a commit that does not exist.
 const NEVER: u64 = u64::MAX;
 
-/// Questions whose vectors are remembered: those that are asked again for the next page, or by another client.
+/// Questions whose vectors are cached: they recur for the next page, or from another client.
 const REMEMBERED: usize = 32;
 
-/// Windows remembered that questions have met.
+/// Windows kept that questions have found without a row.
 const MOST_MET: usize = 200;
 
 /// A question that any model can embed.
 const PROBE: &str = "a";
 
-/// One space, and who embeds questions for it.
+/// One vector space, and the model that embeds questions for it.
 pub struct Layer {
     embedder: Arc<dyn Embedder>,
     form: Form,
@@ -39,16 +39,16 @@ pub struct Layer {
     changing: Mutex<()>,
     /// The last questions, the oldest first.
     asked: Mutex<VecDeque<(String, UnitVector)>>,
-    /// Why the last question that was put to the model got no vector, where that says something of the model.
+    /// Why the last question got no vector, if the reason concerns the model.
     failure: Mutex<Option<EmbedError>>,
-    /// The last commit at which it lacked nothing.
+    /// The last commit at which no row was missing.
     full_at: AtomicU64,
-    /// Windows without a row that questions have met lately, the last ones first.
+    /// Windows without a row that questions found lately, newest first.
     met: Mutex<VecDeque<i64>>,
 }
 
 impl Layer {
-    /// Without rows.
+    /// Creates a layer without rows.
     pub fn new(embedder: Arc<dyn Embedder>, form: Form) -> Self {
         Layer {
             embedder,
@@ -62,29 +62,30 @@ impl Layer {
         }
     }
 
-    /// Notes windows that a question has met, best first, and that have no row yet: their rows are wanted soonest.
+    /// Records windows without a row that a question has found, best first: their rows are the most urgent.
     pub fn note_met(&self, windows: impl DoubleEndedIterator<Item = i64>) {
         let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
         windows.rev().for_each(|window| met.push_front(window));
         met.truncate(MOST_MET);
     }
 
-    /// Takes the windows noted so far.
+    /// Returns and clears the windows recorded so far.
     pub fn take_met(&self) -> Vec<i64> {
         self.met.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
     }
 
-    /// The model.
+    /// Returns the model.
     pub fn embedder(&self) -> &Arc<dyn Embedder> {
         &self.embedder
     }
 
-    /// The vector of a question.
+    /// Returns the vector of a question, cached or from the model.
     pub fn question(&self, text: &str) -> Result<UnitVector, EmbedError> {
         let asked = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = asked().iter().find(|(known, _)| known == text) {
             return Ok(known.clone());
         }
+        // A model that has failed for good is not tried with every question; `try_again` does it.
         if let Some(error) = self.failure().filter(|it| self.is_given_up(it)) {
             return Err(error);
         }
@@ -97,24 +98,25 @@ impl Layer {
         Ok(vector)
     }
 
-    /// Puts a question to the model.
+    /// Embeds a question, and records whether the model failed.
     fn ask(&self, text: &str) -> Result<UnitVector, EmbedError> {
         let asked = self.embedder.try_question(text);
-        // The refusal of one text says nothing about the next.
+        // One text that was refused says nothing about the next.
         let failure = asked.as_ref().err().filter(|it| !matches!(it, EmbedError::Text { .. }));
         let before = std::mem::replace(&mut *self.failure_lock(), failure.cloned());
+        // Logged at the first failure only.
         if let (None, Some(error)) = (before, failure) {
             tracing::warn!(%error, "questions are answered by static vectors");
         }
         asked
     }
 
-    /// Why the last question got no vector, if that may be so for the next one.
+    /// Returns why the last question got no vector, if that may hold for the next one.
     pub fn failure(&self) -> Option<EmbedError> {
         self.failure_lock().clone()
     }
 
-    /// The model has made vectors of documents: what failed for a while has passed.
+    /// Clears a temporary failure, because the model has embedded documents meanwhile.
     pub fn note_success(&self) {
         let mut failure = self.failure_lock();
         if matches!(*failure, Some(EmbedError::Later { .. })) {
@@ -122,10 +124,10 @@ impl Layer {
         }
     }
 
-    /// Asks the model a question now, although it failed.
+    /// Tries the model now, although it failed.
     pub fn try_again(&self) {
         self.embedder.ask_again();
-        // What comes of it is noted.
+        // `ask` records the outcome.
         let _ = self.ask(PROBE);
     }
 
@@ -137,28 +139,29 @@ impl Layer {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What there is for whoever sees this commit; none when nothing is.
+    /// Returns the view for readers of this commit; `None` if it has no rows.
     pub fn at(&self, tick: Tick) -> Option<Arc<View>> {
         self.view.load_full().filter(|view| view.knows(tick) && view.n_rows() > 0)
     }
 
-    /// What there is now.
+    /// Returns the current view.
     pub fn view(&self) -> Option<Arc<View>> {
         self.view.load_full()
     }
 
-    /// Whether all windows of this commit have their rows.
+    /// Returns whether all windows of this commit have their rows.
     pub fn is_full_at(&self, tick: Tick) -> bool {
         self.full_at.load(Ordering::Acquire) == tick.0
     }
 
-    /// Returns the rows that are there at this commit, which is the one that the caller sees; `None` when a later one
-    /// is on its way. The caller may [`Layer::add`] the others.
+    /// Returns the rows present at this commit, which is the one that the caller reads; `None` if a newer one has
+    /// been announced. The caller may [`Layer::add`] the missing ones.
     pub fn begin(&self, tick: Tick) -> Option<FxHashSet<i64>> {
         let _alone = self.lock();
         match self.view.load_full() {
             Some(view) if view.newest() > tick => None,
             Some(view) if view.newest() == tick => Some(view.ids_at(tick)),
+            // No view, or one that missed a commit: it starts empty.
             _ => {
                 self.view.store(Some(Arc::new(View::empty(tick, self.form.clone()))));
                 Some(FxHashSet::default())
@@ -166,7 +169,7 @@ impl Layer {
         }
     }
 
-    /// Adds rows whose windows are there at `tick`; false when that is not the last commit any more.
+    /// Adds rows whose windows exist at `tick`; returns false if that is not the last commit any more.
     pub fn add(&self, tick: Tick, rows: &[(i64, Vec<u8>)]) -> bool {
         let _alone = self.lock();
         let Some(view) = self.view.load_full().filter(|view| view.newest() == tick) else {
@@ -178,7 +181,8 @@ impl Layer {
         true
     }
 
-    /// Drops all rows, since no window is for this model any more; false when `tick` is not the last commit any more.
+    /// Drops all rows, since no window is left for this model; returns false if `tick` is not the last commit any
+    /// more.
     pub fn clear(&self, tick: Tick) -> bool {
         let _alone = self.lock();
         let is_last = self.view.load().as_ref().is_some_and(|view| view.newest() == tick);
@@ -188,7 +192,7 @@ impl Layer {
         is_last
     }
 
-    /// Records that nothing is missing at `tick`; false when that is not the last commit any more.
+    /// Records that no row is missing at `tick`; returns false if that is not the last commit any more.
     pub fn note_full(&self, tick: Tick) -> bool {
         let _alone = self.lock();
         let is_last = self.view.load().as_ref().is_some_and(|view| view.newest() == tick);
@@ -198,19 +202,20 @@ impl Layer {
         is_last
     }
 
-    /// Announces a commit.
+    /// Applies the removals of a commit that is about to be made.
     pub(super) fn publish(&self, tick: Tick, change: &VectorChange) {
         let _alone = self.lock();
         let Some(view) = self.view.load_full() else { return };
         let gone = VectorChange { gone: change.gone.clone(), ..VectorChange::default() };
         self.view.store(view.with(tick, gone).map(Arc::new));
+        // A commit that adds no window leaves a complete layer complete.
         let brings_none = change.born.is_empty() && change.n_bare == 0;
         if brings_none && self.full_at.load(Ordering::Acquire).wrapping_add(1) == tick.0 {
             self.full_at.store(tick.0, Ordering::Release);
         }
     }
 
-    /// The commit failed, or the index is another one.
+    /// Drops the view, because a commit failed or the index is another one.
     pub(super) fn forget(&self) {
         let _alone = self.lock();
         self.view.store(None);

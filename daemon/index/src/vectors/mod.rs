@@ -1,15 +1,15 @@
-//! Vectors: the windows that are nearest to a question, by a scan of all of them in memory.
+//! Vectors: finds the windows nearest to a question, by scanning all of them in memory.
 //!
-//! In: the rows of `chunk_vec` once, then what each commit changes of them. Out: for a question, the windows of
-//! greatest cosine, as of the commit that the asker sees.
-//! `chunk_vec` is what lasts and what is true. The copy here is made when somebody first asks, by a thread of its own;
-//! until it is there, and for whoever sees a commit that it no longer knows, the same scan runs over the table's own
-//! blocks (`table.rs`): the same numbers, some times slower.
-//! `vectors.precision` says in what form it holds them (`rows.rs`): what is kept are int8, or floats of a better model.
-//! Invariants: an answer holds what its commit held, never a row of a later or an earlier one; which of the two ways
-//! answers, and in what order rows came, does not change it, but for signs, which may miss what lies at the edge of the
-//! answer; what is gone takes at most as much room as what is there.
-//! The better model's vectors, which come later, lie in layers of their own beside it (`layer.rs`).
+//! In: the rows of `chunk_vec` once, then the changes of each commit. Out: for a question, the windows with the
+//! greatest cosine, as of the reader's commit.
+//! `chunk_vec` is the stored truth. The copy here is made by a thread of its own when the first question comes; until
+//! it is ready, and for readers of a commit that it no longer covers, the same scan runs over the table's own blocks
+//! (`table.rs`): the same numbers, several times slower.
+//! `vectors.precision` says in which form they are held (`rows.rs`): stored are int8, or floats of a better model.
+//! Invariants: an answer has the rows of its commit, never one of a later or earlier commit; the answer does not
+//! depend on which of the two ways computes it, nor on the order in which rows arrived, except for signs, which may
+//! miss rows at the edge of the answer; removed rows take at most as much memory as present ones.
+//! The better models' vectors, which arrive later, are in layers of their own beside it (`layer.rs`).
 //! Not here: embedding (`embed/`), which rows there are (`store/commit/`), what windows mean (`query/recall.rs`).
 
 mod apart;
@@ -37,26 +37,26 @@ pub use self::table::{cosines_in_table, each_in_table, load, nearest_in_table};
 pub use self::view::View;
 use model::terms::Tick;
 
-/// Rows of changes kept for a copy that is being made; one that falls further behind is given up.
+/// Most rows of changes kept while a copy is being made; a copy that falls further behind is abandoned.
 const MAX_WAITING_ROWS: usize = 100_000;
 
-/// What one commit changes of the vectors that are searched.
+/// How one commit changes the searched vectors.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VectorChange {
     /// Rows that are no longer searched.
     pub gone: Vec<i64>,
-    /// Rows searched from now on, with their components; one that was gone may come back.
+    /// Rows searched from now on, with their components; may include a row of `gone`.
     pub born: Vec<(i64, Vec<u8>)>,
-    /// Windows searched from now on that only a better model can embed.
+    /// Number of new windows that only a better model can embed.
     pub n_bare: usize,
 }
 
 /// The better models' vectors.
 #[derive(Default)]
 pub struct Layers {
-    /// Of a model before, which answers instead of the first wanted one until that has all its vectors.
+    /// Vectors of the previous model, which answers instead of the first wanted one until that is complete.
     pub before: Option<Arc<Layer>>,
-    /// Of the models that are wanted: the first, and one for languages that it does not know.
+    /// Vectors of the wanted models: the first, and one for languages that it does not know.
     pub wanted: Vec<Arc<Layer>>,
 }
 
@@ -72,10 +72,10 @@ impl VectorChange {
     }
 }
 
-/// The copy in memory of one index, or that there is none.
+/// The copy in memory of one index, if there is one.
 #[derive(Default)]
 pub struct Vectors {
-    /// `vectors.precision`, and the folder for what is held apart.
+    /// `vectors.precision`, and the folder for [`Apart`].
     held: Option<(Precision, PathBuf)>,
     view: ArcSwapOption<View>,
     making: Mutex<Making>,
@@ -84,19 +84,19 @@ pub struct Vectors {
 
 #[derive(Default)]
 struct Making {
-    /// Counts the copies begun and forgotten: what was begun before is not wanted any more.
+    /// Counts copies started and dropped: a copy with an older number is no longer wanted.
     n_begun: u64,
-    /// While a copy is being made: what was committed since it was begun, in order.
+    /// While a copy is being made: the changes committed since it was started, in order.
     waiting: Option<Vec<(Tick, VectorChange)>>,
 }
 
 impl Vectors {
-    /// None yet, to be held as the settings say; `folder` has room for what is held apart.
+    /// Creates an empty holder; `folder` is where [`Apart`] puts its file.
     pub fn held_as(precision: Precision, folder: PathBuf) -> Self {
         Vectors { held: Some((precision, folder)), ..Vectors::default() }
     }
 
-    /// The form in which int8 of one more space are held. (Floats are of spaces of their own.)
+    /// Returns the form for one more int8 space. (Floats have spaces of their own.)
     pub fn form(&self) -> Form {
         let Some((Precision::Bit, folder)) = &self.held else { return Form::Int8 };
         let apart = Apart::within(folder).inspect_err(|error| {
@@ -106,12 +106,12 @@ impl Vectors {
         apart.map_or(Form::Int8, Form::Bit)
     }
 
-    /// The copy, if there is one.
+    /// Returns the copy, if there is one.
     pub fn view(&self) -> Option<Arc<View>> {
         self.view.load_full()
     }
 
-    /// The better models' vectors.
+    /// Returns the better models' vectors.
     pub fn layers(&self) -> Arc<Layers> {
         self.layers.load_full()
     }
@@ -121,11 +121,12 @@ impl Vectors {
         self.layers.store(Arc::new(layers));
     }
 
-    /// Announces a commit, the next after the last announced one, *before* it is made: a reader that sees it must find
-    /// its rows here, and one that does not see it yet skips them. Call [`Vectors::forget`] when the commit fails.
+    /// Announces a commit, the next after the last announced one, *before* it is made: a reader that sees it must
+    /// find its rows here, and one that does not see it yet skips them. Call [`Vectors::forget`] if the commit fails.
     pub fn publish(&self, tick: Tick, change: VectorChange) {
         self.layers.load().all().for_each(|layer| layer.publish(tick, &change));
         let mut making = self.lock();
+        // A copy in the making shows an older commit: it catches up in `finish`.
         if let Some(waiting) = &mut making.waiting {
             waiting.push((tick, change));
             if waiting.iter().map(|(_, change)| change.n_rows()).sum::<usize>() > MAX_WAITING_ROWS {
@@ -137,7 +138,7 @@ impl Vectors {
         self.view.store(view.with(tick, change).map(Arc::new));
     }
 
-    /// Lets go of the copy, and of one that is being made.
+    /// Drops the copy, and one that is being made.
     pub fn forget(&self) {
         self.layers.load().all().for_each(|layer| layer.forget());
         let mut making = self.lock();
@@ -145,8 +146,8 @@ impl Vectors {
         self.view.store(None);
     }
 
-    /// Whoever makes a copy calls this first, then reads a snapshot, then calls [`Vectors::finish`]. None when there is
-    /// a copy, or another one is being made.
+    /// Starts a copy and returns its number; the caller then reads a snapshot and calls [`Vectors::finish`]. `None`
+    /// if there is a copy, or another one is being made.
     pub fn begin(&self) -> Option<u64> {
         let mut making = self.lock();
         if making.waiting.is_some() || self.view.load().is_some() {
@@ -157,13 +158,14 @@ impl Vectors {
         Some(making.n_begun)
     }
 
-    /// Puts the copy in its place, with what was committed meanwhile; without one, lets another be begun.
+    /// Installs a copy, with the changes committed meanwhile. Without a copy, allows another one to be started.
     pub fn finish(&self, number: u64, copy: Option<View>) {
         let mut making = self.lock();
         if making.n_begun != number {
             return;
         }
         let Some(waiting) = making.waiting.take() else { return };
+        // The snapshot may be newer than the first waiting commits.
         let with_later = |view: View, (tick, change): (Tick, VectorChange)| {
             if tick <= view.newest() { Some(view) } else { view.with(tick, change) }
         };

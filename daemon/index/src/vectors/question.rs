@@ -1,7 +1,7 @@
-//! Question: a question's vector, prepared for scans over rows of a form.
+//! Question: a question's vector, prepared for scans over rows of one form.
 //!
-//! Of signs it is rounded to a few bits a component, so that a row's product with it is counted in whole words
-//! (`sys::sign_sums`).
+//! For rows of signs, it is rounded to a few bits a component, so that its product with a row can be counted in whole
+//! words (`sys::sign_sums`).
 
 use rustc_hash::FxHashSet;
 
@@ -13,17 +13,17 @@ use sys::N_PLANES;
 /// Largest number of [`N_PLANES`] bits in two's complement.
 const LARGEST: f32 = ((1 << (N_PLANES - 1)) - 1) as f32;
 
-/// A question and its asker.
+/// A question and the view it is put to.
 pub(super) struct Asked<'a> {
     pub question: Question<'a>,
     pub length: f32,
-    /// The commit that the asker sees.
+    /// The commit that the reader sees.
     pub tick: Tick,
-    /// The only rows wanted; all when none.
+    /// The only rows wanted; `None` for all.
     pub among: Option<&'a FxHashSet<i64>>,
 }
 
-/// The vector.
+/// The vector in the form of the rows.
 pub(super) enum Question<'a> {
     Int8(&'a [i8]),
     Float32(Vec<f32>),
@@ -32,20 +32,20 @@ pub(super) enum Question<'a> {
 
 /// The vector for rows of signs.
 pub(super) struct BySigns<'a> {
-    /// As it is.
+    /// The original components.
     pub exact: &'a [i8],
-    /// Turned and rounded, bit by bit.
+    /// Rotated and rounded, one plane of bits after the other.
     pub planes: Vec<u64>,
     /// Words of a plane.
     pub n_words: usize,
     /// The sum of the rounded numbers.
     total: i32,
-    /// What a rounded number of 1 is worth.
+    /// The value of a rounded 1.
     step: f32,
 }
 
 impl<'a> Asked<'a> {
-    /// `components` as the vectors of the space are kept.
+    /// Prepares `components`, as vectors of the space are stored.
     pub(super) fn new(
         components: &'a [i8],
         form: &Form,
@@ -67,7 +67,7 @@ impl<'a> Asked<'a> {
         Asked { question, length, tick, among }
     }
 
-    /// Components.
+    /// Returns the number of components.
     pub(super) fn width(&self) -> usize {
         match &self.question {
             Question::Int8(components) => components.len(),
@@ -85,6 +85,7 @@ impl<'a> BySigns<'a> {
         let step = if most > 0.0 { most / LARGEST } else { 1.0 };
         let n_words = turned.len() / WORD;
         let (mut planes, mut total) = (vec![0_u64; n_words * N_PLANES], 0);
+        // Plane `p` has bit `p` of every component, as two's complement: 64 components are then one word.
         for (i, component) in turned.iter().enumerate() {
             let rounded = (component / step).round() as i32;
             total += rounded;
@@ -97,7 +98,8 @@ impl<'a> BySigns<'a> {
         BySigns { exact, planes, n_words, total, step }
     }
 
-    /// The product with signs of ±1, from the sum where they are +1.
+    /// Returns the product with signs of ±1, given the sum of the components whose sign is +1: the others are the
+    /// total less that sum.
     pub(super) fn value(&self, sum_of_plus: i32) -> f32 {
         (2 * sum_of_plus - self.total) as f32 * self.step
     }

@@ -1,12 +1,12 @@
-//! Rows: the components of some vectors, one after the other, in the form that their space is held in.
+//! Rows: the components of some vectors, one vector after the other, in the form of their space.
 //!
-//! In: vectors as they are kept. Out: what a question's product with each of them is.
-//! `Int8` and `Float32` hold them as they are. `Bit` holds the sign of each component after a fixed turn (`turn.rs`),
-//! from which the product is estimated, and the vectors themselves apart (`apart.rs`), for the few whose product is
-//! computed exactly.
-//! Invariants: a row once in keeps its place and its components; where the file of what is apart cannot be written, it
-//! stays in memory.
-//! Not here: which rows there are when (`segment.rs`).
+//! In: vectors as stored. Out: the product of each with a question.
+//! `Int8` and `Float32` hold them unchanged. `Bit` holds the sign of each component after a fixed rotation
+//! (`turn.rs`), from which the product is estimated, and the vectors themselves in a file (`apart.rs`), for the few
+//! whose product is computed exactly.
+//! Invariants: an added row keeps its place and its components; if the file cannot be written, the vectors stay in
+//! memory.
+//! Not here: which rows there are at a commit (`segment.rs`).
 
 use std::sync::Arc;
 
@@ -15,20 +15,20 @@ use super::question::Question;
 use super::segment::FULL;
 use super::turn::{WORD, turn, turned_width};
 
-/// How the vectors of a space are held in memory.
+/// The form in which the vectors of a space are held in memory.
 #[derive(Debug, Clone, Default)]
 pub enum Form {
-    /// A byte a component, as they are kept.
+    /// A byte per component, as stored.
     #[default]
     Int8,
-    /// Four bytes a component, as they are kept.
+    /// Four bytes per component, as stored.
     Float32,
-    /// A bit a component; the bytes, as they are kept, in this file.
+    /// A bit per component; the bytes, as stored, are in this file.
     Bit(Arc<Apart>),
 }
 
 impl Form {
-    /// Components of a vector that is kept in so many bytes.
+    /// Returns the components of a vector that is stored in `n_bytes`.
     pub(super) fn width(&self, n_bytes: usize) -> usize {
         match self {
             Form::Float32 => n_bytes / size_of::<f32>(),
@@ -36,7 +36,7 @@ impl Form {
         }
     }
 
-    /// Bytes in which a vector of so many components is kept.
+    /// Returns the bytes in which a vector of `width` components is stored.
     pub(super) fn n_bytes(&self, width: usize) -> usize {
         match self {
             Form::Float32 => width * size_of::<f32>(),
@@ -53,7 +53,7 @@ pub(super) enum Rows {
     Bit(Signs),
 }
 
-/// Signs, and where the vectors themselves are.
+/// Signs, and the original vectors.
 #[derive(Debug)]
 pub(super) struct Signs {
     words: Vec<u64>,
@@ -68,11 +68,11 @@ enum Stored {
     File(Block),
 }
 
-/// Room to work in.
+/// Buffers that are reused from scan to scan.
 #[derive(Default)]
 pub(super) struct Workbench {
     sums: Vec<i32>,
-    /// A number for each row.
+    /// One number per row.
     pub values: Vec<f32>,
 }
 
@@ -89,7 +89,7 @@ impl Rows {
         }
     }
 
-    /// Adds a vector as it is kept. Returns what a value of [`Rows::values`] is divided by to be a cosine, beside the
+    /// Adds a vector as stored. Returns the divisor that makes a value of [`Rows::values`] a cosine, besides the
     /// question's length.
     pub(super) fn push(&mut self, bytes: &[u8]) -> f32 {
         let signed = || bytes.iter().map(|byte| byte.cast_signed());
@@ -114,14 +114,16 @@ impl Rows {
                     some.iter().enumerate().map(bit).sum::<u64>()
                 };
                 signs.words.extend(turned.chunks(WORD).map(word));
+                // A vector x is estimated from its signs as x·q ≈ |x|² / Σ|xᵢ| · (sign(x)·q), which is exact for q =
+                // x. Hence cos = (sign(x)·q) / (Σ|xᵢ| / |x|) / |q|.
                 let spread: f32 = turned.iter().map(|it| it.abs()).sum();
-                // Of zeros, the length is infinite, so that the cosine is 0.
+                // Zeros get an infinite divisor, so that their cosine is 0.
                 if spread > 0.0 { spread / length(signed()) } else { f32::INFINITY }
             }
         }
     }
 
-    /// Adds a row of another one as it is; false when it cannot be read.
+    /// Copies a row of `other`; returns false if it cannot be read.
     pub(super) fn take_over(&mut self, other: &Rows, row: usize, width: usize) -> bool {
         match (self, other) {
             (Rows::Int8(to), Rows::Int8(from)) => copy(to, from, row, width),
@@ -136,7 +138,7 @@ impl Rows {
         }
     }
 
-    /// No row will be added: what is not needed for scans is put apart.
+    /// Moves what scans do not need to the file; no row may be added afterwards.
     pub(super) fn seal(&mut self) {
         let Rows::Bit(signs) = self else { return };
         let Stored::Memory(components) = &signs.stored else { return };
@@ -147,7 +149,7 @@ impl Rows {
         }
     }
 
-    /// Returns each row's product with the question, exact or estimated.
+    /// Computes each row's product with the question, exactly or as an estimate, into `bench.values`.
     pub(super) fn values(&self, question: &Question<'_>, n_rows: usize, bench: &mut Workbench) {
         let Workbench { sums, values } = bench;
         sums.clear();
@@ -167,12 +169,12 @@ impl Rows {
                 sys::sign_sums(&asked.planes, asked.n_words, &signs.words, sums);
                 values.extend(sums.iter().map(|sum| asked.value(*sum)));
             }
-            // Of another form there is none.
+            // A question is always of the rows' form.
             _ => {}
         }
     }
 
-    /// The exact product of a row with the question, and the row's length; none when it cannot be read.
+    /// Returns the exact product of a row with the question, and the row's length; `None` if it cannot be read.
     pub(super) fn exact(
         &self,
         question: &Question<'_>,
@@ -196,7 +198,7 @@ impl Rows {
         }
     }
 
-    /// Bytes of memory that they take.
+    /// Returns the memory they take, bytes.
     pub(super) fn n_bytes(&self) -> usize {
         match self {
             Rows::Int8(components) => components.capacity(),
@@ -213,7 +215,7 @@ impl Rows {
 }
 
 impl Signs {
-    /// The components of a row.
+    /// Returns the original components of a row.
     fn read(&self, row: usize, width: usize) -> Option<Vec<i8>> {
         match &self.stored {
             Stored::Memory(components) => {
@@ -242,19 +244,19 @@ fn product(asked: &[i8], components: &[i8]) -> (f32, f32) {
     (dot.iter().sum::<i32>() as f32, length(components.iter().copied()))
 }
 
-/// Returns the length of a rounded vector; infinite for zeros, so that its cosine with any other is 0.
+/// Returns the length of an int8 vector; infinite for zeros, so that its cosine with any other is 0.
 pub(super) fn length(components: impl Iterator<Item = i8>) -> f32 {
     let squared: i32 = components.map(|x| i32::from(x) * i32::from(x)).sum();
     if squared == 0 { f32::INFINITY } else { (squared as f32).sqrt() }
 }
 
-/// The same of floats.
+/// As [`length`], for floats.
 pub(super) fn length_of_floats(components: &[f32]) -> f32 {
     let squared: f32 = components.iter().map(|x| x * x).sum();
     if squared > 0.0 { squared.sqrt() } else { f32::INFINITY }
 }
 
-/// The numbers of which these are the bytes, little-endian.
+/// Decodes little-endian numbers.
 pub(super) fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
     bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
 }

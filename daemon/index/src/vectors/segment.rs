@@ -1,7 +1,7 @@
-//! Segment: some rows of vectors, which are only ever added to while they fill up, and the scan over them.
+//! Segment: a fixed number of rows of vectors, appended until it is full, and the scan over them.
 //!
-//! Invariant: a row once in keeps its place and its components; only that it is gone may be noted later, with the
-//! commit since when, so that those who see an earlier one still find it.
+//! Invariant: an added row keeps its place and its components; a removal is only marked, with its commit, so that
+//! readers of an earlier commit still find the row.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,11 +12,11 @@ use super::question::Asked;
 use super::rows::{Form, Rows, Workbench};
 use model::terms::Tick;
 
-/// Rows of a full segment: 256 KiB of 256 components each. A commit copies the last one at most. Few in tests, so that
+/// Rows of a full segment: 256 KiB at 256 components. A commit copies at most the last segment. Few in tests, so that
 /// small histories fill some.
 pub(super) const FULL: usize = if cfg!(test) { 8 } else { 1_024 };
 
-/// `gone` of a row that is there.
+/// `gone` of a row that was not removed.
 const STAYS: u64 = u64::MAX;
 
 /// Rows with their components, one after the other.
@@ -25,23 +25,23 @@ pub(super) struct Segment {
     form: Form,
     width: usize,
     ids: Vec<i64>,
-    /// Whether they rise from row to row, as they do unless rows came back.
+    /// Whether ids ascend from row to row, as they do unless rows came back.
     is_rising: bool,
     /// The least and the greatest id.
     between: (i64, i64),
     rows: Rows,
-    /// What each row's value is divided by, beside the question's length, to be a cosine: its own length, or of signs
-    /// what stands for it.
+    /// The divisor of each row's value, besides the question's length, that gives a cosine: its length, or for signs
+    /// the equivalent.
     lengths: Vec<f32>,
-    /// The commit that brought a row.
+    /// The commit that added each row.
     born: Vec<u64>,
-    /// The commit since which it is gone.
+    /// The commit that removed each row, or [`STAYS`].
     gone: Vec<AtomicU64>,
 }
 
 impl Clone for Segment {
     fn clone(&self) -> Self {
-        // It is copied to be filled.
+        // A segment is cloned to append to it, so the copy gets room for a full one.
         let mut copy = Segment::with_room(&self.form, self.width);
         for row in 0..self.n_rows() {
             copy.take_over(self, row);
@@ -73,18 +73,18 @@ impl Segment {
         self.n_rows() >= FULL
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the memory it takes, bytes.
     pub(super) fn n_bytes(&self) -> usize {
         let a_row = size_of::<i64>() + size_of::<f32>() + 2 * size_of::<u64>();
         self.rows.n_bytes() + self.ids.capacity() * a_row
     }
 
-    /// It is full: no row will be added.
+    /// Called once it is full; no row may be added afterwards.
     pub(super) fn seal(&mut self) {
         self.rows.seal();
     }
 
-    /// Adds a row; one of another width is left out, since it is of another space.
+    /// Adds a row. One with another number of bytes is ignored, since it is of another space.
     pub(super) fn push(&mut self, id: i64, bytes: &[u8], born: Tick) {
         if bytes.len() != self.form.n_bytes(self.width) {
             return;
@@ -95,13 +95,14 @@ impl Segment {
         self.gone.push(AtomicU64::new(STAYS));
     }
 
-    /// Adds a row of another segment as it is; false when it cannot be read.
+    /// Copies a row of another segment; returns false if it cannot be read.
     pub(super) fn take_over(&mut self, other: &Segment, row: usize) -> bool {
         let place = (other.ids.get(row), other.lengths.get(row));
         let times = (other.born.get(row), other.gone.get(row));
         let ((Some(id), Some(length)), (Some(born), Some(gone))) = (place, times) else {
             return false;
         };
+        // First, because it may fail: all columns must keep the same length.
         if !self.rows.take_over(&other.rows, row, self.width) {
             return false;
         }
@@ -119,7 +120,7 @@ impl Segment {
         self.ids.push(id);
     }
 
-    /// Notes that the rows of these ids that are there are gone since `tick`; how many that were.
+    /// Marks the present rows with these ids as removed by `tick`; returns how many there were.
     pub(super) fn note_gone(&self, ids: &FxHashSet<i64>, tick: Tick) -> usize {
         let mut n = 0;
         for (id, gone) in self.ids.iter().zip(&self.gone) {
@@ -131,18 +132,18 @@ impl Segment {
         n
     }
 
-    /// Rows that nobody who sees `tick` or later finds.
+    /// Returns the number of rows that no reader of `tick` or later finds.
     pub(super) fn n_gone_at(&self, tick: Tick) -> usize {
         self.gone.iter().filter(|gone| gone.load(Ordering::Relaxed) <= tick.0).count()
     }
 
-    /// Rows that somebody who sees `tick` or later may find.
+    /// Returns the rows that a reader of `tick` or later may find.
     pub(super) fn rows_since(&self, tick: Tick) -> impl Iterator<Item = usize> {
         let stays = move |gone: &AtomicU64| gone.load(Ordering::Relaxed) > tick.0;
         self.gone.iter().enumerate().filter(move |(_, gone)| stays(gone)).map(|(row, _)| row)
     }
 
-    /// Lets `best` meet all rows that the asker sees, by the names that `name` gives to places.
+    /// Passes all rows that the reader sees to `best`, under the number that `name` returns for row and id.
     pub(super) fn scan(
         &self,
         asked: &Asked<'_>,
@@ -154,7 +155,7 @@ impl Segment {
         let mut floor = best.floor();
         for (row, (value, length)) in bench.values.iter().zip(&self.lengths).enumerate() {
             let cosine = *value / (asked.length * *length);
-            // Most rows end here: whether one is there at all is only asked for the few others.
+            // Nearly all rows end here; whether one is visible is checked only for the few others.
             if cosine < floor || !self.is_seen(row, asked) {
                 continue;
             }
@@ -165,19 +166,20 @@ impl Segment {
         }
     }
 
-    /// A row with its exact cosine; none when there is no such row, or it cannot be read.
+    /// Returns a row with its exact cosine; `None` if there is no such row, or it cannot be read.
     pub(super) fn exact(&self, asked: &Asked<'_>, row: usize) -> Option<Nearest> {
         let id = *self.ids.get(row)?;
         let (dot, length) = self.rows.exact(&asked.question, row, self.width)?;
         Some(Nearest { id, cosine: (dot / (asked.length * length)).clamp(-1.0, 1.0) })
     }
 
-    /// Puts the cosines of those of `ids`, which rise, that the asker sees into `found`.
+    /// Adds the cosines of those of `ids`, in ascending order, that the reader sees to `found`.
     pub(super) fn pick(&self, asked: &Asked<'_>, ids: &[i64], found: &mut FxHashMap<i64, f32>) {
         let first = ids.partition_point(|id| *id < self.between.0);
         let end = ids.partition_point(|id| *id <= self.between.1);
         let Some(ids) = ids.get(first..end).filter(|ids| !ids.is_empty()) else { return };
         let mut pick = |row: usize| {
+            // A window may have an older, removed row with the same id.
             let near = self.is_seen(row, asked).then(|| self.exact(asked, row)).flatten();
             found.extend(near.map(|near| (near.id, near.cosine)));
         };
@@ -190,7 +192,7 @@ impl Segment {
         }
     }
 
-    /// The rows that somebody who sees `tick` finds.
+    /// Returns the rows that a reader of `tick` finds.
     pub(super) fn ids_at(&self, tick: Tick) -> impl Iterator<Item = i64> {
         let times = self.born.iter().zip(&self.gone);
         let is_there = move |born: &u64, gone: &AtomicU64| {

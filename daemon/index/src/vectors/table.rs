@@ -1,9 +1,8 @@
-//! Table: the vectors as sqlite-vec keeps them, block by block.
+//! Table: the vectors as sqlite-vec stores them, block by block.
 //!
-//! Asking the virtual table for its rows reads a whole block for each; here a block is read once. What stands where is
-//! fixed with the version that `Cargo.toml` pins, and compared with what the table itself says by a test.
-//! A block: a bit for each row, the least first, whether it is taken; the ids as 8 bytes each, little-endian; the
-//! components.
+//! Querying the virtual table for its rows reads a whole block for each; here a block is read once. The layout is
+//! that of the version pinned in `Cargo.toml`; a test compares it with what the table itself returns.
+//! A block: a bitmap of the used rows, lowest bit first; the ids, 8 bytes each, little-endian; the components.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,11 +16,12 @@ use embed::cosine;
 use model::parcel::UnitVector;
 use model::terms::Tick;
 
-/// All blocks, in the order in which they were begun.
+/// All blocks, in the order in which they were created.
 const BLOCKS: &str = "SELECT c.size, c.validity, c.rowids, v.vectors FROM chunk_vec_chunks c
                       JOIN chunk_vec_vector_chunks00 v ON v.rowid = c.chunk_id ORDER BY c.chunk_id";
 
-/// Copies all rows of an index as seen at `tick`, in a form that holds int8; none when `is_called_off` says so halfway.
+/// Copies all rows of an index as of `tick`, in a form that holds int8; `None` if `is_called_off` returns true
+/// meanwhile.
 pub fn load(
     db: &Connection,
     tick: Tick,
@@ -41,7 +41,7 @@ pub fn load(
     Ok(Some(view))
 }
 
-/// Shows every row with its components.
+/// Passes every row with its components to `show`.
 pub fn each_in_table<E: From<rusqlite::Error>>(
     db: &Connection,
     mut show: impl FnMut(i64, &[u8]) -> Result<(), E>,
@@ -54,7 +54,7 @@ pub fn each_in_table<E: From<rusqlite::Error>>(
     Ok(())
 }
 
-/// The cosines of these rows with a question, as far as they are there.
+/// Returns the cosines of those of these rows that exist with a question.
 pub fn cosines_in_table(
     db: &Connection,
     ids: &FxHashSet<i64>,
@@ -72,7 +72,7 @@ pub fn cosines_in_table(
     Ok(found)
 }
 
-/// The `wanted` windows nearest to a question among the rows that `db` sees, nearest first.
+/// Returns the `wanted` windows nearest to a question among the rows that `db` sees, nearest first.
 pub fn nearest_in_table(
     db: &Connection,
     question: &[i8],
@@ -80,6 +80,7 @@ pub fn nearest_in_table(
     among: Option<&FxHashSet<i64>>,
 ) -> rusqlite::Result<Vec<Nearest>> {
     let (mut best, mut bench) = (Best::new(wanted), Workbench::default());
+    // The transaction decides which rows exist, so all of them get the same tick.
     let now = Tick::default();
     let asked = Asked::new(question, &Form::Int8, now, among);
     let mut statement = db.prepare_cached(BLOCKS)?;

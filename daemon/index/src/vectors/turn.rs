@@ -1,39 +1,42 @@
 //! Turn: a fixed rotation, after which every component of a vector says about as much as any other.
 //!
-//! In: vectors. Out: the same, turned, with zeros up to whole words of bits. Lengths and angles stay.
-//! A model's components differ much in size, and a sign says little about a large one. After the turn, which flips some
-//! signs and adds and subtracts in pairs (Hadamard), a sign says as much about each: J. Gao, C. Long: RaBitQ (2024).
+//! In: vectors. Out: the same, rotated, padded with zeros to whole words of bits. Lengths and angles stay.
+//! A model's components differ much in size, and a sign says little about a large one. After the rotation, which
+//! flips some signs and adds and subtracts in pairs (a Hadamard transform), a sign says as much about each: J. Gao,
+//! C. Long: RaBitQ (2024).
 //! Invariants: the same on every machine and at every start.
 
 /// Bits of a word.
 pub(super) const WORD: usize = 64;
 
-/// Times that signs are flipped and components mixed.
+/// Number of times that signs are flipped and components mixed.
 const ROUNDS: usize = 2;
 
-/// Components after the turn: a multiple of [`WORD`].
+/// Returns the number of components after the rotation: a multiple of [`WORD`].
 pub(super) fn turned_width(width: usize) -> usize {
     width.next_multiple_of(WORD)
 }
 
-/// Turns what `vector` holds, and fills it up with zeros before.
+/// Pads `vector` with zeros and rotates it.
 pub(super) fn turn(vector: &mut Vec<f32>) {
     vector.resize(turned_width(vector.len()), 0.0);
     let n = vector.len();
-    // The largest power of two that divides it.
+    // A Hadamard transform needs a power of two: this is the largest one that divides `n`.
     let block = n & n.wrapping_neg();
     for round in 0..ROUNDS {
         flip(vector, round as u64);
         vector.chunks_exact_mut(block.max(1)).for_each(mix);
+        // Several blocks are mixed with each other in the next round.
         if block < n {
             deal(vector, n / block);
         }
     }
 }
 
-/// Another sign for about half of them, which half depends on the round.
+/// Flips the signs of about half of the components; which half depends on the round.
 fn flip(vector: &mut [f32], round: u64) {
     for (word, some) in vector.chunks_mut(WORD).enumerate() {
+        // The mixing function of SplitMix64 over round and word: a fixed pattern that looks random.
         let mut bits =
             (round << 32 | word as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -47,7 +50,7 @@ fn flip(vector: &mut [f32], round: u64) {
     }
 }
 
-/// Sums and differences of all with all, at the same length.
+/// The Hadamard transform in place, scaled so that the length stays.
 fn mix(block: &mut [f32]) {
     let mut half = 1;
     while half < block.len() {

@@ -1,8 +1,8 @@
-//! View: all rows of one index as of some commits, from an oldest to a newest.
+//! View: all rows of one index as of a range of commits, from an oldest to a newest.
 //!
-//! Invariants: never changed but for rows noted as gone since a later commit than any that this view is asked for;
-//! segments but the last are full; a segment half of which nobody can find any more is left out, its other rows
-//! written again at the end.
+//! Invariants: immutable, except for removals marked with a commit later than any that this view is used for; all
+//! segments but the last are full; a segment with too many rows that nobody can find any more is dropped, and its
+//! other rows are appended again.
 
 use std::sync::Arc;
 
@@ -15,22 +15,22 @@ use super::rows::{Form, Workbench};
 use super::segment::{FULL, Segment};
 use model::terms::Tick;
 
-/// Rows of a segment that must be gone before it is written again.
+/// Removed rows at which a segment is rewritten.
 const TOO_MANY_GONE: usize = FULL / 2;
 
-/// Rows scored exactly for each one wanted, where a scan only estimates, and how many at least
+/// Rows scored exactly for each one wanted, where a scan only estimates, and their least number
 /// (`tests/benches/vectors.rs`: 512 of 100,000 near copies keep .936 of the 40 nearest, where bytes keep .981).
 const LIKELY_A_WANTED: usize = 16;
 const LIKELY_AT_LEAST: usize = 512;
 
-/// Bits of a row's number in the number of its place.
+/// A place is `segment << ROW_BITS | row`.
 const ROW_BITS: u32 = 16;
 
-/// All vectors of an index, for those who see one of some commits.
+/// All vectors of an index, for readers of a range of commits.
 #[derive(Debug, Clone)]
 pub struct View {
     form: Form,
-    /// Components of a row; 0 until there is one.
+    /// Components of a row; 0 while there is none.
     width: usize,
     segments: Vec<Arc<Segment>>,
     oldest: Tick,
@@ -39,12 +39,12 @@ pub struct View {
 }
 
 impl View {
-    /// None yet, as of `tick`.
+    /// Creates a view without rows, as of `tick`.
     pub(super) fn empty(tick: Tick, form: Form) -> Self {
         View { form, width: 0, segments: Vec::new(), oldest: tick, newest: tick, n_rows: 0 }
     }
 
-    /// These rows, as their space keeps them, as of `tick`.
+    /// Creates a view of these rows, as their space stores them, as of `tick`.
     pub fn of_rows<'a>(
         form: Form,
         tick: Tick,
@@ -55,33 +55,34 @@ impl View {
         view
     }
 
-    /// The last commit it knows.
+    /// Returns the last commit that it covers.
     pub fn newest(&self) -> Tick {
         self.newest
     }
 
-    /// Whether it can answer those who see this commit.
+    /// Returns whether it is valid for readers of this commit.
     pub fn knows(&self, tick: Tick) -> bool {
         (self.oldest..=self.newest).contains(&tick)
     }
 
-    /// Rows at the newest commit.
+    /// Returns the number of rows at the newest commit.
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }
 
-    /// Rows held, with those that are gone.
+    /// Returns the number of rows held, removed ones included.
     #[cfg(test)]
     pub(super) fn n_held(&self) -> usize {
         self.segments.iter().map(|segment| segment.n_rows()).sum()
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the memory it takes, bytes.
     pub fn n_bytes(&self) -> usize {
         self.segments.iter().map(|segment| segment.n_bytes()).sum()
     }
 
-    /// The `wanted` windows nearest to a question, nearest first, as seen at `tick`, which it [`View::knows`].
+    /// Returns the `wanted` windows nearest to a question, nearest first, as of `tick`, which must be covered (see
+    /// [`View::knows`]).
     pub fn nearest(
         &self,
         question: &[i8],
@@ -105,7 +106,7 @@ impl View {
         best.sorted()
     }
 
-    /// Those that an estimate takes for the nearest, with their exact cosines.
+    /// Returns the rows that the estimate ranks highest, with their exact cosines.
     fn likely(&self, asked: &Asked<'_>, wanted: usize) -> Vec<Nearest> {
         let n_likely = (wanted * LIKELY_A_WANTED).max(LIKELY_AT_LEAST);
         let (mut likely, mut bench) = (Best::new(n_likely), Workbench::default());
@@ -114,7 +115,7 @@ impl View {
             segment.scan(asked, &mut likely, &mut bench, place);
         }
         let mut places: Vec<i64> = likely.sorted().into_iter().map(|near| near.id).collect();
-        // In the order of the file.
+        // In the order of the file, which is read for each.
         places.sort_unstable();
         let exact = |place: i64| {
             let segment = self.segments.get((place >> ROW_BITS) as usize)?;
@@ -123,7 +124,7 @@ impl View {
         places.into_iter().filter_map(exact).collect()
     }
 
-    /// The cosines of these rows with a question, as far as they are there at `tick`.
+    /// Returns the cosines of those of these rows that exist at `tick` with a question.
     pub fn cosines_of(
         &self,
         ids: &FxHashSet<i64>,
@@ -139,20 +140,20 @@ impl View {
         found
     }
 
-    /// The rows at `tick`.
+    /// Returns the rows at `tick`.
     pub(super) fn ids_at(&self, tick: Tick) -> FxHashSet<i64> {
         self.segments.iter().flat_map(|segment| segment.ids_at(tick)).collect()
     }
 
-    /// The same with more rows, for those who see its newest commit.
+    /// Returns a copy with more rows, for readers of its newest commit.
     pub(super) fn with_more(&self, rows: &[(i64, Vec<u8>)]) -> Self {
         let mut next = self.clone();
         next.extend(rows.iter().map(|(id, bytes)| (*id, bytes.as_slice())), self.newest);
         next
     }
 
-    /// The same after the next commit; none when that is not the next one, since what came between is not known, and
-    /// when a row that is to be written again cannot be read.
+    /// Returns a copy as of the next commit; `None` if `tick` is not the next one, since the changes between are
+    /// unknown, or if a row that must be copied cannot be read.
     pub(super) fn with(&self, tick: Tick, change: VectorChange) -> Option<Self> {
         if tick.0 != self.newest.0 + 1 {
             return None;
@@ -160,6 +161,7 @@ impl View {
         let mut next = self.clone();
         if !change.gone.is_empty() {
             let gone: FxHashSet<i64> = change.gone.into_iter().collect();
+            // Segments are shared with this view, whose readers see earlier commits: they compare the tick.
             let noted = self.segments.iter().map(|segment| segment.note_gone(&gone, tick));
             next.n_rows = next.n_rows.saturating_sub(noted.sum());
             next.tidy()?;
@@ -186,8 +188,8 @@ impl View {
         self.segments.push(Arc::new(last));
     }
 
-    /// Writes segments that hold too much of what is gone again. Those who see an earlier commit than the newest are no
-    /// longer answered then. None when one cannot be read.
+    /// Rewrites segments with too many removed rows. Afterwards the view is valid for the newest commit only. `None`
+    /// if a row cannot be read.
     fn tidy(&mut self) -> Option<()> {
         let newest = self.newest;
         let is_poor = |segment: &Arc<Segment>| segment.n_gone_at(newest) >= TOO_MANY_GONE;
@@ -211,7 +213,7 @@ impl View {
         Some(())
     }
 
-    /// A copy of the last segment, taken out, where it has room; else an empty one.
+    /// Takes out the last segment and returns a copy with room for more, or an empty one if that is full.
     fn open_last(&mut self) -> Segment {
         match self.segments.pop_if(|last| !last.is_full()) {
             Some(last) => Segment::clone(&last),

@@ -1,8 +1,8 @@
-//! Words: what the text index holds of a text, and how a question asks for it.
+//! Words: what the text index stores of a text, and how a question searches for it.
 //!
-//! In: any text, and whether it is English. Out: its index words, for the text index; or an FTS5 expression that finds
-//! them, for a question.
-//! Both sides go through [`segments`], so that what is written is found as it is typed:
+//! In: any text, and whether it is English. Out: its index words, for the text index; or an FTS5 expression that
+//! finds them, for a question.
+//! Both sides go through [`segments`], so that text is found as it is typed:
 //!
 //! | written | index words | found by |
 //! |---|---|---|
@@ -12,12 +12,13 @@
 //! | `v1.2.3` | `v1 2 3`, then `1 2 3` | `v1.2.3`, `1.2.3`, `v1` |
 //! | `Müller`, `café`, `ﬁle`, `ＡＢＣ` | `muller`, `cafe`, `file`, `abc` | either spelling |
 //! | `running` in English text | `run` | `run`, `runs`, `running` |
-//! | `東京都庁` | `東京 京都 都庁 庁` | any stretch of it, down to one sign |
+//! | `東京都庁` | `東京 京都 都庁 庁` | any part of it, down to one character |
 //!
-//! Invariants: a pure function; index words hold no blank, no quotation mark and no uppercase ASCII, so that FTS5's
-//! `ascii` tokenizer with [`TOKENIZER`]'s further signs passes them unchanged; English words are stemmed in English
-//! text only, and a question asks for the stem *or* the word, so it need not know the language; linear in the text.
-//! Not here: which words of a question say nothing (`query/src/plan/question.rs`), ranking (FTS5's BM25).
+//! Invariants: a pure function; index words contain no blank, no quotation mark and no uppercase ASCII, so that
+//! FTS5's `ascii` tokenizer with the further characters of [`TOKENIZER`] passes them unchanged; English words are
+//! stemmed in English text only, and a question searches for the stem *or* the word, so it need not know the
+//! language; linear in the text.
+//! Not here: which words of a question are ignored (`query/src/plan/question.rs`), ranking (FTS5's BM25).
 
 mod fold;
 mod stem;
@@ -29,43 +30,45 @@ use stem::Stemmer;
 use model::terms::run_length;
 use model::terms::{gram_length, is_word_char};
 
-/// The tokenizer of the text index: letters beyond ASCII are words to it anyway.
+/// The tokenizer of the text index. It treats all characters beyond ASCII as part of words.
 pub const TOKENIZER: &str = "ascii tokenchars '+#.'";
 
-/// Longest index word, bytes: a longer one is data, not language, and is cut.
+/// Longest index word, bytes. A longer one is data, not language, and is cut.
 const MAX_WORD_BYTES: usize = 120;
 
-/// Words remembered, of English and of other text each.
+/// Words cached, for English and for other text each.
 const MAX_REMEMBERED: usize = 16_384;
 
-/// Longest word that is remembered, bytes.
+/// Longest word that is cached, bytes.
 const MAX_REMEMBERED_BYTES: usize = 40;
 
-/// Longest CamelCase word that is taken apart, bytes.
+/// Longest CamelCase word that is split, bytes.
 const MAX_HUMPED_BYTES: usize = 80;
 
-/// Turns texts into index words; remembers what words become, since text repeats them.
+/// Turns texts into index words; caches the result for each word, since text repeats them.
 #[derive(Debug, Default)]
 pub struct Indexer {
     stemmer: Stemmer,
     english: FxHashMap<Box<str>, FoldedWord>,
     other: FxHashMap<Box<str>, FoldedWord>,
-    /// What the compound that is being read adds.
+    /// Further words of the compound that is being read.
     extras: String,
 }
 
 impl Indexer {
-    /// One that knows nothing yet.
+    /// Creates an indexer with an empty cache.
     pub fn new() -> Self {
         Indexer::default()
     }
 
-    /// Appends the index words of `text`, each followed by a blank. `is_english`: stem what may be an English word.
+    /// Appends the index words of `text`, each followed by a blank. With `is_english`, words that may be English are
+    /// stemmed.
     pub fn index(&mut self, text: &str, is_english: bool, out: &mut String) {
         out.reserve(text.len() + text.len() / 8);
         let mut end_before = 0;
         for segment in segments(text) {
-            // What a compound adds comes behind all of it, so that its parts stand side by side as they are written.
+            // The further words of a compound come after all of its parts, which must be adjacent to match as a
+            // phrase.
             if text
                 .get(end_before..segment.start)
                 .is_some_and(|gap| gap.contains(char::is_whitespace))
@@ -73,6 +76,7 @@ impl Indexer {
                 self.flush(out);
             }
             end_before = segment.end;
+            // Scripts without spaces between words are indexed as overlapping n-grams.
             match gram_length(segment.text) {
                 Some(n) => grams(segment.text, n, |gram| push(gram, out)),
                 None => self.segment(&segment, is_english, out),
@@ -108,14 +112,14 @@ impl Indexer {
         if let Some(sign) = segment.sign {
             push(&sign.attach(&folded(segment.text)), &mut self.extras);
         }
-        // Follows the number of a `v1` that already stands there.
+        // `1.2.3` is found, too: the number of `v1` is in `extras` already, and these follow it.
         if segment.is_in_version && !self.extras.is_empty() {
             push(segment.text, &mut self.extras);
         }
     }
 }
 
-/// What a word becomes wherever it stands, with the blanks behind.
+/// The index words of a word, each followed by a blank, which do not depend on its context.
 #[derive(Debug)]
 struct FoldedWord {
     word: Box<str>,
@@ -154,12 +158,12 @@ fn push_word(word: &str, stemmed: bool, stemmer: &Stemmer, out: &mut String) {
     }
 }
 
-/// `AWS`, `DNS`, `iOS`-like words that only look like a plural.
+/// Returns whether a word is an acronym such as `AWS` or `DNS`, which only looks like a plural.
 fn is_acronym(word: &str) -> bool {
     (2..=4).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
-/// The digits of `v2`.
+/// Returns the digits of `v2`.
 fn version_number(word: &str) -> Option<&str> {
     let number = word.strip_prefix('v')?;
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(number)
@@ -171,13 +175,13 @@ struct Run<'t> {
     text: &'t str,
     start: usize,
     end: usize,
-    /// A sign that belongs to the name.
+    /// A sign that is part of the name.
     sign: Option<Sign>,
-    /// A number right after `v1.` or another number of the same version.
+    /// True for a number right after `v1.` or after another number of the same version.
     is_in_version: bool,
 }
 
-/// The signs that make another name of a word.
+/// The signs that turn a word into another name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     /// `C++`
@@ -198,7 +202,7 @@ impl Sign {
     }
 }
 
-/// The segments of a text, in order.
+/// Splits a text into segments, in order.
 fn segments(text: &str) -> impl Iterator<Item = Run<'_>> {
     let mut at = 0;
     let mut version_end = usize::MAX;
@@ -223,7 +227,7 @@ fn version_number_like(rest: &str) -> bool {
     !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The sign of the word at `start..end`, if what stands around it says that it belongs to the name.
+/// Returns the sign of the word at `start..end`, if its surroundings make it part of the name.
 fn sign_of(text: &str, start: usize, end: usize) -> Option<Sign> {
     let bytes = text.as_bytes();
     let word = bytes.get(start..end)?;
@@ -236,20 +240,23 @@ fn sign_of(text: &str, start: usize, end: usize) -> Option<Sign> {
     if bytes.get(end) == Some(&b'+') && bytes.get(end + 1) == Some(&b'+') && is_free(end + 2) {
         return Some(Sign::Plus);
     }
+    // `C#` and `F#`; after a longer word it is the number sign, or starts a tag.
     if bytes.get(end) == Some(&b'#') && is_free(end + 1) && word.len() <= 2 {
         return Some(Sign::Sharp);
     }
+    // A dot before a word is `.NET` only after a blank or bracket; else it ends a sentence or separates a path.
     let before = start.checked_sub(2).and_then(|at| bytes.get(at));
     let stands_alone =
         before.is_none_or(|byte| byte.is_ascii_whitespace() || b"(\"'`/[".contains(byte));
     (start > 0 && bytes.get(start - 1) == Some(&b'.') && stands_alone).then_some(Sign::Dot)
 }
 
-/// The words of a CamelCase word, none when it is no such word.
+/// Returns the words of a CamelCase word; nothing for any other word.
 pub fn humps(word: &str) -> impl Iterator<Item = &str> {
     let mut cuts = Vec::new();
-    // Most words have no hump: nothing is allocated for them.
+    // Most words have no hump, and nothing is allocated for them.
     let has_hump = (1..word.len()).any(|at| is_hump(word.as_bytes(), at));
+    // `McDonald` is one name.
     if has_hump && word.is_ascii() && word.len() <= MAX_HUMPED_BYTES && !word.starts_with("Mc") {
         cuts.push(0);
         cuts.extend((1..word.len()).filter(|at| is_hump(word.as_bytes(), *at)));
@@ -262,9 +269,9 @@ pub fn humps(word: &str) -> impl Iterator<Item = &str> {
     (1..cuts.len()).filter_map(move |i| word.get(*cuts.get(i - 1)?..*cuts.get(i)?))
 }
 
-/// True when stretches of these lengths are words: two of two letters and more, of which one has three, or the first
-/// begins small (`isOk`, not `NaCl`); more of any length, of which one has three (`getUserById`, not `InGaAs`). So
-/// `eBay`, `iPhone`, `kWh` and `DNAs` stay what they are.
+/// Returns whether parts of these lengths are words: two parts of two letters or more, if one has three or the first
+/// is lowercase (`isOk`, not `NaCl`); three or more of any length, if one has three letters (`getUserById`, not
+/// `InGaAs`). So `eBay`, `iPhone`, `kWh` and `DNAs` are not split.
 fn are_words(lengths: &[usize], begins_small: bool) -> bool {
     let has_long = lengths.iter().any(|length| *length >= 3);
     match lengths {
@@ -273,11 +280,12 @@ fn are_words(lengths: &[usize], begins_small: bool) -> bool {
     }
 }
 
-/// Words of programs before an acronym: `getURL`, `toJSON`. Other short beginnings make names: `mRNA`, `lncRNA`.
+/// Lowercase prefixes that programs put before an acronym: `getURL`, `toJSON`. Other short prefixes make names:
+/// `mRNA`, `lncRNA`.
 const SHORT_VERBS: [&[u8]; 8] = [b"as", b"add", b"get", b"has", b"is", b"new", b"set", b"to"];
 
-/// True when a hump begins at `at`: a capital before a small letter, the last capital of an acronym before a word
-/// (`HTTPServer`, but `DNAs` is one word), or the first one of an acronym behind a word (`parseHTML`).
+/// Returns whether a hump starts at `at`: a capital before a lowercase letter, the last capital of an acronym before
+/// a word (`HTTPServer`, but `DNAs` is one word), or the first capital of an acronym after a word (`parseHTML`).
 fn is_hump(word: &[u8], at: usize) -> bool {
     let is_upper = |at: usize| word.get(at).is_some_and(u8::is_ascii_uppercase);
     let is_lower = |at: usize| word.get(at).is_some_and(u8::is_ascii_lowercase);
@@ -292,8 +300,8 @@ fn is_hump(word: &[u8], at: usize) -> bool {
     is_upper(at + 1) && (follows_word || follows_verb())
 }
 
-/// Calls `visit` with the `n`-gram that begins at each sign; at the end they are shorter, so that every stretch of the
-/// text begins some gram.
+/// Calls `visit` with the `n`-gram that starts at each character. The last ones are shorter, so that every part of
+/// the text is the start of some gram.
 fn grams(text: &str, n: usize, mut visit: impl FnMut(&str)) {
     let folded = folded(text);
     let starts: Vec<usize> = folded.char_indices().map(|(at, _)| at).collect();

@@ -1,6 +1,6 @@
-//! Query: what a word, a name or a stretch of text is in FTS5's language.
+//! Query: expressions of FTS5 for a word, a name or a part of a text.
 //!
-//! Invariant: every index word stands in quotation marks, so that nothing in a question is an operator.
+//! Invariant: every index word is in quotation marks, so that nothing in a question is an operator.
 
 use std::collections::BTreeSet;
 
@@ -8,25 +8,25 @@ use super::{Run, Stemmer, grams, humps, is_acronym, segments};
 use crate::words::fold::folded;
 use model::terms::gram_length;
 
-/// One thing a question asks for; any of them may match.
+/// One of the things a question searches for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Term {
     /// FTS5 expression.
     pub fts: String,
-    /// What to look for in a text when a snippet is cut: folded, not stemmed.
+    /// The words to look for in a text when a snippet is cut: folded, not stemmed.
     pub shown: String,
 }
 
-/// Words that stand side by side, as the text index has them.
+/// Adjacent words, in the form of the text index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase {
-    /// In order; none where nothing can match.
+    /// In order; empty if nothing can match.
     pub words: Vec<String>,
-    /// True when only the beginning of the last word is given.
+    /// True if the last word is only a prefix.
     pub is_prefix: bool,
 }
 
-/// The phrases of an expression that [`terms_of`] or [`phrase_of`] made, in order.
+/// Parses the phrases of an expression that [`terms_of`] or [`phrase_of`] made, in order.
 pub fn phrases_in(expression: &str) -> Vec<Phrase> {
     let mut parts = expression.split('"').skip(1).peekable();
     let mut phrases = Vec::new();
@@ -38,8 +38,8 @@ pub fn phrases_in(expression: &str) -> Vec<Phrase> {
     phrases
 }
 
-/// The terms of one word or compound, as typed. A compound (`rotate_keys`, `v1.2`) is a phrase of its parts; of scripts
-/// without blanks, each gram is a term.
+/// Returns the terms of one word or compound, as typed. A compound (`rotate_keys`, `v1.2`) is a phrase of its parts;
+/// in scripts without spaces, each gram is a term.
 pub fn terms_of(compound: &str) -> Vec<Term> {
     let mut terms: Vec<Term> = Vec::new();
     let mut add = |fts: String, shown: String| {
@@ -62,7 +62,7 @@ pub fn terms_of(compound: &str) -> Vec<Term> {
     terms
 }
 
-/// The term of words that stand side by side.
+/// Adds the term of adjacent words.
 fn word_term(words: &[Run<'_>], add: &mut impl FnMut(String, String)) {
     let parts: Vec<&str> = words.iter().map(|segment| segment.text).collect();
     let shown = parts.iter().map(|part| folded(part)).collect::<Vec<_>>().join(" ");
@@ -70,6 +70,7 @@ fn word_term(words: &[Run<'_>], add: &mut impl FnMut(String, String)) {
         [] => {}
         [Run { sign: Some(sign), .. }] => add(quoted(&[sign.attach(&shown)]), shown),
         [one] => {
+            // A CamelCase word is searched as one word and as its parts.
             let mut forms = spellings(&parts);
             let humps: Vec<&str> = humps(one.text).collect();
             if !humps.is_empty() {
@@ -81,8 +82,8 @@ fn word_term(words: &[Run<'_>], add: &mut impl FnMut(String, String)) {
     }
 }
 
-/// An expression that finds every text in which `surface` stands, however its words are joined (`Signing Service`,
-/// `signing-service`, `SigningService`), and whatever the language; `None` when it has no word.
+/// Returns an expression that finds every text with `surface`, however its words are joined (`Signing Service`,
+/// `signing-service`, `SigningService`), whatever the language; `None` if it has no word.
 pub fn phrase_of(surface: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for segment in segments(surface) {
@@ -103,19 +104,19 @@ pub fn phrase_of(surface: &str) -> Option<String> {
     Some(any_of(forms))
 }
 
-/// An expression that finds every text in which these words stand side by side, as they are typed; `None` when there is
-/// no word.
+/// Returns an expression that finds every text in which these words are adjacent, as typed; `None` if there is no
+/// word.
 pub fn quoted_phrase(words: &str) -> Option<String> {
     let parts: Vec<&str> = segments(words).map(|segment| segment.text).collect();
     (!parts.is_empty()).then(|| any_of(spellings(&parts)))
 }
 
-/// Endings of English words: what may stand behind the beginning of one of which the index has only the stem.
+/// Endings that may complete the prefix of an English word, of which the index has only the stem.
 pub const ENDINGS: [&str; 16] = [
     "", "e", "s", "es", "d", "ed", "n", "on", "ion", "ing", "ng", "ly", "al", "er", "ment", "ation",
 ];
 
-/// Endings that a stemmer takes away, longest words of one kind: the beginning of a word may stop anywhere in one.
+/// Suffixes that a stemmer removes, the longest of each kind: a prefix may end anywhere inside one.
 const SUFFIXES: [&str; 33] = [
     "ations", "ational", "izations", "izing", "izer", "ements", "ments", "ability", "ibility",
     "iveness", "fulness", "ousness", "ities", "ances", "ences", "ings", "ies", "ied", "ers", "ors",
@@ -123,7 +124,7 @@ const SUFFIXES: [&str; 33] = [
     "ates", "ions",
 ];
 
-/// Whole words that may begin so, as a stemmer sees them: with the rest of the suffix in which the beginning stops.
+/// Returns whole words that may start with `start`: it may end inside a suffix, which is then completed.
 fn completed(start: &str) -> BTreeSet<String> {
     let mut whole: BTreeSet<String> =
         ENDINGS.iter().map(|ending| format!("{start}{ending}")).collect();
@@ -138,12 +139,12 @@ fn completed(start: &str) -> BTreeSet<String> {
     whole
 }
 
-/// Expressions that find every text with a word that begins so, any of which may match.
+/// Returns alternative expressions that find every text with a word that starts with `start`.
 pub fn beginnings(start: &str) -> Vec<String> {
     let start = folded(start);
     let mut found = vec![format!("{}*", quoted(std::slice::from_ref(&start)))];
     let stemmer = Stemmer::default();
-    // The stem of `rotation` is shorter than `rotatio`.
+    // The prefix `rotatio*` misses `rotation`, whose stem `rotat` is shorter.
     for whole in completed(&start) {
         let stem = stemmer.stem(&whole).filter(|stem| stem.len() < start.len());
         let stem = stem.filter(|stem| start.starts_with(stem.as_str())).map(|stem| quoted(&[stem]));
@@ -154,7 +155,7 @@ pub fn beginnings(start: &str) -> Vec<String> {
     found
 }
 
-/// A sequence of words as a phrase: as English text holds it, and as any other does.
+/// Returns the phrases of a sequence of words: stemmed, as in English text, and unstemmed.
 fn spellings(parts: &[&str]) -> Vec<String> {
     let stemmer = Stemmer::default();
     let (mut stems, mut plain) = (Vec::new(), Vec::new());
@@ -162,7 +163,7 @@ fn spellings(parts: &[&str]) -> Vec<String> {
         if let Some(n) = gram_length(part) {
             let mut all = Vec::new();
             grams(part, n, |gram| all.push(gram.to_string()));
-            // The last, shorter ones stand at the end of a run only.
+            // The last, shorter grams occur only at the end of a run.
             all.truncate(all.len().saturating_sub(n - 1).max(1));
             stems.extend(all.iter().cloned());
             plain.extend(all);
@@ -174,7 +175,7 @@ fn spellings(parts: &[&str]) -> Vec<String> {
         plain.push(word);
     }
     let mut forms = vec![quoted(&stems)];
-    // An acronym is not stemmed where it is written in capitals, and is where it is not.
+    // In English text an acronym is not stemmed in capitals, but is in lowercase.
     let all_stems: Vec<String> =
         plain.iter().map(|word| stemmer.stem(word).unwrap_or_else(|| word.clone())).collect();
     for other in [quoted(&plain), quoted(&all_stems)] {
@@ -185,7 +186,7 @@ fn spellings(parts: &[&str]) -> Vec<String> {
     forms
 }
 
-/// The grams of a run; one that is shorter than a gram is the beginning of some.
+/// Adds the grams of a run. A run that is shorter than a gram becomes a prefix.
 fn gram_terms(run: &str, n: usize, add: &mut impl FnMut(String, String)) {
     let n_signs = folded(run).chars().count();
     if n_signs < n {
@@ -193,6 +194,7 @@ fn gram_terms(run: &str, n: usize, add: &mut impl FnMut(String, String)) {
         add(format!("{}*", quoted(std::slice::from_ref(&run))), run);
         return;
     }
+    // Without the shorter grams at the end.
     let mut left = n_signs + 1 - n;
     grams(run, n, |gram| {
         if left > 0 {

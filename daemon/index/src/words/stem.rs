@@ -1,10 +1,10 @@
-//! Stem: English words without their endings, by Snowball's English algorithm (Porter 2).
+//! Stem: removes the endings of English words, by Snowball's English algorithm (Porter 2).
 //!
 //! Not here: whether a text is English.
 
 use rust_stemmers::Algorithm;
 
-/// Longest word that is stemmed, bytes; a longer one is no word of English.
+/// Longest word that is stemmed, bytes. A longer one is not English.
 const MAX_BYTES: usize = 40;
 
 /// Stems English words.
@@ -23,7 +23,7 @@ impl std::fmt::Debug for Stemmer {
 }
 
 impl Stemmer {
-    /// The stem of a folded word; `None` when it is none that English could have.
+    /// Returns the stem of a folded word; `None` for a word that cannot be English.
     pub(super) fn stem(&self, word: &str) -> Option<String> {
         let may_have = (3..=MAX_BYTES).contains(&word.len())
             && word.bytes().all(|byte| byte.is_ascii_lowercase());

@@ -1,4 +1,4 @@
-//! Chunks: a document's rows of chunks, their text index and vectors. A chunk of equal hash keeps all three.
+//! Chunks: a document's chunk rows, their text index and vectors. A chunk with the same hash keeps all three.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use model::terms::ContentHash;
 /// Innermost headings that an answer shows with a chunk.
 const MAX_HEADINGS: usize = 2;
 
-/// Chunk rows of a document by hash; equal chunks (a repeated paragraph) keep one row each.
+/// Chunk rows of a document by hash, last chunk first. Equal chunks (a repeated paragraph) have one row each.
 pub(super) fn chunk_ids(
     tx: &Transaction<'_>,
     doc: i64,
@@ -40,12 +40,14 @@ pub(super) fn write_chunks(
     let mentioned = &doc.doc.doc.doc;
     let mut old = chunk_ids(tx, id)?;
     if context_changed {
+        // Title or tags changed: they are indexed with every chunk, so all are written anew.
         for chunk in old.drain().flat_map(|(_, ids)| ids) {
             delete_chunk(tx, chunk, late)?;
         }
     }
     for (idx, chunk) in mentioned.chunks.iter().enumerate() {
         let kept = old.get_mut(chunk.hash.0.to_le_bytes().as_slice()).and_then(Vec::pop);
+        // `pop` takes the first chunk of that hash, so repeated chunks keep their order.
         let chunk_id = write_chunk_row(tx, kept, id, idx, chunk, &mentioned.doc)?;
         match kept {
             Some(_) => move_windows(tx, chunk_id, chunk)?,
@@ -59,6 +61,7 @@ pub(super) fn write_chunks(
         }
     }
     for chunk in old.into_values().flatten() {
+        // What is left occurs in the new version no more.
         delete_chunk(tx, chunk, late)?;
     }
     Ok(())
@@ -111,7 +114,7 @@ fn shown_headings(chunk: &Chunk) -> String {
     chunk.headings.get(n_outer..).unwrap_or_default().join(" › ")
 }
 
-/// A chunk that only moved keeps its vectors; their windows move with it.
+/// Updates the windows of a chunk that only moved; their vectors stay.
 fn move_windows(tx: &Transaction<'_>, chunk_id: i64, chunk: &Chunk) -> Result<(), StoreError> {
     let mut statement =
         tx.prepare_cached("SELECT id FROM chunk_vec_map WHERE chunk_id = ?1 ORDER BY id")?;
@@ -139,24 +142,25 @@ fn indexed_text(
     context.row(chunk.headings.join(" / "), chunk.span.of(&normal.text).to_string())
 }
 
-/// What the chunks of one document are indexed with beside their own headings and text.
+/// What the chunks of one document are indexed with, besides their own headings and text.
 pub(in crate::store) struct IndexedContext {
     /// Its title.
     pub title: String,
-    /// What it is found by as well as by its title.
+    /// Further titles it is found by.
     pub titles: Vec<String>,
     /// Its tags, without `#`.
     pub tags: Vec<String>,
 }
 
 impl IndexedContext {
-    /// A chunk's title, headings and body as the text index takes them.
+    /// Returns a chunk's title, headings and body for the text index.
     pub(in crate::store) fn row(&self, headings: String, body: String) -> (String, String, String) {
         let (mut title, mut headings) = (self.title.clone(), headings);
         for other in &self.titles {
             title.push_str(" / ");
             title.push_str(other);
         }
+        // Tags are searched as headings, which have more weight than the body.
         for tag in &self.tags {
             headings.push_str(" #");
             headings.push_str(tag);
@@ -176,11 +180,12 @@ fn index_vectors(
     let section = shown_headings(chunk);
     let may_be_english = may_be_english(&chunk.language);
     for (window, vector) in chunk.windows.iter().zip(vectors) {
-        // A text without a known word says nothing; one in another language may say something to a better model.
+        // A zero vector has no known word. If the text may be in another language, a better model may still embed it.
         if may_be_english && vector.0.iter().all(|component| *component == 0) {
             continue;
         }
         let id = late.vector_id(tx)?;
+        // The hash is that of the text the better model reads: equal text needs no second vector.
         let read = better_text(&normal.title, &section, window.of(&normal.text));
         let hash = ContentHash::of(read.as_bytes()).0.to_le_bytes();
         tx.prepare_cached("INSERT INTO chunk_vec_map VALUES(?1, ?2, ?3, ?4, NULL, ?5)")?
@@ -200,7 +205,7 @@ pub(super) fn delete_chunk(
     for id in statement.query_map([chunk], |row| row.get(0))? {
         late.delete_vector(id?);
     }
-    // The text index holds nothing of a chunk that another place covers.
+    // A chunk whose text is indexed at another place has no row in the text index.
     let is_indexed: Option<bool> = tx
         .prepare_cached("SELECT own IS NOT 0 FROM chunks WHERE id = ?1")?
         .query_row([chunk], |row| row.get(0))

@@ -1,9 +1,9 @@
 //! Headings: which documents show their first heading as the name of their entity.
 //!
 //! In: a document that is written or removed. Out: `entities.name` of all documents that it concerns.
-//! Invariants: a heading is shown where its document states no title and no other document has it as a heading or a
-//! name; display only, the title and everything else stay; the same whatever the order of commits.
-//! Not here: which heading stands for a document (`extract`), what a name denotes.
+//! Invariants: a heading is shown if its document states no title and no other document has it as a heading or name;
+//! this is display only, titles and names stay; independent of the order of commits.
+//! Not here: which heading represents a document (`extract`), what a name denotes.
 
 use rusqlite::{Transaction, params};
 
@@ -12,12 +12,12 @@ use extract::recognize::shown_heading;
 use model::parcel::NormalDoc;
 use model::terms::norm_of;
 
-/// Keeps the heading that a document would be shown by.
+/// Stores the heading that a document would be shown by.
 pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result<(), StoreError> {
     tx.prepare_cached("DELETE FROM headings WHERE doc_id = ?1")?.execute([id])?;
     if let Some(heading) = shown_heading(normal) {
         let norm = norm_of(heading);
-        // `tide-clock.md` with the heading `Tide clock` is shown by it in any case.
+        // `tide-clock.md` with the heading `Tide clock` shows it in any case: only the spelling differs.
         let otherwise = if norm == norm_of(&normal.title) { heading } else { &normal.title };
         tx.prepare_cached("INSERT INTO headings VALUES(?1, ?2, ?3, ?4)")?
             .execute(params![id, norm, heading, otherwise])?;
@@ -35,7 +35,7 @@ pub(super) fn norms_of(tx: &Transaction<'_>, id: i64) -> Result<Vec<String>, Sto
     Ok(norms.collect::<Result<_, _>>()?)
 }
 
-/// Shows the documents with one of these headings by it, or by their title where it is not theirs alone.
+/// Updates the names of documents with one of these headings: the heading if it is unique, else the title.
 pub(super) fn show(tx: &Transaction<'_>, norms: &[String]) -> Result<(), StoreError> {
     let mut statement = tx.prepare_cached(
         "UPDATE entities SET name = shown.name FROM

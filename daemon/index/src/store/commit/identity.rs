@@ -1,10 +1,10 @@
-//! Identity: finds a document's row, wherever its file lies now.
+//! Identity: finds a document's row, wherever its file is now.
 //!
-//! The ledger says which uid is at a path; the row of that uid moves there with its chunks, texts and vectors. What was
-//! at the path is overwritten, or has changed places with it.
-//! Invariants: a uid has one row; a row that was moved aside reads as stale (a hash that no content has, a time that no
-//! file has), so it is read anew even if the process dies before its own parcel comes.
-//! Not here: how a move is found out (`engine/watch/`), how a uid is chosen (`ledger/identity.rs`).
+//! The ledger says which uid is at a path; the row of that uid moves there with its chunks, texts and vectors. The
+//! row that was at the path is overwritten, or changes places with it.
+//! Invariants: a uid has one row; a row that was moved aside looks stale (a hash that no content has, a time that no
+//! file has), so it is read again even if the process dies before its own parcel arrives.
+//! Not here: how a move is detected (`engine/watch/`), how a uid is chosen (`ledger/identity.rs`).
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
@@ -16,8 +16,8 @@ use model::Ticket;
 use model::parcel::{EmbeddedDoc, NormalDoc};
 use model::terms::{RelPath, SAME_DOCUMENT, Sketch};
 
-/// A file younger than this that is renamed over a document was written to replace it, milliseconds. Editors take less
-/// than a second; a person who writes a draft to put it in the place of another takes longer.
+/// A file younger than this that is renamed over a document counts as a save of it, milliseconds. Editors take less
+/// than a second; a person who writes a draft to replace a document takes longer.
 const SAVE_MS: i64 = 60_000;
 
 /// What a document's row holds besides the results of the stages.
@@ -27,15 +27,15 @@ pub(in crate::store) struct Identity {
     pub uid: String,
     /// From the ledger.
     pub ingest: IngestRecord,
-    /// Where it was before, if it has moved.
+    /// Previous path, if it has moved.
     pub moved_from: Option<RelPath>,
-    /// True when what was here is there now.
+    /// True when the document that was here is now at the previous path.
     pub is_exchange: bool,
-    /// From the ledger: the version that was known so far.
+    /// From the ledger: the last known version.
     pub known: Option<DocVersion>,
 }
 
-/// A row that a document has already.
+/// The row that a document already has.
 pub(super) struct Existing {
     pub(super) id: i64,
     pub(super) terms: String,
@@ -49,18 +49,18 @@ pub(super) struct Existing {
 }
 
 impl Existing {
-    /// True when it is the row of this very document.
+    /// Returns whether this is the row of the same document.
     pub(super) fn is_of(&self, identity: &Identity) -> bool {
         self.uid == identity.uid
     }
 
-    /// True when the rows were made from this very content (and day, which may come from the file's time).
+    /// Returns whether the rows were made from the same content and day, which may come from the file's time.
     pub(super) fn is_same_content(&self, normal: &NormalDoc) -> bool {
         self.hash == normal.head.hash.0.to_le_bytes() && self.day == day_of(normal)
     }
 }
 
-/// Writes to the ledger which document this is.
+/// Records in the ledger which document this is.
 pub(in crate::store) fn identify(
     db: &Connection,
     ledger: &Ledger,
@@ -70,6 +70,7 @@ pub(in crate::store) fn identify(
 ) -> Result<Identity, StoreError> {
     let normal = &doc.doc.doc.doc.doc;
     let mut moved_from = ticket.moved_from.clone();
+    // A save by rename looks like a move: the draft's path is gone. The document then keeps the identity of its path.
     if let Some(from) = &moved_from
         && !ticket.is_exchange
         && is_save(db, ledger, from, normal, now_ms)?
@@ -82,8 +83,8 @@ pub(in crate::store) fn identify(
     Ok(Identity { uid, ingest, moved_from, is_exchange: ticket.is_exchange, known })
 }
 
-/// True when a file that was renamed over another document is a new version of that: it was written a moment ago, as
-/// editors and sync tools do, or its text is much the same.
+/// Returns whether a file that was renamed over another document is a new version of it: it was written a moment ago,
+/// as editors and sync tools do, or its text is similar.
 fn is_save(
     db: &Connection,
     ledger: &Ledger,
@@ -91,6 +92,7 @@ fn is_save(
     normal: &NormalDoc,
     now_ms: i64,
 ) -> Result<bool, StoreError> {
+    // Nothing was at the path: a plain move.
     if ledger.first_seen_ms(&normal.head.path)?.is_none() {
         return Ok(false);
     }
@@ -106,12 +108,13 @@ fn is_save(
     Ok(old.is_some_and(|old| old.similarity(&new) >= SAME_DOCUMENT))
 }
 
-/// The row whose path this is.
+/// Returns the row with this path.
 pub(super) fn row_at(tx: &Transaction<'_>, path: &RelPath) -> Result<Option<Existing>, StoreError> {
     row(tx, "path", path.as_str())
 }
 
-/// The row of the document that is at `path` now, where `here` was, moved there if it was elsewhere.
+/// Returns the row of the document that is now at `path`, moved there if it was elsewhere. `here` is the row that has
+/// the path so far.
 pub(super) fn find(
     tx: &Transaction<'_>,
     here: Option<Existing>,
@@ -125,11 +128,12 @@ pub(super) fn find(
     let own = row(tx, "uid", &identity.uid)?;
     match (here, own) {
         (here, None) => {
-            // Another document was here and has no other place.
+            // The document that was here is nowhere else.
             here.map_or(Ok(Vec::new()), |_| remove(tx, path, late))?;
             Ok(None)
         }
         (Some(here), Some(own)) if identity.is_exchange => {
+            // Paths are unique, so the row here gets an empty one until the other has moved.
             set_path(tx, here.id, "", late)?;
             set_path(tx, own.id, path.as_str(), late)?;
             set_aside(tx, here.id, &own.path, late)?;
@@ -141,7 +145,7 @@ pub(super) fn find(
             }
             set_path(tx, own.id, path.as_str(), late)?;
             if identity.moved_from.as_ref().is_none_or(|from| from.as_str() != own.path) {
-                // Nothing says that it left, so its old place may still hold a file.
+                // No move was reported, so its old path may still have a file.
                 late.look_again(RelPath::new(own.path.as_str()));
             }
             Ok(Some(Existing { has_moved: true, ..own }))
@@ -175,8 +179,8 @@ fn set_path(tx: &Transaction<'_>, id: i64, path: &str, late: &mut Late) -> Resul
     duplicates::moved(tx, id, path, late)
 }
 
-/// Gives a row the path of the document it changed places with. What depends on its path is wrong until its own parcel
-/// comes, which follows at once; a crawl finds the row changed, too.
+/// Gives a row the path of the document it changed places with. Columns that depend on the path are wrong until its
+/// own parcel arrives, which follows at once; a crawl would find the row changed, too.
 fn set_aside(tx: &Transaction<'_>, id: i64, path: &str, late: &mut Late) -> Result<(), StoreError> {
     tx.prepare_cached(
         "UPDATE docs SET path = ?2, hash = zeroblob(16), mtime_ms = -1, mentions_hash = 0 WHERE id = ?1",

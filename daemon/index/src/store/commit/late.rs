@@ -1,4 +1,4 @@
-//! Late: writes to the virtual tables, kept for the end of the transaction.
+//! Late: writes to the virtual tables, deferred to the end of the transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use model::terms::{RelPath, Tick};
 /// The index words of a chunk's title, headings and body.
 type IndexedWords = [String; 3];
 
-/// Writes to the virtual tables, kept for the end of the transaction: every ordinary statement that may fail halfway
-/// opens a savepoint, and FTS5 flushes its whole hash table at each (measured: a third of the writer's time).
+/// Writes to the virtual tables, deferred to the end of the transaction: every ordinary statement that may fail
+/// halfway opens a savepoint, and FTS5 flushes its whole hash table at each (measured: a third of the writer's time).
 #[derive(Default)]
 pub(in crate::store) struct Late {
     deleted_chunks: Vec<i64>,
@@ -29,12 +29,12 @@ pub(in crate::store) struct Late {
 }
 
 impl Late {
-    /// Nothing is kept yet; `indexer` knows words of earlier transactions.
+    /// An empty list; `indexer` has cached the words of earlier transactions.
     pub(in crate::store) fn with(indexer: Indexer) -> Self {
         Late { indexer, ..Late::default() }
     }
 
-    /// A row id for the next vector, counted here because `RETURNING` would open a savepoint.
+    /// Returns a row id for the next vector, counted here because `RETURNING` would open a savepoint.
     pub(super) fn vector_id(&mut self, tx: &Transaction<'_>) -> Result<i64, StoreError> {
         let id = match self.next_vector {
             Some(id) => id,
@@ -48,32 +48,33 @@ impl Late {
         Ok(id)
     }
 
-    /// Notes a path that has lost its row to another, to be looked at after the commit.
+    /// Adds a path whose row went to another document; it is checked after the commit.
     pub(super) fn look_again(&mut self, path: RelPath) {
         self.look_again.push(path);
     }
 
-    /// The paths noted so far.
+    /// Returns the paths added so far.
     pub(in crate::store) fn take_look_again(&mut self) -> Vec<RelPath> {
         std::mem::take(&mut self.look_again)
     }
 
-    /// Notes a text whose first place has gone or moved, so that another must be indexed before the transaction ends.
+    /// Adds a text whose first place was removed or moved, so that another place must be indexed before the
+    /// transaction ends.
     pub(in crate::store) fn promote(&mut self, text: i64) {
         self.promoted.insert(text);
     }
 
-    /// The texts noted so far.
+    /// Returns the texts added so far.
     pub(in crate::store) fn take_promoted(&mut self) -> BTreeSet<i64> {
         std::mem::take(&mut self.promoted)
     }
 
-    /// Takes back a vector that is only kept so far.
+    /// Removes and returns a vector that is not written yet.
     pub(in crate::store) fn take_vector(&mut self, id: i64) -> Option<Vec<u8>> {
         self.vectors.remove(&id)
     }
 
-    /// Keeps the index words of a chunk's title, headings and body.
+    /// Defers the index words of a chunk's title, headings and body.
     pub(in crate::store) fn insert_text(
         &mut self,
         chunk: i64,
@@ -90,7 +91,7 @@ impl Late {
         self.texts.insert(chunk, row);
     }
 
-    /// Keeps a window's vector; an empty one says that the window has none.
+    /// Defers a window's vector. An empty one is only counted: the window has none.
     pub(in crate::store) fn insert_vector(&mut self, id: i64, bytes: Vec<u8>) {
         match bytes.is_empty() {
             true => self.n_bare += 1,
@@ -98,21 +99,22 @@ impl Late {
         }
     }
 
-    /// Deletes a chunk's text: one that is only kept so far (two versions of a document in one batch) is forgotten.
+    /// Deletes a chunk's text. One that is only deferred (two versions of a document in one batch) is dropped.
     pub(in crate::store) fn delete_text(&mut self, chunk: i64) {
         if self.texts.remove(&chunk).is_none() {
             self.deleted_chunks.push(chunk);
         }
     }
 
-    /// Deletes a window's vector, as [`Late::delete_text`].
+    /// Deletes a window's vector, like [`Late::delete_text`].
     pub(in crate::store) fn delete_vector(&mut self, id: i64) {
         if self.vectors.remove(&id).is_none() {
             self.deleted_vectors.push(id);
         }
     }
 
-    /// Does what was kept, deletions first; returns what that changes of the vectors, and the indexer.
+    /// Writes everything, deletions first: a row id may be deleted and inserted in one batch. Returns the change of
+    /// the vectors, and the indexer.
     pub(in crate::store) fn run(
         self,
         tx: &Transaction<'_>,
@@ -142,7 +144,7 @@ impl Late {
     }
 }
 
-/// Commits what makes `tick`. Those in memory hear of it first: whoever sees the commit must find them current.
+/// Commits `tick`. The in-memory structures are updated first: a reader that sees the commit must find them current.
 pub(in crate::store) fn commit(
     tx: Transaction<'_>,
     vectors: &Vectors,

@@ -1,6 +1,7 @@
 //! Memory: the rows of a note as an entity with facts.
 //!
-//! In: a document whose row stands. Out: its node, its facts, their vectors; none for what is no note.
+//! In: a document whose row exists. Out: its node, its facts, their vectors; nothing for a document that is not a
+//! note.
 //! Not here: relations, which are links (`note.rs`); what a fact is (`notes::memory`).
 
 use notes::resolve::name_key;
@@ -10,13 +11,13 @@ use crate::store::StoreError;
 use embed::unit_vector;
 use model::parcel::{EmbeddedDoc, EmbeddedFact, UnitVector};
 
-/// Writes the entity that a document holds.
+/// Replaces the entity of a document.
 pub(super) fn write(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<(), StoreError> {
     remove(tx, id)?;
     let normal = &doc.doc.doc.doc.doc;
     let Some(stated) = &normal.note else { return Ok(()) };
     let node = &stated.node;
-    // What the file is called names a note without a title.
+    // A note without a title is named after its file.
     let name = node.name.clone().unwrap_or_else(|| normal.title.clone());
     let n_vectors = doc.facts.iter().filter(|it| !it.vector.0.is_empty()).count();
     tx.prepare_cached(
@@ -63,7 +64,7 @@ fn write_facts(tx: &Transaction<'_>, id: i64, doc: &EmbeddedDoc) -> Result<(), S
     Ok(())
 }
 
-/// Deletes all of it.
+/// Deletes all rows of a document.
 pub(super) fn remove(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
     for table in ["memory_nodes", "memory_vectors", "memory_facts"] {
         tx.prepare_cached(&format!("DELETE FROM {table} WHERE doc_id = ?1"))?.execute([id])?;
@@ -75,7 +76,7 @@ fn bytes(vector: &UnitVector) -> impl Iterator<Item = u8> + '_ {
     vector.0.iter().map(|it| it.cast_unsigned())
 }
 
-/// The direction that the facts have together.
+/// The mean direction of the facts.
 fn mean(facts: &[EmbeddedFact]) -> UnitVector {
     let width = facts.iter().map(|it| it.vector.0.len()).max().unwrap_or(0);
     let mut sum = vec![0.0_f32; width];

@@ -1,4 +1,4 @@
-//! Names: what a document states, mentions and says about names, and the marks that Resolve follows.
+//! Names: what a document states, mentions and says about names, and the marks that Resolve reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use model::parcel::{
     EmbeddedDoc, LinkedDoc, NormalDoc, Party, PlaceFeatures, RecognizerKind, StatedSource,
 };
 
-/// Names that a document mentions, states or uses for others now, by the row of sense 0.
+/// Returns the names that a document mentions, states or has aliases for, by the row of sense 0.
 pub(super) fn names_of_doc(tx: &Transaction<'_>, id: i64) -> Result<BTreeSet<i64>, StoreError> {
     let mut statement = tx.prepare_cached(
         "SELECT z.id FROM (SELECT DISTINCT name_id AS id FROM mentions WHERE doc_id = ?1
@@ -22,7 +22,7 @@ pub(super) fn names_of_doc(tx: &Transaction<'_>, id: i64) -> Result<BTreeSet<i64
     Ok(ids)
 }
 
-/// The row of sense 0 of each name the document uses.
+/// Returns the row of sense 0 of each name the document uses, in the order of `linked.names`; adds missing rows.
 pub(super) fn intern_names(
     tx: &Transaction<'_>,
     linked: &LinkedDoc,
@@ -43,7 +43,7 @@ pub(super) fn intern_names(
     Ok(ids)
 }
 
-/// Replaces the rows of names that this document uses in a sense of their own by the rows of these senses.
+/// Replaces the row of each name that this document uses in a sense of its own by the row of that sense.
 pub(super) fn keep_senses(
     tx: &Transaction<'_>,
     id: i64,
@@ -71,6 +71,7 @@ pub(super) fn write_stated(
     linked: &LinkedDoc,
     name_ids: &[i64],
 ) -> Result<(), StoreError> {
+    // One statement a name: a smaller source is a stronger one, ties go to the surface that sorts first.
     let mut strongest: BTreeMap<i64, (StatedSource, &str)> = BTreeMap::new();
     for (stated, name) in linked.doc.stated.iter().zip(&linked.stated_names) {
         let Some(name_id) = name_ids.get(*name as usize) else { continue };
@@ -87,6 +88,7 @@ pub(super) fn write_stated(
         && old.iter().zip(&strongest).all(|((name, source, surface), (new_name, new))| {
             name == new_name && *source == new.0 as i64 && surface == new.1
         });
+    // Unchanged statements must not make their terms dirty.
     if is_same {
         return Ok(());
     }
@@ -103,7 +105,8 @@ pub(super) fn write_stated(
     mark_stated_terms(tx, id)
 }
 
-/// Marks the names a document states for the gazetteer.
+/// Marks the names that a document states for the gazetteer. Called before and after a change, so that old and new
+/// names are marked.
 pub(super) fn mark_stated_terms(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
     tx.prepare_cached(
         "INSERT OR IGNORE INTO dirty_terms
@@ -143,14 +146,14 @@ pub(super) fn write_mentions(
     Ok(())
 }
 
-/// Writes which names the document uses for others.
+/// Replaces the aliases that a document introduces.
 pub(super) fn write_aliases(
     tx: &Transaction<'_>,
     id: i64,
     linked: &LinkedDoc,
 ) -> Result<(), StoreError> {
     tx.prepare_cached("DELETE FROM aliases WHERE doc_id = ?1")?.execute([id])?;
-    // The most trusted source comes first.
+    // The most trusted source comes first, and `OR IGNORE` keeps it.
     let mut insert = tx.prepare_cached("INSERT OR IGNORE INTO aliases VALUES(?1, ?2, ?3, ?4)")?;
     for alias in &linked.aliases {
         insert.execute(params![alias.norm, alias.target, id, alias.source as i64])?;
@@ -179,6 +182,8 @@ pub(super) fn write_evidence(
     let linked = &doc.doc.doc;
     let normal = &linked.doc.doc;
     let links = links_of(normal);
+    // A party is stored as row (negative for the document itself), place in the text (-1), and the link that states
+    // it.
     let party = |party: Party| -> Option<(i64, i64, Option<i64>)> {
         match party {
             Party::Document => Some((-id, -1, None)),
@@ -223,7 +228,7 @@ pub(super) fn write_evidence(
     Ok(())
 }
 
-/// Bytes of the file that each link of a note covers, and its `seq`, in order of place.
+/// The byte range of each link of a note in its file, and its `seq`, in order of place.
 fn links_of(normal: &NormalDoc) -> Vec<(usize, usize, i64)> {
     let links = normal.note.iter().flat_map(|stated| &stated.note.links).enumerate();
     let mut links: Vec<_> =
@@ -232,7 +237,7 @@ fn links_of(normal: &NormalDoc) -> Vec<(usize, usize, i64)> {
     links
 }
 
-/// The link in which a byte of the file stands.
+/// Returns the `seq` of the link that covers a byte of the file.
 fn link_at(links: &[(usize, usize, i64)], at: usize) -> Option<i64> {
     let after = links.partition_point(|(start, ..)| *start <= at);
     let (_, end, seq) = links.get(after.checked_sub(1)?)?;
@@ -242,13 +247,13 @@ fn link_at(links: &[(usize, usize, i64)], at: usize) -> Option<i64> {
 /// When names must be resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
-    /// As soon as nothing is on its way.
+    /// As soon as no document is on the belt.
     Soon,
-    /// At the end of the deep pass, which has read known documents more closely.
+    /// At the end of the deep pass, which reads known documents more closely.
     Later,
 }
 
-/// Marks names for Resolve, in the same transaction as what made them dirty.
+/// Marks names for Resolve, in the same transaction as the change that made them dirty. The earlier due time wins.
 pub(super) fn mark_dirty(
     tx: &Transaction<'_>,
     names: impl Iterator<Item = i64>,
@@ -264,13 +269,14 @@ pub(super) fn mark_dirty(
     Ok(())
 }
 
-/// Hash of everything that mentions, stated names and evidence rows hold.
+/// Hashes everything that the rows of mentions, stated names and evidence hold.
 pub(super) fn mentions_hash(doc: &EmbeddedDoc) -> i64 {
     let linked = &doc.doc.doc;
     let normal = &linked.doc.doc;
     let mut hash = Xxh3::new();
     for stated in &linked.doc.stated {
         hash.update(stated.surface.as_bytes());
+        // The zero byte ends a string: without it `ab` + `c` and `a` + `bc` would hash alike.
         hash.update(&[0, stated.source as u8]);
     }
     let number = |n: usize, hash: &mut Xxh3| hash.update(&(n as u32).to_le_bytes());

@@ -1,10 +1,10 @@
 //! Note: the rows of the names by which links find a document, and of what a note states.
 //!
-//! In: a document whose row stands. Out: rows, its links with their present targets, and dirty rows for links of others
-//! whose targets may have changed.
-//! Invariant: what a document is called, and where it lies, is the same in `doc_names` and `docs`; each difference
-//! makes the links of its keys dirty.
-//! Not here: where a link leads (`store/links.rs`), what a note states (`formats/note.rs`).
+//! In: a document whose row exists. Out: rows, its links with their current targets, and dirty rows for other
+//! documents' links whose targets may have changed.
+//! Invariant: names and path of a document agree in `doc_names` and `docs`; each change makes the links of its keys
+//! dirty.
+//! Not here: what a link's target is (`store/links.rs`), what a note states (`formats/note.rs`).
 
 use std::collections::BTreeSet;
 
@@ -24,9 +24,10 @@ pub const BLOCK: i64 = 1;
 /// See [`HEADING`].
 const ANCHOR: i64 = 2;
 
-/// Writes what a document is called and what it states.
+/// Replaces the names of a document and what it states.
 pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result<(), StoreError> {
     let path = normal.head.path.as_str();
+    // Every document can be the target of a link, also one that is not a note.
     let has_moved = write_names(tx, id, &names_of(normal))?;
     delete_rows(tx, id)?;
     let Some(stated) = &normal.note else { return write_base(tx, id, None, has_moved) };
@@ -38,7 +39,7 @@ pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result
     write_links(tx, id, path, stated)
 }
 
-/// Deletes all of it.
+/// Deletes all rows of a document.
 pub(super) fn remove(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
     write_names(tx, id, &BTreeSet::new())?;
     delete_rows(tx, id)?;
@@ -52,7 +53,7 @@ fn delete_rows(tx: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Kind and key of everything that links may call a document.
+/// Kind and key of every name that a link may use for a document.
 fn names_of(normal: &NormalDoc) -> BTreeSet<(i64, String)> {
     let path = normal.head.path.as_str();
     let mut names = BTreeSet::from([
@@ -62,14 +63,14 @@ fn names_of(normal: &NormalDoc) -> BTreeSet<(i64, String)> {
         (BY_PATH, path.to_string()),
     ]);
     names.extend(folder_key(path).map(|key| (By::Folder as i64, key)));
-    // Not the first heading, which the normalizer adds to what the author lists.
+    // The note's own aliases, without the first heading, which the normalizer adds to them.
     let aliases = normal.note.as_ref().map_or(&[][..], |stated| &stated.note.aliases);
     names.extend(aliases.iter().map(|alias| (By::Alias as i64, name_key(alias))));
     names.retain(|(_, key)| !key.is_empty());
     names
 }
 
-/// Writes what a document is called; true when it lies elsewhere now.
+/// Updates the names of a document; returns whether its path changed.
 fn write_names(
     tx: &Transaction<'_>,
     id: i64,
@@ -89,7 +90,7 @@ fn write_names(
         tx.prepare_cached("INSERT INTO doc_names VALUES(?1, ?2, ?3)")?
             .execute(params![key, kind, id])?;
     }
-    // Its path decides how near it is, whatever its names.
+    // A link prefers near documents, so a new path may change the target of every name.
     let has_moved = gone.iter().chain(&come).any(|(kind, _)| *kind == BY_PATH);
     let mut changed: BTreeSet<&str> =
         gone.iter().chain(&come).map(|(_, key)| key.as_str()).collect();
@@ -102,9 +103,10 @@ fn write_names(
     Ok(has_moved)
 }
 
-/// The permalink that a note would have if it were alone, and whether it states it.
+/// Returns the permalink that a note would have if no other claimed it, and whether the note states it.
 fn base_of(note: &Note, title: &str) -> (String, bool) {
     let stated = note.permalink.as_deref().map(|it| fold(it.trim().trim_matches('/')));
+    // An invalid permalink is ignored: nothing could address the note by it.
     match stated.filter(|it| matches!(notes::uri::parse(it), Ok(notes::uri::Address::Note(_)))) {
         Some(stated) => (stated, true),
         None => (slug(title), false),
@@ -118,7 +120,7 @@ fn metadata_of(note: &Note) -> String {
 
 type Base = ((String, bool), String);
 
-/// Writes the row of a note, or takes it away, and numbers the permalinks that this changes.
+/// Inserts, updates or deletes the row of a note, and renumbers the permalinks that this affects.
 fn write_base(
     tx: &Transaction<'_>,
     id: i64,
@@ -141,11 +143,13 @@ fn write_base(
         }
         None => {
             tx.prepare_cached("DELETE FROM notes WHERE doc_id = ?1")?.execute([id])?;
+            // Links by permalink must find another note, or none.
             if let Some(permalink) = old.as_ref().and_then(|(.., permalink)| permalink.as_ref()) {
                 links::mark(tx, permalink)?;
             }
         }
     }
+    // A move counts for notes only: the path decides who gets a contested permalink.
     if was == is && !(has_moved && is.is_some()) {
         return Ok(());
     }
@@ -203,6 +207,7 @@ fn write_places(tx: &Transaction<'_>, id: i64, note: &Note) -> Result<(), StoreE
     let mut seq = 0;
     let mut add =
         |kind: i64, level: u8, (name, key): (&str, &str), place: (usize, usize, usize)| {
+            // A place is its start, its end and its line.
             seq += 1;
             let (start, end, line) = (place.0 as i64, place.1 as i64, place.2 as i64);
             insert.execute(params![id, seq - 1, kind, level, name, key, start, end, line])
@@ -238,8 +243,9 @@ fn write_links(
            ?19, ?20, ?21)",
     )?;
     for (seq, (link, said)) in note.links.iter().zip(&stated.said).enumerate() {
-        // Relations stand in the order of their links.
+        // Relations are in the order of their links.
         let relation = relations.next_if(|it| it.link == seq);
+        // A target without keys is no name: only an empty one, as in `[[#Heading]]`, has a target, the note itself.
         let keys = Keys::of(link.kind, &link.target);
         let dst = match &keys {
             Some(keys) => links::lead(tx, path, link.kind, &link.target, keys)?,
@@ -286,7 +292,7 @@ fn write_links(
     Ok(())
 }
 
-/// The kind of a link as stored.
+/// Returns the kind of a link from its stored code.
 pub fn kind_of(code: i64) -> LinkKind {
     match code {
         0 => LinkKind::Wiki,

@@ -1,12 +1,12 @@
-//! Alike: which texts a nearly equal one covers.
+//! Alike: which nearly equal text, its root, covers a text.
 //!
 //! In: texts with their keys. Out: for each the root that covers it, or none.
-//! Texts are ordered by their hash, which is as good as chance. The first text with a key leads it, and a text is
-//! compared with the leaders of its keys and with their roots, never with all: however many are alike, each costs the
-//! same, and the leader of n texts changes about ln n times while they come.
-//! Invariants: [`decide`] looks at smaller texts only, so that there is one outcome whatever came first; a root has
-//! none itself, so a chain of small changes never leads from a text to one that is not alike.
-//! Not here: what becomes of the chunks (`cover.rs`).
+//! Texts are ordered by their hash, which is as good as random. The first text with a key is its leader, and a text
+//! is compared with the leaders of its keys and with their roots, never with all: however many are similar, each
+//! costs the same, and the leader of n texts changes about ln n times while they arrive.
+//! Invariants: [`decide`] reads smaller texts only, so the outcome does not depend on the order of arrival; a root
+//! has no root itself, so a chain of small changes never connects a text with one that is not similar.
+//! Not here: what happens to the chunks (`cover.rs`).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,24 +23,24 @@ use model::print::Compared;
 /// Texts decided in one step of the ripple: some tens of milliseconds.
 const TEXTS_A_STEP: i64 = 500;
 
-/// Texts marked in one step of the ripple; one key may lead any number.
+/// Texts marked in one step of the ripple: one key may have any number of texts.
 const MARKS_A_STEP: usize = 5_000;
 
-/// Texts kept as they are compared; leaders come again and again.
+/// Compared texts that are cached: leaders recur.
 const MOST_KEPT: usize = 256;
 
-/// What must be known to decide about a text.
+/// What a decision about a text depends on.
 trait Known {
     type Error;
     /// The first text with this key.
     fn leader(&self, key: i64) -> Result<Option<i64>, Self::Error>;
     /// The root that covers a text.
     fn root(&self, text: i64) -> Result<Option<i64>, Self::Error>;
-    /// True when both stand somewhere and share enough.
+    /// Returns whether both texts have a place and are similar enough.
     fn are_alike(&self, one: i64, other: i64) -> Result<bool, Self::Error>;
 }
 
-/// The smallest root that a text is alike to, among the leaders of its keys and theirs.
+/// Returns the smallest root that a text is similar to, among the leaders of its keys and their roots.
 fn decide<K: Known>(known: &K, text: i64, keys: &[i64]) -> Result<Option<i64>, K::Error> {
     let mut candidates = Vec::with_capacity(2 * keys.len());
     for key in keys {
@@ -50,6 +50,7 @@ fn decide<K: Known>(known: &K, text: i64, keys: &[i64]) -> Result<Option<i64>, K
     }
     candidates.sort_unstable();
     candidates.dedup();
+    // In ascending order, so that the first match is the smallest, whichever key it came from.
     for candidate in candidates {
         if known.root(candidate)?.is_none() && known.are_alike(text, candidate)? {
             return Ok(Some(candidate));
@@ -58,11 +59,13 @@ fn decide<K: Known>(known: &K, text: i64, keys: &[i64]) -> Result<Option<i64>, K
     Ok(None)
 }
 
-/// A text that stood nowhere stands somewhere now.
+/// Adds a text that had no place before.
 pub(super) fn born(tx: &Transaction<'_>, text: i64, keys: &[i64]) -> Result<(), StoreError> {
     for key in keys {
         match leader(tx, *key)? {
+            // A smaller leader may cover the new text.
             Some(leader) if leader < text => mark_text(tx, text)?,
+            // The new text becomes the leader: all others with this key must be compared with it.
             Some(_) => mark_key(tx, *key)?,
             None => {}
         }
@@ -72,8 +75,8 @@ pub(super) fn born(tx: &Transaction<'_>, text: i64, keys: &[i64]) -> Result<(), 
     Ok(())
 }
 
-/// A text stands nowhere any more. If it covered others, one of them is indexed at once and covers the rest until the
-/// ripple has decided about all of them.
+/// Removes a text that has no place left. If it covered others, the smallest of them is indexed at once and covers
+/// the rest until the ripple has decided all of them.
 pub(super) fn died(
     tx: &Transaction<'_>,
     text: i64,
@@ -89,7 +92,7 @@ pub(super) fn died(
         }
     }
     tx.prepare_cached("DELETE FROM alike WHERE text = ?1")?.execute([text])?;
-    // One that goes in the same transaction covers nothing.
+    // A text that is removed in the same transaction covers nothing.
     let next: Option<i64> = tx
         .prepare_cached(
             "SELECT min(a.text) FROM alike a
@@ -105,7 +108,7 @@ pub(super) fn died(
     Ok(())
 }
 
-/// A text has been decided about: those that it leads look at the outcome.
+/// Marks the texts that `text` leads, after a decision about it: theirs may depend on it.
 fn mark_followers(tx: &Transaction<'_>, text: i64, keys: &[i64]) -> Result<(), StoreError> {
     let mut mark = tx.prepare_cached(
         "INSERT OR IGNORE INTO dirty_texts SELECT text FROM print_keys WHERE key = ?1 AND text > ?2",
@@ -118,7 +121,7 @@ fn mark_followers(tx: &Transaction<'_>, text: i64, keys: &[i64]) -> Result<(), S
     Ok(())
 }
 
-/// The keys of a text; `None` when it stands nowhere.
+/// The keys of a text; `None` if it has no place.
 fn stored_keys(tx: &Transaction<'_>, text: i64) -> Result<Option<Vec<i64>>, StoreError> {
     let keys: Option<Option<Vec<u8>>> = tx
         .prepare_cached("SELECT keys FROM prints WHERE text = ?1 LIMIT 1")?
@@ -144,7 +147,7 @@ fn mark_key(tx: &Transaction<'_>, key: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the root that covers a text, if another one does.
+/// Returns the root that covers a text, if any.
 pub(super) fn root_of(tx: &Transaction<'_>, text: i64) -> Result<Option<i64>, StoreError> {
     Ok(tx
         .prepare_cached("SELECT root FROM alike WHERE text = ?1")?
@@ -152,7 +155,7 @@ pub(super) fn root_of(tx: &Transaction<'_>, text: i64) -> Result<Option<i64>, St
         .optional()?)
 }
 
-/// The rows, seen as what [`decide`] must know.
+/// [`Known`], read from the rows.
 struct KnownRows<'a> {
     tx: &'a Transaction<'a>,
     similarity: f64,
@@ -168,6 +171,7 @@ impl KnownRows<'_> {
         let words = self.texts.words_of(text)?;
         let compared = words.map(|words| Rc::new(Compared::of(&words)));
         let mut kept = self.kept.borrow_mut();
+        // Dropping everything is simpler than tracking use, and leaders are cached again at once.
         if kept.len() >= MOST_KEPT {
             kept.clear();
         }
@@ -194,12 +198,12 @@ impl Known for KnownRows<'_> {
     }
 }
 
-/// Does one step; false when there is nothing to do.
+/// Does one step; returns false if there was nothing to do.
 pub(super) fn settle(tx: &Transaction<'_>, similarity: f64) -> Result<bool, StoreError> {
     if settle_keys(tx)? {
         return Ok(true);
     }
-    // Smaller texts first, because larger ones follow from them.
+    // Smaller texts first, because the decisions about larger ones depend on them.
     let mut statement = tx.prepare_cached("SELECT text FROM dirty_texts ORDER BY text LIMIT ?1")?;
     let texts: Vec<i64> =
         statement.query_map([TEXTS_A_STEP], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -211,7 +215,7 @@ pub(super) fn settle(tx: &Transaction<'_>, similarity: f64) -> Result<bool, Stor
     Ok(!texts.is_empty())
 }
 
-/// Marks the texts of keys that have another leader now; false when there are none.
+/// Marks the texts of keys whose leader changed; returns false if there were none.
 fn settle_keys(tx: &Transaction<'_>) -> Result<bool, StoreError> {
     let mut next = tx.prepare_cached("SELECT key FROM dirty_keys LIMIT 1")?;
     let mut done = tx.prepare_cached("DELETE FROM dirty_keys WHERE key = ?1")?;
@@ -219,6 +223,7 @@ fn settle_keys(tx: &Transaction<'_>) -> Result<bool, StoreError> {
         "INSERT OR IGNORE INTO dirty_texts SELECT text FROM print_keys WHERE key = ?1",
     )?;
     let (mut n_keys, mut n_marked) = (0, 0);
+    // Both numbers are bounded: a key may mark no text, and then costs a step as well.
     while n_marked < MARKS_A_STEP
         && n_keys < MARKS_A_STEP
         && let Some(key) = next.query_row([], |row| row.get::<_, i64>(0)).optional()?
@@ -235,7 +240,7 @@ fn settle_one(rows: &KnownRows<'_>, text: i64) -> Result<(), StoreError> {
     let Some(keys) = stored_keys(tx, text)? else { return Ok(()) };
     let (old, new) = (root_of(tx, text)?, decide(rows, text, &keys)?);
     if old == new {
-        // They may have looked while the root had gone, or was no root, and it is one again.
+        // The same outcome, but followers may have been decided while this text was removed or had another root.
         return mark_followers(tx, text, &keys);
     }
     match new {

@@ -1,11 +1,12 @@
-//! Cover: brings a document's chunks in line with the texts that other places have.
+//! Cover: updates which parts of a document's chunks are indexed.
 //!
-//! In: a document whose text, chunks and prints are written. Out: its rows in the text index and among the vectors, of
-//! what no other place covers.
-//! Invariants: a paragraph that another place covers is left out wherever it lies in a chunk, except for the words that
-//! only it has; headings, rows and code of a chunk are left out when an equal chunk covers them. What is left out here
-//! is whole at another place, since only paragraphs cover paragraphs, and only an earlier equal chunk covers everything
-//! else. A document that is covered completely is still found by its title, unless an earlier one has the same.
+//! In: a document whose text, chunks and prints are written. Out: its rows in the text index and among the vectors,
+//! for the parts that no other place covers.
+//! Invariants: a paragraph that another place covers is left out wherever it is in a chunk, except for the words that
+//! only it has; headings, rows and code of a chunk are left out when an equal chunk covers them. Everything left out
+//! here is complete at another place, since only paragraphs cover paragraphs, and only an earlier equal chunk covers
+//! everything else. A document that is covered completely is still found by its title, unless an earlier one has the
+//! same.
 //! Not here: which place covers a text (`place.rs`, `alike.rs`).
 
 use std::ops::Range;
@@ -22,27 +23,27 @@ use model::parcel::LONG_TITLE;
 use model::parcel::may_be_english;
 use model::print::{Compared, PrintKind, count_words};
 
-/// A window keeps its vector while at least one in so many of its words is indexed here.
+/// A window keeps its vector while at least one in this many of its words is indexed here.
 const OWN_SHARE: usize = 4;
 
-/// A chunk's `own` when nothing of it is indexed.
+/// Value of a chunk's `own` if none of it is indexed.
 const NOTHING: i64 = 0;
 
-/// What a document leaves to others.
+/// The parts of a document that other places cover.
 #[derive(Debug, Default)]
 struct Covered {
     text: String,
-    /// In order, never overlapping.
+    /// In order, without overlap.
     left_out: Vec<Range<usize>>,
-    /// Every paragraph with a print, in order: it stays or goes by itself.
+    /// Every paragraph with a print, in order: each is covered or not by itself.
     paragraphs: Vec<Range<usize>>,
-    /// Starts of chunks that an equal one covers.
+    /// Starts of chunks that an equal chunk covers.
     chunks: FxHashSet<usize>,
     /// True when an earlier document has the same title.
     is_titled_elsewhere: bool,
 }
 
-/// What of a chunk is indexed.
+/// Which part of a chunk is indexed.
 #[derive(Debug, PartialEq)]
 enum Shown {
     Whole,
@@ -51,11 +52,11 @@ enum Shown {
 }
 
 impl Shown {
-    /// As the chunk's row says it.
+    /// The value of the chunk's `own`: null for the whole, else a hash of what is indexed.
     fn own(&self) -> Option<i64> {
         match self {
             Shown::Whole => None,
-            // Never 0, never the same as the whole.
+            // The lowest bit is set, so it is never `NOTHING`.
             Shown::Part(body) => {
                 Some((xxhash_rust::xxh3::xxh3_64(body.as_bytes()) >> 1) as i64 | 1)
             }
@@ -75,7 +76,7 @@ struct ChunkRow {
     is_english: bool,
 }
 
-/// Brings the chunks of a document in line; costs two look-ups where nothing stands elsewhere.
+/// Updates the chunks of a document; costs two queries if no other place covers anything.
 pub(super) fn apply(tx: &Transaction<'_>, doc: i64, late: &mut Late) -> Result<(), StoreError> {
     let covered = Covered::read(tx, doc)?;
     let was_partial: bool = tx
@@ -83,6 +84,7 @@ pub(super) fn apply(tx: &Transaction<'_>, doc: i64, late: &mut Late) -> Result<(
             "SELECT EXISTS (SELECT 1 FROM chunks WHERE doc_id = ?1 AND own IS NOT NULL)",
         )?
         .query_row([doc], |row| row.get(0))?;
+    // Also when nothing is covered any more, chunks that were partial must become whole.
     if covered.is_none() && !was_partial {
         return Ok(());
     }
@@ -91,6 +93,7 @@ pub(super) fn apply(tx: &Transaction<'_>, doc: i64, late: &mut Late) -> Result<(
     covered.text = text;
     for chunk in chunks_of(tx, doc)? {
         let shown = covered.shown(&chunk.span, chunk.idx == 0);
+        // The text index is rewritten only if the indexed part changed.
         if shown.own() != chunk.own {
             show(tx, &chunk, &shown, &covered.text, &context, late)?;
         }
@@ -102,7 +105,7 @@ pub(super) fn apply(tx: &Transaction<'_>, doc: i64, late: &mut Late) -> Result<(
 }
 
 impl Covered {
-    /// What stands elsewhere; `None` when nothing does.
+    /// Reads what other places cover; `None` if nothing is.
     fn read(tx: &Transaction<'_>, doc: i64) -> Result<Option<Covered>, StoreError> {
         let copied = copied_texts(tx, doc)?;
         let has_roots: bool = tx
@@ -124,6 +127,7 @@ impl Covered {
                 (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
             let is_elsewhere = copied.get(&text).is_some_and(|home| *home != (doc, start));
             let span = start as usize..end as usize;
+            // A title only decides about a document that is covered completely.
             if kind == PrintKind::Title as i64 {
                 covered.is_titled_elsewhere = is_elsewhere;
             } else if kind == PrintKind::Chunk as i64 {
@@ -141,7 +145,7 @@ impl Covered {
         Ok(leaves_something.then_some(covered))
     }
 
-    /// Returns the ranges of `span` that are indexed here.
+    /// Returns the ranges of `span` that are indexed here. Of a copied chunk only paragraphs can be.
     fn own_ranges(&self, span: &Range<usize>, is_copied: bool) -> Vec<Range<usize>> {
         let whole = vec![span.clone()];
         let open = if is_copied { overlaps(&self.paragraphs, span) } else { whole };
@@ -154,16 +158,17 @@ impl Covered {
             return Shown::Whole;
         }
         let pieces = ranges.into_iter().filter_map(|range| self.text.get(range));
+        // Punctuation between two covered paragraphs is not worth a row.
         let pieces = pieces.filter(|piece| piece.chars().any(char::is_alphanumeric));
         let body = pieces.map(str::trim).collect::<Vec<_>>().join("\n");
-        // The title must lead somewhere.
+        // The first chunk stays without a body: the title must find the document.
         if body.is_empty() && (!is_first || self.is_titled_elsewhere) {
             return Shown::Nothing;
         }
         Shown::Part(body)
     }
 
-    /// True when too little of a window is indexed here.
+    /// Returns whether too little of a window is indexed here for it to keep its vector.
     fn is_aside(&self, window: &Range<usize>, is_copied: bool) -> bool {
         let words = |range: Range<usize>| self.text.get(range).map_or(0, count_words);
         let own: usize = self.own_ranges(window, is_copied).into_iter().map(words).sum();
@@ -172,7 +177,7 @@ impl Covered {
     }
 }
 
-/// Looks up what near copies lack, keeping the last root: copies of one page follow one another.
+/// Looks up the parts of near copies that their root lacks. Caches the last root: copies of one page have the same.
 struct Roots<'a> {
     tx: &'a Transaction<'a>,
     doc: i64,
@@ -189,7 +194,7 @@ impl Roots<'_> {
             self.kept = Some((root, words.map(|words| Compared::of(&words))));
         }
         let Some((_, Some(compared))) = &self.kept else {
-            // The root has gone, and which text covers this one now is not decided yet.
+            // The root was removed, and its successor is not decided yet.
             mark(self.tx, self.doc)?;
             return Ok(Vec::new());
         };
@@ -200,7 +205,7 @@ impl Roots<'_> {
     }
 }
 
-/// The texts of a document that stand at several places, with their homes.
+/// The texts of a document that have several places, with their homes.
 fn copied_texts(tx: &Transaction<'_>, doc: i64) -> Result<FxHashMap<i64, (i64, i64)>, StoreError> {
     let mut statement = tx.prepare_cached("SELECT DISTINCT text FROM copies WHERE doc_id = ?1")?;
     let texts: Vec<i64> =
@@ -212,7 +217,7 @@ fn copied_texts(tx: &Transaction<'_>, doc: i64) -> Result<FxHashMap<i64, (i64, i
     Ok(out)
 }
 
-/// The parts of `span` that lie in `ranges`, which are in order.
+/// The parts of `span` inside `ranges`, which are in order.
 fn overlaps(ranges: &[Range<usize>], span: &Range<usize>) -> Vec<Range<usize>> {
     let first = ranges.partition_point(|range| range.end <= span.start);
     let inside = ranges.iter().skip(first).take_while(|range| range.start < span.end);
@@ -270,7 +275,7 @@ fn chunks_of(db: &Connection, doc: i64) -> Result<Vec<ChunkRow>, StoreError> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Replaces what the text index holds of a chunk.
+/// Replaces the row of a chunk in the text index.
 fn show(
     tx: &Transaction<'_>,
     chunk: &ChunkRow,
@@ -288,6 +293,7 @@ fn show(
         Shown::Nothing => None,
     };
     if let Some(body) = body {
+        // `headings` is stored only if there are more than `section` shows.
         let headings =
             chunk.headings.clone().unwrap_or_else(|| chunk.section.replace(" › ", " / "));
         let (title, headings, body) = context.row(headings, body);
@@ -298,7 +304,7 @@ fn show(
     Ok(())
 }
 
-/// Puts the vectors of covered windows aside, and restores those that are indexed here again.
+/// Moves the vectors of covered windows to `aside`, and restores those of windows that are indexed here again.
 fn settle_windows(
     tx: &Transaction<'_>,
     chunk: &ChunkRow,
@@ -318,6 +324,7 @@ fn settle_windows(
     for (id, span, aside) in rows {
         match (covered.is_aside(&span, is_copied), aside) {
             (true, None) => {
+                // A vector of this transaction is not in the table yet.
                 let vector = match late.take_vector(id) {
                     Some(vector) => Some(vector),
                     None => {
@@ -325,7 +332,7 @@ fn settle_windows(
                         stored_vector(tx, id)?
                     }
                 };
-                // Empty: put aside without a vector.
+                // An empty blob: aside, without a vector.
                 set.execute(params![id, vector.unwrap_or_default()])?;
             }
             (false, Some(vector)) => {

@@ -1,25 +1,27 @@
-//! Place: the places of a text, and which of several comes first.
+//! Place: the places of a text, and their order.
+//!
+//! Not here: the list of places (`duplicates.rs` keeps it).
 
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::store::StoreError;
 
-/// A document and the byte of its text at which a text begins.
+/// A document, and the byte of its text at which the text starts.
 pub(super) type Place = (i64, i64);
 
-/// Where a text stands.
+/// The places of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Places {
     /// Nowhere.
     None,
     /// At one place.
     One(Place),
-    /// At several; the first.
+    /// At several; this is the first.
     Many(Place),
 }
 
 impl Places {
-    /// The place that is indexed.
+    /// Returns the place that is indexed.
     pub(super) fn home(self) -> Option<Place> {
         match self {
             Places::None => None,
@@ -28,7 +30,7 @@ impl Places {
     }
 }
 
-/// Where a text stands; the list of its copies must be up to date.
+/// Returns the places of a text; the list of its copies must be up to date.
 pub(super) fn places(db: &Connection, text: i64) -> Result<Places, StoreError> {
     let mut statement =
         db.prepare_cached("SELECT doc_id, start FROM prints WHERE text = ?1 LIMIT 2")?;
@@ -38,10 +40,11 @@ pub(super) fn places(db: &Connection, text: i64) -> Result<Places, StoreError> {
     if rows.next()?.is_none() {
         return Ok(Places::One(one));
     }
+    // Rows of `prints` are in no order of rank; the list of copies is.
     Ok(Places::Many(first_copy(db, text)?.unwrap_or(one)))
 }
 
-/// The first place of a text that has several.
+/// Returns the first place of a text that has several.
 pub(super) fn first_copy(db: &Connection, text: i64) -> Result<Option<Place>, StoreError> {
     Ok(db
         .prepare_cached(
@@ -51,16 +54,17 @@ pub(super) fn first_copy(db: &Connection, text: i64) -> Result<Option<Place>, St
         .optional()?)
 }
 
-/// What orders the places of a text: least folders first, then the shorter path, then the path itself. So `guide.md`
-/// comes
-/// before `guide (copy).md` and before `archive/guide.md`, and a rebuild says the same.
+/// Returns the sort key of a path's places: fewest folders first, then the shorter path, then the path itself. So
+/// `guide.md` comes before `guide (copy).md` and before `archive/guide.md`, and a rebuild gives the same order.
 pub(super) fn rank_of(path: &str) -> String {
+    // Fixed-width hexadecimal, so that strings compare like numbers. Longer paths are cut off at the maximum and
+    // compared by name.
     let n_folders = path.bytes().filter(|byte| *byte == b'/').count().min(0xff);
     let n_bytes = path.len().min(0xffff);
     format!("{n_folders:02x}{n_bytes:04x}{path}")
 }
 
-/// The rank of a document's places.
+/// Returns the rank of a document's places.
 pub(super) fn rank_of_doc(db: &Connection, doc: i64) -> Result<String, StoreError> {
     let path: Option<String> = db
         .prepare_cached("SELECT path FROM docs WHERE id = ?1")?

@@ -1,9 +1,9 @@
-//! Lines: what of a document is compared with its version before.
+//! Lines: the lines of a document that are compared with its version before.
 //!
-//! In: a document as it was read, or its rows. Out: its fields, observations, relations, and the sentences of its other
-//! lines; which of them came and went.
-//! Invariants: lines are compared by what they say, not by their numbers, so that what is moved within a document has
-//! not changed; both versions are taken apart alike.
+//! In: a document as it was read, or its rows. Out: its fields, observations, relations, and the sentences of its
+//! other lines; which of them were added or removed.
+//! Invariants: lines are compared by text, not by number, so a line that moves within a document is unchanged; both
+//! versions are split by the same rules.
 //! Not here: which documents are compared (`journal.rs`).
 
 use std::collections::HashMap;
@@ -17,13 +17,13 @@ use crate::store::lines::{LineMap, encode};
 use crate::store::{ChangedLine, LineKind, StoreError};
 use model::parcel::NormalDoc;
 
-/// Most lines that are kept of a change of a document.
+/// Most lines stored for a change of a document.
 const MAX_LINES: usize = 20;
 
-/// Longest text of a line that is kept, characters.
+/// Longest stored text of a line, characters.
 const MAX_LINE_CHARS: usize = 200;
 
-/// Lines of an added document that states nothing.
+/// Lines stored for an added document that states nothing.
 const MAX_FIRST_LINES: usize = 3;
 
 /// A line of a document.
@@ -37,11 +37,11 @@ pub struct Line {
     pub text: String,
 }
 
-/// What a note states, apart from its other lines.
+/// The statements of a note, apart from its other lines.
 #[derive(Default)]
 struct Stated {
     lines: Vec<Line>,
-    /// The lines of observations and relations, which are not shown a second time as text.
+    /// Lines of observations and relations, which are not repeated as text.
     numbers: FxHashSet<u32>,
 }
 
@@ -63,7 +63,7 @@ impl Stated {
         self.add(LineKind::Observation, number, format!("- [{category}] {content}{tags}{context}"));
     }
 
-    /// A relation with several targets is one line.
+    /// Adds a relation, once for each line: one with several targets has several links.
     fn relation(&mut self, number: u32, said: &str) {
         if !self.numbers.contains(&number) {
             self.add(LineKind::Relation, number, said.to_string());
@@ -77,7 +77,7 @@ impl Stated {
         self.lines.push(Line { kind, number, text: shortened(&text) });
     }
 
-    /// Adds the lines of the text that state nothing.
+    /// Adds the lines of the text that state nothing, sentence by sentence.
     fn with_text(mut self, text: &str, map: &LineMap) -> Vec<Line> {
         for (start, sentence) in sentences(text, map) {
             let number = map.line_at(start);
@@ -89,7 +89,7 @@ impl Stated {
     }
 }
 
-/// The lines of a document as it was read.
+/// Returns the lines of a document as it was read.
 pub(super) fn of_document(normal: &NormalDoc) -> Vec<Line> {
     let mut stated = Stated::default();
     if let Some(it) = &normal.note {
@@ -116,7 +116,7 @@ fn add_note(stated: &mut Stated, note: &Note, said: &[String]) {
     }
 }
 
-/// The lines of a document that is indexed, by the id of its row; none where there is no such row.
+/// Returns the lines of an indexed document, given the id of its row; empty if there is no such row.
 pub fn of_row(db: &Connection, doc: i64) -> Result<Vec<Line>, StoreError> {
     let mut stated = Stated::default();
     let metadata: Option<String> = db
@@ -125,6 +125,7 @@ pub fn of_row(db: &Connection, doc: i64) -> Result<Vec<Line>, StoreError> {
         .optional()?;
     let fields: Map<String, Value> =
         metadata.and_then(|it| serde_json::from_str(&it).ok()).unwrap_or_default();
+    // Rows have no line for a field; lines are compared without it.
     fields.iter().for_each(|(key, value)| stated.field(0, key, value));
     let mut statement = db.prepare_cached(
         "SELECT line, category, content, tags, context FROM observations WHERE doc_id = ?1 ORDER BY seq",
@@ -152,9 +153,10 @@ pub fn of_row(db: &Connection, doc: i64) -> Result<Vec<Line>, StoreError> {
     Ok(stated.with_text(&text, &LineMap::decode(&lines)))
 }
 
-/// The lines that came or went, at most [`MAX_LINES`], and how many more there are. What is stated comes before other
-/// lines where not all are kept; they are in the order of the file.
+/// Returns the lines that were added or removed, at most [`MAX_LINES`], in the order of the file, and how many more
+/// there are. Statements come before other lines when there are too many.
 pub(super) fn changed(old: &[Line], new: &[Line]) -> (Vec<ChangedLine>, u32) {
+    // Counted as multisets: of a line that occurs twice and then once, one is gone.
     let mut surplus: HashMap<(LineKind, &str), i64> = HashMap::new();
     old.iter().for_each(|it| *surplus.entry((it.kind, &it.text)).or_default() -= 1);
     new.iter().for_each(|it| *surplus.entry((it.kind, &it.text)).or_default() += 1);
@@ -176,7 +178,7 @@ pub(super) fn changed(old: &[Line], new: &[Line]) -> (Vec<ChangedLine>, u32) {
     kept(lines, MAX_LINES)
 }
 
-/// What an added document states; of one that states nothing its first lines.
+/// Returns the statements of an added document, or its first lines if it states nothing.
 pub fn first(new: &[Line]) -> (Vec<ChangedLine>, u32) {
     let is_fact = |it: &&Line| matches!(it.kind, LineKind::Observation | LineKind::Relation);
     let mut shown: Vec<&Line> = new.iter().filter(is_fact).collect();
@@ -196,13 +198,14 @@ pub fn first(new: &[Line]) -> (Vec<ChangedLine>, u32) {
 
 fn kept(mut lines: Vec<ChangedLine>, most: usize) -> (Vec<ChangedLine>, u32) {
     let n_more = lines.len().saturating_sub(most) as u32;
+    // Cut by kind, statements first, then put back in the order of the file, with removed lines before added ones.
     lines.sort_by_key(|it| it.kind);
     lines.truncate(most);
     lines.sort_by_key(|it| (it.line, !it.gone));
     (lines, n_more)
 }
 
-/// The sentences of each line of a text, with their places.
+/// The sentences of each line of a text, with their offsets.
 fn sentences<'t>(text: &'t str, map: &LineMap) -> Vec<(usize, &'t str)> {
     let mut found = Vec::new();
     let mut add = |start: usize, end: usize| {
@@ -217,11 +220,11 @@ fn sentences<'t>(text: &'t str, map: &LineMap) -> Vec<(usize, &'t str)> {
     let mut before = ' ';
     for (at, c) in text.char_indices() {
         let ends_sentence = c == ' ' && matches!(before, '.' | '!' | '?');
-        // A paragraph of several lines of the file is one line of the text.
+        // A paragraph that spans several lines of the file is one line of the text, joined by spaces.
         let ends_line = c == '\n' || (before == ' ' && map.line_at(at) != map.line_at(start));
         if ends_sentence || ends_line {
             add(start, at);
-            // A line break lies in the line that it ends.
+            // The line break belongs to the line that it ends; a space before a new line was added already.
             start = at + usize::from(c == '\n');
         }
         before = c;

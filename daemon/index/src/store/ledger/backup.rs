@@ -1,9 +1,9 @@
-//! Backup: sound copies of the ledger while it is written to, and putting one back.
+//! Backup: copies of the ledger made while it is in use, and restoring one.
 //!
-//! In: the ledger's file, and where a copy shall be. Out: a copy that was checked, or why there is none.
-//! Invariants: a copy is one commit of the ledger, whole and by itself (no `-wal` beside it), mode 0600, and appears
-//! under its name only when it is checked and on the disk; putting back first checks what is put back, keeps what it
-//! replaces, and at every instant leaves a ledger in place.
+//! In: the ledger's file, and where a copy goes. Out: a verified copy, or why there is none.
+//! Invariants: a copy is one commit of the ledger, complete in a single file (no `-wal`), mode 0600, and appears
+//! under its name only when it is verified and on disk; a restore first verifies the copy, keeps the ledger it
+//! replaces, and leaves a ledger in place at every instant.
 //! Not here: when a backup is made (`serve/tool/maintain.rs`), the daemon's lock (`process/restore.rs`).
 
 use std::collections::BTreeMap;
@@ -23,30 +23,30 @@ use crate::store::Rewrite;
 use crate::store::erase::{Counts, Gone, erase};
 use crate::store::{StoreError, open};
 
-/// Backups kept of those that got their name from us.
+/// Backups with generated names that are kept.
 const KEPT: usize = 7;
 
-/// Attempts to copy while somebody holds the ledger, and the pause between two.
+/// Attempts to copy while the ledger is locked, and the pause between two.
 const ATTEMPTS: (u32, Duration) = (100, Duration::from_millis(50));
 
-/// What a copy holds.
+/// A verified copy of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backup {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its size in bytes.
     pub n_bytes: u64,
     /// The version of its tables.
     pub version: u32,
-    /// Rows a table; the same as in the ledger at that instant.
+    /// Number of rows by table; the same as in the ledger at that instant.
     pub rows: BTreeMap<String, u64>,
 }
 
-/// Held while a copy is made or rewritten: one that is made meanwhile would bring back what the others have lost.
+/// Held while copies are made or rewritten: a copy made during an erasure would bring the erased text back.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Copies the ledger in `state_dir` to `to`, or to a new file in its folder of backups, of which the last 7 are kept.
-/// `replaces` says that a file may be there already.
+/// Copies the ledger in `state_dir` to `to`, or to a new file in its folder of backups, which keeps the last 7. With
+/// `replaces`, `to` may exist.
 pub fn back_up(state_dir: &Path, to: Option<&Path>, replaces: bool) -> Result<Backup, StoreError> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let ledger = state_dir.join("ledger.sqlite");
@@ -63,14 +63,14 @@ pub fn back_up(state_dir: &Path, to: Option<&Path>, replaces: bool) -> Result<Ba
     }
 }
 
-/// Copies an open ledger, whose file at `ledger` is gone, to a new file in the folder of backups.
+/// Copies an open ledger whose file at `ledger` is missing to a new file in the folder of backups.
 pub(super) fn rescue(db: &Connection, ledger: &Path) -> Result<Backup, StoreError> {
     let folder = folder_of(ledger);
     fs::create_dir_all(&folder).map_err(LedgerError::io(&folder))?;
     copy_numbered(db, &folder)
 }
 
-/// The newest backup in the folder of backups beside a ledger.
+/// Returns the newest backup in the folder of backups beside a ledger.
 pub(super) fn newest(ledger: &Path) -> Option<PathBuf> {
     own_backups(&folder_of(ledger)).pop()
 }
@@ -79,7 +79,7 @@ fn folder_of(ledger: &Path) -> PathBuf {
     ledger.with_file_name("backups")
 }
 
-/// Names sort by age.
+/// The backups with generated names, oldest first: names sort by age.
 fn own_backups(folder: &Path) -> Vec<PathBuf> {
     let is_ours = |name: &str| name.starts_with("ledger-") && name.ends_with(".sqlite");
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -100,7 +100,7 @@ fn prune(folder: &Path) {
     }
 }
 
-/// Copies under the name of the present second; the next free one when there is such a file.
+/// Copies to a file named after the current second, or the next free number if it exists.
 fn copy_numbered(db: &Connection, folder: &Path) -> Result<Backup, StoreError> {
     let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
     let mut path = folder.join(format!("ledger-{now}.sqlite"));
@@ -120,7 +120,7 @@ fn copy_numbered(db: &Connection, folder: &Path) -> Result<Backup, StoreError> {
 /// Copies an open ledger to a file.
 pub(super) fn copy(db: &Connection, to: &Path, replaces: bool) -> Result<Backup, StoreError> {
     if let Ok(found) = to.symlink_metadata() {
-        // Only a file is ever replaced: not a folder, a link, or what stands for a device.
+        // Only a regular file is ever replaced, never a folder, link or device.
         if !found.is_file() {
             let source = io::Error::other("it is no regular file");
             return Err(LedgerError::Io { path: to.to_path_buf(), source }.into());
@@ -132,6 +132,7 @@ pub(super) fn copy(db: &Connection, to: &Path, replaces: bool) -> Result<Backup,
     let draft = Draft::new(to)?;
     let rows = copy_rows(db, &draft.path)?;
     let copied = look(&draft.path)?;
+    // The counts were taken inside the copied transaction, so they must agree.
     if copied.rows != rows {
         let why = format!("it holds {:?}, the ledger {rows:?}", copied.rows);
         return Err(LedgerError::Unsound { path: to.to_path_buf(), why }.into());
@@ -140,7 +141,7 @@ pub(super) fn copy(db: &Connection, to: &Path, replaces: bool) -> Result<Backup,
     Ok(Backup { path: to.to_path_buf(), ..copied })
 }
 
-/// Copies one commit and gives its rows a table.
+/// Copies one commit and returns its number of rows by table.
 fn copy_rows(db: &Connection, draft: &Path) -> Result<BTreeMap<String, u64>, StoreError> {
     // One read transaction: what is counted is what is copied, whatever is written meanwhile.
     let view = db.unchecked_transaction()?;
@@ -158,13 +159,13 @@ fn copy_rows(db: &Connection, draft: &Path) -> Result<BTreeMap<String, u64>, Sto
             std::thread::sleep(ATTEMPTS.1);
         }
     }
-    // The copy must be one file: without this it would want a `-wal` beside it.
+    // The copy must be a single file; in WAL mode it would need a `-wal` beside it.
     copy.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get::<_, String>(0))?;
     copy.close().map_err(|(_, error)| error)?;
     Ok(rows)
 }
 
-/// Reads something of a copy of the ledger; `None` when it is not a sound one.
+/// Reads from a copy of the ledger; `None` if the copy is damaged.
 pub fn read_copy<T>(
     path: &Path,
     read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -173,11 +174,11 @@ pub fn read_copy<T>(
     open::plain_reader(path).and_then(|db| read(&db)).ok()
 }
 
-/// Writes a copy of the ledger anew without what is meant, in the format that it has, and leaves no free page; how much
-/// went. It can be put back before and after, whenever that is cut short.
+/// Rewrites a copy of the ledger without what is to be forgotten, in the table version it has and without free pages.
+/// Returns how much was removed. The copy can be restored at any time, even if this is interrupted.
 ///
 /// # Errors
-/// When it is no sound ledger, or cannot be written; then it is as it was.
+/// When it is damaged or cannot be written; then it is unchanged.
 pub fn rewrite_copy(path: &Path, gone: &Gone, rewrite: &dyn Rewrite) -> Result<Counts, StoreError> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     look(path)?;
@@ -187,6 +188,7 @@ pub fn rewrite_copy(path: &Path, gone: &Gone, rewrite: &dyn Rewrite) -> Result<C
     drop(source);
     let db = open::plain(&draft.path).map_err(|why| open::open_error(path, why))?;
     let counts = erase(&db, gone, rewrite)?;
+    // Deleted rows are still in free pages until then.
     db.execute_batch("VACUUM")?;
     db.close().map_err(|(_, error)| error)?;
     look(&draft.path)?;
@@ -207,8 +209,9 @@ fn count(db: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
     names.iter().map(|name| Ok((name.clone(), n_rows(name)? as u64))).collect()
 }
 
-/// Says what a file holds if it is a sound ledger of a version we know. Writes nothing.
+/// Returns what a file holds if it is an undamaged ledger of a known version. Writes nothing.
 pub fn check(path: &Path) -> Result<Backup, StoreError> {
+    // First, because an empty or foreign database passes the check for damage.
     if let Some(missing) = missing_table(path) {
         return Err(not_a_ledger(path, format!("it has no table `{missing}`")));
     }
@@ -220,7 +223,7 @@ pub fn check(path: &Path) -> Result<Backup, StoreError> {
     Ok(found)
 }
 
-/// A table that every ledger has and this database has not; `None` also when it is no database.
+/// Returns a table that every ledger has and this database lacks; `None` also if it is no database.
 fn missing_table(path: &Path) -> Option<&'static str> {
     let db = open::plain_reader(path).ok()?;
     let mut statement =
@@ -228,7 +231,7 @@ fn missing_table(path: &Path) -> Option<&'static str> {
     TABLES.into_iter().find(|table| statement.exists([table]).is_ok_and(|is_there| !is_there))
 }
 
-/// Says what a sound database holds.
+/// Returns what an undamaged database holds.
 fn look(path: &Path) -> Result<Backup, StoreError> {
     let n_bytes = path.metadata().map_err(|error| not_a_ledger(path, error.to_string()))?.len();
     let read = open::plain_reader(path).and_then(|db| Ok((inspect(&db)?, count(&db)?)));
@@ -246,15 +249,15 @@ fn not_a_ledger(path: &Path, why: String) -> StoreError {
     LedgerError::NotALedger { path: path.to_path_buf(), why }.into()
 }
 
-/// The check of a database whose file is missing.
+/// Verdict on a database whose file is missing.
 const GONE: &str = "its file is gone";
 
-/// The health of the databases.
+/// The condition of the databases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkup {
-    /// `ok`, or SQLite's first complaint about the index.
+    /// `ok`, or SQLite's first message about damage of the index.
     pub index: String,
-    /// `ok`, or SQLite's first complaint about the ledger.
+    /// `ok`, or SQLite's first message about damage of the ledger.
     pub ledger: String,
     /// Version of the ledger's tables.
     pub ledger_version: u32,
@@ -262,11 +265,13 @@ pub struct Checkup {
     pub newest_backup: Option<PathBuf>,
 }
 
-/// Checks both databases in `state_dir` for damage, each through a connection of its own. Reads the index nearly whole.
+/// Checks both databases in `state_dir` for damage, each through a connection of its own. Reads nearly all of the
+/// index.
 pub fn check_up(state_dir: &Path) -> Result<Checkup, StoreError> {
     let (index, ledger) = (state_dir.join("index.sqlite"), state_dir.join("ledger.sqlite"));
     let quick = |db: Connection| db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
     let verdict = match open::reader(&index).and_then(|db| Ok(quick(db)?)) {
+        // Existence is checked after opening, for either a clear verdict or the error itself.
         _ if !index.exists() => GONE.to_string(),
         Err(StoreError::Sqlite(error)) if is_damage(&error) => error.to_string(),
         read => read?,
@@ -284,14 +289,14 @@ pub fn check_up(state_dir: &Path) -> Result<Checkup, StoreError> {
 /// The outcome of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// What was put back.
+    /// The copy that was restored.
     pub backup: Backup,
-    /// Where the ledger lies that was replaced, if there was one.
+    /// Path of the ledger that was replaced, if there was one.
     pub kept: Option<PathBuf>,
 }
 
-/// Puts a copy in the place of the ledger in `state_dir`. No daemon may run. The index is given up: it holds uids, tags
-/// and decisions of the ledger that is replaced, and is built anew from the files.
+/// Replaces the ledger in `state_dir` by a copy. No daemon may run. The index is discarded: it has uids, tags and
+/// decisions of the replaced ledger, and is rebuilt from the files.
 pub fn restore(state_dir: &Path, from: &Path) -> Result<Restored, StoreError> {
     let checked = check(from)?;
     let ledger = state_dir.join("ledger.sqlite");
@@ -301,7 +306,7 @@ pub fn restore(state_dir: &Path, from: &Path) -> Result<Restored, StoreError> {
     drop(source);
     look(&draft.path)?;
     open::remove(&state_dir.join(open::STAND_IN))?;
-    // The one that is being built beside it, too: either has the uids of the ledger that goes.
+    // The index that is being built beside it, too: both have uids of the replaced ledger.
     open::remove(&state_dir.join(open::NEXT))?;
     open::remove(&state_dir.join(open::LIVE))?;
     let kept = keep_aside(&ledger)?;
@@ -309,8 +314,8 @@ pub fn restore(state_dir: &Path, from: &Path) -> Result<Restored, StoreError> {
     Ok(Restored { backup: checked, kept })
 }
 
-/// Restores the newest sound backup where the ledger in `state_dir` is missing, before anything opens it. Returns what
-/// was done, for `status`; `None` when the ledger is there or the project is new.
+/// Restores the newest undamaged backup if the ledger in `state_dir` is missing, before anything opens it. Returns
+/// what was done, for `status`; `None` if the ledger exists or the project is new.
 pub fn replace_missing(state_dir: &Path) -> Option<String> {
     let ledger = state_dir.join(open::LEDGER_FILE);
     let backups = own_backups(&folder_of(&ledger));
@@ -337,17 +342,17 @@ pub fn replace_missing(state_dir: &Path) -> Option<String> {
     Some(lost.to_string())
 }
 
-/// Leaves a second name for the ledger, and takes its log of late writes away from the first: a log must never meet
-/// another file than its own.
+/// Gives the ledger a second name, and renames its log to match: a log must never be applied to another database.
 fn keep_aside(ledger: &Path) -> Result<Option<PathBuf>, StoreError> {
     if ledger.symlink_metadata().is_err() {
         return Ok(None);
     }
-    // A sound ledger takes its log in; of a damaged one both are kept.
+    // Closing the log merges it into an undamaged ledger; of a damaged one both files are kept.
     if let Ok(db) = open::plain(ledger) {
         let _ = db.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get::<_, String>(0));
     }
     let kept = free_name(ledger);
+    // A link, not a rename: the first name must exist until the copy replaces it.
     fs::hard_link(ledger, &kept)
         .or_else(|_| fs::copy(ledger, &kept).map(|_| ()))
         .map_err(LedgerError::io(&kept))?;
@@ -382,7 +387,7 @@ fn remove_if_there(path: &Path) -> Result<(), LedgerError> {
     }
 }
 
-/// A file in the making, beside where it shall be; removed unless it is published.
+/// A file being written beside its final path; removed unless it is published.
 struct Draft {
     path: PathBuf,
 }
@@ -400,25 +405,25 @@ impl Draft {
         Ok(Draft { path })
     }
 
-    /// Gives it its name, once it is on the disk.
+    /// Renames it to its final path, once its bytes are on disk.
     fn publish(self, to: &Path, replaces: bool) -> Result<(), LedgerError> {
         let done = File::open(&self.path).and_then(|file| file.sync_all());
         done.map_err(LedgerError::io(&self.path))?;
         if replaces {
             fs::rename(&self.path, to).map_err(LedgerError::io(to))?;
         } else {
-            // Unlike a rename, a link never replaces what somebody has put there meanwhile.
+            // Unlike a rename, a link never replaces a file that was created meanwhile.
             match fs::hard_link(&self.path, to) {
                 Ok(()) => {}
                 Err(_) if to.symlink_metadata().is_ok() => {
                     return Err(LedgerError::Exists(to.to_path_buf()));
                 }
-                // A file system without links.
+                // The file system has no hard links.
                 Err(_) => fs::rename(&self.path, to).map_err(LedgerError::io(to))?,
             }
         }
         if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            // The name is on the disk when the folder is; some file systems cannot say so.
+            // A new name is durable once its folder is synced; some file systems cannot do that.
             let _ = File::open(folder).and_then(|folder| folder.sync_all());
         }
         Ok(())

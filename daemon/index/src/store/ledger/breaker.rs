@@ -1,10 +1,10 @@
-//! Breaker: counts failures of a file, so that one that fails again and again is left alone (S0 §4.3).
+//! Breaker: counts failures of a file, so that one that keeps failing is skipped (S0 §4.3).
 //!
-//! In: each fault and each success as it is committed. Out: whether crawls should leave a version of a file alone.
-//! Invariants: only failures in a row count, of the same version (checksum; mode and time while it cannot be read); a
-//! change, a success and `retry` reset the count. A lasting fault is a row of the index and goes with it, since another
-//! extractor may do better; a fault that may pass is a row of the ledger.
-//! Not here: looking at files (`engine/watch/intake.rs`), or what a fault is (`model/fault.rs`).
+//! In: each fault and each success as it is committed. Out: whether crawls should skip a version of a file.
+//! Invariants: only consecutive failures of the same version count (checksum; mode and time while it cannot be read);
+//! a change, a success and `retry` reset the count. A permanent fault is a row of the index and is deleted with it,
+//! since another extractor may succeed; a transient fault is a row of the ledger.
+//! Not here: reading files (`engine/watch/intake.rs`), or what a fault is (`model/fault.rs`).
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -16,11 +16,11 @@ use super::{Ledger, StoreError};
 use model::Item;
 use model::terms::{ContentHash, FileVersion, RelPath};
 
-/// A file that was given up for a fault that may pass is tried once more by a crawl after this time, milliseconds: a
-/// network file system that was away must not leave files stale for good.
+/// Time after which a crawl retries a file that was given up for a transient fault, milliseconds: a network file
+/// system that was away must not leave files stale for good.
 const PROBE_AFTER_MS: i64 = 3_600_000;
 
-/// A file that failed, and how often in a row.
+/// A file whose last reading failed, and how often in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failing {
     /// The file as it failed.
@@ -29,16 +29,16 @@ pub struct Failing {
     pub n_failures: u32,
     /// The stage that gave up.
     pub stage: String,
-    /// What was wrong.
+    /// The reason.
     pub reason: String,
-    /// When it failed last, milliseconds since 1970.
+    /// Last failure, milliseconds since 1970.
     pub last_ms: i64,
     /// True when the fault may pass by itself.
     pub is_transient: bool,
 }
 
 impl Failing {
-    /// True when crawls leave it alone.
+    /// Returns whether crawls skip the file.
     pub fn is_open(&self) -> bool {
         self.n_failures >= MAX_FAILURES
     }
@@ -48,7 +48,7 @@ impl Failing {
         self.is_open() && self.version.is_still(now) && !is_probe
     }
 
-    /// The version as the ledger keeps it.
+    /// The version as text, for the ledger.
     fn key(&self) -> String {
         let FileVersion { hash, mode, mtime_ms, n_bytes } = self.version;
         let hash = hash.map_or_else(|| "-".to_string(), ContentHash::to_hex);
@@ -56,7 +56,7 @@ impl Failing {
     }
 }
 
-/// Reads [`Failing::key`]'s form; a key of another make is no version of anything.
+/// Parses the text of [`Failing::key`]; `None` for any other form.
 fn version_of(key: &str) -> Option<FileVersion> {
     let mut words = key.split(' ');
     let hash = words.next()?;
@@ -68,23 +68,23 @@ fn version_of(key: &str) -> Option<FileVersion> {
     })
 }
 
-/// Every file that failed last, shared with the watcher and the tools that list it.
+/// Every file whose last reading failed, shared with the watcher and the tools that list it.
 #[derive(Clone, Default)]
 pub struct Breakers(Arc<RwLock<FxHashMap<RelPath, Failing>>>);
 
 impl Breakers {
-    /// The trouble with a file, if it failed last.
+    /// Returns the failure of a file, if its last reading failed.
     pub fn get(&self, path: &RelPath) -> Option<Failing> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
     }
 
-    /// True when a crawl should leave this version of the file alone.
+    /// Returns whether a crawl should skip this version of the file.
     pub fn is_given_up(&self, path: &RelPath, now: &FileVersion, now_ms: i64) -> bool {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.get(path).is_some_and(|trouble| trouble.covers(now, now_ms))
     }
 
-    /// Every file that failed last, by path.
+    /// Returns every file whose last reading failed, by path.
     pub fn list(&self) -> Vec<(RelPath, Failing)> {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut list: Vec<_> = all.iter().map(|(path, it)| (path.clone(), it.clone())).collect();
@@ -95,6 +95,7 @@ impl Breakers {
     /// Returns the count after an item: none unless it is a fault. Records nothing.
     pub(in crate::store) fn after<T>(&self, item: &Item<T>, now_ms: i64) -> Option<Failing> {
         let Item::Faulted(ticket, fault) = item else { return None };
+        // A different version starts a new count.
         let before = self.get(&ticket.path).filter(|it| it.version.is_still(&ticket.version));
         Some(Failing {
             version: ticket.version,
@@ -106,13 +107,14 @@ impl Breakers {
         })
     }
 
-    /// Notes what was committed: a failure, or that there is none.
+    /// Records what was committed: a failure, or `None` for a success.
     pub(in crate::store) fn note(&self, path: &RelPath, trouble: Option<Failing>) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let Some(trouble) = trouble else {
             all.remove(path);
             return;
         };
+        // Logged once, when the limit is reached.
         if trouble.n_failures == MAX_FAILURES {
             let Failing { n_failures, stage, reason, .. } = &trouble;
             tracing::warn!(%path, n_failures, stage, reason, "skipped from now on, until it changes");
@@ -122,12 +124,12 @@ impl Breakers {
 }
 
 impl Ledger {
-    /// The files that failed last, kept current.
+    /// Returns the files whose last reading failed, kept current.
     pub fn breakers(&self) -> &Breakers {
         &self.breakers
     }
 
-    /// Writes what a failure made of the count; only faults that may pass are the ledger's.
+    /// Writes the count after a failure. Only transient faults are stored in the ledger.
     pub(in crate::store) fn count_failure(
         &self,
         path: &RelPath,
@@ -149,9 +151,9 @@ impl Ledger {
         Ok(())
     }
 
-    /// The file is read, gone, or to be tried anew.
+    /// Deletes the count of a file that was read, removed, or is to be retried.
     pub(in crate::store) fn forget_failures(&self, path: &RelPath) -> Result<(), StoreError> {
-        // Hardly any file ever fails: the others cost no statement.
+        // Hardly any file fails, so the usual case costs no statement.
         if self.breakers.get(path).is_some() {
             self.db
                 .prepare_cached("DELETE FROM breakers WHERE path = ?1")?
@@ -177,13 +179,14 @@ impl Ledger {
         Ok(())
     }
 
-    /// Reads what both databases know of failures, and forgets everything else.
+    /// Replaces the failures in memory by those of both databases.
     pub(in crate::store) fn load_breakers(&self, index: &Connection) -> Result<(), StoreError> {
         self.breakers.0.write().unwrap_or_else(PoisonError::into_inner).clear();
         let mut ours = self
             .db
             .prepare("SELECT path, key, n_failures, stage, reason, last_ms FROM breakers")?;
         let ours = ours.query_map([], |row| {
+            // An unreadable key matches no file: the failure is listed, and the next crawl retries.
             let version = version_of(&row.get::<_, String>(1)?).unwrap_or_default();
             Ok((row.get::<_, String>(0)?, trouble(row, version, true)?))
         })?;
@@ -206,7 +209,7 @@ impl Ledger {
     }
 }
 
-/// The columns that both tables have in common.
+/// The columns that both tables have.
 fn trouble(
     row: &rusqlite::Row<'_>,
     version: FileVersion,

@@ -1,9 +1,9 @@
-//! Enriched: what a language model read in entries, by their numbers and the hash of the text it was given.
+//! Enriched: what a language model extracted from entries, by entry number and hash of its input.
 //!
-//! In: what was read, what is to be read again, what is to be forgotten. Out: the same.
-//! Invariants: of an entry only the last reading is kept; one that was forgotten stays so until its text changes or
-//! somebody wants it read again.
-//! Not here: which text is read, and whether a reading still holds (`query/kb/shelf.rs`).
+//! In: extracted relations, requests to repeat, requests to forget. Out: the same.
+//! Invariants: only the last reading of an entry is kept; a forgotten one stays forgotten until its text changes or
+//! somebody asks for it again.
+//! Not here: which text is read, and whether a reading is still valid (`query/kb/shelf.rs`).
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use rusqlite::{Connection, params};
 use super::KbLedger;
 use crate::store::StoreError;
 
-/// What a model read in one entry.
+/// What a model extracted from one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Enriched {
     /// The entry's number.
@@ -21,22 +21,22 @@ pub struct Enriched {
     pub hash: [u8; 16],
     /// Relations, each with the id of its node.
     pub relations: Vec<(String, String)>,
-    /// The model; empty where what it read was forgotten.
+    /// The model; empty if the reading was forgotten.
     pub model: String,
-    /// Why there is nothing, where the model answered something else.
+    /// Why there is nothing, if the model's answer was unusable.
     pub trouble: Option<String>,
-    /// It is to be read again; what was read counts until then.
+    /// True when it must be repeated; the old reading is valid until then.
     pub is_due: bool,
 }
 
-/// What is done about readings.
+/// A change of the readings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reading {
     /// Something was read.
     Done(Enriched),
-    /// The reading of this entry, or all of them, are to be made again.
+    /// Repeat the reading of this entry, or of all.
     Again(Option<u64>),
-    /// All readings go.
+    /// Delete all readings.
     Forgotten,
 }
 
@@ -58,6 +58,7 @@ pub(super) fn keep(tx: &Connection, reading: &Reading, now_ms: i64) -> rusqlite:
             ])?;
         }
         Reading::Again(entry) => {
+            // `None` means all entries.
             let sql = "UPDATE kb_enriched SET is_due = 1 WHERE entry = coalesce(?1, entry)";
             tx.execute(sql, [entry.map(|it| it as i64)])?;
         }
@@ -69,7 +70,7 @@ pub(super) fn keep(tx: &Connection, reading: &Reading, now_ms: i64) -> rusqlite:
 }
 
 impl KbLedger {
-    /// The last reading of each entry.
+    /// Returns the last reading of each entry.
     pub fn enriched(&self) -> Result<HashMap<u64, Enriched>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT entry, hash, relations, model, trouble, is_due FROM kb_enriched",

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Trouble with the ledger, a backup of it, or putting one back.
+/// A failure of the ledger, of a backup, or of a restore.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
     /// SQLite cannot read it, or finds it inconsistent. Nothing was written.
@@ -10,19 +10,19 @@ pub enum LedgerError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// SQLite's words.
+        /// SQLite's message.
         why: String,
         /// The newest backup in the project's own folder of backups.
         newest: Option<PathBuf>,
     },
-    /// Its file was deleted, replaced or cut while the daemon ran.
+    /// Its file was deleted, replaced or truncated while the daemon ran.
     #[error(
         "the ledger is lost, so nothing is written: {why}\nhint: {}", way_back_of_lost(path, newest.as_deref())
     )]
     Lost {
-        /// Where it was.
+        /// Its path.
         path: PathBuf,
-        /// What became of it.
+        /// What happened to it.
         why: String,
         /// The newest backup in the project's own folder of backups.
         newest: Option<PathBuf>,
@@ -40,7 +40,7 @@ pub enum LedgerError {
         /// The newest version of this program.
         known: u32,
     },
-    /// A file that was given as a backup holds no ledger.
+    /// A file that was given as a backup is not a ledger.
     #[error(
         "`{}` is not a ledger: {why}\nhint: give a file that `kgctl backup` wrote; \
          the project's own lie in `backups` beside its ledger", path.display()
@@ -48,13 +48,13 @@ pub enum LedgerError {
     NotALedger {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// What is missing or wrong.
         why: String,
     },
-    /// There is a file already, and nobody said that it may be replaced.
+    /// The file exists, and replacing it was not requested.
     #[error("`{}` exists already\nhint: give another name, or `--force` to replace it", .0.display())]
     Exists(PathBuf),
-    /// What was copied is not what is there.
+    /// The copy differs from the ledger.
     #[error(
         "the copy `{}` is not sound: {why}\nhint: try again; is the disk sound and not full?", path.display()
     )]
@@ -64,7 +64,7 @@ pub enum LedgerError {
         /// What differs.
         why: String,
     },
-    /// The system refused.
+    /// The system returned an error.
     #[error(
         "cannot write `{}`: {source}\nhint: give a file in a folder that exists and can be written",
         path.display()
@@ -72,13 +72,13 @@ pub enum LedgerError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
 impl LedgerError {
-    /// The ledger at `path` is lost.
+    /// Returns the error for a lost ledger at `path`, with the newest backup.
     pub(in crate::store) fn lost(path: PathBuf, why: String) -> Self {
         let newest = super::backup::newest(&path);
         LedgerError::Lost { path, why, newest }
@@ -113,7 +113,7 @@ fn way_back_of_lost(path: &Path, newest: Option<&Path>) -> String {
     }
 }
 
-/// The copy that a migration to something newer than `version` left, if it is there.
+/// The hint about the copy that a migration from `version` to a newer one left, if it exists.
 fn or_before(path: &Path, version: u32) -> String {
     let copy = super::migrate::copy_path(path, version);
     match copy.exists() {

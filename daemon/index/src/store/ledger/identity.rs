@@ -1,19 +1,20 @@
 //! Identity: decides which uid a document has.
 //!
-//! A uid follows the document that moved, then the path, then equal content; one of a vanished document waits 30 days.
-//! Where a document comes to the path of another, the two exchange places: the other waits at the old path, gone until
-//! a file is read there. So nothing is forgotten, and asking twice (after a crash) gives the same.
-//! Not here: finding out that a file was moved (`engine/watch/`), or that a rename was a save (`store/commit/`).
+//! A uid follows a document that moved, then the path, then equal content; the uid of a vanished document is kept for
+//! 30 days. When a document arrives at the path of another, the two exchange places: the other is recorded at the old
+//! path, as vanished until a file is read there. So no uid is lost, and asking twice (after a crash) gives the same
+//! answer.
+//! Not here: detecting a move (`engine/watch/`), or that a rename was a save (`store/commit/`).
 
 use rusqlite::{OptionalExtension, params};
 
 use super::{DocVersion, Ledger, StoreError};
 use model::terms::{ContentHash, RelPath};
 
-/// How long a vanished document's uid waits for its return, milliseconds (design.md: 30 days).
+/// How long a vanished document's uid is kept for its return, milliseconds (design.md: 30 days).
 const UID_KEPT_MS: i64 = 30 * 24 * 3600 * 1000;
 
-/// One document as the ledger knows it.
+/// One document in the ledger.
 struct LedgerDocument {
     path: String,
     uid: String,
@@ -30,10 +31,10 @@ impl LedgerDocument {
 }
 
 impl Ledger {
-    /// The uid of the document at `path`: the one of the document that was at `moved_from`, else the one it has, else
-    /// the one of a vanished document of equal content (ties by path), else a new one. A vanished document that was at
-    /// the path comes back there unless another one vanished with this very content. Beside it the version of the
-    /// document that was known so far, if it was there.
+    /// Returns the uid of the document at `path`: that of the document that was at `moved_from`, else the one the
+    /// path has, else that of a vanished document with equal content (ties by path), else a new one. A vanished
+    /// document that was at the path returns there, unless another one vanished with exactly this content. Also
+    /// returns the last known version of the document, unless it had vanished.
     pub(in crate::store) fn identify(
         &self,
         path: &RelPath,
@@ -44,16 +45,18 @@ impl Ledger {
         let hash = hash.0.to_le_bytes();
         let here = self.entry_at(path.as_str())?;
         let is_same = |entry: &LedgerDocument| entry.hash == hash;
+        // Asked before (a crash in between, or no change): a move that was reported then must not be applied twice.
         let is_settled = here.as_ref().is_some_and(|entry| !entry.is_gone && is_same(entry));
         let came = match moved_from {
             _ if is_settled => None,
-            // A document that vanished there with another content is not the one that moved from there.
+            // A document that vanished there with other content is not the one that moved.
             Some(from) => {
                 self.entry_at(from.as_str())?.filter(|entry| !entry.is_gone || is_same(entry))
             }
             None if here.as_ref().is_some_and(|entry| !entry.is_gone || is_same(entry)) => None,
             None => self.vanished_like(&hash, now_ms)?,
         };
+        // A document comes from elsewhere.
         if let Some(came) = came.filter(|came| came.path != path.as_str()) {
             let known = (came.uid.clone(), came.version());
             self.exchange(path, came, here, &hash, now_ms)?;
@@ -71,7 +74,7 @@ impl Ledger {
         Ok((uid, None))
     }
 
-    /// The uid alone.
+    /// Returns the uid alone.
     #[cfg(test)]
     pub(in crate::store) fn uid_for(
         &self,
@@ -83,7 +86,7 @@ impl Ledger {
         Ok(self.identify(path, hash, moved_from, now_ms)?.0)
     }
 
-    /// The document at `path`, and what it holds as far as is known; `None` when there is none.
+    /// Returns the uid and last known version of the document at `path`; `None` if there is no document.
     pub(in crate::store) fn version_at(
         &self,
         path: &RelPath,
@@ -92,7 +95,7 @@ impl Ledger {
         Ok(entry.and_then(|it| it.version().map(|version| (it.uid, version))))
     }
 
-    /// When the document at `path` was first seen, milliseconds since 1970; `None` when there is none.
+    /// Returns when the document at `path` was first seen, milliseconds since 1970; `None` if there is no document.
     pub(in crate::store) fn first_seen_ms(
         &self,
         path: &RelPath,
@@ -101,7 +104,7 @@ impl Ledger {
         Ok(entry.filter(|entry| !entry.is_gone).map(|entry| entry.first_seen_ms))
     }
 
-    /// The document `came` is at `path` now; what was there waits where it came from.
+    /// Records that the document `came` is at `path` now; the one that was there gets the old path, as vanished.
     fn exchange(
         &self,
         path: &RelPath,
@@ -110,6 +113,7 @@ impl Ledger {
         hash: &[u8],
         now_ms: i64,
     ) -> Result<(), StoreError> {
+        // Both rows first: paths and uids are unique.
         self.db
             .prepare_cached("DELETE FROM documents WHERE path IN (?1, ?2)")?
             .execute([came.path.as_str(), path.as_str()])?;
@@ -163,7 +167,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Notes that the document at `path` is gone; its uid waits.
+    /// Marks the document at `path` as vanished; its uid is kept.
     pub(in crate::store) fn mark_gone(
         &self,
         path: &RelPath,
@@ -188,7 +192,7 @@ fn read_entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<LedgerDocument> {
     })
 }
 
-/// A uid nobody has: 16 hexadecimal digits from path, time, process and a counter.
+/// Returns a unique uid: 16 hexadecimal digits from path, time, process and a counter.
 fn new_uid(path: &RelPath, now_ms: i64) -> String {
     static COUNTER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let n = COUNTER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

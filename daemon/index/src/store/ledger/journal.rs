@@ -2,9 +2,9 @@
 //!
 //! In: the changes of a batch, in the ledger's transaction before the index's commit; how far a client has read. Out:
 //! the changes of committed ticks.
-//! Invariants: no tick is given twice, also when the index is lost (`reserve_ticks`); of a change that never became a
-//! commit nothing is shown, whoever reads passes the last tick of a snapshot; at most [`MAX_CHANGES`] rows of at most
-//! [`KEPT_MS`]; of a removed document no text is kept.
+//! Invariants: no tick is assigned twice, even if the index is lost (`reserve_ticks`); a change whose commit failed
+//! is never shown, because readers pass the last tick of a snapshot; at most [`MAX_CHANGES`] rows, at most
+//! [`KEPT_MS`] old; no text of a removed document is kept.
 //! Not here: what a batch changes (`store/journal.rs`), the net change over several ticks (`query/changes.rs`).
 
 use std::path::Path;
@@ -16,22 +16,22 @@ use super::Ledger;
 use crate::store::{StoreError, open};
 use model::terms::Tick;
 
-/// Most changes that are kept: some weeks of a busy folder; their texts take 40 MB at worst, usually 5.
+/// Most changes kept: some weeks of a busy folder. Their texts take 40 MB at worst, usually 5.
 const MAX_CHANGES: i64 = 10_000;
 
-/// Changes that are left when there are too many, so that this is not done for every commit.
+/// Changes that pruning leaves: fewer than the maximum, so that not every commit prunes.
 const LEFT_CHANGES: i64 = MAX_CHANGES / 10 * 9;
 
 /// How long a change is kept, milliseconds: 90 days.
 const KEPT_MS: i64 = 90 * 24 * 3600 * 1000;
 
-/// Most clients whose place in the journal is kept.
+/// Most clients whose position in the journal is kept.
 const MAX_MARKS: i64 = 200;
 
-/// Ticks that are reserved at a time: one write to the ledger for so many commits.
+/// Ticks reserved at a time: one write to the ledger for so many commits.
 const RESERVED_TICKS: u64 = 100;
 
-/// What a line of a document is.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LineKind {
@@ -46,7 +46,7 @@ pub enum LineKind {
 }
 
 impl LineKind {
-    /// Its name in replies.
+    /// Returns its name in replies.
     pub fn as_str(self) -> &'static str {
         match self {
             LineKind::Field => "field",
@@ -57,20 +57,20 @@ impl LineKind {
     }
 }
 
-/// A line that came or went.
+/// A line that was added or removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedLine {
-    /// True when it went.
+    /// True when it was removed.
     pub gone: bool,
-    /// What it is.
+    /// Its kind.
     pub kind: LineKind,
-    /// Its number in the file, of a line that went in the version before; 0 where it has none.
+    /// Its number in the file, or for a removed line in the version before; 0 where it has none.
     pub line: u32,
-    /// What it says, secrets removed.
+    /// Its text, secrets removed.
     pub text: String,
 }
 
-/// Where a document was, and what it held.
+/// Path and content of a document at some time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocVersion {
     /// Its path.
@@ -79,38 +79,39 @@ pub struct DocVersion {
     pub hash: Vec<u8>,
 }
 
-/// What one commit did to one document.
+/// The change of one document in one commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocChange {
     /// The commit.
     pub tick: Tick,
     /// The document.
     pub uid: String,
-    /// When, milliseconds since 1970.
+    /// Time, milliseconds since 1970.
     pub at_ms: i64,
-    /// The version before; none of a document that was added.
+    /// The version before; `None` for an added document.
     pub before: Option<DocVersion>,
-    /// The version after; none of a document that was removed.
+    /// The version after; `None` for a removed document.
     pub after: Option<DocVersion>,
-    /// Nobody saw it happen, and the version before is lost: its lines are not known.
+    /// True when the daemon did not see it happen and has lost the version before: its lines are unknown.
     pub is_unseen: bool,
-    /// The first lines that came or went.
+    /// The first lines that were added or removed.
     pub lines: Vec<ChangedLine>,
-    /// How many more there were.
+    /// Number of further lines.
     pub n_more: u32,
 }
 
-/// From where on the journal is complete.
+/// Where the complete part of the journal starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JournalStart {
-    /// Everything after this commit is known.
+    /// Every change after this commit is known.
     pub tick: Tick,
-    /// When that was, milliseconds since 1970.
+    /// Time of that commit, milliseconds since 1970.
     pub at_ms: i64,
 }
 
 impl Ledger {
-    /// Makes sure that `tick` is never given again; returns the last tick that is reserved now.
+    /// Reserves ticks up to some after `tick`, so that none of them is assigned again; returns the last reserved
+    /// tick.
     pub(in crate::store) fn reserve_ticks(&self, tick: Tick) -> Result<Tick, StoreError> {
         let reserved = tick.0 + RESERVED_TICKS;
         self.db
@@ -122,7 +123,7 @@ impl Ledger {
         Ok(self.reserved_tick()?.max(Tick(reserved)))
     }
 
-    /// The last tick that may have been given to a commit.
+    /// Returns the last tick that may have been assigned to a commit.
     pub(in crate::store) fn reserved_tick(&self) -> Result<Tick, StoreError> {
         let sql = "SELECT reserved FROM change_state WHERE id = 1";
         let reserved: Option<i64> =
@@ -130,12 +131,12 @@ impl Ledger {
         Ok(Tick(reserved.unwrap_or(0) as u64))
     }
 
-    /// True once a first index is whole: what comes before is the baseline, not a change.
+    /// Returns whether a first index is complete: what comes before is the baseline, not a change.
     pub(in crate::store) fn has_journal(&self) -> Result<bool, StoreError> {
         Ok(start_of(&self.db)?.is_some())
     }
 
-    /// Begins the journal after this commit, unless it has begun.
+    /// Starts the journal after this commit, unless it has started.
     pub(in crate::store) fn begin_journal(
         &self,
         tick: Tick,
@@ -151,8 +152,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes what a commit does to a document. The last change of the document is replaced if it begins with the same
-    /// version: then it never became a commit.
+    /// Writes the change of a document in a commit. Replaces the last change of the document if that starts from the
+    /// same version: then its commit failed.
     pub(in crate::store) fn keep_change(&self, change: &DocChange) -> Result<(), StoreError> {
         let before = change.before.as_ref().map(|it| (it.path.as_str(), it.hash.as_slice()));
         let (was_path, was_hash) = before.unzip();
@@ -164,6 +165,7 @@ impl Ledger {
             .execute(params![change.uid, was_path, was_hash])?;
         let after = change.after.as_ref();
         if after.is_none() {
+            // Of a removed document only the fact is kept, no text.
             self.db
                 .prepare_cached("UPDATE changes SET lines = '[]' WHERE uid = ?1")?
                 .execute([&change.uid])?;
@@ -189,7 +191,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Drops the change of a document in one commit.
+    /// Deletes the change of a document in one commit.
     pub(in crate::store) fn drop_change(&self, tick: Tick, uid: &str) -> Result<(), StoreError> {
         self.db
             .prepare_cached("DELETE FROM changes WHERE tick = ?1 AND uid = ?2")?
@@ -197,19 +199,20 @@ impl Ledger {
         Ok(())
     }
 
-    /// Drops changes after the last commit: they never became one.
+    /// Deletes changes after the last commit: theirs failed.
     pub(in crate::store) fn drop_changes_after(&self, tick: Tick) -> Result<(), StoreError> {
         self.db.prepare_cached("DELETE FROM changes WHERE tick > ?1")?.execute([tick.0 as i64])?;
         Ok(())
     }
 
-    /// Drops the oldest changes if there are too many or they are too old.
+    /// Deletes the oldest changes if there are too many or they are too old.
     pub(in crate::store) fn prune_changes(&self, now_ms: i64) -> Result<(), StoreError> {
         let n: i64 = self
             .db
             .prepare_cached("SELECT count(*) FROM changes")?
             .query_row([], |row| row.get(0))?;
         let n_over = if n > MAX_CHANGES { n - LEFT_CHANGES } else { 0 };
+        // The newest change to delete, by either rule.
         let newest: Option<(i64, i64)> = self
             .db
             .prepare_cached(
@@ -221,13 +224,14 @@ impl Ledger {
                 Ok(row.get::<_, Option<i64>>(0)?.zip(row.get::<_, Option<i64>>(1)?))
             })?;
         let Some((tick, at_ms)) = newest else { return Ok(()) };
+        // Whole commits are deleted, so that the journal is complete from some tick on.
         self.db.prepare_cached("DELETE FROM changes WHERE tick <= ?1")?.execute([tick])?;
         let moved = "UPDATE change_state SET begun_tick = max(begun_tick, ?1), begun_ms = max(begun_ms, ?2)";
         self.db.prepare_cached(moved)?.execute([tick, at_ms])?;
         Ok(())
     }
 
-    /// Notes that a client has seen all changes up to `tick`. A power failure may take this back.
+    /// Records that a client has seen all changes up to `tick`. Not synced: a power failure may undo it.
     pub(in crate::store) fn keep_mark(
         &self,
         client: &str,
@@ -240,6 +244,7 @@ impl Ledger {
              DO UPDATE SET tick = excluded.tick, at_ms = excluded.at_ms",
         )?
         .execute(params![client, tick.0 as i64, now_ms])?;
+        // The clients that have not asked for the longest time are dropped.
         tx.prepare_cached(
             "DELETE FROM change_marks WHERE client NOT IN (
                SELECT client FROM change_marks ORDER BY at_ms DESC LIMIT ?1)",
@@ -258,7 +263,7 @@ fn start_of(db: &Connection) -> Result<Option<JournalStart>, StoreError> {
     Ok(db.prepare_cached(sql)?.query_row([], start).optional()?)
 }
 
-/// The journal of a project, for whoever reads it.
+/// The journal of a project, read-only.
 pub struct ChangeLedger {
     db: Connection,
 }
@@ -269,19 +274,19 @@ impl ChangeLedger {
         Ok(ChangeLedger { db: open::plain_reader(&open::ledger_to_read(state_dir))? })
     }
 
-    /// From where on it is complete; `None` while a first index is built.
+    /// Returns where it starts; `None` while a first index is built.
     pub fn start(&self) -> Result<Option<JournalStart>, StoreError> {
         start_of(&self.db)
     }
 
-    /// The last commit that a client has seen the changes of, and when it asked.
+    /// Returns the last commit whose changes a client has seen, and when it asked.
     pub fn mark(&self, client: &str) -> Result<Option<(Tick, i64)>, StoreError> {
         let sql = "SELECT tick, at_ms FROM change_marks WHERE client = ?1";
         let mark = |row: &Row<'_>| Ok((Tick(row.get::<_, i64>(0)? as u64), row.get(1)?));
         Ok(self.db.prepare_cached(sql)?.query_row([client], mark).optional()?)
     }
 
-    /// The last commit before a moment that changed a document.
+    /// Returns the last commit before `at_ms` that changed a document.
     pub fn tick_before(&self, at_ms: i64) -> Result<Option<Tick>, StoreError> {
         let sql = "SELECT max(tick) FROM changes WHERE at_ms < ?1";
         let tick: Option<i64> =
@@ -289,12 +294,12 @@ impl ChangeLedger {
         Ok(tick.map(|it| Tick(it as u64)))
     }
 
-    /// The changes of the commits after one, up to another, oldest first.
+    /// Returns the changes of the commits after `after`, up to and including `until`, oldest first.
     pub fn between(&self, after: Tick, until: Tick) -> Result<Vec<DocChange>, StoreError> {
         self.changes("tick > ?1 AND tick <= ?2", params![as_row(after), as_row(until)])
     }
 
-    /// The changes of the documents that lie, or lay, at a path, up to a commit, oldest first.
+    /// Returns the changes of all documents that are or were at a path, up to a commit, oldest first.
     pub fn of_path(&self, path: &str, until: Tick) -> Result<Vec<DocChange>, StoreError> {
         let of_uid =
             "tick <= ?1 AND uid IN (SELECT uid FROM changes WHERE path = ?2 OR was_path = ?2)";

@@ -1,11 +1,11 @@
-//! Kb: what files cannot hold of entries: the numbers that are used up, every version with its reason, when each was
-//! last opened, and which files were ingested.
+//! Kb: the part of entries that files cannot hold: used numbers, every version with its reason, last accesses, and
+//! which files were ingested.
 //!
-//! In: what tools did. Out: the same. A version holds the whole text of its note as callers see it, and the hash of the
-//! file's bytes, by which a later edit by hand is known.
-//! Invariants: a number is given once, ever; versions of an entry count from 1 without gaps and are never changed, only
-//! an entry that is purged loses them; what was recorded is on the disk before its tool answers.
-//! Readers open the file for themselves: nothing here is part of a commit.
+//! In: what tools did. Out: the same. A version holds the whole text of its note as callers see it, and the hash of
+//! the file's bytes, by which a later edit by hand is detected.
+//! Invariants: a number is assigned once, ever; the versions of an entry are numbered from 1 without gaps and never
+//! changed, and only a purge deletes them; a record is on disk before its tool answers.
+//! Readers open the file themselves: nothing here is part of a commit.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,14 +16,14 @@ use super::Ledger;
 use super::enriched::{self, Reading};
 use crate::store::{StoreError, open};
 
-/// A version that is to be kept.
+/// A version to record.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NewVersion {
     /// The entry's number.
     pub entry: u64,
-    /// Who made it.
+    /// The client that made it.
     pub client: String,
-    /// Why.
+    /// The reason given.
     pub reason: String,
     /// Its confidence.
     pub confidence: f64,
@@ -33,13 +33,13 @@ pub struct NewVersion {
     pub hash: [u8; 16],
     /// The text of its note, without secrets.
     pub text: String,
-    /// When, where that is not now; milliseconds since 1970.
+    /// Time it was made if not now, milliseconds since 1970.
     pub at_ms: Option<i64>,
-    /// True to keep it only if the newest version has another hash or there is none.
+    /// True to record it only if the newest version has another hash, or there is none.
     pub is_by_hand: bool,
 }
 
-/// A file whose entries were taken from it.
+/// An ingested file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IngestedFile {
     /// Its path.
@@ -50,25 +50,25 @@ pub struct IngestedFile {
     pub node: String,
     /// Ids of its entries.
     pub entries: Vec<String>,
-    /// What it is about.
+    /// Its summary.
     pub summary: String,
     /// Its size in bytes.
     pub n_bytes: u64,
     /// Its extension.
     pub extension: String,
-    /// The project that its entries belong to.
+    /// The project of its entries.
     pub project: Option<String>,
-    /// What was hidden in it, by kind.
+    /// Kinds of secrets that were removed from it.
     pub redactions: Vec<String>,
-    /// Whether its entries count.
+    /// True while its entries are in use.
     pub is_active: bool,
-    /// When it was first ingested, and last; milliseconds since 1970.
+    /// First and last time it was ingested, milliseconds since 1970.
     pub first_ms: i64,
     /// See `first_ms`.
     pub last_ms: i64,
 }
 
-/// Something to be kept.
+/// A record of what a tool did.
 #[derive(Debug, Clone, PartialEq)]
 pub enum KbRecord {
     /// A version of an entry.
@@ -77,22 +77,22 @@ pub enum KbRecord {
     Opened(Vec<u64>),
     /// A file was ingested.
     Ingested(IngestedFile),
-    /// An entry is gone for good.
+    /// An entry was deleted for good.
     Purged(u64),
     /// A model read entries, or is to read them again.
     Read(Reading),
 }
 
-/// A version that is kept.
+/// A recorded version.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KbVersion {
     /// Its number, from 1.
     pub version: u64,
-    /// When it was made, milliseconds since 1970.
+    /// Time it was made, milliseconds since 1970.
     pub at_ms: i64,
-    /// Who made it.
+    /// The client that made it.
     pub client: String,
-    /// Why.
+    /// The reason given.
     pub reason: String,
     /// Its confidence.
     pub confidence: f64,
@@ -102,16 +102,16 @@ pub struct KbVersion {
     pub text: String,
 }
 
-/// What is known of an entry beside its note.
+/// What the ledger knows of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KbFacts {
     /// The newest version.
     pub version: u64,
-    /// When the first one was made, and the newest; milliseconds since 1970.
+    /// Times of the first and the newest version, milliseconds since 1970.
     pub created_ms: i64,
     /// See `created_ms`.
     pub updated_ms: i64,
-    /// Hash of the bytes of the newest one's file.
+    /// Hash of the file's bytes at the newest version.
     pub hash: [u8; 16],
 }
 
@@ -123,6 +123,7 @@ impl Ledger {
             number = tx.query_row(
                 "INSERT INTO kb_sequence VALUES(1, ?1 + 1) ON CONFLICT(id)
                  DO UPDATE SET last = max(last, ?1) + 1 RETURNING last",
+                // Half of the range, so that adding 1 cannot overflow whatever a caller passes.
                 [floor.min(i64::MAX as u64 / 2) as i64],
                 |row| row.get::<_, i64>(0),
             )?;
@@ -131,7 +132,7 @@ impl Ledger {
         Ok(number.max(0) as u64)
     }
 
-    /// Records what was done, all or nothing; returns the number of each version, 0 for other records.
+    /// Records what tools did, in one transaction; returns the number of each version, and 0 for other records.
     pub(in crate::store) fn record_kb(
         &self,
         records: &[KbRecord],
@@ -173,7 +174,7 @@ impl Ledger {
     }
 }
 
-/// Why there is a first version that no tool has made.
+/// Reason of a first version that no tool made.
 const WRITTEN_BY_HAND: &str = "Written by hand";
 
 fn add_version(tx: &Connection, new: &NewVersion, now_ms: i64) -> rusqlite::Result<u64> {
@@ -184,11 +185,12 @@ fn add_version(tx: &Connection, new: &NewVersion, now_ms: i64) -> rusqlite::Resu
         .query_row([new.entry as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let (version, before_ms) = match newest {
+        // A tool wrote these bytes and recorded them already.
         Some((version, _, hash)) if new.is_by_hand && hash == new.hash => return Ok(version as u64),
         Some((version, at_ms, _)) => (version + 1, at_ms),
         None => (1, i64::MIN),
     };
-    // An old file that was put there later is no older than what it took the place of.
+    // Times of versions never decrease, also when an older file replaced a newer one.
     let at_ms = new.at_ms.unwrap_or(now_ms).max(before_ms);
     tx.prepare_cached("INSERT INTO kb_versions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
         .execute(params![
@@ -206,7 +208,7 @@ fn add_version(tx: &Connection, new: &NewVersion, now_ms: i64) -> rusqlite::Resu
     Ok(version as u64)
 }
 
-/// A number that is met is used, also where the sequence was lost, or a person gave it.
+/// Marks a number as used, also if the sequence was lost or a person chose the number.
 fn use_up(tx: &Connection, entry: u64) -> rusqlite::Result<()> {
     tx.prepare_cached(
         "INSERT INTO kb_sequence VALUES(1, ?1) ON CONFLICT(id) DO UPDATE SET last = max(last, ?1)",
@@ -239,7 +241,7 @@ fn add_file(tx: &Connection, file: &IngestedFile, now_ms: i64) -> rusqlite::Resu
     Ok(())
 }
 
-/// The ledger of a project, for whoever answers questions about entries.
+/// The entries of a project's ledger, read-only.
 pub struct KbLedger {
     pub(super) db: Connection,
 }
@@ -250,7 +252,7 @@ impl KbLedger {
         Ok(KbLedger { db: open::plain_reader(&open::ledger_to_read(state_dir))? })
     }
 
-    /// What is known of each entry that has versions.
+    /// Returns the facts of each entry that has versions.
     pub fn facts(&self) -> Result<HashMap<u64, KbFacts>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT n.entry, n.version, (SELECT f.at_ms FROM kb_versions f WHERE f.entry = n.entry ORDER BY f.version
@@ -269,12 +271,12 @@ impl KbLedger {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Has all that is read from now on be of one moment.
+    /// Starts a transaction: everything read from now on is from one commit.
     pub fn begin(&self) -> Result<(), StoreError> {
         Ok(self.db.execute_batch("BEGIN")?)
     }
 
-    /// What is known of an entry, if it has versions.
+    /// Returns the facts of an entry, if it has versions.
     pub fn facts_of(&self, entry: u64) -> Result<Option<KbFacts>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT n.version, (SELECT f.at_ms FROM kb_versions f WHERE f.entry = n.entry ORDER BY f.version LIMIT 1),
@@ -291,14 +293,14 @@ impl KbLedger {
         Ok(statement.query_row([entry as i64], facts).optional()?)
     }
 
-    /// When an entry was last opened, milliseconds since 1970.
+    /// Returns when an entry was last opened, milliseconds since 1970.
     pub fn access_of(&self, entry: u64) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT at_ms FROM kb_accesses WHERE entry = ?1";
         let at_ms = self.db.prepare_cached(sql)?.query_row([entry as i64], |row| row.get(0));
         Ok(at_ms.optional()?)
     }
 
-    /// When each entry was last opened, milliseconds since 1970.
+    /// Returns when each entry was last opened, milliseconds since 1970.
     pub fn accesses(&self) -> Result<HashMap<u64, i64>, StoreError> {
         let mut statement = self.db.prepare_cached("SELECT entry, at_ms FROM kb_accesses")?;
         let rows = statement
@@ -306,13 +308,13 @@ impl KbLedger {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// When the document at a path was first seen, milliseconds since 1970.
+    /// Returns when the document at a path was first seen, milliseconds since 1970.
     pub fn first_seen_ms(&self, path: &str) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT first_seen_ms FROM documents WHERE path = ?1";
         Ok(self.db.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()?)
     }
 
-    /// The versions of an entry, oldest first.
+    /// Returns the versions of an entry, oldest first.
     pub fn versions(&self, entry: u64) -> Result<Vec<KbVersion>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT version, at_ms, client, reason, confidence, title, text FROM kb_versions WHERE entry = ?1
@@ -332,7 +334,7 @@ impl KbLedger {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The greatest number that was ever given, as far as this file knows.
+    /// Returns the greatest number that this ledger has seen used.
     pub fn last_number(&self) -> Result<u64, StoreError> {
         let last: Option<i64> = self
             .db
@@ -341,13 +343,13 @@ impl KbLedger {
         Ok(last.unwrap_or(0).max(0) as u64)
     }
 
-    /// The record of a file.
+    /// Returns the record of an ingested file.
     pub fn ingested(&self, path: &str) -> Result<Option<IngestedFile>, StoreError> {
         let mut statement = self.db.prepare_cached(&format!("{INGESTED} WHERE path = ?1"))?;
         Ok(statement.query_row([path], file_of).optional()?)
     }
 
-    /// The records of all files, by path.
+    /// Returns the records of all ingested files, by path.
     pub fn all_ingested(&self) -> Result<Vec<IngestedFile>, StoreError> {
         let mut statement = self.db.prepare_cached(&format!("{INGESTED} ORDER BY path"))?;
         Ok(statement.query_map([], file_of)?.collect::<Result<_, _>>()?)

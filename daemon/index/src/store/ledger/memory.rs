@@ -1,8 +1,8 @@
-//! Memory: what tools did to entities, by whom and when, and which ordinals are used up.
+//! Memory: which tool changed which entity for whom and when, and which ordinals are used.
 //!
-//! In: events of writes that were done. Out: the same, for reports; the highest ordinal of a note.
-//! Invariants: an event is on the disk before its tool answers; of an entity that was deleted only that is kept.
-//! Readers open the file for themselves: nothing here is part of a commit.
+//! In: events of finished writes. Out: the same, for reports; the highest ordinal of a note.
+//! Invariants: an event is on disk before its tool answers; of a deleted entity only the deletion is kept.
+//! Readers open the file themselves: nothing here is part of a commit.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,12 +12,12 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::Ledger;
 use crate::store::{StoreError, open};
 
-/// What a tool did to an entity.
+/// The kind of change of an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// It was made.
+    /// It was created.
     Create,
-    /// It was deleted, with all that was known of it.
+    /// It was deleted with all its facts.
     Delete,
     /// Facts were added or replaced.
     Observe,
@@ -36,7 +36,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// As it is kept.
+    /// Returns its stored form.
     pub fn as_str(self) -> &'static str {
         match self {
             Operation::Create => "create",
@@ -52,48 +52,47 @@ impl Operation {
     }
 }
 
-/// One thing that a tool did.
+/// One change by a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryEvent {
-    /// Who called it.
+    /// The client that called the tool.
     pub client: String,
     /// The tool.
     pub tool: &'static str,
-    /// What it did.
+    /// The kind of change.
     pub operation: Operation,
-    /// Where the note lies, or lay.
+    /// Path of the note, or its last path.
     pub path: String,
-    /// What the entity is called.
+    /// Name of the entity.
     pub node: String,
-    /// The highest ordinal that the note has ever had, as far as is known.
+    /// The highest ordinal that the note is known to have had.
     pub highest: u64,
 }
 
-/// How often things were done since a moment.
+/// Number of changes since some time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EventCounts {
-    /// Entities that were made.
+    /// Entities created.
     pub creates: u64,
-    /// Everything else.
+    /// All other changes.
     pub updates: u64,
-    /// Entities that were deleted.
+    /// Entities deleted.
     pub deletes: u64,
 }
 
-/// When facts (or anything of the note) and summary of an entity were last written by a tool, and when anything was;
-/// milliseconds since 1970.
+/// Times of the last writes to an entity by a tool, milliseconds since 1970.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LastWrites {
-    /// A fact was added or replaced, or the note was edited.
+    /// A fact was added or replaced, or the note was created or edited.
     pub observed_ms: Option<i64>,
     /// The summary was set.
     pub summarized_ms: Option<i64>,
-    /// Anything.
+    /// Any change.
     pub any_ms: Option<i64>,
 }
 
 impl Ledger {
-    /// Records what was done.
+    /// Records changes in one transaction.
     pub(in crate::store) fn record_memory(
         &self,
         events: &[MemoryEvent],
@@ -107,7 +106,7 @@ impl Ledger {
                     .optional()?;
                 let uid = uid.unwrap_or_default();
                 if it.operation == Operation::Delete && !uid.is_empty() {
-                    // One that is made anew at the same place begins anew.
+                    // An entity created later at the same path starts afresh.
                     for table in ["memory_ordinals", "memory_events"] {
                         tx.execute(&format!("DELETE FROM {table} WHERE uid = ?1"), [&uid])?;
                     }
@@ -137,7 +136,7 @@ impl Ledger {
     }
 }
 
-/// The ledger of a project, for whoever answers questions about memory.
+/// The memory events of a project's ledger, read-only.
 pub struct MemoryLedger {
     db: Connection,
 }
@@ -148,7 +147,7 @@ impl MemoryLedger {
         Ok(MemoryLedger { db: open::plain_reader(&open::ledger_to_read(state_dir))? })
     }
 
-    /// The highest ordinal that the note at a path is known to have had; 0 for none.
+    /// Returns the highest ordinal that the note at a path is known to have had; 0 for none.
     pub fn highest(&self, path: &str) -> Result<u64, StoreError> {
         let highest: Option<i64> = self
             .db
@@ -160,13 +159,13 @@ impl MemoryLedger {
         Ok(highest.unwrap_or(0).max(0) as u64)
     }
 
-    /// When the document at a path was first seen, milliseconds since 1970.
+    /// Returns when the document at a path was first seen, milliseconds since 1970.
     pub fn first_seen_ms(&self, path: &str) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT first_seen_ms FROM documents WHERE path = ?1";
         Ok(self.db.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()?)
     }
 
-    /// What was done since a moment.
+    /// Returns the number of changes since a time, milliseconds since 1970.
     pub fn counts_since(&self, since_ms: i64) -> Result<EventCounts, StoreError> {
         Ok(self
             .db
@@ -182,8 +181,8 @@ impl MemoryLedger {
             })?)
     }
 
-    /// The last things that were done to entities whose names are meant, at most so many, the last first: when; client,
-    /// tool, operation and name.
+    /// Returns the last changes of entities whose name satisfies `is_meant`, newest first, at most `most`: the time;
+    /// client, tool, operation and name.
     pub fn history(
         &self,
         most: usize,
@@ -195,6 +194,7 @@ impl MemoryLedger {
         let mut rows = statement.query([])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
+            // Names are normalized by the caller, so they are compared here and not in SQL.
             let name: String = row.get(4)?;
             if !is_meant(&name) {
                 continue;
@@ -207,7 +207,7 @@ impl MemoryLedger {
         Ok(found)
     }
 
-    /// When each entity was last written, by the path of its note.
+    /// Returns when each entity was last written, by the path of its note.
     pub fn last_writes(&self) -> Result<HashMap<String, LastWrites>, StoreError> {
         let mut statement = self.db.prepare_cached(
             "SELECT d.path, max(e.at_ms) FILTER (WHERE e.operation IN ('observe', 'create', 'edit')),

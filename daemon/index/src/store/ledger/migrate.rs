@@ -1,9 +1,9 @@
-//! Migrate: brings a ledger of any earlier version to the present one.
+//! Migrate: brings a ledger of any earlier version to the current one.
 //!
-//! In: the file, or none. Out: an open ledger of version [`VERSION`], or why there is none.
-//! Invariants: a ledger that is damaged or newer than this program is not written to; each step commits together with
-//! its version, so a crash between two steps is gone on from; before an existing ledger is changed, a copy of it lies
-//! beside it as `ledger.sqlite.vN`.
+//! In: the file, or none. Out: an open ledger of version [`VERSION`], or an error.
+//! Invariants: a ledger that is damaged or newer than this program is never written; each step commits together with
+//! its version, so a migration that crashed between two steps continues; before an existing ledger is changed, a copy
+//! is saved beside it as `ledger.sqlite.vN`.
 //! Not here: what the rows mean (`mod.rs`, `identity.rs`, `breaker.rs`).
 
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::store::{StoreError, open};
 /// Every step, oldest first: the step at index `n` makes version `n + 1`. Steps are only ever added.
 const STEPS: [&str; 8] = [FIRST, SKETCHES, BREAKERS, MEMORY, KB, ENRICHED, REMOVALS, CHANGES];
 
-/// The version this program works with.
+/// The version that this program uses.
 pub(super) const VERSION: u32 = STEPS.len() as u32;
 
-/// The tables of the first release, which wrote no version: where they exist they are taken as they are.
+/// The tables of the first release, which wrote no version: where they exist they are used as they are.
 const FIRST: &str = "
 CREATE TABLE IF NOT EXISTS documents(path TEXT PRIMARY KEY, uid TEXT NOT NULL UNIQUE, hash BLOB NOT NULL,
   first_seen_ms INTEGER NOT NULL, gone_ms INTEGER) WITHOUT ROWID;
@@ -29,15 +29,15 @@ CREATE TABLE IF NOT EXISTS ingested(uid TEXT PRIMARY KEY, tags TEXT NOT NULL, so
 CREATE TABLE IF NOT EXISTS decisions(key TEXT PRIMARY KEY, verdict INTEGER NOT NULL, decided_ms INTEGER NOT NULL)
   WITHOUT ROWID;";
 
-/// What a vanished document was like, so that a similar new one may be known as itself.
+/// A sketch of a vanished document, by which a similar new one may be recognized.
 const SKETCHES: &str = "ALTER TABLE documents ADD COLUMN sketch BLOB;";
 
-/// Files that cannot be read at the moment; `key` shows whether they have changed since.
+/// Files that cannot be read at the moment; `key` shows whether they changed since.
 const BREAKERS: &str = "
 CREATE TABLE breakers(path TEXT PRIMARY KEY, key TEXT NOT NULL, n_failures INTEGER NOT NULL, stage TEXT NOT NULL,
   reason TEXT NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID;";
 
-/// What tools did to entities, and the highest ordinal that was ever used in a note, by its uid.
+/// What tools did to entities, and the highest ordinal ever used in a note, by its uid.
 const MEMORY: &str = "
 CREATE TABLE memory_events(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, client TEXT NOT NULL, tool TEXT NOT NULL,
   operation TEXT NOT NULL, uid TEXT NOT NULL, node TEXT NOT NULL);
@@ -45,7 +45,7 @@ CREATE INDEX memory_events_uid ON memory_events(uid);
 CREATE INDEX memory_events_at ON memory_events(at_ms);
 CREATE TABLE memory_ordinals(uid TEXT PRIMARY KEY, highest INTEGER NOT NULL) WITHOUT ROWID;";
 
-/// Entries, by number: the last one given, versions, when each was opened; and the files that were ingested.
+/// Entries, by number: the last number assigned, versions, last accesses; and the ingested files.
 const KB: &str = "
 CREATE TABLE kb_sequence(id INTEGER PRIMARY KEY CHECK(id = 1), last INTEGER NOT NULL);
 CREATE TABLE kb_versions(entry INTEGER NOT NULL, version INTEGER NOT NULL, at_ms INTEGER NOT NULL, client TEXT NOT NULL,
@@ -56,19 +56,19 @@ CREATE TABLE kb_ingested(path TEXT PRIMARY KEY, hash TEXT NOT NULL, node TEXT NO
   summary TEXT NOT NULL, n_bytes INTEGER NOT NULL, extension TEXT NOT NULL, project TEXT, redactions TEXT NOT NULL,
   is_active INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID;";
 
-/// What a language model read in entries.
+/// What a language model extracted from entries.
 const ENRICHED: &str = "
 CREATE TABLE kb_enriched(entry INTEGER PRIMARY KEY, hash BLOB NOT NULL, relations TEXT NOT NULL, model TEXT NOT NULL,
   trouble TEXT, is_due INTEGER NOT NULL, at_ms INTEGER NOT NULL);";
 
-/// What was forgotten, as salted hashes; and by which detectors of secrets the kept texts were cleaned.
+/// What was forgotten, as salted hashes; and which detectors of secrets have cleaned the stored texts.
 const REMOVALS: &str = "
 CREATE TABLE removals(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, salt BLOB NOT NULL,
   hash BLOB NOT NULL, counts TEXT NOT NULL);
 CREATE TABLE scrubbed(id INTEGER PRIMARY KEY CHECK(id = 1), detectors TEXT NOT NULL);";
 
-/// What each commit did to documents: the version before (none of one that was added) and after (none of one that was
-/// removed); how far each client has read; the last tick that may have been given, and where the journal begins.
+/// The change of each document in each commit: the version before (null for an added one) and after (null for a
+/// removed one); how far each client has read; the last reserved tick, and where the journal starts.
 const CHANGES: &str = "
 CREATE TABLE changes(tick INTEGER NOT NULL, uid TEXT NOT NULL, at_ms INTEGER NOT NULL, was_path TEXT, was_hash BLOB,
   path TEXT, hash BLOB, is_unseen INTEGER NOT NULL, n_more INTEGER NOT NULL, lines TEXT NOT NULL,
@@ -79,17 +79,19 @@ CREATE TABLE change_marks(client TEXT PRIMARY KEY, tick INTEGER NOT NULL, at_ms 
 CREATE TABLE change_state(id INTEGER PRIMARY KEY CHECK(id = 1), reserved INTEGER NOT NULL, begun_tick INTEGER,
   begun_ms INTEGER);";
 
-/// The tables without which a file is no ledger, of whatever version.
+/// The tables that every version of a ledger has.
 pub(super) const TABLES: [&str; 3] = ["documents", "ingested", "decisions"];
 
 /// Opens the ledger at `path`, created or migrated as needed.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
+    // An empty file is a new ledger: SQLite creates one before the first write.
     let found =
         if path.metadata().is_ok_and(|it| it.len() > 0) { Some(check(path)?) } else { None };
     let db = open::ledger(path)?;
     if let Some(version) = found.filter(|version| *version < VERSION) {
         let kept = copy_path(path, version);
         tracing::info!(from = version, to = VERSION, copy = %kept.display(), "migrating the ledger");
+        // A copy that an interrupted migration left may be replaced: no step changed the ledger before it was made.
         copy(&db, &kept, true)?;
     }
     for step in found.unwrap_or(0)..VERSION {
@@ -97,13 +99,13 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
         sys::fail::point("migrate.step");
     }
     if found.is_none() {
-        // Nothing is kept yet that other detectors could have missed.
+        // A new ledger stores nothing that older detectors could have missed.
         removal::mark_scrubbed(&db, &removal::detectors())?;
     }
     Ok(db)
 }
 
-/// The version of a sound ledger that this program can take on. Writes nothing.
+/// Returns the version of a ledger that this program can use. Writes nothing.
 pub(in crate::store) fn check(path: &Path) -> Result<u32, StoreError> {
     let damaged = |why: String| {
         StoreError::from(LedgerError::Damaged {
@@ -118,7 +120,7 @@ pub(in crate::store) fn check(path: &Path) -> Result<u32, StoreError> {
         Err(error) if is_damage(&error) => return Err(damaged(error.to_string())),
         Err(error) => return Err(open::open_error(path, error)),
     };
-    // The version counts first: what a newer program wrote is not ours to judge.
+    // The version is checked first: this program cannot judge what a newer one wrote.
     if version > VERSION {
         let path = path.to_path_buf();
         return Err(LedgerError::Newer { path, found: version, known: VERSION }.into());
@@ -126,30 +128,31 @@ pub(in crate::store) fn check(path: &Path) -> Result<u32, StoreError> {
     if verdict != "ok" { Err(damaged(verdict)) } else { Ok(version) }
 }
 
-/// The version, and SQLite's first complaint or `ok`.
+/// Returns the version, and `ok` or SQLite's first message about damage.
 pub(super) fn inspect(db: &Connection) -> rusqlite::Result<(u32, String)> {
     let version = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let verdict = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     Ok((version, verdict))
 }
 
-/// True when an error is about the file's content, not about its surroundings.
+/// Returns whether an error is about the file's content, not about its surroundings.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
 }
 
-/// Takes one step and records it, or does neither.
+/// Does one step and records its version, in one transaction.
 fn take(db: &Connection, step: u32) -> Result<(), StoreError> {
     let sql = STEPS[step as usize];
     let done = db
         .execute_batch(&format!("BEGIN IMMEDIATE;{sql}PRAGMA user_version = {};COMMIT;", step + 1));
+    // An error in the middle of a batch leaves the transaction open.
     if done.is_err() && !db.is_autocommit() {
         db.execute_batch("ROLLBACK")?;
     }
     Ok(done?)
 }
 
-/// Where the ledger at `path` is kept as it was in a version.
+/// Returns the path of the copy of the ledger at `path` in an older version.
 pub(super) fn copy_path(path: &Path, version: u32) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".v{version}"));

@@ -1,8 +1,8 @@
-//! The ledger: document uids, what callers said at ingestion, review decisions, and files that cannot be read.
+//! The ledger: document uids, data given at ingestion, review decisions, and files that cannot be read.
 //!
 //! Small, durable, never rebuilt. It is written before the index, and every write is idempotent, so that a crash
-//! between the two costs nothing. What a person or an agent said is on the disk before it is confirmed; uids follow
-//! with the next checkpoint, and what a power failure took of them is written back from the index.
+//! between the two costs nothing. Statements by a person or an agent are on disk before they are confirmed; uids are
+//! synced with the next checkpoint, and those lost in a power failure are written back from the index.
 //! Not here: its tables (`migrate.rs`).
 
 mod backup;
@@ -41,10 +41,10 @@ pub use memory::{EventCounts, LastWrites, MemoryEvent, MemoryLedger, Operation};
 pub(super) use migrate::check as check_file;
 pub use removal::{Removal, detectors, scrubbed_by, was_removed};
 
-/// Bytes of a hash in a key.
+/// Bytes of a content hash in the key of a decision.
 const KEY_BYTES: usize = 8;
 
-/// A person's decision about a reading.
+/// A person's decision about an extracted fact or link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It is right.
@@ -53,30 +53,30 @@ pub enum Verdict {
     Rejected,
 }
 
-/// What was said when a document was ingested by a tool.
+/// Data given when a tool ingested a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IngestRecord {
-    /// Tags to keep with it.
+    /// Tags to add to it.
     pub tags: Vec<String>,
-    /// Where it came from.
+    /// Its source.
     pub source_url: Option<String>,
 }
 
-/// Versions of one decision that are kept for those who still read an older commit.
+/// Versions of one decision that are kept for readers of older commits.
 const MAX_VERSIONS: usize = 16;
 
-/// What was decided about one item, oldest first, each with the first tick that shows it.
+/// The decisions about one item, oldest first, each with the first tick that shows it; `None` where one was revoked.
 type Versions = Vec<(Tick, Option<Verdict>)>;
 
-/// Every review decision, shared with those who answer questions.
+/// Every review decision, shared with the read path.
 #[derive(Clone, Default)]
 pub struct Decisions {
     by_key: Arc<RwLock<HashMap<String, Versions>>>,
-    /// For each norm of a decision about two names, the other one.
+    /// For each norm in a decision about two names, the other norms.
     compared: Arc<RwLock<HashMap<String, BTreeSet<String>>>>,
 }
 
-/// The decisions that one commit shows.
+/// The decisions visible at one commit.
 #[derive(Clone, Copy)]
 pub struct DecisionsAt<'a> {
     all: &'a Decisions,
@@ -84,12 +84,12 @@ pub struct DecisionsAt<'a> {
 }
 
 impl Decisions {
-    /// What a person decided last about the item with this key.
+    /// Returns the last decision about the item with this key.
     pub fn get(&self, key: &str) -> Option<Verdict> {
         self.at(Tick(u64::MAX)).get(key)
     }
 
-    /// The decisions as of `tick`: a reply must not show one that came after the commit it reads.
+    /// Returns the decisions as of `tick`: a reply must not show one that is newer than the commit it reads.
     pub fn at(&self, tick: Tick) -> DecisionsAt<'_> {
         DecisionsAt { all: self, tick }
     }
@@ -107,14 +107,14 @@ impl Decisions {
         }
     }
 
-    /// The keys of all that is decided.
+    /// Returns the keys of all decisions in force.
     pub(in crate::store) fn keys(&self) -> Vec<String> {
         let all = self.by_key.read().unwrap_or_else(PoisonError::into_inner);
         let is_in_force = |versions: &Versions| versions.last().is_some_and(|it| it.1.is_some());
         all.iter().filter(|(_, it)| is_in_force(it)).map(|(key, _)| key.clone()).collect()
     }
 
-    /// The norms that a person has ever compared with this one.
+    /// Returns the norms that a person has ever compared with this one.
     pub fn compared_with(&self, norm: &str) -> Vec<String> {
         let compared = self.compared.read().unwrap_or_else(PoisonError::into_inner);
         compared.get(norm).into_iter().flatten().cloned().collect()
@@ -122,14 +122,14 @@ impl Decisions {
 }
 
 impl DecisionsAt<'_> {
-    /// What a person had decided about the item with this key.
+    /// Returns the decision about the item with this key.
     pub fn get(&self, key: &str) -> Option<Verdict> {
         let all = self.all.by_key.read().unwrap_or_else(PoisonError::into_inner);
         let (_, verdict) = all.get(key)?.iter().rev().find(|(since, _)| *since <= self.tick)?;
         *verdict
     }
 
-    /// True when nobody has decided anything yet.
+    /// Returns whether no decision was ever made.
     pub fn is_empty(&self) -> bool {
         self.all.by_key.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
@@ -143,7 +143,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Opens it, creates it, or brings it to the present version.
+    /// Opens the ledger; creates or migrates it as needed.
     ///
     /// # Errors
     /// [`LedgerError`] when it is damaged or newer than this program; then nothing was written.
@@ -157,8 +157,9 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Goes on in another file, at `to`, because the one at `lost` is lost; what is decided stays as it is in memory.
+    /// Continues in another file, at `to`, because the one at `lost` is lost; decisions in memory stay.
     pub(in crate::store) fn stand_in(&mut self, lost: &Path, to: &Path) -> Result<(), StoreError> {
+        // The connection still reads the deleted file: the copy keeps what the newest backup lacks.
         if let Err(error) = backup::rescue(&self.db, lost) {
             tracing::warn!(%error, "the lost ledger could not be copied");
         }
@@ -181,7 +182,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Its connection, for rows that another ledger has.
+    /// Returns the connection, for rows of tables that another module owns.
     pub(in crate::store) fn db(&self) -> &Connection {
         &self.db
     }
@@ -191,17 +192,17 @@ impl Ledger {
         Ok(self.db.release_memory()?)
     }
 
-    /// Begins a batch of writes.
+    /// Starts a batch of writes.
     pub(in crate::store) fn begin(&self) -> Result<(), StoreError> {
         Ok(self.db.execute_batch("BEGIN IMMEDIATE")?)
     }
 
-    /// Makes the batch durable.
+    /// Commits the batch.
     pub(in crate::store) fn commit(&self) -> Result<(), StoreError> {
         Ok(self.db.execute_batch("COMMIT")?)
     }
 
-    /// Takes the batch back, after trouble with it.
+    /// Rolls the batch back after an error.
     pub(in crate::store) fn roll_back(&self) {
         // Some errors have ended the transaction already.
         if !self.db.is_autocommit()
@@ -211,11 +212,12 @@ impl Ledger {
         }
     }
 
-    /// Runs one transaction that is on the disk when this returns.
+    /// Runs one transaction that is on disk when this returns.
     fn durably(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
     ) -> Result<(), StoreError> {
+        // In WAL mode only `FULL` syncs the log at every commit.
         self.db.execute_batch("PRAGMA synchronous = FULL")?;
         let tx = self.db.unchecked_transaction()?;
         let done = work(&tx).and_then(|()| tx.commit());
@@ -223,7 +225,7 @@ impl Ledger {
         Ok(done?)
     }
 
-    /// Remembers what a caller said about documents; of paths without a document nothing is kept.
+    /// Stores what a caller said about documents; paths without a document are ignored.
     pub fn record_ingest(
         &self,
         paths: &[RelPath],
@@ -242,7 +244,7 @@ impl Ledger {
         })
     }
 
-    /// What a caller said about the document with this uid.
+    /// Returns what a caller said about the document with this uid.
     pub(in crate::store) fn ingest_record(&self, uid: &str) -> Result<IngestRecord, StoreError> {
         let row: Option<(String, Option<String>)> = self
             .db
@@ -253,12 +255,12 @@ impl Ledger {
         Ok(IngestRecord { tags: serde_json::from_str(&tags).unwrap_or_default(), source_url })
     }
 
-    /// Every decision, kept current.
+    /// Returns every decision, kept current.
     pub fn decisions(&self) -> &Decisions {
         &self.decisions
     }
 
-    /// Writes or takes back decisions, all or none; the commit `since` will show them.
+    /// Writes or revokes decisions in one transaction; the commit `since` will show them.
     pub fn decide(
         &self,
         decisions: &[(String, Option<Verdict>)],
@@ -283,26 +285,25 @@ impl Ledger {
     }
 }
 
-/// The key under which a decision about linking one name to another is kept: by norm, so that it survives rebuilds.
+/// Returns the key of a decision about linking one name to another: by norm, so that it survives rebuilds.
 pub fn link_key(norm: &str, to_norm: &str) -> String {
     format!("link:{norm}>{to_norm}")
 }
 
-/// The key under which a decision about a relation is kept: each party by its norm, or as [`note_party`] where it is a
-/// note, so that it survives rebuilds. With a norm for a note, as before notes had their own, all of that name are
-/// meant.
+/// Returns the key of a decision about a relation: each party by its norm, or as [`note_party`] if it is a note, so
+/// that it survives rebuilds. A norm in the place of a note, as in older decisions, means all things of that name.
 pub fn relation_key(subject: &str, predicate: &str, object: &str) -> String {
     format!("relation:{subject}>{predicate}>{object}")
 }
 
-/// A note in a [`relation_key`] or an [`observation_key`]: what stays its own when it is moved. No norm holds an `@`.
+/// Returns a note's form in a [`relation_key`] or an [`observation_key`], which survives moves. No norm contains an
+/// `@`.
 pub fn note_party(uid: &str) -> String {
     format!("@{uid}")
 }
 
-/// The key under which a decision about a fact is kept that the note `uid` states: by its words, so that it survives
-/// rebuilds and moves. Another wording is another fact. Without a note, as before facts had their own, it is meant
-/// wherever it stands.
+/// Returns the key of a decision about a fact that the note `uid` states: by its words, so that it survives rebuilds
+/// and moves. Another wording is another fact. Without a note, as in older decisions, it means the fact in any note.
 pub fn observation_key(uid: Option<&str>, category: &str, content: &str) -> String {
     let digest = Sha256::digest(content.as_bytes());
     let hash: String = digest.iter().take(KEY_BYTES).map(|byte| format!("{byte:02x}")).collect();

@@ -1,8 +1,8 @@
-//! Reconcile: writes back what the ledger lost of the index's documents.
+//! Reconcile: writes documents that only the index knows back to the ledger.
 //!
-//! In: the index as it was opened. Out: a ledger that knows each of its documents, with the same uid.
-//! Invariants: what the ledger has wins: it is written first, so where both know a document the index is the older one;
-//! only a path and a uid that the ledger has neither of are written back (after a power failure, or when it was lost).
+//! In: the index as it was opened. Out: a ledger that has each of its documents, with the same uid.
+//! Invariants: the ledger wins: it is written first, so where both have a document the index is older; a document is
+//! written back only if the ledger has neither its path nor its uid (after a power failure, or when it was lost).
 //! Not here: a document's identity (`identity.rs`).
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{Ledger, StoreError};
 
 impl Ledger {
-    /// Compares with the documents of `index`; gives how many were written back.
+    /// Compares with the documents of `index`; returns how many were written back.
     pub(in crate::store) fn reconcile(&self, index: &Connection) -> Result<usize, StoreError> {
         let missing = self.missing(index)?;
         if missing.is_empty() {
@@ -32,7 +32,7 @@ impl Ledger {
         Ok(n_written)
     }
 
-    /// Paths that only the index has; both lists are read in order, so that nothing is looked up one by one.
+    /// Returns the paths that only the index has. Merges two sorted lists instead of looking paths up one by one.
     fn missing(&self, index: &Connection) -> Result<Vec<String>, StoreError> {
         let mut ours = self.db.prepare("SELECT path FROM documents ORDER BY path")?;
         let mut ours = ours.query_map([], |row| row.get::<_, String>(0))?;
@@ -59,6 +59,8 @@ fn write_back(tx: &Connection, index: &Connection, path: &str) -> rusqlite::Resu
         .query_row([path], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((uid, hash, mtime_ms)) = row else { return Ok(0) };
+    // `OR IGNORE`: the uid may be at another path of the ledger, which wins. The file's time stands in for the lost
+    // first sight.
     tx.prepare_cached(
         "INSERT OR IGNORE INTO documents(path, uid, hash, first_seen_ms) VALUES(?1, ?2, ?3, ?4)",
     )?

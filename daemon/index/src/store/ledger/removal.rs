@@ -1,8 +1,8 @@
-//! Removal: the ledger without what was forgotten, and what it says about that.
+//! Removal: erases forgotten strings from the ledger, and records that it did.
 //!
-//! In: what is to be gone. Out: a ledger that holds none of it, also in its free pages and its log; a record of it as a
-//! salted hash, from which nobody reads what it was; and which detectors of secrets have seen what is kept.
-//! Not here: which rows those are (`store/erase.rs`), copies of the ledger (`backup.rs`).
+//! In: what to forget. Out: a ledger without it, free pages and log included; a record of it as a salted hash, which
+//! does not reveal it; and which detectors of secrets have checked the stored texts.
+//! Not here: which rows are erased (`store/erase.rs`), copies of the ledger (`backup.rs`).
 
 use std::io::Read as _;
 use std::path::Path;
@@ -16,22 +16,22 @@ use crate::store::erase::{Counts, Gone, erase};
 use crate::store::{StoreError, open};
 use redact::DETECTORS;
 
-/// Bytes of a salt.
+/// Length of a salt, bytes.
 const SALT_BYTES: usize = 16;
 
-/// What was forgotten.
+/// An erasure to record.
 #[derive(Debug, Clone)]
 pub struct Removal {
-    /// `path`, `entity` or `text`; `secrets` where the detectors asked for it.
+    /// `path`, `entity` or `text`; `secrets` if the detectors requested it.
     pub kind: &'static str,
-    /// What was named; only its hash is written.
+    /// The path, name or text; only its hash is written.
     pub named: String,
-    /// What went, by store.
+    /// Number of erased rows and texts, by store.
     pub counts: Counts,
 }
 
 impl Ledger {
-    /// Deletes what is to be forgotten and leaves nothing of it in the file; returns how much, by table.
+    /// Deletes what is to be forgotten, and its remains in the file; returns how much, by table.
     pub(in crate::store) fn erase(
         &self,
         gone: &Gone,
@@ -41,12 +41,13 @@ impl Ledger {
         let counts = erase(&self.db, gone, rewrite);
         self.db.execute_batch("PRAGMA synchronous = NORMAL")?;
         let counts = counts?;
+        // Deleted rows are still in free pages and in the log until now.
         sys::fail::point("forget.ledger");
         open::vacuum(&self.db)?;
         Ok(counts)
     }
 
-    /// The keys of the decisions that are meant.
+    /// Returns the keys of the decisions to delete.
     pub(in crate::store) fn decisions_meant(
         &self,
         gone: &Gone,
@@ -58,7 +59,7 @@ impl Ledger {
         self.decisions.keys().into_iter().filter(is_meant).collect()
     }
 
-    /// Notes that something was forgotten.
+    /// Records an erasure.
     pub(in crate::store) fn record_removal(
         &self,
         removal: &Removal,
@@ -78,7 +79,7 @@ impl Ledger {
         })
     }
 
-    /// Notes that the present detectors have seen all that is kept.
+    /// Records that the current detectors have checked all stored texts.
     pub(in crate::store) fn mark_scrubbed(&self) -> Result<(), StoreError> {
         self.durably(|tx| mark_scrubbed(tx, &detectors()))
     }
@@ -90,11 +91,12 @@ fn salt() -> std::io::Result<[u8; SALT_BYTES]> {
     Ok(salt)
 }
 
-/// Whether this was forgotten before.
+/// Returns whether this was forgotten before.
 pub fn was_removed(state_dir: &Path, kind: &str, named: &str) -> Result<bool, StoreError> {
     let db = open::plain_reader(&state_dir.join(open::LEDGER_FILE))?;
     let mut statement = db.prepare("SELECT salt, hash FROM removals WHERE kind = ?1")?;
     let mut rows = statement.query([kind])?;
+    // Each record has a salt of its own, so all of them are tried.
     while let Some(row) = rows.next()? {
         let (salt, hash): (Vec<u8>, Vec<u8>) = (row.get(0)?, row.get(1)?);
         let same = Sha256::new().chain_update(salt).chain_update(named).finalize();
@@ -105,7 +107,7 @@ pub fn was_removed(state_dir: &Path, kind: &str, named: &str) -> Result<bool, St
     Ok(false)
 }
 
-/// What the present detectors are called.
+/// Returns the version of the current detectors.
 pub fn detectors() -> String {
     DETECTORS.to_string()
 }
@@ -114,7 +116,7 @@ pub(super) fn mark_scrubbed(db: &Connection, detectors: &str) -> rusqlite::Resul
     db.execute("INSERT OR REPLACE INTO scrubbed VALUES(1, ?1)", [detectors]).map(drop)
 }
 
-/// By which detectors all that is kept was looked through last.
+/// Returns the version of the detectors that last checked all stored texts.
 pub fn scrubbed_by(state_dir: &Path) -> Result<Option<String>, StoreError> {
     let db = open::plain_reader(&state_dir.join(open::LEDGER_FILE))?;
     let sql = "SELECT detectors FROM scrubbed WHERE id = 1";

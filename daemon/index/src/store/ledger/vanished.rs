@@ -1,7 +1,8 @@
-//! Vanished: the ledger says of every document whether it is there, as the index does.
+//! Vanished: makes the ledger agree with the index on which documents exist.
 //!
-//! In: which documents are indexed, once everything is settled after a start. Out: rows marked as gone, or as there.
-//! Invariant: no row goes; a document that is marked gone by mistake has its uid again when its file is read.
+//! In: which documents are indexed, once everything is settled after a start. Out: rows marked as vanished, or as
+//! present.
+//! Invariant: no row is deleted; a document that is marked by mistake gets its uid back when its file is read.
 //! Not here: documents that the ledger has lost (`reconcile.rs`).
 
 use rusqlite::params;
@@ -9,8 +10,8 @@ use rusqlite::params;
 use super::{DocVersion, Ledger, StoreError};
 
 impl Ledger {
-    /// Marks documents as gone that are not indexed (their files went while no index knew them), and as there that are.
-    /// Returns how many rows were wrong, and the documents that are gone.
+    /// Marks documents that are not indexed as vanished (their files were removed while no index had them), and
+    /// indexed ones as present. Returns how many rows were wrong, and the documents that vanished.
     pub(in crate::store) fn mark_vanished(
         &self,
         mut is_indexed: impl FnMut(&str) -> Result<bool, StoreError>,
@@ -23,6 +24,7 @@ impl Ledger {
         let mut vanished = Vec::new();
         while let Some(row) = rows.next()? {
             let (path, is_gone): (String, bool) = (row.get(0)?, row.get(1)?);
+            // Indexed and vanished, or neither: the row is wrong.
             if is_indexed(&path)? == is_gone {
                 if !is_gone {
                     let version = DocVersion { path: path.clone(), hash: row.get(3)? };

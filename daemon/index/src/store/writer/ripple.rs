@@ -1,7 +1,7 @@
 //! Ripple: does the work that commits left behind, in steps that an interactive commit interrupts.
 //!
-//! In: the rows that commits marked. Out: a gazetteer of the terms there are now, names resolved again, documents that
-//! must be read again.
+//! In: the rows that commits marked. Out: a gazetteer of the current terms, names resolved again, documents that must
+//! be read again.
 //! Invariants: each step is one transaction with a tick of its own; once nothing is marked, nothing is left to do,
 //! whatever the order of the steps was.
 //! Not here: marking (`store/commit/`), deciding what a name denotes (`store/names.rs`, `link/resolve.rs`).
@@ -19,31 +19,31 @@ use crate::vectors::VectorChange;
 use extract::recognize::gazetteer::Gazetteer;
 use model::terms::RelPath;
 
-/// Names resolved in one transaction at first.
+/// Names resolved in the first step.
 pub(super) const NAMES_AT_FIRST: usize = 500;
 
-/// The same later: at least, and at most.
+/// Limits of the number of names in later steps.
 const NAMES_A_STEP: std::ops::RangeInclusive<usize> = 8..=4_000;
 
 /// Processor time that a step should take. An interactive commit interrupts it; but each transaction writes every
-/// page of the name keys that it touches, so many small ones cost several times as much.
+/// page of the name keys that it touches, so many small steps cost several times as much.
 const STEP_TIME: Duration = Duration::from_millis(150);
 
-/// Documents handed out at once to be read again; the rest waits in its table.
+/// Documents handed out at once to be read again; the rest wait in their table.
 const REQUEUE_AT_ONCE: i64 = 5_000;
 
-/// One step of the ripple.
+/// The result of one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RippleStep {
     /// Nothing is left to do.
     Settled,
     /// Some work was done; more may be left.
     Progress,
-    /// These documents contain names that have since become known, or ceased to be.
+    /// These documents contain names that have entered or left the gazetteer.
     Requeue(Vec<RelPath>),
 }
 
-/// Documents that a ripple marked and that have not been read again yet.
+/// Returns the documents that a ripple marked and that have not been read again yet.
 pub(super) fn unread(db: &Connection) -> Result<Vec<RelPath>, StoreError> {
     let mut statement =
         db.prepare("SELECT d.path FROM requeue r JOIN docs d ON d.id = r.doc_id ORDER BY d.path")?;
@@ -52,17 +52,18 @@ pub(super) fn unread(db: &Connection) -> Result<Vec<RelPath>, StoreError> {
 }
 
 impl IndexWriter {
-    /// Does one step of the work that commits left behind: the gazetteer first (only `when_quiet`: while a first
-    /// index runs, most of it would change again), then names.
+    /// Does one step of the work that commits left behind: the gazetteer first (only `when_quiet`: during a first
+    /// index, most of it would change again), then names.
     pub fn ripple(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
         self.ripple_step(when_quiet).map_err(|error| self.heard(error))
     }
 
     fn ripple_step(&mut self, when_quiet: bool) -> Result<RippleStep, StoreError> {
         if when_quiet {
-            // Nothing is on its way that could be older than what is committed.
+            // The belt is empty, so no item can be older than what is committed: the generations can be dropped.
             self.committed = FxHashMap::default();
             self.refresh_gazetteer(self.gazetteer.load().version())?;
+            // Re-reading comes before duplicates: it may change texts.
             let paths = self.next_requeued()?;
             if !paths.is_empty() {
                 sys::fail::point("requeue.read");
@@ -78,8 +79,8 @@ impl IndexWriter {
         Ok(RippleStep::Settled)
     }
 
-    /// Gathers the facts of some names that are due, or decides some when all facts are gathered: so each name is
-    /// decided once, however many of those it is compared with have changed. False when there are none.
+    /// Gathers the facts of some names that are due, or decides some once all facts are gathered: so each name is
+    /// decided once, however many of its neighbors changed. Returns false if there are none.
     fn resolve_some(&mut self) -> Result<bool, StoreError> {
         let most = self.names_a_step as i64;
         let some = |sql: &str| -> Result<Vec<i64>, StoreError> {
@@ -100,7 +101,8 @@ impl IndexWriter {
             true => resolver.decide_only(&ids),
             false => resolver.gather_only(&ids),
         });
-        // Saves follow each other closely: a smaller step comes to its end between two of them.
+        // An error is nearly always an interruption by a save. Saves come in quick succession, so a smaller step has
+        // a chance to finish between two of them.
         let took = match resolved {
             Ok(()) => sys::thread_cpu_time().saturating_sub(started),
             Err(_) => STEP_TIME * 4,
@@ -109,21 +111,23 @@ impl IndexWriter {
         resolved.map(|()| true)
     }
 
-    /// The deep pass has come to its end or waits: what it has changed is due now. False when that is nothing.
+    /// Makes due what the deep pass changed, because it has ended or is waiting. Returns false if that is nothing.
     pub fn end_deep_pass(&mut self) -> Result<bool, StoreError> {
         let due = "UPDATE dirty_names SET later = 0 WHERE later <> 0";
         Ok(self.db.execute(due, []).map_err(|error| self.heard(error.into()))? > 0)
     }
 
-    /// Sets the size of the next step by the processor time that this one took: other programs do not make it smaller.
+    /// Sets the size of the next step by the processor time of this one, so that other programs do not make it
+    /// smaller.
     fn pace(&mut self, n_names: usize, took: Duration) {
+        // At most double or a quarter: one outlier must not spoil the next steps.
         let share = STEP_TIME.as_secs_f64() / took.as_secs_f64().max(1e-6);
         let next = (n_names as f64 * share.clamp(0.25, 2.0)) as usize;
         self.names_a_step = next.clamp(*NAMES_A_STEP.start(), *NAMES_A_STEP.end());
     }
 
-    /// Some documents that must be read again, in the order of their rows, going round until a whole round has moved
-    /// none: those cannot be read now, and are met again by a crawl.
+    /// Returns some documents that must be read again, in the order of their rows, again and again until a whole
+    /// round has completed none: those cannot be read now, and a crawl will retry them.
     fn next_requeued(&mut self) -> Result<Vec<RelPath>, StoreError> {
         loop {
             let mut statement = self.db.prepare_cached(
@@ -147,8 +151,8 @@ impl IndexWriter {
         }
     }
 
-    /// Documents that were to be read again when the index was opened (after a crash, all that wait); none the second
-    /// time.
+    /// Returns the documents that waited to be read again when the index was opened (after a crash, all of them);
+    /// nothing the second time.
     pub fn take_unread(&mut self) -> Vec<RelPath> {
         std::mem::take(&mut self.unread)
     }
@@ -156,16 +160,17 @@ impl IndexWriter {
     fn refresh_gazetteer(&mut self, version: u64) -> Result<(), StoreError> {
         let has_terms: bool =
             self.db.query_row("SELECT EXISTS (SELECT 1 FROM dirty_terms)", [], |row| row.get(0))?;
-        // Version 0 means that nothing was mined yet and every document of the first index waits for its second
+        // Version 0 means that nothing was mined yet, and every document of the first index waits for its second
         // reading: the first refresh ends that, even if it finds nothing.
         if !has_terms && version != Gazetteer::UNMINED {
             return Ok(());
         }
-        // `status` shows its terms, so this is a commit like any other.
+        // `status` shows the gazetteer's terms, so this is a commit like any other.
         let tick = self.next_tick()?;
         let tx = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         sys::fail::point("gazetteer.begun");
         let changed = gazetteer::refresh(&tx, &self.settings.recognize.gazetteer)?;
+        // Only counts moved: the dirty marks are gone, and no document reads differently.
         if changed.is_empty() && version != Gazetteer::UNMINED {
             tx.commit()?;
             return Ok(());
@@ -179,6 +184,7 @@ impl IndexWriter {
         commit::commit(tx, &self.vectors, &self.changes, tick, VectorChange::default())?;
         sys::fail::point("gazetteer.after");
         self.tick = tick;
+        // New documents are queued, so the round starts over.
         self.requeued = Round::default();
         self.gazetteer.store(Arc::new(loaded));
         Ok(())
