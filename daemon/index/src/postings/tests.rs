@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::*;
 use crate::words::phrases_in;
 
-/// A text index with pages so small that every list runs over several.
+/// Creates a text index with pages so small that every list spans several.
 fn index(n_page_bytes: u32) -> Connection {
     let db = Connection::open_in_memory().expect("opens");
     db.execute_batch(&format!(
@@ -24,7 +24,7 @@ fn put(db: &Connection, id: i64, [title, headings, body]: [&str; 3]) {
         .expect("written");
 }
 
-/// What FTS5 answers.
+/// Returns the hits of FTS5.
 fn by_fts5(db: &Connection, expression: &str, wanted: usize) -> Vec<(i64, f32)> {
     let [title, headings, body] = FIELDS;
     let sql = format!(
@@ -45,7 +45,7 @@ fn ours(db: &Connection, expression: &str, wanted: usize) -> Vec<(i64, f32)> {
     scorer.best(db, wanted, None).expect("scored")
 }
 
-/// Asks both ways.
+/// Checks that both return the same hits and scores.
 fn agree(db: &Connection, expression: &str) {
     for wanted in [1, 3, 1_000] {
         let (theirs, ours) = (by_fts5(db, expression, wanted), ours(db, expression, wanted));
@@ -163,7 +163,7 @@ proptest! {
         let db = index(n_page_bytes);
         for (id, body, what) in &steps {
             let id = id * spread;
-            // As the writer does: what is written anew is deleted first.
+            // As the writer does: a rewritten row is deleted first.
             db.execute("DELETE FROM chunk_fts WHERE rowid = ?1", [id]).expect("deleted");
             match what {
                 0 => {}

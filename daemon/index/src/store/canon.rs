@@ -248,7 +248,7 @@ pub fn compare_with_ledger(
 
 /// Creates what the queries need: a virtual table, which is the only way to read the words of the text index, and a
 /// view of entities. A sense may be named by the uid of its first document (`~` and 16 digits at the end), which each
-/// ledger assigns anew; the view shows the path instead.
+/// ledger assigns again; the view shows the path instead.
 fn prepare(db: &Connection) -> Result<(), StoreError> {
     db.execute_batch(
         "PRAGMA query_only = 0;

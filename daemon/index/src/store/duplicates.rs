@@ -239,6 +239,7 @@ pub(super) fn moved(
         .query_map([doc], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     let texts: BTreeSet<i64> = rows.iter().map(|(text, _)| *text).collect();
+    // The first copies are read before any row changes, to see which texts get another home.
     let mut before = Vec::with_capacity(texts.len());
     for text in &texts {
         before.push(first_copy(tx, *text)?);

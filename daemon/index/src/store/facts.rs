@@ -67,7 +67,7 @@ pub(super) fn gather(db: &Connection, ids: &[i64]) -> Result<Vec<Gathered>, Stor
         norms.insert(*id, norm);
         tallies.insert(*id, Tally::default());
     }
-    // All senses of a name count together: the decision about its senses is made anew from these facts.
+    // All senses of a name count together: its senses are decided again from these facts.
     count_mentions(db, &senses, &mut tallies)?;
     count_stated(db, &mut tallies)?;
     let mut out: Vec<Gathered> = tallies

@@ -114,6 +114,7 @@ fn named(
     target: &str,
     found: &mut Vec<(i64, String, By)>,
 ) -> Result<(), StoreError> {
+    // The inner limit bounds the count: a common name such as README may have many rows.
     let n: i64 = db
         .prepare_cached(
             "SELECT count(*) FROM (SELECT 1 FROM doc_names WHERE key = ?1 AND kind = ?2 LIMIT ?3)",
@@ -124,6 +125,7 @@ fn named(
         let paths = match by {
             By::FileName => paths_above(from, target),
             By::Folder => paths_above(from, &format!("{target}/README")),
+            // Titles and aliases say nothing about a path.
             _ => Vec::new(),
         };
         for path in paths {

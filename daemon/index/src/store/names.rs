@@ -339,7 +339,7 @@ impl Resolver<'_> {
                 "UPDATE names SET entity_id = ?2, link = ?3, decision = ?4, via = ?5 WHERE id = ?1",
             )?
             .execute(params![name.id, entity, link, code, via])?;
-        // A document that is no note denotes what its title does.
+        // A document that is not a note denotes what its title denotes.
         self.db
             .prepare_cached(
                 "UPDATE docs SET entity_id = ?2 WHERE is_note = 0 AND id IN

@@ -200,7 +200,7 @@ impl Voices {
             (true, false) => (&self.by_name, false),
             (true, true) => (&self.guessed, true),
         };
-        // A tie is no answer.
+        // A tie decides nothing.
         let most = kinds.values().max();
         let mut best = kinds.iter().filter(|(_, n)| Some(*n) == most);
         match (best.next(), best.next()) {

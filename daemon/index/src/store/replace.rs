@@ -153,7 +153,7 @@ impl IndexWriter {
         &mut self,
         replace: impl FnOnce(&str) -> Result<PathBuf, StoreError>,
     ) -> Result<PathBuf, StoreError> {
-        // The field needs some connection meanwhile.
+        // The field needs a connection in the meantime.
         let db = std::mem::replace(&mut self.db, Connection::open_in_memory()?);
         self.held.release(Part::Index);
         // Merges the log, so that the file alone is the database. A damaged one may refuse.

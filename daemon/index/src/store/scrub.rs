@@ -1,7 +1,7 @@
 //! Scrub: finds stored bytes that changed on disk, before they are used.
 //!
 //! In: a database, and where the last slice ended. Out: documents whose stored text changed; SQLite's first message
-//! about damage of a table. A damaged document is marked, so that it is written anew from its file.
+//! about damage of a table. A damaged document is marked, so that it is rewritten from its file.
 //! Invariants: every slice reads through a connection of its own, whose cache is empty; nothing is written but marks.
 //! Not found: flipped bits in numbers and names of rows beside the text, and in words and vectors whose tables stay
 //! consistent; `verify` compares these. Pages that the system has cached are read from the cache.

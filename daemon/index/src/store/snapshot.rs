@@ -297,7 +297,7 @@ impl Drop for Snapshot {
         let is_wanted = pool.idle.len() < max_readers() && !pool.is_closed;
         match db {
             Some(db) if is_sound && is_wanted => pool.idle.push(db),
-            // Closed before it is counted: whoever waits for the last reader may rename the file then.
+            // Closed before it is counted: the thread that waits for the last reader may then rename the file.
             other => drop(other),
         }
         pool.n_out -= 1;

@@ -139,7 +139,7 @@ mod tests {
             (ffi::SQLITE_CORRUPT_VTAB, "corrupt"),
             (ffi::SQLITE_NOTADB, "corrupt"),
             (ffi::SQLITE_IOERR_CORRUPTFS, "corrupt"),
-            // The log is shorter than its index says.
+            // The log is shorter than its index claims.
             (ffi::SQLITE_IOERR_SHORT_READ, "corrupt"),
             (ffi::SQLITE_CONSTRAINT_UNIQUE, "lasting"),
             (ffi::SQLITE_MISUSE, "lasting"),

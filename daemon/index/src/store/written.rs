@@ -20,7 +20,7 @@ use super::{Snapshot, StoreError};
 /// Longest text that is decompressed, bytes; files are smaller.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Stores the text of a document's file, or deletes it if there is none to show.
+/// Stores the text of a document's file, or deletes it if there is nothing to show.
 pub(super) fn write(tx: &Transaction<'_>, id: i64, normal: &NormalDoc) -> Result<(), StoreError> {
     let bytes = normal.written.as_deref().filter(|_| normal.findings.is_empty());
     let Some(text) = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()) else {

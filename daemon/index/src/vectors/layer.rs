@@ -19,7 +19,7 @@ use embed::{EmbedError, Embedder};
 use model::parcel::UnitVector;
 use model::terms::Tick;
 
-/// Stands for a commit that does not exist.
+/// Marks the absence of a commit.
 const NEVER: u64 = u64::MAX;
 
 /// Questions whose vectors are cached: they recur for the next page, or from another client.
@@ -116,7 +116,7 @@ impl Layer {
         self.failure_lock().clone()
     }
 
-    /// Clears a temporary failure, because the model has embedded documents meanwhile.
+    /// Clears a temporary failure, because the model has embedded documents since.
     pub fn note_success(&self) {
         let mut failure = self.failure_lock();
         if matches!(*failure, Some(EmbedError::Later { .. })) {

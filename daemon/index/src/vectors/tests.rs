@@ -13,15 +13,15 @@ use model::parcel::UnitVector;
 
 const WIDTH: usize = 8;
 
-/// What an index held at one commit.
+/// The rows of an index at one commit.
 type Rows = BTreeMap<i64, Vec<u8>>;
 
-/// An index of vectors, kept as the store keeps it, with everything it ever held.
+/// An index of vectors, maintained as in the store, with its rows at every commit.
 struct History {
     db: Connection,
     vectors: Vectors,
     _folder: tempfile::TempDir,
-    /// By tick.
+    /// Rows by tick.
     held: Vec<Rows>,
 }
 
@@ -50,7 +50,7 @@ impl History {
         self.held.last().expect("there is a first")
     }
 
-    /// As the writer does it: the memory first, then the table.
+    /// Commits as the writer does: memory first, then the table.
     fn commit(&mut self, change: VectorChange) {
         let mut rows = self.now().clone();
         self.vectors.publish(Tick(self.tick().0 + 1), change.clone());
@@ -72,7 +72,7 @@ impl History {
         self.vectors.finish(number, copy);
     }
 
-    /// The commits that the copy knows; at each of them it must say what a plain list says.
+    /// Returns the commits that the copy knows, and checks the copy against a plain list at each.
     fn check(&self, question: &[i8], wanted: usize) -> Vec<u64> {
         let Some(view) = self.vectors.view() else { return Vec::new() };
         let known = (0..self.held.len() as u64).filter(|tick| view.knows(Tick(*tick)));
@@ -111,13 +111,13 @@ fn by_list(rows: &Rows, question: &[i8], wanted: usize) -> Vec<Nearest> {
     all
 }
 
-/// What one step of a history does.
+/// One step of a history.
 #[derive(Debug, Clone)]
 enum Step {
-    /// Takes away some of what is there, by place, and adds so many; of them, some come back under an id of before.
+    /// Removes some rows, by position, and adds these; some of them return under an earlier id.
     Commit(Vec<prop::sample::Index>, Vec<[u8; WIDTH]>),
     Copy,
-    /// Begins to copy, commits that many times meanwhile, and ends.
+    /// Starts a copy, commits that many times during it, and finishes it.
     CopyWhileWriting(u8),
     /// An announced commit fails.
     Fail,
@@ -142,7 +142,7 @@ fn change(history: &History, gone: &[prop::sample::Index], born: &[[u8; WIDTH]])
     };
     gone.sort_unstable();
     gone.dedup();
-    // The largest id is used again when its row is gone, as the store does.
+    // The largest id is reused once its row is deleted, as in the store.
     let next = there.iter().filter(|id| !gone.contains(id)).max().map_or(1, |id| id + 1);
     let born = born.iter().enumerate().map(|(i, bytes)| (next + i as i64, bytes.to_vec()));
     VectorChange { gone, born: born.collect(), ..VectorChange::default() }
@@ -157,7 +157,7 @@ proptest! {
         wanted in 1usize..20,
         precision in prop::sample::select(vec![Precision::Int8, Precision::Bit]),
     ) {
-        // So few rows are all scored exactly, also where they are held as bits.
+        // So few rows are all scored exactly, even when held as bits.
         let mut history = History::held_as(precision);
         for step in steps {
             match step {
@@ -190,7 +190,7 @@ proptest! {
                 Step::Fail => {
                     let change = change(&history, &[], &[[1; WIDTH]]);
                     history.vectors.publish(Tick(history.tick().0 + 1), change);
-                    // Until it has failed, those who see the commit before must not find its rows.
+                    // Until the failure, readers of the previous commit must not find its rows.
                     history.check(&question, wanted);
                     history.vectors.forget();
                 }
@@ -206,7 +206,7 @@ proptest! {
     }
 }
 
-/// Vectors of equal length, as embedders make them: only of these is the order by distance that by cosine.
+/// Uses vectors of equal length, as embedders return: for others, distance and cosine order differently.
 #[test]
 fn the_table_s_own_search_finds_the_same() {
     let mut history = History::new();
@@ -295,7 +295,7 @@ fn questions_of_another_space_find_nothing() {
     assert_eq!(view.nearest(&[1; WIDTH], history.tick(), 0, None), []);
 }
 
-/// Vectors of `n` texts on some topics, near each other where the topic is the same, as numbers.
+/// Returns vectors of `n` texts on some topics; those of one topic are near each other.
 fn topical(n: usize, width: usize) -> Vec<Vec<f32>> {
     let mut state = 7_u64;
     let mut number = move || {
@@ -366,7 +366,7 @@ fn where_no_file_can_be_made_bits_are_bytes() {
     assert!(matches!(vectors.form(), Form::Int8));
 }
 
-/// S0 §14.4: of unit vectors the cosine is 1 - d² / 2; `UNIT` is the length to which ours are rounded.
+/// S0 §14.4: for unit vectors the cosine is 1 - d² / 2; `UNIT` is the length to which ours are scaled.
 #[test]
 fn l2_to_cosine_similarity_conversion() {
     // No component is more than half of the length, which is what eight bits hold.
@@ -392,7 +392,7 @@ fn l2_to_cosine_similarity_conversion() {
         let of_unit = distance / UNIT;
         let expected = 1.0 - of_unit * of_unit / 2.0;
         let found = cosine(&one, other);
-        // Eight rounded components leave a length some thousandths off.
+        // Rounding eight components changes the length by some thousandths.
         assert!((found - expected).abs() < 0.02, "{found} {expected}");
     }
 }

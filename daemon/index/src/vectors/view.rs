@@ -15,7 +15,7 @@ use super::rows::{Form, Workbench};
 use super::segment::{FULL, Segment};
 use model::terms::Tick;
 
-/// Removed rows at which a segment is rewritten.
+/// Number of removed rows that triggers a rewrite of a segment.
 const TOO_MANY_GONE: usize = FULL / 2;
 
 /// Rows scored exactly for each one wanted, where a scan only estimates, and their least number
@@ -30,7 +30,7 @@ const ROW_BITS: u32 = 16;
 #[derive(Debug, Clone)]
 pub struct View {
     form: Form,
-    /// Components of a row; 0 while there is none.
+    /// Components of a row; 0 while there are no rows.
     width: usize,
     segments: Vec<Arc<Segment>>,
     oldest: Tick,

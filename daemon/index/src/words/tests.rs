@@ -47,7 +47,7 @@ fn text_becomes_index_words() {
     check("AWS uses DNS; INSTALLING THINGS", expect!["aws use dns instal thing "]);
 }
 
-/// True when a question of `query` finds `text` in a table made as the index makes it.
+/// Returns true if `query` finds `text` in a table created like the index.
 fn finds(text: &str, is_english: bool, query: &str) -> bool {
     let db = Connection::open_in_memory().expect("opens");
     let sql =
@@ -191,7 +191,7 @@ fn a_name_is_found_however_it_is_joined() {
     assert_eq!(phrase_of("…!"), None);
 }
 
-/// The words that FTS5 makes of a text.
+/// Returns the words that FTS5 finds in a text.
 fn fts_words(text: &str) -> Vec<String> {
     let db = Connection::open_in_memory().expect("opens");
     let sql = format!(

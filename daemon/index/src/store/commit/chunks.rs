@@ -40,7 +40,7 @@ pub(super) fn write_chunks(
     let mentioned = &doc.doc.doc.doc;
     let mut old = chunk_ids(tx, id)?;
     if context_changed {
-        // Title or tags changed: they are indexed with every chunk, so all are written anew.
+        // Title or tags changed: they are indexed with every chunk, so all are rewritten.
         for chunk in old.drain().flat_map(|(_, ids)| ids) {
             delete_chunk(tx, chunk, late)?;
         }
@@ -77,6 +77,8 @@ fn write_chunk_row(
 ) -> Result<i64, StoreError> {
     let raw = normal.map.to_raw(chunk.span);
     let line = |offset| lines::line_of(&normal.line_starts, offset);
+    // A kept row has the same hash, so its headings, language and tokens are equal: only places and the profile,
+    // which the hash does not cover, can differ.
     let id = tx
         .prepare_cached(
             "INSERT INTO chunks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, NULL)
@@ -95,6 +97,7 @@ fn write_chunk_row(
                 raw.start() as i64,
                 raw.end() as i64,
                 line(raw.start()),
+                // The end is exclusive: the line of the last byte, not of the one after it.
                 line(raw.end().saturating_sub(1).max(raw.start())),
                 chunk.n_tokens,
                 shown_headings(chunk),

@@ -245,7 +245,7 @@ fn write_links(
     for (seq, (link, said)) in note.links.iter().zip(&stated.said).enumerate() {
         // Relations are in the order of their links.
         let relation = relations.next_if(|it| it.link == seq);
-        // A target without keys is no name: only an empty one, as in `[[#Heading]]`, has a target, the note itself.
+        // A target without keys is not a name: only an empty one, as in `[[#Heading]]`, has a target, the note itself.
         let keys = Keys::of(link.kind, &link.target);
         let dst = match &keys {
             Some(keys) => links::lead(tx, path, link.kind, &link.target, keys)?,

@@ -1,4 +1,4 @@
-//! What the journal says of batches, and that it says it once.
+//! The journal's entries for batches, each written once.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use model::parcel::EmbeddedDoc;
 use model::terms::{RelPath, Tick};
 use model::{Item, Ticket};
 
-/// An index that is whole, of two notes.
+/// Creates a complete index of two notes.
 fn whole() -> Bench {
     let mut bench = Bench::new();
     bench.put("a.md", "# Alpha\n\n- [fact] One\n");
@@ -21,7 +21,7 @@ fn whole() -> Bench {
     bench
 }
 
-/// The same folder, opened again.
+/// Opens the same folder again.
 fn opened_again(bench: Bench) -> Bench {
     let Bench { writer, tokens, embedder, generation, folder } = bench;
     drop(writer);
@@ -32,7 +32,7 @@ fn opened_again(bench: Bench) -> Bench {
 fn rows(folder: &Path, until: Tick) -> String {
     let ledger = ChangeLedger::open(folder).expect("opens");
     let mut changes = ledger.between(Tick(0), until).expect("read");
-    // Those of one tick come in the order of their uids, which are random.
+    // Changes of one tick are ordered by uid, which is random.
     let from = |it: &super::DocVersion| it.path.clone();
     changes.sort_by_key(|it| (it.tick, it.before.as_ref().map(from), it.after.as_ref().map(from)));
     let mut out = String::new();
@@ -158,7 +158,7 @@ fn a_commit_that_fails_leaves_no_row() {
     let mut bench = whole();
     let item = bench.item("a.md", "# Alpha\n\n- [fact] Two\n");
     let until = Tick(bench.writer.tick().0 + 9);
-    // As after a crash between the ledger and the index.
+    // Like a crash between the commits of ledger and index.
     let tick = bench.writer.next_tick().expect("a tick");
     bench.writer.write_ledger(&[&item], tick, 7).expect("written");
     assert_ne!(rows(bench.folder.path(), until), "");
@@ -191,7 +191,7 @@ fn an_index_that_is_built_again_has_new_ticks_and_only_what_nobody_saw() {
     bench.put("a.md", "# Alpha\n\n- [fact] One\n");
     bench.put("b.md", "# Beta\n\nOther words.\n");
     bench.put("d.md", "# Delta\n\n- [fact] Came\n");
-    // Dies between ledger and index: read again, it is no second change.
+    // Like a repetition after a crash between ledger and index: not a second change.
     let item = bench.item("d.md", "# Delta\n\n- [fact] Came\n");
     bench.commit(&[item]);
     bench.settle_all();

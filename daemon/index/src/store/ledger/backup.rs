@@ -143,7 +143,7 @@ pub(super) fn copy(db: &Connection, to: &Path, replaces: bool) -> Result<Backup,
 
 /// Copies one commit and returns its number of rows by table.
 fn copy_rows(db: &Connection, draft: &Path) -> Result<BTreeMap<String, u64>, StoreError> {
-    // One read transaction: what is counted is what is copied, whatever is written meanwhile.
+    // One read transaction: what is counted is what is copied, whatever is written during the copy.
     let view = db.unchecked_transaction()?;
     let rows = count(&view)?;
     let mut copy = open::plain(draft).map_err(|why| open::open_error(draft, why))?;
@@ -223,7 +223,7 @@ pub fn check(path: &Path) -> Result<Backup, StoreError> {
     Ok(found)
 }
 
-/// Returns a table that every ledger has and this database lacks; `None` also if it is no database.
+/// Returns a table that every ledger has and this database lacks; `None` also if it is not a database.
 fn missing_table(path: &Path) -> Option<&'static str> {
     let db = open::plain_reader(path).ok()?;
     let mut statement =
@@ -412,7 +412,7 @@ impl Draft {
         if replaces {
             fs::rename(&self.path, to).map_err(LedgerError::io(to))?;
         } else {
-            // Unlike a rename, a link never replaces a file that was created meanwhile.
+            // Unlike a rename, a link never replaces a file created in between.
             match fs::hard_link(&self.path, to) {
                 Ok(()) => {}
                 Err(_) if to.symlink_metadata().is_ok() => {

@@ -253,7 +253,7 @@ mod tests {
         )
     }
 
-    /// What happens to one file: it fails as this version, or is read.
+    /// An event of one file: it fails in this version, or is read.
     enum Event {
         Fails(FileVersion),
         IsRead,

@@ -243,17 +243,17 @@ mod tests {
             ledger.uid_for(&path(to), ContentHash(hash), from.as_ref(), ms).expect("uid")
         };
         let (a, b) = (uid("a.md", 1, None, 10), uid("b.md", 2, None, 10));
-        // Two names swapped; the second half finds its document waiting. Asking again, after a crash, changes nothing.
+        // Two names are swapped; the second half still finds its document. A repetition after a crash changes nothing.
         assert_eq!(uid("b.md", 1, Some("a.md"), 20), a);
         assert_eq!(uid("b.md", 1, Some("a.md"), 20), a);
         assert_eq!(uid("a.md", 2, None, 20), b);
-        // One renamed over the other: the other waits, and returns with its content. An edit that overtook the rename
-        // says again where it came from, and that changes nothing.
+        // One is renamed over the other: the other waits, and returns with its content. An edit that overtook the
+        // rename names its origin again, which changes nothing.
         assert_eq!(uid("a.md", 1, Some("b.md"), 30), a);
         assert_eq!(uid("a.md", 9, Some("b.md"), 30), a);
         assert_eq!(uid("c.md", 2, None, 40), b);
         assert_eq!(ledger.first_seen_ms(&path("c.md")).expect("reads"), Some(10));
-        // A path whose document vanished takes back its own, unless another one vanished with this content.
+        // A path gets its deleted document back, unless another deleted document has this content.
         ledger.mark_gone(&path("a.md"), 50).expect("marked");
         ledger.mark_gone(&path("c.md"), 50).expect("marked");
         assert_eq!(uid("a.md", 2, None, 60), b);

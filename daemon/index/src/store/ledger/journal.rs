@@ -28,7 +28,7 @@ const KEPT_MS: i64 = 90 * 24 * 3600 * 1000;
 /// Most clients whose position in the journal is kept.
 const MAX_MARKS: i64 = 200;
 
-/// Ticks reserved at a time: one write to the ledger for so many commits.
+/// Ticks reserved at a time: one write to the ledger per this many commits.
 const RESERVED_TICKS: u64 = 100;
 
 /// The kind of a line.

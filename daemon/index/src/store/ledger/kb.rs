@@ -155,6 +155,7 @@ impl Ledger {
                         0
                     }
                     KbRecord::Ingested(file) => add_file(tx, file, now_ms).map(|()| 0)?,
+                    // The number stays used, so that no new entry gets the number of a purged one.
                     KbRecord::Purged(entry) => {
                         use_up(tx, *entry)?;
                         for table in ["kb_versions", "kb_accesses", "kb_enriched"] {

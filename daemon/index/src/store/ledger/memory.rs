@@ -106,7 +106,7 @@ impl Ledger {
                     .optional()?;
                 let uid = uid.unwrap_or_default();
                 if it.operation == Operation::Delete && !uid.is_empty() {
-                    // An entity created later at the same path starts afresh.
+                    // An entity created later at the same path starts from scratch.
                     for table in ["memory_ordinals", "memory_events"] {
                         tx.execute(&format!("DELETE FROM {table} WHERE uid = ?1"), [&uid])?;
                     }

@@ -176,7 +176,7 @@ mod tests {
         Scratch { _folder: folder, path }
     }
 
-    /// A ledger as the first release left it: tables and rows, and no version.
+    /// Creates a ledger of the first release: tables and rows, without a version.
     fn first_release(path: &Path) {
         let db = Connection::open(path).expect("opens");
         let rows = "INSERT INTO documents VALUES('a.md', 'u1', x'01000000000000000000000000000000', 5, NULL);

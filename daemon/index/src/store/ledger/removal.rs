@@ -136,7 +136,7 @@ mod tests {
         Needles::new(&[Needle { text: SECRET.into(), is_name: false }]).expect("a finder")
     }
 
-    /// A ledger that holds the string in a version, a list, a key and a free page.
+    /// Creates a ledger that holds the string in a version, a list, a key and a free page.
     fn planted() -> (tempfile::TempDir, Ledger) {
         let folder = tempfile::tempdir().expect("temporary folder");
         let ledger = Ledger::open(&folder.path().join("ledger.sqlite")).expect("opens");

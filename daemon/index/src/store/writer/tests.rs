@@ -1,4 +1,4 @@
-//! What one batch may hold, and what must be true of the rows afterwards.
+//! Batches of all kinds, and the rows they must leave.
 
 use super::*;
 use crate::store::testing::Bench;

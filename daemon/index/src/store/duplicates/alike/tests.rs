@@ -1,4 +1,4 @@
-//! The outcome follows from the set of texts, in whatever order they came and went.
+//! The outcome depends on the set of texts alone, not on the order of insertions and removals.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{Known, decide};
 
-/// Texts whose keys are drawn from a few, and which are alike when their numbers are near.
+/// Texts with few distinct keys, alike if the last digits of their numbers are close.
 #[derive(Debug, Clone, Default)]
 struct Model {
     texts: BTreeMap<i64, Vec<i64>>,
@@ -15,7 +15,7 @@ struct Model {
     dirty: BTreeSet<i64>,
 }
 
-/// What makes two texts of the model alike: the last digits of their numbers.
+/// The last digit of a text's number; texts with close digits are alike.
 fn likeness(text: i64) -> i64 {
     text % 10
 }
@@ -35,7 +35,7 @@ impl Known for Model {
 }
 
 impl Model {
-    /// Every text in order, each once: what all histories must lead to.
+    /// Decides every text once, in order: the result that all histories must lead to.
     fn settled(texts: &BTreeMap<i64, Vec<i64>>) -> BTreeMap<i64, i64> {
         let mut model = Model { texts: texts.clone(), ..Model::default() };
         for (text, keys) in texts {
@@ -55,7 +55,7 @@ impl Model {
         leader
     }
 
-    /// As `born` does it with rows.
+    /// Mirrors `born`, which works on rows.
     fn add(&mut self, text: i64, keys: &[i64]) {
         if self.texts.contains_key(&text) {
             return;
@@ -72,7 +72,7 @@ impl Model {
         self.texts.insert(text, keys.to_vec());
     }
 
-    /// As `died` does it with rows.
+    /// Mirrors `died`, which works on rows.
     fn take(&mut self, text: i64) {
         let Some(keys) = self.texts.get(&text).cloned() else { return };
         let led: Vec<i64> =
@@ -97,7 +97,7 @@ impl Model {
         }
     }
 
-    /// As `settle` does it with rows, one text a step, in an order that `pick` decides.
+    /// Mirrors `settle`, which works on rows: one text per call, chosen by `pick`.
     fn step(&mut self, pick: usize) -> bool {
         let Some(text) = self.dirty.iter().nth(pick % self.dirty.len().max(1)).copied() else {
             return false;
@@ -129,7 +129,7 @@ proptest! {
             match act {
                 0 => model.take(*text),
                 1 => { model.step(*pick); }
-                // A text's keys follow from it.
+                // The keys are a function of the text.
                 _ => model.add(*text, &[text % 5, 5 + text / 7 % 4, 9 + text * 31 % 3]),
             }
         }

@@ -1,4 +1,4 @@
-//! Copies made while the ledger is written to, and putting them back.
+//! Copies of a ledger that is being written, and their restoration.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ impl Scratch {
             .expect("written");
     }
 
-    /// The files of a folder, but for what SQLite keeps beside an open ledger.
+    /// The files of a folder, except those that SQLite keeps beside an open ledger.
     fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.at(folder)).expect("a folder").flatten();
         let mut names: Vec<String> =
@@ -136,7 +136,7 @@ fn what_is_put_back_replaces_the_ledger_and_gives_up_the_index() {
     assert_eq!(it.open().decisions().get("link:c>d"), None);
     assert_eq!(it.open().decisions().get("link:a>b"), Some(Verdict::Rejected));
     assert!(!it.at("index.sqlite").exists());
-    // The way back is the same; nothing that was kept is lost by it.
+    // A restore is undone in the same way; files kept earlier are not overwritten.
     let again =
         restore(it.folder.path(), &it.at("ledger.sqlite.before-restore")).expect("restored");
     assert_eq!(again.kept, Some(it.at("ledger.sqlite.before-restore-2")));

@@ -1,4 +1,4 @@
-//! An index with a damaged page, whichever it is.
+//! An index with a damaged page; every page in turn.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

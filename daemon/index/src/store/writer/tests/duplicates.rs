@@ -1,4 +1,4 @@
-//! What stands in several places is indexed once, whatever happened before.
+//! Text that occurs in several places is indexed once, whatever the history.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const NEWER: &str = "The migration moves every customer from the old cluster to 
     with the smallest tenants, and keeps a copy of each database for seventy days after the switch.";
 
 mod rand_free {
-    //! An order of files that a seed decides.
+    //! A shuffle determined by a seed.
     pub(super) struct Order(pub u64);
     impl Order {
         pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
@@ -28,7 +28,7 @@ mod rand_free {
     }
 }
 
-/// A writer with the files it was given.
+/// A writer, and the files written with it.
 struct Folder {
     bench: Bench,
     files: BTreeMap<String, String>,
@@ -64,7 +64,7 @@ impl Folder {
         self.bench.commit(&[Item::Document(ticket, doc)]);
     }
 
-    /// Follows the ripple to its end; gives the number of its steps.
+    /// Runs the ripple to its end; returns the number of steps.
     fn settle(&mut self) -> usize {
         let mut n_steps = 0;
         loop {
@@ -84,7 +84,7 @@ impl Folder {
         }
     }
 
-    /// The files in whose chunks the text index finds all of these words.
+    /// Returns the files in whose chunks the text index finds all of these words.
     fn found(&self, words: &str) -> Vec<String> {
         let expression: Vec<String> =
             words.split_whitespace().filter_map(crate::words::phrase_of).collect();
@@ -104,7 +104,7 @@ impl Folder {
         canon::text(&self.bench.writer.db).expect("read")
     }
 
-    /// Fails unless a new index of the same files, in another order, is the same.
+    /// Asserts that a new index of the same files, added in another order, is equal.
     fn check(&self, what: &str) {
         let mut files: Vec<(&str, String)> =
             self.files.iter().map(|(path, text)| (path.as_str(), text.clone())).collect();
@@ -125,7 +125,7 @@ fn note(title: &str, paragraphs: &[&str]) -> String {
 
 #[test]
 fn many_groups_of_near_copies_are_settled_in_few_steps() {
-    // Each step is a transaction, after a pause in which saves go first.
+    // Each step is a transaction, after a pause that gives saves precedence.
     let copy = |group: usize, n: usize| {
         let words =
             ["harbor", "ledger", "granite", "willow", "copper", "meadow", "lantern", "orchard"];
@@ -276,7 +276,7 @@ fn a_near_copy_is_found_at_once_when_what_tells_it_and_the_next_to_tell_go_toget
         }
         words.join(" ")
     };
-    // Whichever of the three has the smallest hash is the root: each takes its turn in staying.
+    // The hashes decide which text is the root, so each of the four is the one that stays in turn.
     for stays in 0..4 {
         let going: Vec<String> = (0..4).filter(|edit| *edit != stays).map(near).collect();
         let going: Vec<&str> = going.iter().map(String::as_str).collect();
@@ -317,7 +317,7 @@ fn parts_of_a_paragraph_longer_than_a_chunk_are_all_found() {
     folder.check("long");
 }
 
-/// What a random history is made of: few paragraphs, so that much is shared.
+/// A paragraph of a random history: few distinct ones, so that files share many.
 fn paragraph() -> impl Strategy<Value = String> {
     let text = (0usize..5, 0usize..4, prop::bool::ANY).prop_map(|(topic, edit, is_short)| {
         if is_short {
@@ -373,7 +373,7 @@ proptest! {
                 }
                 _ => {}
             }
-            // Nothing that stands somewhere is ever lost.
+            // Text that is still in some file stays findable.
             for (path, text) in &folder.files {
                 let word = text.split_whitespace().find(|word| word.contains('w')).unwrap_or("#");
                 let is_found = word == "#" || !folder.found(word).is_empty();

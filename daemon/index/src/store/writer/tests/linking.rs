@@ -1,4 +1,4 @@
-//! Linking: what names denote after any way to the same documents.
+//! Linking: what names denote, whichever history led to the same documents.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use model::parcel::{Mention, Pass, PlaceFeatures, RecognizerKind};
 use model::terms::{Confidence, EntityType, Span};
 
 impl Bench {
-    /// A document with these mentions and no others: `{P:Ada}` a person, `{O:…}` an organization, `{S:…}` a
+    /// Returns a document with exactly these mentions: `{P:Ada}` a person, `{O:…}` an organization, `{S:…}` a
     /// service, `{C:…}` a concept, `{L:text=Target}` a link.
     fn marked(&mut self, path: &str, marked: &str) -> Item<EmbeddedDoc> {
         let mut text = String::new();
@@ -73,8 +73,7 @@ impl Bench {
 
     fn text(&self) -> String {
         let text = canon::text(&self.writer.db).expect("readable");
-        // The entity of one of several groups of a kind is named by the uid of a document, which this index drew
-        // itself.
+        // With several groups of a kind, an entity is named after the uid of a document, which is random.
         let uid = |line: &str| -> String {
             line.split(" | ")
                 .map(|cell| match cell.rsplit_once('~') {
@@ -94,7 +93,7 @@ impl Bench {
         lines.join("\n")
     }
 
-    /// Each surface by document, and what it denotes.
+    /// Lists each surface by document, with what it denotes.
     fn meanings(&self) -> String {
         let mut statement = self
             .writer
@@ -155,7 +154,7 @@ fn an_abbreviation_that_one_document_defines_is_known_in_all() {
             b.txt KMS: Key Management Service
         "#]],
     );
-    // Another document defines it otherwise: elsewhere it could be either.
+    // Another document defines it differently: in a third one it is ambiguous.
     let item = bench.marked("c.txt", "The {S:Kiln Monitoring System} ({S:KMS}) is hot.");
     bench.commit(&[item]);
     bench.settle();
@@ -210,7 +209,7 @@ fn two_people_called_sam_are_two() {
     );
 }
 
-/// Two documents of different folders and fields that call somebody Sam.
+/// Two documents of different folders and subjects that mention a Sam.
 const SAMS: [(&str, &str); 2] = [
     (
         "bakery/1.txt",
@@ -236,14 +235,14 @@ fn a_given_name_is_parted_unless_all_who_say_whose_it_is_agree() {
     assert_eq!(n_sams(&SAMS), 2);
     let porter = ("list.txt", "{P:Sam Porter} is here. {P:Sam} waves.");
     let lee = ("other.txt", "{P:Sam Lee} is here. {P:Sam} waves.");
-    // Sam Porter, and one Sam of whom nobody says whose name it is.
+    // Sam Porter, and one Sam without a surname anywhere.
     let one_bearer = n_sams(&[SAMS[0], SAMS[1], porter]);
-    // Sam Porter, Sam Lee, and two whom the surroundings part.
+    // Sam Porter, Sam Lee, and two that only their contexts separate.
     let two_bearers = n_sams(&[SAMS[0], SAMS[1], porter, lee]);
     assert_eq!((one_bearer, two_bearers), (2, 4));
 }
 
-/// Of the kind that newspapers and cookbooks print.
+/// Texts about the company and about the fruit.
 const APPLE: [(&str, &str); 4] = [
     (
         "news/1.txt",
@@ -298,7 +297,7 @@ fn a_link_text_is_learned_and_a_note_keeps_its_name() {
             b.txt The Blue Safe: <Key Vault.md>
         "#]],
     );
-    // A note of that name comes: it is the name's home, whatever links say.
+    // A note of that name is added: the name denotes it, whatever links say.
     let item = bench.marked("The Blue Safe.md", "A {C:safe} that is blue.");
     bench.commit(&[item]);
     bench.settle();
@@ -324,7 +323,7 @@ fn what_is_nearly_linked_is_proposed_and_a_verdict_lasts() {
         "#]],
     );
     let verdict = |bench: &mut Bench, verdict| {
-        // The other way round than it was listed: which name leads may change.
+        // The reverse of the listed order, because the leading name may change.
         let key = "link:customerdataexportjob>customerdataexporttask".to_string();
         bench.writer.decide(&[(key, verdict)], 1).expect("decided");
         bench.settle();
@@ -338,7 +337,7 @@ fn what_is_nearly_linked_is_proposed_and_a_verdict_lasts() {
     assert_eq!(verdict(&mut bench, None), (joined, 0));
 }
 
-/// Documents in which everything that linking knows happens to each other.
+/// Documents that together exercise every case of linking.
 const POOL: [&str; 12] = [
     "The {S:Key Management Service} ({S:KMS}) keeps keys.",
     "Ask the {S:KMS} about {P:Sam}.",

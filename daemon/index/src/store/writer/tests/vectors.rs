@@ -1,4 +1,4 @@
-//! Those who search vectors in memory find what their own commit holds, whatever the writer does meanwhile.
+//! A search of vectors in memory finds what its own commit holds, whatever the writer does in the meantime.
 
 use super::*;
 use crate::store::{Readers, Snapshot};
@@ -8,7 +8,7 @@ use model::parcel::UnitVector;
 const ALPHA: &str = "# Alpha\n\nThe lantern at the pier is lit with oil every evening.";
 const BETA: &str = "# Beta\n\nKeys are rotated by the office every ninety days.";
 
-/// Asks until the vectors are in memory.
+/// Queries until the vectors are in memory.
 fn in_memory(readers: &Arc<Readers>) -> Snapshot {
     loop {
         let snapshot = readers.snapshot().expect("a snapshot");
@@ -25,7 +25,7 @@ impl Bench {
         self.embedder.embed(&[text]).remove(0)
     }
 
-    /// What is nearest, and that memory and table say the same.
+    /// Returns the nearest rows, and checks that memory and table agree.
     fn nearest(&self, snapshot: &Snapshot, text: &str) -> Vec<Nearest> {
         let question = self.question(text);
         let found = snapshot.nearest(&question, 10, None).expect("asked");
