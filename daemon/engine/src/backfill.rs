@@ -1,10 +1,10 @@
-//! Backfill: makes the better models' vectors, window by window, after everything else.
+//! Backfill: computes the better models' vectors, window by window, after everything else.
 //!
 //! In: windows of the index that have no better vector yet. Out: vectors in the file of spaces and in memory.
-//! Nothing is written to the index, so neither commits nor ticks wait for it: a window's text is known by its hash, and
-//! no text is embedded twice, whatever becomes of its window.
-//! Invariants: killed at any point, it goes on where it was; equal texts are embedded once; nothing is embedded while
-//! the gate is closed; the vectors of a space answer until those of the next one are all there.
+//! Nothing is written to the index, so neither commits nor ticks wait for it: a window's text is identified by its
+//! hash, and no text is embedded twice, whatever happens to its window.
+//! Invariants: after a kill at any point it continues where it was; equal texts are embedded once; nothing is
+//! embedded while the gate is closed; the vectors of a space answer until those of the next one are complete.
 //! Not here: which vectors a question uses (`query`), the models (`embed`).
 
 mod order;
@@ -36,17 +36,17 @@ use index::vectors::Layers;
 use model::parcel::UnitVector;
 use model::terms::{ContentHash, Tick};
 
-/// What is made, and from what.
+/// The backfill of one project.
 pub struct Backfill {
     file: Spaces,
-    /// The models that are wanted: the first, and one for languages that it does not know.
+    /// The wanted models: the first, and one for languages that it does not know.
     wanted: Vec<Tier>,
-    /// The one before, which answers until the first wanted one is full.
+    /// The previous model, which answers until the first wanted one is complete.
     before: Option<Tier>,
     readers: Arc<Readers>,
-    /// The commit at which the file was last freed of what nobody needs.
+    /// The commit at which unused vectors were last deleted from the file.
     swept_at: Option<Tick>,
-    /// Set where texts that the model refused are to be tried again.
+    /// Set to retry texts that the model refused.
     tries_refused: Arc<AtomicBool>,
     turns: Turns,
 }
@@ -56,11 +56,11 @@ pub struct Backfill {
 pub enum Step {
     /// Every window of this commit has its vector.
     Full(Tick),
-    /// A commit came in between: look again.
+    /// A commit came in between; start a new round.
     Moved,
-    /// The gate was closed, and something is left of this commit.
+    /// The gate was closed, and some windows of this commit lack a vector.
     Waits(Tick),
-    /// The model cannot be asked for now.
+    /// The model cannot be used before this time has passed.
     Later(Duration),
     /// The model cannot be used.
     Broken,
@@ -69,22 +69,22 @@ pub enum Step {
 /// The outcome of a request to the model.
 enum Made {
     Vectors(Vec<UnitVector>),
-    /// One of the texts cannot be embedded: which one shows when each goes alone.
+    /// One of the texts cannot be embedded; embedding them one by one shows which.
     OneByOne,
     Ended(Step),
 }
 
-/// A text without a vector, and the windows it stands in.
+/// A text without a vector, and the windows that contain it.
 type Lacking = (ContentHash, Vec<i64>);
 
-/// How long a model that cannot be asked is left alone, where it does not say.
+/// Pause after a temporary failure of a model that names no time.
 const LATER: Duration = Duration::from_secs(30);
 
 impl Backfill {
-    /// Of a project: by `better`, which is what the settings name, the first one at least.
+    /// Opens the backfill of a project. `better` are the models of the settings; `None` if there are none.
     ///
     /// # Errors
-    /// When the file of spaces can neither be used nor made.
+    /// When the file of spaces can be neither used nor created.
     pub fn new(
         state_dir: &Path,
         better: Vec<Arc<dyn Embedder>>,
@@ -93,7 +93,7 @@ impl Backfill {
     ) -> Result<Option<Self>, StoreError> {
         let mut better = better.into_iter();
         let Some(first) = better.next() else { return Ok(None) };
-        // With as many components as it had. (Another prompt before documents is not remembered.)
+        // With the dimensions of its space. (Another prompt for documents is not stored.)
         let reopen = |space: &Space| {
             let before = Embed {
                 model: space.model.clone(),
@@ -102,7 +102,7 @@ impl Backfill {
             };
             embed::better(&before).ok().into_iter().flatten().next()
         };
-        // The built-in table may be kept unrounded without a better model.
+        // Without a better model, the built-in table may still be used unrounded.
         let own = first.space().split('@').next().unwrap_or_default().to_string();
         let model = if settings.model == "none" { &own } else { &settings.model };
         let mut backfill = Self::open(state_dir, model, first, readers.clone(), reopen)?;
@@ -112,11 +112,11 @@ impl Backfill {
         Ok(Some(backfill))
     }
 
-    /// Opens the file of a project. `model` is what `embed.model` says; `reopen` makes the embedder of an earlier
-    /// space: the fullest one answers until the wanted one is full, unless that has more already.
+    /// Opens the file of a project. `model` is the value of `embed.model`; `reopen` creates the embedder of an older
+    /// space. The largest older space answers until the wanted one is complete, if it has more vectors.
     ///
     /// # Errors
-    /// When the file can neither be used nor made.
+    /// When the file can be neither used nor created.
     pub fn open(
         state_dir: &Path,
         model: &str,
@@ -141,7 +141,7 @@ impl Backfill {
         let wanted = Tier::new(&file, &readers, space, embedder)?;
         wanted.pace.answers(before.as_ref().map(|tier: &Tier| tier.space.name.clone()));
         let tries_refused = Arc::default();
-        // A server computes elsewhere.
+        // A server computes elsewhere, so it need not take turns with other daemons on this machine.
         let turns = if model == "remote" { Turns::free() } else { Turns::beside(state_dir) };
         let wanted = vec![wanted];
         let backfill =
@@ -150,7 +150,7 @@ impl Backfill {
         Ok(backfill)
     }
 
-    /// Adds a model, by its name in settings, for languages that those before it do not know.
+    /// Adds a model, with its name in settings, for languages that the models before it do not know.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -170,12 +170,12 @@ impl Backfill {
             .set_layers(Layers { before: self.before.as_ref().map(layer), wanted });
     }
 
-    /// How far each model is.
+    /// Returns the progress of each model.
     pub fn paces(&self) -> Vec<Arc<Pace>> {
         self.wanted.iter().map(|tier| tier.pace.clone()).collect()
     }
 
-    /// Brings memory in line with the last commit, then embeds what lacks, as long as `may_embed` says so.
+    /// Updates the vectors in memory to the last commit, then embeds what is missing, as long as `may_embed` allows.
     pub fn round(&mut self, may_embed: &dyn Fn() -> bool) -> Result<Step, StoreError> {
         let snapshot = self.readers.snapshot()?;
         let tick = snapshot.tick();
@@ -192,7 +192,7 @@ impl Backfill {
         if let (Some(before), Some(share)) = (&self.before, shares.first()) {
             self.load(before, tick, &share.windows)?;
         }
-        // What there is of all models first.
+        // First everything that is in the file, for all models.
         let mut works = Vec::with_capacity(self.wanted.len());
         for (tier, share) in self.wanted.iter().zip(&shares) {
             let Some(lacking) = self.look(tier, tick, share)? else { return Ok(Step::Moved) };
@@ -202,7 +202,8 @@ impl Backfill {
         for (at, (tier, lacking)) in works.into_iter().enumerate() {
             match self.fill(tier, tick, lacking, may_embed)? {
                 None => {}
-                // Without the first one nothing is full; without another, all that is not its own is.
+                // Without the first model nothing is complete; without another, only the windows that are its own are
+                // missing.
                 Some(Step::Broken) => is_broken |= at == 0,
                 Some(ended) => return Ok(ended),
             }
@@ -210,7 +211,8 @@ impl Backfill {
         Ok(if is_broken { Step::Broken } else { Step::Full(tick) })
     }
 
-    /// Brings one model's memory in line with the last commit. What it lacks; none when a commit came in between.
+    /// Updates one model's vectors in memory to the last commit. Returns the missing texts; `None` if a commit came
+    /// in between.
     fn look(
         &self,
         tier: &Tier,
@@ -227,7 +229,7 @@ impl Backfill {
         Ok(Some(lacking))
     }
 
-    /// Embeds what one model lacks. What ended the round, if something did.
+    /// Embeds the missing texts of one model. Returns what ended the round, if anything did.
     fn fill(
         &self,
         tier: &Tier,
@@ -255,8 +257,8 @@ impl Backfill {
         Ok(None)
     }
 
-    /// Adds the vectors that the file holds; returns the texts it does not hold, with the windows they stand in, in
-    /// their order, and how many windows have a text that the model refused. None when a commit came in between.
+    /// Adds the vectors that are in the file; returns the texts without one, with their windows, in order, and the
+    /// number of windows whose text the model refused. `None` if a commit came in between.
     fn load(
         &self,
         tier: &Tier,
@@ -287,7 +289,8 @@ impl Backfill {
         Ok(tier.layer.add(tick, &found).then_some((lacking, n_refused)))
     }
 
-    /// The vector of a text that the file holds, if only unrounded; as [`Spaces::get`].
+    /// Returns the vector of a text from the file, rounding one that is stored unrounded; otherwise as
+    /// [`Spaces::get`].
     fn kept(&self, tier: &Tier, hash: ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
         let found = self.file.get(tier.space.id, hash)?;
         let (None, Some(unrounded)) = (&found, tier.unrounded) else { return Ok(found) };
@@ -299,7 +302,7 @@ impl Backfill {
         Ok(rounded)
     }
 
-    /// Embeds texts and gives their vectors to the windows they stand in. What ended the round, if something did.
+    /// Embeds texts and assigns the vectors to their windows. Returns what ended the round, if anything did.
     fn embed(
         &self,
         tier: &Tier,
@@ -309,6 +312,7 @@ impl Backfill {
         let mut texts = Vec::with_capacity(lacking.len());
         for (hash, ids) in lacking {
             let text = self.text_of(ids)?;
+            // The document has changed since, so the text is not the one that the hash names.
             match text.filter(|text| ContentHash::of(text.as_bytes()) == *hash) {
                 Some(text) => texts.push(text),
                 None => return Ok(Some(Step::Moved)),
@@ -331,7 +335,7 @@ impl Backfill {
         Ok(None)
     }
 
-    /// Asks the model for the vectors of texts, one a text; an empty one for a single text that cannot be embedded.
+    /// Asks the model for one vector per text; an empty one for a single text that cannot be embedded.
     fn ask(tier: &Tier, given: &[&str]) -> Made {
         let embedder = tier.embedder();
         let vectors = match tier.pace.timed(given.len(), || embedder.try_embed(given)) {
@@ -341,7 +345,7 @@ impl Backfill {
                 tracing::warn!(why, "a text has no better vector");
                 vec![UnitVector(Vec::new().into())]
             }
-            // One of them cannot be embedded: which one shows when each goes alone.
+            // Embedding them one by one shows which one it is.
             Err(EmbedError::Text { .. }) => return Made::OneByOne,
             Err(EmbedError::Later { why, after }) => {
                 let after = after.unwrap_or(LATER);
@@ -361,7 +365,8 @@ impl Backfill {
         Made::Vectors(vectors)
     }
 
-    /// Gives a vector, if it is one, to the windows of its text. False when a commit came in between.
+    /// Stores a vector and assigns it to the windows of its text; an empty one only marks the text as refused.
+    /// Returns false if a commit came in between.
     fn keep(
         &self,
         tier: &Tier,
@@ -384,12 +389,12 @@ impl Backfill {
         Ok(added)
     }
 
-    /// Whether a model that cannot be used may be asked again.
+    /// Returns whether a model that failed may be tried again.
     fn may_recover(&self) -> bool {
         self.wanted.iter().any(|tier| tier.embedder().may_recover())
     }
 
-    /// What the model reads of the first of these windows that is still there.
+    /// Returns the text that the model reads for the first of these windows, if that exists.
     fn text_of(&self, ids: &[i64]) -> Result<Option<String>, StoreError> {
         let Some(id) = ids.first() else { return Ok(None) };
         self.readers.look(|db| {
@@ -405,7 +410,7 @@ impl Backfill {
         })
     }
 
-    /// Stops answering from the earlier space, once everything is there.
+    /// Stops answering from the older space, once the wanted one is complete.
     pub fn retire(&mut self) {
         if self.before.take().is_some() {
             self.wanted.iter().for_each(|tier| tier.pace.answers(None));
@@ -413,7 +418,7 @@ impl Backfill {
         }
     }
 
-    /// Everything is there: deletes the vectors of other spaces, and of texts that are gone.
+    /// Deletes the vectors of other spaces, and of texts that no longer exist. Call it once everything is complete.
     pub fn tidy(&mut self, tick: Tick) -> Result<(), StoreError> {
         if self.swept_at == Some(tick) {
             return Ok(());
@@ -439,7 +444,7 @@ fn broken(tier: &Tier, why: &str) -> Step {
     Step::Broken
 }
 
-/// A model, or the same unrounded, if that is what makes the vectors of a space.
+/// Returns the model, or its unrounded form, if that makes the vectors of `space`.
 fn in_space(model: Arc<dyn Embedder>, space: &str) -> Option<Arc<dyn Embedder>> {
     match model.space() == space {
         true => Some(model),
@@ -448,8 +453,8 @@ fn in_space(model: Arc<dyn Embedder>, space: &str) -> Option<Arc<dyn Embedder>> 
     }
 }
 
-/// Components of a vector, as the name of its space has them: `model@hash/256/i8x254`, also with a mark of a prompt
-/// behind them.
+/// Returns the dimensions in the name of a space, such as `model@hash/256/i8x254`, which may end in a mark of a
+/// prompt.
 fn dimensions_of(space: &str) -> Option<u32> {
     space.rsplit('/').skip(1).take(2).find_map(|part| part.parse().ok())
 }

@@ -1,7 +1,7 @@
-//! Build: one index and what keeps it equal to the folder: writer, belt, watcher and backfill.
+//! Build: one index and everything that keeps it current: writer, belt, watcher and backfill.
 //!
-//! A project has one that lives as long as the daemon; `verify` starts a second one beside it, from nothing.
-//! Invariant: "settled" is read in the order work flows (watcher, belt, ripples), so that nothing slips by.
+//! A project has one for the life of the daemon; `verify` starts a second one beside it, from nothing.
+//! Invariant: "settled" is read in the order in which work flows (watcher, belt, ripples), so that nothing is missed.
 //! Not here: answering (`project.rs`).
 
 use std::path::{Path, PathBuf};
@@ -33,11 +33,11 @@ use model::terms::Tick;
 /// How long a command waits for a writer that cannot write; shorter trouble is not worth an error.
 const STALL_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often a waiting call looks again, beside being woken by commits.
+/// How often a waiting call checks again, besides being woken by commits.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 impl Recipe {
-    /// What decides about the rows beside the settings: the models, the detectors, the relations, given names.
+    /// Returns what determines the rows besides the settings: models, detectors, relations, given names.
     fn made_with(&self) -> String {
         let detectors = redact::DETECTORS;
         let relations = self.vocabulary.fingerprint();
@@ -53,7 +53,7 @@ impl Recipe {
     }
 }
 
-/// An index that others make, as far as it is there.
+/// An index that another process makes.
 pub struct Still {
     /// Its readers.
     pub readers: Arc<Readers>,
@@ -63,15 +63,15 @@ pub struct Still {
     pub tick: Tick,
 }
 
-/// One index that is kept equal to the folder.
+/// An index that is kept in step with the folder.
 pub struct Build {
     /// Snapshots of this build's index.
     pub readers: Arc<Readers>,
-    /// The index that answers until this one is whole, if that is another.
+    /// The index that answers until this one is complete, if that is another.
     pub answers: Option<PathBuf>,
     /// Review decisions.
     pub decisions: Decisions,
-    /// Files that failed last.
+    /// Files whose last reading failed.
     pub breakers: Breakers,
     /// Numbers kept by the writer.
     pub health: Arc<Health>,
@@ -81,7 +81,7 @@ pub struct Build {
     pub budget: Arc<Budget>,
     /// Commands to the watcher.
     pub watcher: WatcherHandle,
-    /// Watches whether the databases' files are still the ones that were opened.
+    /// Checks whether the databases' files are still those that were opened.
     pub held: Held,
     commands: mpsc::Sender<Order>,
     belt: Mutex<Option<JoinHandle<()>>>,
@@ -89,12 +89,13 @@ pub struct Build {
 }
 
 impl Build {
-    /// Opens the databases, starts the belt and the watcher; the opening crawl runs on by itself.
+    /// Opens the databases, starts the belt and the watcher; the opening crawl continues in the background.
     ///
     /// # Errors
     /// When a database cannot be opened or an actor cannot be started.
     pub async fn start(recipe: Recipe) -> anyhow::Result<Build> {
         let fingerprint = config::fingerprint::rows(&recipe.settings, &recipe.made_with());
+        // Before the databases are opened: opening would create an empty ledger in the place of a missing one.
         let replaced = replace_missing(&recipe.state_dir);
         let mut writer = IndexWriter::open(
             &recipe.state_dir,
@@ -118,6 +119,7 @@ impl Build {
         let (embed, state_dir) = (recipe.settings.embed.clone(), recipe.state_dir.clone());
         let WritePath { watcher, traffic, budget, commands, belt } =
             crate::start(recipe, writer, readers.clone(), health.clone()).await?;
+        // Documents that were queued for a second reading when the daemon ended.
         watcher.requeue(unread);
         let build = Build {
             readers,
@@ -137,14 +139,15 @@ impl Build {
         Ok(build)
     }
 
-    /// An index that others make: nothing is watched, and what would be written is refused. Must be called within a
-    /// runtime.
+    /// Creates a build for an index that another process makes: nothing is watched, and writes are refused. Must be
+    /// called within a runtime.
     ///
     /// # Errors
-    /// When the file of better vectors can neither be used nor made.
+    /// When the file of better vectors can be neither used nor created.
     pub fn still(recipe: &Recipe, index: Still) -> Result<Build, StoreError> {
         let Still { readers, decisions, tick } = index;
         let health = Arc::new(Health::new(tick));
+        // Nothing here resolves names, so nothing is ever due.
         health.set_ripple(false);
         let (budget, breakers) =
             (Budget::new(recipe.settings.belt.max_bytes_in_flight), Breakers::default());
@@ -168,6 +171,7 @@ impl Build {
             decisions,
             breakers,
             health,
+            // A channel without receiver: commands fail at once.
             traffic: Traffic::new(state.clone(), Vec::new()),
             budget,
             watcher: Watcher::none(options, Arc::new(known), state),
@@ -180,7 +184,7 @@ impl Build {
         Ok(build)
     }
 
-    /// Starts to make the better model's vectors, where there is such a model.
+    /// Starts to compute the better models' vectors, if there are any.
     fn backfill(
         &self,
         better: Vec<Arc<dyn Embedder>>,
@@ -198,7 +202,7 @@ impl Build {
         Ok(())
     }
 
-    /// Makes the better model's vectors again in a new file.
+    /// Starts over with the better models' vectors, in a new file.
     pub fn backfill_again(&self, recipe: &Recipe) -> Result<(), StoreError> {
         drop(self.backfilling.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.held.release(Part::Vectors);
@@ -212,7 +216,7 @@ impl Build {
         backfilling.as_ref().map(Backfilling::progress)
     }
 
-    /// Tries a better model again that could not be used; false when none waits for that.
+    /// Retries a better model that could not be used; returns false if there is none.
     pub fn try_embedding_again(&self) -> bool {
         let backfilling = self.backfilling.lock().unwrap_or_else(PoisonError::into_inner);
         backfilling.as_ref().is_some_and(Backfilling::try_again)
@@ -232,11 +236,11 @@ impl Build {
         Ok(n as u64)
     }
 
-    /// Returns whether everything that was noticed is searchable and resolved and has its vectors.
+    /// Returns whether everything noticed so far is searchable, resolved and embedded.
     pub fn settled(&self) -> SettledView {
-        // In the order work flows: what left one place is found in a later one.
+        // In the order in which work flows: an item that has left one place is counted in a later one.
         let state = self.watcher.state();
-        // Documents on the belt only for the deep pass are searchable and linked already.
+        // Documents that are on the belt only for the deep pass are searchable and linked already.
         if self.health.only_deepens(state.n_news()) {
             return SettledView { searchable: true, resolved: true, vectors: true, deep: false };
         }
@@ -247,7 +251,7 @@ impl Build {
         SettledView { searchable, resolved, vectors: searchable, deep }
     }
 
-    /// Waits until `reached` says so, or until the time is over or the writer has stopped; false then.
+    /// Waits until `reached` returns true; returns false when the time is over or the writer has stopped.
     pub async fn wait_until(&self, limit: Duration, mut reached: impl FnMut() -> bool) -> bool {
         let deadline = Instant::now() + limit;
         let mut changes = self.health.changes();
@@ -265,10 +269,11 @@ impl Build {
         }
     }
 
-    /// Sends a command to the writer and waits for its answer; not while nothing can be written.
+    /// Sends a command to the writer and waits for its answer, unless nothing can be written.
     ///
     /// # Errors
-    /// The writer's words, that it has stopped, or why it can write nothing; then the command is not carried out.
+    /// The writer's message, that it has stopped, or why it cannot write; in the last case the command is not carried
+    /// out.
     pub async fn command<T>(
         &self,
         make: impl FnOnce(oneshot::Sender<Result<T, String>>) -> Command,
@@ -284,16 +289,18 @@ impl Build {
         tokio::select! {
             answer = &mut answered => return answer,
             stall = self.health.stalled_for(STALL_PATIENCE) => {
+                // The first to set the flag decides: set here, the command is withdrawn; set in the writer, it starts.
                 if !is_taken.swap(true, Ordering::SeqCst) {
                     return Err(stall.refusal());
                 }
             }
         }
-        // The writer has begun it, and trouble ends that, too.
+        // The writer has started it, and will answer even if it fails.
         answered.await
     }
 
-    /// Stops watching, lets the belt run empty, and closes. The next start finds what is left when the limit is over.
+    /// Stops watching, lets the belt drain, and closes. What is left when the limit is over is found at the next
+    /// start.
     pub async fn drain(&self, limit: Duration) {
         sys::fail::point("drain.begun");
         drop(self.backfilling.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -306,7 +313,7 @@ impl Build {
             () = tokio::time::sleep(limit) => {
                 tracing::warn!(left = self.traffic.depth().total(), "the belt did not run empty in time");
             }
-            // What cannot be written is found again at the next start; nobody should wait for it.
+            // What cannot be written is found at the next start, so there is no point in waiting.
             () = self.health.until_stalled() => {
                 tracing::warn!(left = self.traffic.depth().total(), "the belt cannot run empty");
             }

@@ -1,4 +1,4 @@
-//! Health: the numbers that `status` shows and that waiting callers rely on.
+//! Health: the numbers that `status` shows and that waiting callers use.
 //!
 //! Invariant: `has_ripple` is set before a commit's items leave the belt, and cleared only by a ripple that found
 //! nothing left; so "belt empty, then no ripple" means that everything is resolved.
@@ -16,10 +16,10 @@ use tokio::sync::watch;
 use index::store::{Committed, Stall};
 use model::terms::{Generation, RelPath, Tick};
 
-/// The window over which the ingest rate is averaged.
+/// Period over which the ingest rate is averaged.
 const RATE_WINDOW: Duration = Duration::from_secs(60);
 
-/// Numbers of one daemon, kept current by the writer.
+/// The numbers of one daemon, kept current by the writer.
 pub struct Health {
     tick: watch::Sender<u64>,
     has_ripple: AtomicBool,
@@ -34,7 +34,7 @@ pub struct Health {
     n_answering: AtomicUsize,
 }
 
-/// Somebody is being answered, until it is dropped.
+/// Counts a caller as being answered until it is dropped.
 pub struct Answering<'a>(&'a AtomicUsize);
 
 impl Drop for Answering<'_> {
@@ -52,10 +52,10 @@ struct Recent {
     interactive: FxHashMap<RelPath, Outcome>,
 }
 
-/// Something of the daemon's own that was lost or damaged.
+/// A loss or damage of the daemon's own files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mended {
-    /// When that was noticed.
+    /// Time it was noticed.
     pub at: Timestamp,
     /// Which part: `index`, `ledger`, `lock`, `socket`, `state folder`, `text`, `vectors`.
     pub part: &'static str,
@@ -63,35 +63,36 @@ pub struct Mended {
     pub what: String,
 }
 
-/// Losses and damages remembered for `status`.
+/// Losses and damages kept for `status`.
 const MAX_MENDED: usize = 20;
 
-/// What became of an interactive parcel: its generation, and the fault if it had one.
+/// The outcome of an interactive parcel: its generation, and its fault if it had one.
 pub type Outcome = (Generation, Option<String>);
 
-/// Interactive outcomes remembered for callers that wait; older ones are found in the index.
+/// Interactive outcomes kept for waiting callers; older ones are read from the index.
 const MAX_OUTCOMES: usize = 10_000;
 
-/// How far the deep pass is.
+/// Progress of the deep pass.
 #[derive(Debug, Clone, Default)]
 pub struct Deep {
-    /// Documents that wait to be read deeply, and the bytes of their files; as of the last time nothing else was due.
+    /// Documents that wait to be read deeply, and the bytes of their files; as of the last time that nothing else was
+    /// due.
     pub left: (u64, u64),
-    /// Documents that could not be read deeply since the daemon started, and that wait for a change.
+    /// Documents that could not be read deeply since the daemon started; they wait for a change.
     pub n_stuck: u64,
-    /// True when a person has stopped it.
+    /// True when a person has paused it.
     pub is_paused: bool,
-    /// Why it rests now, in words.
+    /// Why it is resting, in words.
     pub rests_for: Option<&'static str>,
-    /// The watcher's count of news when documents were handed out, while they are on the belt.
+    /// The watcher's count of news when documents were handed out, while these are on the belt.
     handed_out: Option<u64>,
-    /// What was read deeply since the daemon started: bytes of files, and the time it took.
+    /// Bytes of files read deeply since the daemon started, and the time it took.
     done: (u64, Duration),
     last: Option<(Instant, u64)>,
 }
 
 impl Deep {
-    /// How long the rest takes at the pace so far.
+    /// Returns how long the rest takes at the pace so far; `None` while that is unknown.
     pub fn eta(&self) -> Option<Duration> {
         let (bytes, took) = self.done;
         let is_known = bytes > 0 && self.left.1 > 0;
@@ -100,7 +101,8 @@ impl Deep {
 }
 
 impl Health {
-    /// Fresh numbers, at the tick the index was opened with. A ripple is due: the last run may have left work.
+    /// Creates the numbers at the tick with which the index was opened. A ripple is due: the last run may have left
+    /// work.
     pub fn new(tick: Tick) -> Self {
         Health {
             tick: watch::Sender::new(tick.0),
@@ -117,7 +119,7 @@ impl Health {
         }
     }
 
-    /// A commit happened.
+    /// Records a commit.
     pub fn committed(&self, done: &Committed, took: Duration) {
         self.n_written.fetch_add(done.n_written as u64, Ordering::Relaxed);
         self.n_transactions.fetch_add(1, Ordering::Relaxed);
@@ -128,11 +130,12 @@ impl Health {
         while recent.commits.front().is_some_and(|(at, _)| now.duration_since(*at) > RATE_WINDOW) {
             recent.commits.pop_front();
         }
+        // Waiting callers then read the index; dropping all is simpler than tracking age.
         if recent.interactive.len() + done.interactive.len() > MAX_OUTCOMES {
             recent.interactive.clear();
         }
         for (path, outcome) in &done.interactive {
-            // A parcel that was overtaken may come last; whoever waits for the newer one must still find it.
+            // A parcel that was overtaken may come last; a caller that waits for the newer one must still find it.
             match recent.interactive.entry(path.clone()) {
                 Entry::Occupied(known) if known.get().0 > outcome.0 => {}
                 place => drop(place.insert_entry(outcome.clone())),
@@ -148,7 +151,7 @@ impl Health {
         self.set_tick(done.tick);
     }
 
-    /// What became of the newest interactive parcel of a path, if it is remembered.
+    /// Returns the outcome of the newest interactive parcel of a path, if it is still known.
     pub fn outcome(&self, path: &RelPath) -> Option<Outcome> {
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.interactive.get(path).cloned()
@@ -163,7 +166,7 @@ impl Health {
         self.changed();
     }
 
-    /// Wakes those who wait for the belt to settle.
+    /// Wakes those that wait for the belt to settle.
     pub fn changed(&self) {
         self.changes.send_modify(|n| *n = n.wrapping_add(1));
     }
@@ -173,32 +176,34 @@ impl Health {
         self.changes.subscribe()
     }
 
-    /// Counts somebody in who is being answered.
+    /// Counts a caller as being answered.
     pub fn answering(&self) -> Answering<'_> {
         self.n_answering.fetch_add(1, Ordering::Relaxed);
         Answering(&self.n_answering)
     }
 
-    /// True while anybody is being answered.
+    /// Returns whether any caller is being answered.
     pub(crate) fn is_answering(&self) -> bool {
         self.n_answering.load(Ordering::Relaxed) > 0
     }
 
-    /// The last commit.
+    /// Returns the last commit.
     pub fn tick(&self) -> Tick {
         Tick(*self.tick.borrow())
     }
 
-    /// How far the deep pass is.
+    /// Returns the progress of the deep pass.
     pub fn deep(&self) -> Deep {
         self.lock_deep().clone()
     }
 
-    /// Nothing else is due: this much is left of the deep pass, and documents of `n_bytes` are handed out, if any are.
-    /// `n_news` is the watcher's count from before it was seen to be quiet.
+    /// Records that nothing else is due, what is left of the deep pass, and which documents were handed out:
+    /// `handed_out` is the watcher's count of news, taken before it was seen to be quiet, and the bytes of their
+    /// files.
     pub(crate) fn deepens(&self, left: (u64, u64), n_stuck: u64, handed_out: Option<(u64, u64)>) {
         let mut deep = self.lock_deep();
         let now = Instant::now();
+        // The call for the next batch means that the last one is done.
         if let Some((since, n_bytes)) = deep.last.take() {
             deep.done.0 += n_bytes;
             deep.done.1 += now.duration_since(since);
@@ -208,21 +213,21 @@ impl Health {
         deep.handed_out = handed_out.map(|(n_news, _)| n_news);
     }
 
-    /// Nothing is left but what belongs to the deep pass, as long as the watcher's count of news stays the same: it
-    /// rests, or the names that it has changed are being resolved.
+    /// Records that only work of the deep pass is left while the watcher's count of news stays the same: it is
+    /// resting, or the names that it changed are being resolved.
     pub(crate) fn has_only_deep(&self, n_news: u64, rests_for: Option<&'static str>) {
         let mut deep = self.lock_deep();
         deep.handed_out = Some(n_news);
         deep.rests_for = rests_for;
     }
 
-    /// Stops or resumes the deep pass.
+    /// Pauses or resumes the deep pass.
     pub(crate) fn pause_deep(&self, is_paused: bool) {
         self.lock_deep().is_paused = is_paused;
         self.changed();
     }
 
-    /// True while all that is on the belt, or left to resolve, comes from the deep pass.
+    /// Returns whether everything on the belt, or left to resolve, comes from the deep pass.
     pub fn only_deepens(&self, n_news: u64) -> bool {
         self.lock_deep().handed_out == Some(n_news)
     }
@@ -235,15 +240,16 @@ impl Health {
         self.has_ripple.store(due, Ordering::SeqCst);
     }
 
-    /// True while names or terms may be left to resolve.
+    /// Returns whether names or terms may be left to resolve.
     pub fn has_ripple(&self) -> bool {
         self.has_ripple.load(Ordering::SeqCst)
     }
 
-    /// Documents a second over the last minute (or since the first commit, if that is less).
+    /// Returns the documents per second over the last minute (or since the first commit, if that is less).
     pub fn ingest_rate(&self) -> f32 {
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((first, _)) = recent.commits.front() else { return 0.0 };
+        // A first commit a moment ago must not give an enormous rate.
         let window = first.elapsed().min(RATE_WINDOW).as_secs_f32().max(0.1);
         let documents: usize = recent
             .commits
@@ -254,28 +260,28 @@ impl Health {
         documents as f32 / window
     }
 
-    /// Changes of files that were written since the start.
+    /// Returns the number of changed files written since the start.
     pub fn n_written(&self) -> u64 {
         self.n_written.load(Ordering::Relaxed)
     }
 
-    /// Average time of a commit, milliseconds.
+    /// Returns the average time of a commit, milliseconds.
     pub fn average_transaction_ms(&self) -> f32 {
         let n = self.n_transactions.load(Ordering::Relaxed).max(1);
         self.transaction_micros.load(Ordering::Relaxed) as f32 / n as f32 / 1000.0
     }
 
-    /// The file committed last.
+    /// Returns the file committed last.
     pub fn last_file(&self) -> Option<RelPath> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).last_file.clone()
     }
 
-    /// The last thing that went wrong.
+    /// Returns the last error.
     pub fn last_error(&self) -> Option<String> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).last_error.clone()
     }
 
-    /// Something of the daemon's own was lost or damaged: which part, and what became of it.
+    /// Records a loss or damage of the daemon's own files: the part, and what was done.
     pub fn mended(&self, part: &'static str, what: String) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.last_error = Some(format!("{part}: {what}"));
@@ -287,25 +293,26 @@ impl Health {
         self.changed();
     }
 
-    /// What was lost or damaged of the daemon's own since the start, the last of it, oldest first.
+    /// Returns the last losses and damages since the start, oldest first.
     pub fn all_mended(&self) -> Vec<Mended> {
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.mended.iter().cloned().collect()
     }
 
-    /// The store is unsound: nothing is written any more, and the process must end.
+    /// Records that the store is unsound: nothing is written any more, and the process must end.
     pub(crate) fn poison(&self, why: String) {
         tracing::error!(why, "the writer stops");
         self.poisoned.send_replace(Some(why));
         self.changed();
     }
 
-    /// The writer waits until some trouble has passed, or goes on.
+    /// Records why the writer waits, or with `None` that it continues. Logs changes.
     pub fn stall(&self, why: Option<Stall>) {
         let has_changed = self.stalled.send_if_modified(|known| {
             if known.as_ref().map(|(known, _)| known) == why.as_ref() {
                 return false;
             }
+            // Another reason continues the same wait: callers count its whole length.
             let since = known.as_ref().map_or_else(Instant::now, |(_, since)| *since);
             *known = why.clone().map(|why| (why, since));
             true
@@ -321,12 +328,12 @@ impl Health {
         self.changed();
     }
 
-    /// Why the writer waits and since when, if it does.
+    /// Returns why the writer waits and since when, if it does.
     pub fn stalled(&self) -> Option<(Stall, Instant)> {
         self.stalled.borrow().clone()
     }
 
-    /// Returns when the writer has waited this long for trouble to pass, and says what that is. Cancel-safe.
+    /// Waits until the writer has been waiting for `patience`, and returns why. Cancel-safe.
     pub(crate) async fn stalled_for(&self, patience: Duration) -> Stall {
         loop {
             self.until_stalled().await;
@@ -339,16 +346,16 @@ impl Health {
         }
     }
 
-    /// Returns when the writer waits for trouble to pass. Cancel-safe.
+    /// Waits until the writer waits. Cancel-safe.
     pub(crate) async fn until_stalled(&self) {
         let mut stalled = self.stalled.subscribe();
         if stalled.wait_for(Option::is_some).await.is_err() {
-            // The sender is ours, so this cannot be; nobody is to be woken then.
+            // The sender is a field of ours, so this cannot happen.
             std::future::pending::<()>().await;
         }
     }
 
-    /// Why the writer stopped, if it did.
+    /// Returns why the writer stopped, if it did.
     pub fn poisoned(&self) -> Option<String> {
         self.poisoned.borrow().clone()
     }

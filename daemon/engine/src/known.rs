@@ -1,7 +1,7 @@
-//! Known: the watcher's view of what is indexed.
+//! Known: the watcher's view of the index.
 //!
 //! In: paths, hashes, folders. Out: what the last commit and the breakers know of them.
-//! Not here: what the watcher makes of it (`watch/path_state.rs`).
+//! Not here: what the watcher concludes (`watch/path_state.rs`).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use index::store::{Breakers, Readers};
 use model::parcel::{Pass, Reading};
 use model::terms::{ContentHash, FileVersion, RelPath};
 
-/// The watcher's view of the index, outside any transaction, so that it always sees the last commit.
+/// The watcher's view of the index, outside any transaction, so that it always reads the last commit.
 pub(crate) struct KnownInIndex {
     pub(crate) readers: Arc<Readers>,
     pub(crate) breakers: Breakers,
-    /// The time, in milliseconds since 1970.
+    /// Returns the time, milliseconds since 1970.
     pub(crate) now_ms: fn() -> i64,
 }
 
@@ -34,7 +34,7 @@ impl KnownInIndex {
     }
 }
 
-/// The file in the columns from `at` on: hash, time and size.
+/// The file in the columns from `at`: hash, time and size.
 fn file_of(row: &Row<'_>, at: usize) -> rusqlite::Result<KnownFile> {
     let hash: [u8; 16] = row.get(at)?;
     let n_bytes: i64 = row.get(at + 2)?;
@@ -45,9 +45,9 @@ fn file_of(row: &Row<'_>, at: usize) -> rusqlite::Result<KnownFile> {
     })
 }
 
-/// The first path below a folder, and the first behind it.
+/// Returns the bounds of the paths below a folder: the first possible one, and the first after them.
 fn range_of(folder: &str) -> (String, String) {
-    // `/` is followed by `0` in the order of bytes.
+    // `/` is followed by `0` in byte order.
     match folder {
         "" => (String::new(), "\u{10ffff}".to_string()),
         folder => (format!("{folder}/"), format!("{folder}0")),
@@ -62,7 +62,7 @@ impl KnownFiles for KnownInIndex {
                 .optional()
         })
         .flatten()
-        // A failed file is known, so that its removal is noticed, but it never counts as unchanged.
+        // A failed file is known, so that its removal is noticed, but its values never match those of a file.
         .or_else(|| {
             self.breakers.get(path)?;
             Some(KnownFile { hash: ContentHash(0), mtime_ms: i64::MIN, n_bytes: 0 })
@@ -86,7 +86,7 @@ impl KnownFiles for KnownInIndex {
         });
         let mut found = rows.unwrap_or_default();
         let indexed: HashSet<RelPath> = found.iter().map(|it| it.0.clone()).collect();
-        // Those that failed are few.
+        // Failed files are few.
         let failed = self.paths_under(folder).into_iter().filter(|path| !indexed.contains(path));
         found.extend(failed.filter_map(|path| self.get(&path).map(|file| (path, file))));
         found
@@ -115,6 +115,7 @@ impl KnownFiles for KnownInIndex {
         });
         let mut found = rows.unwrap_or_default();
         let is_below = |path: &str| path >= low.as_str() && path < high.as_str();
+        // A transient failure is in the ledger alone, which the breakers know.
         let failed = self.breakers.list().into_iter().map(|(path, _)| path);
         found.extend(failed.filter(|path| is_below(path.as_str())));
         found

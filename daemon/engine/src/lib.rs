@@ -1,5 +1,5 @@
-//! Engine: the layer that keeps the index equal to the folder. It builds on `formats`, `extract`, `embed` and `index`;
-//! `server` starts it, and `query`, the read path, never sees it.
+//! Engine: the layer that keeps the index in step with the folder. It builds on `formats`, `extract`, `embed` and
+//! `index`; `server` starts it, and `query`, the read path, never sees it.
 //!
 //! # The life of one document
 //!
@@ -9,11 +9,12 @@
 //! ```
 //!
 //! 1. **Watch** ([`watch`]). An event of the system or a crawl names a path. The event waits until the path has been
-//!    quiet (`watch.debounce_ms`); a save then goes to the interactive lane and one change of a flood to the bulk lane.
-//! 2. **Intake** (`watch/intake.rs`). It looks at what lies at the path now and compares it with what the index will
-//!    hold (`watch/path_state.rs` has the table). A new content becomes a `SourceDoc` with a ticket, which carries the
-//!    lane, the generation and the share of the [`Budget`](belt::Budget); a file that is gone becomes a removal, one
-//!    that cannot be read a fault. All three ride the same belt.
+//!    quiet (`watch.debounce_ms`); a save then goes to the interactive lane and one change of a flood to the bulk
+//!    lane.
+//! 2. **Intake** (`watch/intake.rs`). It reads what is at the path now and compares it with what the index will hold
+//!    (`watch/path_state.rs` has the table). New content becomes a `SourceDoc` with a ticket, which carries the lane,
+//!    the generation and the share of the [`Budget`](belt::Budget); a deleted file becomes a removal, one that cannot
+//!    be read a fault. All three go down the same belt.
 //! 3. **Read** (`formats`). Decodes the bytes, removes secrets, and lets the format's reader make one text with an
 //!    outline and a map back to the file: `NormalDoc`. Several bulk documents are read at once, the intricate formats
 //!    in processes of their own.
@@ -26,8 +27,8 @@
 //! 9. **Write** ([`write`], `index::store`). Commits documents, removals and faults in order, several in one
 //!    transaction, under the next tick. From here on queries see the document.
 //!
-//! Afterwards the same writer resolves names whose facts changed (the ripple), sends documents that depend on them back
-//! to the watcher, and hands out the deep pass. The [`backfill`] makes the better model's vectors meanwhile.
+//! Afterwards the same writer resolves names whose facts changed (the ripple), sends documents that depend on them
+//! back to the watcher, and hands out the deep pass. The [`backfill`] computes the better model's vectors meanwhile.
 //!
 //! Each station is an actor that runs one stage ([`belt`]); a stage that panics costs only its document.
 
@@ -65,8 +66,8 @@ use formats::{GivenNames, Normalizer, Parsing};
 use index::store::{IndexWriter, Readers};
 use sys::crew;
 
-/// Documents that may wait in front of a stage, in the interactive and in the bulk lane. Few, because a parcel may hold
-/// megabytes; enough that a stage never idles while the one before it works.
+/// Documents that may wait in front of a stage, in the interactive and in the bulk lane. Few, because a parcel may
+/// hold megabytes; enough that a stage never idles while the one before it works.
 const QUEUE: (usize, usize) = (64, 16);
 
 /// Documents that may wait in front of the writer, which takes them in batches.
@@ -75,7 +76,7 @@ const WRITE_QUEUE: (usize, usize) = (64, 64);
 /// Commands that may wait for the writer.
 const COMMAND_QUEUE: usize = 32;
 
-/// What an index is made from.
+/// Everything that an index is made from.
 #[derive(Clone)]
 pub struct Recipe {
     /// The folder that is read.
@@ -86,11 +87,11 @@ pub struct Recipe {
     pub settings: Settings,
     /// The relations to find.
     pub vocabulary: Arc<Vocabulary>,
-    /// The tokenizer that counts and cuts.
+    /// The tokenizer that counts tokens and cuts text.
     pub tokens: Arc<WordPiece>,
     /// The model that embeds each window before its commit.
     pub embedder: Arc<dyn Embedder>,
-    /// The better models, whose vectors are made later.
+    /// The better models, whose vectors are computed later.
     pub better: Vec<Arc<dyn Embedder>>,
     /// The user's own model that finds names.
     pub model: Option<Arc<TaggerRecognizer>>,
@@ -109,8 +110,8 @@ struct WritePath {
     belt: JoinHandle<()>,
 }
 
-/// Starts the watcher and the stations, first to last, each with the queue in front of it. The opening crawl runs on by
-/// itself.
+/// Starts the watcher and the stations, first to last, each with the queue in front of it. The opening crawl
+/// continues in the background.
 async fn start(
     recipe: Recipe,
     writer: IndexWriter,
@@ -118,6 +119,7 @@ async fn start(
     readers: Arc<Readers>,
     health: Arc<Health>,
 ) -> anyhow::Result<WritePath> {
+    // One queue in front of each station; `write` is not a stage, so it is named.
     let source = Queue::new::<Normalizer>(QUEUE);
     let normal = Queue::new::<Chunker>(QUEUE);
     let chunked = Queue::new::<RecognizeStage>(QUEUE);
@@ -130,6 +132,7 @@ async fn start(
     let budget = Budget::new(recipe.settings.belt.max_bytes_in_flight);
     let breakers = writer.ledger().breakers().clone();
     let gazetteer = writer.gazetteer();
+    // The watcher has the only senders of the first queue: when it stops, the belt drains.
     let watcher = Watcher::spawn(
         WatchOptions {
             root: recipe.root.clone(),
@@ -145,6 +148,7 @@ async fn start(
     );
 
     let n_parsers = recipe.parsing.n_at_once();
+    // Each recipe owns what it needs, since a station may be created again at any time.
     let (r1, r2, r3, r4) = (recipe.clone(), recipe.clone(), recipe.clone(), recipe.clone());
     let read = StationArgs::new(source.inlet, &normal, move |lane| {
         let (watch, privacy) = (&r1.settings.watch, &r1.settings.privacy);
@@ -165,6 +169,7 @@ async fn start(
             .with_dedup(recipe.settings.dedup.clone())
             .with_memory(recipe.settings.memory.clone())
     });
+    // In the order of the belt: `Traffic` relies on it.
     let gauges = vec![
         source.gauge,
         normal.gauge,
@@ -201,7 +206,7 @@ async fn start(
     Ok(WritePath { watcher, traffic, budget, commands, belt })
 }
 
-/// Returns milliseconds since 1970 by the system's clock; a test may set it wrong.
+/// Returns milliseconds since 1970 by the system's clock; a test may shift it.
 fn now_ms() -> i64 {
     let off = |name| sys::fail::number(name).map_or(0, |ms| ms as i64);
     jiff::Timestamp::now().as_millisecond() + off("clock.ahead_ms") - off("clock.behind_ms")

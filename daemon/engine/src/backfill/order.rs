@@ -1,14 +1,14 @@
 //! Order: which texts get their better vectors next.
 //!
-//! In: texts that lack one, in the order of their use, and windows that questions have met. Out: texts, each once; what
-//! a question has met comes before the rest, the last question's first.
-//! Not here: making the vectors (`backfill.rs`).
+//! In: texts without one, in the order of their use, and windows that questions have found. Out: texts, each once;
+//! those that a question has found come first, the last question's before others.
+//! Not here: computing the vectors (`backfill.rs`).
 
 use rustc_hash::FxHashMap;
 
 use super::{Lacking, SearchedWindow, hash_of};
-/// The windows that are searched, in the order in which their vectors are of most use: the lead of each document, which
-/// says what it is about, then running text, then tables and code, where words find as much.
+/// Returns the searched windows in the order in which their vectors are most useful: the first chunk of each
+/// document, which says what it is about, then running text, then tables and code, where words find as much.
 pub fn searched_windows(db: &rusqlite::Connection) -> rusqlite::Result<Vec<SearchedWindow>> {
     let mut statement = db.prepare_cached(
         "SELECT w.id, w.hash, c.language IN ('', 'en') FROM chunk_vec_map w
@@ -38,7 +38,7 @@ impl Order {
         Order { texts: lacking.into_iter().map(Some).collect(), place_of, next: 0 }
     }
 
-    /// True until all are taken.
+    /// Returns whether texts are left; skips those that were taken out of order.
     pub(super) fn has_more(&mut self) -> bool {
         while self.texts.get(self.next).is_some_and(Option::is_none) {
             self.next += 1;
@@ -46,7 +46,7 @@ impl Order {
         self.next < self.texts.len()
     }
 
-    /// The next texts, `n` of them and as many more as questions have met.
+    /// Takes the next texts: those that questions have found, then others until there are `n`.
     pub(super) fn take(&mut self, n: usize, met: impl IntoIterator<Item = i64>) -> Vec<Lacking> {
         let mut taken = Vec::with_capacity(n);
         for window in met {

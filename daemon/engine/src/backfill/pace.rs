@@ -1,31 +1,31 @@
-//! Pace: how far the backfill is and how fast it goes, for `status`.
+//! Pace: progress and speed of the backfill, for `status`.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Weight of the last text in the time a text takes.
+/// Weight of the last text in the moving average of the time per text.
 const LAST: f64 = 0.05;
 
-/// How far it is.
+/// The progress of one model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BackfillProgress {
-    /// As `embed.model` has it.
+    /// Value of `embed.model`.
     pub model: String,
-    /// As the embedder names it.
+    /// The embedder's name for the space.
     pub space: String,
-    /// The space of a model before, while it answers.
+    /// The space of the previous model, while that answers.
     pub before: Option<String>,
     /// Windows with a vector.
     pub n_done: u64,
     /// Windows that are searched.
     pub n_windows: u64,
-    /// Windows, which count as done, whose text the model refused.
+    /// Windows whose text the model refused; they count as done.
     pub n_refused: u64,
-    /// True when questions are answered by better vectors alone: every window had one when that was last looked at.
+    /// True when questions are answered by better vectors alone: every window had one at the last check.
     pub is_full: bool,
-    /// True while another daemon of this machine makes vectors.
+    /// True while another daemon on this machine computes vectors.
     pub waits_for_turn: bool,
-    /// Seconds that a text took lately; 0 while that is not known.
+    /// Recent time per text, seconds; 0 while unknown.
     pub seconds_a_text: f64,
     /// The last error of the model, if it has not recovered.
     pub trouble: Option<Trouble>,
@@ -36,27 +36,27 @@ pub struct BackfillProgress {
 /// Why a model gives no vectors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trouble {
-    /// In words; may end in a line `hint: …`.
+    /// The message; may end in a line `hint: …`.
     pub why: String,
-    /// When it is asked again.
+    /// When it is tried again.
     pub again: Again,
 }
 
-/// When a model that gave no vectors is asked again.
+/// When a model that gave no vectors is tried again.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Again {
-    /// By itself, then.
+    /// By itself, at this time.
     At(Instant),
-    /// When somebody wants it.
+    /// On request.
     WhenWanted,
-    /// By the next question.
+    /// With the next question.
     ByQuestion,
-    /// When the daemon starts anew.
+    /// When the daemon restarts.
     AtStart,
 }
 
 impl BackfillProgress {
-    /// Returns how long the rest of `n_windows` takes at this pace if nothing else is to be done; `None` when the pace
+    /// Returns how long the rest of `n_windows` takes at this pace if nothing else is to be done; `None` if the pace
     /// is unknown or the model gives no vectors.
     pub fn eta(&self, n_windows: u64) -> Option<Duration> {
         let n_left = n_windows.saturating_sub(self.n_done);
@@ -70,13 +70,13 @@ impl BackfillProgress {
 pub struct Pace(Mutex<BackfillProgress>);
 
 impl Pace {
-    /// At the start.
+    /// Creates the progress of a model at the start.
     pub(super) fn new(model: &str, space: &str) -> Self {
         let (model, space) = (model.to_string(), space.to_string());
         Pace(Mutex::new(BackfillProgress { model, space, ..BackfillProgress::default() }))
     }
 
-    /// How far it is now.
+    /// Returns the current progress.
     pub fn progress(&self) -> BackfillProgress {
         self.lock().clone()
     }
@@ -95,7 +95,7 @@ impl Pace {
         self.lock().n_refused += n_refused as u64;
     }
 
-    /// Something is to be made again: nothing is known to be full until that was looked at.
+    /// Marks the model as incomplete until the next check, because something is to be computed again.
     pub(super) fn begin_anew(&self) {
         self.lock().is_full = false;
     }
@@ -120,8 +120,8 @@ impl Pace {
         self.lock().trouble = trouble;
     }
 
-    /// Embeds texts, and counts the time that each took. The first one loads the model, which says nothing about the
-    /// others.
+    /// Runs `embed` and updates the average time per text. The first call loads the model, so it does not count
+    /// towards the average.
     pub(super) fn timed<T>(&self, n_texts: usize, embed: impl FnOnce() -> T) -> T {
         let started = Instant::now();
         let done = embed();

@@ -1,8 +1,8 @@
-//! Run: when the backfill works.
+//! Run: decides when the backfill works.
 //!
 //! In: commits, and whether the daemon has something better to do. Out: rounds, on a thread of the lowest priority.
-//! Invariants: nothing is looked at while nothing has changed; a round that finds the gate closed ends; nothing is
-//! embedded on this machine while another daemon does so.
+//! Invariants: no round starts unless something changed; a round that finds the gate closed ends; nothing is embedded
+//! on this machine while another daemon embeds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,34 +19,34 @@ use index::vectors::Layer;
 use model::terms::Tick;
 use sys::crew;
 
-/// How often a closed gate is looked at while something is left. (It costs the looking.)
+/// How often a closed gate is checked while something is left. (Only the check costs anything.)
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// How often it is looked whether another daemon has given the turn back.
+/// How often to check whether another daemon has released the turn.
 const TURN_AGAIN: Duration = Duration::from_secs(1);
 
-/// How long a commit that has been announced may take before it is looked for again.
+/// How long an announced commit may take before it is looked for again.
 const COMMITS_WITHIN: Duration = Duration::from_millis(10);
 
-/// How long everything must have been there before vectors of texts that are gone are deleted: a file that is saved
-/// anew, or a branch that is switched back, finds them.
+/// How long everything must have been complete before vectors of deleted texts are removed: a file that is saved
+/// again, or a branch that is switched back, finds them.
 const KEPT_FOR: Duration = Duration::from_secs(60);
 
-/// How long a disk that cannot be read or written is left alone.
+/// Pause after an error of the disk.
 const TROUBLE: Duration = Duration::from_secs(30);
 
-/// A backfill that runs until this is dropped.
+/// A running backfill, which stops when this is dropped.
 pub struct Backfilling {
     task: JoinHandle<()>,
     is_stopping: Arc<AtomicBool>,
     is_wanted_again: Arc<Notify>,
-    /// Of each model that is wanted.
+    /// For each wanted model.
     models: Vec<(Arc<Pace>, Arc<Layer>)>,
     refused: Arc<AtomicBool>,
 }
 
 impl Backfilling {
-    /// How far it is, with what questions met.
+    /// Returns the progress, including failures that questions have met.
     pub fn progress(&self) -> BackfillProgress {
         let mut all = self.models.iter().map(|(pace, layer)| {
             let progress = pace.progress();
@@ -67,16 +67,17 @@ impl Backfilling {
         Some(Trouble { why: format!("the last question got no vector: {why}"), again })
     }
 
-    /// The layer whose questions got no vector.
+    /// Returns the layer that gave no vector for the last question.
     pub fn unanswered(&self) -> Option<Arc<Layer>> {
         let layers = self.models.iter().map(|(_, layer)| layer);
         layers.clone().find(|layer| layer.failure().is_some()).cloned()
     }
 
-    /// Asks a model now that could not be used, or is left alone for a while, or refused texts that another one, or
-    /// the same one mended, may take. False where there is none such.
+    /// Retries the models that could not be used, that are pausing, or that refused texts which they may accept now.
+    /// Returns false if there are none.
     pub fn try_again(&self) -> bool {
         let tried = self.models.iter().map(|(pace, layer)| self.try_one_again(pace, layer));
+        // `fold` and `|`, not `any`: every model is retried.
         tried.fold(false, |any, tried| any | tried)
     }
 
@@ -104,24 +105,24 @@ impl Drop for Backfilling {
     }
 }
 
-/// When it works.
+/// Conditions under which the backfill works.
 pub struct Gate {
-    /// True when nothing else is to be done, or that does not matter.
+    /// True when nothing else is to be done, or that is ignored.
     pub is_open: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// True when every document has come through the belt.
+    /// True when every document has left the belt.
     pub is_settled: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Whether anything is embedded at all.
     pub is_on: bool,
 }
 
 impl Gate {
-    /// By `embed.background`. `is_quiet` says that no document is on its way.
+    /// Builds the gate that `embed.background` asks for. `is_quiet` returns whether no document is on the belt.
     pub fn new(
         background: Background,
         is_quiet: Arc<dyn Fn() -> bool + Send + Sync>,
         health: Arc<Health>,
     ) -> Self {
-        // Without a ripple the deep pass has nothing to do, either.
+        // Without a ripple the deep pass has nothing to do either.
         let is_settled: Arc<dyn Fn() -> bool + Send + Sync> = {
             let health = health.clone();
             Arc::new(move || is_quiet() && !health.has_ripple())
@@ -141,7 +142,7 @@ impl Gate {
     }
 }
 
-/// Starts it.
+/// Starts the backfill.
 pub fn start(backfill: Backfill, health: Arc<Health>, gate: Gate) -> Backfilling {
     let is_stopping = Arc::new(AtomicBool::new(false));
     let is_wanted_again = Arc::new(Notify::new());
@@ -159,7 +160,7 @@ async fn run(
     is_stopping: Arc<AtomicBool>,
     is_wanted_again: Arc<Notify>,
 ) {
-    // First what there is, however busy the daemon is: questions are asked already.
+    // The first round only loads what the file has, however busy the daemon is: questions come already.
     let mut is_first = true;
     let turns = backfill.turns.clone();
     let mut turn = None;
@@ -174,6 +175,7 @@ async fn run(
         };
         let Ok((back, step)) = crew::embedding().run(round).await else { return };
         backfill = back;
+        // The turn is released after every round, so that other daemons make progress, too.
         drop(turn.take());
         health.changed();
         let pause = match step {
@@ -186,6 +188,8 @@ async fn run(
                 backfill = back;
                 Duration::ZERO
             }
+            // `embed.background` is off: nothing is embedded, but vectors of known texts are loaded after each
+            // commit.
             Ok(Step::Waits(tick)) if !gate.is_on => {
                 let Some(back) =
                     until_commit(backfill, &health, &gate, &is_wanted_again, tick, false).await
@@ -195,8 +199,10 @@ async fn run(
                 backfill = back;
                 Duration::ZERO
             }
+            // The first round may not embed, so the second starts at once.
             Ok(Step::Waits(_)) if is_first => Duration::ZERO,
             Ok(Step::Waits(_)) => LOOK_AGAIN,
+            // Commits are announced before they are made; this one is about to be.
             Ok(Step::Moved) => COMMITS_WITHIN,
             Ok(Step::Later(after)) => {
                 tokio::select! {
@@ -224,7 +230,7 @@ async fn run(
             turn = turns.try_take();
             let waits = gate.is_on && turn.is_none();
             backfill.paces().iter().for_each(|pace| pace.wait_for_turn(waits));
-            // Without a turn, only what a commit has changed is worth a look.
+            // Without a turn, a round is of use only if a commit has changed something.
             if turn.is_some() || health.tick() != tick {
                 break;
             }
@@ -233,8 +239,8 @@ async fn run(
     }
 }
 
-/// Waits for the commit after `tick`, or until somebody wants another look. Meanwhile, if everything is there: lets go
-/// of the space before, and after a while of the vectors that nobody needs. None when the process is ending.
+/// Waits for the commit after `tick`, or for a request to try again. If everything becomes complete first, retires the
+/// previous space, and later deletes unused vectors. `None` when the process is ending.
 async fn until_commit(
     mut backfill: Backfill,
     health: &Health,

@@ -1,11 +1,10 @@
-//! Tier: one of the models that are wanted, and which windows are its own.
+//! Tier: one of the wanted models, and which windows it embeds.
 //!
-//! In: the models in their order, the windows that are searched. Out: the windows that each of them embeds.
-//! Invariants: a window belongs to the first model that reads its language. Where enough windows of a folder belong
-//! to a
-//! later one, that embeds the others that it reads as well, after its own: a question in one language then finds what
-//! is written in another.
-//! Not here: making the vectors (`backfill.rs`).
+//! In: the models in order, the searched windows. Out: the windows that each model embeds.
+//! Invariants: a window belongs to the first model that reads its language. If enough windows of a folder belong to a
+//! later model, that model also embeds the others that it reads, after its own: a question in one language then finds
+//! text in another.
+//! Not here: computing the vectors (`backfill.rs`).
 
 use std::sync::Arc;
 
@@ -15,37 +14,37 @@ use index::store::{Readers, Space, Spaces, StoreError};
 use index::vectors::{Form, Layer};
 use model::terms::ContentHash;
 
-/// One window of so many is in other languages from where a folder counts as one of several languages.
+/// A folder counts as multilingual if at least one in this many windows is in another language.
 const SEVERAL_LANGUAGES: usize = 20;
 
-/// Windows of one space.
+/// One model and its vector space.
 pub(super) struct Tier {
     pub(super) space: Space,
     pub(super) layer: Arc<Layer>,
-    /// The space of the same vectors before they were rounded, where there is one: what is there need not be embedded.
+    /// The space with the same vectors unrounded, if it exists: those need not be embedded again.
     pub(super) unrounded: Option<i64>,
     pub(super) pace: Arc<Pace>,
 }
 
-/// A window that is searched.
+/// A searched window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchedWindow {
     /// Its row.
     pub id: i64,
-    /// Of the text that is embedded.
+    /// Hash of the text that is embedded.
     pub hash: ContentHash,
-    /// False where it is surely in another language than English.
+    /// False if it is certainly not in English.
     pub may_be_english: bool,
 }
 
-/// What one model embeds.
+/// The windows that one model embeds.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Share {
-    /// Its own first.
+    /// Its own windows first.
     pub(super) windows: Vec<(i64, ContentHash)>,
-    /// Windows that no model before it reads.
+    /// Number of windows that no earlier model reads.
     n_own: usize,
-    /// True where it embeds what others read as well.
+    /// True if it also embeds what other models read.
     is_of_all: bool,
 }
 
@@ -67,13 +66,13 @@ impl Tier {
         Ok(Tier { space, layer, unrounded: unrounded.map(|it| it.id), pace })
     }
 
-    /// The model.
+    /// Returns the model.
     pub(super) fn embedder(&self) -> &Arc<dyn Embedder> {
         self.layer.embedder()
     }
 }
 
-/// The windows of each model.
+/// Assigns the windows to the models.
 pub(super) fn shares(models: &[&dyn Embedder], windows: &[SearchedWindow]) -> Vec<Share> {
     let mut shares: Vec<Share> = models.iter().map(|_| Share::default()).collect();
     for window in windows {
@@ -83,6 +82,7 @@ pub(super) fn shares(models: &[&dyn Embedder], windows: &[SearchedWindow]) -> Ve
             share.n_own += 1;
         }
     }
+    // The first model reads nothing that belongs to another, so only later ones can have more.
     for (at, share) in shares.iter_mut().enumerate().skip(1) {
         share.is_of_all = share.n_own * SEVERAL_LANGUAGES >= windows.len().max(1);
         let is_more = |it: &&SearchedWindow| {
@@ -96,7 +96,7 @@ pub(super) fn shares(models: &[&dyn Embedder], windows: &[SearchedWindow]) -> Ve
 }
 
 impl Share {
-    /// Whether the model at this place embeds a text that may be English.
+    /// Returns whether the model at this position embeds a text of this language.
     fn takes(&self, models: &[&dyn Embedder], at: usize, may_be_english: bool) -> bool {
         let reads = |model: &&dyn Embedder| model.reads(may_be_english);
         owner(models, may_be_english) == Some(at)
@@ -104,7 +104,7 @@ impl Share {
     }
 }
 
-/// The first model that reads a text.
+/// Returns the position of the first model that reads a text.
 fn owner(models: &[&dyn Embedder], may_be_english: bool) -> Option<usize> {
     models.iter().position(|model| model.reads(may_be_english))
 }

@@ -1,38 +1,39 @@
-//! Turn: one daemon of a machine makes better vectors at a time.
+//! Turn: lets one daemon of a machine at a time compute better vectors.
 //!
-//! In: the folder that the states of all projects share. Out: the turn, for as long as it is held.
-//! Invariants: the system ends the turn of a daemon that dies; where the lock cannot be made, everybody has a turn.
+//! In: the folder that contains the state folders of all projects. Out: the turn, until it is dropped.
+//! Invariants: the system releases the turn of a daemon that dies; if the lock cannot be created, every daemon gets a
+//! turn.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
-/// The lock's name, beside the folders of the projects' states.
+/// Name of the lock file, beside the projects' state folders.
 const FILE: &str = "filling.lock";
 
-/// Where turns are taken.
+/// The lock for which daemons compete.
 #[derive(Debug, Clone)]
 pub(super) struct Turns {
     path: Option<PathBuf>,
 }
 
-/// The turn, until it is dropped.
+/// The turn, held until it is dropped.
 #[derive(Debug)]
 pub(super) struct Turn {
     lock: Option<File>,
 }
 
 impl Turns {
-    /// Those of the daemons whose states lie beside this one.
+    /// Returns the lock of all daemons with a state folder beside this one.
     pub(super) fn beside(state_dir: &Path) -> Self {
         Turns { path: state_dir.parent().map(|it| it.join(FILE)) }
     }
 
-    /// No turns: what is filled costs this machine nothing.
+    /// Returns a lock that is always free: embedding elsewhere costs this machine nothing.
     pub(super) fn free() -> Self {
         Turns { path: None }
     }
 
-    /// Takes the turn, unless another daemon has it.
+    /// Takes the turn; `None` if another daemon has it.
     pub(super) fn try_take(&self) -> Option<Turn> {
         let open = |path: &PathBuf| File::options().create(true).append(true).open(path);
         let Some(Ok(lock)) = self.path.as_ref().map(open) else { return Some(Turn { lock: None }) };
@@ -46,7 +47,7 @@ impl Turns {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // Closing is not enough: a worker that was just forked may have the file open, too.
+        // Closing the file is not enough: a worker that was just forked may have it open, too.
         if let Some(lock) = &self.lock {
             let _ = lock.unlock();
         }

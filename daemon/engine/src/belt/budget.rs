@@ -1,10 +1,10 @@
-//! Budget: how many bytes of source files may be between reading and commit.
+//! Budget: limits the bytes of source files between reading and commit.
 //!
-//! In: what was read, by lane. Out: whether more may be read now.
-//! Invariants: each lane has a share of its own, so that a save never waits behind bulk; the share of an item is
-//! released with the item, whatever becomes of it. A lane reads on while its share is not used up, so it holds at most
-//! its share and one file more for each reader, and a file larger than the share still passes.
-//! Not here: what a parsed document weighs (a few times its source), or the number of items (the queues' capacities).
+//! In: the sizes of files, by lane. Out: whether more may be read now.
+//! Invariants: each lane has its own share, so a save never waits behind bulk; the bytes of an item are released with
+//! the item, whatever happens to it. A lane may read while its share is not used up, so it holds at most its share
+//! and one more file per reader, and a file larger than the share still passes.
+//! Not here: the size of a parsed document (a few times its source), or the number of items (the queues' capacities).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use model::Weight;
 use model::terms::Lane;
 
-/// One part in so many of the budget is kept for the interactive lane.
+/// One part in this many of the budget is reserved for the interactive lane.
 const INTERACTIVE_PART: u64 = 4;
 
 /// The bytes that may be on the belt, by lane.
@@ -37,7 +37,7 @@ struct ShareInUse {
 }
 
 impl Budget {
-    /// Lets about `max_bytes` be on the belt, both lanes together.
+    /// Creates a budget of about `max_bytes`, both lanes together.
     pub fn new(max_bytes: u64) -> Arc<Self> {
         let share =
             |limit| Arc::new(Share { limit, used: AtomicU64::new(0), freed: Notify::new() });
@@ -52,10 +52,11 @@ impl Budget {
         }
     }
 
-    /// True when a lane may read one more file.
+    /// Returns whether a lane may read one more file.
     pub fn has_room(&self, lane: Lane) -> bool {
         let share = self.share(lane);
         let used = share.used.load(Ordering::SeqCst);
+        // An empty lane may always read, so that a share of 0 does not block it.
         used == 0 || used < share.limit
     }
 
@@ -64,7 +65,7 @@ impl Budget {
         loop {
             let freed = self.share(lane).freed.notified();
             tokio::pin!(freed);
-            // From here on, nothing given back is missed.
+            // Registered before the check, so that a release in between is not missed.
             freed.as_mut().enable();
             if self.has_room(lane) {
                 return;
@@ -73,7 +74,7 @@ impl Budget {
         }
     }
 
-    /// Counts bytes that were read, until the weight is dropped.
+    /// Counts bytes that were read as in use until the returned weight is dropped.
     pub fn take(&self, lane: Lane, n_bytes: usize) -> Weight {
         let share = self.share(lane).clone();
         let n_bytes = n_bytes as u64;
@@ -81,7 +82,7 @@ impl Budget {
         Weight::new(n_bytes, ShareInUse { n_bytes, share })
     }
 
-    /// Bytes between reading and commit now.
+    /// Returns the bytes between reading and commit.
     pub fn in_flight(&self) -> u64 {
         [Lane::Interactive, Lane::Bulk]
             .map(|lane| self.share(lane).used.load(Ordering::SeqCst))

@@ -1,7 +1,7 @@
-//! The receiving end of a station's two lanes, owned by the supervisor and lent to whichever station runs now.
+//! The receiving end of a station's two lanes, owned by the supervisor and lent to the running station.
 //!
-//! Invariant: an item is counted by [`Gauge`] from before it leaves the queue until the station says it is done with
-//! it; a station sends before it says so. Whoever reads the gauges from first to last therefore misses nothing.
+//! Invariant: an item is counted by [`Gauge`] from before it leaves the queue until the station reports it done,
+//! which it does after sending it on. So reading the gauges from first to last misses nothing.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,13 +14,13 @@ use super::Lanes;
 use model::terms::Lane;
 use model::{Item, Stage};
 
-/// Where a station takes its items from. Shared, so that items outlive the station that reads them.
+/// Where a station takes its items from. Shared, so that items survive a restart of the station.
 pub struct Inlet<T> {
     receivers: Mutex<Receivers<T>>,
     in_work: Arc<InWork>,
 }
 
-/// Items a station has taken and is not done with. The lock makes taking and counting one step.
+/// Items that a station has taken and not yet reported done. The lock makes taking and counting one step.
 #[derive(Default)]
 struct InWork {
     taking: StdMutex<()>,
@@ -34,6 +34,7 @@ struct Receivers<T> {
 
 impl<T> Receivers<T> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Item<T>>> {
+        // Both lanes are polled unless an interactive item is ready, so that either can wake the task.
         let interactive = self.interactive.poll_recv(cx);
         if let Poll::Ready(Some(item)) = interactive {
             return Poll::Ready(Some(item));
@@ -46,23 +47,23 @@ impl<T> Receivers<T> {
     }
 }
 
-/// The two lanes in front of one station: where items are put, where they are taken, how many wait.
+/// The two lanes in front of one station: senders, receivers and the number of items.
 pub struct Queue<T> {
     /// Senders; dropped to drain.
     pub lanes: Lanes<T>,
-    /// Receivers, lent to the station that runs now.
+    /// Receivers, lent to the running station.
     pub inlet: Arc<Inlet<T>>,
-    /// Reads how many wait or are in work.
+    /// Reads how many items are waiting or in work.
     pub gauge: Gauge,
 }
 
 impl<T: Send + 'static> Queue<T> {
-    /// Makes the queue in front of a stage. `capacity` counts the places of the interactive and the bulk lane.
+    /// Creates the queue in front of a stage. `capacity` is that of the interactive and of the bulk lane.
     pub fn new<S: Stage<In = T>>(capacity: (usize, usize)) -> Self {
         Queue::named(S::NAME, capacity)
     }
 
-    /// Makes the queue in front of the station of this name.
+    /// Creates the queue in front of the station with this name.
     pub fn named(station: &'static str, capacity: (usize, usize)) -> Self {
         let (interactive, interactive_receiver) = mpsc::channel(capacity.0);
         let (bulk, bulk_receiver) = mpsc::channel(capacity.1);
@@ -76,14 +77,14 @@ impl<T: Send + 'static> Queue<T> {
 }
 
 impl<T> Inlet<T> {
-    /// The next item, interactive before bulk; `None` when every sender is gone and both lanes are empty. Call
-    /// [`Inlet::done`] once for each item, after it was sent on. Cancel-safe.
+    /// Returns the next item, interactive before bulk; `None` when every sender is gone and both lanes are empty.
+    /// Call [`Inlet::done`] once for each item, after it was sent on. Cancel-safe.
     pub async fn next(&self) -> Option<Item<T>> {
         let mut receivers = self.receivers.lock().await;
         poll_fn(|cx| self.take(|| receivers.poll(cx))).await
     }
 
-    /// The next interactive item; waits for ever when no more can come. Cancel-safe.
+    /// Returns the next interactive item; waits for ever when no more can come. Cancel-safe.
     pub async fn next_interactive(&self) -> Item<T> {
         let mut receivers = self.receivers.lock().await;
         match poll_fn(|cx| self.take(|| receivers.interactive.poll_recv(cx))).await {
@@ -92,7 +93,7 @@ impl<T> Inlet<T> {
         }
     }
 
-    /// An item of one lane that is waiting already.
+    /// Returns an item of one lane that is waiting already, if any.
     pub fn try_next(&self, lane: Lane) -> Option<Item<T>> {
         let mut receivers = self.receivers.try_lock().ok()?;
         let taken = self.take(|| {
@@ -108,7 +109,7 @@ impl<T> Inlet<T> {
         }
     }
 
-    /// Takes and counts in one step.
+    /// Takes an item and counts it in one step, so that a gauge never misses it.
     fn take(&self, receive: impl FnOnce() -> Poll<Option<Item<T>>>) -> Poll<Option<Item<T>>> {
         let _one_step = self.in_work.taking.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = receive();
@@ -118,7 +119,7 @@ impl<T> Inlet<T> {
         taken
     }
 
-    /// The station is done with `n` items that it took.
+    /// Reports `n` taken items as done.
     pub fn done(&self, n: usize) {
         self.in_work.n.fetch_sub(n, Ordering::SeqCst);
     }
@@ -136,7 +137,7 @@ pub struct Depth {
 }
 
 impl Depth {
-    /// Adds up what several gauges read, in their order.
+    /// Adds up the readings of several gauges, read in their order.
     pub fn sum(gauges: &[Gauge]) -> Depth {
         gauges.iter().map(Gauge::depth).fold(Depth::default(), |a, b| Depth {
             interactive: a.interactive + b.interactive,
@@ -145,13 +146,13 @@ impl Depth {
         })
     }
 
-    /// All of them.
+    /// Returns the sum of all three.
     pub fn total(self) -> usize {
         self.interactive + self.bulk + self.in_work
     }
 }
 
-/// Reads how much lies in front of a stage and inside it.
+/// Reads how many items are in front of a stage and inside it.
 pub struct Gauge {
     stage: &'static str,
     read: Box<dyn Fn() -> Depth + Send + Sync>,
@@ -175,12 +176,12 @@ impl Gauge {
         Gauge { stage, read: Box::new(read) }
     }
 
-    /// The stage behind this queue.
+    /// Returns the name of the stage.
     pub fn stage(&self) -> &'static str {
         self.stage
     }
 
-    /// How much there is now.
+    /// Returns the current numbers.
     pub fn depth(&self) -> Depth {
         (self.read)()
     }

@@ -5,7 +5,7 @@ use tokio::sync::mpsc;
 use model::Item;
 use model::terms::Lane;
 
-/// Where the items of one stage are put: what a person just saved, and everything else.
+/// The senders for the items of one stage: what a person just saved, and everything else.
 ///
 /// Invariant: both lanes lead to the same stage, which takes from `interactive` first.
 pub struct Lanes<T> {
@@ -16,7 +16,7 @@ pub struct Lanes<T> {
 }
 
 impl<T> Lanes<T> {
-    /// The sender of one lane.
+    /// Returns the sender of one lane.
     pub fn of(&self, lane: Lane) -> &mpsc::Sender<Item<T>> {
         match lane {
             Lane::Interactive => &self.interactive,
@@ -25,7 +25,7 @@ impl<T> Lanes<T> {
     }
 }
 
-// By hand: a derived `Clone` would ask for `T: Clone`, and documents are moved, never copied.
+// Not derived: that would require `T: Clone`, and documents are moved, never copied.
 impl<T> Clone for Lanes<T> {
     fn clone(&self) -> Self {
         Lanes { interactive: self.interactive.clone(), bulk: self.bulk.clone() }

@@ -1,10 +1,10 @@
 //! The one generic actor: runs a stage, item after item.
 //!
 //! In: items of the stage's input type. Out: one item for each, in order within a lane.
-//! Invariants: a panic in the stage costs the document that caused it, which leaves as a fault; the stage is made
-//! anew from its recipe. An interactive item never waits for bulk, neither for its work nor for room behind it: each
-//! lane has a stage of its own, and bulk work runs on the nicer threads of the crew, several documents at once where
-//! the station says so.
+//! Invariants: a panic in the stage affects only the document that caused it, which leaves as a fault; the stage is
+//! then created again from its recipe. An interactive item never waits for bulk, neither for its processing nor for
+//! room in the next queue: each lane has a stage of its own, and bulk work runs on the low-priority threads of the
+//! crew, several documents at once if the station allows.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -19,7 +19,7 @@ use model::terms::Lane;
 use model::{DocFault, Item, Stage};
 use sys::crew::{self, Crew, panic_message};
 
-/// Bulk documents a station takes at once, at most: they share one trip to a worker thread.
+/// Most bulk documents taken at once: they share one trip to a worker thread.
 const BULK_BATCH: usize = 8;
 
 /// Runs one stage.
@@ -31,13 +31,13 @@ impl<S> Default for Station<S> {
     }
 }
 
-/// What a station is started with; the supervisor keeps a copy to start it again.
+/// The arguments of a station; the supervisor keeps a copy to restart it.
 pub struct StationArgs<S: Stage> {
-    /// Makes the stage for a lane: at the start, and again after a panic.
+    /// Creates the stage for a lane: at the start, and again after a panic.
     pub recipe: Arc<dyn Fn(Lane) -> S + Send + Sync>,
-    /// Who does the bulk work.
+    /// The threads that do the bulk work.
     pub crew: &'static Crew,
-    /// Bulk documents that are worked on at once, at least 1.
+    /// Bulk documents processed at once, at least 1.
     pub n_at_once: usize,
     /// Where items come from.
     pub inlet: Arc<Inlet<S::In>>,
@@ -46,7 +46,7 @@ pub struct StationArgs<S: Stage> {
 }
 
 impl<S: Stage> StationArgs<S> {
-    /// Joins two queues by a station that works on one bulk document at a time.
+    /// Connects two queues by a station that processes one bulk document at a time.
     pub fn new(
         inlet: Arc<Inlet<S::In>>,
         next: &Queue<S::Out>,
@@ -61,7 +61,7 @@ impl<S: Stage> StationArgs<S> {
         }
     }
 
-    /// Lets another crew do the bulk work, on `n_at_once` documents at a time.
+    /// Assigns the bulk work to another crew, `n_at_once` documents at a time.
     pub fn on(self, crew: &'static Crew, n_at_once: usize) -> Self {
         StationArgs { crew, n_at_once, ..self }
     }
@@ -82,12 +82,12 @@ impl<S: Stage> Clone for StationArgs<S> {
 /// A station's state between items.
 pub struct StationState<S: Stage> {
     args: StationArgs<S>,
-    /// The stages of the two lanes; away while they work, and made anew if they do not come back.
+    /// The stages of the two lanes. They are moved out while they work, and created again if they do not come back.
     interactive: Option<S>,
     bulk: Vec<S>,
 }
 
-/// Makes a station take its next item; it sends this to itself after each.
+/// Makes a station take its next item; the station sends it to itself after each.
 pub struct Pull;
 
 /// The next station has stopped.
@@ -123,6 +123,7 @@ impl<S: Stage> Actor for Station<S> {
             Lane::Bulk => state.haul(item).await,
         };
         sys::fail::station(S::NAME, "out");
+        // A message per item, not a loop, lets the actor see stop requests in between.
         match done {
             Ok(()) => myself.cast(Pull)?,
             Err(Gone) => myself.stop(Some("the next station is gone".into())),
@@ -137,6 +138,7 @@ impl<S: Stage> StationState<S> {
         let recipe = self.args.recipe.clone();
         let recipe = move || recipe(Lane::Interactive);
         let mut stage = self.interactive.take().unwrap_or_else(&recipe);
+        // A light stage takes less time than a trip to another thread.
         let out = if S::IS_LIGHT {
             let out = run_one(&mut stage, &recipe, item);
             self.interactive = Some(stage);
@@ -146,7 +148,7 @@ impl<S: Stage> StationState<S> {
                 let out = run_one(&mut stage, &recipe, item);
                 (stage, out)
             };
-            // Fails only when the runtime is going down: panics of the stage are caught where they happen.
+            // Fails only when the runtime is shutting down: panics of the stage are caught in `run_one`.
             tokio::task::spawn_blocking(work).await.ok().map(|(stage, out)| {
                 self.interactive = Some(stage);
                 out
@@ -160,7 +162,7 @@ impl<S: Stage> StationState<S> {
         sent
     }
 
-    /// Runs the stage on a handful of bulk items and sends them on, in order.
+    /// Runs the stage on up to [`BULK_BATCH`] bulk items and sends them on, in order.
     async fn haul(&mut self, first: Item<S::In>) -> Result<(), Gone> {
         let mut batch = vec![first];
         while batch.len() < BULK_BATCH
@@ -170,10 +172,11 @@ impl<S: Stage> StationState<S> {
         }
         let n_items = batch.len();
         let out = self.run_all(batch).await?;
-        // Fewer come back only when the runtime is going down.
+        // Fewer come back only when the runtime is shutting down.
         self.args.inlet.done(n_items - out.len());
         for item in out {
             let lane = self.args.outlet.bulk.clone();
+            // The next queue may be full for long, and interactive items must not wait for it.
             let sent = self.meanwhile(async move { lane.send(item).await }).await?;
             self.args.inlet.done(1);
             if sent.is_err() {
@@ -193,6 +196,7 @@ impl<S: Stage> StationState<S> {
             let (recipe, waiting) = (self.args.recipe.clone(), waiting.clone());
             let recipe = move || recipe(Lane::Bulk);
             let mut stage = self.bulk.pop().unwrap_or_else(&recipe);
+            // Workers pull from a shared queue, so that one large document does not hold up the rest.
             works.push(self.args.crew.run(move || {
                 let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
                 let mut done = Vec::new();
@@ -209,11 +213,12 @@ impl<S: Stage> StationState<S> {
                 out.extend(done);
             }
         }
+        // Workers finish in any order.
         out.sort_unstable_by_key(|(place, _)| *place);
         Ok(out.into_iter().map(|(_, item)| item).collect())
     }
 
-    /// Waits for bulk `work`, and serves interactive items until it is done.
+    /// Waits for bulk `work`, and processes interactive items meanwhile.
     async fn meanwhile<F: Future>(&mut self, work: F) -> Result<F::Output, Gone> {
         let inlet = self.args.inlet.clone();
         let mut work = std::pin::pin!(work);
@@ -227,7 +232,7 @@ impl<S: Stage> StationState<S> {
     }
 }
 
-/// Runs the stage on one item. A panic becomes the document's fault, and the stage is made anew.
+/// Runs the stage on one item. A panic becomes the document's fault, and the stage is created again.
 fn run_one<S: Stage>(stage: &mut S, recipe: &dyn Fn() -> S, item: Item<S::In>) -> Item<S::Out> {
     let (ticket, document) = match item {
         Item::Document(ticket, document) => (ticket, document),
@@ -238,9 +243,9 @@ fn run_one<S: Stage>(stage: &mut S, recipe: &dyn Fn() -> S, item: Item<S::In>) -
         Ok(Ok(out)) => Item::Document(ticket, out),
         Ok(Err(fault)) => Item::Faulted(ticket, fault),
         Err(panic) => {
-            // The old stage may be left half done inside; drop it.
+            // The old stage may be in an inconsistent state; drop it.
             *stage = recipe();
-            // A panic may quote the document, in the first stage as it was read.
+            // A panic may quote the document, in the first stage even before secrets are removed.
             let message = redact::clean(panic_message(&*panic));
             let reason = format!("panic: {message}");
             tracing::error!(stage = S::NAME, path = %ticket.path, reason, "stage failed");
@@ -393,7 +398,7 @@ mod tests {
         handle.await.expect("the station stops");
     }
 
-    /// Returns the nice value of the thread that runs it.
+    /// A stage that returns the nice value of its thread.
     struct Niceness;
     impl Stage for Niceness {
         const NAME: &'static str = "niceness";

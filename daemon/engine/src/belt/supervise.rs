@@ -1,7 +1,7 @@
-//! The supervisor: starts the stations, starts a failed one again, and lets the belt drain.
+//! The supervisor: starts the stations, restarts a failed one, and lets the belt drain.
 //!
-//! Invariants: a station that fails is started again with the same queues; a station that drained is let go, and
-//! with it the last sender into the next queue, so that draining runs down the belt by itself.
+//! Invariants: a failed station is restarted with the same queues; a drained station is dropped, and with it the last
+//! sender into the next queue, so that draining proceeds down the belt by itself.
 //! Not here: what the stations do.
 
 use std::future::Future;
@@ -13,14 +13,14 @@ use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, Supervisio
 use super::{Station, StationArgs};
 use model::Stage;
 
-/// An actor on its way to life, linked to its supervisor.
+/// An actor that is being started, linked to its supervisor.
 pub type Starting = Pin<Box<dyn Future<Output = Result<ActorId, ActorProcessingErr>> + Send>>;
 
 /// Restarts of one station before the belt is given up. A panic in a stage does not count: it is a fault of its
 /// document.
 const MAX_RESTARTS: u32 = 100;
 
-/// The actors to run, each with the way to start it.
+/// The actors to run, each with a function that starts it.
 #[derive(Default)]
 pub struct Plan {
     slots: Vec<Slot>,
@@ -57,10 +57,10 @@ impl Plan {
     }
 }
 
-/// Watches over the actors of one belt; ends when all of them have ended.
+/// Supervises the actors of one belt; ends when all of them have ended.
 pub struct Supervisor;
 
-/// The message type of a supervisor, which gets none; it only hears from its children.
+/// The message type of a supervisor, which receives none; it only handles events of its children.
 pub enum Nothing {}
 
 impl Actor for Supervisor {
@@ -89,6 +89,7 @@ impl Actor for Supervisor {
             SupervisionEvent::ActorFailed(who, why) => {
                 restart(&myself, plan, who.get_id(), &why.to_string()).await?
             }
+            // Drained: dropping the slot drops its senders, and the next station drains.
             SupervisionEvent::ActorTerminated(who, ..) => {
                 plan.slots.retain(|slot| slot.id != Some(who.get_id()));
             }
@@ -107,6 +108,7 @@ async fn restart(
     who: ActorId,
     why: &str,
 ) -> Result<(), ActorProcessingErr> {
+    // An actor that was replaced already.
     let Some(slot) = plan.slots.iter_mut().find(|slot| slot.id == Some(who)) else { return Ok(()) };
     slot.n_restarts += 1;
     tracing::error!(

@@ -1,8 +1,8 @@
-//! The bulk side: looks at the paths in its inbox and sends the items in the bulk lane.
+//! The bulk side: reads the paths in its inbox and sends the items in the bulk lane.
 //!
-//! In: paths with a reason to look. Out: items, in order of path, going round.
-//! Invariants: the inbox holds a path once; reading ahead is bounded by [`MAX_AHEAD`] items and
-//! [`MAX_AHEAD_BYTES`]; a full lane slows this task and nobody else.
+//! In: paths to check, with the reason. Out: items, in circular order of path.
+//! Invariants: the inbox holds a path once; reading ahead is bounded by [`MAX_AHEAD`] items and [`MAX_AHEAD_BYTES`];
+//! a full lane slows this task and no other.
 //! Not here: who fills the inbox (`crawler.rs`, `interactive.rs`, ripples through the handle).
 
 use std::collections::BTreeMap;
@@ -20,10 +20,10 @@ use model::parcel::SourceDoc;
 use model::terms::{Lane, RelPath};
 use sys::crew;
 
-/// Most items read before the first of them is sent; reading one by one costs a thread switch each.
+/// Most items read before the first of them is sent; reading one by one would cost a thread switch each.
 const MAX_AHEAD: usize = 32;
 
-/// Most bytes read before the first item is sent, but for the last file.
+/// Bytes after which no further file is read before the first item is sent.
 const MAX_AHEAD_BYTES: usize = 1 << 20;
 
 /// Paths that wait for the bulk lane.
@@ -36,7 +36,7 @@ pub(super) struct Inbox {
 #[derive(Default)]
 struct Waiting {
     asks: BTreeMap<RelPath, Ask>,
-    /// The last path taken. Going on from it lets the end of the alphabet have its turn.
+    /// The last path taken. Continuing from it gives the end of the alphabet its turn.
     last: Option<RelPath>,
 }
 
@@ -45,12 +45,12 @@ impl Inbox {
         Inbox { waiting: Mutex::default(), filled: Notify::new(), state }
     }
 
-    /// Adds a reason to look at a path; two reasons for one path become one that satisfies both.
+    /// Adds a path to check; two requests for one path are merged into one that satisfies both.
     pub(super) fn push(&self, ask: Ask) {
         self.put(ask, WatchState::noticed);
     }
 
-    /// The same for a path of which nothing is new.
+    /// The same for a path that has no news.
     pub(super) fn push_known(&self, ask: Ask) {
         self.put(ask, WatchState::asked);
     }
@@ -64,25 +64,27 @@ impl Inbox {
                 waiting.asks.insert(ask.path.clone(), ask);
                 break;
             };
+            // Merged: the stronger request wins.
             old.again = old.again.max(ask.again);
             old.trusts_stat &= ask.trusts_stat;
             if let Some(from) = ask.moved_from
                 && let Some(path) = old.moved_from.replace(from)
             {
-                // No rename covers this old name any more, so it needs a look of its own.
+                // No rename covers this old name any more, so it must be checked by itself.
                 next = Some(Ask { path, moved_from: None, again: Again::Nothing, ..*old });
             }
         }
         self.filled.notify_one();
     }
 
-    /// True when the path waits already.
+    /// Returns whether the path is waiting already.
     pub(super) fn holds(&self, path: &RelPath) -> bool {
         lock(&self.waiting).asks.contains_key(path)
     }
 
     fn pop(&self) -> Option<Ask> {
         let mut waiting = lock(&self.waiting);
+        // The next path after the last one, or the first when the end is reached.
         let after = waiting.last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
         let mut following = waiting.asks.range((after, Bound::Unbounded));
         let next = following.next().or_else(|| waiting.asks.first_key_value());
@@ -91,7 +93,7 @@ impl Inbox {
         path.and_then(|path| waiting.asks.remove(&path))
     }
 
-    /// Takes paths and looks at them until enough has been read. Returns the items and the number of looks.
+    /// Takes and checks paths until enough has been read. Returns the items and the number of paths checked.
     fn read_ahead(&self, shared: &Shared) -> (Vec<Item<SourceDoc>>, usize) {
         let (mut items, mut n_looks, mut n_bytes) = (Vec::new(), 0, 0);
         let has_room = || shared.intake.budget.has_room(Lane::Bulk);
@@ -110,7 +112,7 @@ impl Inbox {
                 old_names[1] = None;
             }
             for from in old_names.into_iter().flatten() {
-                // The old name goes right after the new one has come.
+                // The old name is removed right after the new one was added.
                 let again = Again::Nothing;
                 let ask = Ask { path: from, moved_from: None, again, trusts_stat: false, ..ask };
                 if let Look::Item(item) = shared.intake.look(&ask) {
@@ -122,7 +124,7 @@ impl Inbox {
     }
 }
 
-/// Runs until the sign to stop, or until nobody takes items any more.
+/// Runs until it is stopped, or until the receiver of the items is gone.
 pub(super) async fn run(
     shared: Arc<Shared>,
     lane: mpsc::Sender<Item<SourceDoc>>,
@@ -138,12 +140,14 @@ pub(super) async fn run(
         let (items, n_looks) = match reading.await {
             Ok(read) => read,
             Err(error) => {
-                // The looks of this round stay counted as pending: what they would have given is not known.
+                // The paths of this round stay counted as pending, since their outcome is unknown; a crawl will find
+                // them.
                 shared.state.report(format!("reading failed: {error}"));
                 shared.state.want_crawl();
                 continue;
             }
         };
+        // Nothing was waiting. `filled` stores a permit, so a path added since is not missed.
         if n_looks == 0 {
             tokio::select! {
                 () = stopped(&mut stop) => return,
@@ -161,7 +165,7 @@ pub(super) async fn run(
     }
 }
 
-/// A reason to look at a path that a crawl found changed or missed.
+/// Returns the request for a path that a crawl found changed or missing.
 pub(super) fn crawled(change: SettledChange) -> Ask {
     let SettledChange { path, moved_from } = change;
     Ask { path, moved_from, lane: Lane::Bulk, again: Again::Nothing, trusts_stat: true }

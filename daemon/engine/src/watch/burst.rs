@@ -1,10 +1,10 @@
-//! Burst: decides which of the changes that settle together ride in the interactive lane.
+//! Burst: decides which of the changes that settle together go to the interactive lane.
 //!
 //! In: the changes that have settled, how many are still unsettled, and the time. Out: which of them go first.
 //! A person saves a few files; a checkout or an unpacked archive changes thousands of small ones or dozens of large
-//! ones, and those must not stand in the way of the next save. So within a window of [`WINDOW`] everything goes first
-//! while it is cheap; beyond that, each class of changes (see [`Class`]) has a share of its own, in units of
-//! [`UNIT_BYTES`]: a flood spends its own share only.
+//! ones, and those must not delay the next save. So within a window of [`WINDOW`] everything goes first while it is
+//! cheap; beyond that, each class of changes (see [`Class`]) has a share of its own, in units of [`UNIT_BYTES`]: a
+//! flood spends only its own share.
 //! Not here: the lanes (`belt/lanes.rs`).
 
 use std::time::{Duration, Instant};
@@ -12,19 +12,19 @@ use std::time::{Duration, Instant};
 use model::terms::RelPath;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What a unit of cost buys, in bytes: a small file costs about as much to index as so much text of a large one.
+/// Bytes per unit of cost: a small file costs about as much to index as this much text of a large one.
 const UNIT_BYTES: u64 = 16 * 1_024;
 
-/// Changes in one window that cost more than this together, in units, are a burst; an unsettled change counts as one.
+/// Cost of the changes in one window above which they are a burst, in units; an unsettled change counts as one.
 const MOST_AT_ONCE: u64 = 200;
 
-/// What each class may spend on the interactive lane in one window of a burst, in units.
+/// What each class may spend on the interactive lane in one window of a burst, units.
 const SHARE: u64 = 50;
 
-/// A folder in which at most so many files of one kind change in a window is not where the flood is.
+/// Most files of one kind that change in a window in a folder that is not part of the flood.
 const QUIET_FOLDER: usize = 10;
 
-/// How long a window lasts.
+/// Length of a window.
 const WINDOW: Duration = Duration::from_secs(5);
 
 /// A change that has settled.
@@ -32,9 +32,9 @@ const WINDOW: Duration = Duration::from_secs(5);
 pub(super) struct Settled<'a> {
     /// The file.
     pub path: &'a RelPath,
-    /// True when the file was indexed before.
+    /// True if the file was indexed before.
     pub is_known: bool,
-    /// Size of the file; 0 where there is none.
+    /// Size of the file, bytes; 0 if it does not exist.
     pub n_bytes: u64,
 }
 
@@ -53,13 +53,13 @@ impl Settled<'_> {
 enum Class {
     /// Among many of its kind (new or known) in its folder.
     Flood,
-    /// New, in a folder in which little else is new.
+    /// New, in a folder with few other new files.
     QuietNew,
-    /// Known, in a folder in which little else that is known changes: most likely a save.
+    /// Known, in a folder where few other known files change: most likely a save.
     QuietKnown,
 }
 
-/// The window that is open, if any.
+/// The current window, if one is open.
 #[derive(Debug, Default)]
 pub(super) struct Burst {
     window: Option<Window>,
@@ -69,15 +69,15 @@ pub(super) struct Burst {
 struct Window {
     until: Instant,
     n_units: u64,
-    /// By [`Class`].
+    /// Units spent, by [`Class`].
     spent: [u64; 3],
-    /// Files that changed, by folder, known and new apart; one more than [`QUIET_FOLDER`] says enough of a folder. A
-    /// file that is saved again and again is one.
+    /// Files that changed, by folder, known and new apart, up to one more than [`QUIET_FOLDER`]. A file that is saved
+    /// repeatedly counts once.
     of_folder: FxHashMap<(String, bool), FxHashSet<RelPath>>,
 }
 
 impl Burst {
-    /// For each settled change, in order, whether it rides in the interactive lane.
+    /// Returns for each settled change, in order, whether it goes to the interactive lane.
     pub(super) fn choose(
         &mut self,
         settled: &[Settled<'_>],
@@ -87,6 +87,7 @@ impl Burst {
         let open = self.window.take().filter(|window| now < window.until);
         let window = self.window.insert(open.unwrap_or_else(|| Window::new(now)));
         window.note(settled);
+        // Every change spends from its share, also outside a burst, so that a burst that starts later finds it spent.
         let is_burst = window.n_units + n_unsettled as u64 > MOST_AT_ONCE;
         settled.iter().map(|change| window.spend(change) || !is_burst).collect()
     }
@@ -107,8 +108,8 @@ impl Window {
         }
     }
 
-    /// Takes the cost from the share of the change's class; false when the share is spent. The last change may cost
-    /// more than what is left, so that a large file is not starved.
+    /// Charges the cost to the share of the change's class; returns false if the share is spent. The last change may
+    /// exceed what is left, so that a large file is not starved.
     fn spend(&mut self, change: &Settled<'_>) -> bool {
         let spent = match self.class(change) {
             Class::Flood => &mut self.spent[0],
@@ -137,7 +138,7 @@ mod tests {
 
     const SMALL: u64 = 100;
 
-    /// So many files, each in the folder that its number gives.
+    /// `n` files, each in the folder given by its number.
     fn files(n: usize, folder: impl Fn(usize) -> String) -> Vec<RelPath> {
         (0..n).map(|i| RelPath::new(format!("{}/{i}.md", folder(i)))).collect()
     }
@@ -155,7 +156,7 @@ mod tests {
         let start = Instant::now();
         let mut burst = Burst::default();
         let rows = [
-            // ms, settled, unsettled, interactive
+            // ms, settled, unsettled, expected interactive
             (0, 3, 10, 3),
             (10, 190, 0, 190),
             (6_000, 201, 0, 50),   // A burst that settles at once.
@@ -185,7 +186,7 @@ mod tests {
         let new = Settled { path: &save, is_known: false, n_bytes: SMALL };
         let saved = Settled { is_known: true, ..new };
         let rows = [
-            // The flood before it, the save, whether that goes first
+            // The flood before the save, the save, whether it is interactive
             (changes(&deep, false, SMALL), new, true),
             (changes(&deep, false, SMALL), saved, true),
             (changes(&notes, false, SMALL), new, false), // Nothing distinguishes it from the flood.
@@ -199,7 +200,7 @@ mod tests {
             burst.choose(before, 1_000, now);
             let later = now + Duration::from_millis(300);
             assert_eq!(burst.choose(&[*save], 1_000, later), [*expected], "row {i}, after it");
-            // Settling in the same instant, behind the flood.
+            // Settles in the same instant, listed behind the flood.
             let together: Vec<Settled<'_>> = before.iter().chain([save]).copied().collect();
             let chosen = Burst::default().choose(&together, 1_000, now);
             assert_eq!(chosen.last(), Some(expected), "row {i}, beside it");
@@ -227,7 +228,7 @@ mod tests {
         let mut burst = Burst::default();
         assert_eq!(n_first(&burst.choose(&changes(&large, false, 800_000), 0, now)), 2);
         assert_eq!(burst.choose(&[saved], 0, now), [true]);
-        // Alone, even a very large file goes first.
+        // Alone, even a very large file is interactive.
         let huge = Settled { n_bytes: 50_000_000, ..saved };
         assert_eq!(Burst::default().choose(&[huge], 0, now), [true]);
     }

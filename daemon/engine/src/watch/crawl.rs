@@ -1,11 +1,11 @@
-//! Crawl: walks a folder and lists what is to be read below it.
+//! Crawl: walks a folder and lists the files to read below it.
 //!
-//! In: the rules, and a folder below the root. Out: the readable files in order of their paths, what was
-//! skipped and why, and the folders that could not be read.
-//! Invariants: the walk keeps its own stack, so depth costs memory and not the thread's; what vanishes
-//! meanwhile is left out; a folder or entry that exists but cannot be looked at is reported as unreadable, so
-//! that nobody takes what lies below it for deleted; nothing outside the root is listed or looked at
-//! (`confine`); `on_folder` is called before a folder is listed, so a listener that is set up there misses nothing.
+//! In: the rules, and a folder below the root. Out: the readable files in order of their paths, what was skipped and
+//! why, and the folders that could not be read.
+//! Invariants: the walk keeps its own stack, so depth costs heap memory, not the thread's stack; what disappears
+//! meanwhile is left out; a folder or entry that exists but cannot be inspected is reported as unreadable, so that
+//! nothing below it is taken for deleted; nothing outside the root is listed or inspected (`confine`); `on_folder` is
+//! called before a folder is listed, so a watch that is set there misses nothing.
 //! Not here: what is known already (`intake.rs`), or reading a file (`read.rs`).
 
 use std::collections::BTreeMap;
@@ -19,43 +19,44 @@ use super::read::Stat;
 use super::rules::{Rules, SkipReason, Verdict, parent};
 use model::terms::RelPath;
 
-/// Most skipped paths listed by name; `status` shows them to a person.
+/// Most skipped paths listed by name, for `status`.
 pub(super) const MAX_LISTED: usize = 1_000;
 
-/// A file that the rules let through.
+/// A file that the rules accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Where.
+    /// Its path.
     pub path: RelPath,
-    /// What a crawl compares.
+    /// The values that a crawl compares.
     pub stat: Stat,
 }
 
-/// The outcome of one walk.
+/// The result of one walk.
 #[derive(Debug, Default)]
 pub(super) struct Crawl {
     /// In order of path.
     pub found: Vec<Found>,
     /// Those of them that are symlinks themselves.
     pub links: Vec<RelPath>,
-    /// How many paths were skipped for each reason; what lies in a skipped folder is not counted.
+    /// Number of skipped paths for each reason; the contents of a skipped folder are not counted.
     pub skipped: BTreeMap<SkipReason, u64>,
     /// Skipped paths that a person may miss, at most [`MAX_LISTED`].
     pub notable: BTreeMap<RelPath, SkipReason>,
-    /// Folders and files that exist but cannot be looked at, and why; the root is the empty path.
+    /// Folders and files that exist but cannot be inspected, and why; the root is the empty path.
     pub unreadable: BTreeMap<String, String>,
-    /// Entries in the first folder, read or not.
+    /// Entries in the first folder, whether they are read or not.
     pub n_entries: u64,
-    /// Device and inode of the first folder, when it could be listed.
+    /// Device and inode of the first folder, if it could be listed.
     pub identity: Option<(u64, u64)>,
 }
 
 impl Crawl {
-    /// True when the path may exist although it was not found.
+    /// Returns whether the path may exist although it was not found.
     pub(super) fn hides(&self, path: &str) -> bool {
         if self.unreadable.is_empty() {
             return false;
         }
+        // The path itself, then each folder above it, up to the root.
         let mut part = path;
         loop {
             if self.unreadable.contains_key(part) {
@@ -69,7 +70,7 @@ impl Crawl {
     }
 
     fn fail(&mut self, path: &str, error: &Error) {
-        // What vanished between listing and visiting is simply gone; only the root may not be.
+        // What disappeared between listing and visiting is deleted; only the root may not be.
         if path.is_empty() || !error.is_missing() {
             self.unreadable.insert(path.to_string(), error.to_string());
         }
@@ -83,13 +84,13 @@ impl Crawl {
     }
 }
 
-/// Something still to be visited.
+/// An item on the stack of the walk.
 enum Visit {
     Folder { path: String, is_within_link: bool },
     File(Found),
 }
 
-/// Walks the folder `start` (empty for the root). `start` itself is not judged by the rules.
+/// Walks the folder `start` (empty for the root). The rules are not applied to `start` itself.
 pub(super) fn crawl(
     ground: &Ground,
     rules: &Rules,
@@ -105,6 +106,7 @@ pub(super) fn crawl(
         }
     };
     let mut walk = Walk { root: &root, rules, crawl };
+    // `start` is reached through a link if its real path is another.
     let is_within_link = root.find(start).is_ok_and(|found| found.real != start);
     let mut stack = vec![Visit::Folder { path: start.to_string(), is_within_link }];
     let mut is_first = true;
@@ -115,7 +117,8 @@ pub(super) fn crawl(
                 on_folder(&ground.absolute(&path));
                 let mut visits = walk.list(&path, is_within_link, is_first);
                 is_first = false;
-                // A folder sorts as its name with a slash, which gives the order of whole paths.
+                // A folder sorts as its name with a slash, which gives the order of whole paths. Reversed, since the
+                // stack is popped from its end.
                 visits.sort_by(|a, b| b.0.cmp(&a.0));
                 stack.extend(visits.into_iter().map(|(_, visit)| visit));
             }
@@ -130,20 +133,20 @@ struct Walk<'a> {
     crawl: Crawl,
 }
 
-/// What an entry is, with links followed.
+/// The kind of an entry, links followed.
 struct FolderEntry {
     kind: Kind,
     is_link: bool,
-    /// None of a file that has not been looked at yet.
+    /// `None` for a file that was not inspected yet.
     meta: Option<Meta>,
 }
 
 impl Walk<'_> {
-    /// The entries of one folder that are to be visited, each with its key of order.
+    /// Lists the entries of one folder that are to be visited, each with its sort key.
     fn list(&mut self, folder: &str, is_within_link: bool, is_first: bool) -> Vec<(String, Visit)> {
         let listing = match self.root.list(folder) {
             Ok(listing) => listing,
-            // Between listing the folder around it and now a link was put there.
+            // A link replaced the folder after its parent was listed.
             Err(error) if error.is_absent() && !folder.is_empty() => return Vec::new(),
             Err(error) => {
                 self.crawl.fail(folder, &error);
@@ -161,7 +164,7 @@ impl Walk<'_> {
         visits
     }
 
-    /// Judges one entry.
+    /// Applies the rules to one entry. Returns what to visit, with its sort key.
     fn visit(
         &mut self,
         folder: &str,
@@ -194,7 +197,7 @@ impl Walk<'_> {
         None
     }
 
-    /// Lets a path through whose name is right: its kind and size must be right, too.
+    /// Checks kind and size of a path whose name is accepted.
     fn admit(
         &mut self,
         path: &str,
@@ -213,7 +216,7 @@ impl Walk<'_> {
             return Err(SkipReason::NotAFile);
         }
         let meta = match entry.meta.map_or_else(|| listing.meta_of(name), Ok) {
-            // Something else is there since it was listed: whoever put it there caused an event.
+            // Something else is there since it was listed; that change has caused an event.
             Ok(meta) if !meta.is_file() => return Ok(None),
             Ok(meta) => meta,
             Err(error) => {
@@ -231,7 +234,7 @@ impl Walk<'_> {
         Ok(Some((path.to_string(), Visit::File(found))))
     }
 
-    /// What an entry is, links followed; `None` when it vanished or cannot be looked at.
+    /// Inspects an entry, following links; `None` if it disappeared or cannot be inspected.
     fn entry(
         &mut self,
         path: &str,
@@ -240,6 +243,7 @@ impl Walk<'_> {
         kind: Option<Kind>,
         is_within_link: bool,
     ) -> Result<Option<FolderEntry>, SkipReason> {
+        // The listing has the kind of most entries; some file systems leave it out.
         let kind = match kind.map_or_else(|| listing.meta_of(name).map(|meta| meta.kind), Ok) {
             Ok(kind) => kind,
             Err(error) => {
@@ -260,7 +264,7 @@ impl Walk<'_> {
                 let meta = Some(found.meta);
                 Ok(Some(FolderEntry { kind: found.meta.kind, is_link: true, meta }))
             }
-            // Whether it leads to a file or a folder is not looked at outside.
+            // Nothing outside the root is inspected, so it stays unknown whether the target is a file or a folder.
             Err(error) if error.leads_out() && would_be_read => Err(reason_of(&error)),
             Err(error) if error.is_absent() || matches!(error, Error::Endless) => {
                 Err(match by_name(false) {

@@ -1,10 +1,10 @@
-//! The crawl side: compares all files with what is known, at the start, when asked, and now and then.
+//! The crawl side: compares all files with what is known, at the start, on request, and periodically.
 //!
-//! In: a crawl that is wanted, or the time for one. Out: paths to look at, in the inbox of the bulk side (or,
-//! if a poll found but a few, for the event side: a person has saved them).
-//! Invariants: a crawl always takes new rules and sets every watch again, so it makes up for whatever was missed; a
-//! root that is missing, unreadable or suddenly empty, and a folder that cannot be read, purge nothing; crawls wait for
-//! nobody, so a full belt does not keep them from noticing.
+//! In: a requested crawl, or the time for one. Out: paths to check, in the inbox of the bulk side (or for the event
+//! side, if a poll found only a few: a person has saved them).
+//! Invariants: a crawl always reloads the rules and sets every watch again, so it makes up for anything missed; a
+//! root that is missing, unreadable or suddenly empty, and a folder that cannot be read, remove nothing; crawls wait
+//! for no other task, so a full belt does not keep them from noticing changes.
 //! Not here: the walk (`crawl.rs`), or reading files (`intake.rs`).
 
 use std::collections::BTreeMap;
@@ -30,22 +30,22 @@ use config::limits::SPANS;
 use config::settings::Poll;
 use model::terms::RelPath;
 
-/// Changes that one poll may find and still count as what a person saved.
+/// Most changes of one poll that count as saves by a person.
 const MOST_SAVED_AT_ONCE: usize = 200;
 
-/// A folder with more changes than this in one crawl takes part in a flood.
+/// Changes in one crawl above which a folder is part of a flood.
 const MOST_IN_A_QUIET_FOLDER: usize = 5;
 
-/// Changes of quiet folders that one crawl hands to the interactive lane.
+/// Most changes of quiet folders that one crawl hands to the interactive lane.
 const MOST_QUIET: usize = 50;
 
 /// Shortest time between two polls, milliseconds.
 const LEAST_POLL_MS: u64 = 100;
 
-/// Polling rests at least this many times as long as it works: at most a tenth of one core.
+/// Polling pauses at least this many times as long as it works: it uses at most a tenth of one core.
 const RESTS: u32 = 10;
 
-/// When the next crawl is due that nobody asked for, of everything and of the parts without watches.
+/// When the next periodic crawl is due, of everything and of the parts without watches.
 #[derive(Default)]
 struct Rhythm {
     next: Option<Instant>,
@@ -53,7 +53,7 @@ struct Rhythm {
 }
 
 impl Rhythm {
-    /// When to wake at the latest.
+    /// Returns the time of the next one.
     fn wake_at(&self) -> Option<Instant> {
         self.next.into_iter().chain(self.next_of_parts).min()
     }
@@ -62,7 +62,7 @@ impl Rhythm {
 /// How a crawl is compared with what is known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Comparison {
-    /// True to read every file, whatever its size and time say.
+    /// True to read every file, whatever its size and time.
     pub is_full: bool,
     /// True to hand everything to the bulk lane; otherwise a few changes count as saves.
     pub is_bulk: bool,
@@ -70,7 +70,7 @@ pub(super) struct Comparison {
     pub is_opening: bool,
 }
 
-/// Runs until the sign to stop.
+/// Runs until it is stopped.
 pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut rhythm = Rhythm::default();
     let mut is_opening = true;
@@ -93,6 +93,7 @@ pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         if is_opening && let Some(ms) = sys::fail::number("watch.opening_ms") {
             tokio::time::sleep(Duration::from_millis(ms)).await;
         }
+        // Measured from here: the pause afterwards is in proportion to the work.
         let begin = Instant::now();
         let worker = shared.clone();
         let is_full = wanted.is_some_and(|wanted| wanted.is_full);
@@ -104,6 +105,7 @@ pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         });
         span.record("files", shared.state.n_known_files());
         drop(span);
+        // Also after a failure: callers that wait for this crawl must not wait forever.
         if let Some(wanted) = wanted {
             shared.state.crawl_done(wanted.number);
         }
@@ -111,6 +113,7 @@ pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             shared.state.count_rescan();
         }
         is_opening = false;
+        // A crawl of everything covers the parts, so their pauses restart.
         rhythm.next = shared.rest(is_polling, begin.elapsed()).map(|rest| Instant::now() + rest);
         rhythm.next_of_parts = None;
         if *stop.borrow() {
@@ -120,7 +123,7 @@ pub(super) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
 }
 
 impl Shared {
-    /// Polls the parts without watches if it is time; false when there is nothing to do now.
+    /// Polls the parts without watches if it is time; returns false if there is nothing to do now.
     async fn poll_parts_if_due(self: &Arc<Self>, rhythm: &mut Rhythm) -> bool {
         if self.parts.is_empty() {
             rhythm.next_of_parts = None;
@@ -140,7 +143,7 @@ impl Shared {
         is_new
     }
 
-    /// How long until the next crawl that nobody asks for.
+    /// Returns the pause until the next periodic crawl; `None` without periodic crawls.
     fn rest(&self, is_polling: bool, took: Duration) -> Option<Duration> {
         if is_polling {
             let interval = self.intake.settings.poll_interval_ms.max(LEAST_POLL_MS);
@@ -150,12 +153,13 @@ impl Shared {
         (seconds > 0).then(|| Duration::from_secs(seconds).max(took * RESTS))
     }
 
-    /// Compares everything once. True when the next crawl should come soon: nothing else will notice a
+    /// Compares everything once. Returns true if the next crawl should come soon, because nothing else will notice a
     /// change.
     fn crawl_all(&self, is_opening: bool, is_full: bool) -> bool {
         let rules = self.intake.renew_rules();
         self.state.crawl_begins();
         let poll = self.poll_reason();
+        // Listening comes before listing: a change in between is reported.
         let deaf = if poll.is_none() { self.listen().err() } else { None };
         let listener = self.listener();
         let mut missed = Missed::default();
@@ -182,7 +186,7 @@ impl Shared {
         trouble.is_some() || is_polling
     }
 
-    /// Known files that the crawl could not see, though they may be there.
+    /// Returns the known files that the crawl could not see, though they may exist.
     fn hidden(&self, crawl: &Crawl) -> Vec<RelPath> {
         let unreadable = crawl.unreadable.keys();
         let below = unreadable.flat_map(|path| {
@@ -192,7 +196,8 @@ impl Shared {
         below.collect()
     }
 
-    /// Why all is polled: because the setting says so (`Some(None)`), or the file system.
+    /// Returns why everything is polled: because of the setting (`Some(None)`), or the file system; `None` if it is
+    /// not.
     fn poll_reason(&self) -> Option<Option<String>> {
         match self.intake.settings.poll {
             Poll::Always => Some(None),
@@ -206,7 +211,7 @@ impl Shared {
         }
     }
 
-    /// Opens the event queue unless it is open. The error says why it cannot be opened.
+    /// Opens the event queue unless it is open. The error is a message for a person.
     fn listen(&self) -> Result<(), String> {
         if self.listener().is_none() {
             let listener = Listener::start(self.ear.clone())?;
@@ -233,6 +238,7 @@ impl Shared {
                 "the root `{root}` cannot be read: {why}; nothing is removed; hint: restore or mount it"
             ));
         }
+        // An empty root is believed if it is the same folder as before: somebody has emptied it.
         let is_same = crawl.identity.is_some() && crawl.identity == self.intake.root_identity();
         if crawl.n_entries == 0 && !is_same && !self.intake.expected_under("").is_empty() {
             return Some(format!(
@@ -244,16 +250,16 @@ impl Shared {
         None
     }
 
-    /// The target of a symlinked file reports only to those who watch it.
+    /// Watches symlinked files: changes of a target are reported only to watches on the target.
     fn watch_links(&self, crawl: &Crawl) {
         let Some(listener) = self.listener() else { return };
         for path in &crawl.links {
-            // Without this watch the change is found by the next reconcile.
+            // Without this watch, the next reconcile finds the change.
             let _ = listener.watch(&self.intake.ground.absolute(path.as_str()));
         }
     }
 
-    /// Hands on what differs from what is known below `start`.
+    /// Hands on what differs below `start` from what is known.
     pub(super) fn compare(&self, crawl: &Crawl, start: &str, how: Comparison) {
         let Comparison { is_full, is_bulk, is_opening } = how;
         let changed: Vec<&Found> = crawl
@@ -265,13 +271,15 @@ impl Shared {
             .collect();
         let seen: FxHashSet<&RelPath> = crawl.found.iter().map(|found| &found.path).collect();
         let mut gone = self.intake.expected_under(start);
+        // A file below an unreadable folder is not known to be gone.
         gone.retain(|path| !seen.contains(path) && !crawl.hides(path.as_str()));
         let mut changes = joined(&changed, &gone, &pair(&self.intake, &changed, &gone));
         if !is_opening && changes.len() > MOST_SAVED_AT_ONCE {
-            // A flood may have swallowed the event of a save elsewhere: such a change is not of the flood.
+            // A flood may have swallowed the event of a save elsewhere; such a change is not part of the flood.
             let quiet = take_quiet(&mut changes);
             self.send_polled(quiet);
         }
+        // A path that is waiting already will be read as it is then.
         changes.retain(|change| !self.inbox.holds(&change.path));
         if is_bulk || changes.len() > MOST_SAVED_AT_ONCE {
             let asks = changes.into_iter().map(crawled);
@@ -282,7 +290,7 @@ impl Shared {
     }
 }
 
-/// Takes out the changes in folders where little else has changed, some of them: what people save is there.
+/// Takes out some of the changes in folders with few changes: those may be saves by a person.
 fn take_quiet(changes: &mut Vec<SettledChange>) -> Vec<SettledChange> {
     let mut n_changes: FxHashMap<String, usize> = FxHashMap::default();
     for change in changes.iter() {
@@ -298,7 +306,7 @@ fn take_quiet(changes: &mut Vec<SettledChange>) -> Vec<SettledChange> {
     quiet
 }
 
-/// Changes in the order in which they are to be looked at: a moved document brings its old name with it.
+/// Returns the changes in the order in which they are to be checked: moves first, each with its old name.
 fn joined(
     changed: &[&Found],
     gone: &[RelPath],

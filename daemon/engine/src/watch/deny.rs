@@ -1,9 +1,9 @@
 //! Deny: names of files that are never read, whatever the settings list.
 //!
-//! In: a path relative to the root. Out: why it is not read, if its name says so.
-//! Invariants: it comes before the list of extensions and before every rule of the folder; only `privacy.allow_paths`
-//! of the user's own configuration lifts it.
-//! Not here: which names those are (`config::keys`), secrets inside of files that are read (`normalize/redact.rs`).
+//! In: a path relative to the root. Out: why it is not read, if its name is the reason.
+//! Invariants: checked before the list of extensions and before every rule of the folder; only `privacy.allow_paths`
+//! of the user's own configuration overrides it.
+//! Not here: which names those are (`config::keys`), secrets inside files that are read (`redact`).
 
 use config::formats;
 use config::keys::{is_key_file, is_key_folder};
@@ -11,7 +11,7 @@ use config::keys::{is_key_file, is_key_folder};
 use super::rules::SkipReason;
 use redact::holds_secret;
 
-/// Extensions that are no text: images, sound, films, archives, programs, fonts, databases, models.
+/// Extensions of binary files: images, sound, films, archives, programs, fonts, databases, models.
 const BINARY: &str = "\
     png jpg jpeg gif bmp tif tiff webp ico icns heic heif avif psd raw cr2 mp3 wav flac ogg oga opus m4a aac \
     wma aiff mid midi mp4 m4v mkv avi mov wmv webm mpg mpeg flv 3gp zip tar gz tgz bz2 xz zst 7z rar lz4 jar \
@@ -19,7 +19,7 @@ const BINARY: &str = "\
     msi ttf otf woff woff2 eot db sqlite sqlite3 db3 mdb accdb ldb rdb dbf parquet arrow feather npy npz pkl \
     pickle safetensors onnx";
 
-/// Why the file at a path is never read; `None` when nothing speaks against it.
+/// Returns why the file at a path is never read; `None` if it may be.
 pub(super) fn reason(path: &str) -> Option<SkipReason> {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     if is_key_file(name) || folders.split('/').any(is_key_folder) {

@@ -1,9 +1,8 @@
-//! Digest: turns raw events into hints for the project.
+//! Digest: turns raw events into hints.
 //!
-//! In: raw events, in order. Out: hints: paths to look at, renames, folders to walk.
-//! Invariants: a hint is given whenever the path is, was or holds something that is read; what it has become
-//! is found by looking, later. Halves of a rename are joined by their number, whether or not the system joins
-//! them.
+//! In: raw events, in order. Out: hints: paths to check, renames, folders to walk.
+//! Invariants: there is a hint whenever the path is, was or contains something that is read; what it is now is
+//! checked later. The halves of a rename are joined by their number, whether or not the system joins them.
 //! Not here: waiting (`settle.rs`), or reading (`intake.rs`).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -20,17 +19,17 @@ use super::settle::SettledChange;
 use super::state::WatchState;
 use model::terms::RelPath;
 
-/// Renames whose second half may still come. The halves follow each other closely.
+/// Renames kept whose second half may still come; the halves follow each other closely.
 const MAX_HALVES: usize = 64;
 
 /// What an event asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Hint {
-    /// Look at this path when it is quiet.
+    /// Check this path when it is quiet.
     Changed(RelPath),
-    /// The same, and it was another path before.
+    /// The same, and it had another path before.
     Renamed { from: RelPath, to: RelPath },
-    /// Walk this folder now: it has just appeared, or was another path before.
+    /// Walk this folder now: it has just appeared, or had another path before.
     Walk { folder: RelPath, moved_from: Option<RelPath> },
 }
 
@@ -60,7 +59,7 @@ impl Halves {
         Some(half.from.clone())
     }
 
-    /// True when the rename is known; hearing of it again later must not undo what has happened since.
+    /// Returns whether the rename is known; a second report of it must not undo what has happened since.
     fn are_joined(&self, tracker: Option<usize>) -> bool {
         self.0
             .iter()
@@ -70,7 +69,7 @@ impl Halves {
     }
 }
 
-/// Turns raw events into hints. Looks at the paths' kinds, reads nothing.
+/// Turns raw events into hints. Inspects the kinds of paths, reads nothing.
 pub(super) fn digest(
     batch: Vec<RawEvent>,
     halves: &mut Halves,
@@ -89,13 +88,14 @@ pub(super) fn digest(
             RawEvent::Gone(path) => gone(intake, path),
             RawEvent::MovedFrom(path, tracker) => {
                 halves.keep(tracker, &path);
+                // The old path is checked by itself: the other half never comes if the new path is outside the root.
                 gone(intake, path)
             }
             RawEvent::MovedTo(path, tracker) => appeared(intake, path, halves.join(tracker)),
             RawEvent::Moved(_, _, tracker) if halves.are_joined(tracker) => None,
             RawEvent::Moved(from, to, _) => appeared(intake, to, Some(from)),
         };
-        // A large write is one event for each of its blocks.
+        // A large write causes one event per block.
         if hint.is_some() && hints.last() != hint.as_ref() {
             hints.extend(hint);
         }
@@ -113,7 +113,7 @@ fn changes_rules(intake: &Intake, path: &RelPath) -> bool {
         && (folder.is_empty() || is_read(intake, &RelPath::new(folder), true))
 }
 
-/// Judges a path at which something appeared or changed.
+/// Handles a path where something appeared or changed.
 fn appeared(intake: &Intake, path: RelPath, moved_from: Option<RelPath>) -> Option<Hint> {
     if changes_rules(intake, &path) {
         return Some(Hint::Changed(path));
@@ -121,6 +121,7 @@ fn appeared(intake: &Intake, path: RelPath, moved_from: Option<RelPath>) -> Opti
     let is_dir = intake.ground.meta(&path).map(|meta| meta.is_folder());
     let could_be_read = |path: &RelPath| match is_dir {
         Ok(is_dir) => is_read(intake, path, is_dir),
+        // It has disappeared already, so it may have been either.
         Err(_) => is_read(intake, path, true) || is_read(intake, path, false),
     };
     let is_wanted = could_be_read(&path);
@@ -135,8 +136,8 @@ fn appeared(intake: &Intake, path: RelPath, moved_from: Option<RelPath>) -> Opti
     }
 }
 
-/// Permissions or times changed. Copying tools touch every folder, so one is walked only if it could not be
-/// before.
+/// Handles changed permissions or times. Copying tools touch every folder, so a folder is walked only if it was
+/// unreadable before.
 fn touched(intake: &Intake, state: &WatchState, path: RelPath) -> Option<Hint> {
     match appeared(intake, path, None) {
         Some(Hint::Walk { folder, .. }) if !state.is_unreadable(folder.as_str()) => None,
@@ -144,8 +145,8 @@ fn touched(intake: &Intake, state: &WatchState, path: RelPath) -> Option<Hint> {
     }
 }
 
-/// The path is gone; it may have been a folder, and there may be another in its place. That one must be
-/// walked, because with the old folder the system forgets the watch of the path, whoever set it.
+/// Handles a path that was deleted. It may have been a folder, and another one may be in its place. That one must be
+/// walked, because with the old folder the system drops the watch of the path.
 fn gone(intake: &Intake, path: RelPath) -> Option<Hint> {
     let could_be_folder = is_read(intake, &path, true);
     if could_be_folder && intake.ground.meta(&path).is_ok_and(|meta| meta.is_folder()) {
@@ -160,7 +161,7 @@ fn is_followed(intake: &Intake, rules: &Rules, folder: &str) -> bool {
     intake.ground.open().is_ok_and(|root| follow_all(&root, rules, folder).is_ok())
 }
 
-/// What a walk of a new folder gives: renames and changes, to settle like any other.
+/// Walks a new folder; returns renames and changes, which settle like any others.
 pub(super) fn walk(
     intake: &Intake,
     listener: Option<&Listener>,
@@ -168,7 +169,7 @@ pub(super) fn walk(
     moved_from: Option<&RelPath>,
     missed: &mut Vec<(PathBuf, String)>,
 ) -> (Vec<Hint>, Crawl) {
-    // The folder may have come with ignore files of its own.
+    // The folder may contain ignore files of its own.
     let rules = intake.renew_rules();
     let mut found = Crawl::default();
     if is_followed(intake, &rules, folder.as_str()) {
@@ -180,6 +181,7 @@ pub(super) fn walk(
     }
     let mut hints = Vec::new();
     for file in &found.found {
+        // A moved folder has moved its files: each old path that is known becomes a rename.
         let rest = file.path.as_str().get(folder.as_str().len()..).unwrap_or_default();
         let from = moved_from.map(|old| RelPath::new(format!("{old}{rest}")));
         match from.filter(|from| intake.expects(from)) {
@@ -196,8 +198,8 @@ pub(super) fn walk(
     (hints, found)
 }
 
-/// Files below a folder, and of `others`, that the index does not have as they lie there now; of `named` alone where
-/// more than `most` are known there.
+/// Returns the files below a folder, and of `others`, that differ from the index; if more than `most` are known
+/// there, only those of `named`.
 pub(super) fn changed(
     intake: &Intake,
     folder: &str,
@@ -209,11 +211,11 @@ pub(super) fn changed(
     let is_read = folder.is_empty() || rules.verdict(folder, true) == Verdict::Descend;
     let lies_otherwise = |path: &RelPath| match intake.ground.meta(path) {
         Ok(it) => intake.differs(&Found { path: path.clone(), stat: Stat::of(&it) }),
-        // One whose removal is on its way is still in the index.
+        // A file whose removal is on its way is still in the index.
         Err(error) => error.is_absent() && (intake.expects(path) || intake.is_on_its_way(path)),
     };
     let are_many = others.len() > most || intake.known.are_more_under(folder, most);
-    // One query for all of them.
+    // One query instead of one per file.
     let known: BTreeMap<RelPath, KnownFile> = match are_many {
         true => BTreeMap::new(),
         false => intake.known.files_under(folder).into_iter().collect(),
@@ -238,8 +240,8 @@ pub(super) fn changed(
     changed.into_iter().cloned().collect()
 }
 
-/// Adds to settled paths that were folders the files that were below them, and turns ignore files into a
-/// wanted crawl. Says of each whether its document is known.
+/// Adds to settled paths that were folders the files that were below them, and turns ignore files into a requested
+/// crawl. Returns with each change whether its document is known.
 pub(super) fn expand(
     changes: Vec<SettledChange>,
     intake: &Intake,
@@ -260,12 +262,12 @@ pub(super) fn expand(
         if let Some(listener) = listener
             && intake.ground.is_link(&change.path)
         {
-            // The system reports what happens to a link's target only to those who watch the target.
+            // The system reports changes of a link's target only to watches on the target.
             let _ = listener.watch(&intake.ground.absolute(path));
         }
         out.push(change);
     }
-    // What is gone goes last, so that a document copied away and deleted is seen to have moved.
+    // Deleted paths go last, so that a document which was copied away and deleted is recognized as moved.
     out.sort_by_cached_key(|change| (change.moved_from.is_none(), intake.is_gone(&change.path)));
     out.into_iter()
         .map(|change| {

@@ -1,13 +1,13 @@
-//! Events: what the system reports, as paths of the project.
+//! Events: the system's reports, as paths of the project.
 //!
 //! In: events of `notify`. Out: [`RawEvent`]s in a bounded channel, each pending from here on.
-//! Each folder that is read has a watch of its own, set by whoever lists it, before it is listed; so a folder
-//! that appears with files in it loses none, and folders that are not read (`target`, `node_modules`) cost no
-//! watch and cause no events.
-//! Invariants: nothing is dropped in silence: when the channel is full or the kernel's queue overflows, a
-//! crawl is wanted instead. Watches that are set again do no harm, so every crawl sets them all.
-//! Rejected: the recursive mode of `notify`, which walks ignored folders and links, and misses what appears
-//! in a new folder before its watch. Not here: what an event means (`digest.rs`).
+//! Each folder that is read has a watch of its own, set before the folder is listed; so a folder that appears with
+//! files in it loses none, and folders that are not read (`target`, `node_modules`) cost no watch and cause no
+//! events.
+//! Invariants: nothing is dropped silently: when the channel is full or the kernel's queue overflows, a crawl is
+//! requested instead. Setting a watch again is harmless, so every crawl sets them all.
+//! Rejected: the recursive mode of `notify`, which walks ignored folders and links, and misses what appears in a new
+//! folder before its watch. Not here: what an event means (`digest.rs`).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,18 +22,18 @@ use tokio::sync::mpsc;
 use super::state::{WatchState, lock};
 use model::terms::RelPath;
 
-/// Events that may wait to be digested; about 1 MB. More means that somebody unpacks an archive: a crawl is
-/// cheaper.
+/// Events that may wait to be digested; about 1 MB. If there are more, somebody is unpacking an archive, and a crawl
+/// is cheaper.
 pub(super) const RAW_CAPACITY: usize = 8_192;
 
-/// Something happened at a path.
+/// An event at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RawEvent {
-    /// It appeared or has other content.
+    /// It appeared or its content changed.
     Changed(RelPath),
     /// Its owner, permissions or times changed.
     Touched(RelPath),
-    /// It was deleted, or moved out of sight.
+    /// It was deleted, or moved out of the root.
     Gone(RelPath),
     /// It was moved away; the number joins it with its other half.
     MovedFrom(RelPath, Option<usize>),
@@ -45,7 +45,7 @@ pub(super) enum RawEvent {
     Root,
 }
 
-/// Hears events and passes them on.
+/// Receives events from `notify` and passes them on.
 pub(super) struct Ear {
     root: PathBuf,
     sink: mpsc::Sender<RawEvent>,
@@ -58,7 +58,7 @@ impl Ear {
         Ear { root: root.to_path_buf(), sink, state, is_overflowing: AtomicBool::new(false) }
     }
 
-    /// Takes what `notify` reports. Runs on its thread and never waits.
+    /// Handles one report of `notify`. Runs on its thread and never waits.
     pub(super) fn hear(&self, report: notify::Result<Event>) {
         let event = match report {
             Ok(event) => event,
@@ -77,7 +77,7 @@ impl Ear {
         }
     }
 
-    /// The channel has room again.
+    /// Called when the channel has room again.
     pub(super) fn drained(&self) {
         self.is_overflowing.store(false, Ordering::Release);
     }
@@ -88,6 +88,7 @@ impl Ear {
         if self.sink.try_send(raw).is_ok() {
             return;
         }
+        // One overflow is counted, and logged, per flood.
         if !self.is_overflowing.swap(true, Ordering::AcqRel) {
             self.state.count_overflow();
         }
@@ -96,7 +97,7 @@ impl Ear {
     }
 }
 
-/// Returns the paths of the project that an event is about; reading a file causes none.
+/// Returns the paths of the project that an event is about; none for a mere read of a file.
 pub(super) fn translate(root: &Path, event: &Event) -> Vec<RawEvent> {
     let make: fn(RelPath, Option<usize>) -> RawEvent = match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
@@ -121,6 +122,7 @@ pub(super) fn translate(root: &Path, event: &Event) -> Vec<RawEvent> {
 
 fn translate_both(root: &Path, event: &Event) -> Vec<RawEvent> {
     let mut halves = event.paths.iter().map(|path| relative(root, path));
+    // Half of a rename outside the root makes it a deletion or a new file.
     match (halves.next().flatten(), halves.next().flatten()) {
         (Some(from), Some(to)) => vec![RawEvent::Moved(from, to, event.attrs.tracker())],
         (Some(from), None) => vec![RawEvent::Gone(from)],
@@ -129,7 +131,7 @@ fn translate_both(root: &Path, event: &Event) -> Vec<RawEvent> {
     }
 }
 
-/// The path below the root. Names that are not text are counted by the crawl, and cannot be documents.
+/// Returns the path below the root. Names that are not UTF-8 are counted by the crawl, and cannot be documents.
 fn relative(root: &Path, path: &Path) -> Option<RelPath> {
     path.strip_prefix(root).ok()?.to_str().map(RelPath::new)
 }
@@ -137,12 +139,12 @@ fn relative(root: &Path, path: &Path) -> Option<RelPath> {
 /// Holds the watches.
 pub(super) struct Listener {
     watcher: Mutex<RecommendedWatcher>,
-    /// What has a watch, as of the last walk of everything.
+    /// Paths with a watch, as of the last walk of everything.
     watched: Mutex<FxHashSet<PathBuf>>,
 }
 
 impl Listener {
-    /// Opens the system's event queue. The error says why not, for a person.
+    /// Opens the system's event queue. The error is a message for a person.
     pub(super) fn start(ear: Arc<Ear>) -> Result<Self, String> {
         if sys::fail::number("watch.instances") == Some(0) {
             let none_left = io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error());
@@ -154,8 +156,8 @@ impl Listener {
         Ok(Listener { watcher: Mutex::new(watcher), watched: Mutex::default() })
     }
 
-    /// Watches one folder, or one symlinked file. A path that is gone or unreadable is not an error here: the walk that
-    /// asks finds out by itself.
+    /// Watches one folder, or one symlinked file. A path that is deleted or unreadable is not an error here: the walk
+    /// that sets the watch finds out by itself.
     pub(super) fn watch(&self, path: &Path) -> Result<(), String> {
         let is_new = !lock(&self.watched).contains(path);
         let limit = sys::fail::number("watch.limit");
@@ -173,12 +175,12 @@ impl Listener {
         Ok(())
     }
 
-    /// How many paths have a watch.
+    /// Returns the number of paths with a watch.
     pub(super) fn n_watched(&self) -> usize {
         lock(&self.watched).len()
     }
 
-    /// Forgets the paths that are gone: the system has dropped their watches.
+    /// Forgets the paths that were deleted: the system has dropped their watches.
     pub(super) fn forget_gone(&self) {
         lock(&self.watched).retain(|path| path.symlink_metadata().is_ok());
     }
@@ -212,7 +214,7 @@ fn why(error: &notify::Error) -> String {
     }
 }
 
-/// What the system says when the number of event queues is reached.
+/// The system's error when the number of event queues is reached.
 const TOO_MANY_FILES: i32 = rustix::io::Errno::MFILE.raw_os_error();
 
 fn limit_shown(name: &str) -> String {

@@ -1,13 +1,13 @@
-//! Filesystem: which file systems report no changes, or only those of this machine.
+//! Filesystem: which file systems report no changes, or only those made on this machine.
 //!
-//! In: the project's folder. Out: the kind's name, when it must be polled.
+//! In: the project's folder. Out: the name of its kind, if it must be polled.
 //! A network file system does not report to this kernel what other machines write; shared folders of WSL and virtual
 //! machines do not report what the host writes.
-//! Not here: polling (`crawler.rs`), the setting that overrules this.
+//! Not here: polling (`crawler.rs`), the setting that overrides this.
 
 use std::path::Path;
 
-/// Kinds that are polled: the number that `statfs` gives (`linux/magic.h` and the drivers' own), and a name.
+/// Kinds that are polled: the number that `statfs` returns (`linux/magic.h` and the drivers' own), and a name.
 const POLLED: &[(u64, &str)] = &[
     (0x6969, "NFS"),
     (0x517B, "SMB"),
@@ -31,16 +31,16 @@ const POLLED: &[(u64, &str)] = &[
     (0x6A65_6A62, "virtiofs"),
 ];
 
-/// The name of a kind that must be polled.
+/// Returns the name of a kind that must be polled.
 pub(super) fn polled_kind(magic: u64) -> Option<&'static str> {
     POLLED.iter().find(|(number, _)| *number == magic).map(|(_, name)| *name)
 }
 
-/// The kind of file system that a folder lies on, if it must be polled. `None` also when that is unknown.
+/// Returns the kind of file system that contains a folder, if it must be polled. `None` also when that is unknown.
 pub(super) fn polled_below(root: &Path) -> Option<&'static str> {
     let simulated = sys::fail::number("watch.filesystem");
     let magic = simulated.or_else(|| {
-        // The numbers have 32 bits, whatever the type that this machine keeps them in.
+        // The numbers have 32 bits, whatever the type of the field on this machine.
         rustix::fs::statfs(root).ok().map(|stat| (stat.f_type as u64) & 0xFFFF_FFFF)
     });
     polled_kind(magic?)

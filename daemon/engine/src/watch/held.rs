@@ -1,9 +1,9 @@
-//! HeldPaths: paths that this daemon itself is writing, many at once, and reads when it has written them all.
+//! `HeldPaths`: paths that this daemon itself is writing, many at once, and reads when it has written them all.
 //!
 //! In: paths, and a guard for as long as they are held. Out: whether one is held.
-//! Invariants: a path may be held several times; an event of one is put off by one quiet time, never lost; whoever
-//! asks for a held path by name gets it read at once.
-//! Not here: putting it off (`interactive.rs`).
+//! Invariants: a path may be held several times; an event of a held path is postponed by one quiet time, never lost;
+//! a caller that asks for a held path by name gets it read at once.
+//! Not here: postponing it (`interactive.rs`).
 
 use std::sync::{Arc, Mutex};
 

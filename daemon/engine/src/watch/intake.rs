@@ -1,13 +1,12 @@
-//! Intake: looks at one path and makes an item of what it finds.
+//! Intake: checks one path and makes an item of what it finds.
 //!
-//! In: a path with a reason to look at it. Out: an item for the belt, or why there is none. What follows from a finding
+//! In: a path with a reason to check it. Out: an item for the belt, or why there is none. What follows from a finding
 //! is a table in `path_state.rs`.
-//! Invariants: an event or a crawl is only a reason to look; the file as it is when it is read decides. Looks at one
-//! path take turns, and a generation is given in that turn after the file was read, so a higher generation never
-//! carries an older content. Nothing is removed while the root is missing or another folder than before. No file is
-//! read that is not a regular one, not let through by the rules, or larger than the limit.
-//! Not here: when to look (`settle.rs`, `crawl.rs`), or putting the item on the belt (`interactive.rs`,
-//! `bulk.rs`).
+//! Invariants: an event or a crawl is only a reason to check; the file as it is when it is read decides. Checks of
+//! one path take turns, and a generation is assigned in that turn after the file was read, so a higher generation
+//! never carries older content. Nothing is removed while the root is missing or another folder than before. Only
+//! regular files are read that the rules accept and that are within the size limit.
+//! Not here: when to check (`settle.rs`, `crawl.rs`), or putting the item on the belt (`interactive.rs`, `bulk.rs`).
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,54 +36,54 @@ use model::{DocFault, Item, Ticket};
 /// The watcher's name in faults and `status`.
 const STAGE: &str = "watch";
 
-/// A file read this soon after its modification time may change again without changing that time,
-/// milliseconds. The coarsest file system in use (FAT) counts in steps of two seconds.
+/// A file read this soon after its modification time may change again without changing that time, milliseconds. The
+/// coarsest file system in use (FAT) counts in steps of two seconds.
 const RACY_MS: u64 = 2_000;
 
-/// How often a look starts anew because the rules changed under it.
+/// Most attempts of one check when the rules change during it.
 const MAX_TRIES: usize = 8;
 
-/// What to read of a file again although it is unchanged; the later one includes those before.
+/// What to read again of an unchanged file; each variant includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Again {
     /// Nothing.
     Nothing,
-    /// Its names, and what is said of them.
+    /// Its names, and the evidence about them.
     Names,
     /// Everything.
     Whole,
 }
 
-/// A reason to look at a path.
+/// A request to check a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ask {
-    /// Where.
+    /// The path.
     pub path: RelPath,
-    /// Where it was before, when both halves of a rename were seen.
+    /// Its previous path, if both halves of a rename were seen.
     pub moved_from: Option<RelPath>,
-    /// The lane its item will ride in.
+    /// The lane of its item.
     pub lane: Lane,
-    /// What to read of a content that is unchanged.
+    /// What to read again if the content is unchanged.
     pub again: Again,
-    /// True when size and time are enough to call a file unchanged; events know better.
+    /// True if equal size and time are enough to call a file unchanged; for events they are not.
     pub trusts_stat: bool,
 }
 
-/// The outcome of a look.
+/// The outcome of a check.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one is alive at a time, and most are items")]
 pub(super) enum Look {
-    /// Something for the belt.
+    /// An item for the belt.
     Item(Item<SourceDoc>),
     /// The content is what was sent last.
     Unchanged,
-    /// Not a file to be read, and none that was.
+    /// Not a file to be read, nor one that was.
     Skipped(SkipReason),
-    /// It is gone, but so is the root, so nothing is removed.
+    /// It is missing, but so is the root, so nothing is removed.
     Held,
 }
 
-/// What lies at a path.
+/// What is at a path.
 enum Seen {
     Gone(SkipReason),
     Trouble(DocFault, FileVersion),
@@ -92,15 +91,15 @@ enum Seen {
     Content(Content, KnownFile),
 }
 
-/// Looks at paths.
+/// Checks paths.
 pub(super) struct Intake {
-    /// Where the project lies.
+    /// The project's folder.
     pub ground: Ground,
     /// Which files are read, and when.
     pub settings: Live<Watch>,
-    /// What may be read in spite of its name.
+    /// Which files may be read in spite of their names.
     pub privacy: Privacy,
-    /// The bytes that may be on the belt; whoever looks waits for room before.
+    /// The bytes that may be on the belt; callers wait for room before a check.
     pub budget: Arc<Budget>,
     /// Where documents are parsed.
     pub parsing: Parsing,
@@ -116,7 +115,7 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// Starts with the files that are known; nothing was sent yet.
+    /// Starts with the files of the index; nothing was sent yet.
     pub(super) fn new(
         options: WatchOptions,
         known: Arc<dyn KnownFiles>,
@@ -142,12 +141,12 @@ impl Intake {
         }
     }
 
-    /// The rules in force.
+    /// Returns the current rules.
     pub(super) fn rules(&self) -> Arc<Rules> {
         self.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Puts new rules in force and returns them. A look that began under the old ones has ended or starts anew, so a
+    /// Installs new rules and returns them. A check that began under the old ones has ended or starts over, so a
     /// comparison after this call sees its outcome.
     pub(super) fn renew_rules(&self) -> Arc<Rules> {
         let rules = Rules::new(&self.ground.root, &self.settings);
@@ -156,12 +155,12 @@ impl Intake {
         rules
     }
 
-    /// Looks at a path. Reads the file; may wait for another look at the same path.
+    /// Checks a path. Reads the file; may wait for another check of the same path.
     pub(super) fn look(&self, ask: &Ask) -> Look {
         self.look_then(ask, |look| look)
     }
 
-    /// Looks at a path and does something with the outcome before the next look at it: items that are sent here are on
+    /// Checks a path and passes the outcome to `then` before the next check of it: items that are sent there are in
     /// their lane in the order of their generations.
     pub(super) fn look_then<R>(&self, ask: &Ask, then: impl FnOnce(Look) -> R) -> R {
         let _turn = self.turns.take(&ask.path);
@@ -172,7 +171,7 @@ impl Intake {
         for _ in 0..MAX_TRIES {
             let rules = self.rules();
             let seen = self.examine(ask, &rules);
-            // Held until the end, so that new rules wait for what the old ones have decided.
+            // Held until the return, so that new rules wait for what the old ones decided.
             let current = self.rules.read().unwrap_or_else(PoisonError::into_inner);
             if Arc::ptr_eq(&rules, &current) {
                 return self.conclude(ask, seen);
@@ -183,17 +182,17 @@ impl Intake {
         self.conclude(ask, self.examine(ask, &self.rules()))
     }
 
-    /// True when a file as a crawl found it must be looked at more closely.
+    /// Returns whether a file, as a crawl found it, may differ from what was sent or is known.
     pub(super) fn differs(&self, found: &Found) -> bool {
         self.sent.differs(found, || self.known.get(&found.path), Instant::now())
     }
 
-    /// The same, where `known` is what is known of the file.
+    /// The same, with `known` as what the index has of the file.
     pub(super) fn differs_from(&self, found: &Found, known: Option<KnownFile>) -> bool {
         self.sent.differs(found, || known, Instant::now())
     }
 
-    /// True when what was sent last of a path is not what is known of it.
+    /// Returns whether what was sent last for a path is not in the index yet.
     pub(super) fn is_on_its_way(&self, path: &RelPath) -> bool {
         self.sent.is_on_its_way(path, &*self.known)
     }
@@ -203,7 +202,7 @@ impl Intake {
         self.sent.forget();
     }
 
-    /// True when a file's bytes are not those that were sent or are known last. Reads it.
+    /// Returns whether a file's bytes differ from those that were sent or are known. Reads it.
     pub(super) fn differs_in_content(&self, found: &Found) -> bool {
         let limit = self.settings.max_bytes_of(&found.path.extension());
         let Ok(root) = self.ground.open() else { return false };
@@ -220,12 +219,12 @@ impl Intake {
         self.sent.state_of(path, &*self.known)
     }
 
-    /// True when the path was sent or is known, and not removed again.
+    /// Returns whether the path was sent or is known, and not removed since.
     pub(super) fn expects(&self, path: &RelPath) -> bool {
         self.path_state(path).is_held()
     }
 
-    /// Every path below a folder that was sent or is known, sorted.
+    /// Returns every path below a folder that was sent or is known, sorted.
     pub(super) fn expected_under(&self, folder: &str) -> Vec<RelPath> {
         let mut paths = self.known.paths_under(folder);
         paths.extend(self.sent.paths_under(folder));
@@ -234,12 +233,12 @@ impl Intake {
         paths
     }
 
-    /// The device and inode the root had when it was last seen to be sound.
+    /// Returns device and inode of the root when it was last found sound.
     pub(super) fn root_identity(&self) -> Option<(u64, u64)> {
         *lock(&self.root_identity)
     }
 
-    /// The root was seen to be sound.
+    /// Records that the root was found sound.
     pub(super) fn set_root_identity(&self, identity: Option<(u64, u64)>) {
         *lock(&self.root_identity) = identity;
     }
@@ -301,10 +300,11 @@ impl Intake {
         }
     }
 
-    /// Does what the table in `path_state.rs` says about what was seen.
+    /// Does what the table in `path_state.rs` says about a finding.
     fn conclude(&self, ask: &Ask, seen: Seen) -> Look {
         let state = self.path_state(&ask.path);
         let (next, action) = state.after(self.finding(ask, &seen, state));
+        // While the root is out of sight, a missing file proves nothing: its state stays.
         if action == Action::Hold {
             return Look::Held;
         }
@@ -328,6 +328,7 @@ impl Intake {
             }
             (Action::Renew, Seen::Content(_, now)) => {
                 let is_racy = self.is_racy(&now);
+                // An entry is written only if it changes something: most checks of a crawl end here.
                 if state != next || is_racy || self.sent.is_racy(&ask.path) {
                     self.sent.put(&ask.path, next, is_racy, &*self.known);
                 }
@@ -337,7 +338,7 @@ impl Intake {
         }
     }
 
-    /// Compares what was seen with what the index will hold.
+    /// Compares what is at the path with what the index will hold.
     fn finding(&self, ask: &Ask, seen: &Seen, state: PathState) -> Finding {
         match seen {
             Seen::Gone(SkipReason::Missing) if !self.may_remove() => Finding::OutOfSight,
@@ -365,7 +366,7 @@ impl Intake {
         let origin = self.origin(ask, now.hash, state);
         let mut ticket = self.ticket(ask, version_with(&now), origin);
         let kind = match state {
-            // It is read again on request or because its day has changed; the file itself has not.
+            // It is read again on request or because its day changed; the file itself did not.
             PathState::Present(before) if before.hash == now.hash => None,
             PathState::Present(_) => Some(FileEventKind::Modified),
             _ if ticket.moved_from.is_some() => Some(FileEventKind::Moved),
@@ -387,12 +388,12 @@ impl Intake {
         Look::Item(Item::Document(ticket, doc))
     }
 
-    /// True when the file may change again without changing its time.
+    /// Returns whether the file may change again without changing its time.
     fn is_racy(&self, file: &KnownFile) -> bool {
         (self.now_ms)().abs_diff(file.mtime_ms) < RACY_MS
     }
 
-    /// True when a crawl leaves a file alone that failed again and again and has not changed since.
+    /// Returns whether a crawl skips a file that failed repeatedly and has not changed since.
     fn is_given_up(&self, ask: &Ask, version: &FileVersion) -> bool {
         ask.trusts_stat && ask.again == Again::Nothing && self.known.is_given_up(&ask.path, version)
     }
@@ -417,7 +418,7 @@ impl Intake {
         now.is_some() && now == self.root_identity()
     }
 
-    /// A root that was empty at the start is sound once a file of it has been read.
+    /// Records the root's identity once a file of it was read, if it was empty at the start.
     fn adopt_root(&self) {
         let mut root_identity = lock(&self.root_identity);
         if root_identity.is_none() {
@@ -426,8 +427,8 @@ impl Intake {
     }
 }
 
-/// The UTC day of a modification time. A document that states no date is of this day, so it is not the same document
-/// on another day, though its bytes are.
+/// Returns the UTC day of a modification time. A document without a stated date is dated by it, so on another day it
+/// is another document, even with the same bytes.
 fn day_of(mtime_ms: i64) -> i64 {
     mtime_ms.div_euclid(24 * 3600 * 1000)
 }
@@ -440,8 +441,8 @@ fn absent_or_trouble(path: &str, error: &Error) -> Seen {
     }
 }
 
-/// Returns why a path that leads out of the root is not read. Only the link itself is reported: what lies behind it is
-/// outside of the project and stays unnamed.
+/// Returns why a path that leads out of the root is not read. Only the link itself is reported: what it points to is
+/// outside the project and stays unnamed.
 fn led_out(root: &Root, rules: &Rules, path: &str) -> SkipReason {
     match root.look(path) {
         Ok(_) => follow_all(root, rules, path).err().unwrap_or(SkipReason::OutsideLink),

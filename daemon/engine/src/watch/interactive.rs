@@ -1,9 +1,9 @@
 //! The event side: from raw events to items in the interactive lane.
 //!
-//! In: raw events, folders walked, changes that a poll found. Out: items, and what is too much at once to the
-//! inbox of the bulk side.
-//! Invariants: this task waits for no bulk work: while the interactive lane is full it still takes events; a
-//! folder is walked beside it; everything it holds is counted as pending.
+//! In: raw events, folders walked, changes that a poll found. Out: items; and, for the inbox of the bulk side,
+//! changes that are too many at once.
+//! Invariants: this task never waits for bulk work: while the interactive lane is full it still accepts events;
+//! folders are walked on another thread; everything it holds is counted as pending.
 //! Not here: the opening crawl and rescans (`crawler.rs`), or the bulk lane (`bulk.rs`).
 
 use std::collections::{BTreeMap, VecDeque};
@@ -27,7 +27,7 @@ use model::Item;
 use model::parcel::SourceDoc;
 use model::terms::{Lane, RelPath};
 
-/// The part of the quiet time by which a change may settle early, with another.
+/// A change may settle early, together with another, by this part of the quiet time.
 const TOGETHER: u64 = 10;
 
 /// Raw events digested at once.
@@ -35,17 +35,17 @@ const MAX_BATCH: usize = 512;
 
 type Walked = Vec<(RelPath, Vec<Hint>, Crawl)>;
 
-/// What reaches the event side.
+/// The inputs of the event side.
 pub(super) struct Inward {
-    /// From the system.
+    /// Events of the system.
     pub raw: mpsc::Receiver<RawEvent>,
-    /// From a poll: few, and already quiet; each counted as pending.
+    /// Changes from a poll: few, and already quiet; each is counted as pending.
     pub polled: mpsc::UnboundedReceiver<Vec<SettledChange>>,
-    /// The sign to stop.
+    /// Becomes true when the task must stop.
     pub stop: watch::Receiver<bool>,
 }
 
-/// Runs until the sign to stop, or until nobody takes items any more.
+/// Runs until it is stopped, or until the receiver of the items is gone.
 pub(super) async fn run(
     shared: Arc<Shared>,
     lane: mpsc::Sender<Item<SourceDoc>>,
@@ -76,7 +76,7 @@ pub(super) async fn run(
     }
 }
 
-/// Waits until the next file may be read and will find a place in the lane.
+/// Waits until the next file may be read and its item has a place in the lane.
 async fn room(
     shared: &Shared,
     lane: &mpsc::Sender<Item<SourceDoc>>,
@@ -85,7 +85,7 @@ async fn room(
     lane.clone().reserve_owned().await
 }
 
-/// Waits for a walk that runs; never ends without one.
+/// Waits for the running walk; never returns without one.
 async fn joined(walking: &mut Option<JoinHandle<Walked>>) -> Option<Walked> {
     match walking {
         Some(handle) => handle.await.ok(),
@@ -98,13 +98,13 @@ struct EventSide {
     settler: Settler,
     burst: Burst,
     halves: Halves,
-    /// Changes to look at, in order; a path is in it once.
+    /// Changes to check, in order; each path is in it once.
     outbox: VecDeque<SettledChange>,
     queued: FxHashSet<RelPath>,
-    /// Folders to walk next, each with the path it had before.
+    /// Folders to walk next, each with its previous path.
     to_walk: BTreeMap<RelPath, Option<RelPath>>,
     walking: Option<JoinHandle<Walked>>,
-    /// What was counted as pending for all of the above.
+    /// Number of items counted as pending for all of the above.
     n_counted: usize,
 }
 
@@ -126,6 +126,7 @@ impl EventSide {
 
     async fn take_raw(&mut self, batch: Vec<RawEvent>) {
         let n_raw = batch.len();
+        // Before the batch is digested: the channel is empty now, so a new overflow is a new one.
         self.shared.ear.drained();
         let shared = self.shared.clone();
         let mut halves = std::mem::take(&mut self.halves);
@@ -140,6 +141,7 @@ impl EventSide {
             }
             Err(error) => self.lost_track(&error.to_string()),
         }
+        // Counted in the next place before the events are counted off.
         self.recount();
         self.shared.state.handed_on(n_raw);
     }
@@ -166,7 +168,7 @@ impl EventSide {
         }
         let mut folders: Vec<(RelPath, Option<RelPath>)> = Vec::new();
         for (folder, moved_from) in std::mem::take(&mut self.to_walk) {
-            // A folder below the one before is walked with it, unless it was somewhere else.
+            // A folder below the previous one is walked with it, unless it had another path before.
             let is_covered = folders.last().is_some_and(|(above, _)| {
                 let rest = folder.as_str().strip_prefix(above.as_str());
                 moved_from.is_none() && rest.is_some_and(|rest| rest.starts_with('/'))
@@ -188,6 +190,7 @@ impl EventSide {
             };
             folders.into_iter().map(walk_one).collect()
         }));
+        // One walk at a time: folders that appear meanwhile wait in `to_walk`.
         self.recount();
     }
 
@@ -213,7 +216,7 @@ impl EventSide {
     }
 
     async fn take_due(&mut self) {
-        // What was changed together settles together: a tool that moves a file by writing it anew needs moments for it.
+        // Changes made together settle together: a tool that moves a file by rewriting it takes a moment.
         let together = Duration::from_millis(self.shared.intake.settings.debounce_ms / TOGETHER);
         let now = Instant::now();
         let (held, changes): (Vec<_>, Vec<_>) = self
@@ -221,6 +224,7 @@ impl EventSide {
             .due(now + together)
             .into_iter()
             .partition(|it| it.moved_from.is_none() && self.shared.held.holds(&it.path));
+        // Events of held paths restart their quiet time.
         held.iter().for_each(|it| self.settler.note(&it.path, now));
         let shared = self.shared.clone();
         let work = spawn_blocking(move || {
@@ -236,7 +240,7 @@ impl EventSide {
         self.recount();
     }
 
-    /// Takes changes, each with the size of its file and whether it is known.
+    /// Hands settled changes, each with the size of its file and whether it is known, to the outbox or the inbox.
     fn take_settled(&mut self, changes: Vec<(u64, (SettledChange, bool))>) {
         let settled: Vec<Settled<'_>> = changes
             .iter()
@@ -271,12 +275,12 @@ impl EventSide {
         let queued = self.outbox.iter_mut().find(|queued| queued.path == change.path);
         let replaced = queued.and_then(|queued| queued.moved_from.replace(from));
         if let Some(path) = replaced {
-            // No rename covers this old name any more, so it needs a look of its own.
+            // No rename covers this old name any more, so it must be checked by itself.
             self.enqueue(SettledChange { path, moved_from: None });
         }
     }
 
-    /// Looks at the next path and sends its item.
+    /// Checks the next path and sends its item.
     async fn send_one(&mut self, permit: mpsc::OwnedPermit<Item<SourceDoc>>) {
         let Some(change) = self.outbox.pop_front() else { return };
         self.queued.remove(&change.path);
@@ -289,6 +293,7 @@ impl EventSide {
         };
         let shared = self.shared.clone();
         let mut old_names = vec![change.moved_from];
+        // The permit was reserved before, so sending within the turn cannot block.
         let send = move |look| {
             let Look::Item(item) = look else { return None };
             let old_name = item.ticket().moved_from.clone();
@@ -302,20 +307,20 @@ impl EventSide {
         }
         for path in old_names.into_iter().flatten() {
             if self.queued.insert(path.clone()) {
-                // The old name goes right after the new one has come.
+                // The old name is removed right after the new one was added.
                 self.outbox.push_front(SettledChange { path, moved_from: None });
             }
         }
         self.recount();
     }
 
-    /// Asks for a crawl to make up for work that cannot be finished.
+    /// Requests a crawl to make up for work that cannot be finished.
     fn lost_track(&self, why: &str) {
         self.shared.state.report(format!("events were lost: {why}"));
         self.shared.state.want_crawl();
     }
 
-    /// Counts what is held. Called before the source of it is counted off.
+    /// Updates the count of pending items. Called before their source is counted off.
     fn recount(&mut self) {
         let n_held = self.settler.n_unsettled()
             + self.outbox.len()

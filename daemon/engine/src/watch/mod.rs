@@ -1,8 +1,7 @@
 //! Watch: everything from the file system to [`SourceDoc`]s on the belt.
 //!
-//! In: a folder, and what is known of its files. Out: each file that should be indexed and is new or
-//! different, as a document; each that no longer should be, as a removal; each that cannot be read, as a
-//! fault.
+//! In: a folder, and what is known of its files. Out: each file that should be indexed and is new or different, as a
+//! document; each that no longer should be, as a removal; each that cannot be read, as a fault.
 //!
 //! ```text
 //! notify ► events ► digest ► settle ► burst ─► outbox ► intake ► interactive lane
@@ -10,8 +9,8 @@
 //!                      crawler ► crawl ────────┘
 //! ```
 //!
-//! A path passes through these states; whatever holds it counts it as pending, and counts it in the next place before
-//! it counts it off in the last:
+//! A path passes through these states; each holder counts it as pending, and it is counted in the next place before
+//! it is counted off in the last:
 //!
 //! | state      | held by                          | until                                   | then               |
 //! |------------|----------------------------------|-----------------------------------------|--------------------|
@@ -21,14 +20,12 @@
 //! | queued     | outbox, or inbox of `bulk.rs`    | lane and budget have room               | looked at          |
 //! | looked at  | `intake.rs`, one look at a time  | `path_state.rs` has decided             | on the belt, done  |
 //!
-//! A crawl puts what differs straight into the queue. How changes are noticed is a state machine, too (`mode.rs`).
-//! Three tasks that wait for each other nowhere: events (`interactive.rs`), crawls (`crawler.rs`), bulk
-//! (`bulk.rs`).
-//! Invariants: events and crawls are only reasons to look, so a missed or doubled event costs time, never a
-//! wrong index; generations rise with the age of what was read; a noticed change is pending or on the belt;
-//! nothing is purged that merely cannot be seen; no file is changed.
-//! Not here: what a document says (`normalize`), which generation is newest (`write`), what is known (the
-//! store).
+//! A crawl puts differing files straight into the queue. How changes are noticed is a state machine, too (`mode.rs`).
+//! Three tasks that never wait for each other: events (`interactive.rs`), crawls (`crawler.rs`), bulk (`bulk.rs`).
+//! Invariants: events and crawls are only reasons to check, so a missed or repeated event costs time, never a wrong
+//! index; generations ascend with the time of reading; a noticed change is pending or on the belt; nothing is removed
+//! that merely cannot be seen; no file is changed.
+//! Not here: what a document says (`formats`), which generation is newest (`write`), what is known (the store).
 
 mod bulk;
 mod burst;
@@ -84,29 +81,29 @@ use model::parcel::SourceDoc;
 use model::terms::{Generation, Lane, RelPath};
 use model::{DocFault, Item};
 
-/// What the watcher is started with.
+/// The options of a watcher.
 #[derive(Debug, Clone)]
 pub struct WatchOptions {
     /// The project's folder.
     pub root: PathBuf,
     /// Which files are read, and when.
     pub settings: Watch,
-    /// Which of them are read although their names are on the deny list.
+    /// Which files are read although their names are on the deny list.
     pub privacy: Privacy,
-    /// The time, milliseconds since 1970.
+    /// Returns the time, milliseconds since 1970.
     pub now_ms: fn() -> i64,
     /// The bytes that may be on the belt.
     pub budget: Arc<Budget>,
-    /// Where documents are parsed that may be ones which moved.
+    /// Where documents are parsed that may have moved.
     pub parsing: Parsing,
 }
 
-/// Starts watching; all else is done through the [`WatcherHandle`].
+/// Starts watching; everything else is done through the [`WatcherHandle`].
 pub struct Watcher;
 
 impl Watcher {
-    /// Starts the tasks; must be called within a tokio runtime. The opening crawl counts as pending at once.
-    /// `state` must be new: what an earlier watcher left pending in its own would never settle.
+    /// Starts the tasks; must be called within a tokio runtime. The opening crawl counts as pending at once. `state`
+    /// must be new: what an earlier watcher left pending in it would never settle.
     #[expect(clippy::disallowed_methods, reason = "sends at most one message a poll")]
     pub fn spawn(
         options: WatchOptions,
@@ -130,7 +127,7 @@ impl Watcher {
         WatcherHandle { life: Arc::new(Life { shared, stop, tasks: Mutex::new(tasks) }) }
     }
 
-    /// Watches nothing: of an index that is not made from the folder.
+    /// Returns a watcher that watches nothing, for an index that is not made from the folder.
     #[expect(clippy::disallowed_methods, reason = "nothing is ever sent")]
     pub fn none(
         options: WatchOptions,
@@ -144,7 +141,7 @@ impl Watcher {
     }
 }
 
-/// What the tasks share.
+/// State that the tasks share.
 struct Shared {
     intake: Intake,
     inbox: Inbox,
@@ -198,10 +195,10 @@ impl Shared {
     }
 }
 
-/// What became of one submitted path.
+/// The outcome of one submitted path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Submitted {
-    /// On the belt with this generation, as a document or, if the file is gone, as a removal.
+    /// On the belt with this generation, as a document or, if the file was deleted, as a removal.
     Sent(Generation),
     /// The content is what was sent or committed last.
     Unchanged,
@@ -226,12 +223,12 @@ struct Life {
 }
 
 impl WatcherHandle {
-    /// The state that `status` shows.
+    /// Returns the state that `status` shows.
     pub fn state(&self) -> &Arc<WatchState> {
         &self.life.shared.state
     }
 
-    /// Whether a path would be read, by its name and the ignore files as they are now.
+    /// Returns whether a path would be read, by its name and the current ignore files.
     pub fn verdict(&self, path: &Path, is_dir: bool) -> Verdict {
         match path.to_str() {
             Some(path) => self.life.shared.intake.rules().verdict(path, is_dir),
@@ -239,39 +236,39 @@ impl WatcherHandle {
         }
     }
 
-    /// Goes on with other settings, and compares all files by them; returns at once.
+    /// Continues with other settings, and compares all files under them; returns at once.
     pub fn set_settings(&self, settings: Watch) {
         self.life.shared.intake.settings.replace(settings);
         self.request_rescan();
     }
 
-    /// Asks for a comparison of all files with what is known; returns at once.
+    /// Requests a comparison of all files with what is known; returns at once.
     pub fn request_rescan(&self) {
         self.life.shared.state.want_crawl();
     }
 
-    /// Compares all files with what is known by size and time; with `is_full` by content, which reads them all. Returns
-    /// as [`WatcherHandle::rescan`].
+    /// Compares all files with what is known by size and time; with `is_full` by content, which reads them all.
+    /// Returns as [`WatcherHandle::rescan`] does.
     pub async fn request(&self, is_full: bool) -> bool {
         let number = self.life.shared.state.want(is_full);
         self.life.shared.state.crawled(number, self.life.stop.subscribe()).await
     }
 
-    /// Compares all files with what is known. When it returns true, every change made before the call is
-    /// pending or on the belt; false when the watcher stops before.
+    /// Compares all files with what is known. When it returns true, every change made before the call is pending or
+    /// on the belt; returns false if the watcher stops first.
     pub async fn rescan(&self) -> bool {
         self.request(false).await
     }
 
-    /// Waits until the first crawl has compared everything: until then nothing can be known to be gone. False when the
-    /// watcher stops before.
+    /// Waits until the first crawl has compared everything: before that, no file can be known to be deleted. Returns
+    /// false if the watcher stops first.
     pub async fn opened(&self) -> bool {
         self.life.shared.state.crawled(FIRST_CRAWL, self.life.stop.subscribe()).await
     }
 
-    /// Reads files now and puts them in the interactive lane, without waiting for events or for quiet. Gives
-    /// for each path, in order, what became of it. Goes on to the end even if the caller stops waiting: what
-    /// has been read must reach the belt.
+    /// Reads files now and puts them in the interactive lane, without waiting for events or for quiet. Returns the
+    /// outcome of each path, in order. Continues to the end even if the caller stops waiting: what was read must
+    /// reach the belt.
     pub async fn submit(&self, paths: Vec<RelPath>, is_forced: bool) -> Vec<Submitted> {
         let n_paths = paths.len();
         let shared = self.life.shared.clone();
@@ -288,8 +285,8 @@ impl WatcherHandle {
         work.await.unwrap_or_else(|_| vec![Submitted::Stopped; n_paths])
     }
 
-    /// Files below a folder, and of `others`, that the index does not have as they lie there now: changed, new, gone,
-    /// or on their way; of `named` alone where more than `most` are known there.
+    /// Returns the files below a folder, and of `others`, that differ from the index: changed, new, deleted, or on
+    /// their way; if more than `most` are known there, only those of `named`.
     pub fn changed(
         &self,
         folder: &str,
@@ -301,42 +298,42 @@ impl WatcherHandle {
         digest::changed(intake, folder, others, named, most)
     }
 
-    /// Puts off events of paths for as long as this lives: whoever writes many files and then submits them all wants
-    /// them read once, together.
+    /// Postpones events of paths while the returned guard lives, for callers that write many files and then submit
+    /// them all: each is read once, together with the others.
     pub fn hold(&self, paths: Vec<RelPath>) -> Hold {
         self.life.shared.held.hold(paths)
     }
 
-    /// Forgets what was sent and compares everything with what is known: the index has begun again.
+    /// Forgets what was sent and compares everything with what is known, because the index starts over.
     pub fn read_all_again(&self) {
         self.life.shared.intake.forget_sent();
         self.life.shared.state.want_crawl();
     }
 
-    /// Puts files into the bulk lane again although they are unchanged. Their content is read anew,
-    /// once for each path however often it is named.
+    /// Puts unchanged files into the bulk lane again. Their content is read again, once for each path however often it
+    /// is named.
     pub fn requeue(&self, paths: impl IntoIterator<Item = RelPath>) {
-        // The inbox may be emptied while it is filled: it alone would not notice a repetition.
+        // The inbox may be drained while it is filled, so it alone would not notice a repetition.
         for path in BTreeSet::from_iter(paths) {
             self.life.shared.inbox.push(again(path, Again::Whole));
         }
     }
 
-    /// The same for files whose names alone are read anew, as long as the index holds their content.
+    /// The same, reading only the names of files whose content is in the index.
     pub fn read_names_again(&self, paths: impl IntoIterator<Item = RelPath>) {
         for path in BTreeSet::from_iter(paths) {
             self.life.shared.inbox.push(again(path, Again::Names));
         }
     }
 
-    /// The same, where nothing about the files is new: they are read more closely.
+    /// The same for files without news: they are read more closely.
     pub fn deepen(&self, paths: impl IntoIterator<Item = RelPath>) {
         for path in BTreeSet::from_iter(paths) {
             self.life.shared.inbox.push_known(again(path, Again::Names));
         }
     }
 
-    /// Stops watching and lets go of the belt. What is pending is found again at the next start.
+    /// Stops watching and closes the sending end of the belt. What is pending is found again at the next start.
     pub async fn stop(&self) {
         self.life.end();
         let tasks = std::mem::take(&mut *lock(&self.life.tasks));
@@ -344,7 +341,7 @@ impl WatcherHandle {
             // A task that panicked has stopped, too.
             let _ = task.await;
         }
-        // A crawl that was under way may have opened the queue again.
+        // A crawl that was running may have opened the event queue again.
         self.life.shared.set_listener(None);
         self.life.shared.state.set_mode(ModeEvent::Stop);
     }
@@ -364,7 +361,7 @@ impl Drop for Life {
     }
 }
 
-/// A reason to read a file again although it is unchanged.
+/// The request to read an unchanged file again.
 fn again(path: RelPath, again: Again) -> Ask {
     Ask { path, moved_from: None, lane: Lane::Bulk, again, trusts_stat: false }
 }
@@ -379,6 +376,7 @@ async fn submit_one(
     let lane = Lane::Interactive;
     let again = if is_forced { Again::Whole } else { Again::Nothing };
     let ask = Ask { path, moved_from: None, lane, again, trusts_stat: false };
+    // Room and place first: what was read must not wait in memory.
     shared.intake.budget.room(lane).await;
     let Ok(place) = belt.interactive.reserve_owned().await else { return Submitted::Stopped };
     let worker = shared.clone();
@@ -402,6 +400,7 @@ async fn submit_one(
     };
     let looked = spawn_blocking(move || worker.intake.look_then(&ask, send)).await;
     let Ok((outcome, old_name)) = looked else { return Submitted::Stopped };
+    // The old path of a move is checked by the event side.
     let old_name = old_name.map(|path| SettledChange { path, moved_from: None });
     shared.send_polled(old_name.into_iter().collect());
     outcome

@@ -11,8 +11,8 @@
 //! | PollWanted    | quiet → Poll    | quiet → Poll    | quiet → Poll    | quiet → Poll    |
 //! | Stop          | quiet → Stopped | quiet → Stopped | quiet → Stopped | quiet → Stopped |
 //!
-//! `NoneWatched` for the same reason as before is quiet. A crawl gives one of the first four, a walk of one folder one
-//! of the first two.
+//! `NoneWatched` for the same reason as before is quiet. A crawl causes one of the first four, a walk of one folder
+//! one of the first two.
 //! Not here: setting watches (`events.rs`), which folders lack one (`parts.rs`), or when to poll (`crawler.rs`).
 
 /// How changes are noticed.
@@ -25,18 +25,18 @@ pub enum WatchMode {
     Events,
     /// The system reports changes in some folders; the others are polled.
     Mixed {
-        /// Folders that the system reports on.
+        /// Folders whose changes the system reports.
         n_watched: usize,
-        /// Folders that it does not.
+        /// Folders that are polled.
         n_polled: usize,
         /// Why not.
         why: String,
     },
-    /// Everything is polled, because the setting says so (`None`) or events fail (why).
+    /// Everything is polled, because the setting says so (`None`) or because events fail (the reason).
     Poll(Option<String>),
 }
 
-/// What changes the mode.
+/// An event that may change the mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ModeEvent {
     /// Every folder has a watch.
@@ -52,7 +52,7 @@ pub(super) enum ModeEvent {
 }
 
 impl WatchMode {
-    /// Returns the next mode and, if a person should hear of it, the message.
+    /// Returns the next mode and, if a person should see it, a message.
     pub(super) fn after(&self, event: ModeEvent) -> (WatchMode, Option<String>) {
         match event {
             ModeEvent::AllWatched => (WatchMode::Events, None),

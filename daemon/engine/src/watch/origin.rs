@@ -1,10 +1,10 @@
-//! Origin: which known document a file was before, found by content.
+//! Origin: finds, by content, which known document a file was before.
 //!
-//! In: a path whose file has just been read. Out: the path of the document it is, if that lies elsewhere no more.
-//! Events join the halves of most renames; this finds the others: a move while nobody watched, a move from one file
-//! system to another, two files that changed places.
+//! In: a path whose file has just been read. Out: the previous path of its document, if nothing is there any more.
+//! Events join the halves of most renames; this finds the others: a move while the daemon was not running, a move
+//! from one file system to another, two files that changed places.
 //! Invariants: only one file claims a vanished document (ties by path), so the second of two copies is a document of
-//! its own; a document still at its path with its content is no origin.
+//! its own; a document still at its path with its content is never an origin.
 //! Not here: documents that were edited as well (`pair.rs`, within one crawl); which uid follows (the ledger).
 
 use std::sync::Mutex;
@@ -17,33 +17,33 @@ use super::sent::{KnownFile, KnownFiles};
 use super::state::lock;
 use model::terms::{ContentHash, RelPath};
 
-/// Claims kept before those are dropped that say no more than what is known.
+/// Claims kept before outdated ones are dropped.
 const MOST_CLAIMS: usize = 1_024;
 
-/// Where a document was before.
+/// The previous place of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
-    /// The path.
+    /// Its previous path.
     pub from: RelPath,
-    /// True when the document of the new path lies there now.
+    /// True if the document of the new path is there now.
     pub is_exchange: bool,
 }
 
-/// Vanished documents that have been found again: the old path, and the new one.
+/// Vanished documents that were found again: old path and new path.
 #[derive(Debug, Default)]
 pub(super) struct Claims(Mutex<Claimed>);
 
 #[derive(Debug, Default)]
 struct Claimed {
     by_old_path: FxHashMap<RelPath, RelPath>,
-    /// The same, the other way round.
+    /// The inverse map.
     by_new_path: FxHashMap<RelPath, RelPath>,
-    /// How many must be kept at the least, from the last time they were looked through.
+    /// Number of claims left by the last sweep.
     n_needed: usize,
 }
 
 impl Claims {
-    /// Claims the document that was at `from`; false when another file has done so.
+    /// Claims the document that was at `from`; returns false if another file has claimed it.
     fn claim(&self, from: &RelPath, path: &RelPath) -> bool {
         let mut claimed = lock(&self.0);
         let owner = claimed.by_old_path.entry(from.clone()).or_insert_with(|| path.clone());
@@ -54,19 +54,19 @@ impl Claims {
         is_ours
     }
 
-    /// Which document a path has claimed.
+    /// Returns the document that a path has claimed.
     fn claimed_by(&self, path: &RelPath) -> Option<RelPath> {
         lock(&self.0).by_new_path.get(path).cloned()
     }
 
-    /// Claims it for the file that the system says it became, whoever claimed it before.
+    /// Claims the document for the file that the system reported, overriding earlier claims.
     fn assign(&self, from: &RelPath, path: &RelPath) {
         let mut claimed = lock(&self.0);
         claimed.by_old_path.insert(from.clone(), path.clone());
         claimed.by_new_path.insert(path.clone(), from.clone());
     }
 
-    /// There is a file at the path again.
+    /// Drops the claim on a path, because there is a file again.
     pub(super) fn release(&self, path: &RelPath) {
         let mut claimed = lock(&self.0);
         if let Some(new) = claimed.by_old_path.remove(path) {
@@ -74,7 +74,7 @@ impl Claims {
         }
     }
 
-    /// Drops claims on paths that are known no more. Costs little on average: only when they have doubled.
+    /// Drops claims on paths that are no longer known. Cheap on average: it runs only when the claims have doubled.
     fn sweep(&self, known: &dyn KnownFiles) {
         let mut claimed = lock(&self.0);
         if claimed.by_old_path.len() < MOST_CLAIMS.max(claimed.n_needed * 2) {
@@ -87,7 +87,8 @@ impl Claims {
 }
 
 impl Intake {
-    /// Where the document was that now lies at the asked path with this content, and not with the expected one.
+    /// Returns the previous place of the document that is now at the asked path, if its content is not the expected
+    /// one.
     pub(super) fn origin(&self, ask: &Ask, hash: ContentHash, state: PathState) -> Option<Origin> {
         self.claims.release(&ask.path);
         let before = match state {
@@ -100,7 +101,7 @@ impl Intake {
             self.claims.assign(from, &ask.path);
             return Some(Origin { from: from.clone(), is_exchange: false });
         }
-        // The parcel that moves it may still be on its way in the bulk lane, where this one overtakes it.
+        // The parcel that moves it may still be in the bulk lane, where this one overtakes it.
         let claimed = before.and_then(|_| self.claims.claimed_by(&ask.path));
         if let Some(from) = claimed
             && self.known.get(&from).is_some()
@@ -113,7 +114,8 @@ impl Intake {
         let is_origin = |from: &&RelPath| {
             let was = self.path_state(from);
             let is_unchanged = matches!(was, PathState::Present(file) if file.hash == hash);
-            // A removal may be on the belt already, unless another document is to be replaced by this one.
+            // The removal may be on the belt already; but a document that would replace another one must still be in
+            // the index.
             let is_going = was == PathState::Absent && before.is_none();
             (is_unchanged || is_going) && self.is_gone(from) && self.claims.claim(from, &ask.path)
         };
@@ -121,6 +123,7 @@ impl Intake {
             self.claims.sweep(&*self.known);
             return Some(Origin { from: from.clone(), is_exchange: false });
         }
+        // Two files changed places if each now has the other's content.
         let before = before?;
         let traded = |from: &&RelPath| {
             let was = self.path_state(from);
@@ -131,21 +134,22 @@ impl Intake {
         Some(Origin { from: from.clone(), is_exchange: true })
     }
 
-    /// Size of the file at the path; 0 where there is none.
+    /// Returns the size of the file at the path, bytes; 0 if there is none.
     pub(super) fn n_bytes(&self, path: &RelPath) -> u64 {
         let found = self.ground.open().ok().and_then(|root| root.find(path.as_str()).ok());
         found.map_or(0, |it| it.meta.n_bytes)
     }
 
-    /// True when there is nothing at the path, not even a symlink to nothing.
+    /// Returns whether nothing is at the path, not even a dangling symlink.
     pub(super) fn is_gone(&self, path: &RelPath) -> bool {
         self.ground.is_gone(path)
     }
 
-    /// True when the file at `path` has this content now.
+    /// Returns whether the file at `path` has this content now.
     fn holds(&self, path: &RelPath, content: &KnownFile) -> bool {
         let Ok(root) = self.ground.open() else { return false };
         match root.find(path.as_str()) {
+            // Files of another size need not be read.
             Ok(found) if found.meta.n_bytes == content.n_bytes => {
                 let read = found.read(content.n_bytes);
                 read.ok().flatten().is_some_and(|file| {

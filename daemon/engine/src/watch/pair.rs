@@ -1,11 +1,12 @@
-//! Pair: which of the files that one crawl found new, or that appeared together, are documents that went with it.
+//! Pair: finds documents that moved, among the files that one crawl found new or that appeared together.
 //!
-//! In: paths that are new or changed, and known paths whose files are gone. Out: pairs, new path and old.
-//! Equal content first (in order of path on both sides, so that the files of a renamed folder meet their own), then,
-//! for new files alone, texts that are alike by [`SAME_DOCUMENT`] and more: the most alike first, ties by path.
-//! Invariants: an old path is in one pair at the most; the answer depends on the files and the index alone, not on the
-//! order of the walk; at most [`MOST_COMPARED`] texts a side are read, in order of path.
-//! Not here: a file that is looked at alone (`origin.rs`).
+//! In: paths that are new or changed, and known paths whose files are missing. Out: pairs of old and new path.
+//! Equal content first (in order of path on both sides, so that the files of a renamed folder are matched in order),
+//! then, for new files only, texts with a similarity of at least [`SAME_DOCUMENT`]: the most similar first, ties by
+//! path.
+//! Invariants: an old path is in at most one pair; the answer depends on the files and the index alone, not on the
+//! order of the walk; at most [`MOST_COMPARED`] texts per side are read, in order of path.
+//! Not here: a file that is checked alone (`origin.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +20,13 @@ use model::Stage as _;
 use model::parcel::{Pass, Reading, SourceDoc};
 use model::terms::{ContentHash, Lane, RelPath, SAME_DOCUMENT, Sketch};
 
-/// Texts of each side that are compared with each other. More at once is another folder, not edited files.
+/// Most texts per side that are compared. If there are more, it is another folder, not edited files.
 const MOST_COMPARED: usize = 1_000;
 
-/// Files of one document, before and after an edit, are of sizes that differ by this factor at the most.
+/// Greatest ratio of the sizes of one document's files before and after an edit.
 const MOST_GROWTH: u64 = 2;
 
-/// New path by old path: the pairs of one crawl.
+/// Returns the pairs of one crawl: new path by old path.
 pub(super) fn pair(
     intake: &Intake,
     changed: &[&Found],
@@ -36,6 +37,7 @@ pub(super) fn pair(
     }
     let mut vanished: Vec<Vanished> = gone.iter().filter_map(|path| was(intake, path)).collect();
     let mut pairs = pair_equal(intake, changed, &mut vanished);
+    // Similar texts are compared only for files that are new: a changed file is its own document.
     let paired: BTreeSet<&RelPath> = pairs.values().collect();
     let new: Vec<&Found> = changed
         .iter()
@@ -47,7 +49,7 @@ pub(super) fn pair(
     pairs
 }
 
-/// Joins what has settled together, each with whether it is known: a tool that deletes a file and writes it anew
+/// Joins changes that settled together, each with whether it is known: a tool that deletes a file and rewrites it
 /// elsewhere, as a checkout does, reports no rename.
 pub(super) fn join_settled(
     changes: Vec<(SettledChange, bool)>,
@@ -69,7 +71,7 @@ pub(super) fn join_settled(
         return changes;
     }
     let old_of: BTreeMap<&RelPath, &RelPath> = pairs.iter().map(|(old, new)| (new, old)).collect();
-    // The old path is looked at right after the new one.
+    // The old path is checked right after the new one, so it needs no change of its own.
     let kept = changes.into_iter().filter(|(change, _)| !pairs.contains_key(&change.path));
     kept.map(|(change, is_known)| {
         let old = old_of.get(&change.path).map(|old| (*old).clone());
@@ -94,14 +96,16 @@ fn was(intake: &Intake, path: &RelPath) -> Option<Vanished> {
     }
 }
 
-/// Takes the vanished that are found again out of the list.
+/// Pairs files of equal content, and removes the paired ones from `vanished`.
 fn pair_equal(
     intake: &Intake,
     changed: &[&Found],
     vanished: &mut Vec<Vanished>,
 ) -> BTreeMap<RelPath, RelPath> {
+    // Only files of a vanished size are read.
     let sizes: BTreeSet<u64> = vanished.iter().map(|old| old.n_bytes).collect();
     let mut by_hash: BTreeMap<u128, Vec<RelPath>> = BTreeMap::new();
+    // Reversed, so that `pop` returns the first path.
     for old in vanished.iter().rev() {
         by_hash.entry(old.hash.0).or_default().push(old.path.clone());
     }
@@ -122,6 +126,7 @@ fn pair_alike(
     new: &[&Found],
     vanished: &[Vanished],
 ) -> BTreeMap<RelPath, RelPath> {
+    // Sizes are compared before any text is read.
     let could_be = |new: &Stat, old: u64| {
         new.n_bytes <= old.saturating_mul(MOST_GROWTH)
             && old <= new.n_bytes.saturating_mul(MOST_GROWTH)
@@ -140,6 +145,7 @@ fn pair_alike(
         .take(MOST_COMPARED)
         .filter_map(|new| Some((&new.path, sketch(intake, &mut normalizer, new)?)))
         .collect();
+    // Sketches make a comparison cheap, so all pairs are compared.
     let mut alike = Vec::new();
     for (old_path, old) in &old {
         for (new_path, new) in new.iter().filter(|(_, new)| new.could_be(old)) {
@@ -150,6 +156,7 @@ fn pair_alike(
         }
     }
     alike.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    // Greedy: the most similar pair takes both of its paths.
     let mut taken: BTreeSet<&RelPath> = BTreeSet::new();
     let mut pairs = BTreeMap::new();
     for (_, new, old) in alike {
@@ -160,7 +167,7 @@ fn pair_alike(
     pairs
 }
 
-/// The text of a file as the index would hold it, reduced.
+/// Returns the sketch of a file's text as the index would hold it.
 fn sketch(intake: &Intake, normalizer: &mut Normalizer, found: &Found) -> Option<Sketch> {
     let bytes = read(intake, found)?;
     let hash = ContentHash::of(&bytes);

@@ -1,9 +1,9 @@
 //! Parts: folders without a watch, which are polled while events report changes in the others.
 //!
-//! In: folders whose watch could not be set, mostly because the system's limit is reached. Out: the same as a crawl
-//! gives, for these folders and what is below them; and a new try at their watches.
-//! Invariants: a part is polled with everything in it, watched or not, because it was not known what is in it; a folder
-//! that has its watch again is a part no more.
+//! In: folders whose watch could not be set, mostly because the system's limit is reached. Out: what a crawl reports,
+//! for these folders and everything below them; and another attempt to watch them.
+//! Invariants: a part is polled with everything in it, watched or not, because its contents were unknown; a folder
+//! that gets its watch is removed from the parts.
 //! Not here: when to poll (`crawler.rs`), setting a watch (`events.rs`).
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use super::rules::{Rules, Verdict, parent};
 use super::state::{is_below, lock};
 use model::terms::RelPath;
 
-/// Folders that have no events.
+/// Folders without events.
 #[derive(Debug, Default)]
 pub(super) struct Parts(Mutex<Unwatched>);
 
@@ -29,7 +29,7 @@ struct Unwatched {
     why: String,
 }
 
-/// What a walk could not watch.
+/// Folders that a walk could not watch.
 #[derive(Debug, Default)]
 pub(super) struct Missed {
     folders: Vec<String>,
@@ -48,7 +48,7 @@ impl Parts {
         lock(&self.0).folders.is_empty()
     }
 
-    /// The folders without a watch that lie in no other such folder.
+    /// Returns the folders without a watch that are not below another such folder.
     pub(super) fn tops(&self) -> Vec<String> {
         let parts = lock(&self.0);
         let is_top = |folder: &&String| {
@@ -64,7 +64,7 @@ impl Parts {
         parts.folders.iter().filter(is_top).cloned().collect()
     }
 
-    /// A walk of everything below `start` missed these folders, and no others.
+    /// Replaces the parts below `start` by the folders that a walk of it missed.
     pub(super) fn renew(&self, start: &str, missed: Missed) {
         let mut parts = lock(&self.0);
         parts.folders.retain(|folder| !is_below(folder, start));
@@ -74,7 +74,7 @@ impl Parts {
         }
     }
 
-    /// Returns what this means for the watcher's mode; `n_watched` paths have their watch.
+    /// Returns the event for the watcher's mode; `n_watched` paths have a watch.
     pub(super) fn mode(&self, n_watched: usize) -> ModeEvent {
         let parts = lock(&self.0);
         match parts.folders.len() {
@@ -96,7 +96,7 @@ impl Shared {
         self.set_mode(None);
     }
 
-    /// A walk of a new folder could not watch all of it: from now on these folders are polled.
+    /// Polls the folders from now on that a walk of a new folder could not watch.
     pub(super) fn poll_instead(&self, start: &RelPath, missed: Vec<(PathBuf, String)>) {
         let is_deaf = !missed.is_empty();
         let mut all = Missed::default();
@@ -127,7 +127,7 @@ impl Shared {
         found
     }
 
-    /// A folder below the root, as a path of the project.
+    /// Returns a folder below the root as a path of the project.
     pub(super) fn relative(&self, folder: &Path) -> String {
         let inside = folder.strip_prefix(&self.intake.ground.root).unwrap_or(folder);
         inside.to_string_lossy().into_owned()
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn only_the_topmost_folders_are_listed_and_only_while_they_have_no_watch() {
         let rows: [(&str, &[&str], &[&str]); 8] = [
-            // Where the walk began, what it could not watch, the parts after it.
+            // Where the walk began, what it could not watch, the expected parts.
             ("", &["b", "b/c", "b/c/d", "e"], &["b", "e"]),
             ("b", &["b/c", "b/c/d"], &["b/c", "e"]),
             ("b/c", &[], &["e"]),

@@ -1,7 +1,7 @@
-//! Path state: what the index will hold of one path once everything on the belt has been committed, and how a look at
-//! the path changes that.
+//! Path state: what the index will hold of one path once everything on the belt is committed, and how a check of the
+//! path changes that.
 //!
-//! In: the state, which `sent.rs` keeps, and what a look found (`intake.rs`). Out: the next state and what to send.
+//! In: the state, which `sent.rs` keeps, and what a check found (`intake.rs`). Out: the next state and what to send.
 //! [`PathState::after`] is the whole decision:
 //!
 //! | found       | Unknown            | Present            | Absent             | Faulted            |
@@ -14,7 +14,7 @@
 //! | OutOfSight  | skip → Unknown     | hold → Present     | skip → Absent      | hold → Faulted     |
 //!
 //! Invariant: nothing that merely cannot be seen is removed (`OutOfSight`).
-//! Not here: finding out (`intake.rs`), or how long a state is remembered (`sent.rs`).
+//! Not here: checking (`intake.rs`), or how long a state is kept (`sent.rs`).
 
 use super::read::Stat;
 use super::sent::KnownFile;
@@ -28,33 +28,33 @@ pub(super) enum PathState {
     Present(KnownFile),
     /// Nothing: a removal was sent.
     Absent,
-    /// A fault in reading; a document from before may be there.
+    /// A fault in reading; an older document may still be there.
     Faulted(Stat),
 }
 
-/// What a look at a path found.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Finding {
-    /// Size and time are those of the state, or the file is given up until it changes.
+    /// Size and time are those of the state, or the file is skipped until it changes.
     Untouched,
-    /// The content of the state, read on the same day and not to be sent again.
+    /// The same content as the state, on the same day, with no request to send it again.
     SameContent(KnownFile),
-    /// Another content, or one that is to be sent again.
+    /// Other content, or content that is to be sent again.
     NewContent(KnownFile),
     /// A file that cannot be read.
     Unreadable(Stat),
     /// No file, or one that is not to be indexed.
     Gone,
-    /// No file, but the root is missing or another folder, so this says nothing about the file.
+    /// No file, but the root is missing or another folder, so nothing follows for the file.
     OutOfSight,
 }
 
-/// What is done about a finding.
+/// What to do about a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     /// Nothing.
     Keep,
-    /// Remembers the file's new time; nothing is sent.
+    /// Records the file's new time; nothing is sent.
     Renew,
     /// Sends the document.
     SendDocument,
@@ -64,17 +64,17 @@ pub(super) enum Action {
     SendRemoval,
     /// Reports that the path is not indexed.
     Skip,
-    /// Waits until the root is there again.
+    /// Waits until the root is back.
     Hold,
 }
 
 impl PathState {
-    /// True when the index holds something of the path, which a removal would remove.
+    /// Returns whether the index holds something of the path, which a removal would remove.
     pub(super) fn is_held(self) -> bool {
         matches!(self, PathState::Present(_) | PathState::Faulted(_))
     }
 
-    /// Decides what a finding leads to: the next state and what to do.
+    /// Returns the next state and what to do about a finding.
     pub(super) fn after(self, finding: Finding) -> (PathState, Action) {
         match (self, finding) {
             (state, Finding::Untouched) => (state, Action::Keep),
@@ -92,7 +92,7 @@ impl PathState {
     }
 }
 
-/// Reads the rows of the table in a module's doc comment: the first cell, and the others.
+/// Parses the table in a module's doc comment: for each row the first cell, and the others.
 #[cfg(test)]
 pub(super) fn table_of(source: &str) -> Vec<(&str, Vec<&str>)> {
     let rows = source.lines().filter_map(|line| line.strip_prefix("//! |"));

@@ -1,7 +1,8 @@
-//! Read: takes the bytes of one regular file, at most so many, without ever waiting for a pipe or device.
+//! Read: reads the bytes of one regular file, up to a limit, without ever blocking on a pipe or device.
 //!
-//! In: a file that was found (`confine`) and a limit. Out: the bytes with the size and time they belong to, or why not.
-//! Invariant: what is opened is what is judged; the file is stated and read through its open descriptor.
+//! In: a file that was found (`confine`) and a limit. Out: the bytes with the size and time they belong to, or an
+//! error.
+//! Invariant: the file that is checked is the one that is read: both go through its open descriptor.
 //! Not here: which paths may be read (`rules.rs`, `links.rs`).
 
 use std::io;
@@ -9,7 +10,7 @@ use std::path::Path;
 
 use confine::{Content, Error, Found, Meta, Root};
 
-/// What a crawl compares.
+/// The values that a crawl compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Stat {
     /// Size in bytes.
@@ -24,7 +25,7 @@ impl Stat {
     }
 }
 
-/// Reads a regular file that was found at a path, at most `max_bytes` of it; none of anything else.
+/// Reads at most `max_bytes` of a regular file that was found at a path; `None` for anything else.
 pub(super) fn read(found: &Found, path: &str, max_bytes: u64) -> Result<Option<Content>, Error> {
     if sys::fail::number("read.refused").is_some() && Path::new(path).ends_with("refused.md") {
         return Err(Error::Io(io::Error::from(rustix::io::Errno::IO)));
@@ -32,7 +33,7 @@ pub(super) fn read(found: &Found, path: &str, max_bytes: u64) -> Result<Option<C
     found.read(max_bytes)
 }
 
-/// The same of a path, whatever the rules say of it.
+/// The same for a path, without applying the rules.
 pub(super) fn read_regular(
     root: &Root,
     path: &str,

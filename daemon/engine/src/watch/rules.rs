@@ -1,12 +1,11 @@
 //! Rules: which paths of the project are read, and why the others are not.
 //!
-//! In: a path relative to the root and whether it is a folder. Out: a [`Verdict`]. Ignore files are read when
-//! a path below them is first asked about; a changed ignore file needs new `Rules`, because other verdicts
-//! rest on the old.
-//! Invariants: a verdict depends on names and ignore files alone, so a crawl and an event give the same one;
-//! a path that leaves the root (`..`, absolute) is never read.
-//! Not here: size and kind of the file (`intake.rs`), symlinks (`links.rs`), ignore files above the root, and
-//! git's own `info/exclude` and global excludes: the graph must not depend on what lies outside the folder.
+//! In: a path relative to the root, and whether it is a folder. Out: a [`Verdict`]. Ignore files are read when a path
+//! below them is first asked for; a changed ignore file needs new `Rules`, because verdicts depend on the old.
+//! Invariants: a verdict depends on names and ignore files alone, so a crawl and an event get the same; a path that
+//! leaves the root (`..`, absolute) is never read.
+//! Not here: size and kind of the file (`intake.rs`), symlinks (`links.rs`), ignore files above the root, and git's
+//! own `info/exclude` and global excludes: the graph must not depend on anything outside the folder.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,33 +23,33 @@ use config::settings::Watch;
 use model::terms::RelPath;
 use redact::AllowedPaths;
 
-/// Folders that never hold documents of the project; `.kgignore` may bring back all but `.git`.
+/// Folders that never contain documents of the project; `.kgignore` may bring back all but `.git`.
 const BUILT_IN_FOLDERS: [&str; 6] =
     [".git", ".obsidian", ".trash", "node_modules", "target", ".venv"];
 
 /// Endings of files that editors and downloads leave half written.
 const TEMPORARY_ENDINGS: [&str; 6] = ["~", ".swp", ".swx", ".tmp", ".part", ".crdownload"];
 
-/// Longest ignore file read, in bytes. A list written by hand is a few kilobytes; the rest is not matched.
+/// Longest ignore file read, bytes. A list written by hand is a few kilobytes; the rest is not matched.
 const MAX_IGNORE_FILE_BYTES: u64 = 256 * 1024;
 
-/// Most warnings kept; a broken list repeats itself.
+/// Most warnings kept; a broken list repeats the same one.
 const MAX_WARNINGS: usize = 20;
 
 /// Why a path is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SkipReason {
-    /// One of the folders that never hold documents.
+    /// One of the folders that never contain documents.
     BuiltIn,
     /// The name starts with a dot.
     Hidden,
-    /// `.gitignore`, `.kgignore` or `watch.ignore` says so.
+    /// Listed in `.gitignore`, `.kgignore` or `watch.ignore`.
     Ignored,
-    /// A name that keys, passwords and the like go by.
+    /// A name that is typical of files with keys or passwords.
     Denied,
-    /// A name that holds a secret, such as a token.
+    /// A name that contains a secret, such as a token.
     SecretName,
-    /// Images, sound, films, archives, programs, databases: no text, whatever `watch.extensions` says.
+    /// Images, sound, films, archives, programs, databases: never text, whatever `watch.extensions` lists.
     Binary,
     /// Not one of `watch.extensions`.
     Extension,
@@ -58,13 +57,13 @@ pub enum SkipReason {
     Temporary,
     /// Larger than `watch.max_file_bytes`, or `watch.max_document_bytes`.
     TooLarge,
-    /// The name cannot be written as text.
+    /// The name is not UTF-8.
     NotUtf8,
     /// A symlink to nothing.
     DanglingLink,
-    /// A symlink that leads back to a folder around it.
+    /// A symlink to a folder that contains it.
     LinkLoop,
-    /// A symlink to something in the project that is read under its own path.
+    /// A symlink to a path in the project that is read under its own name.
     LinkedTwice,
     /// A symlink to a folder inside a symlinked folder; links are followed once, so that no tree is endless.
     LinkInLink,
@@ -72,14 +71,14 @@ pub enum SkipReason {
     OutsideLink,
     /// A folder, pipe, socket or device where a file should be.
     NotAFile,
-    /// Nothing there.
+    /// Nothing is there.
     Missing,
     /// A path that leads out of the root.
     Outside,
 }
 
 impl SkipReason {
-    /// The reason as `status` shows it.
+    /// Returns the reason as `status` shows it.
     pub fn as_str(self) -> &'static str {
         match self {
             SkipReason::BuiltIn => "built-in folder",
@@ -103,7 +102,7 @@ impl SkipReason {
         }
     }
 
-    /// Why a file that somebody asked for by name is not read, and what to do about it, where its name decides.
+    /// Returns why a file that was requested by name is not read, and what to do about it, if its name is the reason.
     pub fn refusal(self) -> Option<&'static str> {
         match self {
             SkipReason::Denied => Some(
@@ -120,12 +119,12 @@ impl SkipReason {
         }
     }
 
-    /// True for what is never read under this name, whatever the settings list.
+    /// Returns whether a file of this name is never read, whatever the settings list.
     pub fn is_denied(self) -> bool {
         matches!(self, SkipReason::Denied | SkipReason::SecretName | SkipReason::Binary)
     }
 
-    /// True for what a person would want to see by name: a document that they may miss.
+    /// Returns whether a person would want to see the path by name: a document that they may miss.
     pub fn is_notable(self) -> bool {
         matches!(
             self,
@@ -153,15 +152,15 @@ impl fmt::Display for SkipReason {
 pub enum Verdict {
     /// A file to index.
     Read,
-    /// A folder to look into.
+    /// A folder to descend into.
     Descend,
     /// Neither.
     Skip(SkipReason),
 }
 
-/// Which paths are read, at one moment.
+/// The rules about which paths are read, at one moment.
 pub struct Rules {
-    /// Not open: an open folder could not be unmounted.
+    /// A path, not an open folder, which could not be unmounted.
     root: PathBuf,
     extensions: FxHashSet<String>,
     limits: Watch,
@@ -179,7 +178,7 @@ struct FolderRules {
 }
 
 impl Rules {
-    /// Rules of the project at `root`. A pattern of `watch.ignore` that is no glob becomes a warning.
+    /// Creates the rules of the project at `root`. An invalid pattern of `watch.ignore` becomes a warning.
     pub fn new(root: &Path, settings: &Watch) -> Self {
         let mut warnings = Vec::new();
         let configured =
@@ -196,17 +195,18 @@ impl Rules {
         }
     }
 
-    /// Lifts the deny list from paths: globs of the user's own configuration.
+    /// Exempts paths from the deny list, by globs of the user's own configuration.
     pub fn allowing(mut self, globs: &[String]) -> Self {
         self.allowed = AllowedPaths::new(globs);
         self
     }
 
-    /// Judges a path by its name, the names of the folders around it, and the ignore files there.
+    /// Decides about a path by its name, the names of the folders above it, and the ignore files there.
     pub fn verdict(&self, path: &str, is_dir: bool) -> Verdict {
         if !is_inside(path) {
             return Verdict::Skip(SkipReason::Outside);
         }
+        // A file in a skipped folder is skipped for the folder's reason.
         for (slash, _) in path.match_indices('/') {
             if let Verdict::Skip(reason) = self.step(&path[..slash], true) {
                 return Verdict::Skip(reason);
@@ -215,7 +215,7 @@ impl Rules {
         self.step(path, is_dir)
     }
 
-    /// Judges a path whose folder is already known to be read.
+    /// Decides about a path whose folder is known to be read.
     pub(super) fn step(&self, path: &str, is_dir: bool) -> Verdict {
         let name = path.rsplit('/').next().unwrap_or(path);
         let is_hidden = name.starts_with('.') && !self.reads_hidden;
@@ -236,6 +236,7 @@ impl Rules {
             }
         }
         let listed = self.listed(path, is_dir);
+        // Lists come before built-in folders and hidden names, so that `.kgignore` can bring these back.
         let skip = match listed {
             Listed::Ignored => Some(SkipReason::Ignored),
             Listed::Wanted => None,
@@ -250,12 +251,12 @@ impl Rules {
         }
     }
 
-    /// Size of the largest file that is read under this path, bytes.
+    /// Returns the size of the largest file that is read under this path, bytes.
     pub fn max_bytes_of(&self, path: &str) -> u64 {
         self.limits.max_bytes_of(&RelPath::new(path).extension())
     }
 
-    /// What was wrong with patterns and ignore files so far.
+    /// Returns what was wrong with patterns and ignore files so far.
     pub fn warnings(&self) -> Vec<String> {
         lock(&self.warnings).clone()
     }
@@ -265,8 +266,8 @@ impl Rules {
         !extension.is_empty() && self.extensions.contains(&extension)
     }
 
-    /// What the lists say: the setting first, then `.kgignore`, then `.gitignore`, each from the folder
-    /// outwards.
+    /// Returns what the lists say: the setting first, then `.kgignore`, then `.gitignore`, each from the innermost
+    /// folder outwards.
     fn listed(&self, path: &str, is_dir: bool) -> Listed {
         if self.configured.matched(path, is_dir).is_ignore() {
             return Listed::Ignored;
@@ -284,7 +285,7 @@ impl Rules {
                 if matches!(by_git, Listed::No) {
                     match rules.gitignore.matched(below, is_dir) {
                         Match::Ignore(_) => by_git = Listed::Ignored,
-                        // Git's own exception lifts git's rule, but not ours about hidden and built-in names.
+                        // Git's exception overrides git's rule, but not ours about hidden and built-in names.
                         Match::Whitelist(_) => by_git = Listed::Wanted,
                         Match::None => {}
                     }
@@ -295,6 +296,7 @@ impl Rules {
             }
             folder = parent(folder);
         }
+        // `Wanted` by git only cancels git's own rule.
         if matches!(by_git, Listed::Ignored) { Listed::Ignored } else { Listed::No }
     }
 
@@ -302,6 +304,7 @@ impl Rules {
         if let Some(rules) = lock(&self.folders).get(folder) {
             return rules.clone();
         }
+        // Loaded without the lock: two threads may load the same list, with the same result.
         let rules = self.load(folder);
         lock(&self.folders).insert(folder.to_string(), rules.clone());
         rules
@@ -337,6 +340,7 @@ impl Rules {
             }
         };
         let text = String::from_utf8_lossy(&bytes);
+        // A byte order mark would become part of the first pattern.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let mut warnings = Vec::new();
         let list = build(&format!("`{shown}`"), text.lines(), &mut warnings);
@@ -352,25 +356,25 @@ impl Rules {
     }
 }
 
-/// What the lists say of a path.
+/// What the lists say about a path.
 enum Listed {
     No,
     Ignored,
     Wanted,
 }
 
-/// True when the path is the name of an ignore file, whose change asks for new rules.
+/// Returns whether the path is that of an ignore file, whose change requires new rules.
 pub(super) fn is_ignore_file(path: &str) -> bool {
     matches!(path.rsplit('/').next(), Some(".gitignore" | ".kgignore"))
 }
 
-/// True when the path stays below the root.
+/// Returns whether the path stays below the root.
 fn is_inside(path: &str) -> bool {
     !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-/// True for backups (`a~`), Emacs locks and autosaves (`.#a`, `#a#`), Vim's swap and write test (`4913`), owner files
-/// of office programs (`~$a`), downloads.
+/// Returns whether a file is temporary: backups (`a~`), Emacs locks and autosaves (`.#a`, `#a#`), Vim's swap file and
+/// write test (`4913`), owner files of office programs (`~$a`), downloads.
 fn is_temporary(name: &str) -> bool {
     name == "4913"
         || name.starts_with(".#")
@@ -379,7 +383,7 @@ fn is_temporary(name: &str) -> bool {
         || TEMPORARY_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// The folder around a path; empty for the root.
+/// Returns the folder that contains a path; empty for the root.
 pub(super) fn parent(path: &str) -> &str {
     path.rfind('/').map_or("", |slash| &path[..slash])
 }

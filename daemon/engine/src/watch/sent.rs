@@ -1,14 +1,13 @@
-//! Sent: what the index will hold of a file once everything on the belt has been committed.
+//! Sent: what the index will hold of a file once everything on the belt is committed.
 //!
-//! In: what was put on the belt for a path. Out: what a fresh look must be compared with.
-//! A file that goes from one content to another and back while the first change is still on the belt equals
-//! what is known, and yet must be sent again; so the last thing sent counts before what is known, until both
-//! agree.
-//! Invariants: an entry goes only when the known file equals it and nothing else can have made it equal:
-//! while several items of one path are on the belt, an older one may look the same, so such an entry waits
-//! [`RESEND_AFTER`]; entries of files that were read so soon after they changed that a second change may have
-//! the same time (`is_racy`) stay until a later crawl has read them again.
-//! Not here: who may look at a path at the same time (`intake.rs`).
+//! In: what was put on the belt for a path. Out: what a new check must be compared with.
+//! A file that changes from one content to another and back while the first change is still on the belt equals the
+//! index, and yet must be sent again; so the last thing sent takes precedence over the index, until both agree.
+//! Invariants: an entry is dropped only when the index equals it and nothing else can have made it equal: while
+//! several items of one path are on the belt, an older one may look the same, so such an entry stays for
+//! [`RESEND_AFTER`]; entries of files that were read so soon after a change that a second change may have the same
+//! time (`is_racy`) stay until a later crawl has read them again.
+//! Not here: concurrent checks of one path (`intake.rs`).
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -22,20 +21,20 @@ use super::state::lock;
 use model::parcel::{Pass, Reading};
 use model::terms::{ContentHash, FileVersion, RelPath};
 
-/// How long a crawl skips a path that was put on the belt and did not arrive. A full belt takes minutes at most; after
-/// that the item must have been lost or quarantined, and is sent again.
+/// How long a crawl skips a path that was put on the belt and did not arrive. A full belt takes minutes at most;
+/// after that the item must have been lost or quarantined, and is sent again.
 const RESEND_AFTER: Duration = Duration::from_secs(600);
 
-/// A crawl tries a file that could not be read again after this time, though nothing about it has changed.
+/// Time after which a crawl retries a file that could not be read, though nothing about it has changed.
 const RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// Old entries checked for every new one; two keep the number of entries near that of files in flight.
 const SWEEP: usize = 2;
 
-/// Files of equal content that are looked at as a file's origin. More than this are copies of one template.
+/// Most files of equal content considered as a file's origin. If there are more, they are copies of one template.
 pub const MOST_EQUAL: usize = 64;
 
-/// What is known of a file from when it was last read.
+/// What is known of a file since it was last read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownFile {
     /// Hash of its bytes.
@@ -46,38 +45,38 @@ pub struct KnownFile {
     pub n_bytes: u64,
 }
 
-/// The files that the index holds or has quarantined; the watcher's view of the store.
+/// The files that the index holds or has quarantined: the watcher's view of the store.
 ///
-/// Called from many threads, once or more for every change: both calls should cost microseconds (a sorted map
-/// or an index, not a scan), also for a path that is a file and has nothing below.
+/// Called from many threads, at least once for every change: calls should cost microseconds (a sorted map or an
+/// index, not a scan), also for a path that is a file and has nothing below.
 pub trait KnownFiles: Send + Sync {
-    /// The file as it was last committed or quarantined; `None` when it is not known or was removed.
+    /// Returns the file as it was last committed or quarantined; `None` if it is unknown or was removed.
     fn get(&self, path: &RelPath) -> Option<KnownFile>;
-    /// Every known file somewhere below a folder, which has no slash at its end; all files for the empty
+    /// Returns every known file anywhere below a folder, given without a trailing slash; all files for the empty
     /// folder.
     fn paths_under(&self, folder: &str) -> Vec<RelPath>;
-    /// The same, each with what [`KnownFiles::get`] gives.
+    /// The same, each with the result of [`KnownFiles::get`].
     fn files_under(&self, folder: &str) -> Vec<(RelPath, KnownFile)> {
         let paths = self.paths_under(folder).into_iter();
         paths.filter_map(|path| self.get(&path).map(|file| (path, file))).collect()
     }
-    /// Whether more files than these were committed somewhere below a folder.
+    /// Returns whether more than `most` files were committed anywhere below a folder.
     fn are_more_under(&self, folder: &str, most: usize) -> bool {
         self.paths_under(folder).len() > most
     }
-    /// Known files of this content, sorted, at most [`MOST_EQUAL`].
+    /// Returns the known files of this content, sorted, at most [`MOST_EQUAL`].
     fn paths_with(&self, hash: ContentHash) -> Vec<RelPath>;
-    /// The text that was read out of the file when it was committed.
+    /// Returns the text that was extracted from the file when it was committed.
     fn text_of(&self, path: &RelPath) -> Option<String>;
-    /// How closely the file is to be read, by what was decided for the document that is there.
+    /// Returns how closely the file is to be read, as decided for the document that is there.
     fn pass_of(&self, _: &RelPath) -> Pass {
         Pass::Swift
     }
-    /// How much of a file of this content has to be read for its names alone.
+    /// Returns how much of a file with this content must be read to update its names alone.
     fn reading_of(&self, _: &RelPath, _: ContentHash) -> Reading {
         Reading::Whole
     }
-    /// True when this version of the file failed so often that crawls leave it alone until it changes.
+    /// Returns whether this version of the file failed so often that crawls skip it until it changes.
     fn is_given_up(&self, _: &RelPath, _: &FileVersion) -> bool {
         false
     }
@@ -92,7 +91,7 @@ struct SentEntry {
     is_layered: bool,
 }
 
-/// What was sent and is not known yet.
+/// What was sent and is not in the index yet.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
     entries: Mutex<BTreeMap<RelPath, SentEntry>>,
@@ -105,14 +104,14 @@ impl Sent {
         lock(&self.entries).clear();
     }
 
-    /// Returns what a fresh look at the path must be compared with.
+    /// Returns what a new check of the path must be compared with.
     pub(super) fn state_of(&self, path: &RelPath, known: &dyn KnownFiles) -> PathState {
         let entry = lock(&self.entries).get(path).copied();
         let known = || known.get(path).map_or(PathState::Unknown, PathState::Present);
         entry.map_or_else(known, |entry| entry.state)
     }
 
-    /// True when a file as a crawl found it must be looked at more closely; `known` gives what is known of it.
+    /// Returns whether a file, as a crawl found it, must be checked more closely; `known` returns what the index has.
     pub(super) fn differs(
         &self,
         found: &Found,
@@ -128,14 +127,15 @@ impl Sent {
             PathState::Unknown | PathState::Absent => true,
             PathState::Faulted(stat) => stat != found.stat || age >= RETRY_AFTER,
             PathState::Present(file) if entry.is_racy || stat_of(&file) != found.stat => true,
-            // The same content with another time is known by its hash, however old the entry.
+            // Known by its hash, since the same content may have another time, and only checked once the entry is
+            // old.
             PathState::Present(file) => {
                 age >= RESEND_AFTER && known().is_none_or(|known| known.hash != file.hash)
             }
         }
     }
 
-    /// True when what was sent last is not what is known.
+    /// Returns whether what was sent last is not in the index yet.
     pub(super) fn is_on_its_way(&self, path: &RelPath, known: &dyn KnownFiles) -> bool {
         let entry = lock(&self.entries).get(path).copied();
         let hash = || known.get(path).map(|file| file.hash);
@@ -146,7 +146,7 @@ impl Sent {
         }
     }
 
-    /// Notes what was just sent, or found unchanged but for its time.
+    /// Records what was just sent, or found unchanged except for its time.
     pub(super) fn put(
         &self,
         path: &RelPath,
@@ -162,12 +162,12 @@ impl Sent {
         self.sweep(known);
     }
 
-    /// True when the path's time may hide a second change.
+    /// Returns whether the path's time may hide a second change.
     pub(super) fn is_racy(&self, path: &RelPath) -> bool {
         lock(&self.entries).get(path).is_some_and(|entry| entry.is_racy)
     }
 
-    /// Paths below a folder that were sent and not removed again.
+    /// Returns the paths below a folder that were sent and not removed since.
     pub(super) fn paths_under(&self, folder: &str) -> Vec<RelPath> {
         let entries = lock(&self.entries);
         let is_left = |entry: &SentEntry| entry.state != PathState::Absent;
@@ -183,7 +183,7 @@ impl Sent {
             .collect()
     }
 
-    /// Drops a few entries that say no more than what is known, going round like the hand of a clock.
+    /// Drops a few entries that agree with the index, going round like the hand of a clock.
     fn sweep(&self, known: &dyn KnownFiles) {
         let mut hand = lock(&self.hand);
         for _ in 0..SWEEP {
@@ -193,12 +193,13 @@ impl Sent {
                 entries.range((from, Bound::Unbounded)).next().map(|(p, e)| (p.clone(), *e))
             };
             *hand = next.as_ref().map(|(path, _)| path.clone());
-            // Query the store without the lock, so that a slow answer blocks nobody.
+            // The store is queried without the lock, so that a slow answer blocks nobody.
             let Some((path, entry)) = next.filter(|(path, entry)| agrees(path, entry, known))
             else {
                 continue;
             };
             let mut entries = lock(&self.entries);
+            // The entry may have been replaced meanwhile.
             if entries.get(&path).is_some_and(|now| now.at == entry.at) {
                 entries.remove(&path);
             }
@@ -216,7 +217,7 @@ fn agrees(path: &RelPath, entry: &SentEntry, known: &dyn KnownFiles) -> bool {
         _ if entry.is_racy || (entry.is_layered && entry.at.elapsed() < RESEND_AFTER) => false,
         PathState::Present(file) => known.get(path) == Some(file),
         PathState::Absent => known.get(path).is_none(),
-        // What was known before the fault has the same size and time; only reading it again ends this.
+        // The version known before the fault has the same size and time; only reading it again ends this.
         PathState::Faulted(_) | PathState::Unknown => false,
     }
 }

@@ -1,11 +1,11 @@
-//! Settle: waits until a path has been quiet, and joins what belongs together.
+//! Settle: waits until a path has been quiet, and joins changes that belong together.
 //!
 //! In: notes that something happened at a path, and the time. Out: settled changes, renames first.
-//! Invariants: a path settles `debounce` after its last note, and never later than [`MOST_DEBOUNCES`] times
-//! that after its first, so a file that is written to for ever is still indexed; no clock is read here.
-//! A change says only *look there*: what became of the path is what `intake.rs` finds. So a file that was
-//! created and deleted in between costs one look and gives nothing.
-//! Not here: which paths matter (`digest.rs`), or in which lane a change rides (`burst.rs`).
+//! Invariants: a path settles `debounce` after its last note, and never later than [`MOST_DEBOUNCES`] times that
+//! after its first, so a file that is written continuously is still indexed; no clock is read here.
+//! A change is only a reason to check the path: `intake.rs` finds out what happened to it. So a file that was created
+//! and deleted in between costs one check and causes nothing.
+//! Not here: which paths matter (`digest.rs`), or which lane a change takes (`burst.rs`).
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -14,15 +14,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use model::terms::RelPath;
 
-/// A path settles at the latest this many quiet times after it was first noted.
+/// A path settles at most this many quiet times after its first note.
 const MOST_DEBOUNCES: u32 = 5;
 
-/// Something happened at a path, and it has been quiet since.
+/// A change at a path that has been quiet since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SettledChange {
-    /// Where to look.
+    /// The path to check.
     pub path: RelPath,
-    /// Where it was before, when both halves of the rename were seen; to be looked at right after `path`.
+    /// Its previous path, if both halves of the rename were seen; checked right after `path`.
     pub moved_from: Option<RelPath>,
 }
 
@@ -44,12 +44,12 @@ impl Settler {
         Settler { debounce, pending: FxHashMap::default(), order: BTreeSet::new() }
     }
 
-    /// Changes how long a path must be quiet, for what is noted from now on.
+    /// Changes how long a path must be quiet, for notes from now on.
     pub(super) fn set_debounce(&mut self, debounce: Duration) {
         self.debounce = debounce;
     }
 
-    /// Notes that something happened at a path.
+    /// Notes that something happened at a path. Its quiet time restarts.
     pub(super) fn note(&mut self, path: &RelPath, now: Instant) {
         let (first, moved_from) = match self.take(path) {
             Some(pending) => (pending.first, pending.moved_from),
@@ -69,8 +69,8 @@ impl Settler {
         let first = first.unwrap_or(now);
         let is_chain = old.as_ref().is_some_and(|old| old.moved_from.is_some());
         let origin = old.and_then(|old| old.moved_from).unwrap_or_else(|| from.clone());
-        // Every name that is no longer anybody's origin must still be looked at: the one in the middle of a
-        // chain, and that of a file which came here before and was replaced.
+        // Every name that is no longer an origin must still be checked: the one in the middle of a chain, and the
+        // origin of a file that was renamed to here and has now been replaced.
         if is_chain {
             self.note(from, now);
         }
@@ -79,12 +79,13 @@ impl Settler {
         {
             self.note(&lost, now);
         }
+        // Renamed back to its first name.
         let moved_from = (origin != *to).then_some(origin);
         self.put(to, first, now, moved_from);
     }
 
-    /// The changes that have settled by now: renames first, so that no old name is gone before its new one is
-    /// seen.
+    /// Returns the changes that have settled by `now`: renames first, so that no old name is removed before the new
+    /// one is added.
     pub(super) fn due(&mut self, now: Instant) -> Vec<SettledChange> {
         let mut changes = Vec::new();
         while let Some((due, _)) = self.order.first()
@@ -101,12 +102,12 @@ impl Settler {
         changes
     }
 
-    /// When the next path settles.
+    /// Returns when the next path settles.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.order.first().map(|(due, _)| *due)
     }
 
-    /// Paths that have not settled.
+    /// Returns the number of paths that have not settled.
     pub(super) fn n_unsettled(&self) -> usize {
         self.pending.len()
     }
@@ -124,7 +125,7 @@ impl Settler {
     }
 }
 
-/// Two files that changed names have both just changed: neither has left its old name free.
+/// Turns two files that exchanged names into two changes: neither has left its old name free.
 fn forget_swaps(changes: &mut [SettledChange]) {
     let taken: FxHashSet<RelPath> = changes
         .iter()

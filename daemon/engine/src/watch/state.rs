@@ -1,9 +1,9 @@
 //! State: the watcher's view for `status`, and the count that `settled` relies on.
 //!
-//! Invariant: a change is pending from the instant it is noticed until it is on the belt. Every step adds to
-//! the count before it takes away, and a crawl that was asked for counts as pending until it has compared
-//! everything; so whoever reads 0 here and then an empty belt has seen no change slip by.
-//! Not here: what is on the belt (its gauges), or what has been committed (the writer).
+//! Invariant: a change is pending from the instant it is noticed until it is on the belt. Every step adds to the
+//! count before it subtracts, and a requested crawl counts as pending until it has compared everything; so a reader
+//! that finds 0 here and then an empty belt has missed no change.
+//! Not here: what is on the belt (its gauges), or what was committed (the writer).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,24 +17,23 @@ use super::mode::{ModeEvent, WatchMode};
 use super::rules::SkipReason;
 use model::terms::RelPath;
 
-/// Most recent changes kept for `status`: S0's number.
+/// Most recent changes kept for `status`; the number is S0's.
 const MAX_EVENTS: usize = 100;
 
 /// Most recent errors kept for `status`.
 const MAX_ERRORS: usize = 20;
 
-/// Locks a mutex. What a panicking thread left behind is still whole: every change under these locks is one
-/// step.
+/// Locks a mutex. The data of a thread that panicked is still consistent: every change under these locks is one step.
 pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for the sign to stop, or until nobody is left who could give it.
+/// Waits for the signal to stop, or until its sender is gone.
 pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|is_stopped| *is_stopped).await;
 }
 
-/// The watcher as others see it. All numbers are as of one instant each, not of the same one.
+/// The watcher as others see it. Each number is consistent by itself, but they are not from the same instant.
 #[derive(Debug, Default)]
 pub struct WatchState {
     n_pending: AtomicU64,
@@ -53,29 +52,29 @@ pub struct WatchState {
 /// A change of a file that was noticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEvent {
-    /// When, milliseconds since 1970.
+    /// Time, milliseconds since 1970.
     pub at_ms: i64,
-    /// What happened.
+    /// The kind of change.
     pub kind: FileEventKind,
-    /// To which file.
+    /// The file.
     pub path: RelPath,
 }
 
-/// What happened to a file.
+/// The kind of a file's change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileEventKind {
-    /// It was not there before.
+    /// It did not exist before.
     Created,
-    /// It holds something else.
+    /// Its content changed.
     Modified,
-    /// It came from another path.
+    /// It had another path before.
     Moved,
-    /// It is gone, or is not to be indexed any more.
+    /// It was deleted, or is not to be indexed any more.
     Deleted,
 }
 
 impl FileEventKind {
-    /// The name that `status` shows.
+    /// Returns the name that `status` shows.
     pub fn as_str(self) -> &'static str {
         match self {
             FileEventKind::Created => "created",
@@ -86,32 +85,32 @@ impl FileEventKind {
     }
 }
 
-/// Crawls that were asked for, by number. Asking again before the crawl has begun is the same crawl.
+/// Requested crawls, by number. Requests before the crawl has begun are for the same crawl.
 #[derive(Debug, Default)]
 struct Crawls {
     wanted: u64,
     begun: u64,
-    /// True when the next one must read every file.
+    /// True if the next one must read every file.
     is_full: bool,
 }
 
-/// The number of the crawl that is asked for at the start.
+/// The number of the crawl that is requested at the start.
 pub(super) const FIRST_CRAWL: u64 = 1;
 
-/// A crawl that was asked for and begins.
+/// A requested crawl that begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub number: u64,
-    /// True when it must read every file, whatever its size and time say.
+    /// True if it must read every file, whatever its size and time.
     pub is_full: bool,
 }
 
-/// Which files should be indexed, by hashes of their paths: only their number is shown, and paths would cost a hundred
-/// bytes a file.
+/// Which files should be indexed, by hashes of their paths: only their number is shown, and paths would cost a
+/// hundred bytes a file.
 #[derive(Debug, Default)]
 struct Roster {
     paths: FxHashSet<u64>,
-    /// What changed since a crawl began; the crawl may have passed there before.
+    /// Changes since a crawl began; the crawl may have passed there before.
     since_crawl: Option<Vec<(u64, bool)>>,
 }
 
@@ -119,7 +118,7 @@ fn key_of(path: &RelPath) -> u64 {
     xxhash_rust::xxh3::xxh3_64(path.as_str().as_bytes())
 }
 
-/// What the last crawl saw, kept current by what came after it.
+/// What the last crawl found, kept current by later changes.
 #[derive(Debug, Default)]
 struct Sight {
     mode: WatchMode,
@@ -136,54 +135,54 @@ struct Sight {
 pub struct WatchView {
     /// How changes are noticed.
     pub mode: WatchMode,
-    /// True while a crawl that was asked for (the opening one, a rescan) has not compared everything yet.
+    /// True while a requested crawl (the opening one, a rescan) has not compared everything yet.
     pub is_crawling: bool,
-    /// Changes that were noticed and are not on the belt yet; a crawl that was asked for counts as one.
+    /// Changes that were noticed and are not on the belt yet; a requested crawl counts as one.
     pub n_pending: u64,
     /// Files that should be indexed.
     pub n_known_files: u64,
-    /// Paths that the last crawl skipped, by reason. What lies in a skipped folder is not counted.
+    /// Paths that the last crawl skipped, by reason. The contents of a skipped folder are not counted.
     pub skipped: BTreeMap<SkipReason, u64>,
     /// Skipped paths that a person may miss, at most 1,000.
     pub notable: BTreeMap<RelPath, SkipReason>,
-    /// Folders and files that exist but cannot be looked at, and why. Nothing below them is purged.
+    /// Folders and files that exist but cannot be inspected, and why. Nothing below them is removed.
     pub unreadable: BTreeMap<String, String>,
-    /// Why nothing is purged at all at the moment: the root is missing, unreadable or suddenly empty.
+    /// Why nothing is removed at the moment: the root is missing, unreadable or suddenly empty.
     pub root_trouble: Option<String>,
-    /// What is wrong with patterns and ignore files.
+    /// Problems of patterns and ignore files.
     pub warnings: Vec<String>,
     /// The most recent errors, newest last, at most 20.
     pub errors: Vec<String>,
     /// Errors since the start.
     pub n_errors: u64,
-    /// How often events came faster than they could be taken.
+    /// How often events came faster than they could be handled.
     pub n_overflows: u64,
     /// Crawls after the opening one.
     pub n_rescans: u64,
 }
 
 impl WatchState {
-    /// True when every noticed change is on the belt. Read this before the belt's gauges.
+    /// Returns whether every noticed change is on the belt. Read this before the belt's gauges.
     pub fn is_settled(&self) -> bool {
         self.n_pending() == 0
     }
 
-    /// Changes that were noticed and are not on the belt yet; a crawl that was asked for counts as one.
+    /// Returns the changes that were noticed and are not on the belt yet; a requested crawl counts as one.
     pub fn n_pending(&self) -> u64 {
         self.n_pending.load(Ordering::SeqCst)
     }
 
-    /// True while a crawl that was asked for has not compared everything yet.
+    /// Returns whether a requested crawl has not compared everything yet.
     pub fn is_crawling(&self) -> bool {
         *self.crawls_done.borrow() < lock(&self.crawls).wanted
     }
 
-    /// Files that should be indexed.
+    /// Returns the number of files that should be indexed.
     pub fn n_known_files(&self) -> u64 {
         lock(&self.roster).paths.len() as u64
     }
 
-    /// A copy of everything.
+    /// Returns a copy of everything.
     pub fn view(&self) -> WatchView {
         let is_crawling = self.is_crawling();
         let n_known_files = self.n_known_files();
@@ -205,8 +204,8 @@ impl WatchState {
         }
     }
 
-    /// Changes noticed since the start. What the index itself asks to be read more closely is none: while this
-    /// stands still, whatever is on the belt can be found by text already.
+    /// Returns the number of changes noticed since the start. Requests of the index itself to read more closely do
+    /// not count: while this stays the same, everything on the belt can be found by its text already.
     pub fn n_news(&self) -> u64 {
         self.n_news.load(Ordering::SeqCst)
     }
@@ -216,7 +215,7 @@ impl WatchState {
         self.asked(n);
     }
 
-    /// The same for work that brings no news.
+    /// The same for work without news.
     pub(super) fn asked(&self, n: usize) {
         self.n_pending.fetch_add(n as u64, Ordering::SeqCst);
     }
@@ -225,7 +224,7 @@ impl WatchState {
         self.n_pending.fetch_sub(n as u64, Ordering::SeqCst);
     }
 
-    /// Asks for a crawl that begins after this call; gives the number that [`WatchState::crawled`] waits for.
+    /// Requests a crawl that begins after this call; returns the number that [`WatchState::crawled`] waits for.
     pub(super) fn want_crawl(&self) -> u64 {
         self.want(false)
     }
@@ -234,6 +233,7 @@ impl WatchState {
     pub(super) fn want(&self, is_full: bool) -> u64 {
         let mut crawls = lock(&self.crawls);
         crawls.is_full |= is_full;
+        // A crawl that has begun may have passed the change already, so a new one is needed.
         if crawls.wanted == crawls.begun {
             self.noticed(1);
             crawls.wanted += 1;
@@ -242,7 +242,7 @@ impl WatchState {
         crawls.wanted
     }
 
-    /// Begins the crawl that was asked for, if one was.
+    /// Begins the requested crawl, if there is one.
     pub(super) fn begin_wanted(&self) -> Option<Wanted> {
         let mut crawls = lock(&self.crawls);
         let is_wanted = crawls.begun < crawls.wanted;
@@ -256,18 +256,18 @@ impl WatchState {
         self.crawl_wanted.notify_one();
     }
 
-    /// Waits until a crawl has been asked for since the last time.
+    /// Waits until a crawl has been requested since the last call.
     pub(super) async fn crawl_wanted(&self) {
         self.crawl_wanted.notified().await;
     }
 
-    /// The crawl of this number has compared everything, and its changes are pending.
+    /// Records that the crawl of this number has compared everything; its changes are pending now.
     pub(super) fn crawl_done(&self, number: u64) {
         self.crawls_done.send_replace(number);
         self.handed_on(1);
     }
 
-    /// Waits for a crawl; false when the watcher stops before.
+    /// Waits for a crawl; returns false if the watcher stops first.
     pub(super) async fn crawled(&self, number: u64, mut stop: watch::Receiver<bool>) -> bool {
         let mut done = self.crawls_done.subscribe();
         tokio::select! {
@@ -302,7 +302,7 @@ impl WatchState {
         events.push_back(FileEvent { at_ms, kind, path: path.clone() });
     }
 
-    /// The last changes of files, newest first.
+    /// Returns the last changes of files, newest first.
     pub fn events(&self) -> Vec<FileEvent> {
         lock(&self.events).iter().rev().cloned().collect()
     }
@@ -321,7 +321,7 @@ impl WatchState {
         lock(&self.sight).unreadable.contains_key(path)
     }
 
-    /// A file was looked at: is it one that should be indexed, and if not, why?
+    /// Records whether a checked file should be indexed, or why not.
     pub(super) fn judged(&self, path: &RelPath, skipped: Option<SkipReason>) {
         let is_read = skipped.is_none();
         let mut roster = lock(&self.roster);
@@ -337,6 +337,7 @@ impl WatchState {
         drop(roster);
         let mut sight = lock(&self.sight);
         let sight = &mut *sight;
+        // What was listed for this path is outdated, in the list and in the count.
         if let Some(old) = sight.notable.remove(path)
             && let Some(n) = sight.skipped.get_mut(&old)
         {
@@ -350,7 +351,7 @@ impl WatchState {
         }
     }
 
-    /// A walk below some folder met what could not be looked at.
+    /// Replaces what could not be inspected below a folder by the findings of a new walk.
     pub(super) fn add_unreadable(&self, start: &str, unreadable: &BTreeMap<String, String>) {
         let mut sight = lock(&self.sight);
         sight.unreadable.retain(|path, _| !is_below(path, start));
@@ -361,7 +362,8 @@ impl WatchState {
         lock(&self.roster).since_crawl = Some(Vec::new());
     }
 
-    /// A crawl has listed everything but the files it could not see. With `root_trouble` its list is not believed.
+    /// Records the list of a crawl, complete except for `hidden` files it could not see. With `root_trouble` the list
+    /// is not used.
     pub(super) fn crawl_listed(
         &self,
         crawl: &Crawl,
@@ -370,7 +372,7 @@ impl WatchState {
         root_trouble: Option<String>,
     ) {
         self.renew_roster(crawl, hidden, root_trouble.is_some());
-        // The same trouble again, as in each round of polling, is no news.
+        // Polling repeats the same trouble in each round; only the first is news.
         let is_news = root_trouble != lock(&self.sight).root_trouble;
         if let Some(trouble) = root_trouble.as_ref().filter(|_| is_news) {
             self.report(trouble.clone());
@@ -393,6 +395,7 @@ impl WatchState {
         }
         let mut paths: FxHashSet<u64> =
             crawl.found.iter().map(|found| key_of(&found.path)).collect();
+        // A hidden file stays if it was counted before.
         paths.extend(hidden.iter().map(key_of).filter(|key| roster.paths.contains(key)));
         for (path, is_read) in since {
             if is_read {
@@ -405,7 +408,7 @@ impl WatchState {
     }
 }
 
-/// True when `path` is `folder` or lies in it; everything lies in the root.
+/// Returns whether `path` is `folder` or below it; everything is below the root.
 pub(super) fn is_below(path: &str, folder: &str) -> bool {
     folder.is_empty()
         || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -1,5 +1,5 @@
-//! The watcher as a whole, on real folders with real events. Nothing sleeps: tests wait for what must come,
-//! and show that nothing else came by a last file, whose event is younger than all others.
+//! The watcher as a whole, on real folders with real events. Nothing sleeps: tests wait for the expected items, and
+//! write a last file, whose event is newer than all others, to show that nothing else came.
 
 mod chaos;
 mod hostile;
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Default)]
 pub(super) struct Committed(
     Mutex<BTreeMap<RelPath, (KnownFile, Generation)>>,
-    /// Texts, also of files that are gone.
+    /// Texts, including those of deleted files.
     Mutex<BTreeMap<RelPath, String>>,
 );
 
@@ -72,7 +72,7 @@ impl Committed {
         }
     }
 
-    /// Pretends that a file was committed in an earlier life.
+    /// Records a file as committed before the watcher started.
     pub(super) fn remember(&self, path: &str, text: &str) {
         let hash = ContentHash::of(text.as_bytes());
         let file = KnownFile { hash, mtime_ms: 1, n_bytes: text.len() as u64 };
@@ -100,7 +100,7 @@ fn now_ms() -> i64 {
     i64::try_from(since.as_millis()).expect("not that late")
 }
 
-/// Writes files below `root`, all folders included.
+/// Writes files below `root`, and creates their folders.
 pub(super) fn write_all(root: &Path, files: &[(&str, &str)]) {
     for (path, text) in files {
         let path = root.join(path);
@@ -110,12 +110,12 @@ pub(super) fn write_all(root: &Path, files: &[(&str, &str)]) {
 }
 
 impl Project {
-    /// A project in `<temp>/kb` with these files, watched.
+    /// Watches a project in `<temp>/kb` with these files.
     pub(super) fn start(files: &[(&str, &str)]) -> Self {
         Project::start_with(files, settings(), Arc::default(), 1_000)
     }
 
-    /// The same, with a quiet time that several steps in a row fit in even on a busy machine.
+    /// The same with a quiet time long enough for several steps in a row, even on a busy machine.
     pub(super) fn start_patient(files: &[(&str, &str)]) -> Self {
         let settings = Watch { debounce_ms: 400, ..settings() };
         Project::start_with(files, settings, Arc::default(), 1_000)
@@ -158,7 +158,7 @@ impl Project {
         self.folder.path().join("kb").join(path)
     }
 
-    /// Replaces a file in one step, so that no half of it can be seen.
+    /// Replaces a file by a rename, so that the watcher never sees a part of it.
     pub(super) fn put(&self, path: &str, text: &str) {
         let temporary = self.folder.path().join("put.tmp");
         fs::write(&temporary, text).expect("temporary file");
@@ -169,7 +169,7 @@ impl Project {
         fs::rename(self.path(from), self.path(to)).expect("rename");
     }
 
-    /// The next item of either lane.
+    /// Waits for the next item of either lane.
     pub(super) async fn next(&mut self) -> String {
         let next = async {
             tokio::select! {
@@ -185,7 +185,7 @@ impl Project {
         format!("{lane} {}", shown(&item))
     }
 
-    /// The next `n` items.
+    /// Waits for the next `n` items.
     pub(super) async fn take(&mut self, n: usize) -> Vec<String> {
         let mut out = Vec::new();
         for _ in 0..n {
@@ -194,7 +194,7 @@ impl Project {
         out
     }
 
-    /// Everything that was caused before this call, in order of arrival: a last file ends it.
+    /// Returns the items caused before this call, in order of arrival: a last file ends them.
     pub(super) async fn drain(&mut self) -> Vec<String> {
         self.put("zz-last.md", "last");
         let mut out = Vec::new();
@@ -211,7 +211,7 @@ impl Project {
         out
     }
 
-    /// Takes what still comes until nothing is pending.
+    /// Receives items until nothing is pending.
     pub(super) async fn settle(&mut self, out: &mut Vec<String>) {
         let state = self.handle.state().clone();
         let settled = async {
@@ -230,7 +230,7 @@ impl Project {
         tokio::time::timeout(PATIENCE, settled).await.expect("it settles");
     }
 
-    /// Waits for the opening crawl and everything it finds.
+    /// Waits for the first crawl, and returns everything it found.
     pub(super) async fn open(&mut self) -> Vec<String> {
         let mut out = Vec::new();
         self.settle(&mut out).await;
@@ -298,7 +298,7 @@ async fn saves_and_deletions_ride_in_the_interactive_lane() {
     fs::remove_file(project.path("a.md")).expect("remove");
     assert_eq!(project.next().await, "first gone a.md");
     assert_eq!(project.handle.state().n_known_files(), 1);
-    // A file that comes and goes, one that is written again with the same bytes, and one that is not read.
+    // A file deleted at once, one rewritten with the same bytes, and one that is not indexed.
     project.put("brief.md", "b");
     fs::remove_file(project.path("brief.md")).expect("remove");
     project.put("new.md", "n");
@@ -389,7 +389,8 @@ async fn what_changed_below_a_folder_is_told_without_waiting_for_events() {
     let root = folder.path().join("kb");
     write_all(&root, &names.map(|name| (name, "text")));
     write_all(&root, &[(".gitignore", "out/\n")]);
-    // Long ago: what was written in these seconds may have been written twice. All on one day.
+    // Old times, because a file with a recent one is racy: it may be written twice within a tick of the clock.
+    // Noon keeps all of them on one day.
     let noon = std::time::UNIX_EPOCH + Duration::from_secs((20_000 * 24 + 12) * 3600);
     let dated = |path: &Path, minutes: u64| {
         let at = noon - Duration::from_secs(60 * minutes);
@@ -409,7 +410,7 @@ async fn what_changed_below_a_folder_is_told_without_waiting_for_events() {
         paths.iter().map(ToString::to_string).collect()
     };
     assert_eq!(changed(&project, 10), [""; 0]);
-    // Only its time is another: once it was looked at, it is as it was.
+    // Only its time differs: after one check it counts as unchanged.
     dated(&project.path("m/c.md"), 30);
     assert_eq!(changed(&project, 10), ["m/c.md"]);
     let outcomes = project.handle.submit(vec![RelPath::new("m/c.md")], false).await;
@@ -438,7 +439,7 @@ async fn requeued_files_ride_in_the_bulk_lane_although_unchanged() {
     assert_eq!(project.drain().await, Vec::<String>::new());
     project.handle.read_names_again([RelPath::new("a.md")]);
     assert_eq!(project.take(1).await, ["bulk doc a.md `a` forced for names"]);
-    // What is not in the index as it lies there is read as a whole.
+    // A file that differs from its indexed version is read in full, not just for its names.
     std::fs::write(project.path("b.md"), "new").expect("written");
     project.handle.read_names_again([RelPath::new("b.md")]);
     assert_eq!(project.take(1).await, ["bulk doc b.md `new` forced"]);

@@ -1,7 +1,7 @@
-//! Turns: one look at a path at a time.
+//! Turns: one check of a path at a time.
 //!
-//! Two looks at one path could otherwise read it in one order and be numbered in the other.
-//! Not here: what a look does (`intake.rs`).
+//! Two checks of one path could otherwise read it in one order and be numbered in the other.
+//! Not here: what a check does (`intake.rs`).
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -10,14 +10,14 @@ use rustc_hash::FxHashSet;
 use super::state::lock;
 use model::terms::RelPath;
 
-/// Lets one look at a time at each path.
+/// Allows one check at a time for each path.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     busy: Mutex<FxHashSet<RelPath>>,
     freed: Condvar,
 }
 
-/// The right to look; given back when dropped.
+/// The right to check a path; released when dropped.
 pub(super) struct Turn<'a> {
     turns: &'a Turns,
     path: RelPath,

@@ -1,8 +1,8 @@
 //! Command: requests of tools and of the upkeep to the writer.
 //!
-//! In: a command with a place for its answer. Out: the answer, once it is durable.
-//! Invariants: an order whose caller has given up is not carried out, and nobody gives up one that is; where the ledger
-//! is lost, nothing is recorded.
+//! In: a command with a channel for its answer. Out: the answer, once the result is durable.
+//! Invariants: an order that its caller has withdrawn is not carried out, and no caller withdraws one that is being
+//! carried out; if the ledger is lost, nothing is recorded.
 //! Not here: the transactions (`store/`).
 
 use std::sync::Arc;
@@ -18,31 +18,31 @@ use model::terms::{Lane, RelPath, Tick};
 
 /// A request to the writer.
 pub enum Command {
-    /// Write or take back review decisions; answers with the tick that shows them.
+    /// Writes or revokes review decisions; answers with the tick that shows them.
     Decide(Vec<(String, Option<Verdict>)>, oneshot::Sender<Result<Tick, String>>),
-    /// Put another file in the place of the index; answers with the tick that is read from then on.
+    /// Replaces the index by another file; answers with the tick that is read from then on.
     Replace(Replacement, oneshot::Sender<Result<Tick, String>>),
-    /// The index is damaged, and how: begin again with an empty one.
+    /// Starts over with an empty index, because the current one is damaged; the text says how.
     BeginAgain(String, oneshot::Sender<Result<Tick, String>>),
-    /// Remember what a caller said about documents.
+    /// Records what a caller said about documents.
     RecordIngest(Vec<RelPath>, IngestRecord, oneshot::Sender<Result<(), String>>),
-    /// Remember what tools did to entities.
+    /// Records what tools did to entities.
     RecordMemory(Vec<MemoryEvent>, oneshot::Sender<Result<(), String>>),
-    /// Remember that a client has seen all changes up to a tick.
+    /// Records that a client has seen all changes up to a tick.
     KeepMark(String, Tick, oneshot::Sender<Result<(), String>>),
-    /// Give a number for a new entry that is greater than this one.
+    /// Answers with a number for a new entry that is greater than this one.
     NextEntry(u64, oneshot::Sender<Result<u64, String>>),
-    /// Remember what tools did to entries; answers with the number of each version.
+    /// Records what tools did to entries; answers with the number of each version.
     RecordKb(Vec<KbRecord>, oneshot::Sender<Result<Vec<u64>, String>>),
-    /// Stop the deep pass, or let it go on.
+    /// Pauses or resumes the deep pass.
     PauseDeep(bool, oneshot::Sender<Result<(), String>>),
-    /// Look whether the ledger is still the file that was opened; where it is not, another one stands in for it.
+    /// Checks whether the ledger is still the file that was opened; if not, a stand-in replaces it.
     HeedLedger(oneshot::Sender<Result<(), String>>),
-    /// The ledger may be damaged: the daemon ends if it is.
+    /// Checks the ledger for damage; the daemon ends if it is damaged.
     CheckLedger(oneshot::Sender<Result<(), String>>),
-    /// What is stored of these documents is not what was: write them anew from their files.
+    /// Rewrites these documents from their files, because their stored bytes have changed.
     Distrust(Vec<(i64, RelPath)>, oneshot::Sender<Result<(), String>>),
-    /// Count failures of these files anew, so that they are tried again.
+    /// Resets the failure counts of these files, so that they are retried.
     CloseBreakers(Vec<RelPath>, oneshot::Sender<Result<(), String>>),
 }
 
@@ -56,7 +56,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// Makes an order and the flag with which its caller withdraws it: the first to set the flag wins.
+    /// Creates an order and the flag with which its caller withdraws it: the first to set the flag wins.
     pub fn new(command: Command) -> (Self, Arc<AtomicBool>) {
         let is_taken = Arc::new(AtomicBool::new(false));
         (Order { command, is_taken: is_taken.clone() }, is_taken)
@@ -68,13 +68,15 @@ impl Order {
 }
 
 impl WriteState {
-    /// Carries out an order unless its caller has given up.
+    /// Carries out an order unless its caller has withdrawn it.
     pub(super) async fn obey(&mut self, order: Order) -> Result<(), StoreError> {
         if !order.take() {
             return Ok(());
         }
         let Err(lost) = self.args.held.check_ledger() else { return self.run(order.command).await };
         let refusal = lost.to_string();
+        // With a lost ledger, everything that would be recorded is refused; commands about files and reading still
+        // work.
         match order.command {
             Command::Decide(_, reply) => drop(reply.send(Err(refusal))),
             Command::RecordIngest(_, _, reply) => drop(reply.send(Err(refusal))),
@@ -87,7 +89,7 @@ impl WriteState {
         self.heed_ledger().await
     }
 
-    /// Where the ledger is lost, another one stands in for it from now on.
+    /// Replaces a lost ledger by a stand-in.
     pub(super) async fn heed_ledger(&mut self) -> Result<(), StoreError> {
         let Seen::Lost(why) = self.args.held.look(Part::Ledger) else { return Ok(()) };
         let noted = why.clone();
@@ -122,7 +124,7 @@ impl WriteState {
                     self.args.health.set_ripple(true);
                 }
                 let _ = reply.send(done.map_err(|error| error.to_string()));
-                // A writer that was left without a file must not go on.
+                // If the replacement left the writer without a file, this fails and stops it.
                 self.with_writer(Lane::Interactive, false, |writer| writer.check()).await?;
             }
             Command::BeginAgain(why, reply) => {
@@ -151,7 +153,7 @@ impl WriteState {
             }
             Command::PauseDeep(is_paused, reply) => {
                 self.args.health.pause_deep(is_paused);
-                // What is left is looked at when nothing else is due.
+                // The rest of the deep pass is considered when nothing else is due.
                 self.args.health.set_ripple(true);
                 let _ = reply.send(Ok(()));
             }
@@ -168,6 +170,7 @@ impl WriteState {
                 let (ids, paths): (Vec<i64>, Vec<RelPath>) = docs.into_iter().unzip();
                 let done = self.try_once(move |writer| writer.distrust(&ids)).await?;
                 if done.is_ok() {
+                    // Their files are unchanged, so only a request makes the watcher read them.
                     self.args.watcher.requeue(paths);
                 }
                 let _ = reply.send(done);

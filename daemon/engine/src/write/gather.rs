@@ -1,8 +1,8 @@
-//! Gather: chooses what is committed together with the first item.
+//! Gather: chooses which items are committed together with the first.
 //!
-//! In: an item, and what waits behind it. Out: items of one lane for one transaction.
-//! Invariants: nothing is waited for but files that were submitted together with the last one that was taken, and only
-//! while something is on its way; a file that is saved alone is committed at once, with what came before it.
+//! In: an item, and the queue behind it. Out: items of one lane for one transaction.
+//! Invariants: it waits only for files that were submitted together with the last one taken, and only while something
+//! is on its way; a file that is saved alone is committed at once, together with what came before it.
 //! Not here: the transaction (`mod.rs`).
 
 use std::time::{Duration, Instant};
@@ -13,17 +13,17 @@ use model::parcel::EmbeddedDoc;
 use model::terms::Lane;
 
 /// Documents and text bytes of one transaction: enough to share its cost, few enough that an interactive document
-/// behind it waits some tens of milliseconds.
+/// behind it waits only some tens of milliseconds.
 const BATCH: (usize, usize) = (64, 800_000);
 
 /// Longest wait for the next of several files that were submitted together. On a busy machine one takes tens of
-/// milliseconds; a commit for each would write the pages that they share as often.
+/// milliseconds; a commit for each would write the pages they share as often.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// How often it is looked whether anything is on its way at all: the rest of what was submitted may be unchanged.
+/// How often to check whether anything is still on its way: the remaining files may be unchanged.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// What is committed with this item, which is the first.
+/// Returns the items to commit together, starting with `first`.
 pub(super) async fn gather(first: Item<EmbeddedDoc>, args: &WriterArgs) -> Vec<Item<EmbeddedDoc>> {
     let lane = first.ticket().lane;
     let mut n_bytes = 0;
@@ -36,6 +36,7 @@ pub(super) async fn gather(first: Item<EmbeddedDoc>, args: &WriterArgs) -> Vec<I
         if items.len() >= BATCH.0 || n_bytes >= BATCH.1 {
             break;
         }
+        // Items that wait already are taken without delay.
         next = args.inlet.try_next(lane);
         if next.is_none() && is_followed {
             next = following(args).await;
@@ -44,7 +45,7 @@ pub(super) async fn gather(first: Item<EmbeddedDoc>, args: &WriterArgs) -> Vec<I
     items
 }
 
-/// The next of several files that were submitted together.
+/// Waits for the next of several files that were submitted together.
 async fn following(args: &WriterArgs) -> Option<Item<EmbeddedDoc>> {
     let since = Instant::now();
     while since.elapsed() < PATIENCE && args.traffic.is_more_coming() {

@@ -1,12 +1,12 @@
 //! Write: the last station. One actor owns the one [`IndexWriter`].
 //!
 //! In: finished documents, deletions, faults; commands of tools that write. Out: commits, each with its tick.
-//! Invariants: an interactive item commits by itself, or with those that were submitted together with it, resolved,
-//! before any bulk batch, and one that comes while a bulk batch or a ripple is being written interrupts it: what was
-//! interrupted is rolled back and done again afterwards.
-//! Bulk commits and ripples run on the crew's thread, interactive ones on a thread of normal priority. Ripples run only
-//! while nothing waits; a disk that is full or locked is waited for (`stall.rs`); a database that fails otherwise stops
-//! the daemon, never a document.
+//! Invariants: an interactive item is committed by itself, or with those that were submitted together with it,
+//! resolved, before any bulk batch; one that arrives while a bulk batch or a ripple is being written interrupts it,
+//! and the interrupted work is rolled back and repeated afterwards. Bulk commits and ripples run on the crew's
+//! thread, interactive ones on a thread of normal priority. Ripples run only while nothing waits; the writer waits
+//! for a disk that is full or locked (`stall.rs`); a database that fails otherwise stops the daemon, and never costs
+//! a document.
 //! Not here: the rows (`store/`).
 
 mod command;
@@ -35,48 +35,48 @@ use model::parcel::EmbeddedDoc;
 use model::terms::Lane;
 use sys::crew;
 
-/// How long the writer must have had nothing to do before it spends time on ripples.
+/// How long the writer must have been idle before it runs a ripple.
 const QUIET: Duration = Duration::from_millis(5);
 
-/// Commits after which a ripple step is taken although the belt is busy, so that names are linked while a long
-/// first index runs.
+/// Commits after which a ripple step runs although the belt is busy, so that names are linked during a long first
+/// index.
 const COMMITS_A_RIPPLE: u32 = 400;
 
-/// How often it is looked whether the deep pass may go on.
+/// How often to check whether the deep pass may continue.
 const REST: Duration = Duration::from_secs(1);
 
-/// How often one piece of bulk work gives way to interactive items; then it is finished, or it never would be.
+/// How often one piece of bulk work yields to interactive items; after that it is finished, or it never would be.
 const MOST_YIELDS: u32 = 3;
 
-/// Documents after which free memory is given back to the system while more are to come, and once all is settled: that
-/// takes some milliseconds, and what it frees (20 MiB, mostly pages of the index, after 400 files) is soon taken again
-/// by work that goes on.
+/// Documents after which free memory is returned to the system while more are to come, and once everything is
+/// settled: that takes some milliseconds, and ongoing work soon takes again what it frees (20 MiB, mostly pages of
+/// the index, after 400 files).
 const DOCUMENTS_A_REST: usize = 1_000;
 const DOCUMENTS_AT_THE_END: usize = 100;
 
-/// An index that is damaged again within this time was not damaged by accident: the disk is not sound.
+/// If an index is damaged again within this time, it was no accident: the disk is unreliable.
 const SOUND_FOR: Duration = Duration::from_secs(60);
 
-/// The writer's surroundings; kept by the supervisor to start it again.
+/// The arguments of the writing actor; the supervisor keeps a copy to restart it.
 #[derive(Clone)]
 pub struct WriterArgs {
-    /// The writer itself; taken while a commit runs.
+    /// The writer itself; taken out while it works.
     pub writer: Arc<Mutex<Option<IndexWriter>>>,
     /// Where finished documents come from.
     pub inlet: Arc<Inlet<EmbeddedDoc>>,
     /// Where commands come from.
     pub commands: Arc<Mutex<mpsc::Receiver<Order>>>,
-    /// Where numbers go.
+    /// Receives the numbers for `status`.
     pub health: Arc<Health>,
     /// What is on its way to the writer; ripples run only when nothing is.
     pub traffic: Traffic,
-    /// Reads documents again for the deep pass, for ripples, and when the index begins again.
+    /// Reads documents again for the deep pass, for ripples, and when the index starts over.
     pub watcher: WatcherHandle,
-    /// Whether the databases' files are the ones that were opened.
+    /// Checks whether the databases' files are still those that were opened.
     pub held: Held,
-    /// Those who read the index that is written.
+    /// The readers of the index that is written.
     pub readers: Arc<Readers>,
-    /// Milliseconds since 1970.
+    /// Returns milliseconds since 1970.
     pub now_ms: fn() -> i64,
 }
 
@@ -94,29 +94,29 @@ pub(crate) fn start(args: WriterArgs, supervisor: ActorCell) -> Starting {
 /// The writer's state between items.
 pub struct WriteState {
     args: WriterArgs,
-    /// An interactive item that came while bulk was being written.
+    /// An interactive item that arrived while bulk was being written.
     held: Option<Item<EmbeddedDoc>>,
     /// The bulk batch that it interrupted.
     interrupted: Option<Batch>,
     commits_since_ripple: u32,
     n_ripple_yields: u32,
     documents_since_rest: usize,
-    /// The work from the first commit until all is settled, and the documents committed in it.
+    /// The tracing span from the first commit until everything is settled, and the documents committed in it.
     pass: Option<(tracing::Span, u64)>,
-    /// When the index was last built again because it was damaged.
+    /// When the index was last rebuilt because of damage.
     began_again: Option<Instant>,
-    /// The deep pass is all that is left, and rests until then.
+    /// Set while only the deep pass is left and it is resting: the end of the rest.
     rests_until: Option<Instant>,
 }
 
-/// Documents that are committed together, and how often they have given way.
+/// Documents that are committed together, and how often they have yielded.
 struct Batch {
     items: Arc<Vec<Item<EmbeddedDoc>>>,
     lane: Lane,
     n_yields: u32,
 }
 
-/// Makes the writer go on; it sends this to itself.
+/// Makes the writer continue; the writer sends it to itself.
 pub struct GoOn;
 
 enum Work {
@@ -176,7 +176,7 @@ impl Actor for WriteStation {
             other => other,
         };
         if let Err(error) = outcome {
-            // The store is unsound: refuse further writes and let the process end, loudly.
+            // The store is unsound: refuse further writes and end the process.
             state.args.health.poison(error.to_string());
             myself.stop(Some("poisoned".into()));
             return Ok(());
@@ -188,6 +188,8 @@ impl Actor for WriteStation {
 
 impl WriteState {
     async fn next(&mut self) -> Work {
+        // In order: the item that interrupted, other interactive items, the batch that was interrupted, then the
+        // queues.
         if let Some(item) = self.held.take() {
             return Work::Items(Box::new(item));
         }
@@ -215,7 +217,7 @@ impl WriteState {
                     return item.map_or(Work::Drained, |item| Work::Items(Box::new(item)));
                 }
                 () = tokio::time::sleep(pause), if may_ripple => {
-                    // A look at the machine costs little; what a ripple looks at grows with the folder.
+                    // Checking the machine's load is cheap; a ripple's queries grow with the folder.
                     if rest.is_none() || sys::courtesy::rests().is_none() {
                         return Work::Idle;
                     }
@@ -226,7 +228,7 @@ impl WriteState {
         }
     }
 
-    /// Takes what waits behind the first item and commits it together.
+    /// Commits the first item together with what waits behind it.
     async fn gather_and_commit(&mut self, first: Item<EmbeddedDoc>) -> Result<(), StoreError> {
         let lane = first.ticket().lane;
         let items = gather::gather(first, &self.args).await;
@@ -260,7 +262,7 @@ impl WriteState {
             let (_, n_documents) = self.pass.get_or_insert_with(|| (begin(), 0));
             *n_documents += done.n_documents as u64;
         }
-        // Release their share of the budget before they are counted off.
+        // Release their share of the budget before they are counted as done.
         drop(items);
         self.args.inlet.done(n);
         self.commits_since_ripple += 1;
@@ -273,14 +275,14 @@ impl WriteState {
     async fn ripple(&mut self) -> Result<(), StoreError> {
         let n_news = self.args.traffic.n_news();
         if !self.args.traffic.is_quiet() {
-            // Documents on their way would make this work again.
+            // Documents on their way would make this work necessary again.
             return Ok(());
         }
         self.ripple_step(Some(n_news)).await
     }
 
-    /// One step of what commits left behind. `quiet`: nothing is on its way, and the count of news from before that was
-    /// seen.
+    /// Does one step of the work that commits left behind. `quiet`: nothing is on its way; the value is the count of
+    /// news from before that was checked.
     async fn ripple_step(&mut self, quiet: Option<u64>) -> Result<(), StoreError> {
         let when_quiet = quiet.is_some();
         self.commits_since_ripple = 0;
@@ -303,6 +305,7 @@ impl WriteState {
                 let mark = move |writer: &mut IndexWriter| {
                     writer.mark_vanished(now_ms).map(|()| writer.tick())
                 };
+                // Everything is settled: the ledger can learn which documents have vanished.
                 let tick = self.insist(Lane::Bulk, false, mark).await?;
                 self.args.health.set_tick(tick.unwrap_or_default());
                 let n_news = quiet.unwrap_or_default();
@@ -319,7 +322,7 @@ impl WriteState {
                     }
                 } else if self.documents_since_rest >= DOCUMENTS_A_REST {
                     self.rest().await?;
-                    // It is due again when all is settled, however few are left.
+                    // Due again when everything is settled, however few documents are left.
                     self.documents_since_rest = DOCUMENTS_AT_THE_END;
                 }
             }
@@ -329,8 +332,8 @@ impl WriteState {
         Ok(())
     }
 
-    /// Hands out the next documents of the deep pass, or has it rest; false when there are none. What follows from them
-    /// is due as long as they are on their way.
+    /// Hands out the next documents of the deep pass, or lets it rest; returns false if there are none. While they
+    /// are on their way, a ripple stays due.
     async fn deepen(&mut self, n_news: u64) -> Result<bool, StoreError> {
         let is_paused = self.args.health.deep().is_paused;
         let rests_for = sys::courtesy::rests().filter(|_| !is_paused);
@@ -358,7 +361,7 @@ impl WriteState {
         Ok(is_any)
     }
 
-    /// Lets the names be resolved that the deep pass has changed; false when there are none.
+    /// Makes the names due that the deep pass changed; returns false if there are none.
     async fn end_deep_pass(&mut self, n_news: u64) -> Result<bool, StoreError> {
         let end = |writer: &mut IndexWriter| writer.end_deep_pass();
         let has_names = self.insist(Lane::Bulk, false, end).await?.unwrap_or_default();
@@ -368,7 +371,7 @@ impl WriteState {
         Ok(has_names)
     }
 
-    /// Gives back the memory that work took.
+    /// Returns memory that the work needed to the system.
     async fn rest(&mut self) -> Result<(), StoreError> {
         let release = |writer: &mut IndexWriter| {
             writer.release_memory()?;
@@ -378,14 +381,15 @@ impl WriteState {
         self.with_writer(Lane::Bulk, false, release).await.map(|_| ())
     }
 
-    /// The file is damaged or gone; everything in it can be made again from the folder and the ledger.
+    /// Starts over with an empty index, because the file is damaged or missing; everything in it can be derived again
+    /// from the folder and the ledger.
     ///
     /// # Errors
-    /// That it is the ledger that is damaged, or that no index stays sound here.
+    /// That it is the ledger that is damaged, or that the index was damaged again at once.
     async fn begin_again(&mut self, why: String) -> Result<(), StoreError> {
         self.heed_ledger().await?;
         self.with_writer(Lane::Interactive, false, |writer| writer.check_ledger()).await?;
-        // A file that somebody deletes again and again says nothing about the disk.
+        // A file that somebody deletes repeatedly says nothing about the disk.
         let is_damage = !matches!(self.args.held.look(Part::Index), Seen::Lost(_));
         if is_damage && self.began_again.is_some_and(|at| at.elapsed() < SOUND_FOR) {
             return Err(StoreError::Hopeless { why });
@@ -394,6 +398,7 @@ impl WriteState {
             self.began_again = Some(Instant::now());
         }
         tracing::error!(why, "the index is damaged or gone; it is built again from the files");
+        // Items in hand are dropped: the watcher reads everything again.
         if self.held.take().is_some() {
             self.args.inlet.done(1);
         }
@@ -414,14 +419,15 @@ impl WriteState {
         Ok(())
     }
 
-    /// Runs `work` off the async threads, on the crew's for the bulk lane. With `may_yield`, an interactive item that
-    /// comes meanwhile is held, and interrupts the work. `None` when an earlier panic took the writer with it.
+    /// Runs `work` on another thread, one of the crew for the bulk lane. With `may_yield`, an interactive item that
+    /// arrives meanwhile is held and interrupts the work. `None` if an earlier panic took the writer with it.
     async fn with_writer<T: Send + 'static>(
         &mut self,
         lane: Lane,
         may_yield: bool,
         work: impl FnOnce(&mut IndexWriter) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<Option<T>, StoreError> {
+        // The lock is held until the writer is back in its slot. A panic leaves the slot empty.
         let mut slot = self.args.writer.clone().lock_owned().await;
         let Some(mut writer) = slot.take() else { return Ok(None) };
         let interruption = writer.interruption();
@@ -436,6 +442,7 @@ impl WriteState {
             Lane::Bulk => {
                 let mut done = pin!(crew::writing().run(work));
                 let done = tokio::select! {
+                    // Finished work takes precedence over an item that would interrupt it.
                     biased;
                     done = &mut done => done,
                     item = self.args.inlet.next_interactive(), if may_yield && self.held.is_none() => {
@@ -444,6 +451,7 @@ impl WriteState {
                         done.await
                     }
                 };
+                // Otherwise the next work would stop at once.
                 interruption.store(false, Ordering::SeqCst);
                 done.map_err(|lost| lost.to_string())
             }

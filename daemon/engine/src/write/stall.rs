@@ -1,9 +1,9 @@
-//! Stall: waits for trouble of the disk that passes, keeps the work and does it afterwards.
+//! Stall: waits until temporary trouble with the disk has passed, and then repeats the work.
 //!
-//! In: work on the writer. Out: what it gave, however long that took.
-//! Invariants: nothing is dropped; the items in work stay counted, so the belt fills and the watcher waits; queries are
-//! answered from the last commit meanwhile, with the reason why no new one comes.
-//! Not here: which trouble passes (`store/trouble.rs`).
+//! In: work on the writer. Out: its result, however long that took.
+//! Invariants: nothing is dropped; the items being worked on stay counted, so the belt fills and the watcher waits;
+//! queries are answered from the last commit meanwhile, with the reason why no new one comes.
+//! Not here: which trouble is temporary (`store/trouble.rs`).
 
 use std::time::Duration;
 
@@ -11,12 +11,11 @@ use super::WriteState;
 use index::store::{IndexWriter, StoreError, Trouble};
 use model::terms::Lane;
 
-/// The first rest after trouble, and the longest; each is twice the one before.
+/// The first pause after trouble, and the longest; each is twice the one before.
 const RESTS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
 impl WriteState {
-    /// Does `work` again and again until no trouble that passes is in its way. `None` as
-    /// [`with_writer`](WriteState::with_writer) gives it.
+    /// Repeats `work` until no temporary trouble stops it. `None` as for [`with_writer`](WriteState::with_writer).
     pub(super) async fn insist<T: Send + 'static>(
         &mut self,
         lane: Lane,
@@ -39,10 +38,11 @@ impl WriteState {
         }
     }
 
-    /// Does the work of a waiting caller once and returns trouble to it. The ripple does what was left undone.
+    /// Does the work of a waiting caller once, and returns temporary trouble to it. The ripple does what was left
+    /// undone.
     ///
     /// # Errors
-    /// Trouble that does not pass.
+    /// Trouble that is not temporary.
     pub(super) async fn try_once<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut IndexWriter) -> Result<T, StoreError> + Send + 'static,

@@ -1,4 +1,4 @@
-//! The better model's vectors: made once, kept through everything, and gone with their windows.
+//! The better model's vectors: computed once, kept across changes and restarts, deleted with their windows.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ const ALPHA: &str = "# Alpha\n\nThe lantern at the pier is lit with oil every ev
 const BETA: &str = "# Beta\n\nKeys are rotated by the office every ninety days.";
 const GAMMA: &str = "# Gamma\n\nBread is baked before the sun comes up.";
 
-/// Counts letters, and writes down what it was asked.
+/// Embeds a text as its counts of letters, and records the texts of successful calls.
 struct Letters {
     space: &'static str,
     asked: Mutex<Vec<String>>,
@@ -71,7 +71,7 @@ impl Embedder for Letters {
     }
 }
 
-/// What these tests do with an index.
+/// An index with the operations that these tests need.
 trait Backfilled {
     fn backfill(&self, readers: &Arc<Readers>, letters: &Arc<Letters>) -> Backfill;
     fn write(&mut self, notes: &[(&str, &str)]);
@@ -97,7 +97,7 @@ impl Backfilled for Bench {
     }
 }
 
-/// Windows that the answering layer finds, nearest first.
+/// Returns the windows that the answering layer finds, nearest first.
 fn found(readers: &Arc<Readers>, letters: &Letters, question: &str) -> Vec<i64> {
     let snapshot = readers.snapshot().expect("a snapshot");
     let Some((layer, view)) = snapshot.layers().into_iter().next() else { return Vec::new() };
@@ -131,7 +131,7 @@ fn a_text_is_embedded_once_and_gone_with_its_commit() {
     assert_eq!(near.len(), 2, "who sees the commit before finds it");
     drop(before);
 
-    // It is saved again, elsewhere.
+    // The same document is saved again under another path, with a new one.
     bench.write(&[("later/alpha.md", ALPHA), ("gamma.md", GAMMA)]);
     let tick = bench.writer.tick();
     assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
@@ -365,7 +365,7 @@ fn each_fact_of_a_note_has_a_vector_under_the_name_of_the_note() {
     assert_eq!(asked.len(), 2, "{asked:?}");
     assert_eq!(asked, ["Ada\n\n[duty] Lights the lantern", "ada\n[duty] Bakes bread"]);
 
-    // Joined by another fact: only that is new.
+    // A fact is added: only its text is embedded.
     bench.write(&[("ada.md", &format!("{ada}- [duty] Rings the bell\n"))]);
     backfill.round(&|| true).expect("a round");
     let asked = letters.asked();
@@ -457,7 +457,7 @@ fn each_language_has_the_model_that_reads_it_and_a_broken_one_stops_no_other() {
     assert_eq!(backfill.round(&|| true).expect("a round"), Step::Full(tick));
     assert_eq!(first.asked(), [""; 0]);
     let asked = second.asked();
-    // A folder of two languages: what is English as well, after its own.
+    // In a folder of two languages, the second model embeds English texts too, after its own.
     assert!(asked.len() == 2 && asked[0].starts_with("schluessel\nDie Schlüssel"), "{asked:?}");
     let snapshot = readers.snapshot().expect("a snapshot");
     assert!(snapshot.has_all_better_vectors());

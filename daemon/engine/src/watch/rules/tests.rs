@@ -23,7 +23,7 @@ fn check(files: &[(&str, &str)], settings: Watch, paths: &[&str], expect: Expect
         writeln!(out, "{path:<28} {verdict}").expect("a string takes text");
     }
     for warning in rules.warnings() {
-        // The rest is the library's wording.
+        // The rest of the message is the library's.
         let what = warning.split(" is no pattern").next().unwrap_or_default();
         writeln!(out, "no pattern: {what}").expect("a string takes text");
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::watch::crawl::crawl;
 
-/// A small generator of numbers; the same seed gives the same folder, if not the same timing.
+/// A small random number generator; the same seed gives the same folder, if not the same timing.
 struct Dice(u64);
 
 impl Dice {
@@ -22,7 +22,7 @@ impl Dice {
 const FOLDERS: [&str; 6] = ["", "a", "a/b", "a/b/c", "d", "d/e"];
 const FILES: [&str; 4] = ["x.md", "y.md", "z.txt", "w.rs"];
 
-/// One change. Most errors mean that there is nothing to change, which is as good.
+/// Makes one change. Most errors mean that there is nothing to change; they are ignored.
 fn change(project: &Project, dice: &mut Dice) {
     let folder = project.path(dice.pick(&FOLDERS));
     let file = folder.join(dice.pick(&FILES));
@@ -41,7 +41,7 @@ fn change(project: &Project, dice: &mut Dice) {
     };
 }
 
-/// What the folder holds, and what the index holds.
+/// Returns the contents of the folder and of the index.
 fn compare(project: &Project) -> (Vec<String>, Vec<String>) {
     let intake = &project.handle.life.shared.intake;
     let rules = Rules::new(&project.path(""), &settings());

@@ -107,7 +107,7 @@ async fn changes_behind_links_are_noticed() {
     assert_eq!(project.next().await, "first gone d/o.md");
 }
 
-/// In this thread and those that it starts.
+/// Applies to this thread and those that it starts.
 fn give_up_root_s_right_to_read_all() {
     use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
     let mut sets = capabilities(None).expect("known");
@@ -136,8 +136,8 @@ async fn a_file_that_cannot_be_read_is_a_fault_once() {
     assert_eq!(project.next().await, "first gone m.md");
 }
 
-/// Makes folders in each other until their path is too long for the system to open: an unreadable folder even
-/// for root, who is refused no other.
+/// Nests folders until their path is too long for the system to open: the only folder that even root cannot
+/// read.
 fn too_deep(root: &Path) -> String {
     let (name, mut path) = ("d".repeat(250), String::new());
     let mut here = openat(CWD, root, OFlags::RDONLY, Mode::empty()).expect("open");
@@ -172,7 +172,7 @@ async fn a_folder_without_permission_keeps_its_files() {
     fs::set_permissions(project.path("d"), fs::Permissions::from_mode(0o000)).expect("chmod");
     let is_refused = fs::read_dir(project.path("d")).is_err();
     if !is_refused {
-        // Root may read everything; the folder that is too deep shows the same for root.
+        // Root may read everything; the folder that is too deep covers the same case for root.
         tracing::warn!("permissions do not bind this user: half of this test is skipped");
     }
     assert!(project.handle.rescan().await);
@@ -193,7 +193,7 @@ async fn a_root_that_vanishes_purges_nothing_and_is_watched_again() {
         trouble.contains("cannot be read") && trouble.contains("nothing is removed"),
         "{trouble}"
     );
-    // An empty folder in its place, as under a mount that is gone.
+    // An empty folder in its place, like a mount point after an unmount.
     fs::create_dir(&root).expect("mkdir");
     assert!(project.handle.rescan().await);
     let trouble = project.handle.state().view().root_trouble.unwrap_or_default();

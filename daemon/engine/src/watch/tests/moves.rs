@@ -11,7 +11,7 @@ async fn a_renamed_file_carries_its_old_name() {
     project.rename("z.md", "y.md");
     project.rename("y.md", "x.md");
     assert_eq!(project.take(2).await, ["first doc x.md `a` from z.md", "first gone z.md"]);
-    // Two files that swap their names.
+    // Two files swap their names.
     project.rename("b.md", "t.md");
     project.rename("c.md", "b.md");
     project.rename("t.md", "c.md");
@@ -27,7 +27,7 @@ async fn a_renamed_file_carries_its_old_name() {
 async fn editors_that_save_by_renaming_cause_one_change() {
     let mut project = Project::start_patient(&[("a.md", "a")]);
     project.open().await;
-    // Backup first, as Vim does.
+    // The backup is written first, as Vim does.
     project.rename("a.md", "a.md~");
     project.put("a.md", "vim");
     fs::remove_file(project.path("a.md~")).expect("remove");
@@ -79,7 +79,7 @@ async fn folders_move_out_and_in_and_under_another_list() {
     project.rename("cache", "back");
     assert_eq!(project.next().await, "first doc back/s/b.md `b`");
     fs::remove_dir_all(project.path("back")).expect("remove");
-    // In either lane: an ignore file went, too, and the crawl it caused may have been faster.
+    // In either lane: an ignore file was deleted too, and the crawl it caused may have been faster.
     assert!(project.next().await.ends_with("gone back/s/b.md"));
     assert_eq!(project.drain().await, Vec::<String>::new());
 }
@@ -101,7 +101,7 @@ async fn a_folder_replaced_by_a_file_takes_its_files_with_it() {
     assert_eq!(project.drain().await, Vec::<String>::new());
 }
 
-/// What a watcher sends that starts on these files after `change`, made while nobody watched.
+/// Makes `change` while nothing watches, and returns what a watcher started afterwards sends.
 async fn while_stopped(files: &[(&str, &str)], change: impl FnOnce(&Project)) -> Vec<String> {
     let mut project = Project::start(files);
     project.open().await;
@@ -140,7 +140,7 @@ async fn of_two_copies_the_first_is_the_vanished_document() {
     });
     let expected = ["bulk doc b.md `alpha` from a.md", "bulk gone a.md", "bulk doc c.md `alpha`"];
     assert_eq!(sent.await, expected);
-    // The same by events, without a rename: two copies come, the original goes.
+    // The same from events, without a rename: two copies appear, the original is deleted.
     let mut project = Project::start_patient(&[("a.md", "alpha")]);
     project.open().await;
     let text = fs::read(project.path("a.md")).expect("read");

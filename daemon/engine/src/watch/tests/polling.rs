@@ -1,4 +1,4 @@
-//! Polling, and what crawls make good.
+//! Polling, and losses that crawls repair.
 
 use super::*;
 use config::settings::Poll;
@@ -22,7 +22,7 @@ async fn polling_finds_what_was_saved_and_sends_it_first() {
     project.rename("d", "e");
     let mut both = project.take(2).await;
     both.sort();
-    // A crawl that runs while the folder is renamed may see it at neither place: then it is gone and comes anew.
+    // A crawl during the rename may see the folder at neither place: it is then reported gone, and later as new.
     assert!(both[0].starts_with("first doc e/b.md `b`"), "{both:?}");
     assert_eq!(both[1], "first gone d/b.md");
     project.put(".gitignore", "a.md");
@@ -46,7 +46,7 @@ async fn the_same_size_and_time_do_not_hide_a_change_that_follows_at_once() {
 
 #[tokio::test]
 async fn an_overflow_is_made_good_by_a_crawl() {
-    // No events at all until the one that says that some were lost.
+    // No events until the one that reports an overflow.
     let mut project =
         Project::start_with(&[("a.md", "a")], polling(3_600_000), Arc::default(), 1_000);
     project.open().await;
