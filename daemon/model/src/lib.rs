@@ -1,7 +1,8 @@
-//! Model: the words that all layers share. `terms` has places, names and spans; `parcel` a document at each stage, in
-//! order; [`Stage`], [`Item`], [`Ticket`] and [`DocFault`] how it gets there; `print` what makes two paragraphs equal.
+//! Model: the types that all layers share. `terms` has places, names and spans; `parcel` a document at each stage, in
+//! order; [`Stage`], [`Item`], [`Ticket`] and [`DocFault`] how it gets there; `print` what makes two paragraphs
+//! equal.
 //!
-//! Every layer but `sys` and `language` lies above it.
+//! Every layer but `sys` and `language` depends on it.
 //! Invariants: nothing here reads files, stores rows, starts threads or knows a wire format; every function is pure.
 //! Not here: what a stage does, and the belt that carries items.
 

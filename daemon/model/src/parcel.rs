@@ -1,9 +1,9 @@
-//! What rides on the belt, in order: each type wraps the one before and adds what its stage learned.
+//! The types on the belt, in order: each wraps the one before and adds what its stage found.
 //!
 //! ```text
 //! SourceDoc ► NormalDoc ► ChunkedDoc ► MentionedDoc ► LinkedDoc ► RelatedDoc ► EmbeddedDoc
 //! ```
-//! Deletions and faults ride beside documents as [`Item`](crate::Item)s, so the writer sees one stream.
+//! Deletions and faults go beside documents as [`Item`](crate::Item)s, so the writer sees one stream.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,23 +28,25 @@ use crate::terms::{ContentHash, Norm, NormKey, Raw, RelPath, Span, SpanMap};
 /// How closely a document is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Pass {
-    /// What costs microseconds a sentence: stated names, gazetteer, patterns, templates. Searchable at once.
+    /// Everything that costs microseconds a sentence: stated names, gazetteer, patterns, templates. Searchable at
+    /// once.
     #[default]
     Swift,
-    /// And what costs milliseconds: statistical names, dependencies. A document that was read so once is always
-    /// read so again, so that none of its facts comes and goes.
+    /// Also what costs milliseconds: statistical names, dependencies. A document that was once read deeply always is,
+    /// so that none of its facts comes and goes.
     Deep,
 }
 
-/// How much of a document is read anew.
+/// How much of a document is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reading {
     /// Everything.
     #[default]
     Whole,
-    /// Names and what is said of them: the index holds this very content, with its chunks, vectors and mined terms.
+    /// Names and the evidence about them: the index holds this very content, with its chunks, vectors and mined
+    /// terms.
     Names {
-        /// True when secrets or personal data were found in it.
+        /// True if secrets or personal data were found in it.
         has_findings: bool,
     },
 }
@@ -52,7 +54,7 @@ pub enum Reading {
 /// A file as read from disk.
 #[derive(Debug, Clone)]
 pub struct SourceDoc {
-    /// Where it lies in the project.
+    /// Its path in the project.
     pub path: RelPath,
     /// All of its bytes, at most the size limit.
     pub bytes: Arc<[u8]>,
@@ -66,10 +68,10 @@ pub struct SourceDoc {
     pub reading: Reading,
 }
 
-/// What is known of a document beside its text.
+/// What is known of a document besides its text.
 #[derive(Debug, Clone)]
 pub struct DocHead {
-    /// Where it lies in the project.
+    /// Its path in the project.
     pub path: RelPath,
     /// Hash of the file's bytes.
     pub hash: ContentHash,
@@ -83,61 +85,61 @@ pub struct DocHead {
     pub reading: Reading,
 }
 
-/// The outcome of normalization: text, structure, and the way back to the file. Secrets are already removed.
+/// The result of normalization: text, structure, and the map back to the file. Secrets are removed already.
 #[derive(Debug, Clone)]
 pub struct NormalDoc {
     /// Path, hash and times.
     pub head: DocHead,
-    /// The name a reader would call the document by: frontmatter title, else (for HTML) the page's title, else
-    /// the first heading of level 1 for `.txt` and HTML, else the file name without extension.
+    /// The name a reader would call the document by: frontmatter title, else (for HTML) the page's title, else the
+    /// first heading of level 1 for `.txt` and HTML, else the file name without extension.
     pub title: String,
-    /// What the document says about itself.
+    /// Metadata that the document states.
     pub meta: DocMeta,
     /// ISO 639-1 code of the main language; empty when there is too little text.
     pub language: String,
-    /// Blocks that are written in another language, with its ISO 639-1 code, in order of place.
+    /// Blocks in another language, with its ISO 639-1 code, in order of place.
     pub other_languages: Vec<(Span<Norm>, &'static str)>,
     /// The normalized text: blocks separated by `\n\n`, list items and table rows of one block by `\n`, no
     /// markup, no frontmatter, no boilerplate.
     pub text: String,
-    /// From `text` back to the bytes of the file; of a format whose bytes are not text (PDF, DOCX), to the text
-    /// that was extracted, before redaction.
+    /// From `text` back to the bytes of the file; for a format whose bytes are not text (PDF, DOCX), to the extracted
+    /// text before redaction.
     pub map: SpanMap,
-    /// Byte offset in the file at which each line starts; the first is 0. Empty where a format has no lines.
+    /// Byte offset in the file at which each line starts; the first is 0. Empty if the format has no lines.
     pub line_starts: Vec<u32>,
-    /// Where each page begins in `text`, first page first; empty where the format has no pages.
+    /// Offset in `text` at which each page starts, first page first; empty if the format has no pages.
     pub pages: Vec<u32>,
-    /// The outline, in order of place. Blocks do not overlap; together they cover `text` but for separators.
+    /// The outline, in order of place. Blocks do not overlap; together they cover `text` except for separators.
     pub blocks: Vec<Block>,
     /// Inline marks inside blocks, in order of place.
     pub inlines: Vec<Inline>,
     /// Links as written, in order of place.
     pub links: Vec<Link>,
-    /// The names that a table of the user's states for it, in order of place; `None` where names are recognized.
+    /// The names that the user's table states for it, in order of place; `None` if names are recognized.
     pub given: Option<Vec<GivenName>>,
     /// What the author of a note stated.
     pub note: Option<Box<StatedNote>>,
-    /// The file's bytes, where answers quote it as it is written: what people can read as it is.
+    /// The file's bytes, if answers quote it as written: formats that people can read as they are.
     pub written: Option<Arc<[u8]>>,
     /// Secrets and personal data that were found.
     pub findings: Findings,
-    /// Trouble that did not stop the document (frontmatter that is not YAML, bytes that are not text).
+    /// Problems that did not stop the document (frontmatter that is not YAML, bytes that are not text).
     pub warnings: Vec<String>,
 }
 
-/// What a note states, as its author wrote it. Places are bytes and lines of the file; secrets are removed. Blocks,
-/// items and what is verbatim are left out.
+/// The statements of a note, as its author wrote them. Places are bytes and lines of the file; secrets are removed.
+/// Blocks, items and verbatim text are left out.
 #[derive(Debug, Clone)]
 pub struct StatedNote {
-    /// What was read.
+    /// The parsed note.
     pub note: notes::parse::Note,
-    /// The line on which each link stands, or a part of it.
+    /// The line of each link, or a part of it.
     pub said: Vec<String>,
-    /// The entity that it holds. Its places are not those of the file.
+    /// The entity of the note. Its places are not those of the file.
     pub node: notes::memory::Node,
 }
 
-/// What was found that is nobody's business: kind and number of each, never the value.
+/// Secrets and personal data that were found: kind and number, never the value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Findings {
     /// Removed: every secret, and the personal data that the settings remove.
@@ -147,12 +149,12 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// True when nothing was found.
+    /// Returns whether nothing was found.
     pub fn is_empty(&self) -> bool {
         self.redacted.is_empty() && self.flagged.is_empty()
     }
 
-    /// Adds what was found elsewhere in the document.
+    /// Adds the findings of another part of the document.
     pub fn add(&mut self, other: &Findings) {
         for (into, from) in
             [(&mut self.redacted, &other.redacted), (&mut self.flagged, &other.flagged)]
@@ -167,18 +169,19 @@ impl Findings {
 impl NormalDoc {
     /// Returns the language of the text at a place; empty when unknown.
     pub fn language_at(&self, offset: usize) -> &str {
+        // The first block that ends behind the place, if it starts before it.
         let at = self.other_languages.partition_point(|(span, _)| span.end() <= offset);
         let other = self.other_languages.get(at).filter(|(span, _)| span.start() <= offset);
         other.map_or(self.language.as_str(), |(_, code)| code)
     }
 
-    /// True where the text is English, or may be: recognizers of English read it.
+    /// Returns whether the text is, or may be, English, and so is read by the recognizers of English.
     pub fn is_english_at(&self, offset: usize) -> bool {
         may_be_english(self.language_at(offset))
     }
 }
 
-/// True for English, and for text too short to detect.
+/// Returns true for English, and for text too short to detect.
 pub fn may_be_english(language: &str) -> bool {
     matches!(language, "" | "en")
 }
@@ -186,7 +189,7 @@ pub fn may_be_english(language: &str) -> bool {
 /// Metadata a document states about itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DocMeta {
-    /// True when the title was stated (frontmatter, `<title>`), false when it came from the file name.
+    /// True if the title was stated (frontmatter, `<title>`), false if it came from the file name.
     pub has_stated_title: bool,
     /// Other names of the document's entity: frontmatter `aliases`, and the first heading where it differs.
     pub aliases: Vec<String>,
@@ -194,10 +197,9 @@ pub struct DocMeta {
     pub tags: Vec<String>,
     /// Frontmatter `type`, as written.
     pub doc_type: Option<String>,
-    /// Who wrote it, as the document says: frontmatter `author`, a document property, `<meta name=author>`.
+    /// Its author, as stated: frontmatter `author`, a document property, `<meta name=author>`.
     pub author: Option<String>,
-    /// Its language as the document states it, a BCP 47 tag such as `en-GB`; what was detected is
-    /// [`NormalDoc::language`].
+    /// Its language as stated, a BCP 47 tag such as `en-GB`; the detected one is [`NormalDoc::language`].
     pub language: Option<String>,
     /// Frontmatter `date` (or `created`), as written.
     pub date: Option<String>,
@@ -209,11 +211,11 @@ pub struct DocMeta {
     pub extra: BTreeMap<String, serde_json::Value>,
 }
 
-/// The key of front matter under which an entry has its long title.
+/// Key of front matter with the long title of an entry.
 pub const LONG_TITLE: &str = "long_title";
 
 impl DocMeta {
-    /// Returns the texts that are searched like a title: the title, the other names, and the long title of an entry,
+    /// Returns the further texts that are searched like the title: the other names, and the long title of an entry,
     /// which is not a name.
     pub fn searched_titles(&self) -> Vec<String> {
         let long = self.extra.get(LONG_TITLE).and_then(|it| it.as_str()).map(String::from);
@@ -228,7 +230,7 @@ pub struct Block {
     pub kind: BlockKind,
     /// Its place in the normalized text, separators left out.
     pub span: Span<Norm>,
-    /// Index in `blocks` of the heading it stands under (for a heading: of the heading above it).
+    /// Index in `blocks` of the heading it belongs to (for a heading: of the one above it).
     pub section: Option<u32>,
 }
 
@@ -241,7 +243,7 @@ pub enum BlockKind {
     Paragraph,
     /// One item of a list, without the items nested in it.
     ListItem {
-        /// Which list of the document, counted from 0: siblings share it.
+        /// Number of the list in the document, counted from 0: siblings share it.
         list: u32,
         /// Nesting depth from 0.
         depth: u8,
@@ -250,7 +252,7 @@ pub enum BlockKind {
     },
     /// One row of a table, cells separated by ` | `.
     TableRow {
-        /// Which table of the document, counted from 0.
+        /// Number of the table in the document, counted from 0.
         table: u32,
         /// True for the header row.
         is_header: bool,
@@ -278,7 +280,7 @@ pub struct Inline {
 pub enum InlineKind {
     /// Strong emphasis.
     Bold,
-    /// Emphasis, as authors give it to a term that they introduce.
+    /// Emphasis, which authors give to a term that they introduce.
     Emphasis,
     /// A code span.
     Code,
@@ -287,7 +289,7 @@ pub enum InlineKind {
 /// A document cut for retrieval.
 #[derive(Debug, Clone)]
 pub struct ChunkedDoc {
-    /// What came before.
+    /// The result of the stage before.
     pub doc: NormalDoc,
     /// In order of place; they may overlap by whole sentences.
     pub chunks: Vec<Chunk>,
@@ -302,14 +304,14 @@ pub enum Profile {
     Definition,
     /// Steps to be done in order.
     Procedure,
-    /// Tables, and what is said of one identifier.
+    /// Tables, and descriptions of one identifier.
     Reference,
     /// Mostly code.
     Code,
 }
 
 impl Profile {
-    /// The name in the settings and in the index.
+    /// Returns the name in the settings and in the index.
     pub fn as_str(self) -> &'static str {
         match self {
             Profile::General => "general",
@@ -326,11 +328,11 @@ impl Profile {
 pub struct Chunk {
     /// Place in the normalized text.
     pub span: Span<Norm>,
-    /// The headings it stands under, outermost first, as text (the prelude shows the last two).
+    /// The headings above it, outermost first, as text (the prelude shows the last two).
     pub headings: Vec<String>,
     /// Length in tokens of the built-in WordPiece tokenizer.
     pub n_tokens: u32,
-    /// What kind of text it is, which gave its sizes.
+    /// The kind of text, which determines its sizes.
     pub profile: Profile,
     /// The language of most of it, as in [`NormalDoc::language`].
     pub language: String,
@@ -343,7 +345,7 @@ pub struct Chunk {
 /// A document with the names found in it.
 #[derive(Debug, Clone)]
 pub struct MentionedDoc {
-    /// What came before.
+    /// The result of the stage before.
     pub doc: NormalDoc,
     /// From the chunk stage.
     pub chunks: Vec<Chunk>,
@@ -357,34 +359,34 @@ pub struct MentionedDoc {
     pub anaphors: Vec<Anaphor>,
     /// Candidate gazetteer terms of this document alone, at most one entry a norm, ordered by norm.
     pub terms: Vec<MinedTerm>,
-    /// Which gazetteer was used, so that the writer sees whether it has changed since.
+    /// The gazetteer that was used, so that the writer sees whether it has changed since.
     pub gazetteer_version: u64,
 }
 
-/// A name that a document states for the entity it is the home of.
+/// A name that a document states for its own entity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatedName {
     /// As written.
     pub surface: String,
-    /// Where it was stated.
+    /// How it was stated.
     pub source: StatedSource,
 }
 
 /// Where a document states a name of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StatedSource {
-    /// Frontmatter title, page title, or the file name where there is none.
+    /// Frontmatter title, page title, or the file name if there is none.
     Title,
     /// Frontmatter `aliases`.
     Alias,
-    /// The file name without extension, where a title differs from it.
+    /// The file name without extension, if a title differs from it.
     FileName,
     /// The first heading.
     Heading,
 }
 
 impl StatedSource {
-    /// Reads the number a source is stored as: its place in the declaration, strongest first.
+    /// Decodes the stored number of a source: its position in the declaration, strongest first.
     pub fn from_code(code: i64) -> StatedSource {
         match code {
             0 => StatedSource::Title,
@@ -402,14 +404,14 @@ pub struct MinedTerm {
     pub norm: NormKey,
     /// The most frequent surface in this document; ties go to the smaller.
     pub surface: String,
-    /// Weight of its places here, the largest: defined here 4, heading and title 3, bold and code 2, plain run 1.
+    /// Greatest weight of its places here: definition 4, heading and title 3, bold and code 2, plain text 1.
     pub weight: u8,
 }
 
-/// A document whose mentions carry what Resolve needs, still of the document alone.
+/// A document whose mentions carry what Resolve needs, derived from this document alone.
 #[derive(Debug, Clone)]
 pub struct LinkedDoc {
-    /// What came before.
+    /// The result of the stage before.
     pub doc: MentionedDoc,
     /// One entry for each distinct norm that the document mentions or states, ordered by norm.
     pub names: Vec<NameUse>,
@@ -417,7 +419,7 @@ pub struct LinkedDoc {
     pub mention_names: Vec<u32>,
     /// For each stated name, the index of its name in `names`.
     pub stated_names: Vec<u32>,
-    /// Other ways of writing a name that the document shows, ordered, each once.
+    /// Other spellings of a name that the document shows, ordered, each once.
     pub aliases: Vec<AliasUse>,
 }
 
@@ -426,14 +428,14 @@ pub struct LinkedDoc {
 pub struct NameUse {
     /// The norm.
     pub norm: NormKey,
-    /// True when an inexact candidate may be considered: not for versions, dates, identifiers, steps.
+    /// True if inexact candidates may be considered: not for versions, dates, identifiers, steps.
     pub is_fuzzy: bool,
 }
 
 /// A document with the relations it states.
 #[derive(Debug, Clone)]
 pub struct RelatedDoc {
-    /// What came before.
+    /// The result of the stage before.
     pub doc: LinkedDoc,
     /// In order of place.
     pub evidence: Vec<Evidence>,
@@ -442,30 +444,30 @@ pub struct RelatedDoc {
 /// A document ready to be written.
 #[derive(Debug, Clone)]
 pub struct EmbeddedDoc {
-    /// What came before.
+    /// The result of the stage before.
     pub doc: RelatedDoc,
     /// For each chunk, one vector for each of its windows.
     pub vectors: Vec<Vec<UnitVector>>,
-    /// What its paragraphs and chunks are compared by.
+    /// The prints by which its paragraphs and chunks are compared with others.
     pub prints: Vec<Print>,
     /// The facts of a note, in the order of lines.
     pub facts: Vec<EmbeddedFact>,
-    /// It lies in the folder of memory.
+    /// True if it is in the folder of memory.
     pub in_memory: bool,
 }
 
 /// A fact of a note (`notes::memory`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddedFact {
-    /// Its number, where it has one.
+    /// Its number, if it has one.
     pub ordinal: Option<u64>,
-    /// What it says.
+    /// Its text.
     pub content: String,
-    /// First and last line of the file on which its own text stands.
+    /// First and last line of the file with its own text.
     pub lines: (usize, usize),
-    /// Who says it, and of which day it is.
+    /// Its speaker and day.
     pub turn: notes::turn::Turn,
-    /// Of length 0 in a language that the model has not learned.
+    /// Of length 0 if the model does not know the language.
     pub vector: UnitVector,
 }
 
@@ -473,5 +475,5 @@ pub struct EmbeddedFact {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitVector(pub Box<[i8]>);
 
-/// A mention's place in the file, for those who read it from outside.
+/// A mention's place in the file, for readers outside.
 pub type RawSpan = Span<Raw>;

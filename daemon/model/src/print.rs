@@ -1,8 +1,8 @@
-//! Prints: what the index compares paragraphs by, to store text only once that occurs in many places.
+//! Prints: what the index compares paragraphs by, to store text that occurs in many places only once.
 //!
 //! In: one document, cut into chunks. Out: a print for each paragraph of enough words and for each chunk.
-//! Invariants: a print depends on the words it covers alone, so that equal paragraphs have equal prints wherever they
-//! are; reading is linear in the text.
+//! Invariants: a print depends only on the words it covers, so equal paragraphs have equal prints wherever they are;
+//! reading is linear in the text.
 //! Not here: which place is indexed (`store/duplicates/`).
 
 use std::ops::Range;
@@ -14,11 +14,11 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::parcel::{Block, BlockKind, Chunk, NormalDoc};
 use crate::terms::overlap;
 
-/// Bands of a MinHash, each of two rows: texts that share .8 of their pairs of words share a band with probability
-/// 1 − (1 − .8²)³ = .95, those that share .9 with .993.
+/// Bands of a MinHash, each of two rows: texts that share .8 of their pairs of words share a band with probability 1
+/// − (1 − .8²)³ = .95, those that share .9 with .993.
 pub const N_BANDS: usize = 3;
 
-/// Odd numbers with no pattern (digits of π and e); each makes another order of all pairs of words.
+/// Odd numbers without a pattern (digits of π and e); each defines another order of all pairs of words.
 const ORDERS: [u64; 2 * N_BANDS] = [
     0x243f_6a88_85a3_08d3,
     0x1319_8a2e_0370_7345,
@@ -28,34 +28,34 @@ const ORDERS: [u64; 2 * N_BANDS] = [
     0xbf71_5880_9cf4_f3c7,
 ];
 
-/// Keys take six bytes in a row of SQLite.
+/// Bits of a key: SQLite stores integers below 2⁴⁷ in six bytes.
 const KEY_BITS: u32 = 47;
 
 /// What a print covers. The numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PrintKind {
-    /// Title, aliases and tags: the searched texts beside the document's own.
+    /// Title, aliases and tags: the searched texts besides the document's own.
     Title = 0,
     /// A paragraph, list item or quote.
     Paragraph = 1,
-    /// A chunk, compared to the letter.
+    /// A chunk, compared byte by byte.
     Chunk = 2,
 }
 
-/// The print of a stretch of a document.
+/// The print of a part of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Print {
     /// What it covers.
     pub kind: PrintKind,
-    /// Where it begins and ends in the normalized text, bytes.
+    /// Its place in the normalized text, bytes.
     pub span: Range<usize>,
-    /// Hash of its words in order, lowercase; of a chunk, of its bytes. Kinds never share one.
+    /// Hash of its words in order, lowercase; for a chunk, of its bytes. Kinds never share one.
     pub text: i64,
-    /// Similar texts most likely share one of these; none where a single changed word has too much weight.
+    /// Similar texts most likely share one of these; empty if a single changed word has too much weight.
     pub keys: Vec<i64>,
 }
 
-/// The prints of a document: paragraphs, then chunks, each in order of place; none when `dedup` is off.
+/// Returns the prints of a document: paragraphs, then chunks, each in order of place; nothing when `dedup` is off.
 pub fn prints_of(doc: &NormalDoc, chunks: &[Chunk], dedup: &Dedup) -> Vec<Print> {
     if !dedup.enabled {
         return Vec::new();
@@ -66,6 +66,7 @@ pub fn prints_of(doc: &NormalDoc, chunks: &[Chunk], dedup: &Dedup) -> Vec<Print>
         words.read(block.span.of(&doc.text));
         if words.hashes.len() >= dedup.min_words as usize {
             let span = block.span.start()..block.span.end();
+            // Short texts are compared for equality only.
             let keys = if words.hashes.len() >= least_words(dedup.similarity) {
                 keys_of(&words.hashes)
             } else {
@@ -82,21 +83,20 @@ pub fn prints_of(doc: &NormalDoc, chunks: &[Chunk], dedup: &Dedup) -> Vec<Print>
     out
 }
 
-/// Returns the print of the searched texts beside the document's own.
+/// Returns the print of the searched texts besides the document's own.
 pub fn title_print(indexed_as: &str) -> Print {
     let text = hash_of(PrintKind::Title, indexed_as.as_bytes());
     Print { kind: PrintKind::Title, span: 0..0, text, keys: Vec::new() }
 }
 
-/// True for running text. Headings, rows and code lines are too short, or depend on their place; those of a copied
-/// chunk go with it.
+/// Returns true for running text. Headings, rows and code lines are too short, or depend on their place; those of a
+/// copied chunk are covered with it.
 fn may_repeat(block: &Block) -> bool {
     matches!(block.kind, BlockKind::Paragraph | BlockKind::ListItem { .. } | BlockKind::Quote)
 }
 
-/// Words below which one changed word in the middle leaves two texts less alike than `similarity`: it is in two of n −
-/// 1
-/// pairs, so n − 3 of n + 1 are shared.
+/// Returns the number of words below which one changed word in the middle makes two texts less alike than
+/// `similarity`: of the n − 1 pairs of each, the word is in two, so n − 3 of the n + 1 pairs in either are shared.
 fn least_words(similarity: f32) -> usize {
     let least = (3.0 + similarity) / (1.0 - similarity).max(1e-6);
     least.ceil() as usize
@@ -106,10 +106,10 @@ fn hash_of(kind: PrintKind, bytes: &[u8]) -> i64 {
     xxhash_rust::xxh3::xxh3_64_with_seed(bytes, kind as u64) as i64
 }
 
-/// The words of one text, read again and again into the same memory.
+/// The words of one text; reuses its memory from text to text.
 #[derive(Debug, Default)]
 struct Words {
-    /// All of them, lowercase, a space after each.
+    /// All words, lowercase, a space after each.
     norm: Vec<u8>,
     hashes: Vec<u64>,
 }
@@ -139,13 +139,14 @@ fn lower(word: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Calls `visit` with the place of each word: a run of letters and digits; a single character of a script that is
+/// Calls `visit` with the place of each word: a run of letters and digits, or a single character of a script that is
 /// written without spaces.
 fn each_word(text: &str, mut visit: impl FnMut(Range<usize>)) {
     let mut open: Option<usize> = None;
     for (at, c) in text.char_indices() {
         let is_word = c.is_ascii_alphanumeric() || (!c.is_ascii() && c.is_alphanumeric());
         let is_alone = is_word && is_unspaced(c);
+        // A character that is a word by itself ends the word before.
         match open {
             Some(start) if !is_word || is_alone => {
                 visit(start..at);
@@ -163,13 +164,13 @@ fn each_word(text: &str, mut visit: impl FnMut(Range<usize>)) {
     }
 }
 
-/// Han, kana, and the scripts of Southeast Asia that put no space between words.
+/// Returns true for Han, kana, and the scripts of Southeast Asia that put no space between words.
 fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c), 0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff | 0x3040..=0x30ff
         | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xf900..=0xfaff | 0x20000..=0x3ffff)
 }
 
-/// Number of words.
+/// Returns the number of words.
 pub fn count_words(text: &str) -> usize {
     let mut n = 0;
     each_word(text, |_| n += 1);
@@ -177,6 +178,7 @@ pub fn count_words(text: &str) -> usize {
 }
 
 fn keys_of(hashes: &[u64]) -> Vec<i64> {
+    // MinHash: for each order, the least number of any pair; equal minima are likely for texts that share most pairs.
     let mut least = [u64::MAX; 2 * N_BANDS];
     for pair in pairs_of(hashes) {
         for (least, order) in least.iter_mut().zip(ORDERS) {
@@ -190,7 +192,7 @@ fn keys_of(hashes: &[u64]) -> Vec<i64> {
     least.chunks(2).enumerate().map(band).collect()
 }
 
-/// One number for each two words that follow one another.
+/// Returns one number for each pair of adjacent words; the order of the two matters.
 fn pairs_of(hashes: &[u64]) -> impl Iterator<Item = u64> + '_ {
     let seconds = hashes.iter().skip(1);
     hashes.iter().zip(seconds).map(|(a, b)| {
@@ -199,10 +201,10 @@ fn pairs_of(hashes: &[u64]) -> impl Iterator<Item = u64> + '_ {
     })
 }
 
-/// A text reduced to what comparing it with others needs.
+/// A text reduced to what is needed to compare it with others.
 #[derive(Debug, Clone, Default)]
 pub struct Compared {
-    /// Of its pairs of words, sorted.
+    /// One number for each pair of words, sorted.
     pairs: Vec<u64>,
     words: FxHashSet<u64>,
 }
@@ -217,15 +219,15 @@ impl Compared {
         Compared { pairs, words: words.hashes.into_iter().collect() }
     }
 
-    /// Pairs of words that both have over those that either has, each as often as it stands there, in [0, 1].
+    /// Returns the number of pairs of words in both texts over those in either (Jaccard of multisets), in [0, 1].
     pub fn similarity(&self, other: &Compared) -> f64 {
         let (n_union, n_common) = overlap(self.pairs.iter(), other.pairs.iter(), usize::MAX);
         n_common as f64 / n_union.max(1) as f64
     }
 
-    /// Where `text` has words that this one lacks, as byte ranges in order; words that follow one another are one
-    /// range, so that a date stays whole. A character of a script without spaces comes with its neighbors, which it
-    /// makes a word with.
+    /// Returns the words of `text` that this one lacks, as byte ranges in order; adjacent words are one range, so
+    /// that a date stays whole. A character of a script without spaces is returned with its neighbors, with which it
+    /// forms a word.
     pub fn missing_from(&self, text: &str) -> Vec<Range<usize>> {
         let mut out: Vec<Range<usize>> = Vec::new();
         let (mut norm, mut was_missing) = (Vec::new(), false);
@@ -237,6 +239,7 @@ impl Compared {
             let is_missing = !self.words.contains(&xxh3_64(&norm));
             let is_unspaced = word.chars().next().is_some_and(is_unspaced);
             match out.last_mut() {
+                // Extends the open range, also by the neighbor behind a missing character.
                 Some(open) if was_missing && (is_missing || is_unspaced) => open.end = range.end,
                 _ if is_missing => {
                     let with_last = last.clone().filter(|it| is_unspaced && it.end == range.start);

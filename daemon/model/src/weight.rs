@@ -1,20 +1,20 @@
-//! Weight: what an item holds of the belt's budget, without knowing the budget.
+//! Weight: an item's share of the belt's budget, without knowledge of the budget.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Bytes that an item holds while it is on the belt; given back when the last copy goes. The default holds none.
+/// Bytes that an item takes while it is on the belt; released when the last copy is dropped. The default takes none.
 #[derive(Clone, Default)]
 pub struct Weight(Option<Arc<Held<dyn Send + Sync>>>);
 
 struct Held<Guard: ?Sized> {
     n_bytes: u64,
-    /// Gives the bytes back when it is dropped.
+    /// Releases the bytes when it is dropped.
     _guard: Guard,
 }
 
 impl Weight {
-    /// A weight of `n_bytes`, which dropping `guard` gives back.
+    /// Creates a weight of `n_bytes`, which dropping `guard` releases.
     pub fn new(n_bytes: u64, guard: impl Send + Sync + 'static) -> Self {
         Weight(Some(Arc::new(Held { n_bytes, _guard: guard })))
     }
@@ -26,7 +26,7 @@ impl fmt::Debug for Weight {
     }
 }
 
-/// What an item holds is nothing of what it says.
+/// Always equal: the weight is not part of an item's content.
 impl PartialEq for Weight {
     fn eq(&self, _: &Self) -> bool {
         true

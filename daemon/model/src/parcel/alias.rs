@@ -1,13 +1,13 @@
-//! Alias: one document's use of one name for another, as `link` finds it and the index keeps it.
+//! Alias: one document's use of one name for another.
 
 use crate::terms::NormKey;
 
 /// One document's use of one name for another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AliasUse {
-    /// The norm of what is written.
+    /// The norm of the name as written.
     pub norm: NormKey,
-    /// The norm of the name that is meant.
+    /// The norm of the name it is an alias of.
     pub target: NormKey,
     /// How the document shows it.
     pub source: AliasSource,
@@ -25,7 +25,7 @@ pub enum AliasSource {
 }
 
 impl AliasSource {
-    /// Reads the number a source is stored as: its place in the declaration.
+    /// Decodes the stored number of a source: its position in the declaration.
     pub fn from_code(code: i64) -> AliasSource {
         match code {
             0 => AliasSource::LinkText,

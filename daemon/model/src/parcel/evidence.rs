@@ -1,4 +1,4 @@
-//! Evidence: one place at which a document states a relation.
+//! Evidence: one place where a document states a relation.
 
 use std::borrow::Cow;
 
@@ -7,27 +7,27 @@ use crate::terms::{Confidence, Norm, Span};
 /// One statement of a relation, at one place of one document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
-    /// Who.
+    /// The subject.
     pub subject: Party,
     /// The relation's name (S4 §8's vocabulary).
     pub predicate: &'static str,
-    /// Whom.
+    /// The object.
     pub object: Party,
     /// The words that state it: a sentence, a list item, a link.
     pub span: Span<Norm>,
     /// Which pattern found it, such as `sentence:depends on` or `section:dependencies`.
     pub pattern: &'static str,
-    /// Pattern weight × proximity; the link's score joins when the relation is read.
+    /// Pattern weight × proximity; the link's score is multiplied in when the relation is read.
     pub confidence: Confidence,
-    /// An end is not named there: `it`, `the service`.
+    /// True if an end is not named there: `it`, `the service`.
     pub is_referring: bool,
 }
 
-/// Ends the name of a pattern that found its statement through words which refer to a name.
+/// Suffix of the pattern's name if the statement was found through words that refer to a name.
 const REFERRING: &str = "+coref";
 
 impl Evidence {
-    /// Returns how the statement was found: its pattern, and whether words that refer to a name are part of it.
+    /// Returns the pattern, with a suffix if words that refer to a name are part of the statement.
     pub fn source(&self) -> Cow<'static, str> {
         if self.is_referring {
             return Cow::Owned(format!("{}{REFERRING}", self.pattern));
@@ -35,7 +35,7 @@ impl Evidence {
         Cow::Borrowed(self.pattern)
     }
 
-    /// Returns the pattern in what [`Evidence::source`] returns.
+    /// Returns the pattern in a result of [`Evidence::source`].
     pub fn pattern_of(source: &str) -> &str {
         source.strip_suffix(REFERRING).unwrap_or(source)
     }

@@ -1,4 +1,4 @@
-//! Link: what a document points to, and how it was written.
+//! Link: the target of a link, and how it was written.
 
 use crate::terms::{Norm, Span};
 
@@ -9,7 +9,7 @@ pub enum LinkKind {
     Wiki,
     /// `![[Target]]` or an image.
     Embed,
-    /// `[text](path)` or `<a href="path">` that leads into the project.
+    /// `[text](path)` or `<a href="path">` to a path in the project.
     Path,
     /// Any target with a scheme.
     Url,
@@ -29,7 +29,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Whether it leads to a document, and shows words of it.
+    /// Returns whether it points to a document and its visible text is a name for it.
     pub fn names_a_document(&self) -> bool {
         matches!(self.kind, LinkKind::Wiki | LinkKind::Path)
     }

@@ -8,15 +8,15 @@ use crate::terms::{Confidence, EntityType, Norm, Span};
 pub struct Mention {
     /// Place in the normalized text.
     pub span: Span<Norm>,
-    /// The name it goes by: the surface as written or, for a wikilink with other text, the target's name.
+    /// Its name: the surface as written or, for a wikilink with other text, the target's name.
     pub name: String,
     /// The kind of thing, as far as this recognizer knows.
     pub entity_type: EntityType,
-    /// Who found it; in order of trust.
+    /// The recognizer that found it.
     pub recognizer: RecognizerKind,
     /// The recognizer's own confidence.
     pub score: Confidence,
-    /// Where it stands.
+    /// Features of its place.
     pub place: PlaceFeatures,
 }
 
@@ -33,18 +33,18 @@ pub enum RecognizerKind {
     Statistical,
     /// A part of a name that the document gives in full before.
     Coreference,
-    /// A table of the user's (`recognize.given`), where no recognizer found the same words.
+    /// The user's table (`recognize.given`), where no recognizer found the same words.
     Given,
 }
 
-/// A name that a table of the user's states for the document (`recognize.given`).
+/// A name that the user's table states for the document (`recognize.given`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenName {
     /// Place in the normalized text.
     pub span: Span<Norm>,
-    /// What kind of thing.
+    /// The kind of thing.
     pub entity_type: EntityType,
-    /// What it denotes, by the entity's name; `None` leaves that to linking.
+    /// The name of the entity it denotes; `None` leaves that to linking.
     pub entity: Option<String>,
 }
 
@@ -53,13 +53,13 @@ pub struct GivenName {
 pub struct Anaphor {
     /// Place in the normalized text.
     pub span: Span<Norm>,
-    /// What it stands for.
+    /// What it refers to.
     pub antecedent: Party,
-    /// How sure that is.
+    /// Confidence in that.
     pub score: Confidence,
 }
 
-/// Where a mention stands (S4 §6's features of a mention record).
+/// Features of a mention's place (S4 §6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PlaceFeatures {
     /// In a heading or the title.

@@ -9,12 +9,12 @@
 use crate::parcel::*;
 use crate::terms::{ContentHash, Norm, RelPath, Span, SpanMap};
 
-/// A document named `Test Page` of these lines.
+/// Builds a document named `Test Page` from these lines.
 pub fn doc(lines: &str) -> NormalDoc {
     titled("Test Page", lines)
 }
 
-/// A document of these lines under the given title.
+/// Builds a document from these lines under the given title.
 pub fn titled(title: &str, lines: &str) -> NormalDoc {
     let mut builder = Builder::new(title);
     for line in lines.lines() {
@@ -23,7 +23,7 @@ pub fn titled(title: &str, lines: &str) -> NormalDoc {
     builder.doc
 }
 
-/// Sentences of the blocks that have any; cut after `.`, `!` or `?` before a space.
+/// Returns the sentences of the blocks that have any; cut after `.`, `!` or `?` before a space.
 pub fn sentences_of(doc: &NormalDoc) -> Vec<Span<Norm>> {
     let mut out = Vec::new();
     for block in &doc.blocks {

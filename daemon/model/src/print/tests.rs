@@ -1,4 +1,4 @@
-//! What makes two stretches the same, and what makes them alike.
+//! When two stretches of text are the same, and when they are alike.
 
 use proptest::prelude::*;
 

@@ -1,11 +1,11 @@
-//! Confidence: how sure we are, in [0, 1].
+//! Confidence: a degree of certainty in [0, 1].
 
-/// A number in [0, 1]; anything outside is clamped, NaN counts as 0.
+/// A number in [0, 1]; anything outside is clamped, NaN becomes 0.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Confidence(f32);
 
 impl Confidence {
-    /// What an author stated.
+    /// The confidence of an author's statement.
     pub const STATED: Confidence = Confidence(1.0);
 
     /// Clamps `value` into [0, 1].
@@ -13,12 +13,12 @@ impl Confidence {
         Confidence(if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) })
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn get(self) -> f32 {
         self.0
     }
 
-    /// Both must hold: the product.
+    /// Returns the confidence that both hold: the product.
     pub fn and(self, other: Confidence) -> Confidence {
         Confidence::new(self.0 * other.0)
     }

@@ -1,4 +1,4 @@
-//! Identities and orders that travel with a document.
+//! Ids: identities and orders that travel with a document.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ impl RelPath {
         RelPath(path.into())
     }
 
-    /// The path as text.
+    /// Returns the path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The last part, with its extension.
+    /// Returns the last part, with its extension.
     pub fn file_name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
-    /// The last part without its extension.
+    /// Returns the last part without its extension.
     pub fn stem(&self) -> &str {
         let name = self.file_name();
         match name.rfind('.') {
@@ -32,12 +32,12 @@ impl RelPath {
         }
     }
 
-    /// The extension in lowercase, without its dot; empty when there is none.
+    /// Returns the extension in lowercase, without its dot; empty if there is none.
     pub fn extension(&self) -> String {
         config::kinds::extension_of(self.file_name())
     }
 
-    /// The folder, without a trailing slash; empty for the root.
+    /// Returns the folder, without a trailing slash; empty for the root.
     pub fn folder(&self) -> &str {
         self.0.rfind('/').and_then(|slash| self.0.get(..slash)).unwrap_or("")
     }
@@ -59,23 +59,23 @@ impl ContentHash {
         ContentHash(xxhash_rust::xxh3::xxh3_128(bytes))
     }
 
-    /// The hash as 32 hexadecimal digits.
+    /// Returns the hash as 32 hexadecimal digits.
     pub fn to_hex(self) -> String {
         format!("{:032x}", self.0)
     }
 
-    /// Reads [`ContentHash::to_hex`]'s form.
+    /// Parses the form of [`ContentHash::to_hex`].
     pub fn from_hex(text: &str) -> Option<Self> {
         u128::from_str_radix(text, 16).ok().map(ContentHash)
     }
 }
 
-/// A file at the moment it was looked at: enough to see later whether it has changed.
+/// A file at the moment it was checked: enough to see later whether it has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileVersion {
-    /// Hash of its bytes; `None` when they could not be read.
+    /// Hash of its bytes; `None` if they could not be read.
     pub hash: Option<ContentHash>,
-    /// Permissions and kind, as the system counts them; only compared while the bytes are not known.
+    /// Permissions and kind, as the system counts them; only compared while the bytes are unknown.
     pub mode: u32,
     /// Modification time, milliseconds since 1970.
     pub mtime_ms: i64,
@@ -84,33 +84,33 @@ pub struct FileVersion {
 }
 
 impl FileVersion {
-    /// True when `now`, which may hold metadata only, is this version as far as is known.
+    /// Returns whether `now`, which may have metadata only, is this version as far as is known.
     pub fn is_still(&self, now: &FileVersion) -> bool {
         let looks_the_same = (self.mtime_ms, self.n_bytes) == (now.mtime_ms, now.n_bytes);
         match (self.hash, now.hash) {
             (Some(hash), Some(now)) => hash == now,
             (Some(_), None) => looks_the_same,
-            // What could not be read has become readable.
+            // The file has become readable.
             (None, Some(_)) => false,
             (None, None) => looks_the_same && self.mode == now.mode,
         }
     }
 }
 
-/// The order in which the watcher settled changes; a parcel older than what is committed is dropped.
+/// The order in which the watcher read files; an item that is older than what is committed is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Generation(pub u64);
 
-/// The number the writer gives a commit; every reply names the tick it saw.
+/// The number of a commit; every reply names the tick it saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Tick(pub u64);
 
-/// Which of the belt's two lanes a parcel rides in.
+/// The two lanes of the belt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lane {
-    /// What a person or agent just saved: overtakes any backlog at every stage.
+    /// For what a person or agent just saved: overtakes any backlog at every stage.
     Interactive,
-    /// Opening crawl, rescans, ripples.
+    /// For the opening crawl, rescans and ripples.
     Bulk,
 }
 

@@ -2,7 +2,7 @@
 
 use super::EntityType;
 
-/// What kind of thing a document says a name is.
+/// The kind of thing that a name is in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A person.
@@ -13,19 +13,19 @@ pub enum Kind {
     Location,
     /// A product, service, technology, interface or project.
     Thing,
-    /// Something of nature, food, myth or art, as its definition says: a fruit, a planet, a titan.
+    /// Something of nature, food, myth or art, according to a definition: a fruit, a planet, a titan.
     Nature,
-    /// No name at all: written small, as an ordinary word.
+    /// No name at all: written in lowercase, as an ordinary word.
     Common,
 }
 
 impl Kind {
-    /// True for what ordinary words denote.
+    /// Returns true for the kinds that ordinary words denote.
     pub fn is_word(&self) -> bool {
         matches!(self, Kind::Nature | Kind::Common)
     }
 
-    /// The kind of a type; `None` for types that say little.
+    /// Returns the kind of a type; `None` for types that say little.
     pub fn of(entity_type: EntityType) -> Option<Kind> {
         match entity_type {
             EntityType::Person => Some(Kind::Person),

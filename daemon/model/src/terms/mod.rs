@@ -1,4 +1,4 @@
-//! The vocabulary every module shares: places, names, identities, confidence.
+//! Terms: the vocabulary that every module shares: places, names, identities, confidence.
 //!
 //! Nothing here reads files, stores rows or knows a wire format.
 

@@ -1,14 +1,15 @@
-//! Names: how two surfaces are compared, and what kinds of thing they name.
+//! Names: how two surfaces are compared, and the types of things they name.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// A surface reduced to what identifies it: lowercase letters and digits, with `+ # .` kept inside a name, so
-/// that `C`, `C++` and `C#` differ and `signing-service`, `SigningService`, `Signing Service` are one.
+/// A surface reduced to what identifies it: lowercase letters and digits, with `+ # .` kept inside a name, so that
+/// `C`, `C++` and `C#` differ and `signing-service`, `SigningService`, `Signing Service` are equal.
 pub type Norm = String;
 
-/// The norm of a surface (S4 §7, extended to Unicode). Compatibility forms are folded (NFKC), case is lowered,
-/// everything but letters, digits and inner `+ # .` is dropped. Empty when nothing is left.
+/// Returns the norm of a surface (S4 §7, extended to Unicode). Compatibility forms are folded (NFKC), case is
+/// lowered, everything but letters, digits and inner `+ # .` is dropped. Empty if nothing is left.
 pub fn norm_of(surface: &str) -> Norm {
+    // Most names are ASCII, which needs no decomposition.
     if surface.is_ascii() {
         return ascii_norm(surface.as_bytes());
     }
@@ -48,20 +49,20 @@ fn ascii_norm(bytes: &[u8]) -> Norm {
     out
 }
 
-/// `+` and `#` belong to a name only at its end (C++, F#).
+/// Returns true for `+` and `#`, which belong to a name only at its end (C++, F#).
 fn is_tail(c: char) -> bool {
     c == '+' || c == '#'
 }
 
-/// True when the byte before `i` is itself part of the name, so that `a . b` keeps no dot.
+/// Returns whether the byte before `i` is itself part of the name, so that `a . b` keeps no dot.
 fn directly_after(bytes: &[u8], i: usize) -> bool {
     i.checked_sub(1)
         .and_then(|p| bytes.get(p))
         .is_some_and(|&p| p.is_ascii_alphanumeric() || is_tail(p as char))
 }
 
-/// The lowercase words of a surface: split at anything but letters and digits, at camelCase humps
-/// (`KeyRotationJob` → key, rotation, job) and nowhere else. Used for token overlap.
+/// Returns the lowercase words of a surface: split at anything but letters and digits, and at camelCase humps
+/// (`KeyRotationJob` → key, rotation, job). Used for token overlap.
 pub fn tokens_of(surface: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut word = String::new();
@@ -73,6 +74,7 @@ pub fn tokens_of(surface: &str) -> Vec<String> {
         }
         let previous = i.checked_sub(1).and_then(|p| chars.get(p)).copied().unwrap_or(' ');
         let next_is_lower = chars.get(i + 1).is_some_and(|n| n.is_lowercase());
+        // A capital after a lowercase letter, or the last capital of an acronym before a word (`HTTPServer`).
         let hump = c.is_uppercase()
             && (previous.is_lowercase() || (previous.is_uppercase() && next_is_lower));
         if hump {
@@ -90,7 +92,7 @@ fn flush(word: &mut String, out: &mut Vec<String>) {
     }
 }
 
-/// What kind of thing a name names. Voted over mentions; an attribute of an entity, never part of its key.
+/// The type of a thing. Voted over mentions; an attribute of an entity, never part of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum EntityType {
@@ -133,23 +135,23 @@ impl EntityType {
         EntityType::Step,
     ];
 
-    /// False for the types that say little: anything may be called a concept.
+    /// Returns false for the types that say little: anything may be called a concept.
     pub fn is_telling(self) -> bool {
         !matches!(self, EntityType::Concept | EntityType::Document)
     }
 
-    /// True for the kinds of software that people name.
+    /// Returns true for the kinds of software that people name.
     pub fn is_software(self) -> bool {
         use EntityType::{Product, Project, Service, Technology};
         matches!(self, Product | Project | Service | Technology)
     }
 
-    /// False for a step: a sentence of a procedure, shown as what precedes or follows another, never as a thing.
+    /// Returns false for a step: a sentence of a procedure, shown only as what precedes or follows another.
     pub fn is_thing(self) -> bool {
         self != EntityType::Step
     }
 
-    /// The name that users see and write.
+    /// Returns the name that users see and write.
     pub fn as_str(self) -> &'static str {
         match self {
             EntityType::Person => "Person",
@@ -171,7 +173,7 @@ impl EntityType {
         }
     }
 
-    /// Reads a type a user wrote, ignoring case; a few common synonyms are understood.
+    /// Parses a type that a user wrote, ignoring case; accepts a few common synonyms.
     pub fn parse(text: &str) -> Option<Self> {
         let lower = text.trim().to_lowercase();
         let synonym = match lower.as_str() {
@@ -188,12 +190,12 @@ impl EntityType {
         synonym.or_else(|| Self::ALL.into_iter().find(|t| t.as_str().eq_ignore_ascii_case(&lower)))
     }
 
-    /// The number stored for this type.
+    /// Returns the number stored for this type.
     pub fn code(self) -> i64 {
         Self::ALL.iter().position(|t| *t == self).unwrap_or(0) as i64
     }
 
-    /// Reads [`EntityType::code`].
+    /// Decodes [`EntityType::code`]; an unknown number is a concept.
     pub fn from_code(code: i64) -> EntityType {
         usize::try_from(code)
             .ok()

@@ -1,11 +1,11 @@
-//! Script: which signs make words, and which scripts write without blanks.
+//! Script: which characters form words, and which scripts are written without spaces.
 //!
 //! Not here: languages (`formats/language.rs`).
 
 use unicode_normalization::char::is_combining_mark;
 
-/// True for what a word is made of: letters and digits of any script, and the marks that Indic and other scripts
-/// write vowels with.
+/// Returns true for characters of words: letters and digits of any script, and the marks with which Indic and other
+/// scripts write vowels.
 pub fn is_word_char(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();
@@ -13,21 +13,21 @@ pub fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || is_combining_mark(c) || matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// How a script is cut into index words.
+/// How a script is split into index words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cutting {
-    /// Between blanks and signs.
+    /// At spaces and punctuation.
     Words,
-    /// Every two signs: Han, kana, Hangul.
+    /// Every two characters: Han, kana, Hangul.
     Pairs,
-    /// Every three signs: scripts of South-East Asia, which write letters and marks but no blanks.
+    /// Every three characters: scripts of South-East Asia, which write letters and marks but no spaces.
     Triples,
 }
 
 fn cutting(c: char) -> Cutting {
     match c as u32 {
         0..=0x0dff => Cutting::Words,
-        // Thai, Lao; Tibetan writes a mark between syllables, which is no letter.
+        // Thai, Lao. Tibetan writes a mark between syllables that is not a letter.
         0x0e00..=0x0eff => Cutting::Triples,
         // Myanmar, Khmer, Tai Le to Tai Tham.
         0x1000..=0x109f | 0x1780..=0x17ff | 0x1950..=0x1aaf => Cutting::Triples,
@@ -41,20 +41,21 @@ fn cutting(c: char) -> Cutting {
     }
 }
 
-/// True for signs of scripts that write no blanks between words, or put endings to names without one.
+/// Returns true for scripts that put no spaces between words, or append endings to names without one.
 pub fn is_unspaced(c: char) -> bool {
     cutting(c) != Cutting::Words
 }
 
-/// Length of the run of word signs of one kind that `text` begins with, bytes; 0 when it begins with none.
+/// Returns the length of the run of word characters of one kind at the start of `text`, bytes; 0 if there is none.
 pub fn run_length(text: &str) -> usize {
+    // The usual case: an ASCII word that no other letter follows.
     let n_plain = text.bytes().take_while(u8::is_ascii_alphanumeric).count();
     if n_plain > 0 && text.as_bytes().get(n_plain).is_none_or(u8::is_ascii) {
         return n_plain;
     }
     let mut kind = None;
     for (at, c) in text.char_indices() {
-        // Marks go with what they stand on.
+        // A mark belongs to the letter before it.
         let own = if is_combining_mark(c) { kind } else { Some(cutting(c)) };
         if !is_word_char(c) || (at > 0 && own != kind) {
             return at;
@@ -64,7 +65,7 @@ pub fn run_length(text: &str) -> usize {
     text.len()
 }
 
-/// How many signs an index word of this run has; `None` where blanks part words.
+/// Returns the number of characters of an index word of this run; `None` if spaces separate words.
 pub fn gram_length(run: &str) -> Option<usize> {
     match cutting(run.chars().next()?) {
         Cutting::Words => None,
@@ -73,7 +74,7 @@ pub fn gram_length(run: &str) -> Option<usize> {
     }
 }
 
-/// True for the letters that English is written in, with or without accents.
+/// Returns true for the letters that English is written in, with or without accents.
 pub fn is_latin(c: char) -> bool {
     c.is_alphabetic()
         && matches!(c as u32, 0..=0x24f | 0x1e00..=0x1eff | 0xfb00..=0xfb06 | 0xff21..=0xff5a)

@@ -1,14 +1,14 @@
-//! Similarity: how much of two texts is the same words.
+//! Similarity: the share of words that two texts have in common.
 //!
-//! In: two texts. Out: a number in [0, 1]: twice the words they share over all their words, each word as often as it
-//! stands there. Order does not count, so moving a paragraph changes nothing.
-//! Exact for texts of up to [`MOST_KEPT`] words; longer ones are estimated from the words of smallest hash (standard
-//! error .03), the same words in every run.
-//! Not here: who is compared with whom (`engine/watch/pair.rs`, `store/commit/identity.rs`).
+//! In: two texts. Out: a number in [0, 1]: twice the shared words over all words of both (Dice), repeated words
+//! counted as often as they occur. Order does not matter, so moving a paragraph changes nothing.
+//! Exact for texts of up to [`MOST_KEPT`] words; longer ones are estimated from the words with the smallest hashes
+//! (standard error .03), the same words in every run.
+//! Not here: which texts are compared (`engine/watch/pair.rs`, `store/commit/identity.rs`).
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Similarity from which a text counts as another one edited (design.md).
+/// Similarity from which a text counts as an edited version of another (design.md).
 pub const SAME_DOCUMENT: f64 = 0.8;
 
 /// Words kept of a text: 4 KiB, so that thousands can be compared at once.
@@ -18,7 +18,7 @@ const MOST_KEPT: usize = 512;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sketch {
     n_words: usize,
-    /// Sorted, the smallest only.
+    /// The smallest ones, sorted.
     hashes: Vec<u64>,
 }
 
@@ -34,7 +34,7 @@ impl Sketch {
         for hash in &mut hashes {
             last = if *hash == last.0 { (last.0, last.1 + 1) } else { (*hash, 0_u64) };
             if last.1 > 0 {
-                // The second time a word stands there is another word.
+                // The second occurrence of a word is another element, so that the sketch is of a multiset.
                 *hash = xxh3_64(&[last.0.to_le_bytes(), last.1.to_le_bytes()].concat());
             }
         }
@@ -43,7 +43,7 @@ impl Sketch {
         Sketch { n_words, hashes }
     }
 
-    /// How much the two share; 0 when either has no words.
+    /// Returns the similarity; 0 if either has no words.
     pub fn similarity(&self, other: &Sketch) -> f64 {
         if self.n_words == 0 || other.n_words == 0 {
             return 0.0;
@@ -54,25 +54,27 @@ impl Sketch {
         if is_exact {
             return 2.0 * n_common as f64 / (self.n_words + other.n_words) as f64;
         }
+        // The smallest hashes of the union are a random sample of it: the Jaccard index of the sample estimates that
+        // of the texts, and Dice = 2J / (1 + J).
         let jaccard = n_common as f64 / n_union.max(1) as f64;
         2.0 * jaccard / (1.0 + jaccard)
     }
 
-    /// Words in either and words in both, among the `most` of smallest hash.
+    /// Returns the number of words in either and in both, among the `most` of smallest hash.
     fn overlap(&self, other: &Sketch, most: usize) -> (usize, usize) {
         overlap(self.hashes.iter(), other.hashes.iter(), most)
     }
 
-    /// False when the two are of such different length that they cannot be the same document.
+    /// Returns false if the lengths differ so much that the two cannot be the same document.
     pub fn could_be(&self, other: &Sketch) -> bool {
         let (few, many) = (self.n_words.min(other.n_words), self.n_words.max(other.n_words));
-        // Sharing all words of the shorter gives twice `few` over both.
+        // At best, all words of the shorter are shared: twice `few` over both.
         few > 0 && 2.0 * few as f64 / (few + many) as f64 >= SAME_DOCUMENT
     }
 }
 
-/// How many of two rising sequences are in either and in both, each as often as it stands there, among the `most`
-/// smallest.
+/// Returns how many elements of two ascending sequences are in either and in both, repeated ones counted as often as
+/// they occur, among the `most` smallest.
 pub fn overlap<T: Ord>(
     left: impl Iterator<Item = T>,
     right: impl Iterator<Item = T>,
@@ -119,7 +121,7 @@ mod tests {
             let found = Sketch::of(one).similarity(&Sketch::of(other));
             assert!((found - expected).abs() < 1e-9, "{one} {other}: {found}");
         }
-        // 1,111 of 5,000 words are others.
+        // 1,111 of 5,000 words differ.
         let found = Sketch::of(&long).similarity(&Sketch::of(&edited));
         assert!((found - 0.78).abs() < 0.06, "{found}");
     }

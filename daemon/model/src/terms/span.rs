@@ -1,14 +1,14 @@
-//! Places in text: half-open spans, and the map that leads from normalized text back to the file.
+//! Span: half-open places in text, and the map from normalized text back to the file.
 //!
-//! Invariants: `start <= end`; spans in `Norm` lie on UTF-8 boundaries; a `SpanMap`'s segments are sorted by
-//! their place in the normalized text and do not overlap there.
-//! Not here: pages of a PDF or parts of a DOCX (they become a `Locus` when those formats join).
+//! Invariants: `start <= end`; spans in `Norm` lie on UTF-8 boundaries; a `SpanMap`'s segments are sorted by their
+//! place in the normalized text and do not overlap there.
+//! Not here: pages (`NormalDoc::pages`).
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Marks a place in the bytes of the file as it lies on disk.
+/// Marks a place in the bytes of the file on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Raw {}
 
@@ -24,51 +24,51 @@ pub struct Span<Text> {
 }
 
 impl<Text> Span<Text> {
-    /// A span from `start` to `end` in bytes; the ends are swapped if given the wrong way round.
+    /// Creates a span from `start` to `end` in bytes; the ends are swapped if given the wrong way round.
     pub fn new(start: usize, end: usize) -> Self {
         let (start, end) = if start <= end { (start, end) } else { (end, start) };
         let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Span { start: clamp(start), end: clamp(end), text: PhantomData }
     }
 
-    /// First byte.
+    /// Returns the first byte.
     pub fn start(self) -> usize {
         self.start as usize
     }
 
-    /// One past the last byte.
+    /// Returns the place after the last byte.
     pub fn end(self) -> usize {
         self.end as usize
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn len(self) -> usize {
         (self.end - self.start) as usize
     }
 
-    /// True when the span holds nothing.
+    /// Returns whether the span has no bytes.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
 
-    /// The same place as a range, for slicing.
+    /// Returns the same place as a range, for slicing.
     pub fn range(self) -> Range<usize> {
         self.start()..self.end()
     }
 
-    /// True when `other` lies wholly inside.
+    /// Returns whether `other` lies entirely inside.
     pub fn contains(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// True when the two share at least one byte.
+    /// Returns whether the two share at least one byte.
     pub fn overlaps(self, other: Self) -> bool {
         self.start < other.end && other.start < self.end
     }
 }
 
 impl Span<Norm> {
-    /// The text at this place; empty when the span does not fit `text`.
+    /// Returns the text at this place; empty if the span does not fit `text`.
     pub fn of(self, text: &str) -> &str {
         text.get(self.range()).unwrap_or("")
     }
@@ -107,18 +107,18 @@ impl<Text> fmt::Debug for Span<Text> {
     }
 }
 
-/// One piece of a [`SpanMap`]: `to_len` bytes of the target text that stand for `from_len` bytes of the source.
-/// When the lengths are equal the piece is verbatim and maps byte for byte; otherwise (an entity such as
-/// `&amp;`, a redaction mark, a re-encoded character) every place inside maps to the whole source piece.
+/// One piece of a [`SpanMap`]: `to_len` bytes of the target text that stand for `from_len` bytes of the source. If
+/// the lengths are equal, the piece is verbatim and maps byte for byte; otherwise (an entity such as `&amp;`, a
+/// redaction mark, a re-encoded character) every place inside maps to the whole source piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
-    /// Where the piece begins in the target (for example normalized) text.
+    /// Start of the piece in the target (for example normalized) text.
     pub to: u32,
-    /// Its length there.
+    /// Its length in the target.
     pub to_len: u32,
-    /// Where the piece begins in the source (for example the file).
+    /// Start of the piece in the source (for example the file).
     pub from: u32,
-    /// Its length there.
+    /// Its length in the source.
     pub from_len: u32,
 }
 
@@ -129,7 +129,7 @@ impl Segment {
     fn to_end(self) -> u32 {
         self.to + self.to_len
     }
-    /// The source place of one target offset; `end` asks for the place just past it.
+    /// Returns the source place of one target offset; with `end`, the place after it.
     fn source(self, offset: u32, end: bool) -> u32 {
         if self.is_verbatim() {
             self.from + offset.saturating_sub(self.to).min(self.to_len)
@@ -141,7 +141,7 @@ impl Segment {
     }
 }
 
-/// Leads from places in a produced text back to places in the text it was made from.
+/// Maps places in a derived text back to places in the text it was made from.
 ///
 /// Text that was inserted (a separator, a marker) belongs to no segment and maps to the edge of its neighbors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -150,14 +150,14 @@ pub struct SpanMap {
 }
 
 impl SpanMap {
-    /// The map of a text of `len` bytes onto itself, shifted by `offset` bytes in the source.
+    /// Returns the map of a text of `len` bytes onto itself, shifted by `offset` bytes in the source.
     pub fn identity(len: usize, offset: usize) -> Self {
         let mut map = SpanMap::default();
         map.push(0, len, offset, len);
         map
     }
 
-    /// Adds a piece at the end. Pieces come in rising order of `to`; empty target pieces are ignored, and a
+    /// Adds a piece at the end. Pieces come in ascending order of `to`; empty target pieces are ignored, and a
     /// verbatim piece that continues the last one is merged into it.
     pub fn push(&mut self, to: usize, to_len: usize, from: usize, from_len: usize) {
         if to_len == 0 {
@@ -179,7 +179,7 @@ impl SpanMap {
         self.segments.push(next);
     }
 
-    /// Maps `to_len` bytes at `to` to the whole of `from`. Where both are equally long the piece is cut in two,
+    /// Maps `to_len` bytes at `to` to the whole of `from`. If both have the same length, the piece is split in two,
     /// since it would be taken for verbatim text.
     pub fn push_replaced(&mut self, to: usize, to_len: usize, from: Range<usize>) {
         if to_len == from.len() && to_len > 1 {
@@ -190,20 +190,21 @@ impl SpanMap {
         }
     }
 
-    /// The pieces, in order.
+    /// Returns the pieces, in order.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
-    /// The source range that the target range `[start, end)` stands for.
+    /// Returns the source range that the target range `[start, end)` came from.
     pub fn source_range(&self, start: usize, end: usize) -> Range<usize> {
         let (start, end) = (start as u32, end.max(start) as u32);
         let first = self.segments.partition_point(|s| s.to_end() <= start);
-        // The first segment that reaches past `start`; inserted text before it maps to its beginning.
+        // The first segment that ends behind `start`; inserted text before it maps to its beginning.
         let source_start = match self.segments.get(first) {
             Some(segment) => segment.source(start.max(segment.to), false),
             None => self.segments.last().map_or(0, |s| s.from + s.from_len),
         };
+        // An empty range must stay empty, even inside a replaced piece.
         if end == start {
             return source_start as usize..source_start as usize;
         }
@@ -215,13 +216,13 @@ impl SpanMap {
         source_start as usize..source_end.max(source_start) as usize
     }
 
-    /// The place in the file of a place in the normalized text.
+    /// Returns the place in the file of a place in the normalized text.
     pub fn to_raw(&self, span: Span<Norm>) -> Span<Raw> {
         let range = self.source_range(span.start(), span.end());
         Span::new(range.start, range.end)
     }
 
-    /// The map from this map's target straight to `earlier`'s source, where `earlier` made this map's source.
+    /// Returns the map from this map's target straight to `earlier`'s source, where `earlier` made this map's source.
     pub fn then(&self, earlier: &SpanMap) -> SpanMap {
         let mut out = SpanMap::default();
         for segment in &self.segments {
@@ -239,7 +240,7 @@ impl SpanMap {
     }
 }
 
-/// The line, from 1, of a byte of a file whose lines begin at `line_starts`; 0 when it has no lines.
+/// Returns the line, from 1, of a byte of a file whose lines start at `line_starts`; 0 if it has no lines.
 pub fn line_of(line_starts: &[u32], raw_offset: usize) -> u32 {
     if line_starts.is_empty() {
         return 0;
@@ -247,7 +248,7 @@ pub fn line_of(line_starts: &[u32], raw_offset: usize) -> u32 {
     line_starts.partition_point(|start| *start as usize <= raw_offset).max(1) as u32
 }
 
-/// Cuts one verbatim piece along the pieces of the earlier map that it crosses.
+/// Splits one verbatim piece along the pieces of the earlier map that it crosses.
 fn compose_verbatim(segment: Segment, earlier: &SpanMap, out: &mut SpanMap) {
     let end = segment.from + segment.from_len;
     let first = earlier.segments.partition_point(|s| s.to_end() <= segment.from);
