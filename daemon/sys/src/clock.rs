@@ -1,13 +1,13 @@
-//! Clock: how much processor time another process has used.
+//! Clock: processor time of processes and threads.
 //!
 //! Works without `/proc`, and for a process that hides from others.
 
 use std::time::Duration;
 
-/// Largest process id of Linux; the kernel packs them into clock ids, where larger numbers would be other clocks.
+/// Largest process id of Linux. The kernel packs ids into clock ids, where a larger number would be another clock.
 const MAX_PID: i32 = 1 << 22;
 
-/// Time that all threads of a process have computed; zero when there is no such process.
+/// Returns the processor time of all threads of a process; zero without such a process.
 pub fn process_cpu_time(pid: u32) -> Duration {
     let Some(pid) = i32::try_from(pid).ok().filter(|pid| *pid <= MAX_PID) else {
         return Duration::ZERO;
@@ -19,12 +19,12 @@ pub fn process_cpu_time(pid: u32) -> Duration {
     time_of(clock).filter(|_| is_known).unwrap_or_default()
 }
 
-/// Time that this thread has computed.
+/// Returns the processor time of this thread.
 pub fn thread_cpu_time() -> Duration {
     time_of(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
 }
 
-/// Returns what a clock shows; nothing where there is no such clock.
+/// Returns the time of a clock; `None` if there is no such clock.
 fn time_of(clock: libc::clockid_t) -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call only writes to the place it is given, which lives until it returns.

@@ -1,14 +1,14 @@
-//! Courtesy: gives way to other sessions of the machine while nobody waits for this process.
+//! Courtesy: yields to other sessions of the machine while nobody waits for this process.
 //!
-//! In: who waits, and whether anything but background work is under way. Out: the nice value of the session as a whole,
+//! In: who waits, and whether anything but background work is under way. Out: the nice value of the whole session,
 //! and whether background work should rest: while others press for the processors (`Documentation/accounting/psi.rst`
 //! of the kernel), and on battery.
 //! Kernels with autogroups, which most desktops have, share the processors among sessions first: a thread's own nice
-//! value counts within its session only, so that background threads of one session take as much as a build in another
+//! value counts only within its session, so that background threads of one session take as much as a build in another
 //! (`sched(7)`, "The autogroup feature").
-//! Invariants: nothing is changed before [`begin`], and nothing by a process that does not lead its session, which
-//! would slow a person's shell down; the usual value is back before a call runs, unless the kernel refuses (it lets
-//! ordinary users change it ten times a second, all together): then the next call, event or look tries again.
+//! Invariants: nothing is changed before [`begin`], and never by a process that does not lead its session, which
+//! would slow a person's shell down; the usual value is back before a call runs, unless the kernel refuses (it allows
+//! ordinary users ten changes a second in total): then the next call, event or check tries again.
 //! Not here: the priorities of threads among each other (`crew.rs`).
 
 use std::io;
@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// Where the kernel keeps the value.
+/// The file with the session's nice value.
 const AUTOGROUP: &str = "/proc/self/autogroup";
 
-/// The lowest share: 1.5 % of what a session at the usual value gets.
+/// The lowest share: 1.5 % of that of a session at the usual value.
 const LOW: i32 = 19;
 const USUAL: i32 = 0;
 
@@ -30,12 +30,12 @@ const USUAL: i32 = 0;
 const LINGER: Duration = Duration::from_secs(2);
 
 /// Share of the last ten seconds in which something waited for a processor, percent: background work rests above the
-/// first, until it falls below the second. Without other work, its own threads wait for each other in 10 % of the time
-/// on two cores, in 35 % on one.
+/// first, until the share falls below the second. Without other work, its own threads wait for each other in 10 % of
+/// the time on two cores, in 35 % on one.
 const REST_ABOVE: f32 = 60.0;
 const REST_UNTIL: f32 = 30.0;
 
-/// How long an answer about the machine holds.
+/// How long a reading of the machine's state is valid.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 static COURTESY: Mutex<Courtesy> = Mutex::new(Courtesy {
@@ -48,15 +48,15 @@ static COURTESY: Mutex<Courtesy> = Mutex::new(Courtesy {
     reason: None,
 });
 
-/// True while the session is low; apart from the rest, since every call and event looks at it.
+/// True while the session is low. Separate from the mutex, since every call and event reads it.
 static IS_LOW: AtomicBool = AtomicBool::new(false);
 
-/// Wakes those who rest.
+/// Wakes background work that is resting.
 static WANTED: Notify = Notify::const_new();
 
 struct Courtesy {
     is_begun: bool,
-    /// The session's value may be changed.
+    /// True if the session's value may be changed.
     gives_way: bool,
     n_waiting: usize,
     n_for_work: usize,
@@ -65,8 +65,8 @@ struct Courtesy {
     reason: Option<&'static str>,
 }
 
-/// Begins to rest and to give way; the latter if this process leads its session and the kernel has autogroups. Call
-/// [`tend`] now and then.
+/// Starts to rest and to yield; the latter if this process leads its session and the kernel has autogroups. Call
+/// [`tend`] every second or two.
 pub fn begin() {
     let leads = leads_its_session();
     let mut courtesy = lock();
@@ -75,39 +75,40 @@ pub fn begin() {
 }
 
 fn leads_its_session() -> bool {
-    // In a container, the leader may be outside: then the kernel says 0, which is no process to `rustix`.
+    // In a container, the leader may be outside: then the kernel returns 0, which `rustix` does not accept as a
+    // process id.
     // SAFETY: both calls read numbers of this process and have no other effect.
     unsafe { libc::getsid(0) == libc::getpid() }
 }
 
-/// Returns why background work should rest now, in words; nothing while somebody waits for work.
+/// Returns why background work should rest now, in words; `None` while somebody waits for work.
 pub fn rests() -> Option<&'static str> {
     let mut courtesy = lock();
     courtesy.look();
     courtesy.reason.filter(|_| courtesy.n_for_work == 0)
 }
 
-/// Returns why background work rests while nobody waits for work.
+/// Returns why background work would rest if nobody waited for work.
 pub fn reason() -> Option<&'static str> {
     let mut courtesy = lock();
     courtesy.look();
     courtesy.reason
 }
 
-/// For what somebody waits.
+/// What somebody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     /// An answer.
     Answer,
-    /// Work that the answer needs: background work does not rest meanwhile.
+    /// Work that the answer needs: background work does not pause for it.
     Work,
 }
 
-/// Somebody waits for this process, until this is dropped.
+/// Counts somebody as waiting for this process until it is dropped.
 #[must_use]
 pub struct Waiting(Wait);
 
-/// Returns the mark of somebody who waits; the session has its usual share meanwhile.
+/// Counts one more waiter; while any waits, the session keeps its usual share.
 pub fn waiting(wait: Wait) -> Waiting {
     let mut courtesy = lock();
     courtesy.n_waiting += 1;
@@ -120,7 +121,7 @@ pub fn waiting(wait: Wait) -> Waiting {
     Waiting(wait)
 }
 
-/// Returns when somebody begins to wait for work.
+/// Returns when somebody starts to wait for work.
 pub async fn wanted() {
     WANTED.notified().await;
 }
@@ -134,7 +135,7 @@ impl Drop for Waiting {
     }
 }
 
-/// Something has happened that a person may wait for: the session has its usual share for a while.
+/// Records an event that a person may be waiting for: the session has its usual share for a while.
 pub fn attend() {
     if IS_LOW.load(Ordering::Relaxed) {
         let mut courtesy = lock();
@@ -143,7 +144,7 @@ pub fn attend() {
     }
 }
 
-/// Gives way while `only_background` and nobody waits, and only then. To be called every second or two.
+/// Yields while `only_background` is true and nobody waits, and only then. Call it every second or two.
 pub fn tend(only_background: bool) {
     lock().adjust(only_background);
 }
@@ -157,7 +158,7 @@ impl Courtesy {
         }
         match std::fs::write(AUTOGROUP, if is_low { LOW } else { USUAL }.to_string()) {
             Ok(()) => IS_LOW.store(is_low, Ordering::Relaxed),
-            // It was changed less than a tenth of a second ago, by anybody.
+            // The value was changed, by any process, less than a tenth of a second ago.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
                 tracing::info!(%error, "background work cannot give way to other sessions");
@@ -168,7 +169,7 @@ impl Courtesy {
 }
 
 impl Courtesy {
-    /// Looks at the machine, if that was a while ago.
+    /// Reads the machine's state, unless it was read a moment ago.
     fn look(&mut self) {
         if !self.is_begun || self.looked.is_some_and(|at| at.elapsed() < LOOK_AGAIN) {
             return;
@@ -177,6 +178,7 @@ impl Courtesy {
         let pressure = std::fs::read_to_string("/proc/pressure/cpu").unwrap_or_default();
         let pressure = crate::fail::number("courtesy.pressure")
             .map_or_else(|| pressure_in(&pressure), |percent| Some(percent as f32));
+        // Two limits, so that the work itself does not switch between resting and working all the time.
         let limit = if self.reason.is_some() { REST_UNTIL } else { REST_ABOVE };
         self.reason = if is_on_battery(Path::new("/sys/class/power_supply")) {
             Some("the machine runs on battery")
@@ -188,13 +190,13 @@ impl Courtesy {
     }
 }
 
-/// The share of the last ten seconds in the kernel's words: `some avg10=1.53 avg60=…`.
+/// Parses the share of the last ten seconds from the kernel's text: `some avg10=1.53 avg60=…`.
 fn pressure_in(text: &str) -> Option<f32> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     some.split(' ').find_map(|field| field.strip_prefix("avg10="))?.parse().ok()
 }
 
-/// True when a battery is being emptied and no supply from the mains is on.
+/// Returns whether a battery is discharging and no mains supply is connected.
 fn is_on_battery(supplies: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(supplies) else { return false };
     let (mut is_emptied, mut has_mains) = (false, false);
@@ -202,7 +204,7 @@ fn is_on_battery(supplies: &Path) -> bool {
         let read =
             |name: &str| std::fs::read_to_string(entry.path().join(name)).unwrap_or_default();
         match read("type").trim() {
-            // A mouse has a battery, too.
+            // `Device` is the battery of a peripheral, such as a mouse.
             "Battery" if read("scope").trim() != "Device" => {
                 is_emptied |= read("status").trim() == "Discharging";
             }

@@ -1,10 +1,11 @@
-//! Crew: the threads that do bulk work, at a raised nice value, so that the system prefers whoever answers a person.
+//! Crew: the threads that do bulk work, at a raised nice value, so that the system prefers threads that answer a
+//! person.
 //!
-//! In: closures. Out: what they return, as a future.
-//! Invariants: a crew's threads live as long as the process and take jobs in order; one that panics costs only itself.
-//! Niceness is a thread's on Linux and cannot be lowered again without privilege, so these threads never do anything
-//! else, and interactive work never comes here.
-//! Rejected: `SCHED_BATCH`, which only changes who is woken first and needs a call that is not safe.
+//! In: closures. Out: their results, as futures.
+//! Invariants: a crew's threads live as long as the process and take jobs in order; a job that panics affects only
+//! itself. On Linux, niceness belongs to a thread and cannot be lowered again without privilege, so these threads
+//! never do anything else, and interactive work never runs here.
+//! Rejected: `SCHED_BATCH`, which only changes which thread is woken first and needs a call that is not safe.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,13 +14,14 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// Added to the nice value: a tenth of the weight of a normal thread, when both want the processor.
+/// Added to the nice value: gives a tenth of the weight of a normal thread when both want the processor.
 pub const NICENESS: i32 = 10;
 
-/// The same for work that has hours of time: a seventieth of the weight of a normal thread, an eighth of the others'.
+/// The same for work that has hours of time: a seventieth of the weight of a normal thread, an eighth of that of
+/// other crews.
 const NICEST: i32 = 19;
 
-/// Threads for the bulk work of all stages, at most: the work of a stage is short, and each thread keeps memory.
+/// Most threads for the bulk work of all stages: the work of a stage is short, and each thread keeps memory.
 const MOST_STAGE_THREADS: usize = 4;
 
 /// Threads that wait for parsing workers: as many as there may be workers, whatever the number of cores.
@@ -27,7 +29,7 @@ const N_PARSE_THREADS: usize = 8;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A fixed number of threads, nicer than the rest of the process.
+/// A fixed number of threads with a higher nice value than the rest of the process.
 pub struct Crew {
     jobs: Sender<Job>,
     n_threads: usize,
@@ -38,7 +40,7 @@ pub struct Crew {
 #[error("{0}")]
 pub struct Lost(pub String);
 
-/// Threads for the bulk work of the stages.
+/// Returns the threads for the bulk work of the stages.
 pub fn stages() -> &'static Crew {
     static CREW: LazyLock<Crew> = LazyLock::new(|| {
         let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -47,38 +49,38 @@ pub fn stages() -> &'static Crew {
     &CREW
 }
 
-/// Threads that wait for the workers that parse documents of the bulk lane; separate, since a document may keep one of
-/// them for a minute. They cost nothing while they wait.
+/// Returns the threads that wait for the workers that parse documents of the bulk lane; separate, since a document
+/// may occupy one of them for a minute. They cost nothing while they wait.
 pub fn parsing() -> &'static Crew {
     static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::new("kgd-bulk-parse", N_PARSE_THREADS));
     &CREW
 }
 
-/// The thread for bulk commits and ripples; separate, so that callers of the writer never wait for a stage.
+/// Returns the thread for bulk commits and ripples; separate, so that callers of the writer never wait for a stage.
 pub fn writing() -> &'static Crew {
     static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::new("kgd-bulk-write", 1));
     &CREW
 }
 
-/// The thread that reads files for the bulk lane; separate, since a slow disk must delay no stage.
+/// Returns the thread that reads files for the bulk lane; separate, since a slow disk must delay no stage.
 pub fn reading() -> &'static Crew {
     static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::new("kgd-bulk-read", 1));
     &CREW
 }
 
-/// The thread that compares two indexes row by row, which takes minutes on a large one.
+/// Returns the thread that compares two indexes row by row, which takes minutes on a large one.
 pub fn comparing() -> &'static Crew {
     static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::new("kgd-compare", 1));
     &CREW
 }
 
-/// The thread that checks stored data for changed bytes, which has hours of time.
+/// Returns the thread that checks stored data for changed bytes, which has hours of time.
 pub fn scrubbing() -> &'static Crew {
     static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::nicer("kgd-scrub", 1, NICEST));
     &CREW
 }
 
-/// The thread that embeds with the better model, after everything else: nicer still than the others.
+/// Returns the thread that embeds with the better model, after everything else: at an even higher nice value.
 pub fn embedding() -> &'static Crew {
     static CREW: LazyLock<Crew> = LazyLock::new(|| Crew::nicer("kgd-embed", 1, NICEST));
     &CREW
@@ -101,7 +103,7 @@ impl Crew {
         Crew { jobs, n_threads }
     }
 
-    /// Runs `job` on one of the threads, after earlier jobs. It is run even if nobody waits for it.
+    /// Runs `job` on one of the threads, after earlier jobs. It runs even if nobody waits for the result.
     pub fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
@@ -115,18 +117,20 @@ impl Crew {
             // The system gave us no thread; one of the runtime's is better than none.
             tokio::task::spawn_blocking(job);
         } else if let Err(job) = self.jobs.send(Box::new(job)) {
+            // The crew's threads have all ended, so the job runs here.
             (job.0)();
         }
         async move { answer.await.unwrap_or_else(|_| Err(Lost("the process is ending".into()))) }
     }
 }
 
-/// Runs a thread of a crew.
+/// The loop of a crew's thread.
 fn work(jobs: &Mutex<Receiver<Job>>, niceness: i32) {
     if let Err(error) = rustix::process::nice(niceness) {
         tracing::warn!(%error, "bulk work runs at normal priority");
     }
     loop {
+        // The lock is held while waiting for a job, not while running it.
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         match job {
             Ok(job) => job(),
@@ -144,7 +148,7 @@ pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
         .unwrap_or("no message")
 }
 
-/// This thread's nice value, as the kernel knows it; for tests.
+/// Returns this thread's nice value according to the kernel; for tests.
 #[cfg(any(test, feature = "testing"))]
 pub fn niceness() -> i32 {
     let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux");

@@ -1,10 +1,10 @@
-//! Dots: the products of one vector of int8 with many, with the widest instructions that the machine has.
+//! Dots: the dot products of one int8 vector with many, with the widest instructions of the machine.
 //!
 //! Plain loops that the compiler turns into vector instructions, compiled once for each kind of machine; they are as
-//! fast as a library of hand-written kernels (`tests/benches/RESULTS.md`, vectors). `unsafe` only calls a function
-//! after its instructions were detected.
+//! fast as a library of hand-written kernels (`tests/benches/RESULTS.md`, vectors). `unsafe` is only used to call a
+//! function after its instructions were detected.
 
-/// Sets each of `out` to the product of `query` with one of `rows`, which follow one another and are as long as
+/// Sets each of `out` to the dot product of `query` with one of `rows`, which follow one another and are as long as
 /// `query`. Rows beyond the end of either are skipped.
 pub fn dots(query: &[i8], rows: &[i8], out: &mut [i32]) {
     #[cfg(target_arch = "x86_64")]
@@ -13,11 +13,11 @@ pub fn dots(query: &[i8], rows: &[i8], out: &mut [i32]) {
             && std::arch::is_x86_feature_detected!("avx512vl")
             && std::arch::is_x86_feature_detected!("avx512vnni")
         {
-            // SAFETY: the machine has just said that it knows these instructions.
+            // SAFETY: these instructions were just detected.
             return unsafe { dots_avx512(query, rows, out) };
         }
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the machine has just said that it knows these instructions.
+            // SAFETY: these instructions were just detected.
             return unsafe { dots_avx2(query, rows, out) };
         }
     }
@@ -36,7 +36,7 @@ fn dots_avx2(query: &[i8], rows: &[i8], out: &mut [i32]) {
     dots_of_any_length(query, rows, out);
 }
 
-/// Loops of a known length are unrolled: the usual lengths of models are listed here.
+/// Dispatches on the length: loops of a known length are unrolled, and the usual lengths of models are listed here.
 #[inline(always)]
 fn dots_of_any_length(query: &[i8], rows: &[i8], out: &mut [i32]) {
     match query.len() {
@@ -68,6 +68,7 @@ fn dots_of_length<const N: usize>(query: &[i8], rows: &[i8], out: &mut [i32]) {
 
 #[inline(always)]
 fn product(a: i8, b: i8) -> i32 {
+    // The product of two int8 fits an int16, which the compiler turns into a multiply-add of pairs.
     i32::from(i16::from(a) * i16::from(b))
 }
 

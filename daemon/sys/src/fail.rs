@@ -1,14 +1,14 @@
-//! Fail points: named places at which a test may kill this very process, as a power failure would.
+//! Fail: named points where a test may kill this process, as a power failure would.
 //!
 //! In: the variable `KG_FAIL`, a list such as `commit.before@3,watch.limit=10`: die at the third arrival at a point
-//! (the first without a number), or return a number to the code that asks for it. Unset, a point costs one load of a
-//! static. Only whoever starts the daemon can set the variable, and could kill it as well.
+//! (the first without a number), or return a number to the code that asks for it. If it is not set, a point costs one
+//! load of a static. Only the user who starts the daemon can set the variable, and could kill it as well.
 //! Not here: the tests that set it (`tests/it/crash.rs`).
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Every point, in the order a daemon and then a document meet them. A test takes each of them in turn.
+/// Every point, in the order in which a daemon and then a document reach them. A test dies at each of them in turn.
 pub const POINTS: &[&str] = &[
     // Opening.
     "migrate.step",
@@ -129,7 +129,7 @@ fn parse(text: &str) -> Plan {
     plan
 }
 
-/// Kills the process if `KG_FAIL` says so for this arrival.
+/// Kills the process if `KG_FAIL` asks for it at this arrival.
 pub fn point(name: &'static str) {
     for (wanted, arrival, seen) in &plan().deaths {
         if wanted == name && seen.fetch_add(1, Ordering::SeqCst) + 1 == *arrival {
@@ -142,7 +142,7 @@ pub fn point(name: &'static str) {
     }
 }
 
-/// The point `stage.side`, for the one station that runs every stage.
+/// Kills the process at the point `stage.side`, for the generic station that runs every stage.
 pub fn station(stage: &'static str, side: &'static str) {
     if !plan().deaths.is_empty() {
         let is_it = |name: &&&str| name.split_once('.') == Some((stage, side));
@@ -150,7 +150,7 @@ pub fn station(stage: &'static str, side: &'static str) {
     }
 }
 
-/// Returns the number that `KG_FAIL` gives for `name`, such as a limit that the system would set.
+/// Returns the number that `KG_FAIL` sets for `name`, such as a limit that the system would impose.
 pub fn number(name: &str) -> Option<u64> {
     plan().numbers.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
 }

@@ -1,7 +1,8 @@
-//! Sys: the floor of the daemon. Clocks, memory, descriptors, kernels in wide instructions, threads of a lower priority
-//! (`crew`), the share of the whole session (`courtesy`) and the places at which a test may kill the process (`fail`).
+//! Sys: the lowest layer of the daemon: clocks, memory, descriptors, kernels in wide instructions, threads of lower
+//! priority (`crew`), the share of the whole session (`courtesy`) and the points where a test may kill the process
+//! (`fail`).
 //!
-//! It depends only on other people's crates; every layer may use it.
+//! It depends only on external crates; every layer may use it.
 //! Invariants: no other crate of the daemon has `unsafe`; nothing here knows a document, a database or a setting.
 //! Not here: the work of the threads, or its reasons.
 

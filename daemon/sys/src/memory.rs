@@ -1,16 +1,16 @@
 //! Memory: makes the C library's allocator keep little free memory.
 //!
-//! glibc gives every thread an arena, up to eight a core, and returns an arena's free memory only from its end: a
-//! daemon whose threads pass documents to each other held twice as much as it used (measured: 90 MB for 42). Does
-//! nothing with another C library.
+//! glibc gives every thread an arena, up to eight per core, and returns an arena's free memory only from its end: a
+//! daemon whose threads pass documents to each other held twice as much as it used (measured: 90 MB for 42). Has no
+//! effect with another C library.
 
-/// Arenas: one a core of a small machine. Threads that wait for one another's do so for less than a microsecond.
+/// Number of arenas: one per core of a small machine. Threads that compete for an arena wait less than a microsecond.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const N_ARENAS: std::os::raw::c_int = 2;
 
-/// Larger pieces are mapped by themselves and so handed back at once, bytes. By default this rises with the first large
-/// piece that is freed. The buffers of matrix products (.4 MB on average, a thousand a second in the deep pass) stay
-/// below: with 256 KiB, mapping them anew took a third of its processor time.
+/// Size from which an allocation is mapped separately, and so returned at once, bytes. By default this grows with the
+/// first large allocation that is freed. The buffers of matrix products (.4 MB on average, a thousand a second in the
+/// deep pass) stay below: with 256 KiB, mapping them again took a third of its processor time.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const MAPPED_FROM: std::os::raw::c_int = 1024 * 1024;
 
@@ -43,7 +43,7 @@ pub fn spare_memory() {
     }
 }
 
-/// Returns free memory to the system: some milliseconds for a heap of some tens of megabytes.
+/// Returns free memory to the system; takes some milliseconds for a heap of some tens of megabytes.
 pub fn release_free_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: `malloc_trim` takes a number and may be called at any time from any thread.

@@ -1,22 +1,22 @@
-//! Product: a matrix product on one core, with the widest instructions that the machine has.
+//! Product: a matrix product on one core, with the widest instructions of the machine.
 //!
 //! The crate's kernel takes pointers and strides; here they are checked against the slices they come from.
 
-/// Rows of `width` numbers that begin every `stride` numbers of `values`. They may overlap.
+/// Rows of `width` numbers that start every `stride` numbers of `values`. They may overlap.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a> {
     /// All numbers.
     pub values: &'a [f32],
-    /// How many rows there are.
+    /// Number of rows.
     pub n_rows: usize,
-    /// Numbers in a row.
+    /// Numbers per row.
     pub width: usize,
-    /// From one row's first number to the next row's.
+    /// Distance from one row's first number to the next row's.
     pub stride: usize,
 }
 
-/// Sets `out` [rows, outputs] to the products of each row with `weights` [width, outputs]. Does nothing
-/// where the sizes do not fit each other.
+/// Sets `out` [rows, outputs] to the products of each row with `weights` [width, outputs]. Does nothing if the sizes
+/// do not match.
 pub fn product(rows: &Rows<'_>, weights: &[f32], out: &mut [f32]) {
     let Rows { values, n_rows, width, stride } = *rows;
     if n_rows == 0 || width == 0 {
@@ -56,8 +56,8 @@ pub fn product(rows: &Rows<'_>, weights: &[f32], out: &mut [f32]) {
     }
 }
 
-/// Sets `out` [rows, others] to the products of each row with each of the others, which are as wide. Does nothing where
-/// the sizes do not fit each other.
+/// Sets `out` [rows, others] to the products of each row with each of the others, which have the same width. Does
+/// nothing if the sizes do not match.
 pub fn products(rows: &Rows<'_>, others: &Rows<'_>, out: &mut [f32]) {
     let is_inside = |it: &Rows<'_>| {
         let last = it.n_rows.checked_sub(1).and_then(|last| last.checked_mul(it.stride));
@@ -74,6 +74,7 @@ pub fn products(rows: &Rows<'_>, others: &Rows<'_>, out: &mut [f32]) {
     // SAFETY: the kernel reads rows i < n_rows at i * stride + k with k < width of both, all below their
     // `values.len()`; and writes i * others.n_rows + j with j < others.n_rows, all below `out.len()`. `out` is borrowed
     // alone, so it overlaps neither.
+    // The steps of `others` are exchanged: the kernel reads them as columns, that is transposed.
     unsafe {
         matrixmultiply::sgemm(
             rows.n_rows,

@@ -1,25 +1,26 @@
-//! Scans: one vector of floats, or of four-bit numbers, with many rows, with the widest instructions that the machine
-//! has, as `dots.rs` does for int8.
+//! Scans: the products of one vector of floats, or of four-bit numbers, with many rows, with the widest instructions
+//! of the machine, as `dots.rs` does for int8.
 //!
-//! `unsafe` only calls a function after its instructions were detected.
+//! `unsafe` is only used to call a function after its instructions were detected.
 
-/// Bits of a component of a question in [`sign_sums`]: the worth of its last one is negative.
+/// Bits of a component of a question in [`sign_sums`]; in two's complement, the last one counts negative.
 pub const N_PLANES: usize = 4;
 
-/// Running sums of a product of floats: the same number on every machine, so that results are equal.
+/// Partial sums of a float product: the same number on every machine, so that the rounding, and so the result, is
+/// equal.
 const LANES: usize = 16;
 
-/// Sets each of `out` to the product of `query` with one of `rows`, which follow one another and are as long as
+/// Sets each of `out` to the dot product of `query` with one of `rows`, which follow one another and are as long as
 /// `query`. Rows beyond the end of either are skipped.
 pub fn float_dots(query: &[f32], rows: &[f32], out: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
     {
         if std::arch::is_x86_feature_detected!("avx512f") {
-            // SAFETY: the machine has just said that it knows these instructions.
+            // SAFETY: these instructions were just detected.
             return unsafe { float_dots_avx512(query, rows, out) };
         }
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the machine has just said that it knows these instructions.
+            // SAFETY: these instructions were just detected.
             return unsafe { float_dots_avx2(query, rows, out) };
         }
     }
@@ -57,20 +58,20 @@ fn float_dots_anywhere(query: &[f32], rows: &[f32], out: &mut [f32]) {
     }
 }
 
-/// Sets each of `out` to the sum of the question's numbers where one of `rows`, `n_words` words of bits each, has a
-/// bit. `planes` holds these numbers bit by bit, [`N_PLANES`] times `n_words` words, in two's complement. Rows beyond
-/// the end of either are skipped.
+/// Sets each of `out` to the sum of those of the question's numbers whose bit is set in one of `rows`, each `n_words`
+/// words of bits. `planes` holds the numbers bit by bit, [`N_PLANES`] times `n_words` words, in two's complement.
+/// Rows beyond the end of either are skipped.
 pub fn sign_sums(planes: &[u64], n_words: usize, rows: &[u64], out: &mut [i32]) {
     #[cfg(target_arch = "x86_64")]
     {
         if std::arch::is_x86_feature_detected!("avx512vpopcntdq")
             && std::arch::is_x86_feature_detected!("avx512vl")
         {
-            // SAFETY: the machine has just said that it knows these instructions.
+            // SAFETY: these instructions were just detected.
             return unsafe { sign_sums_avx512(planes, n_words, rows, out) };
         }
         if std::arch::is_x86_feature_detected!("popcnt") {
-            // SAFETY: the machine has just said that it knows this instruction.
+            // SAFETY: this instruction was just detected.
             return unsafe { sign_sums_popcnt(planes, n_words, rows, out) };
         }
     }
@@ -89,7 +90,7 @@ fn sign_sums_popcnt(planes: &[u64], n_words: usize, rows: &[u64], out: &mut [i32
     sign_sums_anywhere(planes, n_words, rows, out);
 }
 
-/// Loops of a known length are unrolled: the usual lengths of models are listed here.
+/// Dispatches on the length: loops of a known length are unrolled, and the usual lengths of models are listed here.
 #[inline(always)]
 fn sign_sums_anywhere(planes: &[u64], n_words: usize, rows: &[u64], out: &mut [i32]) {
     match n_words {
@@ -121,7 +122,7 @@ fn count(plane: &[u64], row: &[u64]) -> i32 {
     plane.iter().zip(row).map(|(a, b)| (a & b).count_ones() as i32).sum()
 }
 
-/// Bits of all planes, each worth twice the one before, the last one negative.
+/// Adds up the bit counts of all planes, each worth twice the one before, the last one negative.
 #[inline(always)]
 fn worth(counts: impl Iterator<Item = i32>) -> i32 {
     let weigh = |(i, n): (usize, i32)| if i + 1 == N_PLANES { -(n << i) } else { n << i };
