@@ -1,10 +1,11 @@
-//! Better: the models whose vectors join the static ones: `embed.model`, and where that knows only English,
+//! Better: the models whose vectors are added to the static ones: `embed.model`, and if that knows only English,
 //! `embed.other_languages` for everything else.
 //!
 //! In: the settings, the folder of added models. Out: embedders, or none if the settings say so.
-//! Invariants: making one costs neither time nor memory: a model is loaded when the first text comes; the name of its
+//! Invariants: creating one costs neither time nor memory: a model is loaded for its first text; the name of its
 //! space changes whenever its vectors would.
-//! Not here: when its vectors are made (`engine/backfill`), which of a chunk's vectors counts (`query/recall.rs`).
+//! Not here: when its vectors are computed (`engine/backfill`), which of a chunk's vectors is used
+//! (`query/recall.rs`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,9 +24,9 @@ pub struct BetterError {
     pub key: &'static str,
     /// Its name in the settings.
     pub name: String,
-    /// What is wrong with it.
+    /// The reason.
     pub why: String,
-    /// What to do.
+    /// What to do about it.
     pub hint: &'static str,
 }
 
@@ -49,20 +50,20 @@ pub fn ignored(settings: &Embed) -> Option<String> {
     })
 }
 
-/// Returns the models that the settings name, from the user's own folders: the one of `embed.model` first, which gets
-/// everything that it can read, then the one for the rest; none for `none`.
+/// Returns the models that the settings name, from the user's own folders: first that of `embed.model`, which gets
+/// everything that it can read, then the one for the rest; empty for `none`.
 ///
 /// # Errors
 /// When there is no such model.
 pub fn better(settings: &Embed) -> Result<Vec<Arc<dyn Embedder>>, BetterError> {
-    // Without a home there are no such folders: added models are missing, built-in ones are unpacked in memory.
+    // Without a home folder, added models are missing, and built-in ones are unpacked in memory.
     let places = Places::from_env().ok();
     let (models, unpacked) =
         (places.as_ref().map(Places::models), places.as_ref().map(Places::unpacked));
     better_of(settings, &models.unwrap_or_default(), unpacked.as_deref())
 }
 
-/// Does the same as [`better`] for given folders of added models and of unpacked ones.
+/// As [`better`], for given folders of added models and of unpacked ones.
 ///
 /// # Errors
 /// When there is no such model.
@@ -75,17 +76,18 @@ pub fn better_of(
     if !first.is_english_only() {
         return Ok(vec![first]);
     }
+    // Dimensions and prompts are settings of the first model.
     let (query_prompt, document_prompt) = Default::default();
     let model = settings.other_languages.clone();
     let other = Embed { model, dimensions: 0, query_prompt, document_prompt, ..settings.clone() };
     let second = named(&other, models, unpacked)
         .map_err(|error| BetterError { key: "embed.other_languages", ..error })?;
-    // A second one of English could read nothing else, either.
+    // A second model that knows only English could read nothing else either.
     let second = second.filter(|second| !second.is_english_only());
     Ok([Some(first), second].into_iter().flatten().collect())
 }
 
-/// The model of one name.
+/// Returns the model of one name; `None` for `none`.
 fn named(
     settings: &Embed,
     models: &Path,

@@ -1,8 +1,8 @@
-//! Built in: the sentence models that the program carries, one row each.
+//! Builtin: the sentence models that the program contains, one row each.
 //!
 //! In: a row; texts. Out: unit vectors.
-//! Invariants: nothing is loaded or unpacked before the first text comes. Then MiniLM takes some 70 MB as long as it
-//! exists; e5 keeps its weights in files that are mapped.
+//! Invariants: nothing is loaded or unpacked before the first text. Then MiniLM takes some 70 MB while it exists; e5
+//! keeps its weights in mapped files.
 //! Not here: computing (the crate `onnx`), when texts are embedded, which texts a model gets (`engine/backfill`).
 
 use std::path::{Path, PathBuf};
@@ -18,20 +18,20 @@ use model::parcel::UnitVector;
 /// A built-in model.
 #[derive(Debug)]
 struct Row {
-    /// As settings name it.
+    /// Its name in the settings.
     name: &'static str,
-    /// Model, revision and quantization: of the weights, and of a vector's components.
+    /// Name of the space: model, revision, and quantization of the weights and of a vector's components.
     space: &'static str,
     /// Components of a vector.
     dimensions: usize,
-    /// True when it knows no other language.
+    /// True if it knows no other language.
     is_english_only: bool,
-    /// Its cosines and what they are worth on the scale of MiniLM's, both ascending; empty for that scale itself.
+    /// Its cosines and the equivalents on MiniLM's scale, both ascending; empty for MiniLM itself.
     scale: &'static [(f32, f32)],
     files: Carried,
 }
 
-/// The models.
+/// The built-in models.
 const ROWS: &[Row] = &[
     Row {
         name: DEFAULT_MODEL,
@@ -43,7 +43,7 @@ const ROWS: &[Row] = &[
             name: "minilm-l6 (built in)",
             weights: CarriedWeights::Graph(include_bytes!("../../models/minilm-l6/model.onnx")),
             tokenizer: CarriedTokens::Any(include_bytes!("../../models/minilm-l6/tokenizer.json")),
-            // It was trained on 256 tokens, special ones included, and reads longer texts badly.
+            // It was trained on 256 tokens, special ones included, and embeds longer texts badly.
             max_tokens: 256,
             query_prompt: "",
             document_prompt: "",
@@ -72,8 +72,8 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// Cosines of equal rank, among pairs of questions and documents that answer them as well as among others, in scifact,
-/// cranfield and hotpotqa100 (`tests/benches/lingua.rs` measures them).
+/// Cosines of equal rank, both among pairs of a question and a document that answers it and among other pairs, in
+/// scifact, cranfield and hotpotqa100 (`tests/benches/lingua.rs` measures them).
 const E5_SCALE: &[(f32, f32)] = &[
     (0.71, -0.15),
     (0.755, 0.03),
@@ -89,14 +89,14 @@ const E5_SCALE: &[(f32, f32)] = &[
 /// A built-in model, loaded at its first use.
 pub struct Builtin {
     row: &'static Row,
-    /// For the files of packed weights.
+    /// Folder for the files of packed weights.
     unpacked: Option<PathBuf>,
     loaded: OnceLock<Result<TransformerModel, EmbedError>>,
 }
 
 impl Builtin {
-    /// The model of this name in settings; none where it is not built in. Packed weights are unpacked into a folder in
-    /// `unpacked`; without one, in memory.
+    /// Returns the model of this name in settings; `None` if it is not built in. Packed weights are unpacked into a
+    /// folder in `unpacked`; without one, in memory.
     pub fn named(name: &str, unpacked: Option<&Path>) -> Option<Self> {
         let row = ROWS.iter().find(|row| row.name == name)?;
         let unpacked = unpacked.map(Path::to_path_buf);
@@ -150,10 +150,11 @@ impl Embedder for Builtin {
     }
 }
 
-/// The value at `x` of the line through these points; beyond its ends the first and the last piece go on.
+/// Returns the value at `x` of the polyline through these points; the first and last segment extend beyond its ends.
 fn along(points: &[(f32, f32)], x: f32) -> f32 {
     let above = points.partition_point(|(known, _)| *known < x);
     let piece = above.clamp(1, points.len().max(2) - 1);
+    // Fewer than two points: the identity.
     let (Some(&(x0, y0)), Some(&(x1, y1))) = (points.get(piece - 1), points.get(piece)) else {
         return x;
     };

@@ -1,9 +1,9 @@
 //! Folder: a sentence model that the user added (`kgctl model add`, `pull`), or keeps in a folder of their own.
 //!
 //! In: the settings; texts. Out: unit vectors.
-//! Invariants: nothing is loaded before the first text comes; a model that was not tried when it was added is tried
-//! then, in a process of its own; an added model is loaded only while its files are unchanged; the space's name differs
-//! for other files, dimensions and prompts; questions get the prompt for questions, everything else the one for
+//! Invariants: nothing is loaded before the first text; a model that was not tried when it was added is tried then,
+//! in a process of its own; an added model is loaded only while its files are unchanged; the space's name differs for
+//! other files, dimensions and prompts; questions get the prompt for questions, everything else the one for
 //! documents.
 //! Not here: computing (the crate `onnx`), adding models (`kgctl`).
 
@@ -29,14 +29,14 @@ const ADD: &str =
 /// Hint for a model whose files changed after they were added.
 const ADD_AGAIN: &str = "`kgctl model remove` it and add it again";
 
-/// A model of a folder, loaded at its first use.
+/// A model in a folder, loaded at its first use.
 pub struct FolderModel {
     folder: PathBuf,
     wanted: Wanted,
     space: String,
     n_dimensions: usize,
     is_tried_first: bool,
-    /// The files of an added model as they were then.
+    /// The files of an added model as they were when it was added.
     manifest: Option<Manifest>,
     loaded: OnceLock<Result<TransformerModel, EmbedError>>,
 }
@@ -45,7 +45,7 @@ impl FolderModel {
     /// Opens the model that was added as `settings.model` to the folder `models`.
     ///
     /// # Errors
-    /// When there is none, or a file of it is gone.
+    /// When there is none, or a file of it is missing or has another size.
     pub fn added(settings: &Embed, models: &Path) -> Result<Self, BetterError> {
         let name = &settings.model;
         let wrong =
@@ -119,7 +119,7 @@ impl FolderModel {
             query: settings.query_prompt.clone(),
             document: settings.document_prompt.clone(),
         };
-        // The prompt for questions changes no stored vector.
+        // The prompt for questions does not affect stored vectors, so it is not part of the space.
         let prompt = match prompts.document.is_empty() {
             true => String::new(),
             false => {
@@ -132,7 +132,7 @@ impl FolderModel {
         Ok(FolderModel { folder, wanted, space, n_dimensions, is_tried_first, manifest, loaded })
     }
 
-    /// Has another process try the model before it is loaded: for a folder that `kgctl` did not try.
+    /// Lets another process try the model before it is loaded: for a folder that `kgctl` did not try.
     #[must_use]
     pub fn tried_first(self) -> Self {
         FolderModel { is_tried_first: true, ..self }
@@ -141,6 +141,7 @@ impl FolderModel {
     fn model(&self) -> Result<&TransformerModel, EmbedError> {
         let load = || {
             let broken = |why: String| EmbedError::Model { why };
+            // The files are compared again now: they may have changed since the start.
             let changed = self.manifest.as_ref().map(|it| it.changed(&self.folder)).transpose();
             if let Some(file) = changed.map_err(|error| broken(error.to_string()))?.flatten() {
                 let why = format!("its file `{}` is not as it was\nhint: {ADD_AGAIN}", file.path);
@@ -151,6 +152,7 @@ impl FolderModel {
             }
             let model = TransformerModel::open_as(&self.folder, &self.space, self.wanted.clone())
                 .map_err(|error| broken(error.to_string()))?;
+            // The space's name states the dimensions, so a model with others must not be used.
             match model.dimensions() == self.n_dimensions {
                 true => Ok(model),
                 false => Err(broken(format!(
@@ -194,7 +196,7 @@ impl Embedder for FolderModel {
     }
 }
 
-/// Hash of the names and contents of files. 16 hexadecimal digits.
+/// Returns a hash of the names and contents of files, 16 hexadecimal digits.
 fn digest_of(folder: &Path, files: &[PathBuf]) -> std::io::Result<String> {
     let (mut hash, mut buffer) = (Xxh3::new(), vec![0; 1 << 16]);
     for path in files {
@@ -220,7 +222,7 @@ mod tests {
     /// A sample whose vectors have three components.
     fn sample(folder: &Path) {
         onnx::sample::write_tagger(folder, &[("Ada", "A"), ("Porto", "B")]).expect("written");
-        // The names of the classes say nothing of vectors.
+        // The tagger's own configuration names classes, but no width of vectors.
         let config = r#"{"model_type": "bert", "max_position_embeddings": 64, "hidden_size": 3}"#;
         std::fs::write(folder.join("config.json"), config).expect("written");
     }
@@ -282,7 +284,7 @@ mod tests {
         );
         std::fs::write(dir.path().join("config.json"), "{}").expect("written");
         assert!(said(&|_| {}).contains("does not say how many numbers"));
-        // It says one thing and does another.
+        // The declared width differs from that of the vectors.
         std::fs::write(dir.path().join("config.json"), r#"{"hidden_size": 7}"#).expect("written");
         let lies = at(dir.path(), |_| {}).expect("a model, so far").try_embed(&["Ada"]);
         let why = "it gives 3 numbers, and its files say 7";

@@ -1,10 +1,10 @@
 //! Embed: models that turn texts into vectors, or compare two texts, and the stage that embeds a document.
 //!
-//! It depends on `model`, and on `onnx` and `web` to run models; `extract` counts tokens with it, `index` and `query`
+//! Depends on `model`, and on `onnx` and `web` to run models; `extract` counts tokens with it, `index` and `query`
 //! compare vectors of one space.
-//! Invariants: vectors of different spaces are never compared; a model of the user's is tried in a process with limits
-//! first.
-//! Not here: where vectors are stored (`index`), or when a better model fills in (`engine`).
+//! Invariants: vectors of different spaces are never compared; a user's model is first tried in a process with
+//! limits.
+//! Not here: where vectors are stored (`index`), or when a better model is used (`engine`).
 
 pub mod reranker;
 pub mod servers;
@@ -35,28 +35,27 @@ pub use wordpiece::WordPiece;
 
 use model::parcel::UnitVector;
 
-/// A component of 1 as int8 in a [`UnitVector`], which then ends at ±.5. Hardly any component of a text is so large,
-/// most are below .1, and twice the steps of 127 halve the neighbors that rounding puts in the wrong order (measured in
-/// `tests/benches/vectors.rs`).
+/// The int8 value of a component of 1 in a [`UnitVector`], whose range then ends at ±.5. Hardly any component of a
+/// text is larger, most are below .1, and twice the steps of 127 halve the number of neighbors that rounding puts in
+/// the wrong order (measured in `tests/benches/vectors.rs`).
 pub const UNIT: f32 = 254.0;
 
 /// Turns texts into vectors of one space.
 pub trait Embedder: Send + Sync {
-    /// Names the space: model, revision, quantization. Vectors of different spaces are never compared.
+    /// Returns the name of the space: model, revision, quantization. Vectors of different spaces are never compared.
     fn space(&self) -> &str;
-    /// Components of a vector.
+    /// Returns the number of components of a vector.
     fn dimensions(&self) -> usize;
-    /// True when it knows no other language: texts that are surely in another get no vector.
+    /// Returns whether it knows no other language: texts that are certainly in another get no vector.
     fn is_english_only(&self) -> bool {
         false
     }
-    /// Whether it gets a text at all, by whether that may be English.
+    /// Returns whether it embeds a text, given whether that may be English.
     fn reads(&self, may_be_english: bool) -> bool {
         may_be_english || !self.is_english_only()
     }
-    /// Returns what a cosine of two of its vectors is worth on the scale that all spaces share, which is that of
-    /// MiniLM:
-    /// the cosine at which as many of a folder's windows, and as many of those that answer a question, are nearer.
+    /// Converts a cosine of two of its vectors to the scale that all spaces share, which is MiniLM's: the cosine at
+    /// which as many of a folder's windows, and as many of those that answer a question, are nearer.
     fn nearness(&self, cosine: f32) -> f32 {
         cosine
     }
@@ -64,15 +63,15 @@ pub trait Embedder: Send + Sync {
     fn batch(&self) -> usize {
         1
     }
-    /// Returns one vector for each text, in order; a text without known tokens gives a vector of zeros. A failure on
-    /// one text fails all of them.
+    /// Returns one vector per text, in order; a text without known tokens gets a vector of zeros. A failure on one
+    /// text fails all of them.
     ///
     /// # Errors
     /// Why it failed, and whether to try again.
     fn try_embed(&self, texts: &[&str]) -> Result<Vec<UnitVector>, EmbedError> {
         Ok(self.embed(texts))
     }
-    /// Returns the vector of a question, for models that read questions differently from documents.
+    /// Returns the vector of a question, for models that embed questions differently from documents.
     ///
     /// # Errors
     /// As [`Embedder::try_embed`].
@@ -81,33 +80,33 @@ pub trait Embedder: Send + Sync {
         let none = || EmbedError::Model { why: "it gave no vector for a question".to_string() };
         vectors.into_iter().next().ok_or_else(none)
     }
-    /// True where an [`EmbedError::Model`] may be repaired without a restart, so that the model is asked again on
-    /// request.
+    /// Returns whether an [`EmbedError::Model`] may be repaired without a restart, so that the model is tried again
+    /// on request.
     fn may_recover(&self) -> bool {
         false
     }
-    /// Ends a pause after failures, because somebody requests it.
+    /// Ends a pause after failures, on request.
     fn ask_again(&self) {}
-    /// True when the space stores 32-bit floats: a [`UnitVector`] of it holds their bytes, little-endian.
+    /// Returns whether the space stores 32-bit floats: its [`UnitVector`]s hold their bytes, little-endian.
     fn keeps_floats(&self) -> bool {
         false
     }
-    /// Does the same as [`Embedder::try_embed`], scaled to length 1 and not rounded.
+    /// As [`Embedder::try_embed`], scaled to length 1 and not rounded.
     ///
     /// # Errors
     /// As [`Embedder::try_embed`].
     fn try_floats(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         Ok(self.try_embed(texts)?.iter().map(as_floats).collect())
     }
-    /// Does the same as [`Embedder::try_question`], scaled to length 1 and not rounded.
+    /// As [`Embedder::try_question`], scaled to length 1 and not rounded.
     ///
     /// # Errors
     /// As [`Embedder::try_embed`].
     fn try_question_floats(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
         Ok(as_floats(&self.try_question(question)?))
     }
-    /// Does the same as [`Embedder::try_embed`] for models that cannot fail; others give a vector of zeros for a text
-    /// that they fail on.
+    /// As [`Embedder::try_embed`], for models that cannot fail; others return a vector of zeros for a text that they
+    /// fail on.
     fn embed(&self, texts: &[&str]) -> Vec<UnitVector>;
 }
 
@@ -116,9 +115,10 @@ fn as_floats(vector: &UnitVector) -> Vec<f32> {
     vector.0.iter().map(|component| f32::from(*component) / UNIT).collect()
 }
 
-/// Scales a vector of floats to length 1 and rounds it to int8; zeros when it has no length.
+/// Scales a vector of floats to length 1 and rounds it to int8; zeros if it has no length.
 pub fn unit_vector(numbers: &[f32]) -> UnitVector {
     let length = numbers.iter().map(|number| number * number).sum::<f32>().sqrt();
     let factor = if length.is_finite() && length > 0.0 { UNIT / length } else { 0.0 };
+    // `as` saturates: the few components beyond ±.5 are cut off.
     UnitVector(numbers.iter().map(|number| (number * factor).round() as i8).collect())
 }

@@ -1,20 +1,20 @@
-//! Limit: what a process that tries a model of the user's may use.
+//! Limit: the resources of a process that tries a user's model.
 //!
 //! In: the model's folder. Out: limits on this process.
-//! Invariant: a graph that asks for all memory or endless time ends its own process.
+//! Invariant: a graph that takes all memory or endless time ends only its own process.
 //! Not here: the trial itself (`prepare.rs`).
 
 use std::path::Path;
 
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 
-/// Longest trial, seconds of the processor. A BERT of 24 layers reads 512 tokens in 10 s on one slow core.
+/// Longest trial, seconds of processor time. A BERT of 24 layers reads 512 tokens in 10 s on one slow core.
 pub const MAX_CPU_SECONDS: u64 = 60;
 
-/// Address space that a trial may take beside six times the files, bytes.
+/// Address space of a trial, in addition to six times the size of the files, bytes.
 pub const MAX_MEMORY_BYTES: u64 = 2_000_000_000;
 
-/// Limits this process for the model of a folder, and ends it with the one that started it.
+/// Limits this process for the model of a folder, and makes it end with its parent.
 ///
 /// # Errors
 /// When the system refuses.

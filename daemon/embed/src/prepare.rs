@@ -1,9 +1,11 @@
 //! Prepare: tries a model, and converts it if necessary, in a process with limits.
 //!
 //! In: its folder. Out: its dimensions and longest text as a line of JSON, or why it cannot be used.
-//! Invariants: a graph that asks for all memory, endless time or an endless stack costs this process, neither the
-//! daemon nor `kgctl`. The exit status is trusted: the folder is the user's own, so a lie is no concern.
-//! Not here: the files of a model (`config::models`), the sandbox of documents, which come from strangers (`formats`).
+//! Invariants: a graph that takes all memory, endless time or an endless stack ends only this process, neither the
+//! daemon nor `kgctl`. The exit status is trusted: the folder is the user's own, so a forged result harms nobody
+//! else.
+//! Not here: the files of a model (`config::models`), the sandbox of documents, which come from strangers
+//! (`formats`).
 
 use std::io::Write;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -15,10 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use super::limit::{MAX_CPU_SECONDS, MAX_MEMORY_BYTES, limit};
 
-/// The program: this one, even when its file was replaced meanwhile.
+/// The running program, even if its file has been replaced since.
 const PROGRAM: &str = "/proc/self/exe";
 
-/// What a trial found out about a model.
+/// The properties of a model that was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
     /// Components of its vectors.
@@ -60,7 +62,7 @@ fn converted(folder: &Path, precision: Precision) -> Result<(), String> {
     std::fs::remove_file(folder.join("model.safetensors")).map_err(|error| error.to_string())
 }
 
-/// Runs `kgd --try-reranking FOLDER`: loads a model that reads two texts together, and lets it read the longest.
+/// Runs `kgd --try-reranking FOLDER`: loads a model that reads two texts together, and scores the longest pair.
 pub fn run_pair(folder: &Path) -> ExitCode {
     run_limited(folder, || {
         let model = PairModel::load(folder)?;
@@ -69,7 +71,8 @@ pub fn run_pair(folder: &Path) -> ExitCode {
     })
 }
 
-/// Runs a trial within limits, in a process of its own: writes why the model of a folder cannot be used.
+/// Runs a trial within limits, in a process of its own. Writes to standard error why the model of a folder cannot be
+/// used.
 pub fn run_limited(
     folder: &Path,
     trial: impl FnOnce() -> Result<(), onnx::ModelError>,
@@ -84,12 +87,14 @@ fn refused(why: String) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Has another process try the model of a folder, which stays as it is; `flag` says what it is tried as. Takes as long
-/// as loading it and reading its longest text.
+/// Tries the model of a folder in another process, without changing it; `flag` is the option of the trial. Takes as
+/// long as loading it and embedding its longest text.
 ///
 /// # Errors
 /// Why it cannot be used, with a hint.
 pub fn hold(flag: &str, folder: &Path) -> Result<(), String> {
+    // `arg0`, since `/proc/self/exe` would show as `exe`; a group of its own, so that a signal for the daemon's group
+    // does not end the trial.
     let started = Command::new(PROGRAM)
         .arg0("kgd")
         .arg(flag)
@@ -102,7 +107,7 @@ pub fn hold(flag: &str, folder: &Path) -> Result<(), String> {
     let output =
         started.map_err(|error| format!("no process could be started to try it: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
-    // After the library's panic messages, the last such line is the error itself.
+    // The library may print panic messages first; the last line of this form is the error itself.
     let error =
         said.rfind("model file `").and_then(|at| said.get(at..)).unwrap_or(&said).trim_end();
     match (output.status.success(), output.status.signal()) {
@@ -116,7 +121,7 @@ pub fn hold(flag: &str, folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Loads a model and has it read its longest text.
+/// Loads a model and embeds its longest text.
 fn tried(folder: &Path) -> Result<Tried, onnx::ModelError> {
     let model = SentenceModel::load(folder)?;
     model.embed(&"a ".repeat(model.max_tokens()))?;

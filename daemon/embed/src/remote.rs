@@ -1,12 +1,12 @@
-//! Remote: vectors made by a server that the user configured (`embed.remote`), for OpenAI's and Ollama's interface.
+//! Remote: vectors from a server that the user configured (`embed.remote`), through OpenAI's or Ollama's interface.
 //!
 //! In: the settings; texts. Out: unit vectors.
-//! Invariants: nothing is sent unless the user's own configuration names a server, and only to that address; texts are
-//! sent without secrets, questions included; the key is in no message and no log. After a failure that may pass by
-//! itself (no connection, 429, 5xx, a malformed reply) the server is asked again after a pause that doubles, or is as
-//! long as the server asks for; meanwhile questions get no vector at once. A vector of another length is a lasting
-//! error: it would belong to another space.
-//! Not here: HTTP (the crate `web`), when vectors are made (`engine/backfill`).
+//! Invariants: nothing is sent unless the user's own configuration names a server, and only to that address; texts
+//! are sent without secrets, questions included; the key is in no message and no log. After a failure that may pass
+//! by itself (no connection, 429, 5xx, a malformed reply) the server is asked again after a pause that doubles, or is
+//! as long as the server asks for; until then questions fail at once. A vector of another length is a permanent error:
+//! it would belong to another space.
+//! Not here: HTTP (the crate `web`), when vectors are computed (`engine/backfill`).
 
 mod pause;
 mod reply;
@@ -27,13 +27,13 @@ use crate::servers::{KeyPlace, complaint};
 use model::parcel::UnitVector;
 use redact::clean;
 
-/// Longest wait for the vector of a question: a person waits for it, and the static vector is there.
+/// Longest wait for the vector of a question: a person is waiting, and the static vector is available.
 const QUESTION: Duration = Duration::from_secs(5);
 
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Largest reply read, bytes: 2,048 vectors of 4,096 numbers as text have less.
+/// Largest reply read, bytes: 2,048 vectors of 4,096 numbers as text are shorter.
 const MAX_REPLY_BYTES: u64 = 200_000_000;
 
 /// A text that every model can embed.
@@ -42,7 +42,7 @@ const PROBE: &str = "a";
 const INCOMPLETE: &str = "set `embed.remote.url`, `embed.remote.model` and `embed.remote.dimensions` in your own \
      configuration";
 
-/// A server and the model there.
+/// A model on a server.
 pub struct RemoteModel {
     settings: Remote,
     url: String,
@@ -55,7 +55,7 @@ pub struct RemoteModel {
     for_documents: OnceLock<Result<Web, EmbedError>>,
     for_questions: OnceLock<Result<Web, EmbedError>>,
     patience: [Patience; 2],
-    /// Most texts of a request, as far as is known: a server may take fewer than configured.
+    /// Most texts of one request, as far as is known: a server may accept fewer than configured.
     n_at_once: AtomicUsize,
     pause: Mutex<Pause>,
 }
@@ -89,7 +89,8 @@ impl RemoteModel {
             ));
         }
         let url = address(remote);
-        // Another server may use the same name for another model.
+        // Part of the space's name: another server may have another model of the same name, and another prompt gives
+        // other vectors.
         let named = format!("{url}\n{}", settings.document_prompt);
         let named = xxhash_rust::xxh3::xxh3_64(named.as_bytes());
         let whole = Duration::from_secs(u64::from(remote.timeout_seconds));
@@ -114,14 +115,14 @@ impl RemoteModel {
         })
     }
 
-    /// Returns vectors of texts, in one request or in several where the server takes fewer.
+    /// Returns vectors of texts, in one request or in several if the server accepts fewer texts at once.
     fn ask_or_halve(&self, web: &Web, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         match self.ask(web, texts) {
             Err(EmbedError::Text { .. }) if texts.len() > 1 => {
                 let (first, rest) = texts.split_at(texts.len().div_ceil(2));
                 let mut made = self.ask_or_halve(web, first)?;
                 made.extend(self.ask_or_halve(web, rest)?);
-                // Each half is accepted, so there were too many texts.
+                // Each half was accepted, so the request had too many texts.
                 self.n_at_once.fetch_min(first.len(), Ordering::Relaxed);
                 Ok(made)
             }
@@ -129,12 +130,13 @@ impl RemoteModel {
         }
     }
 
-    /// Returns vectors of texts in one request.
+    /// Returns vectors of texts in one request. During a pause, fails without a request.
     fn ask(&self, web: &Web, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let pause = {
             let pause = self.pause();
             pause.left(Instant::now()).map(|left| (left, pause.why().to_string()))
         };
+        // The lock is released before the request, which may take long.
         if let Some((left, why)) = pause {
             return Err(EmbedError::Later { why, after: Some(left) });
         }
@@ -145,7 +147,7 @@ impl RemoteModel {
                 Err(EmbedError::Later { why: why.clone(), after: Some(after) })
             }
             Err(EmbedError::Text { why }) if texts.len() == 1 && texts != [PROBE.to_string()] => {
-                // If it refuses this text, too, the fault is not in the texts.
+                // If the server refuses this text, too, the fault is not in the text.
                 match self.ask_once(web, &[PROBE.to_string()]) {
                     Err(EmbedError::Text { .. }) => Err(EmbedError::Model { why: why.clone() }),
                     Err(other) => Err(other),
@@ -170,7 +172,7 @@ impl RemoteModel {
         let bytes = self.body(reply)?;
         if status != 200 {
             let said = self.without_key(&complaint(&bytes));
-            // Somebody may have replaced the key since it was read.
+            // The user may have replaced the key since it was read.
             if let (401 | 403, Ok(now)) = (status, self::authorization(&self.settings))
                 && now != authorization
             {
@@ -183,6 +185,7 @@ impl RemoteModel {
             let why = format!("`{}` answered something else than vectors: {why}", self.url);
             EmbedError::Later { why, after: None }
         })?;
+        // Of the full length: shorter vectors are cut from these.
         let wanted = self.settings.dimensions as usize;
         match vectors.iter().map(Vec::len).find(|&n| n != wanted) {
             Some(n) => Err(EmbedError::Model {
@@ -226,7 +229,7 @@ impl RemoteModel {
         self.pause.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the first components and scales them to length 1.
+    /// Returns the first components, scaled to length 1.
     fn cut(&self, vector: &[f32]) -> Vec<f32> {
         let mut kept = vector.get(..self.n_dimensions).unwrap_or(vector).to_vec();
         let length = kept.iter().map(|it| it * it).sum::<f32>().sqrt();
@@ -270,7 +273,7 @@ impl Embedder for RemoteModel {
         let web = self.web(&self.for_documents, patience)?;
         let mut out = Vec::with_capacity(texts.len());
         for batch in texts.chunks(self.n_at_once.load(Ordering::Relaxed)) {
-            // Servers refuse empty texts, which mean nothing.
+            // Servers refuse empty texts; their vectors are zeros.
             let sent = batch.iter().filter(|text| !text.trim().is_empty());
             let sent: Vec<String> =
                 sent.map(|text| format!("{}{}", self.document_prompt, clean(text))).collect();
@@ -296,7 +299,7 @@ impl Embedder for RemoteModel {
     }
 }
 
-/// Returns the address for vectors.
+/// Returns the URL of the endpoint for vectors.
 fn address(remote: &Remote) -> String {
     let base = remote.url.trim_end_matches('/');
     match remote.api {

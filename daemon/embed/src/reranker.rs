@@ -1,10 +1,9 @@
-//! Reranker: a model of the user's that reads a question and a passage together and scores how well the passage
-//! answers.
+//! Reranker: a user's model that reads a question and a passage together and scores how well the passage answers.
 //!
 //! In: its folder, as `retrieval.rerank.model` names it; two texts. Out: a number from 0 to 1.
-//! Invariants: nothing is loaded before the first question; before that it is tried in a process with limits; a missing
-//! or unusable model costs no answer: the log and the status report it, and hits keep their order.
-//! Not here: computing (the crate `onnx`), which passages are read and how much the number counts (`query/rerank.rs`).
+//! Invariants: nothing is loaded before the first question; before that it is tried in a process with limits; a
+//! missing or unusable model never prevents an answer: the log and the status report it, and hits keep their order.
+//! Not here: computing (the crate `onnx`), which passages are scored and how the score is used (`query/rerank.rs`).
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -25,8 +24,7 @@ pub struct Reranker {
 }
 
 impl Reranker {
-    /// Opens the model that the settings name; `None` where they name none. A missing folder makes it unusable from the
-    /// start.
+    /// Opens the model that the settings name; `None` if they name none. If the folder is missing, every score fails.
     pub fn of(settings: &Rerank) -> Option<Self> {
         if settings.model.is_empty() {
             return None;
@@ -41,7 +39,7 @@ impl Reranker {
         Some(Reranker { folder, loaded })
     }
 
-    /// How well a passage answers a question, 0 to 1.
+    /// Returns how well a passage answers a question, 0 to 1.
     ///
     /// # Errors
     /// Why the model cannot be used.
@@ -55,7 +53,7 @@ impl Reranker {
         model.score(question, passage).map_err(|error| error.to_string())
     }
 
-    /// Why it cannot be used, once that is known.
+    /// Returns why it cannot be used, once that is known.
     pub fn trouble(&self) -> Option<&str> {
         self.loaded.get().and_then(|loaded| loaded.as_ref().err()).map(String::as_str)
     }

@@ -1,7 +1,7 @@
-//! Servers: common parts for servers that the user named: the key, error messages, requested pauses.
+//! Servers: common parts for servers that the user configured: the key, and error messages.
 //!
-//! In: settings, replies. Out: keys, words, pauses.
-//! Invariants: a key is in no error; messages of servers are cut short.
+//! In: settings, replies. Out: keys, messages.
+//! Invariants: a key is in no error; messages of servers are cut.
 //! Not here: HTTP (the crate `web`), the requests (`embed/remote.rs`, `llm/`).
 
 use std::path::Path;
@@ -11,13 +11,13 @@ use serde_json::Value;
 /// Largest file with a key, bytes.
 const MAX_KEY_BYTES: u64 = 8_192;
 
-/// Longest part of a server's message that is repeated, characters.
+/// Longest quotation of a server's message, characters.
 const MAX_COMPLAINT: usize = 200;
 
-/// The place of a key in the settings.
+/// Where the settings say that a key is.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyPlace<'a> {
-    /// Which settings these are, such as `embed.remote`.
+    /// The section of the settings, such as `embed.remote`.
     pub section: &'a str,
     /// The variable that holds it; empty means none.
     pub variable: &'a str,
@@ -29,7 +29,7 @@ impl KeyPlace<'_> {
     /// Returns the key, if one is configured.
     ///
     /// # Errors
-    /// Why it cannot be read, in words that never hold it.
+    /// Why it cannot be read, in words that never contain it.
     pub fn read(self) -> Result<Option<String>, String> {
         let KeyPlace { section, variable, file } = self;
         let found = if !variable.is_empty() {
@@ -42,6 +42,7 @@ impl KeyPlace<'_> {
             None
         };
         let Some(key) = found.map(|key| key.trim().to_string()) else { return Ok(None) };
+        // Anything else could not be sent in a header.
         match !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic()) {
             true => Ok(Some(key)),
             false => Err("the key is empty, or holds what no key does".to_string()),

@@ -1,9 +1,8 @@
-//! Static model: a text's vector is the mean of its tokens' rows in one table. No network, no files at run
-//! time.
+//! Static model: a text's vector is the mean of its tokens' rows in one table. No network, no files at run time.
 //!
 //! In: texts, or token ids. Out: unit vectors of 256 components.
-//! Invariants: equal ids give equal vectors, in whatever batch; unknown words count for nothing; a text
-//! without known tokens gives a vector of zeros.
+//! Invariants: equal ids give equal vectors, in whatever batch; unknown words are ignored; a text without known
+//! tokens gives a vector of zeros.
 //! Not here: tokenizing (`wordpiece.rs`), windows of a document (`extract/chunk`), other models.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +13,7 @@ use super::wordpiece::{CachedWordPiece, WordPiece};
 use super::{EmbedError, Embedder, UNIT};
 use model::parcel::UnitVector;
 
-/// The table that is built in.
+/// The built-in table.
 const BUILTIN_TABLE: &[u8] =
     include_bytes!("../../models/potion-base-8M/embeddings_i8.safetensors");
 
@@ -41,9 +40,9 @@ pub struct StaticModel {
     wordpiece: Arc<WordPiece>,
     /// Rows of int8, as bytes, one after the other.
     rows: &'static [u8],
-    /// The factors of the rows' int8 values.
+    /// The factor of each row's int8 values.
     scales: Vec<f32>,
-    /// Idle workbenches. The lock is held to take one or give it back, once a batch.
+    /// Idle workbenches. The lock is held to take or return one, once per batch.
     idle: Mutex<Vec<Workbench>>,
 }
 
@@ -76,12 +75,12 @@ fn count(counts: &mut [u32], distinct: &mut Vec<u32>, id: u32) {
 }
 
 impl StaticModel {
-    /// The model shipped with the daemon, with the tokenizer it belongs to.
+    /// Returns the model shipped with the daemon, with the tokenizer it belongs to.
     pub fn builtin(wordpiece: Arc<WordPiece>) -> Self {
         Self::load(BUILTIN_TABLE, wordpiece).expect("the committed table is tested to load")
     }
 
-    /// Reads a table: `embeddings`, int8 [ids, 256], and `scales`, f16 [ids].
+    /// Parses a table: `embeddings`, int8 [ids, 256], and `scales`, f16 [ids].
     fn load(table: &'static [u8], wordpiece: Arc<WordPiece>) -> Result<Self, TableError> {
         let n_ids = wordpiece.n_ids();
         let tensors = SafeTensors::deserialize(table)?;
@@ -102,7 +101,7 @@ impl StaticModel {
         Ok(StaticModel { wordpiece, rows: rows.data(), scales, idle: Mutex::default() })
     }
 
-    /// Returns the sum of a text's rows, which has the direction of its vector, without the loss of rounding.
+    /// Returns the sum of a text's rows, which has the direction of its vector, without rounding.
     pub fn unrounded(&self, text: &str) -> Vec<f32> {
         let mut bench = self.workbench();
         bench.count_words(text);
@@ -111,7 +110,7 @@ impl StaticModel {
         sum.to_vec()
     }
 
-    /// Makes the vector of the counted words and clears the workbench.
+    /// Computes the vector of the counted words and clears the workbench.
     fn vector(&self, bench: &mut Workbench) -> UnitVector {
         quantized(&self.sum(bench))
     }
@@ -140,7 +139,7 @@ impl StaticModel {
     }
 
     fn workbench(&self) -> Workbench {
-        // A workbench is given back whole, so a panic elsewhere cannot have left a bad one.
+        // A workbench is returned complete, so a panic elsewhere cannot have left a bad one.
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         idle.unwrap_or_else(|| Workbench {
             tokenizer: CachedWordPiece::new(Arc::clone(&self.wordpiece)),
@@ -193,8 +192,8 @@ fn of_length_one(mut vector: Vec<f32>) -> Vec<f32> {
     vector
 }
 
-/// Cosine of the angle between two vectors of one space, -1 to 1; 0 when one of them is zeros. Vectors of
-/// different lengths belong to different spaces: the components that one lacks count as 0.
+/// Returns the cosine of the angle between two vectors of one space, -1 to 1; 0 if one of them is zeros. Vectors of
+/// different lengths belong to different spaces: missing components count as 0.
 pub fn cosine(a: &UnitVector, b: &UnitVector) -> f32 {
     let dot = |x: &[i8], y: &[i8]| -> i32 {
         x.iter().zip(y).map(|(&x, &y)| i32::from(i16::from(x) * i16::from(y))).sum()
@@ -203,21 +202,21 @@ pub fn cosine(a: &UnitVector, b: &UnitVector) -> f32 {
     if squared_a == 0 || squared_b == 0 {
         return 0.0;
     }
-    // Quantized vectors are not exactly of one length, so the lengths are divided out.
+    // Quantized vectors do not have exactly the same length, so the lengths are divided out.
     let lengths = (squared_a as f32).sqrt() * (squared_b as f32).sqrt();
     (dot(&a.0, &b.0) as f32 / lengths).clamp(-1.0, 1.0)
 }
 
-/// The sum scaled to length 1 (the mean has the same direction) and rounded to int8.
+/// Returns the sum scaled to length 1 (the mean has the same direction) and rounded to int8.
 fn quantized(sum: &[f32; N_DIMENSIONS]) -> UnitVector {
-    // Eight running sums, since one would wait for itself at each addition.
+    // Eight partial sums, since a single one would wait for itself at each addition.
     let mut lanes = [0.0f32; 8];
     for eight in sum.as_chunks::<8>().0 {
         lanes.iter_mut().zip(eight).for_each(|(lane, component)| *lane += component * component);
     }
     let length = lanes.iter().sum::<f32>().sqrt();
     let factor = if length > 0.0 { UNIT / length } else { 0.0 };
-    // Adding 1.5 × 2^23 rounds to the nearest integer; `f32::round` is a call without SSE4.1.
+    // Adding 1.5 × 2^23 rounds to the nearest integer; `f32::round` is a function call without SSE4.1.
     const ROUND: f32 = 12_582_912.0;
     UnitVector(sum.iter().map(|component| (component * factor + ROUND - ROUND) as i8).collect())
 }

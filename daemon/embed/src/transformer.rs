@@ -21,7 +21,7 @@ impl TransformerModel {
     /// Loads the model of a folder; `space` names model, revision and quantization.
     ///
     /// # Errors
-    /// When the folder holds no such model.
+    /// When the folder has no such model.
     pub fn open(folder: &Path, space: &str) -> Result<Self, ModelError> {
         Self::open_as(folder, space, Wanted::default())
     }
@@ -29,13 +29,13 @@ impl TransformerModel {
     /// Loads the model of a folder with options.
     ///
     /// # Errors
-    /// As [`TransformerModel::open`], and when the options do not fit the model.
+    /// As [`TransformerModel::open`], and when the options do not match the model.
     pub fn open_as(folder: &Path, space: &str, wanted: Wanted) -> Result<Self, ModelError> {
         let model = SentenceModel::load_as(folder, wanted)?;
         Ok(TransformerModel { model, space: space.to_string() })
     }
 
-    /// Loads a built-in model; the folder `unpacked` is for the files of packed weights.
+    /// Loads a built-in model; packed weights are unpacked into files in the folder `unpacked`.
     ///
     /// # Errors
     /// When its files are malformed.
@@ -87,7 +87,7 @@ fn of_text(error: ModelError) -> EmbedError {
     EmbedError::Text { why: error.to_string() }
 }
 
-/// Returns vectors, and zeros for texts that the model fails on.
+/// Returns the vectors of texts; zeros for a text that the model fails on.
 pub(super) fn quiet(model: &dyn Embedder, texts: &[&str]) -> Vec<UnitVector> {
     let zeros = || UnitVector(vec![0; model.dimensions()].into());
     let embed_one = |text: &&str| model.try_embed(&[text]).ok().and_then(|mut one| one.pop());

@@ -1,6 +1,6 @@
 //! Unrounded: an embedder whose vectors are stored as 32-bit floats, in a space of their own.
 //!
-//! In: any embedder. Out: the bytes of its vectors before they are rounded, little-endian.
+//! In: any embedder. Out: the bytes of its vectors before rounding, little-endian.
 //! Not here: the setting (`vectors.precision`), scans of them (`vectors/`).
 
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use super::transformer::quiet;
 use super::{EmbedError, Embedder};
 use model::parcel::UnitVector;
 
-/// The end of the names of spaces of int8.
+/// Suffix of the names of int8 spaces.
 const ROUNDED: &str = "/i8x254";
 
-/// The end of the names of spaces of floats.
+/// Suffix of the names of float spaces.
 const UNROUNDED: &str = "/f32";
 
 /// The same model, unrounded.
@@ -28,12 +28,12 @@ impl Unrounded {
         Unrounded { rounded, space }
     }
 
-    /// The space of floats beside one of int8.
+    /// Returns the name of the float space that belongs to an int8 space.
     pub fn space_of(rounded: &str) -> String {
         format!("{}{UNROUNDED}", rounded.strip_suffix(ROUNDED).unwrap_or(rounded))
     }
 
-    /// Returns the numbers of a stored vector; `None` when the bytes are malformed.
+    /// Returns the numbers of a stored vector; `None` if the bytes are malformed.
     pub fn floats(bytes: &[u8]) -> Option<Vec<f32>> {
         let (numbers, rest) = bytes.as_chunks::<4>();
         let floats = || numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();

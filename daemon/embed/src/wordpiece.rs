@@ -1,10 +1,9 @@
-//! WordPiece: text to the token ids of a BERT vocabulary, with the place of each word.
+//! WordPiece: splits text into the token ids of a BERT vocabulary, with the place of each word.
 //!
-//! In: text, and a `tokenizer.json`. Out: ids, counts, or words with their spans; no special tokens are
-//! added.
-//! Invariants: ids equal those of the reference tokenizer of the same file for every text, literal special
-//! tokens such as `[MASK]` included; time is linear in the text; the cache changes speed, never results, and
-//! its memory is fixed.
+//! In: text, and a `tokenizer.json`. Out: ids, counts, or words with their spans; no special tokens are added.
+//! Invariants: ids equal those of the reference tokenizer of the same file for every text, literal special tokens
+//! such as `[MASK]` included; time is linear in the text; the cache changes speed, never results, and its memory is
+//! fixed.
 //! Not here: vectors (`static_model.rs`), padding, truncation, offsets of single pieces.
 
 mod cache;
@@ -19,10 +18,10 @@ use cache::{WordCache, WordKey};
 use categories::{CharClass, class_of, is_dropped, is_mark};
 use vocabulary::Vocabulary;
 
-/// The tokenizer that belongs to the built-in static model.
+/// The tokenizer of the built-in static model.
 const BUILTIN_JSON: &[u8] = include_bytes!("../../models/potion-base-8M/tokenizer.json");
 
-/// A `tokenizer.json` that is not usable.
+/// A `tokenizer.json` that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum VocabularyError {
     /// Not JSON, or not of the expected shape.
@@ -51,22 +50,22 @@ pub struct Word {
 }
 
 impl WordPiece {
-    /// The tokenizer shipped with the daemon. Takes a few milliseconds; make it once and share it.
+    /// Returns the tokenizer shipped with the daemon. Takes a few milliseconds; create it once and share it.
     pub fn builtin() -> Arc<Self> {
         Arc::new(Self::load(BUILTIN_JSON).expect("the committed tokenizer.json is tested to load"))
     }
 
-    /// Reads a `tokenizer.json`: WordPiece over the BERT normalizer (lowercase, accents stripped).
+    /// Parses a `tokenizer.json`: WordPiece over the BERT normalizer (lowercase, accents stripped).
     pub fn load(json: &[u8]) -> Result<Self, VocabularyError> {
         Ok(WordPiece { vocabulary: Vocabulary::load(json)? })
     }
 
-    /// The id of unknown words.
+    /// Returns the id of unknown words.
     pub fn unknown_id(&self) -> u32 {
         u32::from(self.vocabulary.unknown)
     }
 
-    /// Number of ids; every id is smaller.
+    /// Returns the number of ids; every id is smaller.
     pub fn n_ids(&self) -> usize {
         self.vocabulary.n_ids
     }
@@ -78,7 +77,7 @@ impl WordPiece {
         scan(&self.vocabulary, &mut uncached, text, &mut emit);
     }
 
-    /// The number of ids of `text`. For a few short texts; for many use a [`CachedWordPiece`].
+    /// Returns the number of ids of `text`. For a few short texts; for many use a [`CachedWordPiece`].
     pub fn count_tokens(&self, text: &str) -> usize {
         let mut uncached = Uncached { scratch: Scratch::default() };
         let mut n_tokens = 0;
@@ -89,8 +88,8 @@ impl WordPiece {
     }
 }
 
-/// A tokenizer with a cache of words in front: words repeat, so most are looked up by their raw bytes and
-/// neither normalized nor split again. Each thread has its own; about 0.4 MB.
+/// A tokenizer with a cache of words: words repeat, so most are looked up by their raw bytes and neither normalized
+/// nor split again. Each thread has its own; about 0.4 MB.
 #[derive(Debug)]
 pub struct CachedWordPiece {
     wordpiece: Arc<WordPiece>,
@@ -98,7 +97,7 @@ pub struct CachedWordPiece {
 }
 
 impl CachedWordPiece {
-    /// An empty cache before a shared tokenizer.
+    /// Creates an empty cache for a shared tokenizer.
     pub fn new(wordpiece: Arc<WordPiece>) -> Self {
         CachedWordPiece {
             wordpiece,
@@ -111,7 +110,7 @@ impl CachedWordPiece {
         self.each(text, |_, pieces| ids.extend(pieces.iter().map(|&id| u32::from(id))));
     }
 
-    /// The number of ids of `text`.
+    /// Returns the number of ids of `text`.
     pub fn count_tokens(&mut self, text: &str) -> usize {
         let mut n_tokens = 0;
         self.each(text, |_, pieces| n_tokens += pieces.len());
@@ -159,6 +158,7 @@ struct Cached {
 impl Pieces for Cached {
     #[inline]
     fn of(&mut self, vocabulary: &Vocabulary, text: &str, start: usize, end: usize) -> &[u16] {
+        // Words that are too long for a key are split each time.
         let Some(key) = WordKey::of(text.as_bytes(), start, end) else {
             return self.scratch.split(vocabulary, text.get(start..end).unwrap_or(""));
         };
@@ -197,7 +197,7 @@ impl Scratch {
     }
 }
 
-/// What a byte means for finding words.
+/// The role of a byte in finding words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ByteClass {
     Space,
@@ -224,10 +224,10 @@ const fn byte_classes() -> [ByteClass; 256] {
     classes
 }
 
-/// Finds the words of `text` and hands each, with its ids, to `emit`.
+/// Finds the words of `text` and passes each, with its ids, to `emit`.
 ///
-/// A run of letters can be looked up whole because normalization never looks across its ends: symbols, spaces
-/// and ideographs are starters, and marks are removed anyway.
+/// A run of letters can be looked up as a whole because normalization never crosses its ends: symbols, spaces and
+/// ideographs are starters, and marks are removed anyway.
 fn scan<P: Pieces>(
     vocabulary: &Vocabulary,
     pieces: &mut P,
@@ -252,6 +252,7 @@ fn scan<P: Pieces>(
             ByteClass::Letter => at = ascii_run_end(bytes, at),
             ByteClass::Other => {}
         }
+        // A letter beyond ASCII continues the run; only then are characters decoded.
         if bytes.get(at).is_some_and(|&b| BYTE_CLASSES[usize::from(b)] == ByteClass::Other) {
             at = run_end(text, start, at);
         }
@@ -272,7 +273,7 @@ fn ascii_run_end(bytes: &[u8], from: usize) -> usize {
     rest.iter().position(is_end).map_or(bytes.len(), |n| from + n)
 }
 
-/// The end of the run that began at `start` and has reached a byte beyond ASCII at `from`.
+/// Returns the end of the run that started at `start` and has reached a byte beyond ASCII at `from`.
 fn run_end(text: &str, start: usize, from: usize) -> usize {
     for (offset, character) in text[from..].char_indices() {
         let at = from + offset;

@@ -1,4 +1,4 @@
-//! The tests that run the real weights.
+//! Tests that run the real weights.
 
 use proptest::prelude::*;
 
@@ -77,7 +77,7 @@ fn the_files_of_packed_weights_are_made_once_and_mended() {
 }
 
 proptest! {
-    /// What is nearer in a space is nearer on the common scale, which has the bounds of a cosine.
+    /// The common scale preserves the order of a space and stays within the bounds of a cosine.
     #[test]
     fn the_common_scale_keeps_ranks(a in -1.0f32..=1.0, b in -1.0f32..=1.0) {
         for row in ROWS {

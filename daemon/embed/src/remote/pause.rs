@@ -1,12 +1,13 @@
-//! Pause: how long a server that failed is left alone.
+//! Pause: how long a server that failed is not asked.
 //!
 //! In: failures and their times. Out: how long to wait.
-//! Invariants: a pause is as long as the server asked for, within limits, and never shorter than one that doubles with
-//! each failure in a row: a server that rounds half a second down to 0, or whose clock is behind, is not asked at once.
+//! Invariants: a pause is as long as the server asked for, within limits, and never shorter than one that doubles
+//! with each consecutive failure: a server that rounds half a second down to 0, or whose clock is behind, is not
+//! asked at once.
 
 use std::time::{Duration, Instant};
 
-/// After the first failure.
+/// Pause after the first failure.
 const FIRST: Duration = Duration::from_secs(1);
 
 /// Longest pause, unless a server asks for more.
@@ -24,12 +25,12 @@ pub(super) struct Pause {
 }
 
 impl Pause {
-    /// What is left of the pause.
+    /// Returns what is left of the pause; `None` if there is none.
     pub(super) fn left(&self, now: Instant) -> Option<Duration> {
         self.until?.checked_duration_since(now).filter(|left| !left.is_zero())
     }
 
-    /// The last failure.
+    /// Returns the last failure.
     pub(super) fn why(&self) -> &str {
         &self.why
     }

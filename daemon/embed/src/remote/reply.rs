@@ -1,7 +1,7 @@
-//! Reply: the replies of embedding servers.
+//! Reply: parses the replies of embedding servers.
 //!
-//! In: the bytes of a reply. Out: vectors in the order of the texts, or what is wrong.
-//! Invariants: a vector for each text, of finite numbers.
+//! In: the bytes of a reply. Out: vectors in the order of the texts, or an error.
+//! Invariants: one vector per text, of finite numbers.
 
 use config::settings::RemoteApi;
 use serde::Deserialize;
@@ -22,10 +22,10 @@ struct Ollama {
     embeddings: Vec<Vec<f32>>,
 }
 
-/// The vectors of a reply to `n_texts` texts.
+/// Returns the vectors of a reply to `n_texts` texts.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// What is wrong with the reply, in words.
 pub(super) fn vectors(
     api: RemoteApi,
     bytes: &[u8],
@@ -44,7 +44,7 @@ pub(super) fn vectors(
         return Err(format!("{} vectors for {n_texts} texts", vectors.len()));
     }
     match vectors.iter().flatten().all(|number| number.is_finite()) {
-        // A vector without length is useless, and would hide the static one.
+        // A vector of zeros is useless, and would replace the static one.
         true if vectors.iter().any(|vector| vector.iter().all(|number| *number == 0.0)) => {
             Err("a vector is of zeros alone".to_string())
         }
@@ -53,7 +53,7 @@ pub(super) fn vectors(
     }
 }
 
-/// Sorts them by their numbers, where they have some.
+/// Sorts the vectors by their index, or keeps their order if they have none.
 fn in_order(items: Vec<Item>) -> Result<Vec<Vec<f32>>, String> {
     let n_items = items.len();
     let mut vectors: Vec<Option<Vec<f32>>> = vec![None; n_items];

@@ -2,14 +2,14 @@ use super::*;
 use serde_json::Value;
 use web::mock::{Answer, Mock, Request};
 
-/// Texts of a request.
+/// Returns the texts of a request.
 fn texts(request: &Request) -> Vec<String> {
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     let input = body["input"].as_array().expect("texts");
     input.iter().map(|text| text.as_str().expect("a text").to_string()).collect()
 }
 
-/// A vector for each text, whose second component is its length.
+/// Answers with a vector for each text, whose second component is the text's length.
 fn vectors(request: &Request) -> Answer {
     let rows: Vec<Vec<usize>> = texts(request).iter().map(|text| vec![3, text.len(), 0]).collect();
     let items = rows.iter().enumerate().map(|(i, row)| json!({ "index": i, "embedding": row }));
@@ -30,7 +30,7 @@ fn settings(url: &str, change: impl FnOnce(&mut Embed)) -> Embed {
     settings
 }
 
-/// A server, and the model on it.
+/// Starts a mock server, and opens the model on it.
 fn remote(
     answer: impl FnMut(&Request) -> Answer + Send + 'static,
     change: impl FnOnce(&mut Embed),
@@ -214,7 +214,7 @@ fn a_server_that_takes_fewer_texts_at_once_is_asked_for_so_many() {
     model.try_embed(&given).expect("vectors");
     assert_eq!(sizes(7), [2, 2, 2, 2], "it is remembered");
 
-    // A text that is refused by itself says nothing about their number.
+    // A text refused on its own does not reduce the batch size.
     let one = |request: &Request| match texts(request).iter().any(|text| text == "bad") {
         true => Answer::of(422, "cannot be embedded"),
         false => vectors(request),

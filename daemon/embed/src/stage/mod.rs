@@ -1,9 +1,9 @@
-//! Embed: gives each window of a document its vector, and each paragraph its print.
+//! Embed: adds a vector for each window of a document, and a print for each paragraph.
 //!
-//! In: a document with its chunks and windows. Out: the same with one vector a window, and with prints.
-//! Invariants: one batch a document; the embedded text is the title, the last two headings and the window, so
-//! a renamed folder changes no vector; that of a fact, which is one sentence, is what it says, since in the mean of so
-//! few words a title would count more than they; a chunk in a language that the model has not learned gets empty
+//! In: a document with its chunks and windows. Out: the same with one vector per window, and with prints.
+//! Invariants: one batch per document; the embedded text is the title, the last two headings and the window, so a
+//! renamed folder changes no vector; that of a fact, which is one sentence, is its content alone, since in the mean
+//! of so few words a title would outweigh them; a chunk in a language that the model does not know gets empty
 //! vectors, whose windows wait for a better model.
 //! Not here: the model (`embed/`), and where windows are cut (`extract/chunk`).
 
@@ -33,12 +33,12 @@ pub struct EmbedStage {
 }
 
 impl EmbedStage {
-    /// Makes a stage that gets vectors from `embedder`.
+    /// Creates a stage that gets vectors from `embedder`.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
         EmbedStage { embedder, dedup: Dedup::default(), memory: Memory::default() }
     }
 
-    /// Sets the settings for what is indexed once.
+    /// Sets the settings of deduplication.
     pub fn with_dedup(self, dedup: Dedup) -> Self {
         EmbedStage { dedup, ..self }
     }
@@ -56,12 +56,13 @@ impl Stage for EmbedStage {
 
     fn run(&mut self, doc: RelatedDoc) -> Result<EmbeddedDoc, DocFault> {
         let in_memory = self.memory.holds(doc.doc.doc.doc.head.path.as_str());
+        // Read for its names only: the index has vectors, prints and facts of this content.
         if doc.doc.doc.doc.head.reading != Reading::Whole {
             let (vectors, prints, facts) = Default::default();
             return Ok(EmbeddedDoc { doc, vectors, prints, facts, in_memory });
         }
         let vectors = self.vectors_of(&doc.doc.doc, in_memory)?;
-        // What is said of one entity is no copy of what is said of another in the same words.
+        // Equal sentences about two entities are not copies of each other.
         let prints = match in_memory {
             true => vec![],
             false => prints_of(&doc.doc.doc.doc, &doc.doc.doc.chunks, &self.dedup),
@@ -76,6 +77,7 @@ impl EmbedStage {
     fn facts_of(&self, doc: &NormalDoc, in_memory: bool) -> Result<Vec<EmbeddedFact>, DocFault> {
         let Some(note) = &doc.note else { return Ok(vec![]) };
         let facts: Vec<_> = note.node.facts(in_memory).collect();
+        // Vectors must stay aligned with facts, so either all facts are embedded or none.
         let is_read = self.embedder.reads(may_be_english(&doc.language));
         let texts: Vec<&str> =
             facts.iter().filter(|_| is_read).map(|it| it.content.as_str()).collect();
@@ -123,7 +125,7 @@ impl EmbedStage {
 }
 
 /// Returns the text of a window for the better model: title and section, each on a line unless it repeats an earlier
-/// one or the window's first line, and the window. It is made from the index, long after the document has left the
+/// one or the window's first line, and the window. Computed from the index, long after the document has left the
 /// belt.
 pub fn better_text(title: &str, section: &str, window: &str) -> String {
     let plain = |line: &str| -> String {
@@ -143,7 +145,7 @@ pub fn better_text(title: &str, section: &str, window: &str) -> String {
     text + window
 }
 
-/// The texts of these chunks' windows, one after the other in one buffer, and their places there.
+/// Returns the texts of these chunks' windows, one after the other in one buffer, and their places in it.
 fn embedded_texts(
     doc: &MentionedDoc,
     chunks: &[&Chunk],
@@ -157,6 +159,8 @@ fn embedded_texts(
         let fact = fact_of(&doc.doc, &facts, chunk);
         for window in &chunk.windows {
             let start = buffer.len();
+            // A chunk of one window with a fact in it is that fact: its content is embedded without title and
+            // headings.
             match fact.filter(|_| chunk.windows.len() == 1) {
                 Some(fact) => push_fact(&mut buffer, &doc.doc, fact, *window),
                 None => {
@@ -174,14 +178,14 @@ fn embedded_texts(
     (buffer, places)
 }
 
-/// The fact that a chunk holds; facts are in the order of the file.
+/// Returns the fact that starts in a chunk; facts are in the order of the file.
 fn fact_of<'f>(doc: &NormalDoc, facts: &[&'f Fact], chunk: &Chunk) -> Option<&'f Fact> {
     let raw = doc.map.to_raw(chunk.span);
     let first = facts.partition_point(|it| it.text.start < raw.start());
     facts.get(first).copied().filter(|it| it.text.start < raw.end())
 }
 
-/// Writes what a fact says, and what is nested in it.
+/// Appends the content of a fact, and what is nested in it.
 fn push_fact(buffer: &mut String, doc: &NormalDoc, fact: &Fact, window: Span<Norm>) {
     buffer.push_str(&fact.content);
     let is_above = |it: &&Block| {
@@ -191,6 +195,7 @@ fn push_fact(buffer: &mut String, doc: &NormalDoc, fact: &Fact, window: Span<Nor
     };
     let n_above = doc.blocks.iter().filter(is_above).count();
     let lines = window.of(&doc.text).lines().filter(|line| !line.trim().is_empty());
+    // Skips the headings above the fact and its own lines, which `content` replaces.
     for line in lines.skip(n_above + fact.n_lines) {
         buffer.push('\n');
         buffer.push_str(line.trim());
@@ -207,7 +212,7 @@ mod tests {
     use model::parcel::{DocHead, DocMeta, LinkedDoc, NormalDoc, Profile, StatedNote};
     use model::terms::{ContentHash, RelPath, SpanMap};
 
-    /// Writes down what it is asked; each vector holds the number of its text.
+    /// Records every batch; each vector holds the number of its text.
     #[derive(Default)]
     struct Listening {
         batches: Mutex<Vec<Vec<String>>>,

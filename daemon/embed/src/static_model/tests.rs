@@ -21,7 +21,7 @@ fn vectors_equal_the_reference() {
         let expected = UnitVector(numbers.collect());
         let vectors = model.embed(&[text]);
         assert!(cosine(&vectors[0], &expected) >= 0.998, "{text}");
-        // The reference is rounded to half as many steps, and ours ends at half of its range.
+        // The reference is rounded to half as many steps, and our components end at half of its range.
         let is_off = |(ours, theirs): &(&i8, &i8)| {
             let theirs = (2 * i16::from(**theirs)).clamp(-128, 127);
             i16::from(**ours).abs_diff(theirs) > 2

@@ -1,21 +1,20 @@
-//! The cache of words: raw bytes to pieces, in fixed memory.
+//! Cache: maps a word's raw bytes to its pieces, in fixed memory.
 //!
-//! In: a word's raw bytes, as a key that holds them whole. Out: the pieces found for it before.
-//! Invariants: memory is fixed; a lookup costs one slot, whatever was looked up before (two words of one slot
-//! displace each other, so no input can make it slow); equal keys mean equal words, so results are exact.
+//! In: a word's raw bytes, as a key that contains all of them. Out: the pieces found for it before.
+//! Invariants: memory is fixed; a lookup costs one slot, whatever was looked up before (two words of one slot replace
+//! each other, so no input can make it slow); equal keys mean equal words, so results are exact.
 
-/// Slots, a power of two; of 48 bytes each. In 3.7 MB of documentation the 8,192 most frequent of 17,600
-/// words are 98 % of all; half as many or four times as many slots were slower (misses; cache of the
-/// processor).
+/// Number of slots, a power of two; 48 bytes each. In 3.7 MB of documentation the 8,192 most frequent of 17,600 words
+/// are 98 % of all; half as many slots or four times as many were slower (misses; cache of the processor).
 const N_SLOTS: usize = 1 << 13;
 
 /// Most pieces kept for one word; words with more are split each time.
 const MAX_PIECES: usize = 7;
 
-/// Longest word kept, in bytes: what two `u128` hold beside the length.
+/// Longest word kept, bytes: two `u128` without the byte for the length.
 const MAX_WORD_BYTES: usize = 31;
 
-/// A word of at most 31 bytes, whole: its bytes, zeros, and its length in the last byte.
+/// A complete word of at most 31 bytes: its bytes, zeros, and its length in the last byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct WordKey {
     low: u128,
@@ -23,7 +22,7 @@ pub(super) struct WordKey {
 }
 
 impl WordKey {
-    /// The key of `text[start..end]`; `None` when it is too long or empty.
+    /// Returns the key of `text[start..end]`; `None` if it is too long or empty.
     #[inline]
     pub(super) fn of(text: &[u8], start: usize, end: usize) -> Option<WordKey> {
         let len = end.checked_sub(start)?;
@@ -47,7 +46,7 @@ fn block(bytes: &[u8]) -> u128 {
     u128::from_le_bytes(block)
 }
 
-/// Ones for the first `len` bytes of a block, `len` from 1 to 15.
+/// Returns ones for the first `len` bytes of a block, `len` from 1 to 15.
 fn mask(len: usize) -> u128 {
     u128::MAX >> (128 - 8 * len)
 }
@@ -59,7 +58,7 @@ struct Slot {
     pieces: [u16; MAX_PIECES],
 }
 
-/// Words and their pieces; a slot whose key is zero is empty, since no key is.
+/// Words and their pieces. A slot with a key of zero is empty: every key contains a length.
 #[derive(Debug)]
 pub(super) struct WordCache {
     slots: Box<[Slot]>,
@@ -72,29 +71,30 @@ impl Default for WordCache {
 }
 
 impl WordCache {
-    /// Where a key lives.
+    /// Returns the slot of a key.
     #[inline]
     pub(super) fn slot_of(key: WordKey) -> usize {
+        // The golden ratio as a 64-bit fraction; multiplicative hashing, whose best bits are the high ones.
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
         let fold = |block: u128| (block as u64) ^ ((block >> 64) as u64).rotate_left(29);
         let mixed = (fold(key.low) ^ fold(key.high).rotate_left(17)).wrapping_mul(ODD);
         ((mixed ^ (mixed >> 32)).wrapping_mul(ODD) >> (64 - N_SLOTS.trailing_zeros())) as usize
     }
 
-    /// True when the slot holds this word.
+    /// Returns whether the slot holds this word.
     #[inline]
     pub(super) fn holds(&self, slot: usize, key: WordKey) -> bool {
         self.slots[slot].key == key
     }
 
-    /// The pieces in a slot.
+    /// Returns the pieces in a slot.
     #[inline]
     pub(super) fn pieces(&self, slot: usize) -> &[u16] {
         let Slot { n_pieces, pieces, .. } = &self.slots[slot];
         &pieces[..usize::from(*n_pieces).min(MAX_PIECES)]
     }
 
-    /// Keeps a word in place of whatever was there; false when it has too many pieces.
+    /// Stores a word, replacing the slot's content; returns false if it has too many pieces.
     pub(super) fn put(&mut self, slot: usize, key: WordKey, pieces: &[u16]) -> bool {
         if pieces.len() > MAX_PIECES {
             return false;

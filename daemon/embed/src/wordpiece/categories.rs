@@ -1,26 +1,26 @@
-//! Character classes of the BERT normalizer, beyond ASCII.
+//! Categories: character classes of the BERT normalizer, beyond ASCII.
 //!
-//! In: a character. Out: what the normalizer makes of it.
-//! Invariants: the classes are those of the Unicode version the reference tokenizer was built with, not
-//! today's, so that ids agree on every character; a test in `tests.rs` compares all of them. Each table lists
-//! the edges of its ranges in rising order: first character inside, first one after, and so on.
+//! In: a character. Out: how the normalizer treats it.
+//! Invariants: the classes are those of the Unicode version that the reference tokenizer was built with, not today's,
+//! so that ids agree on every character; a test in `tests.rs` compares all of them. Each table lists the bounds of
+//! its ranges in ascending order: first character inside, first one after, and so on.
 //! Not here: ASCII (a table in the parent module) and the words' pieces.
 
-/// What the normalizer makes of one character.
+/// How the normalizer treats one character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CharClass {
     /// Separates words.
     Space,
-    /// Stands alone as a word: punctuation, an ideograph, or a sign that decomposes into punctuation.
+    /// A word by itself: punctuation, an ideograph, or a sign that decomposes into punctuation.
     Alone,
     /// Part of a word, possibly changed or removed by normalization.
     Letter,
 }
 
-/// The class of a character beyond ASCII.
+/// Returns the class of a character beyond ASCII.
 pub(super) fn class_of(character: char) -> CharClass {
     if is_dropped(character) {
-        // Dropped before spaces are looked for: U+0085 is both.
+        // Tested before white space: U+0085 is both.
         CharClass::Letter
     } else if character.is_whitespace() {
         CharClass::Space
@@ -34,7 +34,7 @@ pub(super) fn class_of(character: char) -> CharClass {
     }
 }
 
-/// True for characters that are removed before all else. Tab, line feed and carriage return are not.
+/// Returns whether a character is removed before all else. Tab, line feed and carriage return are not.
 pub(super) fn is_dropped(character: char) -> bool {
     match character {
         '\t' | '\n' | '\r' => false,
@@ -43,12 +43,12 @@ pub(super) fn is_dropped(character: char) -> bool {
     }
 }
 
-/// True for nonspacing marks, such as the accent of a decomposed letter.
+/// Returns whether a character is a nonspacing mark, such as the accent of a decomposed letter.
 pub(super) fn is_mark(character: char) -> bool {
     !character.is_ascii() && is_in(&MARKS, character)
 }
 
-/// True for every character that is a word by itself, ASCII symbols included.
+/// Returns whether a character is a word by itself, ASCII symbols included.
 pub(super) fn is_punctuation(character: char) -> bool {
     if character.is_ascii() {
         character.is_ascii_punctuation()
@@ -57,15 +57,15 @@ pub(super) fn is_punctuation(character: char) -> bool {
     }
 }
 
-/// An odd number of edges at or below the character means inside.
+/// Returns whether a character is inside a range: then an odd number of bounds is at or below it.
 fn is_in(edges: &[u32], character: char) -> bool {
     edges.partition_point(|&edge| edge <= u32::from(character)) % 2 == 1
 }
 
-/// Characters that are no punctuation but decompose into some (U+1FEF, and negated `=`, `<`, `>`).
+/// Characters that are not punctuation but decompose into it (U+1FEF, and negated `=`, `<`, `>`).
 const DECOMPOSED_PUNCTUATION: [char; 4] = ['\u{1fef}', '\u{2260}', '\u{226e}', '\u{226f}'];
 
-/// The blocks BERT calls Chinese characters: a word of their own.
+/// The blocks that BERT calls Chinese characters: each is a word by itself.
 #[rustfmt::skip]
 const IDEOGRAPHS: [u32; 14] = [
     0x3400, 0x4dc0, 0x4e00, 0xa000, 0xf900, 0xfb00, 0x20000, 0x2a6e0, 0x2a700, 0x2b820, 0x2b920,
@@ -81,7 +81,7 @@ const DROPPED: [u32; 44] = [
     0xe0002, 0xe0020, 0xe0080, 0xf0000, 0xffffe, 0x100000, 0x10fffe,
 ];
 
-/// Punctuation (`P`): a word of its own.
+/// Punctuation (`P`): each is a word by itself.
 #[rustfmt::skip]
 const PUNCTUATION: [u32; 304] = [
     0xa1, 0xa2, 0xa7, 0xa8, 0xab, 0xac, 0xb6, 0xb8, 0xbb, 0xbc, 0xbf, 0xc0, 0x37e, 0x37f, 0x387,

@@ -95,7 +95,7 @@ fn odd_words_agree() {
 fn every_character_agrees() {
     let every: Vec<char> = (0..=0x10_ffff).filter_map(char::from_u32).collect();
     let mut cached = CachedWordPiece::new(Arc::clone(&OURS));
-    // The planes between 3 and 13 are unassigned; a sample of them will do.
+    // The planes between 3 and 13 are unassigned; a sample of them is enough.
     let worth_it = |c: &&char| {
         !(0x3_2000..0xe_0000).contains(&(**c as u32)) || (**c as u32).is_multiple_of(997)
     };

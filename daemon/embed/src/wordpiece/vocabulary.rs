@@ -1,4 +1,4 @@
-//! The vocabulary: which pieces there are, and how a normalized word is split into them.
+//! Vocabulary: the pieces, and how a normalized word is split into them.
 //!
 //! In: the JSON of a tokenizer file; normalized words. Out: ids.
 //! Invariants: ids fit 16 bits; splitting takes time linear in the word.
@@ -17,19 +17,19 @@ const CONTINUATION: &str = "##";
 
 /// A loaded vocabulary.
 pub(super) struct Vocabulary {
-    /// Pieces that begin a word.
+    /// Pieces that start a word.
     heads: FxHashMap<Box<str>, u16>,
     /// Pieces that continue one, without their `##`.
     tails: FxHashMap<Box<str>, u16>,
-    /// Tokens found literally in a text before anything else, such as `[MASK]`; each begins with `[`.
+    /// Tokens found literally in a text before anything else, such as `[MASK]`; each starts with `[`.
     literals: Vec<(Box<str>, u16)>,
-    /// The id of each ASCII symbol; unknown for other bytes.
+    /// The id of each ASCII symbol; the unknown id for other bytes.
     symbols: [u16; 128],
-    /// What a word that cannot be split becomes.
+    /// The id of a word that cannot be split.
     pub(super) unknown: u16,
     /// Longest piece, bytes.
     longest_bytes: usize,
-    /// Longer words are unknown, characters.
+    /// Longest word that is split, characters; longer ones are unknown.
     max_word_chars: usize,
     /// One more than the largest id.
     pub(super) n_ids: usize,
@@ -71,7 +71,7 @@ struct ModelSection {
     vocab: PieceTable,
 }
 
-/// The vocabulary object, sorted into heads and tails while it is read.
+/// The vocabulary object, split into heads and tails while it is parsed.
 #[derive(Default)]
 struct PieceTable {
     heads: FxHashMap<Box<str>, u16>,
@@ -106,7 +106,7 @@ impl<'de> Visitor<'de> for PieceVisitor {
 }
 
 impl Vocabulary {
-    /// Reads a tokenizer file; an error names what this module does not implement.
+    /// Parses a tokenizer file; an error names the part that is not implemented.
     pub(super) fn load(json: &[u8]) -> Result<Self, VocabularyError> {
         let file: TokenizerFile = serde_json::from_slice(json)?;
         check_kind(&file)?;
@@ -138,7 +138,7 @@ impl Vocabulary {
         })
     }
 
-    /// The id and length in bytes of the symbol `byte` at the start of `rest`, or of the literal token there.
+    /// Returns id and length in bytes of the symbol `byte` at the start of `rest`, or of the literal token there.
     #[inline]
     pub(super) fn symbol(&self, byte: u8, rest: &[u8]) -> (u16, usize) {
         if byte == b'[' {
@@ -151,11 +151,12 @@ impl Vocabulary {
         (self.symbols.get(usize::from(byte)).copied().unwrap_or(self.unknown), 1)
     }
 
-    /// Appends the pieces of a normalized word: the longest piece first, again and again; one unknown token
-    /// when some part has none. Nothing for an empty word.
+    /// Appends the pieces of a normalized word, greedily the longest at each place; one unknown token if some part
+    /// has none. Nothing for an empty word.
     pub(super) fn split(&self, word: &str, pieces: &mut Vec<u16>) {
         let first = pieces.len();
         let mut start = 0;
+        // A word has at most as many characters as bytes, so most need not be counted.
         if word.len() > self.max_word_chars && word.chars().count() > self.max_word_chars {
             pieces.push(self.unknown);
             return;
@@ -168,6 +169,7 @@ impl Vocabulary {
                     start += len;
                 }
                 None => {
+                    // The whole word is unknown, not just this part, as in the reference tokenizer.
                     pieces.truncate(first);
                     pieces.push(self.unknown);
                     return;
@@ -177,6 +179,7 @@ impl Vocabulary {
     }
 
     fn longest_piece(&self, table: &FxHashMap<Box<str>, u16>, rest: &str) -> Option<(u16, usize)> {
+        // At most as many lookups as the longest piece has characters, so the time is linear.
         let mut end = rest.floor_char_boundary(self.longest_bytes.min(rest.len()));
         while end > 0 {
             let piece = &rest[..end];
