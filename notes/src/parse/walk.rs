@@ -1,8 +1,9 @@
 //! The walk over a note's Markdown: one pass over the parser's events, block by block.
 //!
-//! In: the text, and where its body begins. Out: everything of [`Note`] that stands in the body.
-//! Invariant: what is in code, raw HTML, mathematics or a comment is not read.
-//! Not here: what the text of an item or a line says (`item.rs`, `field.rs`), which brackets are links (`bracket.rs`).
+//! In: the text, and where its body begins. Out: the parts of [`Note`] that are in the body.
+//! Invariant: code, raw HTML, mathematics and comments are not read.
+//! Not here: what the text of an item or line states (`item.rs`, `field.rs`), which brackets are links
+//! (`bracket.rs`).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,7 +16,7 @@ use super::depth::nests_deeper_than;
 use super::{Block, BlockKind, Footnote, Heading, InlineTag, Item, MAX_NESTING, Note, Place};
 use super::{frontmatter, html, link, tag};
 
-/// Reads the body, and passes each event on.
+/// Reads the body, and passes each event to `each`.
 pub(super) fn read<'a>(
     text: &'a str,
     note: &mut Note,
@@ -45,7 +46,7 @@ pub(super) fn read<'a>(
     end_sections(&mut note.headings, text.len());
 }
 
-/// Returns the extensions of CommonMark that are read.
+/// Returns the extensions of CommonMark that are enabled.
 pub fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -55,20 +56,20 @@ pub fn options() -> Options {
         | Options::ENABLE_WIKILINKS
 }
 
-/// A stretch of running text: a paragraph, a heading, a cell, an item's own text.
+/// A piece of running text: a paragraph, a heading, a cell, an item's own text.
 #[derive(Debug, Default)]
 pub(super) struct Leaf {
-    /// Its lines, without what stands before each (indentation, `>`).
+    /// Its lines, without the indentation and `>` before each.
     pub(super) lines: Vec<Range<usize>>,
     /// The first of its links in [`Note::links`].
     pub(super) first_link: usize,
     /// The first of its tags in [`Note::inline_tags`].
     pub(super) first_tag: usize,
-    /// Where links to anywhere and footnote marks begin.
+    /// Where links of any kind and footnote marks begin.
     pub(super) marks: Vec<usize>,
     /// The item whose own text it is.
     pub(super) item: Option<usize>,
-    /// Its words, without markup.
+    /// Its text, without markup.
     words: String,
     pub(super) brackets: Brackets,
     /// Spans of its wikilinks.
@@ -76,13 +77,13 @@ pub(super) struct Leaf {
     begins_line: bool,
 }
 
-/// An item of a list that is open.
+/// A list item whose end has not been reached.
 #[derive(Debug)]
 struct OpenItem {
     index: usize,
-    /// How many blocks that hold others are open around its content.
+    /// Number of open containers around its content.
     n_containers: usize,
-    /// Its own text has begun, or cannot come any more.
+    /// True when its own text has begun, or cannot come any more.
     is_read: bool,
 }
 
@@ -90,22 +91,22 @@ pub(super) struct Walk<'a> {
     pub(super) text: &'a str,
     pub(super) note: &'a mut Note,
     line_starts: Vec<usize>,
-    /// Where references of links are defined.
+    /// Where reference links are defined, by lowercase label.
     pub(super) definitions: HashMap<String, Range<usize>>,
     pub(super) comments: Comments,
     leaf: Option<Leaf>,
     pub(super) links: Vec<link::Open>,
-    /// Blocks that hold others and are open: quotations, lists, items, footnotes.
+    /// Number of open containers: quotations, lists, items, footnotes.
     n_containers: usize,
     lists: Vec<bool>,
     items: Vec<OpenItem>,
     is_code: bool,
     is_heading: bool,
-    /// The end of the innermost block that holds running text; a comment within a line must close before it.
+    /// The end of the innermost block of running text; a comment within a line must close before it.
     block_end: usize,
-    /// The table that is open, and where its current row begins.
+    /// The start of the open table, and its current row.
     pub(super) table: Option<(usize, Range<usize>)>,
-    /// The block that ended last where the next one will stand: a block id alone below it is its.
+    /// The previous block at the current level, which a block id alone below it names.
     pub(super) before: Range<usize>,
 }
 
@@ -135,12 +136,12 @@ impl<'a> Walk<'a> {
         Place { line: self.line_starts.partition_point(|start| *start <= span.start), span }
     }
 
-    /// Returns the place of a range.
+    /// Returns the text of a range.
     pub(super) fn at(&self, range: Range<usize>) -> &'a str {
         self.text.get(range).unwrap_or("")
     }
 
-    /// A range without the white space at its end.
+    /// Returns a range without the white space at its end.
     pub(super) fn trimmed(&self, range: Range<usize>) -> Range<usize> {
         let text = self.at(range.clone());
         range.start..range.start + text.trim_end().len()
@@ -295,7 +296,7 @@ impl<'a> Walk<'a> {
         self.items.push(OpenItem { index, n_containers: self.n_containers, is_read: false });
     }
 
-    /// Begins a block that is no paragraph: the own text of an item cannot come after it.
+    /// Begins a block other than a paragraph; the own text of an item cannot come after it.
     fn begin_block(&mut self) {
         self.end_leaf();
         if let Some(open) = self.items.last_mut() {
@@ -343,11 +344,12 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// The stretch of running text that something stands in.
+    /// Returns the current piece of running text, extended by `range`; begins one if there is none.
     pub(super) fn inline(&mut self, range: &Range<usize>) -> &mut Leaf {
         if self.leaf.is_none() {
             self.leaf = Some(self.begin_leaf());
         }
+        // Everything inside a link extends its text.
         if let Some(open) = self.links.last_mut() {
             open.inner_end = open.inner_end.max(range.end);
         }
@@ -393,7 +395,7 @@ impl<'a> Walk<'a> {
             let leaf = self.inline(&range);
             for (at, byte) in source.bytes().enumerate() {
                 match byte {
-                    // The parser leaves out the backslash, and begins anew behind it.
+                    // The parser leaves out the backslash and begins a new event after it.
                     _ if at == 0 && is_escaped => {}
                     b'[' => leaf.brackets.open(piece.start + at),
                     b']' => leaf.brackets.close(piece.start + at),
@@ -416,12 +418,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Marks a stretch as something other than text.
+    /// Marks a range as not to be read.
     fn verbatim(&mut self, range: Range<usize>) {
         add_verbatim(&mut self.note.verbatim, range);
     }
 
-    /// True where text is read.
+    /// Returns whether a place is text to be read.
     pub(super) fn is_text(&self, at: usize) -> bool {
         let next = self.note.verbatim.partition_point(|range| range.end <= at);
         self.note.verbatim.get(next).is_none_or(|range| at < range.start)
@@ -435,12 +437,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ends the stretch of running text, if one is open, and reads what it says.
+    /// Ends the current piece of running text, if there is one, and reads its statements.
     fn end_leaf(&mut self) {
         self.take_leaf();
     }
 
-    /// The same; returns its words.
+    /// Like [`Walk::end_leaf`]; also returns its text.
     fn take_leaf(&mut self) -> String {
         let Some(mut leaf) = self.leaf.take() else { return String::new() };
         leaf.wikilinks.extend(leaf.brackets.end_line());
@@ -451,7 +453,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Adds a range behind those that are there, or to the last of them where they meet.
+/// Appends a range, or extends the last one if they meet.
 fn add_verbatim(verbatim: &mut Vec<Range<usize>>, range: Range<usize>) {
     match verbatim.last_mut() {
         Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
@@ -461,7 +463,7 @@ fn add_verbatim(verbatim: &mut Vec<Range<usize>>, range: Range<usize>) {
 
 /// Sets the end of each heading's section.
 fn end_sections(headings: &mut [Heading], end: usize) {
-    // Where the next heading of each level begins, of those that stand directly in the document.
+    // The next outer heading of each level, going backwards.
     let mut next = [end; 7];
     let mut next_of_any = end;
     for heading in headings.iter_mut().rev() {
