@@ -1,7 +1,7 @@
-//! Pictures that hold text: the data of charts and the words of diagrams (SmartArt).
+//! Pictures with text: the data of charts and the words of diagrams (SmartArt).
 //!
-//! In: the part that a drawing points to. Out: nodes, as if the document held a table or paragraphs.
-//! Invariant: a chart is read up to a bounded number of cells.
+//! In: the part that a drawing refers to. Out: nodes, as if the document had a table or paragraphs.
+//! Invariant: at most a bounded number of a chart's cells is read.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::body::Body;
 use super::model::{CellShape, Marks, Node, Paragraph, Piece, RowShape, TableShape};
 use super::xml::{Space, Tag, Token, Xml};
 
-/// Most numbers of a chart that are read; larger charts are measurements, not statements.
+/// Most values of a chart that are read; larger charts are measurements, not statements.
 const MAX_POINTS: usize = 1_000;
-/// Longest text of one point, bytes.
+/// Longest text of one point, in bytes.
 const MAX_POINT_BYTES: usize = 300;
 /// Most pictures of one document that are read.
 const MAX_PICTURES: usize = 200;
 
-/// What is read of a chart.
+/// The content of a chart.
 #[derive(Default)]
 struct Chart {
     title: String,
@@ -32,7 +32,7 @@ struct Series {
     values: BTreeMap<u32, String>,
 }
 
-/// Which text of a chart is being read.
+/// The kind of text that is being read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChartPart {
     Name,
@@ -41,7 +41,7 @@ enum ChartPart {
 }
 
 impl Body<'_> {
-    /// Reads the part that a drawing points to; its text follows the paragraph of the drawing.
+    /// Reads the part that a drawing refers to; its text follows the paragraph of the drawing.
     pub(super) fn picture(&mut self, tag: &Tag<'_>) {
         let attribute = if tag.space == Space::Chart { "id" } else { "dm" };
         let Some(id) = tag.attr(attribute) else { return };
@@ -76,7 +76,7 @@ impl Body<'_> {
         }
     }
 
-    /// A row for each category, a column for each series.
+    /// Writes a row for each category and a column for each series.
     fn chart(&mut self, chart: &Chart) {
         self.line(&chart.title);
         let Some(first) = chart.series.first() else { return };
@@ -165,7 +165,7 @@ fn push_some(into: &mut String, text: &str) {
     }
 }
 
-/// A number as a person would write it: `4.4000000000000004` is 4.4.
+/// Shortens a number that a program wrote: `4.4000000000000004` becomes `4.4`.
 fn shortened(text: &str) -> String {
     match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() && text.len() > 8 => {
@@ -176,7 +176,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// The words of a diagram, one text a shape.
+/// Returns the words of a diagram, one text for each paragraph.
 fn words_of(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut xml = Xml::new(text);

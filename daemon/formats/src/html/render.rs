@@ -1,7 +1,7 @@
 //! Render: writes the selected part of a page as blocks.
 //!
 //! In: a tree and a [`Selection`]. Out: text, map, outline, marks and links, through the [`TextBuilder`].
-//! Invariants: one pass in document order, without recursion; what is opened is closed, innermost first; text
+//! Invariants: one pass in document order, without recursion; everything that opens is closed, innermost first; text
 //! is written once.
 //! Not here: what to read (`article.rs`), white space and separators (the builder).
 
@@ -36,14 +36,14 @@ enum End {
     Line,
 }
 
-/// The outcome.
+/// The result.
 pub(super) struct Rendered {
     pub(super) parsed: Parsed,
     /// The `datetime` of the first `<time>`.
     pub(super) time: Option<String>,
 }
 
-/// Writes what was selected.
+/// Writes the selected part.
 pub(super) fn render(
     tree: &Tree,
     source: &str,
@@ -82,18 +82,18 @@ pub(super) struct PageWriter<'a> {
     pub(super) source: &'a str,
     pub(super) builder: TextBuilder<'a>,
     is_dropped: &'a [bool],
-    /// Alternative texts of images are written.
+    /// True when alternative texts of images are written.
     shows_alt: bool,
     max_nesting: usize,
-    /// Lists and quotations that are open.
+    /// Number of open lists and quotations.
     n_nested: usize,
-    /// Open tables, outermost first: true if they hold data.
+    /// Open tables, outermost first: true for those with data.
     tables: Vec<bool>,
     n_headings: usize,
     pub(super) n_pre: usize,
-    /// Line breaks since the last text.
+    /// Number of line breaks since the last text.
     pub(super) n_breaks: usize,
-    /// In preformatted text: a line must end before the next text.
+    /// In preformatted text: true when a line must end before the next text.
     pub(super) is_line_due: bool,
     /// The end of the last text in the source.
     pub(super) at: usize,
@@ -118,6 +118,7 @@ impl PageWriter<'_> {
                 }
                 Data::Element(_) | Data::Other => {}
             }
+            // Go up until there is a next sibling, closing elements on the way.
             let mut at = here;
             while next.is_none() && at != top {
                 next = self.tree.next_sibling(at);
@@ -172,12 +173,13 @@ impl PageWriter<'_> {
     }
 
     fn begin_block(&mut self, id: NodeId, element: &Element) -> End {
+        // In preformatted text, a block is only a line.
         if self.n_pre > 0 {
             self.is_line_due = true;
             return End::Line;
         }
         if self.n_headings > 0 {
-            // A heading is one block, whatever it holds.
+            // A heading is one block, whatever it contains.
             self.builder.space_inserted();
             return End::Nothing;
         }
@@ -305,7 +307,7 @@ impl PageWriter<'_> {
         }
         self.n_breaks += 1;
         if self.n_breaks == 2 && self.n_headings == 0 {
-            // Two in a row are how old pages part their paragraphs.
+            // Old pages separate paragraphs by two line breaks.
             self.builder.end_block();
         }
         self.builder.space_inserted();
@@ -324,14 +326,14 @@ impl PageWriter<'_> {
     }
 }
 
-/// Where a link leads, if it is worth keeping.
+/// Returns the target of a link, unless it is personal (mail, telephone).
 fn target_of(href: &str) -> Option<Target> {
     let scheme = href.trim_start().split(':').next().unwrap_or("");
     let is_personal = ["mailto", "tel", "sms"].iter().any(|kind| scheme.eq_ignore_ascii_case(kind));
     if is_personal { None } else { Target::of_address(href) }
 }
 
-/// The language that a preformatted block, its `<code>` or the box around it names; empty if none.
+/// Returns the language given by a preformatted block, its `<code>` or its parent; empty if there is none.
 fn language_of(tree: &Tree, pre: NodeId) -> String {
     let inner = tree.walk(pre).take(4).skip(1);
     for id in [pre].into_iter().chain(inner).chain(tree.parent(pre)) {
