@@ -354,7 +354,7 @@ mod tests {
         );
         let exact = read("---\ntitle: a b\nexact_name: '\"a  b\"'\nexact_type: '\"\"'\n---\n");
         assert_eq!((exact.name.as_deref(), exact.node_type.as_deref()), (Some("a  b"), Some("")));
-        // Who writes another title or type means it.
+        // Another title or type was changed by a person and takes precedence.
         let edited =
             "---\ntitle: a c\ntype: person\nexact_name: '\"a  b\"'\nexact_type: '\"\"'\n---\n";
         let edited = read(edited);

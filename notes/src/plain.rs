@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::parse::parse;
 
-    /// What the parser makes of a text as an observation.
+    /// Checks that a text survives encoding, also as an observation read by the parser.
     fn check(text: &str) {
         let line = encoded(text);
         assert_eq!(decoded(&line), text, "{line}");

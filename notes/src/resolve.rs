@@ -200,7 +200,7 @@ mod tests {
     use super::{By, Candidate, Keys, choose};
     use crate::parse::parse;
 
-    /// Where the first link of a note at `from` leads, among files and other names (`title=…`).
+    /// Resolves the first link of a note at `from`, among files and other names (`title=…`).
     fn led(from: &str, written: &str, files: &[&str]) -> String {
         let link = parse(written).links.remove(0);
         let candidates: Vec<Candidate<'_>> = files
@@ -226,28 +226,28 @@ mod tests {
         let rows: &[(&str, &str, &[&str], &str)] = &[
             ("a/x.md", "[[note]]", &["b/Note.md"], "b/Note.md"),
             ("a/x.md", "[[Note.md]]", &["b/note.md"], "b/note.md"),
-            // The file at that very path comes before any other.
+            // The file at exactly that path comes first.
             ("a/x.md", "[[note]]", &["a/note.md", "note.md"], "note.md"),
             ("a/x.md", "[[b/note]]", &["a/b/note.md", "b/note.md"], "b/note.md"),
-            // Of several the nearest.
+            // Of several, the nearest one.
             ("a/b/x.md", "[[note]]", &["a/note.md", "c/note.md", "a/b/note.md"], "a/b/note.md"),
             ("a/b/x.md", "[[note]]", &["a/d/note.md", "c/note.md"], "a/d/note.md"),
             ("a/x.md", "[[note]]", &["a/b/note.md", "a/note.md"], "a/note.md"),
             ("x.md", "[[note]]", &["b/note.md", "a/note.md"], "a/note.md"),
             ("x.md", "[[note]]", &["a/b/note.md", "z/note.md"], "z/note.md"),
-            // The end of a path, by whole folders.
+            // The end of a path, in whole folders.
             ("x.md", "[[b/note]]", &["a/b/note.md", "ab/note.md"], "a/b/note.md"),
             ("x.md", "[[b/note]]", &["ab/note.md"], "-"),
             ("x.md", "[[c/note]]", &["a/b/note.md"], "-"),
-            // Seen from the note's folder, or from the root only.
+            // Relative to the note's folder, or to the root only.
             ("a/x.md", "[[./note]]", &["a/note.md", "note.md"], "a/note.md"),
             ("a/x.md", "[[../note]]", &["a/note.md", "note.md"], "note.md"),
             ("a/x.md", "[[../note]]", &["a/note.md"], "-"),
             ("a/x.md", "[[/note]]", &["a/note.md", "note.md"], "note.md"),
-            // Case helps, and never hinders.
+            // Equal case is preferred, but not required.
             ("a/x.md", "[[Note]]", &["a/note.md", "b/Note.md"], "b/Note.md"),
             ("x.md", "[[ÜBER]]", &["U\u{308}ber.md"], "U\u{308}ber.md"),
-            // Other names come after the names of files, in this order.
+            // Other names come after file names, in this order.
             ("x.md", "[[note]]", &["title=a/t.md", "b/note.md"], "b/note.md"),
             ("x.md", "[[note]]", &["alias=a.md", "permalink=b.md", "title=c.md"], "c.md"),
             ("x.md", "[[note]]", &["alias=a.md", "permalink=b.md"], "b.md"),

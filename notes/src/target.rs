@@ -1,4 +1,4 @@
-//! Targets of links: addresses and what stands in `[[…]]`, taken apart; paths seen from a folder.
+//! Targets of links: parses addresses and the content of `[[…]]`; resolves paths relative to a folder.
 //!
 //! In: an address or a wikilink's words as written. Out: name or path, heading, block.
 //! Not here: what there is in the folder (the daemon).

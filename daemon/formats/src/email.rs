@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_mail_in_a_mail_in_a_part_that_is_not_closed_is_read_as_far_as_it_goes() {
-        // What fuzzing found: the parser asserts that this cannot be, where its assertions are on.
+        // Found by fuzzing: with assertions enabled, the parser asserts that this cannot happen.
         let bytes = include_bytes!("../../../corpus/hostile/eml/unclosed.eml");
         let parsed = Email.read(bytes, &LIMITS).expect("it has a sender");
         check_invariants(&parsed.text, &parsed);

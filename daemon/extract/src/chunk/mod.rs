@@ -4,7 +4,7 @@
 //! Invariants: the same document gives the same chunks; together they hold every character that is not whitespace;
 //! each lies within one section, or joins whole small ones of one profile under one heading; none cuts a code line,
 //! table row or list item (unless longer than four budgets) or a sentence (unless longer than one); each holds at
-//! most its profile's `max_tokens`, but for an ordered list kept whole (twice that) and for a single line, row, item
+//! most its profile's `max_tokens`, except an ordered list kept whole (twice that) and a single line, row, item
 //! or word that is larger alone; windows tile their chunk. A fact of a note (`notes::memory`) with what is nested in
 //! it is a chunk of its own, with the headings right above it, so that facts are found as passages are.
 //! Not here: the prelude with the path (rendered at answer time), vectors (`embed/stage`).

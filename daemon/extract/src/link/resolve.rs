@@ -448,7 +448,7 @@ mod tests {
         let decided = decide(&name, &rivals, &Link::default(), &NEAR);
         assert_eq!(decided.decision, Decision::Unsure);
         assert_eq!(decided.proposals.iter().map(|it| it.name).collect::<Vec<_>>(), [2, 3]);
-        // Two that are one thing themselves are no rivals.
+        // Variants of the same thing are not rivals.
         let variants = [facts(2, "Signing Servicem", 4, &[]), facts(3, "Signing Servicen", 4, &[])];
         assert!(matches!(decide_with(&name, &variants, NEAR), Decision::Via { name: 2, .. }));
     }

@@ -149,7 +149,7 @@ impl<'v> GapReader<'v> {
                 _ if c.is_alphanumeric() => self.word(token),
                 '&' => self.words.push_str("and "),
                 ',' => self.words.push_str(", "),
-                // Quotes and emphasis around names are no words; all other signs separate.
+                // Quotes and emphasis around names are not words; all other characters separate.
                 _ if c.is_whitespace()
                     || matches!(c, '"' | '“' | '”' | '‘' | '’' | '`' | '*' | '\'') => {}
                 _ => self.words.push_str("; "),

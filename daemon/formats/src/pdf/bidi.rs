@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn numbers_and_foreign_words_keep_their_own_direction() {
-        // Each row: as it stands from left to right, and as it is read.
+        // Each row: visual order from left to right, and reading order.
         let rows = [
             ("abc def", "abc def"),
             ("םולש", "שלום"),
