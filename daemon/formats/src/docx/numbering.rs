@@ -150,9 +150,11 @@ impl Counters {
         let count = counts.get_mut(at)?;
         *count = match *count {
             Some(last) if !is_restart => Some(last.saturating_add(1)),
+            // The first paragraph of its level, or of an instance with its own start.
             _ => Some(first),
         };
         let ordinal = *count;
+        // A new number restarts all deeper levels.
         for deeper in counts.iter_mut().skip(at + 1) {
             *deeper = None;
         }
@@ -182,6 +184,7 @@ fn label(definition: &Definition, at: usize, counts: &[Option<u32>; N_LEVELS]) -
             continue;
         };
         if let Some(shown) = definition.levels.get(index) {
+            // A level that has not been counted yet shows its first number.
             let number = counts.get(index).copied().flatten().unwrap_or(shown.start);
             push_number(&mut out, number, shown.format);
         }

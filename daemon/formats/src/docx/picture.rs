@@ -43,6 +43,7 @@ enum ChartPart {
 impl Body<'_> {
     /// Reads the part that a drawing refers to; its text follows the paragraph of the drawing.
     pub(super) fn picture(&mut self, tag: &Tag<'_>) {
+        // Charts refer to their part by `r:id`, diagrams to their data model by `r:dm`.
         let attribute = if tag.space == Space::Chart { "id" } else { "dm" };
         let Some(id) = tag.attr(attribute) else { return };
         let Some(relationship) = self.means.relationships.get(&*id).filter(|to| !to.is_external)
@@ -84,9 +85,11 @@ impl Body<'_> {
         self.push_node(Node::TableStart(shape));
         let names = chart.series.iter().map(|series| series.name.as_str());
         self.chart_row(true, std::iter::once("").chain(names));
+        // A series may lack some points; a row exists if any series has a value.
         let rows: Vec<u32> = chart.series.iter().flat_map(|s| s.values.keys().copied()).collect();
         let rows: std::collections::BTreeSet<u32> = rows.into_iter().collect();
         for row in rows {
+            // All series of a chart share their categories.
             let category = first.categories.get(&row).map_or("", String::as_str);
             let values = chart.series.iter().map(|s| s.values.get(&row).map_or("", String::as_str));
             self.chart_row(false, std::iter::once(category).chain(values));
@@ -116,6 +119,7 @@ fn read_chart(text: &str) -> Chart {
                 depth += 1;
                 is_text = false;
                 match (tag.space, tag.local()) {
+                    // The chart's own title comes before its series; axes have titles too.
                     (Space::Chart, "title") if chart.series.is_empty() && in_title == 0 => {
                         in_title = depth;
                     }

@@ -271,6 +271,7 @@ pub(super) fn of_name(name: &str) -> Hint {
         n_words += 1;
     }
     let mut words = &words[..n_words];
+    // `sidebar-wrapper` is a sidebar; a name of neutral words alone keeps one.
     while let [rest @ .., last] = words
         && !rest.is_empty()
         && is_neutral(last)
@@ -284,6 +285,7 @@ pub(super) fn of_name(name: &str) -> Hint {
     }
     let (of_first, of_last) = (of_word(first), of_word(last));
     let has = |test: fn(&str) -> bool| words.iter().any(|word| test(word));
+    // `has-sidebar`, `nav-open`: about the page, not a name of the element.
     if words.len() > 1 && (is_with(first) || is_state(last)) {
         return Hint::None;
     }
@@ -302,7 +304,9 @@ pub(super) fn of_name(name: &str) -> Hint {
             Hint::Boilerplate | Hint::Comments,
             Hint::Content | Hint::None | Hint::Byline | Hint::Body,
         ) => of_first,
+        // `story__related-links`: a word in the middle decides if the last one says little.
         (_, Hint::None | Hint::Content | Hint::Suspect) if has(is_surround) => Hint::Boilerplate,
+        // `post-content`: the body of an article.
         (_, Hint::Content | Hint::Body) if has(is_article) && has(is_body) => Hint::Body,
         // `entry-meta`, `post-info`, `article-date`: the line below a headline.
         (Hint::Content | Hint::None, Hint::Suspect | Hint::None | Hint::Callout)

@@ -101,6 +101,7 @@ pub(super) struct PageWriter<'a> {
 }
 
 impl PageWriter<'_> {
+    // A loop with a stack, since recursion would overflow on deep pages.
     fn write_inside(&mut self, top: NodeId) {
         let mut open: Vec<End> = Vec::new();
         let mut next = self.tree.first_child(top);
@@ -140,6 +141,7 @@ impl PageWriter<'_> {
         }
         let kind = element.kind;
         if kind.is_block() {
+            // A block ends the line, so line breaks before it do not count.
             self.n_breaks = 0;
             return self.begin_block(id, element);
         }
@@ -200,10 +202,12 @@ impl PageWriter<'_> {
                 let first = element.attr("start").and_then(|start| start.trim().parse().ok());
                 self.begin_list(Some(first.unwrap_or(1)))
             }
+            // Items outside of any list are plain blocks.
             Kind::Item | Kind::Term if self.n_nested > 0 => {
                 self.builder.begin_item();
                 End::Item
             }
+            // The builder has no definitions: a definition is an item of a list one level below its term.
             Kind::Definition if self.n_nested > 0 => {
                 self.builder.begin_list(None);
                 self.builder.begin_item();
@@ -225,6 +229,7 @@ impl PageWriter<'_> {
     }
 
     fn begin_list(&mut self, first: Option<u32>) -> End {
+        // Beyond the limit, items become plain blocks.
         if self.n_nested >= self.max_nesting {
             self.builder.end_block();
             return End::Block;
@@ -235,6 +240,7 @@ impl PageWriter<'_> {
     }
 
     fn begin_table_part(&mut self, id: NodeId, kind: Kind) -> End {
+        // Rows and cells of a layout table are plain blocks.
         let is_data = self.tables.last().copied().unwrap_or(false);
         match kind {
             Kind::Table => {
@@ -315,6 +321,7 @@ impl PageWriter<'_> {
 
     fn image(&mut self, element: &Element) {
         let path = element.attr("src").and_then(Target::of_address);
+        // Only files of the project; images on the web are not embedded.
         if let Some(path) = path.filter(|target| target.kind == LinkKind::Path) {
             self.builder.embed(path);
         }
@@ -335,6 +342,7 @@ fn target_of(href: &str) -> Option<Target> {
 
 /// Returns the language given by a preformatted block, its `<code>` or its parent; empty if there is none.
 fn language_of(tree: &Tree, pre: NodeId) -> String {
+    // The block itself, the first elements inside it, then its parent.
     let inner = tree.walk(pre).take(4).skip(1);
     for id in [pre].into_iter().chain(inner).chain(tree.parent(pre)) {
         let Some(element) = tree.element(id) else { continue };

@@ -81,6 +81,7 @@ impl Nature {
 /// Returns the outermost elements that pass a test.
 fn outermost(page: &Page, test: impl Fn(&Part) -> bool) -> Vec<usize> {
     let mut out = Vec::new();
+    // Index 0 is the page itself.
     let mut index = 1;
     while let Some(part) = page.parts.get(index) {
         let is_found = test(part);
@@ -93,6 +94,7 @@ fn outermost(page: &Page, test: impl Fn(&Part) -> bool) -> Vec<usize> {
 /// Returns the elements that are not content, outermost ones only, by increasing index.
 pub(super) fn surround(page: &Page, nature: &Nature) -> Vec<usize> {
     let all = nature.all;
+    // `<main>`, or an article with more than a quarter of the text.
     let is_major = |part: &Part| {
         part.is_main && part.amount.text > 0
             || part.kind == Kind::Article && part.amount.own() * 4 > all.own()
@@ -104,6 +106,7 @@ pub(super) fn surround(page: &Page, nature: &Nature) -> Vec<usize> {
     let mut content_end = 0;
     let mut open: Vec<usize> = vec![page.parts[0].end];
     while let Some(part) = page.parts.get(index) {
+        // Close the elements that ended before this one.
         while open.len() > 1 && open.last().is_some_and(|end| *end <= index) {
             open.pop();
         }
@@ -144,6 +147,8 @@ fn is_surround(page: &Page, index: usize, place: Place, nature: &Nature) -> bool
         Kind::Nav | Kind::Form => return true,
         Kind::Aside if hint == Hint::Callout => return false,
         Kind::Aside => {
+            // An aside in the content stays if neither its name nor its links say otherwise; in articles of news,
+            // none do.
             let is_beside = hint != Hint::None && hint != Hint::Content || amount.is_linked(30);
             return !in_content || is_beside || nature.is_press || amount.n_teasers > 0;
         }
@@ -174,6 +179,7 @@ fn is_named_surround(part: &Part, nature: &Nature) -> bool {
         Hint::Boilerplate => true,
         Hint::Comments => nature.drops_comments,
         Hint::Suspect => {
+            // Many links with little prose, at one of several thresholds.
             let is_short = amount.prose * 4 < amount.text && amount.is_linked(15);
             let is_links =
                 amount.is_linked(40) || is_short || amount.n_teasers > 0 && amount.is_linked(25);
@@ -192,10 +198,12 @@ fn is_named_surround(part: &Part, nature: &Nature) -> bool {
 /// True for an element whose first words announce that it is not content, and that looks so.
 fn is_labelled_surround(part: &Part, nature: &Nature) -> bool {
     let Part { kind, label, amount, prose_before, hint, .. } = *part;
+    // Callouts and other elements are only checked for teasers.
     if !(kind.is_container() || kind == Kind::Paragraph) || hint == Hint::Callout {
         return nature.drops_teasers && kind.is_container() && is_teasers(part);
     }
     let is_short = amount.text <= MAX_FURNITURE_BYTES && amount.prose == 0 && amount.n_h1 == 0;
+    // After 95 % of the prose.
     let is_last = prose_before > 0 && prose_before + amount.prose >= nature.all.prose * 19 / 20;
     match label {
         Label::Related => amount.n_links > 0 && (amount.is_linked(30) || amount.n_teasers > 0),
