@@ -38,6 +38,7 @@ pub(super) fn add(text: &str, tags: &[String]) -> Result<Vec<Change>, EditError>
     if new.is_empty() {
         return Ok(vec![]);
     }
+    // What the tags must be after the change; `checked` compares.
     let mut wanted = known;
     wanted.extend(new.iter().cloned());
     let Some(entry) = front.entry(&key)? else {
@@ -59,6 +60,7 @@ pub(super) fn add(text: &str, tags: &[String]) -> Result<Vec<Change>, EditError>
             let new: Vec<_> =
                 new.iter().map(|tag| yaml::scalar(&json!(tag), Quotes::Plain, true)).collect();
             match items.last() {
+                // After the last item, so that its comments and the bracket stay.
                 Some(last) => vec![Change::insert(last.span.end, format!(", {}", new.join(", ")))],
                 None => vec![Change::new(token, format!("[{}]", new.join(", ")))],
             }
@@ -68,6 +70,7 @@ pub(super) fn add(text: &str, tags: &[String]) -> Result<Vec<Change>, EditError>
             // Separate as the existing tags are: by blanks, if there are blanks and no commas.
             let separator =
                 if !old.contains(',') && old.contains(char::is_whitespace) { " " } else { ", " };
+            // Inside the closing quote, if there is one.
             let at = if quotes == Quotes::Plain { token.end } else { token.end - 1 };
             vec![Change::insert(at, format!("{separator}{}", new.join(separator)))]
         }
@@ -84,6 +87,7 @@ pub(super) fn remove(text: &str, tags: &[String]) -> Result<Vec<Change>, EditErr
     let known = stated(&front, &key)?;
     let is_gone = |tag: &str| tags.iter().any(|gone| same(gone, tag));
     let wanted: Vec<_> = known.iter().filter(|tag| !is_gone(tag)).cloned().collect();
+    // Nothing to remove.
     if wanted.len() == known.len() {
         return Ok(vec![]);
     }
@@ -101,6 +105,7 @@ pub(super) fn remove(text: &str, tags: &[String]) -> Result<Vec<Change>, EditErr
                 Quotes::Plain => token,
                 _ => token.start + 1..token.end - 1,
             };
+            // `around` includes one character on each side, as the brackets of a list.
             without(
                 &words_of(text, &inner),
                 &(inner.start.saturating_sub(1)..inner.end + 1),
@@ -134,6 +139,7 @@ fn key_of(front: &Front<'_>) -> String {
     if !front.map.contains_key(&tags) && front.map.contains_key(&tag) { tag } else { tags }
 }
 
+/// Returns the changes, if applying them gives exactly the wanted tags and leaves all other keys unchanged.
 fn checked(
     front: &Front<'_>,
     key: &str,

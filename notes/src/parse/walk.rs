@@ -28,11 +28,13 @@ pub(super) fn read<'a>(
     let body = text.get(body_at..).unwrap_or("");
     note.is_too_deep = nests_deeper_than(body, MAX_NESTING);
     let mut walk = Walk::new(text, note);
+    // Before the check: front matter is read even if the body is nested too deep.
     walk.read_properties();
     if walk.note.is_too_deep {
         return;
     }
     let events = Parser::new_ext(body, options()).into_offset_iter();
+    // Reference definitions may come after the links that use them, so collect them first.
     for (label, it) in events.reference_definitions().iter() {
         let span = it.span.start + body_at..it.span.end + body_at;
         walk.definitions.insert(label.to_lowercase(), span);
@@ -153,6 +155,7 @@ impl<'a> Walk<'a> {
             Event::End(end) => self.end(end, range),
             Event::Text(_) if self.is_code => {}
             Event::Text(text) => self.words(&text, range),
+            // Shown text, but not read for tags and links.
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 self.inline(&range).words.push_str(&text);
                 self.verbatim(range);
@@ -169,6 +172,7 @@ impl<'a> Walk<'a> {
             Event::FootnoteReference(_) => self.inline(&range).marks.push(range.start),
             Event::SoftBreak | Event::HardBreak => self.end_line(),
             Event::TaskListMarker(_) => {
+                // The character inside `[x]`.
                 let state = self.at(range).chars().nth(1);
                 if let Some(open) = self.items.last() {
                     self.note.items[open.index].task = state;
@@ -184,6 +188,8 @@ impl<'a> Walk<'a> {
     fn start(&mut self, tag: Tag<'_>, range: Range<usize>) {
         match tag {
             Tag::Paragraph => {
+                // A paragraph may be an item's own text, so it does not end the chance for one, unlike the other
+                // blocks.
                 self.end_leaf();
                 self.block_end = range.end;
             }
@@ -281,11 +287,13 @@ impl<'a> Walk<'a> {
     fn start_item(&mut self, range: Range<usize>) {
         self.end_leaf();
         self.n_containers += 1;
+        // A block id alone cannot refer to what comes before this item.
         self.before = 0..0;
         self.block_end = range.end;
         let is_ordered = self.lists.last().copied().unwrap_or(false);
         let item = Item {
             place: self.place(self.trimmed(range.clone())),
+            // Empty until its own text is read.
             content: range.end..range.end,
             depth: self.lists.len().saturating_sub(1),
             is_ordered,
@@ -318,6 +326,7 @@ impl<'a> Walk<'a> {
 
     fn end_block(&mut self, kind: BlockKind, range: Range<usize>) {
         let span = self.trimmed(range);
+        // Only outermost blocks are listed.
         if self.n_containers == 0 {
             let place = self.place(span.clone());
             self.note.blocks.push(Block { kind, place });
@@ -329,6 +338,7 @@ impl<'a> Walk<'a> {
         let words = self.take_leaf();
         self.is_heading = false;
         let words = words.trim();
+        // Attributes of other dialects: `Title {#id}`.
         let (text, id) = match words.rfind("{#").filter(|_| words.ends_with('}')) {
             Some(at) => (words[..at].trim(), Some(words[at + 2..words.len() - 1].to_string())),
             None => (words, None),
@@ -364,6 +374,7 @@ impl<'a> Walk<'a> {
 
     fn begin_leaf(&mut self) -> Leaf {
         let n_containers = self.n_containers;
+        // The first paragraph directly inside an item is the item's own text.
         let is_plain = !self.is_heading && self.table.is_none();
         let open = self
             .items
@@ -383,11 +394,13 @@ impl<'a> Walk<'a> {
 
     fn words(&mut self, words: &str, range: Range<usize>) {
         let text = self.text;
+        // A wikilink may contain `#heading`, which is not a tag.
         let is_silent = self.links.iter().any(|link| link.is_wiki);
         let verbatim = &mut self.note.verbatim;
         let add = |comment| add_verbatim(verbatim, comment);
         let shown = self.comments.shown(text, range.clone(), self.block_end, add);
         let is_whole = shown.first() == Some(&range);
+        // Without comments, the parser's text is used, in which escapes and entities are decoded.
         self.inline(&range).words.push_str(if is_whole { words } else { "" });
         for piece in shown {
             let source = self.at(piece.clone());
