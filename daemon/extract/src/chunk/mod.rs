@@ -91,11 +91,13 @@ impl Chunker {
     }
 
     fn chunks(&mut self, doc: &NormalDoc) -> Vec<Chunk> {
+        // Count the tokens of the whole text once; all steps take their sizes from this index.
         self.index.read(&mut self.tokenizer, &doc.text);
         let profiles = profile::profiles_of(doc, &self.index);
         let atoms = atom::atoms_of(doc, &self.index, &profiles, &self.budgets);
         let outline = Outline::of(&doc.blocks, &profiles, &atoms, self.facts_of(doc));
         let mut chunks = Vec::new();
+        // A group is a section, or small ones joined; `fill` cuts it into chunks.
         for group in outline.groups(&self.budgets) {
             let budget = *self.budgets.of(group.profile);
             for range in fill::fill(outline.units(&group.atoms, &budget), &outline, &budget) {
@@ -115,6 +117,7 @@ impl Chunker {
         if lines.is_empty() {
             return FxHashSet::default();
         }
+        // A fact is the item on its line of the file; the note and the blocks have no other link.
         let is_fact = |idx: &usize| {
             let Some(block) = doc.blocks.get(*idx) else { return false };
             let start = doc.map.to_raw(block.span).start();

@@ -99,6 +99,7 @@ impl Vocabulary {
                 texts.push((root.join(path), text));
             }
         }
+        // Without files of the user, share the built-in one.
         if texts.is_empty() {
             return Ok(Vocabulary::builtin());
         }
@@ -111,6 +112,7 @@ impl Vocabulary {
     /// [`VocabularyError`], for the first wrong line.
     pub fn read(texts: &[(PathBuf, String)]) -> Result<Self, VocabularyError> {
         let mut rows = file::Rows::default();
+        // Later rows replace earlier ones, so the user's files come last.
         rows.read(Path::new("predicates.toml"), BUILTIN)?;
         for (path, text) in texts {
             rows.read(path, text)?;
@@ -119,11 +121,13 @@ impl Vocabulary {
         name_keys(&predicates, &mut cues);
         // A weight of 0 removes a cue of an earlier file.
         cues.retain(|cue| cue.weight > 0.0);
+        // A cue may state a relation that no file declares.
         for cue in &cues {
             predicates.entry(cue.predicate).or_insert_with(|| Predicate::named(cue.predicate));
         }
         let mut hashed = BUILTIN.to_string();
         texts.iter().for_each(|(_, text)| {
+            // A separator, so that moving text between files changes the hash.
             hashed.push('\0');
             hashed.push_str(text);
         });
@@ -180,6 +184,7 @@ impl Vocabulary {
         let fits = |allowed: &[EntityType], it: Option<EntityType>| {
             allowed.is_empty() || it.is_none_or(|it| allowed.contains(&it))
         };
+        // The types of the relation and those of the cue must both allow it.
         let relation = self.predicate(predicate).map(|it| (&it.subjects, &it.objects));
         let words = self.types.get(&(predicate, pattern)).map(|it| (&it.0, &it.1));
         relation

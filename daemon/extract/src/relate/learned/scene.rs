@@ -138,10 +138,12 @@ impl<'a> Scene<'a> {
         let sentence_idx = self.sentences.len();
         self.sentences.push((from..to, sentence));
         self.thing_at.resize(to, 0);
+        // Names are in order of place, so those of this sentence are adjacent.
         let first = named.partition_point(|it| it.span.start() < sentence.start());
         let inside = named.get(first..).unwrap_or_default().iter();
         for it in inside.take_while(|it| it.span.start() < sentence.end()) {
             let words = self.words.get(from..to).unwrap_or_default();
+            // Words are in order of place; beyond `MAX_WORDS`, both ends fall together.
             let word_at = |byte| from + words.partition_point(|w| (w.start as usize) < byte);
             let (start, end) = (word_at(it.span.start()), word_at(it.span.end()));
             let n_things = of_things.len();
@@ -156,9 +158,11 @@ impl<'a> Scene<'a> {
             let Some(thing) = self.things.get_mut(idx) else { continue };
             let place = Place { sentence: sentence_idx, from: start, to: end, mention: it.mention };
             thing.places.push(place);
+            // The longest name describes a thing best; pronouns do not count.
             if it.mention.is_some() && it.span.len() > thing.name.len() {
                 thing.rename(it.span.of(self.text), it.entity_type);
             }
+            // 1-based, since 0 means none; `MAX_THINGS` fits into `u16`.
             for slot in self.thing_at.iter_mut().take(end).skip(start) {
                 *slot = idx as u16 + 1;
             }
@@ -182,6 +186,7 @@ pub fn scenes_of(linked: &LinkedDoc) -> Vec<Scene<'_>> {
     let (mut scene, mut of_things) = (Scene::new(&doc.doc.text), FxHashMap::default());
     let (mut block_idx, mut section) = (0, None);
     for sentence in &doc.sentences {
+        // Sentences and blocks are both in order of place.
         while doc.doc.blocks.get(block_idx).is_some_and(|b| b.span.end() <= sentence.start()) {
             block_idx += 1;
         }
@@ -190,6 +195,7 @@ pub fn scenes_of(linked: &LinkedDoc) -> Vec<Scene<'_>> {
         if !is_read || !doc.doc.is_english_at(sentence.start()) {
             continue;
         }
+        // A new scene begins at a new section, and when the current one is full.
         if scene.sentences.len() == MAX_SENTENCES || section != block.section {
             scenes.push(std::mem::replace(&mut scene, Scene::new(&doc.doc.text)));
             of_things.clear();
@@ -219,6 +225,7 @@ fn named_in(linked: &LinkedDoc) -> Vec<Named> {
             continue;
         };
         let entity_type = meant.entity_type;
+        // Versions and steps do not become things.
         if !matches!(entity_type, EntityType::Version | EntityType::Step) {
             let (span, mention) = (anaphor.unwrap_or(meant.span), anaphor.is_none().then_some(idx));
             named.push(Named { span, thing, mention, entity_type });
