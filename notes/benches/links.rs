@@ -1,8 +1,8 @@
-//! Links, observations and typed relations of vaults: precision and recall of links against a gold list, what is read
-//! as stated, for a person to judge, and the speed of reading.
+//! Links, observations and typed relations of vaults: precision and recall of links against a gold list, the stated
+//! relations and observations for a person to judge, and the speed of reading.
 //!
-//! `cargo bench -p notes --bench links -- [DATA] [--verbose]`: DATA holds the sets, each with `vault/` and `links.tsv`
-//! (source, target, number); `../shared/data` if it is not given. A set that is not there is skipped, and said so.
+//! `cargo bench -p notes --bench links -- [DATA] [--verbose]`: DATA holds the sets, each with `vault/` and
+//! `links.tsv` (source, target, number); default: `../shared/data`. A missing set is skipped with a message.
 
 #![allow(clippy::print_stdout)]
 
@@ -17,7 +17,7 @@ use notes::slug::slug;
 const SETS: [&str; 4] = ["vault_foam", "vault_obsidian_tasks", "docs_prometheus", "docs_rustbook"];
 /// Number of runs; the best one is printed.
 const N_RUNS: usize = 5;
-/// Observations and typed relations shown of each set.
+/// Number of observations and typed relations shown per set.
 const N_SHOWN: usize = 20;
 
 fn main() {
@@ -101,7 +101,7 @@ fn score(set: &str, folder: &Path, is_verbose: bool) {
     );
 }
 
-/// Seconds that a run takes, the best of some.
+/// Returns the time of the fastest run, in seconds.
 fn best_of(run: impl Fn() -> usize) -> f64 {
     let times = (0..N_RUNS).map(|_| {
         let started = Instant::now();
@@ -117,7 +117,7 @@ fn show(what: &str, lines: impl Iterator<Item = String>) {
     lines.iter().take(N_SHOWN).for_each(|line| println!("    {line}"));
 }
 
-/// Every note that another one links to.
+/// Returns each pair of a note and a note that it links to.
 fn pairs_of(notes: &BTreeMap<&str, Note>) -> Pairs {
     let mut bearers: BTreeMap<String, Vec<Candidate<'_>>> = BTreeMap::new();
     for (path, note) in notes {

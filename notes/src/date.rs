@@ -1,19 +1,19 @@
-//! Date: the days, months and years that a text names, in any of the usual forms.
+//! Date: days, months and years in a text, in any of the usual forms.
 //!
 //! In: words. Out: [`Named`]: `2023-05-07`, `2023/05/07`, `7 May 2023`, `May 7th, 2023`, `May 2023`, `7 May`, `May`,
 //! `2023`.
-//! Invariant: what is not surely a date is none; `may` and `march` alone are months only beside a word that says so.
-//! Not here: names of dates in documents (`extract/recognize`), times counted back from another (`query`).
+//! Invariant: ambiguous words are not dates: `may` and `march` alone are months only after a word such as `in`.
+//! Not here: names of dates in documents (`extract/recognize`), relative times such as `last week` (`query`).
 
 use crate::parse::MONTHS;
 
-/// Words before a month that is also another word.
+/// Words before `may` or `march` that make it a month.
 const BEFORE_MONTH: &[&str] = &[
     "in", "last", "since", "of", "this", "early", "late", "mid", "by", "until", "during", "next",
     "before", "after", "on", "previous",
 ];
 
-/// A day, month or year. A part that is missing matches any.
+/// A day, month or year. A missing part matches any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Named {
     /// 1900 to 2099.
@@ -24,15 +24,17 @@ pub struct Named {
     pub day: Option<i8>,
 }
 
-/// The words of a text in small letters, as [`read`] wants them.
+/// Splits a lowercase text into words, in the form that [`read`] takes.
 pub fn words(lower: &str) -> Vec<&str> {
     lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect()
 }
 
-/// Reads a date that begins with the first word, and returns how many words it takes; at least one is passed.
+/// Reads a date that begins with the first word. Also returns how many words it takes; at least one, even without a
+/// date, so that a loop over the words advances.
 pub fn read(words: &[&str], before: Option<&str>) -> (Option<Named>, usize) {
     let word = |at: usize| words.get(at).copied().unwrap_or_default();
     let named = |year, month, day| Some(Named { year, month, day });
+    // Longer forms first: `May 2023` also begins with a month alone.
     if let (Some(year), Some(month), Some(day)) =
         (year(word(0)), number(word(1), 12), number(word(2), 31))
     {
@@ -61,7 +63,7 @@ pub fn read(words: &[&str], before: Option<&str>) -> (Option<Named>, usize) {
     (year(word(0)).and_then(|year| named(Some(year), None, None)), 1)
 }
 
-/// Returns the first day that a text names in full, in ISO form.
+/// Returns the first complete day in a text, in ISO form.
 pub fn first_day(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     let words = words(&lower);
@@ -81,7 +83,7 @@ fn number(word: &str, most: i8) -> Option<i8> {
     word.parse().ok().filter(|n| is_short && (1..=most).contains(n))
 }
 
-/// A day of the month, with `st`, `nd`, `rd`, `th` or without.
+/// Reads a day of the month, with or without `st`, `nd`, `rd`, `th`.
 fn day(word: &str) -> Option<i8> {
     let bare = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending));
     number(bare.unwrap_or(word), 31)
@@ -91,7 +93,7 @@ fn year(word: &str) -> Option<i16> {
     word.parse().ok().filter(|year| word.len() == 4 && (1900..2100).contains(year))
 }
 
-/// A month written out, or its first three letters.
+/// Reads a month, in full or by its first three letters.
 fn month(word: &str) -> Option<i8> {
     let is_it = |name: &&str| *name == word || word.len() == 3 && name.starts_with(word);
     MONTHS.iter().position(is_it).map(|at| at as i8 + 1)

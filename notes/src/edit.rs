@@ -1,11 +1,11 @@
-//! Edits of a note: spans of its bytes, each with its replacement.
+//! Edits of a note: spans of bytes, each with its replacement.
 //!
-//! In: the text of one file and what is to be different ([`Op`]). Out: [`Change`]s, or why there can be none.
-//! Invariants: bytes outside the spans stay as they are (comments, order, quoting, line ends, unknown syntax); what is
-//! inserted has the line ends of its place; the end of the file keeps or lacks its newline as before; front matter that
-//! could be read can be read afterwards, and says what it was meant to say, else nothing is changed; an edit that is
-//! done already is no change.
-//! Not here: reading and replacing files, what a write may do to secrets (the daemon).
+//! In: the text of one file and the requested edit ([`Op`]). Out: [`Change`]s, or why there can be none.
+//! Invariants: bytes outside the spans stay as they are (comments, order, quoting, line ends, unknown syntax);
+//! inserted text gets the line ends of its surroundings; the last line of the file keeps or lacks its line end as
+//! before; front matter that could be read can be read afterwards and says what was requested, otherwise nothing is
+//! changed; an edit that is already done gives no changes.
+//! Not here: reading and replacing files, checking writes for secrets (the daemon).
 
 mod find;
 mod front;
@@ -32,22 +32,22 @@ pub use new::{NewNote, render_new};
 pub use span::{Change, apply, compose};
 pub use yaml::render_scalar;
 
-/// One thing that is to be different. Texts may have any line ends; they get those of their place.
+/// One edit. Texts may have any line ends; they get those of their surroundings.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Op {
     /// Adds a block at the end.
     Append(String),
     /// Adds a block at the beginning, below the front matter.
     Prepend(String),
-    /// Puts a text in the place of everything between a heading and the next one of its level or above. An empty text
-    /// leaves the heading alone.
+    /// Replaces everything between a heading and the next one of its level or above. An empty text leaves only the
+    /// heading.
     ReplaceSection {
         /// The heading, see [`EditError::NoHeading`].
         section: String,
-        /// What stands below it.
+        /// The new content.
         content: String,
     },
-    /// Adds a block at the end of what stands below a heading, above the next heading of any level.
+    /// Adds a block at the end of the text below a heading, above the next heading of any level.
     AppendToSection {
         /// The heading.
         section: String,
@@ -68,16 +68,16 @@ pub enum Op {
         /// The block.
         content: String,
     },
-    /// Puts a text in the place of another, wherever that stands.
+    /// Replaces a text in all places.
     Replace {
-        /// The text as it stands, several lines if wanted.
+        /// The text to find, perhaps several lines.
         find: String,
-        /// What stands there instead.
+        /// Its replacement.
         with: String,
-        /// How often it must be there.
+        /// In how many places it must be found.
         expected: usize,
     },
-    /// States a key of the front matter, which is made if there is none.
+    /// Sets a key of the front matter, which is created if there is none.
     SetKey {
         /// The key.
         key: String,
@@ -86,11 +86,11 @@ pub enum Op {
     },
     /// Removes a key of the front matter with its value.
     RemoveKey(String),
-    /// Adds tags to those that the front matter states, in the form that they have there.
+    /// Adds tags to the front matter, in the form of those already there.
     AddTags(Vec<String>),
     /// Removes tags from the front matter.
     RemoveTags(Vec<String>),
-    /// Adds an item at the end of the last list of a section, which is made if there is none.
+    /// Adds an item at the end of the last list of a section. The section is created if there is none.
     AddItem {
         /// The heading; the whole note when left out.
         section: Option<String>,
@@ -99,8 +99,7 @@ pub enum Op {
         /// Its block id, without `^`.
         id: Option<String>,
     },
-    /// Puts a text in the place of an item's own; what is nested below it and, unless the text has one, its block id
-    /// stay.
+    /// Replaces the text of an item. Items nested below it stay, and so does its block id unless the text has one.
     ReplaceItem {
         /// Which item.
         item: ItemRef,
@@ -109,76 +108,76 @@ pub enum Op {
     },
     /// Removes an item with what is nested below it.
     RemoveItem(ItemRef),
-    /// Makes links lead elsewhere.
+    /// Changes the targets of links.
     Retarget(Vec<Retarget>),
 }
 
-/// Why a text is not edited. Lines count from 1.
+/// Why a text cannot be edited. Lines count from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// No heading is called so. A heading is given by its text; `Text#2` is the second of that text, `A > B` the one
-    /// below another, `## Text` one of that level.
+    /// There is no such heading. A heading is given by its text; `Text#2` is the second with that text, `A > B` the
+    /// one below another, `## Text` one of that level.
     #[error("no heading `{section}`{}", nearest.as_ref().map(|it| format!("; nearest is `{it}`")).unwrap_or_default())]
     NoHeading {
-        /// What was asked for.
+        /// The requested heading.
         section: String,
-        /// The heading that is most like it.
+        /// The most similar heading.
         nearest: Option<String>,
     },
-    /// Several headings are called so.
+    /// Several headings have this text.
     #[error("{} headings are called `{section}`, in lines {}", lines.len(), listed(lines))]
     AmbiguousHeading {
-        /// What was asked for.
+        /// The requested heading.
         section: String,
-        /// Where they stand.
+        /// Their lines.
         lines: Vec<usize>,
     },
-    /// A text stands there more or less often than expected.
+    /// A text occurs more or less often than expected.
     #[error("the text is there {}, in line{} {}, and was expected {}",
         times(lines.len()), if lines.len() == 1 { "" } else { "s" }, listed(lines), times(*expected))]
     Count {
-        /// How often it was expected.
+        /// The expected number.
         expected: usize,
-        /// Where it begins.
+        /// The lines in which it begins.
         lines: Vec<usize>,
     },
-    /// A text is not there.
+    /// A text does not occur.
     #[error(
         "the text is not there{}",
         nearest.as_ref().map(|(line, it)| format!("; nearest is line {line}: `{it}`")).unwrap_or_default()
     )]
     NotFound {
-        /// The line that is most like its first.
+        /// The line that is most similar to the text's first line, with its number.
         nearest: Option<(usize, String)>,
     },
-    /// Nothing to find, to add, or to name was given.
+    /// The text to find, to add, or to name is empty.
     #[error("{0} is empty")]
     Empty(&'static str),
-    /// No list item is called so.
+    /// There is no such list item.
     #[error("no list item {0}")]
     NoItem(String),
-    /// Several list items are called so.
+    /// Several list items match.
     #[error("{} list items are {item}, in lines {}", lines.len(), listed(lines))]
     AmbiguousItem {
-        /// What was asked for.
+        /// The requested item.
         item: String,
-        /// Where they stand.
+        /// Their lines.
         lines: Vec<usize>,
     },
     /// The front matter is not YAML, or not a map of keys with one value each.
     #[error("the front matter cannot be edited: {0}")]
     Frontmatter(String),
-    /// A name that cannot be written so that it is read as one: a key, tag or block id.
+    /// A key, tag or block id that would not be read back as one.
     #[error("`{text}` cannot be a {what}: {why}")]
     BadName {
-        /// What it should name.
+        /// What kind of name it should be.
         what: &'static str,
         /// The name.
         text: String,
         /// Why not.
         why: &'static str,
     },
-    /// A place that is no link of this text.
+    /// A place in which there is no link.
     #[error("there is no link at bytes {}..{}", .0.start, .0.end)]
     NoLink(Range<usize>),
 }
@@ -196,10 +195,10 @@ fn listed(lines: &[usize]) -> String {
     out.join(", ")
 }
 
-/// The changes that make one thing different: in order, apart from each other. None when it is so already.
+/// Returns the changes for one edit: in order and disjoint; none when it is already done.
 ///
 /// # Errors
-/// [`EditError`], for what cannot be done without a guess.
+/// [`EditError`] when the edit is impossible or ambiguous.
 pub fn edit(text: &str, op: &Op) -> Result<Vec<Change>, EditError> {
     let changes = match op {
         Op::Append(content) => place::append(text, content)?,
@@ -223,15 +222,16 @@ pub fn edit(text: &str, op: &Op) -> Result<Vec<Change>, EditError> {
         Op::Retarget(links) => links::rewrite(text, links)?,
     };
     let changes: Vec<Change> = changes.into_iter().filter(|it| it.is_needed(text)).collect();
+    // An edit may replace a text with itself.
     front::still_readable(text, &changes)?;
     Ok(changes)
 }
 
-/// The changes that make several things different, one after the other: each is meant for the text that those before
-/// it leave. Spans are of the text as it is given.
+/// Returns the changes for several edits, applied one after the other: each refers to the text that the previous ones
+/// leave. Spans refer to the given text.
 ///
 /// # Errors
-/// As [`edit`], for the first that cannot be done; then nothing is.
+/// As [`edit`], for the first that fails; then nothing is changed.
 pub fn edit_all(text: &str, ops: &[Op]) -> Result<Vec<Change>, EditError> {
     let mut done: Vec<Change> = Vec::new();
     let mut now = text.to_string();

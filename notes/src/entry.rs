@@ -1,12 +1,12 @@
 //! Entry: a note as an entry of the knowledge base (S2).
 //!
-//! In: what the front matter of a note states, or what a new entry says. Out: [`Entry`], the text of a new note, or the
-//! smallest changes of one that is there.
+//! In: the front matter of a note, or the data of a new entry. Out: [`Entry`], the text of a new note, or the
+//! smallest changes of an existing one.
 //! Shape: `kb-00042-the-title.md` with front matter `id`, `title` (the short one), `long_title`, `entry_type`,
-//! `project`, `tags`, `confidence`, `hints`, `supersedes`, `active`; what stands below it are the details.
-//! Invariants: what a person writes by hand is read as generously as its meaning is clear; a key that is not stated is
-//! not written; the details of an edit change only the lines that differ.
-//! Not here: numbers that nobody has yet, versions, decay (the daemon).
+//! `project`, `tags`, `confidence`, `hints`, `supersedes`, `active`; the text below it are the details.
+//! Invariants: handwritten values are read leniently, as long as their meaning is clear; missing keys are not
+//! written; an edit of the details changes only the lines that differ.
+//! Not here: choosing new numbers, versions, decay (the daemon).
 
 use serde_json::{Map, Value};
 
@@ -14,16 +14,16 @@ use crate::edit::{Change, EditError, Op, apply, edit_all};
 use crate::parse::{add_tag, frontmatter, names, scalar_text};
 use crate::slug::slug;
 
-/// What ids begin with.
+/// Prefix of ids.
 const PREFIX: &str = "kb-";
 
-/// Fewest and most digits of an id.
+/// Fewest digits of an id in running text, and most digits of any.
 const DIGITS: (usize, usize) = (5, 12);
 
-/// Longest part of a file's name that comes from the title, characters.
+/// Longest part of a file name that comes from the title, in characters.
 const MAX_SLUG_CHARS: usize = 60;
 
-/// Keys under which people write when a note was made, and changed.
+/// Keys for when a note was created and when it was changed, in order of precedence.
 const CREATED: [&str; 3] = ["created", "created_at", "date"];
 const UPDATED: [&str; 4] = ["updated", "updated_at", "modified", "last_modified"];
 
@@ -42,9 +42,9 @@ pub struct Entry {
     pub project: Option<String>,
     /// Its tags.
     pub tags: Vec<String>,
-    /// Structured hints, without those that have keys of their own.
+    /// Structured hints, except those with keys of their own.
     pub hints: Map<String, Value>,
-    /// Confidence when it was written, 0 to 1.
+    /// Confidence at the time of writing, 0 to 1.
     pub confidence: Option<f64>,
     /// Numbers of the entries that it supersedes.
     pub supersedes: Vec<u64>,
@@ -56,15 +56,15 @@ pub struct Entry {
     pub extracted_from: Option<String>,
     /// False when it is inactive.
     pub is_active: bool,
-    /// The day or time at which it says it was made, and changed, as it is written.
+    /// When it was created, as written: a day or a time.
     pub created: Option<String>,
-    /// See `created`.
+    /// When it was changed, as written.
     pub updated: Option<String>,
-    /// Warnings about values that make no sense, by key.
+    /// Values that make no sense, with their keys, for warnings.
     pub odd: Vec<(&'static str, String)>,
 }
 
-/// What a new entry says, or what is to be different in one. `None` leaves a thing alone.
+/// The data of a new entry, or the changes of an existing one. `None` leaves a value alone.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EntryEdit {
     /// The short title.
@@ -79,8 +79,8 @@ pub struct EntryEdit {
     pub project: Option<String>,
     /// All its tags.
     pub tags: Option<Vec<String>>,
-    /// Its hints; those that are left out stay as they are, nothing (null, an empty text or list) takes one away.
-    /// `supersedes` and `superseded_by` go to keys of their own.
+    /// Its hints. Missing ones stay as they are; an empty value (null, an empty text or list) removes one.
+    /// `supersedes` and `superseded_by` are written to keys of their own.
     pub hints: Option<Map<String, Value>>,
     /// The confidence.
     pub confidence: Option<f64>,
@@ -88,16 +88,16 @@ pub struct EntryEdit {
     pub source_context: Option<String>,
     /// The file that it was taken from.
     pub extracted_from: Option<String>,
-    /// Whether it counts.
+    /// True when it is active.
     pub is_active: Option<bool>,
 }
 
-/// `kb-00042` of 42.
+/// Formats an id: `kb-00042` for 42.
 pub fn id_text(number: u64) -> String {
     format!("{PREFIX}{number:05}")
 }
 
-/// The number of an id: `kb-00042`, the same in capitals, with fewer digits, or at the beginning of a file's name.
+/// Parses an id: `kb-00042`, in any case, with fewer digits, or at the beginning of a file name.
 pub fn number_of(text: &str) -> Option<u64> {
     let text = text.trim();
     let name = text.rsplit('/').next().unwrap_or(text);
@@ -109,9 +109,10 @@ pub fn number_of(text: &str) -> Option<u64> {
     (is_whole && (1..=DIGITS.1).contains(&digits.len())).then(|| digits.parse().ok()).flatten()
 }
 
-/// The numbers of the entries that a text names as `kb-00042`, each once, in the order of the text.
+/// Returns the numbers of the entries that a text refers to as `kb-00042`, each once, in order.
 pub fn references(text: &str) -> Vec<u64> {
     let mut found = Vec::new();
+    // Only at a word's beginning and end: `xkb-00042` and `kb-00042b` are not references.
     for (at, _) in text.match_indices(['k', 'K']) {
         let is_inside = |c: char| c.is_alphanumeric() || c == '_';
         if text.get(..at).and_then(|before| before.chars().next_back()).is_some_and(is_inside) {
@@ -134,13 +135,13 @@ pub fn references(text: &str) -> Vec<u64> {
     found
 }
 
-/// The name of the file of a new entry.
+/// Returns the file name of a new entry.
 pub fn file_name(number: u64, short_title: &str) -> String {
     let slug: String = slug(short_title).chars().take(MAX_SLUG_CHARS).collect();
     format!("{}-{}.md", id_text(number), slug.trim_end_matches('-'))
 }
 
-/// The entry that front matter states, of whatever note; also in its normalized form, in which all values are texts.
+/// Reads an entry from front matter, also from its normalized form, in which all values are strings.
 pub fn of(values: &Map<String, Value>) -> Entry {
     let found =
         |name: &str| values.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|it| it.1);
@@ -156,6 +157,7 @@ pub fn of(values: &Map<String, Value>) -> Entry {
         _ => Map::new(),
     };
     let mut numbers = |name: &str| {
+        // A hint with this name counts as the key, and is removed from the hints.
         let mut numbers = found(name).map(numbers_of).unwrap_or_default();
         numbers.extend(hints.shift_remove(name).as_ref().map(numbers_of).unwrap_or_default());
         let mut once = Vec::new();
@@ -176,6 +178,7 @@ pub fn of(values: &Map<String, Value>) -> Entry {
             odd.push((key, scalar_text(value).unwrap_or_else(|| value.to_string())));
         }
     };
+    // Collected rather than failing: an entry with one odd value is still an entry.
     warn("entry_type", |it| scalar_text(it).is_none());
     warn("hints", |it| !it.is_object());
     warn("active", |it| scalar_text(it).is_none_or(|it| !is_no(&it) && !is_yes(&it)));
@@ -224,12 +227,12 @@ fn is_no(text: &str) -> bool {
     ["false", "no", "off", "0"].iter().any(|no| text.eq_ignore_ascii_case(no))
 }
 
-/// The numbers that a value names: one id, a list of them, or several in one text.
+/// Returns the numbers that a value refers to: one id, a list of ids, or several in one string.
 fn numbers_of(value: &Value) -> Vec<u64> {
     names_of(value).iter().filter_map(|id| number_of(id)).collect()
 }
 
-/// Whether a value names entries as it should, and nothing else: one id, a list of them, or several in one text.
+/// Returns whether a value refers to entries and to nothing else: one id, a list of ids, or several in one string.
 pub fn names_entries_only(value: &Value) -> bool {
     match value {
         Value::String(_) => names_of(value).iter().all(|id| number_of(id).is_some()),
@@ -238,28 +241,28 @@ pub fn names_entries_only(value: &Value) -> bool {
     }
 }
 
-/// Shows a value that should name entries.
+/// Returns the ids in a value as strings.
 fn names_of(value: &Value) -> Vec<String> {
     let mut ids = Vec::new();
     names(value, |c| c == ',' || c.is_whitespace(), &mut ids);
     ids
 }
 
-/// The details of an entry: what stands below its front matter, without blank lines around it.
+/// Returns the details of an entry: the text below its front matter, without blank lines around it.
 pub fn details(text: &str) -> &str {
     let body = frontmatter(text).map_or(0, |front| front.body);
     let body = text.get(body..).unwrap_or("");
     let body = body.strip_prefix('\u{feff}').unwrap_or(body);
     let start = body.len() - body.trim_start_matches(['\n', '\r', ' ', '\t']).len();
-    // Blanks at the beginning of the first line of code belong to it.
+    // Keep the indentation of the first line, which may be code.
     let start = body.get(..start).and_then(|it| it.rfind('\n')).map_or(0, |at| at + 1);
     body.get(start..).unwrap_or("").trim_end()
 }
 
-/// The text of a new entry's note.
+/// Returns the text of a new entry's note.
 ///
 /// # Errors
-/// [`EditError`], for what cannot be stated in front matter.
+/// [`EditError`] for values that cannot be written to front matter.
 pub fn render(number: u64, new: &EntryEdit) -> Result<String, EditError> {
     let details = new.details.as_deref().unwrap_or("").trim();
     let text = format!("---\n---\n\n{details}\n");
@@ -268,20 +271,21 @@ pub fn render(number: u64, new: &EntryEdit) -> Result<String, EditError> {
     Ok(apply(&text, &edit_all(&text, &ops)?))
 }
 
-/// The changes of an entry's note.
+/// Returns the changes of an entry's note.
 ///
 /// # Errors
-/// [`EditError`], when the front matter cannot be edited.
+/// [`EditError`] when the front matter cannot be edited.
 pub fn change(text: &str, edit: &EntryEdit) -> Result<Vec<Change>, EditError> {
     let mut edit = edit.clone();
     let stated = frontmatter(text).map(|front| of(&front.values)).unwrap_or_default();
-    // A long title that only repeats the short one goes with it.
+    // If the long title only repeats the short one, remove it when the short one changes.
     if edit.short_title.is_some()
         && edit.long_title.is_none()
         && stated.long_title == stated.short_title
     {
         edit.long_title = stated.long_title.map(|_| String::new());
     }
+    // Merge with the existing hints, since the key is written as a whole.
     if let Some(given) = edit.hints.take() {
         let mut hints = stated.hints;
         hints.extend(given);
@@ -306,7 +310,7 @@ fn set_or_remove(key: &str, value: &str) -> Op {
     }
 }
 
-/// What is stated, in the order in which a new note has it.
+/// Returns the edits of the front matter, in the order of keys in a new note.
 fn ops_of(edit: &EntryEdit) -> Vec<Op> {
     let mut ops = Vec::new();
     let mut say = |key: &str, value: &Option<String>| {
@@ -326,7 +330,7 @@ fn ops_of(edit: &EntryEdit) -> Vec<Op> {
     if let Some(hints) = &edit.hints {
         let mut hints = hints.clone();
         for key in ["supersedes", "superseded_by"] {
-            // What they do not name stays: it is stated beside the hints, not in them.
+            // Missing from the hints: the key stays as it is, since it is stored outside of them.
             let Some(value) = hints.shift_remove(key) else { continue };
             let ids: Vec<Value> =
                 numbers_of(&value).into_iter().map(|it| id_text(it).into()).collect();
@@ -350,9 +354,10 @@ fn ops_of(edit: &EntryEdit) -> Vec<Op> {
     ops
 }
 
-/// The lines of the details that differ, as one change.
+/// Returns one change that covers the lines of the details that differ.
 fn body_change(text: &str, new: &str) -> Option<Change> {
     let old = details(text);
+    // `old` is a slice of `text`, so this is its offset.
     let start = old.as_ptr() as usize - text.as_ptr() as usize;
     let crlf = text.contains("\r\n");
     let new = new.trim_end();
@@ -362,6 +367,7 @@ fn body_change(text: &str, new: &str) -> Option<Change> {
     if old == new {
         return None;
     }
+    // Whole lines in common at the start and at the end; what is between them is replaced.
     let prefix: usize = old
         .split_inclusive('\n')
         .zip(new.split_inclusive('\n'))
@@ -376,9 +382,10 @@ fn body_change(text: &str, new: &str) -> Option<Change> {
         .map(|(line, _)| line.len() + 1)
         .sum();
     let suffix = suffix.min(old_rest.len()).min(new_rest.len());
-    // A suffix that is a whole rest would leave the line end of the last common line to nobody.
+    // The suffix was counted with a line end before each line; the first line of the rest has none.
     let span = start + prefix..start + old.len() - suffix;
     let mut replacement = new_rest.get(..new_rest.len() - suffix)?.to_string();
+    // The details begin right after the closing `---`, which has no line end.
     if text.get(..start).is_some_and(|before| !before.is_empty() && !before.ends_with('\n')) {
         replacement.insert(0, '\n');
     }

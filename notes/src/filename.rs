@@ -1,14 +1,14 @@
 //! File names: the name of a new note's file, made from its title.
 //!
-//! In: a title, whatever stands in it. Out: a name that every file system takes, that no program reads as something
-//! else, and that the watcher does not take for hidden or temporary.
-//! Invariants: `title.lower().replace(" ", "-") + ".md"` for ordinary titles (S0); at most 255 bytes; never empty; the
-//! same title always gives the same name.
-//! Not here: whether there is such a file already, or whether its name may be written (the daemon).
+//! In: any title. Out: a name that is valid on every file system, that no program interprets in another way, and that
+//! the watcher does not take for hidden or temporary.
+//! Invariants: `title.lower().replace(" ", "-") + ".md"` for ordinary titles (S0); at most 255 bytes; never empty;
+//! the same title always gives the same name.
+//! Not here: whether such a file exists, or whether its name may be written (the daemon).
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Most bytes of a name on common file systems.
+/// Longest name on common file systems, in bytes.
 const MAX_BYTES: usize = 255;
 
 /// The extension of notes.
@@ -17,28 +17,28 @@ const EXTENSION: &str = ".md";
 /// Name for a title without any usable character.
 const UNTITLED: &str = "untitled";
 
-/// Names of devices on Windows, whatever follows them behind a dot.
+/// Names of devices on Windows, also with any extension.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// The name of the file of a note with this title.
+/// Returns the file name for a note with this title.
 pub fn file_name(title: &str) -> String {
     let title = title.trim();
     let title = title.strip_suffix(".md").or_else(|| title.strip_suffix(".MD")).unwrap_or(title);
     let lower: String = title.nfc().collect::<String>().to_lowercase();
     let plain: String = lower.chars().filter(|c| !is_invisible(*c)).map(plain).collect();
-    // Dots at the beginning hide a file, `~` there marks a temporary one, dots and blanks at the end are lost.
+    // Leading dots hide a file, a leading `~` marks a temporary one, and Windows drops trailing dots and blanks.
     let stem = plain.trim_start_matches(['.', '~']).trim_end_matches('.');
     let stem = if stem.chars().any(|c| c != '-' && c != '.') { stem } else { UNTITLED };
     let stem = match stem.split_once('.') {
         _ if !is_device(stem) => stem.to_string(),
-        // What stands behind a dot does not make it another name.
+        // An extension does not make it another name, so the mark goes before it.
         Some((first, rest)) => format!("{first}_.{rest}"),
         None => format!("{stem}_"),
     };
     format!("{}{EXTENSION}", shortened(&stem))
 }
 
-/// Blanks and what names of files, links or shells read as something else become hyphens.
+/// Replaces blanks, and characters with a meaning in file names, links or shells, with hyphens.
 fn plain(c: char) -> char {
     match c {
         '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' | '#' | '^' | '[' | ']' | '`' => '-',
@@ -47,13 +47,13 @@ fn plain(c: char) -> char {
     }
 }
 
-/// Marks that change the order or look of what stands around them: two names would look alike.
+/// True for marks that change the order or look of the text around them: two names would look the same.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
 }
 
-/// True for the stem of a name, in lower case, that means a device on Windows.
+/// True for a lowercase stem that is a device on Windows.
 pub fn is_device(stem: &str) -> bool {
     let first = stem.split('.').next().unwrap_or(stem).trim_end_matches('-');
     let is_numbered = |name: &str| {
@@ -70,7 +70,7 @@ pub fn is_device(stem: &str) -> bool {
         && (DEVICES.contains(&first) || is_numbered("com") || is_numbered("lpt"))
 }
 
-/// At most as long as a name may be; what is cut off shows in a hash, so that two long titles have two names.
+/// Cuts a name to the longest allowed. A hash of the whole keeps long titles with a common beginning distinct.
 fn shortened(stem: &str) -> String {
     let room = MAX_BYTES - EXTENSION.len();
     if stem.len() <= room {
@@ -78,12 +78,12 @@ fn shortened(stem: &str) -> String {
     }
     let hash = fnv(stem.as_bytes());
     let end = (0..=room - 9).rev().find(|end| stem.is_char_boundary(*end)).unwrap_or(0);
-    // Half of a composed sign is another sign.
+    // Do not end in the middle of a composed character.
     let kept = stem.get(..end).unwrap_or("").trim_end_matches(['\u{200d}', '\u{fe0f}', '-', '.']);
     format!("{kept}-{hash:08x}")
 }
 
-/// FNV-1a, folded to 32 bits: names must not change with a library.
+/// FNV-1a, folded to 32 bits. Implemented here, since names must not change with a library.
 fn fnv(bytes: &[u8]) -> u32 {
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

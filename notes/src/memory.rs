@@ -1,13 +1,13 @@
-//! Memory: a note as an entity with facts, each under a number that never changes, and relations.
+//! Memory: a note as an entity with relations and facts, each fact with a number that never changes.
 //!
 //! In: the text of a note. Out: [`Node`]: its name, type, summary, tags, facts and relations, with their places.
 //! Shape: a fact is a list item with the block id `^oN` (`- text ^o7`), where N is its ordinal; or a stated
-//! observation (`- [category] text`); or, in a note of the memory folder, any outermost item that is no typed
+//! observation (`- [category] text`); or, in a note of the memory folder, any outermost item that is not a typed
 //! relation. A relation is `- type [[Target]]`.
-//! Invariants: the text of a fact is what its line shows, escapes undone ([`crate::plain`]), a category as written but
-//! for [`CATEGORY`], which stands for none; an ordinal belongs to the first item that has it. Facts without one get,
-//! when they are read, the next above every one used, in the order of their lines ([`numbered`]).
-//! Not here: changing it (`edit::memory`), which notes are of the memory folder (the daemon).
+//! Invariants: the text of a fact is what its line shows, without escapes ([`crate::plain`]), with its category as
+//! written, except [`CATEGORY`], which stands for none; an ordinal belongs to the first item that has it. When read,
+//! facts without an ordinal get the next ones above every one used, in the order of their lines ([`numbered`]).
+//! Not here: changing it (`edit::memory`), which notes are in the memory folder (the daemon).
 
 mod shape;
 
@@ -23,19 +23,19 @@ pub use shape::{
     relations, stated_fact, stated_name, stated_node_type, stated_type, title_of,
 };
 
-/// The key of the front matter that remembers the highest ordinal of a note once its line is gone.
+/// The front matter key that keeps the highest ordinal of a note after its line is removed.
 pub const LAST_ORDINAL: &str = "last_ordinal";
 
-/// The key of the front matter for the summary.
+/// The front matter key of the summary.
 pub const SUMMARY: &str = "summary";
 
-/// What block ids of facts begin with.
+/// The letter that begins block ids of facts.
 pub const ID_LETTER: char = 'o';
 
 /// A note as an entity.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Node {
-    /// Its stated name: the title, or the exact one beside a title that cannot hold it.
+    /// Its name: the title, or the exact name if a title cannot hold it.
     pub name: Option<String>,
     /// Its stated type.
     pub node_type: Option<String>,
@@ -43,7 +43,7 @@ pub struct Node {
     pub summary: Option<String>,
     /// The tags of its front matter.
     pub tags: Vec<String>,
-    /// The highest ordinal that its front matter remembers, 0 for none.
+    /// The highest ordinal kept in its front matter; 0 for none.
     pub last_ordinal: u64,
     /// Every item that may be a fact, in the order of lines; see [`Node::facts`].
     pub items: Vec<Fact>,
@@ -54,17 +54,17 @@ pub struct Node {
 /// A fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
-    /// Its number, where the item has one.
+    /// Its number, if the item has one of its own.
     pub ordinal: Option<u64>,
-    /// What it says.
+    /// Its text.
     pub content: String,
-    /// True when it is a fact in every note, because it has a number or a category.
+    /// True when it is a fact in any note, because it has a number or a category.
     pub is_stated: bool,
-    /// Bytes of its own text: behind the marker, before any block id.
+    /// Bytes of its own text: after the marker, before any block id.
     pub text: Range<usize>,
-    /// Bytes of the number with `^`, also of one that another item has already.
+    /// Bytes of the number with `^`, even if another item already has that number.
     pub id: Option<Range<usize>>,
-    /// Bytes of another block id, with `^`, which stands behind the number.
+    /// Bytes of another block id with `^`, after the number.
     pub other_id: Option<Range<usize>>,
     /// Bytes of the item, from its marker to the end of what is nested in it.
     pub item: Range<usize>,
@@ -72,7 +72,7 @@ pub struct Fact {
     pub line: usize,
     /// Lines that its own text takes.
     pub n_lines: usize,
-    /// Who says it, and of which day it is.
+    /// Its speaker and day.
     pub turn: Turn,
 }
 
@@ -85,7 +85,7 @@ pub struct Stated {
     pub target: String,
     /// Bytes of the link.
     pub link: Range<usize>,
-    /// Bytes of the item in which it stands, and those of its own text there; none for one outside of a list.
+    /// Bytes of its item, and of the item's own text; `None` outside a list.
     pub item: Option<(Range<usize>, Range<usize>)>,
     /// Line of the file, from 1.
     pub line: usize,
@@ -96,7 +96,7 @@ pub fn read(text: &str) -> Node {
     of(text, &parse(text))
 }
 
-/// The same for a parsed note.
+/// Like [`read`], for a parsed note.
 pub fn of(text: &str, note: &Note) -> Node {
     let values = note.frontmatter.as_ref().map(|it| &it.values);
     let value = |key: &str| values.and_then(|values| values.get(key));
@@ -112,19 +112,19 @@ pub fn of(text: &str, note: &Note) -> Node {
 }
 
 impl Node {
-    /// Its facts; in a note of the memory folder every outermost item is one.
+    /// Returns its facts; in a note of the memory folder every outermost item is one.
     pub fn facts(&self, in_folder: bool) -> impl Iterator<Item = &Fact> {
         self.items.iter().filter(move |it| in_folder || it.is_stated)
     }
 
-    /// The highest ordinal that this note shows to be used.
+    /// Returns the highest ordinal that is known to be used from this note.
     pub fn highest(&self) -> u64 {
         let ordinals = self.items.iter().filter_map(|it| it.ordinal);
         ordinals.max().unwrap_or(0).max(self.last_ordinal)
     }
 }
 
-/// The ordinals of facts in their order: their own, else the next above `highest`, which is the highest one used.
+/// Returns the ordinals of facts in order: their own, otherwise the next above `highest`, the highest one used.
 pub fn numbered(ordinals: impl Iterator<Item = Option<u64>>, highest: u64) -> Vec<u64> {
     let mut next = highest;
     let number = |own: Option<u64>| {
@@ -150,6 +150,7 @@ fn facts(text: &str, note: &Note) -> Vec<Fact> {
             continue;
         }
         let Some(mut fact) = fact(text, note, idx, item) else { continue };
+        // A copied line has the number of its original, which comes first and keeps it.
         if fact.ordinal.is_some_and(|ordinal| !taken.insert(ordinal)) {
             fact.ordinal = None;
         }
@@ -182,7 +183,7 @@ fn fact(text: &str, note: &Note, idx: usize, item: &Item) -> Option<Fact> {
     if let Some((place, None)) = &id {
         other_id = Some(place.clone());
         end = start + text.get(start..place.start)?.trim_end().len();
-        // Behind a number of ours somebody may have put an id of his own: links lead to that one.
+        // A user may have added a block id of their own after our number; links refer to that one.
         id = last_word(text, start..end)
             .filter(|(_, word)| ordinal_of(word).is_some())
             .map(|(place, word)| (place, ordinal_of(word)));
@@ -216,7 +217,7 @@ fn fact(text: &str, note: &Note, idx: usize, item: &Item) -> Option<Fact> {
     })
 }
 
-/// Lines after the first stand below the words of the item.
+/// Joins the lines of an item without their indentation.
 fn unwrapped(text: &str) -> String {
     let mut lines = text.lines();
     let mut out = lines.next().unwrap_or("").trim_end().to_string();
@@ -227,7 +228,7 @@ fn unwrapped(text: &str) -> String {
     out
 }
 
-/// The block id at the end of a text as the parser found it, and the ordinal that it is.
+/// Returns the block id at the end of a text, as the parser found it, and its ordinal if it is one of ours.
 fn trailing_id(text: &str, note: &Note, span: Range<usize>) -> Option<(Range<usize>, Option<u64>)> {
     let (place, word) = last_word(text, span)?;
     let is_id = note.block_ids.iter().any(|it| it.place.span == place);
@@ -240,11 +241,11 @@ fn last_word(text: &str, span: Range<usize>) -> Option<(Range<usize>, &str)> {
     Some((span.start + at..span.end, own.get(at..)?))
 }
 
-/// `7` of `^o7`.
+/// Parses `^o7` as 7.
 pub(crate) fn ordinal_of(word: &str) -> Option<u64> {
     let digits = word.strip_prefix('^')?.strip_prefix(ID_LETTER)?;
     let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    // Numbers with zeros in front, or beyond what counts, are names like any other.
+    // Numbers with leading zeros, or too large to be ours, are ordinary ids.
     let number: u64 = digits.parse().ok().filter(|n: &u64| *n > 0 && *n < 1 << 52)?;
     (is_plain && number.to_string() == digits).then_some(number)
 }
@@ -353,7 +354,7 @@ mod tests {
         );
         let exact = read("---\ntitle: a b\nexact_name: '\"a  b\"'\nexact_type: '\"\"'\n---\n");
         assert_eq!((exact.name.as_deref(), exact.node_type.as_deref()), (Some("a  b"), Some("")));
-        // Who writes another title or type means it.
+        // Another title or type was changed by a person and takes precedence.
         let edited =
             "---\ntitle: a c\ntype: person\nexact_name: '\"a  b\"'\nexact_type: '\"\"'\n---\n";
         let edited = read(edited);

@@ -1,11 +1,10 @@
-//! Parse: the statements of a note, with their places.
+//! Parse: what a note states, with places.
 //!
-//! In: the text of one Markdown file, whole (a byte order mark and CRLF line ends may be in it). Out: [`Note`].
-//! Invariants: every span is a range of that text, on UTF-8 boundaries, inside of it; things of one kind stand in the
-//! order of their places; time and memory are linear in the text's length, whatever stands in it; nothing fails: what
-//! is not understood is text, and front matter that is not YAML is a warning.
-//! Not here: the name of the file (a note without a title is called by it: [`Note::title_or`]), which file a link
-//! means.
+//! In: the text of one Markdown file, whole (perhaps with a byte order mark and CRLF line ends). Out: [`Note`].
+//! Invariants: every span is a range of that text, on UTF-8 boundaries; things of one kind are in the order of their
+//! places; time and memory are linear in the text's length, whatever it contains; nothing fails: what is not
+//! understood is text, and front matter that is not YAML gives a warning.
+//! Not here: the name of the file (the title of a note without one: [`Note::title_or`]), which file a link means.
 
 mod bracket;
 mod comment;
@@ -26,10 +25,10 @@ pub use frontmatter::{Frontmatter, Key, add_tag, names, scalar_text};
 pub use walk::options;
 pub use word::MONTHS;
 
-/// Deepest nesting of lists and quotations that is followed: Markdown's rules make a line cost as much as it is deep.
+/// Deepest nesting of lists and quotations that is parsed: a line costs as much as it is deep.
 pub const MAX_NESTING: usize = 100;
 
-/// Bytes of the file, and the line on which they begin.
+/// A span of the file, and its line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Place {
     /// Bytes of the file.
@@ -41,9 +40,9 @@ pub struct Place {
 /// One note.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Note {
-    /// The YAML at the head, if there is some.
+    /// The YAML at the start, if there is any.
     pub frontmatter: Option<Frontmatter>,
-    /// Where the body begins: behind the front matter and its closing line, else behind a byte order mark, else 0.
+    /// Where the body begins: after the front matter, otherwise after a byte order mark, otherwise 0.
     pub body: usize,
     /// The stated title.
     pub title: Option<String>,
@@ -53,26 +52,26 @@ pub struct Note {
     pub permalink: Option<String>,
     /// Other names (`aliases:`, `alias:`).
     pub aliases: Vec<String>,
-    /// Tags of the front matter, then of the text, without `#`, as written first, no repeats.
+    /// Tags of the front matter, then of the text, without `#`, in their first spelling, each once.
     pub tags: Vec<String>,
     /// Headings, `#` and underlined ones.
     pub headings: Vec<Heading>,
-    /// Blocks that stand directly in the document: what lies between them is blank.
+    /// Blocks at the outermost level; only blank lines are between them.
     pub blocks: Vec<Block>,
-    /// Items of lists, nested ones after the one they stand in.
+    /// List items; nested ones after the one that contains them.
     pub items: Vec<Item>,
     /// Stated facts: `- [category] content #tag (context)`.
     pub observations: Vec<Observation>,
-    /// Links to notes and files of the folder, and to places of this note. None to the web.
+    /// Links to notes and files of the folder, and to places of this note, but not to the web.
     pub links: Vec<Link>,
-    /// Relations with others: typed ones, and a `links_to` for every other link that is no embed. One for each link,
-    /// so a target and type may be stated several times.
+    /// Relations with others: typed ones, and a `links_to` for every other link that is not an embed. One for each
+    /// link, so a target and type may occur several times.
     pub relations: Vec<Relation>,
     /// `key:: value`.
     pub fields: Vec<Field>,
     /// Tags in the text.
     pub inline_tags: Vec<InlineTag>,
-    /// `^id` behind a block.
+    /// `^id` after a block.
     pub block_ids: Vec<BlockId>,
     /// Anchors in raw HTML (`id`, `name`), which a link may name.
     pub anchors: Vec<String>,
@@ -80,9 +79,9 @@ pub struct Note {
     pub footnotes: Vec<Footnote>,
     /// `> [!kind] title`.
     pub callouts: Vec<Callout>,
-    /// Code (fenced, indented, in backticks), raw HTML, mathematics and comments: nothing is read in them.
+    /// Code (fenced, indented, in backticks), raw HTML, mathematics and comments, in which nothing is read.
     pub verbatim: Vec<Range<usize>>,
-    /// The body nests deeper than [`MAX_NESTING`] and was not read; the front matter was.
+    /// True when the body nests deeper than [`MAX_NESTING`] and was not parsed; the front matter was.
     pub is_too_deep: bool,
 }
 
@@ -91,20 +90,20 @@ pub struct Note {
 pub struct Heading {
     /// 1 to 6.
     pub level: u8,
-    /// Its words, without markup.
+    /// Its text, without markup.
     pub text: String,
-    /// What stands in `{#…}` behind it.
+    /// The id in `{#…}` after it.
     pub id: Option<String>,
-    /// All of its lines (two and more, when it is underlined), without the last line end.
+    /// All of its lines (two or more if it is underlined), without the last line end.
     pub place: Place,
     /// From its first byte to the next heading of the same or a higher level, or the end of the text. A heading in a
-    /// list or a quotation ends no section, and its own ends at the next heading.
+    /// list or quotation does not end a section, and its own section ends at the next heading.
     pub section: Range<usize>,
-    /// Stands directly in the document, in no list and no quotation.
+    /// True when it is in no list and no quotation.
     pub is_outer: bool,
 }
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
     /// A heading.
@@ -127,7 +126,7 @@ pub enum BlockKind {
     Rule,
 }
 
-/// A block that stands directly in the document.
+/// A block at the outermost level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     /// What it is.
@@ -139,39 +138,39 @@ pub struct Block {
 /// An item of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// From its marker to the end of what is nested in it, without the last line end.
+    /// From its marker to the end of the items nested in it, without the last line end.
     pub place: Place,
-    /// Its own text: what stands directly behind the marker (and task box), to the end of that paragraph; empty when
-    /// there is none. Of several lines, those after the first begin with their indentation.
+    /// Its own text: from after the marker (and task box) to the end of that paragraph; empty when there is none.
+    /// Lines after the first begin with their indentation.
     pub content: Range<usize>,
     /// Nesting from 0.
     pub depth: usize,
-    /// Of a numbered list.
+    /// True in a numbered list.
     pub is_ordered: bool,
-    /// What stands in the box of a task: ` `, `x`, or any single character.
+    /// The character in the box of a task: ` `, `x`, or any other.
     pub task: Option<char>,
 }
 
 /// A stated fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
-    /// What stands in the brackets.
+    /// The text in the brackets.
     pub category: String,
     /// The fact, without tags, context and block id; markup and links as written; on one line.
     pub content: String,
     /// Its tags, without `#`.
     pub tags: Vec<String>,
-    /// What stands in parentheses at its end.
+    /// The text in parentheses at its end.
     pub context: Option<String>,
     /// `^id` at its end.
     pub block_id: Option<String>,
-    /// From the opening bracket to the end of its text, block id included.
+    /// From the opening bracket to the end of its text, including the block id.
     pub place: Place,
-    /// Its item, an index of [`Note::items`].
+    /// Its item, an index in [`Note::items`].
     pub item: usize,
 }
 
-/// How a link is written.
+/// The syntax of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LinkKind {
     /// `[[Target]]`.
@@ -189,21 +188,21 @@ pub enum LinkKind {
 /// A link to a note, to a file of the folder, or to a place of this note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// How it is written.
+    /// Its syntax.
     pub kind: LinkKind,
-    /// Its target, without heading, block and display: a name or path; of Markdown links a path, percent-decoded. Empty
-    /// for a place of this note.
+    /// Its target, without heading, block and display: a name or path; for Markdown links a path, percent-decoded.
+    /// Empty for a place of this note.
     pub target: String,
-    /// The heading in it (`A#B` for one under another), without its first `#`.
+    /// The heading in the target (`A#B` for one below another), without its first `#`.
     pub heading: Option<String>,
-    /// The block in it, without `^`.
+    /// The block in the target, without `^`.
     pub block: Option<String>,
-    /// The text shown instead of the target; of Markdown links the text, as written.
+    /// The text shown instead of the target; for Markdown links the link text, as written.
     pub display: Option<String>,
-    /// All of it, with the `!` of an embed.
+    /// All of it, including the `!` of an embed.
     pub place: Place,
-    /// The target as written, with heading and block: what an edit replaces so that the link leads elsewhere. Of
-    /// Markdown links by reference that is where the reference is defined, which other links may share.
+    /// The target as written, including heading and block: what an edit replaces to make the link lead elsewhere. For
+    /// Markdown links by reference it is in the definition, which other links may share.
     pub target_span: Range<usize>,
 }
 
@@ -226,15 +225,15 @@ pub struct Relation {
     pub kind: RelationKind,
     /// Its type, as written.
     pub relation_type: String,
-    /// Its link, an index of [`Note::links`].
+    /// Its link, an index in [`Note::links`].
     pub link: usize,
-    /// What stands in parentheses behind the targets.
+    /// The text in parentheses after the targets.
     pub context: Option<String>,
     /// `^id` at the end of the item.
     pub block_id: Option<String>,
-    /// Its item, an index of [`Note::items`]; none outside of lists.
+    /// Its item, an index in [`Note::items`]; `None` outside lists.
     pub item: Option<usize>,
-    /// The words of the type and all targets with the context; of an implicit one the link.
+    /// The type and all targets with the context; for an implicit one, the link.
     pub place: Place,
 }
 
@@ -245,9 +244,9 @@ pub struct Field {
     pub key: String,
     /// Its value, as written; may be empty.
     pub value: String,
-    /// In brackets or parentheses within a text, not a line of its own.
+    /// True for a field in brackets or parentheses within a text, instead of on a line of its own.
     pub is_inline: bool,
-    /// All of it, with the brackets of an inline one.
+    /// All of it, including the brackets of an inline one.
     pub place: Place,
     /// The value.
     pub value_span: Range<usize>,
@@ -262,14 +261,14 @@ pub struct InlineTag {
     pub place: Place,
 }
 
-/// `^id` behind a block, or alone on a line below it.
+/// `^id` after a block, or alone on a line below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockId {
     /// Without `^`.
     pub id: String,
     /// With `^`.
     pub place: Place,
-    /// What it names: paragraph, item (without what is nested in it), table, quotation, code.
+    /// The block that it names: paragraph, item (without nested ones), table, quotation, code.
     pub block: Range<usize>,
 }
 
@@ -287,7 +286,7 @@ pub struct Footnote {
 pub struct Callout {
     /// `note`, `warning`, …, in lower case.
     pub kind: String,
-    /// What stands behind it on its line.
+    /// The text after it on its line.
     pub title: Option<String>,
     /// `+` (open) or `-` (closed) when it can be folded.
     pub fold: Option<char>,
@@ -295,12 +294,12 @@ pub struct Callout {
     pub place: Place,
 }
 
-/// Reads the front matter of a note alone, if it has some.
+/// Reads only the front matter of a note, if there is any.
 pub fn frontmatter(text: &str) -> Option<Frontmatter> {
     frontmatter::read(text, n_mark_bytes(text))
 }
 
-/// The length of the byte order mark at the head of a text.
+/// Returns the length of a byte order mark at the start.
 fn n_mark_bytes(text: &str) -> usize {
     if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }
@@ -311,7 +310,7 @@ pub mod testing {
     use std::cell::Cell;
 
     thread_local! {
-        /// Notes that this thread has parsed.
+        /// Number of notes that this thread has parsed.
         pub static N_PARSES: Cell<usize> = const { Cell::new(0) };
     }
 }
@@ -321,8 +320,8 @@ pub fn parse(text: &str) -> Note {
     Head::of(text).parse(|_, _| {})
 }
 
-/// A note of which only the front matter has been read. Whoever needs the Markdown events themselves, as the reader of
-/// the document's text does, takes them from this one parse.
+/// A note of which only the front matter has been read. A caller that needs the Markdown events themselves, such as
+/// the reader of the document's text, gets them from this one parse.
 pub struct Head<'a> {
     text: &'a str,
     note: Note,
@@ -344,13 +343,13 @@ impl<'a> Head<'a> {
         Head { text, note }
     }
 
-    /// The front matter, if there is some.
+    /// Returns the front matter, if there is any.
     pub fn frontmatter(&self) -> Option<&Frontmatter> {
         self.note.frontmatter.as_ref()
     }
 
-    /// Parses the body. `each` gets every Markdown event with its range in the text, unless the note
-    /// [nests too deep](Note::is_too_deep).
+    /// Parses the body. `each` gets every Markdown event with its range in the text, unless the note [nests too
+    /// deep](Note::is_too_deep).
     pub fn parse(self, mut each: impl FnMut(pulldown_cmark::Event<'a>, Range<usize>)) -> Note {
         let Head { text, mut note } = self;
         walk::read(text, &mut note, &mut each);
@@ -360,14 +359,14 @@ impl<'a> Head<'a> {
 }
 
 impl Relation {
-    /// Returns its target as S0 §3.4 names it: `Entity Name` as `entity-name`.
+    /// Returns its target's name by S0 §3.4: `entity-name` for `Entity Name`.
     pub fn to_name(&self, note: &Note) -> String {
         note.links.get(self.link).map_or(String::new(), |link| path_slug(&link.target))
     }
 }
 
 impl Note {
-    /// The title, else the name of its file without extension.
+    /// Returns the title, otherwise the given file name without extension.
     pub fn title_or<'a>(&'a self, stem: &'a str) -> &'a str {
         self.title.as_deref().unwrap_or(stem)
     }

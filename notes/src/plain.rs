@@ -1,27 +1,27 @@
-//! Plain: any text as one line of Markdown that shows exactly that text, and states nothing else.
+//! Plain: any text as one line of Markdown that shows exactly that text and states nothing else.
 //!
-//! In: a text, whatever stands in it. Out: a line to put behind `- [note] `, or the text of such a line.
-//! Invariants: `decoded(&encoded(text)) == text` for every text; a line has no white space but single blanks, none at
-//! its ends, and is never empty; nothing in it is read as a link, tag, field, context, block id, comment, code or
+//! In: any text. Out: a line that can follow `- [note] `; or the text of such a line.
+//! Invariants: `decoded(&encoded(text)) == text` for every text; a line has no white space except single blanks, none
+//! at its ends, and is never empty; nothing in it is read as a link, tag, field, context, block id, comment, code or
 //! HTML.
 //! Facts of the format (CommonMark 0.31): a backslash before ASCII punctuation shows that character (§2.4), `&#10;`
-//! shows the character of that number (§2.5), and neither begins anything. Only what could be read otherwise is written
-//! so.
+//! shows the character with that number (§2.5), and neither begins any markup. Only characters that could be read as
+//! markup are written so.
 
 use std::fmt::Write;
 
-/// Form of an empty text: an empty line would not be an item.
+/// Form of the empty text: an empty line would not be an item.
 const NOTHING: &str = "<!-- -->";
 
-/// Longest number of a character reference, digits.
+/// Longest number of a character reference, in digits.
 const MAX_DIGITS: usize = 7;
 
-/// A text as a line.
+/// Returns a text as a line.
 pub fn encoded(text: &str) -> String {
     written(text, false)
 }
 
-/// A text as a line without parentheses, which can stand between two.
+/// Returns a text as a line without parentheses, to be written between two.
 pub fn encoded_inside(text: &str) -> String {
     written(text, true)
 }
@@ -36,6 +36,7 @@ fn written(text: &str, is_inside: bool) -> String {
     for (at, c) in text.char_indices() {
         let after = text.get(at + c.len_utf8()..).unwrap_or("");
         let next = after.chars().next();
+        // A blank is kept only between other characters: Markdown drops blanks at the ends and merges several.
         let is_kept_blank = c == ' ' && next.is_some() && !out.is_empty() && !out.ends_with(' ');
         if is_kept_blank {
             out.push(' ');
@@ -63,7 +64,7 @@ fn written(text: &str, is_inside: bool) -> String {
     out
 }
 
-/// The text that a line shows. Markup other than escapes stays as it is written; nothing is decoded in code.
+/// Returns the text that a line shows. Markup other than escapes stays as written; nothing is decoded in code.
 pub fn decoded(line: &str) -> String {
     if line == NOTHING {
         return String::new();
@@ -97,7 +98,7 @@ pub fn decoded(line: &str) -> String {
     out
 }
 
-/// White space, control characters, and marks that a reader or an editor may drop.
+/// True for white space, control characters, and marks that a reader or editor may drop.
 fn is_unseen(c: char) -> bool {
     c.is_whitespace() || c.is_control() || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
@@ -106,13 +107,13 @@ fn is_word(c: Option<char>) -> bool {
     c.is_some_and(char::is_alphanumeric)
 }
 
-/// True where what follows a `&` makes it a reference to a character.
+/// True when the text after a `&` makes it a character reference.
 fn begins_reference(after: &str) -> bool {
     let name = after.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '#');
     name.len() < after.len() && name.starts_with(';')
 }
 
-/// The character that a reference at the head of a text shows, and the length of the reference.
+/// Returns the character of a reference at the start of a text, and the length of the reference.
 fn reference(text: &str) -> Option<(char, usize)> {
     let end = text.bytes().take(MAX_DIGITS + 4).position(|byte| byte == b';')?;
     let name = text.get(1..end)?;
@@ -134,7 +135,8 @@ fn reference(text: &str) -> Option<(char, usize)> {
     Some((char::from_u32(number)?, end + 1))
 }
 
-/// The length of the code at the head of a text, marks included; of marks that nothing closes, theirs.
+/// Returns the length of the code span at the start of a text, including its backticks; that of the backticks if
+/// nothing closes them.
 fn code_span(text: &str) -> usize {
     let n_marks = text.len() - text.trim_start_matches('`').len();
     let mut at = n_marks;
@@ -143,6 +145,7 @@ fn code_span(text: &str) -> usize {
         let rest = text.get(start..).unwrap_or("");
         let n = rest.len() - rest.trim_start_matches('`').len();
         at = start + n;
+        // CommonMark: a code span is closed by as many backticks as opened it.
         if n == n_marks {
             return at;
         }
@@ -157,7 +160,7 @@ mod tests {
     use super::*;
     use crate::parse::parse;
 
-    /// What the parser makes of a text as an observation.
+    /// Checks that a text survives encoding, also as an observation read by the parser.
     fn check(text: &str) {
         let line = encoded(text);
         assert_eq!(decoded(&line), text, "{line}");

@@ -1,13 +1,13 @@
 //! Resolve: decides which document a link means, as Obsidian does and, beyond that, by title, permalink and alias.
 //!
-//! In: a link's target, the path of the note it stands in, and the documents that bear one of the target's [`Keys`].
-//! Out: one of them, or none.
-//! Rule: the file at that path (of a Markdown link seen from the note's folder, then from the root), else one whose
-//! path ends so, else (of a Markdown link) the one that stands for that folder, else one of that title, permalink,
-//! alias. Of several the one written in the same case, then the one that shares the most folders with the note, then
-//! the one in the fewest folders, then the first by path.
-//! Invariant: the same documents give the same answer, in whatever order they come; a difference in case never keeps a
-//! link from resolving.
+//! In: a link's target, the path of its note, and the documents that have one of the target's [`Keys`]. Out: one of
+//! them, or none.
+//! Rule: the file at that path (for a Markdown link relative to the note's folder, then to the root); otherwise one
+//! whose path ends with it; otherwise (for a Markdown link) the index file of that folder; otherwise one with that
+//! title, permalink, alias. Of several, the one written in the same case, then the one that shares the most folders
+//! with the note, then the one in the fewest folders, then the first by path.
+//! Invariant: the same documents give the same answer, in whatever order they come; a difference in case never keeps
+//! a link from resolving.
 //! Not here: finding the documents (the daemon, by [`Keys`]).
 
 use unicode_normalization::UnicodeNormalization;
@@ -28,14 +28,14 @@ pub enum By {
     Permalink,
     /// One of its aliases.
     Alias,
-    /// The name of the folder for which it stands, as `README` or `index`: for paths of Markdown links only.
+    /// The name of the folder whose index file it is (`README`, `index`), only for paths of Markdown links.
     Folder,
 }
 
-/// A document that may be meant.
+/// A document that a link may mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate<'a> {
-    /// Where it lies.
+    /// Its path.
     pub path: &'a str,
     /// The name that matches the target.
     pub by: By,
@@ -44,17 +44,16 @@ pub struct Candidate<'a> {
 /// The keys by which a target is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keys {
-    /// The last part of its path: [`file_key`] of the documents that may be meant.
+    /// Its last part: the [`file_key`] of the documents that it may mean.
     pub file: String,
-    /// All of it: [`name_key`] of their title or alias. None for a Markdown link, which is a path.
+    /// All of it: the [`name_key`] of their title or alias. `None` for a Markdown link, which is a path.
     pub name: Option<String>,
-    /// What its permalink would be; none where signs would be left out of it that may be all that distinguishes two
-    /// notes (`C++`).
+    /// Its permalink; `None` if that would drop characters that may be the only difference between two notes (`C++`).
     pub permalink: Option<String>,
 }
 
 impl Keys {
-    /// The keys of a link by its kind and target; `None` for a place of its own note.
+    /// Returns the keys of a link by its kind and target; `None` for a place of its own note.
     pub fn of(kind: LinkKind, target: &str) -> Option<Keys> {
         let target = target.trim_end_matches('/');
         let file = file_key(target);
@@ -67,7 +66,7 @@ impl Keys {
     }
 }
 
-/// Whether a name says no more than its slug does: it holds letters, digits and what parts them.
+/// Returns whether a slug keeps everything of a name: only letters, digits and separators.
 pub fn is_in_words(name: &str) -> bool {
     let is_apart =
         |c: char| c.is_whitespace() || matches!(c, '-' | '_' | '/' | '[' | ']' | '\'' | '\u{2019}');
@@ -75,7 +74,7 @@ pub fn is_in_words(name: &str) -> bool {
     without_extension(name).chars().all(|c| is_word(c) || is_apart(c))
 }
 
-/// Words with their case folded, in one Unicode form.
+/// Folds the case of words, in one Unicode form.
 pub fn fold(words: &str) -> String {
     if words.is_ascii() {
         return words.to_ascii_lowercase();
@@ -83,18 +82,18 @@ pub fn fold(words: &str) -> String {
     words.nfc().flat_map(char::to_lowercase).nfc().collect()
 }
 
-/// The key of a title or alias: folded, with single blanks.
+/// Returns the key of a title or alias: folded, with single blanks.
 pub fn name_key(name: &str) -> String {
     fold(&without_extension(name).split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The key of a path: the folded name of its file, without the extension of Markdown.
+/// Returns the key of a path: the folded file name, without the extension of Markdown.
 pub fn file_key(path: &str) -> String {
     let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path).trim();
     if matches!(name, "." | "..") { String::new() } else { fold(without_extension(name)) }
 }
 
-/// The key of the folder that a file stands for: that of `blog/README.md` is `blog`.
+/// Returns the key of the folder whose index a file is: `blog` for `blog/README.md`.
 pub fn folder_key(path: &str) -> Option<String> {
     let (folder, _) = path.rsplit_once('/')?;
     matches!(file_key(path).as_str(), "readme" | "index" | "_index").then(|| file_key(folder))
@@ -114,6 +113,7 @@ pub fn choose(
         let other_case = !wanted.is_written_so(candidate);
         let n_shared = n_shared_folders(folder, candidate.path);
         let n_folders = candidate.path.matches('/').count();
+        // The path is last, so that no two candidates are equal: the order of candidates must not decide.
         Some(((level, other_case, usize::MAX - n_shared, n_folders, candidate.path), idx))
     });
     ranked.min().map(|(_, idx)| idx)
@@ -121,9 +121,9 @@ pub fn choose(
 
 /// The paths that a link may mean, folded, without the extension of Markdown.
 struct Wanted<'a> {
-    /// First those that must be the whole path, in this order.
+    /// Whole paths, in order of precedence.
     exact: Vec<String>,
-    /// Then what it must end with; none for a path that begins with `./`, `../` or `/`.
+    /// Otherwise, what the path must end with; `None` for a target that begins with `./`, `../` or `/`.
     suffix: Option<String>,
     written: &'a str,
 }
@@ -144,7 +144,7 @@ impl<'a> Wanted<'a> {
         Wanted { exact, suffix, written: without_extension(name) }
     }
 
-    /// How well a candidate fits; lower is better.
+    /// Returns the rank of a candidate; lower is better, `None` if it does not match.
     fn level(&self, candidate: &Candidate<'_>) -> Option<usize> {
         let n_exact = self.exact.len();
         let (path, n_before) = match candidate.by {
@@ -170,8 +170,8 @@ fn path_key(path: &str) -> String {
     fold(without_extension(path))
 }
 
-/// The paths at which a link's target may lie when nothing but its path counts: seen from the note's folder and from
-/// each folder above it, with and without the extension of Markdown; nearest first.
+/// Returns the paths of a link's target when only its path counts: relative to the note's folder and to each folder
+/// above it, with and without the extension of Markdown; nearest first.
 pub fn paths_above(from: &str, target: &str) -> Vec<String> {
     let mut folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut paths = Vec::new();
@@ -185,7 +185,7 @@ pub fn paths_above(from: &str, target: &str) -> Vec<String> {
     }
 }
 
-/// How many folders a path has in common with a folder, from the root on.
+/// Returns how many folders a path has in common with a folder, from the root on.
 pub fn n_shared_folders(folder: &str, path: &str) -> usize {
     let other = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let parts = |path: &'_ str| path.split('/').filter(|part| !part.is_empty()).count();
@@ -200,7 +200,7 @@ mod tests {
     use super::{By, Candidate, Keys, choose};
     use crate::parse::parse;
 
-    /// Where the first link of a note at `from` leads, among files and other names (`title=…`).
+    /// Resolves the first link of a note at `from`, among files and other names (`title=…`).
     fn led(from: &str, written: &str, files: &[&str]) -> String {
         let link = parse(written).links.remove(0);
         let candidates: Vec<Candidate<'_>> = files
@@ -226,28 +226,28 @@ mod tests {
         let rows: &[(&str, &str, &[&str], &str)] = &[
             ("a/x.md", "[[note]]", &["b/Note.md"], "b/Note.md"),
             ("a/x.md", "[[Note.md]]", &["b/note.md"], "b/note.md"),
-            // The file at that very path comes before any other.
+            // The file at exactly that path comes first.
             ("a/x.md", "[[note]]", &["a/note.md", "note.md"], "note.md"),
             ("a/x.md", "[[b/note]]", &["a/b/note.md", "b/note.md"], "b/note.md"),
-            // Of several the nearest.
+            // Of several, the nearest one.
             ("a/b/x.md", "[[note]]", &["a/note.md", "c/note.md", "a/b/note.md"], "a/b/note.md"),
             ("a/b/x.md", "[[note]]", &["a/d/note.md", "c/note.md"], "a/d/note.md"),
             ("a/x.md", "[[note]]", &["a/b/note.md", "a/note.md"], "a/note.md"),
             ("x.md", "[[note]]", &["b/note.md", "a/note.md"], "a/note.md"),
             ("x.md", "[[note]]", &["a/b/note.md", "z/note.md"], "z/note.md"),
-            // The end of a path, by whole folders.
+            // The end of a path, in whole folders.
             ("x.md", "[[b/note]]", &["a/b/note.md", "ab/note.md"], "a/b/note.md"),
             ("x.md", "[[b/note]]", &["ab/note.md"], "-"),
             ("x.md", "[[c/note]]", &["a/b/note.md"], "-"),
-            // Seen from the note's folder, or from the root only.
+            // Relative to the note's folder, or to the root only.
             ("a/x.md", "[[./note]]", &["a/note.md", "note.md"], "a/note.md"),
             ("a/x.md", "[[../note]]", &["a/note.md", "note.md"], "note.md"),
             ("a/x.md", "[[../note]]", &["a/note.md"], "-"),
             ("a/x.md", "[[/note]]", &["a/note.md", "note.md"], "note.md"),
-            // Case helps, and never hinders.
+            // Equal case is preferred, but not required.
             ("a/x.md", "[[Note]]", &["a/note.md", "b/Note.md"], "b/Note.md"),
             ("x.md", "[[ÜBER]]", &["U\u{308}ber.md"], "U\u{308}ber.md"),
-            // Other names come after the names of files, in this order.
+            // Other names come after file names, in this order.
             ("x.md", "[[note]]", &["title=a/t.md", "b/note.md"], "b/note.md"),
             ("x.md", "[[note]]", &["alias=a.md", "permalink=b.md", "title=c.md"], "c.md"),
             ("x.md", "[[note]]", &["alias=a.md", "permalink=b.md"], "b.md"),

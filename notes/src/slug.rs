@@ -5,20 +5,20 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Slug of words without a letter or digit, before the number that makes it unique.
+/// Slug of words without a letter or digit, followed by a hash.
 const FALLBACK: &str = "note";
-/// Characters of an observation's content that go into its permalink.
+/// Most characters of an observation's content in its permalink.
 const MAX_CONTENT_CHARS: usize = 200;
 
-/// The slug of a title: `Machine Learning Basics!` gives `machine-learning-basics`. Words without a letter or digit
-/// give `note-` and a number that is theirs.
+/// Returns the slug of a title: `machine-learning-basics` for `Machine Learning Basics!`. Words without a letter or
+/// digit give `note-` and a hash of them.
 pub fn slug(words: &str) -> String {
     let slug = bare(words);
     if slug.is_empty() { format!("{FALLBACK}-{:08x}", fnv(words)) } else { slug }
 }
 
-/// The slug of each part of a path, without the extension of a Markdown file: `Specs/Search API.md` gives
-/// `specs/search-api`.
+/// Returns the slug of each part of a path, without the extension of a Markdown file: `specs/search-api` for
+/// `Specs/Search API.md`.
 pub fn path_slug(path: &str) -> String {
     let path = without_extension(path);
     let parts = path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).map(slug);
@@ -26,18 +26,18 @@ pub fn path_slug(path: &str) -> String {
     if slug.is_empty() { self::slug(path) } else { slug }
 }
 
-/// The permalink of an observation: `ml-basics/observations/definition/machine-learning-is`.
+/// Returns the permalink of an observation: `ml-basics/observations/definition/machine-learning-is`.
 pub fn observation(note: &str, category: &str, content: &str) -> String {
     let head: String = content.chars().take(MAX_CONTENT_CHARS).collect();
     format!("{note}/observations/{}/{}", slug(category), slug(&head))
 }
 
-/// The permalink of a relation: `ml-basics/requires/training-data`.
+/// Returns the permalink of a relation: `ml-basics/requires/training-data`.
 pub fn relation(note: &str, relation_type: &str, target: &str) -> String {
     format!("{note}/{}/{}", slug(relation_type), path_slug(target))
 }
 
-/// A path without `.md` or `.markdown`.
+/// Returns a path without `.md` or `.markdown`.
 pub fn without_extension(path: &str) -> &str {
     let ends = |ending: &str| {
         let at = path.len().checked_sub(ending.len())?;
@@ -59,12 +59,12 @@ fn bare(words: &str) -> String {
     slug.nfc().collect()
 }
 
-/// Combining marks, which are part of the letter before them.
+/// True for combining marks, which are part of the letter before them.
 fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
-/// FNV-1a, 32 bits: a number that words have for good.
+/// FNV-1a, 32 bits. Implemented here, since permalinks must never change.
 fn fnv(words: &str) -> u32 {
     words.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -1,4 +1,4 @@
-//! Targets of links: addresses and what stands in `[[…]]`, taken apart; paths seen from a folder.
+//! Targets of links: parses addresses and the content of `[[…]]`; resolves paths relative to a folder.
 //!
 //! In: an address or a wikilink's words as written. Out: name or path, heading, block.
 //! Not here: what there is in the folder (the daemon).
@@ -6,10 +6,10 @@
 /// Longest target kept, bytes; longer ones are data in disguise.
 pub const MAX_TARGET_BYTES: usize = 2_000;
 
-/// The target of a link, as written.
+/// The target of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Target {
-    /// A name or a path; empty for a place of the note itself.
+    /// A name or path, as written; empty for a place of the note itself.
     pub name: String,
     /// The heading in it.
     pub heading: Option<String>,
@@ -18,7 +18,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads what stands before the `|` of a wikilink: `Note#Heading^block`. `None` when it is empty or too long.
+    /// Parses the part before the `|` of a wikilink: `Note#Heading^block`. `None` when it is empty or too long.
     pub fn of_wikilink(written: &str) -> Option<Target> {
         let (name, fragment) = match written.split_once('#') {
             Some((name, fragment)) => (name, Some(fragment)),
@@ -33,13 +33,14 @@ impl Target {
         Target::new(name, heading, block)
     }
 
-    /// Reads the address of a Markdown link: a path, percent-decoded, without query. `None` for what leads to the
+    /// Parses the address of a Markdown link: a path, percent-decoded, without query. `None` when it leads to the
     /// web, has another scheme, is empty or too long.
     pub fn of_address(address: &str) -> Option<Target> {
         let address = address.trim();
         if address.len() > MAX_TARGET_BYTES {
             return None;
         }
+        // Split before decoding: an encoded `#` is part of the path.
         let (place, fragment) = match address.split_once('#') {
             Some((place, fragment)) => (place, Some(percent_decoded(fragment))),
             None => (address, None),
@@ -63,7 +64,7 @@ impl Target {
     }
 }
 
-/// Splits `Heading^block`; headings may follow each other (`A#B`).
+/// Splits `Heading^block`; headings may be nested (`A#B`).
 pub fn heading_and_block(fragment: &str) -> (Option<&str>, Option<&str>) {
     let kept = |part: &'_ str| !part.is_empty();
     match fragment.rsplit_once('^') {
@@ -75,13 +76,13 @@ pub fn heading_and_block(fragment: &str) -> (Option<&str>, Option<&str>) {
     }
 }
 
-/// True for what may stand behind the `^` of a block: letters and digits of ASCII, and hyphens.
+/// True for a valid block id: ASCII letters, digits and hyphens.
 pub fn is_block_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// Makes a path that begins with `./`, `../` or `/` relative to the project's root; `..` stops at the root.
-/// Any other target (a note's name) is left alone.
+/// Makes a path that begins with `./`, `../` or `/` relative to the project's root; `..` stops at the root. Any other
+/// target (a note's name) is returned as it is.
 pub fn resolve(folder: &str, path: &str) -> String {
     let base = match path {
         _ if path.starts_with('/') => "",
@@ -91,7 +92,7 @@ pub fn resolve(folder: &str, path: &str) -> String {
     joined(base, path)
 }
 
-/// A path seen from a folder; `..` stops at the root.
+/// Joins a folder and a relative path; `..` stops at the root.
 pub fn joined(base: &str, path: &str) -> String {
     let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
@@ -106,7 +107,7 @@ pub fn joined(base: &str, path: &str) -> String {
     parts.join("/")
 }
 
-/// The scheme of a URL, if it has one (RFC 3986, two letters or more so that `C:` is none).
+/// Returns the scheme of a URL, if it has one (RFC 3986; at least two letters, so that `C:` is not one).
 pub fn scheme_of(address: &str) -> Option<&str> {
     let (scheme, _) = address.split_once(':')?;
     let mut bytes = scheme.bytes();
@@ -116,7 +117,7 @@ pub fn scheme_of(address: &str) -> Option<&str> {
     is_scheme.then_some(scheme)
 }
 
-/// Decodes `%41`; text that would not be UTF-8 afterwards stays as written.
+/// Decodes `%41`. A text that would not be UTF-8 afterwards is returned as it is.
 pub fn percent_decoded(text: &str) -> String {
     if !text.contains('%') {
         return text.to_string();

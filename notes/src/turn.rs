@@ -1,10 +1,10 @@
-//! Turn: who says a fact of a conversation, and of which day a fact is.
+//! Turn: who says a fact of a conversation, and on which day.
 //!
 //! In: the text of a fact, the heading above it. Out: [`Turn`].
 //! Shape: `Ana: text`, `Ana (8 May 2023): text`, `[2023-05-08 13:56] Ana: text`, `**Ana**: text`, each also with the
-//! date behind it, in parentheses.
-//! Invariant: a speaker is a name before a colon that a date, the usual name of a role or another fact of the note
-//! shows to be one; so `Status: done` has none.
+//! date at the end, in parentheses.
+//! Invariant: a name before a colon is a speaker only if there is a date, it is the usual name of a role, or another
+//! fact of the note has it, too; so `Status: done` has none.
 //! Not here: what is a fact (`memory.rs`).
 
 use std::collections::BTreeMap;
@@ -14,8 +14,9 @@ use crate::date::first_day;
 /// Speakers of conversations with a language model.
 const ROLES: [&str; 4] = ["assistant", "human", "system", "user"];
 
-/// Most characters before the colon, and most words of a name.
+/// Most characters before the colon.
 const MAX_HEAD: usize = 60;
+/// Most words of a name.
 const MAX_NAME_WORDS: usize = 3;
 
 /// Who says a fact, and when.
@@ -23,17 +24,17 @@ const MAX_NAME_WORDS: usize = 3;
 pub struct Turn {
     /// Who says it.
     pub speaker: Option<String>,
-    /// Its day in ISO form: at the head of its text, at the end, anywhere in it, else in the heading above.
+    /// Its day in ISO form: at the start of its text, at the end, anywhere in it, otherwise in the heading above.
     pub day: Option<String>,
 }
 
-/// What stands before the colon of a text.
+/// The part before the colon of a text.
 struct Head<'t> {
     name: &'t str,
     day: Option<String>,
 }
 
-/// Reads the facts of a note, each with the heading above it.
+/// Reads the facts of a note, each given with the heading above it.
 pub fn read<'t>(facts: impl Iterator<Item = (&'t str, Option<&'t str>)>) -> Vec<Turn> {
     let facts: Vec<_> = facts.map(|(text, heading)| (text, heading, head(text))).collect();
     let mut times: BTreeMap<&str, usize> = BTreeMap::new();
@@ -53,10 +54,10 @@ pub fn read<'t>(facts: impl Iterator<Item = (&'t str, Option<&'t str>)>) -> Vec<
     facts.iter().map(turn).collect()
 }
 
-/// Reads `[date] Name (date)`; none where what stands before the first colon is no name.
+/// Reads `[date] Name (date)`; `None` when the part before the first colon is not a name.
 fn head(text: &str) -> Option<Head<'_>> {
     let first = text.lines().next()?;
-    // A time of day has a colon, too.
+    // Only a colon before a blank: a time of day has a colon, too.
     let is_end = |(at, _): &(usize, &str)| first.get(at + 1..).is_none_or(|it| it.starts_with(' '));
     let (end, _) = first.match_indices(':').find(is_end)?;
     let head = first.get(..end).filter(|it| it.chars().count() <= MAX_HEAD)?;
@@ -75,7 +76,7 @@ fn head(text: &str) -> Option<Head<'_>> {
     is_name.then(|| Head { name, day: first_day(head) })
 }
 
-/// What stands in the parentheses at the end of a text.
+/// Returns the text in the parentheses at the end of a text.
 fn last_bracket(text: &str) -> &str {
     let inner = text.trim_end().strip_suffix(')').and_then(|it| it.rsplit_once('('));
     inner.map_or("", |(_, inner)| inner)

@@ -1,4 +1,4 @@
-//! `memory://` addresses (S0 §7): what one names, and the order of look-ups.
+//! `memory://` addresses (S0 §7): what an address names, and the order of lookups.
 //!
 //! In: an address, or a permalink or path without the scheme. Out: an id, or the forms under which a note may be found.
 //! Not here: looking them up (the daemon).
@@ -8,7 +8,7 @@ use crate::slug::{path_slug, without_extension};
 /// The scheme with its slashes.
 pub const SCHEME: &str = "memory://";
 
-/// The thing that an address names.
+/// What an address names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// `memory://id/123`.
@@ -17,45 +17,45 @@ pub enum Address {
     Note(Lookup),
 }
 
-/// The steps by which a note is looked up: the first that finds one, or several for a pattern, decides.
+/// The lookups for a note, in order; the first one that finds a note (several for a pattern) decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lookup {
     /// First: a permalink, as written.
     pub permalink: String,
-    /// Then: a file's path, as written.
+    /// Second: a file's path, as written.
     pub path: String,
-    /// Then: the same path with `.md`, if it has not got it.
+    /// Third: the same path with `.md`, unless it has an extension of Markdown.
     pub path_with_extension: Option<String>,
-    /// Last: the permalink that such a title or path would have.
+    /// Last: the permalink for such a title or path.
     pub slug: String,
-    /// It holds `*`: all that match are meant.
+    /// True when it contains `*`, and so means all that match.
     pub is_pattern: bool,
 }
 
-/// Why an address is none.
+/// Why an address is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UriError {
-    /// Nothing stands there.
+    /// It is empty.
     #[error("the address is empty; hint: `memory://folder/note-title`")]
     Empty,
-    /// `://` within the path.
+    /// A second `://`.
     #[error("the address `{0}` holds a second `://`")]
     SecondScheme(String),
     /// `//` within the path.
     #[error("the address `{0}` holds `//`")]
     DoubleSlash(String),
-    /// A character that no path may hold.
+    /// A character that no path may contain.
     #[error("the address `{0}` holds `{1}`; not allowed are < > \" | ?")]
     Forbidden(String, char),
     /// `..` or a control character.
     #[error("the address `{0}` holds `..` or a control character")]
     Unsafe(String),
-    /// `id/` without a number behind it.
+    /// `id/` without a number after it.
     #[error("`{0}` is no id; hint: `memory://id/123`")]
     Id(String),
 }
 
-/// Reads an address; the scheme may be missing.
+/// Parses an address; the scheme is optional.
 pub fn parse(address: &str) -> Result<Address, UriError> {
     let address = address.trim();
     let path = address.strip_prefix(SCHEME).unwrap_or(address);
@@ -78,7 +78,7 @@ pub fn parse(address: &str) -> Result<Address, UriError> {
     }))
 }
 
-/// The rules for the path of an address.
+/// Checks the rules for the path of an address.
 fn check(path: &str) -> Result<(), UriError> {
     if path.is_empty() {
         return Err(UriError::Empty);

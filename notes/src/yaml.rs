@@ -1,21 +1,21 @@
-//! Reading YAML, bounded, so that hostile front matter costs milliseconds.
+//! Reads YAML within limits, so that hostile front matter costs milliseconds.
 //!
-//! In: the text between the marks; what a key that stands twice means. Out: a value, or the line (from 1) and why.
+//! In: the text between the marks; how to treat duplicate keys. Out: a value, or the line (from 1) and the reason.
 //! Not here: what the keys mean (`parse/frontmatter.rs`), writing (`edit/yaml.rs`).
 
 use serde_json::Value;
 pub(crate) use serde_saphyr::options::DuplicateKeyPolicy;
 
-/// Longest front matter that is read, bytes.
+/// Longest front matter that is read, in bytes.
 pub(crate) const MAX_BYTES: usize = 64 * 1024;
-/// Most parser events and nodes, counting those that aliases repeat.
+/// Most parser events and nodes, including those that aliases repeat.
 const MAX_EVENTS: usize = 20_000;
 /// Deepest nesting.
 const MAX_DEPTH: usize = 32;
-/// Longest explanation taken over from the parser, characters.
+/// Longest reason taken from the parser, in characters.
 const MAX_REASON_CHARS: usize = 160;
 
-/// Reads any value of at most [`MAX_BYTES`], which the caller sees to.
+/// Reads any value of at most [`MAX_BYTES`]; the caller checks the size.
 pub(crate) fn read(
     yaml: &str,
     duplicates: DuplicateKeyPolicy,
@@ -45,7 +45,8 @@ pub(crate) fn read(
     serde_saphyr::from_str_with_options::<Value>(yaml, options).map_err(|error| {
         let message = error.to_string();
         let first = message.lines().next().unwrap_or("");
-        // `error: line 1 column 5: why`: its own line count would only confuse.
+        // `error: line 1 column 5: why`: drop the parser's own line, which counts from the YAML's start, not the
+        // file's.
         let why = first.split_once(" column ").and_then(|(_, rest)| rest.split_once(": "));
         let why = why.map_or(first, |(_, why)| why).chars().take(MAX_REASON_CHARS).collect();
         (error.location().map(|place| place.line()), why)

@@ -19,13 +19,13 @@ use model::parcel::{Block, Inline, Link};
 use model::terms::SpanMap;
 use structure::{CELL_SEPARATOR, Structure};
 
-/// Longest separator that may precede a piece, bytes.
+/// Longest separator that may precede a piece, in bytes.
 const SEPARATOR_ROOM: usize = 4;
 
 /// Builds a normalized text from pieces of `source`.
 ///
-/// Structure is given by `begin_…`/`end_…` pairs. Text outside any block opens one by itself, of the kind that its
-/// container implies: a list item, a quotation, else a paragraph. Inside a table row every block is mere text.
+/// Structure is given by pairs of `begin_…` and `end_…`. Text outside any block opens a block whose kind depends on
+/// the container: a list item, a quotation, otherwise a paragraph. Inside a table row, every block is only text.
 pub(crate) struct TextBuilder<'a> {
     source: &'a str,
     max_bytes: usize,
@@ -40,22 +40,22 @@ pub(crate) struct TextBuilder<'a> {
     marks: Vec<Mark>,
     n_started: usize,
     space: Pending,
-    /// Blank stretches of a code block, held back until a line with text follows.
+    /// Blank parts of a code block, written only if a line with text follows.
     held_lines: Vec<Range<usize>>,
 }
 
-/// White space that is shown only if text follows in the same block.
+/// White space that is written only if text follows in the same block.
 #[derive(Clone, Copy)]
 enum Pending {
     None,
-    /// A run of white space that begins at this place of the source.
+    /// A run of white space that begins at this offset of the source.
     Source(usize),
     /// A space in place of markup, such as `<br>`.
     Inserted,
 }
 
 impl<'a> TextBuilder<'a> {
-    /// Makes a builder for the text given to [`super::format::Format::read`]; all ranges are byte ranges of it.
+    /// Makes a builder for the text passed to [`super::format::Format::read`]; all ranges are byte ranges of it.
     pub(crate) fn new(source: &'a str, limits: &FormatLimits) -> Self {
         TextBuilder {
             source,
@@ -78,6 +78,7 @@ impl<'a> TextBuilder<'a> {
     pub(crate) fn flow(&mut self, range: Range<usize>) {
         let Some(piece) = self.source.get(range.clone()) else { return };
         let bytes = piece.as_bytes();
+        // The common case: copied as a whole instead of word by word.
         if has_single_spaces(bytes) {
             return self.flow_evenly(bytes, range);
         }
@@ -96,7 +97,7 @@ impl<'a> TextBuilder<'a> {
         }
     }
 
-    /// Writes running text in which every white space is one space: everything but the ends is copied.
+    /// Writes running text in which every white space is a single space: everything except the ends is copied.
     fn flow_evenly(&mut self, bytes: &[u8], range: Range<usize>) {
         let (begins, ends) = (bytes.starts_with(b" "), bytes.ends_with(b" "));
         if begins {
@@ -111,8 +112,8 @@ impl<'a> TextBuilder<'a> {
         }
     }
 
-    /// Writes text that replaces a source range: a decoded entity, a resolved escape. White space alone counts as a
-    /// space; other white space in `text` stays as it is.
+    /// Writes text that replaces a source range: a decoded entity, a resolved escape. If all of it is white space, it
+    /// is a space; otherwise white space in it stays as it is.
     pub(crate) fn replaced(&mut self, text: &str, range: Range<usize>) {
         if text.trim_ascii().is_empty() {
             if !text.is_empty() {
@@ -123,14 +124,14 @@ impl<'a> TextBuilder<'a> {
         }
     }
 
-    /// Writes a space for white space in the source; shown if text follows in this block.
+    /// Adds a space for white space in the source; it is written if text follows in this block.
     pub(crate) fn space_at(&mut self, source: usize) {
         if matches!(self.space, Pending::None) {
             self.space = Pending::Source(source);
         }
     }
 
-    /// Writes a space in place of markup (`<br>`, the end of a block inside a table cell).
+    /// Adds a space in place of markup (`<br>`, the end of a block inside a table cell).
     pub(crate) fn space_inserted(&mut self) {
         if matches!(self.space, Pending::None) {
             self.space = Pending::Inserted;
@@ -146,7 +147,7 @@ impl<'a> TextBuilder<'a> {
         if piece.trim_ascii().is_empty() {
             return self.held_lines.push(range);
         }
-        // Drops only whole blank lines: the indentation of the first line with text stays.
+        // Drop only whole blank lines: the first line with text keeps its indentation.
         let mut start = range.start;
         let mut held = std::mem::take(&mut self.held_lines);
         if self.structure.has_visible_text() {
@@ -180,13 +181,13 @@ impl<'a> TextBuilder<'a> {
         self.write_replaced(text, range);
     }
 
-    /// Closes everything and returns the outcome; title and metadata are left to the format.
+    /// Closes everything and returns the result; the format adds title and metadata.
     pub(crate) fn finish(mut self) -> Parsed {
         self.close_block();
         while !self.marks.is_empty() {
             self.end_mark();
         }
-        // Marks were recorded as they ended; readers want them as they begin, the outer one first.
+        // Marks were recorded as they ended; sort them by their beginning, the outer one first.
         self.inlines.sort_by_key(|inline| (inline.span.start(), usize::MAX - inline.span.end()));
         self.links.sort_by_key(|link| link.span.start());
         let warnings = if self.is_cut {
@@ -219,7 +220,7 @@ impl<'a> TextBuilder<'a> {
         }
     }
 
-    /// Returns false, and cuts all further text, when `n_bytes` more with their separators would pass the limit.
+    /// Returns whether `n_bytes` more, with separators, fit the limit. If not, all further text is dropped.
     fn make_room(&mut self, n_bytes: usize) -> bool {
         let n_cells = self.structure.n_pending_cells();
         let needed = self.text.len() + n_bytes + SEPARATOR_ROOM + n_cells * CELL_SEPARATOR.len();
@@ -227,7 +228,7 @@ impl<'a> TextBuilder<'a> {
         !self.is_cut
     }
 
-    /// Writes what is pending before visible text (separator, cells, space); block and marks begin after it.
+    /// Writes pending separators, cells and space before visible text; block and marks begin after them.
     fn start_visible(&mut self) {
         let is_new = self.start_block();
         let n_cells = self.structure.take_pending_cells();
@@ -244,12 +245,12 @@ impl<'a> TextBuilder<'a> {
     }
 }
 
-/// Returns the end of a stretch from `at` that needs no change: words with single spaces between, without the last
-/// space.
+/// Returns the end of a range from `at` on that needs no change: words with single spaces between them, without a
+/// trailing space.
 fn end_of_words(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while let Some(&byte) = bytes.get(end) {
-        // Most bytes need one comparison; control characters below the space stay text.
+        // One comparison decides for most bytes; control characters below the space are text.
         if byte <= b' ' && byte.is_ascii_whitespace() {
             let next_is_word = bytes.get(end + 1).is_some_and(|next| !next.is_ascii_whitespace());
             if byte != b' ' || end == at || !next_is_word {

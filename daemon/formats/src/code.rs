@@ -1,8 +1,8 @@
 //! Code: source files, scripts and configuration, with their comments as prose.
 //!
-//! In: decoded, redacted text. Out: code blocks cut where a new item begins, so that no line is cut; comments that
-//! stand on lines of their own and read like sentences become paragraphs. Comments of configuration stay in it.
-//! Invariant: one pass over the lines; every piece leads back to its lines.
+//! In: decoded, redacted text. Out: code blocks that are cut where a new item begins, never within a line; comments
+//! on lines of their own that read like sentences, as paragraphs. Comments of configuration files stay in the code.
+//! Invariant: one pass over the lines; every piece maps back to its lines.
 //! Not here: what the code means; names in it are found by the recognizers' patterns.
 
 use std::ops::Range;
@@ -11,18 +11,18 @@ use super::builder::TextBuilder;
 use super::format::{Format, FormatLimits};
 use model::parcel::Parsed;
 
-/// Fewest words of a comment that is prose.
+/// Fewest words of a comment that is taken for prose.
 const MIN_WORDS: usize = 4;
-/// Share of letters and spaces in prose, percent.
+/// Least share of letters in prose, in percent.
 const MIN_LETTERS_PERCENT: usize = 75;
 
-/// One language, and how its comments are written.
+/// One language and its syntax of comments.
 pub(crate) struct Code {
     name: &'static str,
     pub(crate) extensions: &'static [&'static str],
-    /// What begins a comment that ends with its line.
+    /// Beginnings of comments up to the end of the line; longer ones first.
     line: &'static [&'static str],
-    /// What begins and ends a comment of several lines.
+    /// Beginnings and ends of comments over several lines.
     block: &'static [(&'static str, &'static str)],
 }
 
@@ -31,7 +31,7 @@ const C_BLOCK: &[(&str, &str)] = &[("/*", "*/")];
 const HASH: &[&str] = &["#"];
 const DOCSTRING: &[(&str, &str)] = &[("\"\"\"", "\"\"\""), ("'''", "'''")];
 
-/// A language by its comments.
+/// Makes a [`Code`].
 macro_rules! language {
     ($name:literal, $extensions:expr, $line:expr, $block:expr) => {
         Code { name: $name, extensions: &$extensions, line: $line, block: $block }
@@ -98,6 +98,7 @@ impl Format<str> for Code {
             let line = walk.line(at);
             let next = (line.end + 1).min(text.len());
             let comment_end = walk.comment_end(at);
+            // Write the code so far, then the comment as prose.
             if comment_end > at && walk.is_prose(at..comment_end) {
                 walk.code(code..at);
                 walk.prose(at..comment_end);
@@ -105,12 +106,14 @@ impl Format<str> for Code {
                 continue;
             }
             let shown = text.get(line.clone()).unwrap_or("");
+            // A new item: a line without indentation after a blank one, unless it only closes something.
             let begins_item = after_blank && !shown.starts_with([' ', '\t', '}', ')', ']']);
             if begins_item && !shown.is_empty() {
                 walk.code(code..at);
                 code = at;
             }
             after_blank = shown.trim_ascii().is_empty();
+            // A comment that is not prose is passed as a whole, since a blank line in it begins no item.
             at = next.max(if comment_end > at { comment_end } else { next });
         }
         walk.code(code..text.len());
@@ -125,13 +128,13 @@ struct CodeWalk<'a> {
 }
 
 impl CodeWalk<'_> {
-    /// The line that begins at a place, without its end.
+    /// Returns the line that begins at a place, without its line end.
     fn line(&self, at: usize) -> Range<usize> {
         let rest = self.source.as_bytes().get(at..).unwrap_or(&[]);
         at..at + memchr::memchr(b'\n', rest).unwrap_or(rest.len())
     }
 
-    /// Returns the end of a comment that has the lines from `at` on to itself; `at` if there is none.
+    /// Returns the end of a comment that takes whole lines from `at` on; `at` if there is none.
     fn comment_end(&self, at: usize) -> usize {
         let line = self.source.get(self.line(at)).unwrap_or("");
         let text = line.trim_ascii();
@@ -142,7 +145,7 @@ impl CodeWalk<'_> {
             let end = rest.find(close).map_or(self.source.len(), |end| start + end + close.len());
             let line_end = self.line(end).end;
             let follows = self.source.get(end..line_end).unwrap_or("").trim_ascii();
-            // `/* a */ code` is code.
+            // `/* a */ code` is a line of code.
             let is_alone = follows.is_empty() || follows == ";" || inner.is_empty();
             return if is_alone { (line_end + 1).min(self.source.len()) } else { at };
         }
@@ -150,6 +153,7 @@ impl CodeWalk<'_> {
         while end < self.source.len() {
             let line = self.line(end);
             let text = self.source.get(line.clone()).unwrap_or("").trim_ascii();
+            // `#!` at the start of a script is not a comment.
             let is_comment = !text.starts_with("#!")
                 && self.language.line.iter().any(|marker| text.starts_with(marker));
             if !is_comment {
@@ -160,13 +164,14 @@ impl CodeWalk<'_> {
         end
     }
 
-    /// True for a comment that reads like sentences, not like code that was taken out.
+    /// True for a comment that reads like sentences, not like disabled code.
     fn is_prose(&self, range: Range<usize>) -> bool {
         let text = self.source.get(range).unwrap_or("");
         let (mut n_words, mut n_letters, mut n_all) = (0, 0, 0);
         for word in text.split_ascii_whitespace() {
             let letters = word.chars().filter(|c| c.is_alphabetic()).count();
             n_words += usize::from(letters > 1);
+            // A word of signs alone, such as `*` or `//`, does not count.
             let is_marker = letters == 0;
             n_all += if is_marker { 0 } else { word.chars().count() };
             n_letters += letters;
@@ -184,7 +189,7 @@ impl CodeWalk<'_> {
         self.out.end_block();
     }
 
-    /// Writes the lines of a comment without its marks; an empty line separates paragraphs.
+    /// Writes the lines of a comment without comment signs; an empty line separates paragraphs.
     fn prose(&mut self, range: Range<usize>) {
         let mut at = range.start;
         self.out.begin_text();
@@ -204,7 +209,7 @@ impl CodeWalk<'_> {
         self.out.end_block();
     }
 
-    /// Returns a line of a comment without its marks.
+    /// Returns the text of a comment's line without comment signs.
     fn without_marks(&self, line: &str) -> Range<usize> {
         let mut inner = line.trim_ascii();
         for (open, close) in self.language.block {
@@ -213,6 +218,7 @@ impl CodeWalk<'_> {
         }
         let marker = self.language.line.iter().find_map(|marker| inner.strip_prefix(marker));
         inner = marker.unwrap_or(inner).trim_start_matches(['*', '!', '#', '/']).trim_ascii();
+        // `inner` is a slice of `line`, so this is its offset.
         let start = inner.as_ptr() as usize - line.as_ptr() as usize;
         start..start + inner.len()
     }

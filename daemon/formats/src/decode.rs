@@ -1,9 +1,8 @@
 //! Decoding: from the bytes of a file to text.
 //!
-//! In: bytes. Out: [`Decoded`]: UTF-8 text whose line ends are all `
-//! `, and the map back to the bytes.
+//! In: bytes. Out: [`Decoded`]: UTF-8 text with `\n` as its only line end, and the map back to the bytes.
 //! Invariants: valid UTF-8 is never read as anything else; bytes that are not text are a fault, not mojibake.
-//! Not here: the meaning of the text, or the encoding that an HTML page declares (bytes go first).
+//! Not here: what the text means, or the encoding that an HTML page declares (bytes take precedence).
 
 use std::borrow::Cow;
 
@@ -14,11 +13,11 @@ use model::DocFault;
 use model::bytes::count;
 use model::terms::SpanMap;
 
-/// Share of control characters from which bytes are not text, percent.
+/// Share of control characters above which bytes are not text, in percent.
 const MAX_CONTROL_PERCENT: usize = 10;
-/// Share of NUL bytes from which bytes are not text, per thousand; fewer are strays and dropped.
+/// Share of NUL bytes above which bytes are not text, per thousand; fewer are dropped.
 const MAX_NUL_PER_THOUSAND: usize = 1;
-/// NUL bytes that are strays even in a short text.
+/// Number of NUL bytes that are dropped even from a short text.
 const MAX_STRAY_NULS: usize = 3;
 
 /// A file as text.
@@ -30,7 +29,7 @@ pub(super) struct Decoded {
     pub(super) map: SpanMap,
     /// Byte offset in the file at which each line starts; the first is 0.
     pub(super) line_starts: Vec<u32>,
-    /// What was unusual, if anything.
+    /// Warnings about unusual content.
     pub(super) warnings: Vec<String>,
 }
 
@@ -40,8 +39,12 @@ enum Order {
     Big,
 }
 
-/// Decodes a file. Faults when it holds no text.
+/// Decodes a file.
+///
+/// # Errors
+/// A lasting [`DocFault`] when the file is not text.
 pub(super) fn decode(bytes: &[u8]) -> Result<Decoded, DocFault> {
+    // UTF-16 first: it has too many NULs for the checks below.
     if let Some(order) = utf16_order(bytes) {
         return decode_utf16(bytes, order);
     }
@@ -70,17 +73,17 @@ fn binary() -> DocFault {
     )
 }
 
-/// Returns a fault when too many characters are control characters (except white space, form feed and escape codes of
-/// terminals).
+/// Returns a fault when too many characters are control characters (not counting white space, form feed and the
+/// escape character of terminals).
 fn check_controls(text: &str) -> Result<(), DocFault> {
-    // Without short-circuits, so that the compiler checks many at once.
+    // Without short-circuits, so that the compiler can vectorize the loop.
     let is_white = |byte: u8| (byte == b'\t') | (byte == b'\n') | (byte == b'\r') | (byte == 0x0c);
     let is_control = |byte: u8| ((byte < 0x20) & !is_white(byte) & (byte != 0x1b)) | (byte == 0x7f);
     let n_controls = count(text.as_bytes(), is_control);
     if n_controls * 100 > text.len() * MAX_CONTROL_PERCENT { Err(binary()) } else { Ok(()) }
 }
 
-/// Where lines start in bytes of which every `\n`, `\r\n` or lone `\r` ends one.
+/// Returns where lines start; a line ends with `\n`, `\r\n` or a lone `\r`.
 fn line_starts(bytes: &[u8]) -> Vec<u32> {
     let mut starts = vec![0];
     for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
@@ -92,7 +95,7 @@ fn line_starts(bytes: &[u8]) -> Vec<u32> {
     starts
 }
 
-/// Decodes UTF-8, the common case: a copy, unless line ends or NULs must change.
+/// Decodes UTF-8, the common case: a plain copy, unless line ends or NULs must change.
 fn decode_utf8(text: &str, start: usize, has_nuls: bool) -> Decoded {
     if !has_nuls && memchr::memchr(b'\r', text.as_bytes()).is_none() {
         let map = SpanMap::identity(text.len(), start);
@@ -117,7 +120,8 @@ fn decode_utf8(text: &str, start: usize, has_nuls: bool) -> Decoded {
     writer.into_decoded(Vec::new())
 }
 
-/// Decodes neither UTF-8 nor UTF-16: the likeliest legacy encoding, character by character for the map.
+/// Decodes bytes that are neither UTF-8 nor UTF-16 in the likeliest legacy encoding, one character at a time for the
+/// map.
 fn decode_legacy(body: &[u8], start: usize) -> Decoded {
     let encoding = guess(body);
     let mut writer = DecodedWriter::with_capacity(body.len() + body.len() / 8);
@@ -125,8 +129,7 @@ fn decode_legacy(body: &[u8], start: usize) -> Decoded {
     let mut at = 0;
     while at < body.len() {
         let rest = body.get(at..).unwrap_or(&[]);
-        // Bytes below 0x80 stand for themselves outside multi-byte characters, in every encoding guessed
-        // here.
+        // In every encoding that `guess` returns, bytes below 0x80 outside multi-byte characters are ASCII.
         let n_ascii = Encoding::ascii_valid_up_to(rest);
         if n_ascii > 0 {
             writer.ascii(rest.get(..n_ascii).unwrap_or(&[]), start + at);
@@ -145,12 +148,13 @@ fn decode_legacy(body: &[u8], start: usize) -> Decoded {
     writer.into_decoded(warnings)
 }
 
-/// Returns the likeliest encoding. Mostly valid UTF-8 with a few broken bytes stays UTF-8: a guess by frequency would
-/// turn all of its accents into rubbish.
+/// Returns the likeliest encoding. Mostly valid UTF-8 with a few broken bytes counts as UTF-8: a guess by frequency
+/// would ruin all of its other characters.
 fn guess(body: &[u8]) -> &'static Encoding {
     let lossy = String::from_utf8_lossy(body);
     let n_good = lossy.chars().filter(|c| !c.is_ascii() && *c != '\u{fffd}').count();
     let n_bad = lossy.chars().filter(|c| *c == '\u{fffd}').count();
+    // More than four good characters for each bad one.
     if n_good > 4 * n_bad {
         return UTF_8;
     }
@@ -159,8 +163,8 @@ fn guess(body: &[u8]) -> &'static Encoding {
     detector.guess(None, Utf8Detection::Deny)
 }
 
-/// Returns the first character of `rest` and its length in bytes: the shortest prefix, up to four bytes, that decodes
-/// without error, else one byte as `U+FFFD`.
+/// Returns the first character of `rest` and its length in bytes: the shortest prefix of up to four bytes that
+/// decodes without error, otherwise one byte as `U+FFFD`.
 fn next_character(encoding: &'static Encoding, rest: &[u8]) -> (String, usize) {
     for n_bytes in 1..=rest.len().min(4) {
         let piece = rest.get(..n_bytes).unwrap_or(&[]);
@@ -171,7 +175,7 @@ fn next_character(encoding: &'static Encoding, rest: &[u8]) -> (String, usize) {
     ('\u{fffd}'.to_string(), 1)
 }
 
-/// Returns the byte order of UTF-16: by its mark, or by NULs on one side of nearly every pair.
+/// Returns the byte order of UTF-16: by its mark, or by NULs on one side of most pairs.
 fn utf16_order(bytes: &[u8]) -> Option<Order> {
     match bytes {
         [0xff, 0xfe, ..] => return Some(Order::Little),
@@ -184,6 +188,7 @@ fn utf16_order(bytes: &[u8]) -> Option<Order> {
     let (even, odd) = (nuls(0), nuls(1));
     match n_pairs {
         0 | 1 => None,
+        // NULs in over 70 % of the high bytes and under 5 % of the low ones: mostly ASCII in UTF-16.
         _ if odd * 10 > n_pairs * 7 && even * 20 < n_pairs => Some(Order::Little),
         _ if even * 10 > n_pairs * 7 && odd * 20 < n_pairs => Some(Order::Big),
         _ => None,
@@ -204,6 +209,7 @@ fn decode_utf16(bytes: &[u8], order: Order) -> Result<Decoded, DocFault> {
     while let Some(character) = characters.next() {
         n_bad += usize::from(character.is_err());
         let c = character.unwrap_or('\u{fffd}');
+        // A lone surrogate is one unit of two bytes.
         let n_bytes = if c == '\u{fffd}' { 2 } else { 2 * c.len_utf16() };
         let is_line_end = c == '\n' || (c == '\r' && !matches!(characters.peek(), Some(Ok('\n'))));
         if is_line_end {
@@ -227,7 +233,7 @@ fn decode_utf16(bytes: &[u8], order: Order) -> Result<Decoded, DocFault> {
     Ok(decoded)
 }
 
-/// Writes text and its map side by side.
+/// Writes text together with its map.
 struct DecodedWriter {
     text: String,
     map: SpanMap,
@@ -248,7 +254,7 @@ impl DecodedWriter {
         self.text.push_str(text);
     }
 
-    /// ASCII bytes, their line ends made `\n`, NULs dropped.
+    /// Writes ASCII bytes with all line ends as `\n` and without NULs.
     fn ascii(&mut self, bytes: &[u8], from: usize) {
         let Ok(text) = std::str::from_utf8(bytes) else { return };
         let mut last = 0;

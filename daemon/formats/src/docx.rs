@@ -1,7 +1,7 @@
 //! DOCX: documents of Word and of programs that write its format (OOXML, transitional and strict).
 //!
 //! In: the bytes of a file. Out: headings, paragraphs, lists, tables, code and notes of its body, with links and
-//! metadata; no pages, since only the layout decides them.
+//! metadata; no pages, since they depend on the layout.
 //! ```text
 //! bytes ► package (zip) ► xml (tokens) ► body (model) ► write (blocks) ► meta (title, author, dates)
 //!                                 └► styles, numbering ──┘
@@ -42,11 +42,12 @@ use ::model::terms::SpanMap;
 
 /// Unpacked bytes that any document may have.
 const BASE_BUDGET_BYTES: usize = 32 << 20;
-/// Unpacked bytes for each byte of text that may be written: XML of Word is ten times its text, and more.
+/// Additional unpacked bytes per byte of text that may be written. Word's XML is ten or more times as long as its
+/// text.
 const BUDGET_PER_TEXT_BYTE: usize = 16;
-/// Pieces of structure that any document may have.
+/// Structure nodes that any document may have.
 const BASE_NODES: usize = 100_000;
-/// Bytes of text for each further piece of structure.
+/// Bytes of the text limit per additional structure node.
 const TEXT_BYTES_PER_NODE: usize = 4;
 
 /// Reads Word documents.
@@ -82,13 +83,14 @@ fn missing(main: &str) -> String {
     format!("not a Word document: the container has no part `{main}`")
 }
 
-/// Returns the first target of a kind, by name so that the choice does not depend on the order of a table.
+/// Returns the first target of a kind, in order of name, so that the choice does not depend on the hash table's
+/// order.
 fn target_of<'a>(all: &'a HashMap<String, Relationship>, kind: &str) -> Option<&'a str> {
     let targets = all.values().filter(|to| to.kind == kind && !to.is_external);
     targets.map(|to| to.target.as_str()).min()
 }
 
-/// What the body is read with.
+/// The parts that the body refers to.
 struct Parts {
     relationships: HashMap<String, Relationship>,
     styles: Styles,
@@ -112,6 +114,7 @@ impl Parts {
         package: &Package<'_>,
         limits: &FormatLimits,
     ) -> Result<Parsed, String> {
+        // Notes are read before the body, which refers to them.
         let mut notes = Vec::new();
         for kind in ["footnotes", "endnotes"] {
             let Some(name) = target_of(&self.relationships, kind) else { continue };
@@ -144,6 +147,7 @@ impl Parts {
         if n_broken > 0 {
             parsed.warnings.push("the notes are damaged; some may be missing".to_string());
         }
+        // A broken document has a warning already.
         if is_cut && parsed.warnings.is_empty() {
             parsed
                 .warnings

@@ -1,10 +1,10 @@
 //! E-mail: `.eml`, one message.
 //!
-//! In: the bytes of a file. Out: subject as title, sender as author, date; the text of the message, its HTML where
-//! it has no other; names of what is attached.
-//! Invariants: encodings are undone by a maintained parser; messages in messages are named, not read, so that none
-//! can nest.
-//! Not here: mailboxes of many messages (`.mbox`).
+//! In: the bytes of a file. Out: subject as title, sender as author, date; the text of the message, or its HTML if it
+//! has no text; names of attachments.
+//! Invariants: encodings are decoded by a maintained parser; messages inside messages are named, not read, so that
+//! nesting costs nothing.
+//! Not here: mailboxes with many messages (`.mbox`).
 
 use mail_parser::{Address, MessageParser, MessagePart, MimeHeaders, PartType};
 
@@ -18,9 +18,9 @@ use model::terms::{Norm, Span, SpanMap};
 
 /// Most parts that are read.
 const MAX_PARTS: usize = 50;
-/// Most attachments that are named.
+/// Most attachments whose names are listed.
 const MAX_ATTACHMENTS: usize = 50;
-/// Longest name of an attachment or person, characters.
+/// Longest name of an attachment or person, in characters.
 const MAX_NAME_CHARS: usize = 200;
 
 /// Reads messages.
@@ -35,8 +35,9 @@ impl Format<[u8]> for Email {
         let mut parsed = TextBuilder::new("", limits).finish();
         let is_written =
             |part: &&MessagePart<'_>| matches!(&part.body, PartType::Text(_) | PartType::Html(_));
-        // The parser returns one of several alternative parts, the text where there is one.
+        // Of alternative parts, the parser returns one: the text if there is one.
         for part in message.text_bodies().filter(is_written).take(MAX_PARTS) {
+            // Each part may use what the previous ones left; 2 bytes are for the separator.
             let room = limits.max_output_bytes.saturating_sub(parsed.text.len() + 2);
             let limits = FormatLimits { max_output_bytes: room, ..*limits };
             let next = match &part.body {
@@ -57,12 +58,13 @@ impl Format<[u8]> for Email {
         for name in names {
             add_line(&mut parsed, &format!("Attached: {name}"), limits);
         }
+        // The map leads to the extracted text, as in other formats that read bytes.
         parsed.map = SpanMap::identity(parsed.text.len(), 0);
         Ok(parsed)
     }
 }
 
-/// The first person of an address line, by name if there is one.
+/// Returns the first person of an address line, by name if there is one.
 fn name_of(address: &Address<'_>) -> Option<String> {
     let first = address.first()?;
     short(first.name().or(first.address())?)
@@ -74,7 +76,7 @@ fn short(name: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Appends a further part.
+/// Appends a part: its places are shifted by the text before it, its sections by the blocks.
 fn append(parsed: &mut Parsed, mut next: Parsed) {
     if next.text.is_empty() {
         return parsed.warnings.append(&mut next.warnings);
@@ -96,7 +98,7 @@ fn append(parsed: &mut Parsed, mut next: Parsed) {
     parsed.warnings.append(&mut next.warnings);
 }
 
-/// A paragraph at the end.
+/// Appends a paragraph in the section of the last block.
 fn add_line(parsed: &mut Parsed, line: &str, limits: &FormatLimits) {
     if parsed.text.len() + line.len() + 2 > limits.max_output_bytes {
         return;
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_mail_in_a_mail_in_a_part_that_is_not_closed_is_read_as_far_as_it_goes() {
-        // What fuzzing found: the parser asserts that this cannot be, where its assertions are on.
+        // Found by fuzzing: with assertions enabled, the parser asserts that this cannot happen.
         let bytes = include_bytes!("../../../corpus/hostile/eml/unclosed.eml");
         let parsed = Email.read(bytes, &LIMITS).expect("it has a sender");
         check_invariants(&parsed.text, &parsed);

@@ -1,11 +1,9 @@
-//! Format: what the reader of a file type must offer, and which reader belongs to which format.
+//! Format: the trait for readers of file types, and which reader belongs to which format.
 //!
-//! In: for formats that are text, the decoded text of a file, line ends already `\n`, secrets already replaced
-//! by marks; for the others, the file's bytes. Out: a [`Parsed`] whose map leads back to the text that was
-//! read, or to the text that was extracted.
-//! Invariant: a format is a pure function of its source and limits; hostile text costs linear time and never
-//! panics.
-//! Not here: extensions and what else is true of a format (`config::formats`), bytes and encodings (`decode.rs`),
+//! In: for text formats, the decoded text of a file, with `\n` as line end and secrets replaced by marks; for the
+//! others, the file's bytes. Out: a [`Parsed`] whose map leads back to the text that was read or extracted.
+//! Invariant: a format is a pure function of its source and limits; hostile text costs linear time and never panics.
+//! Not here: extensions and other properties of formats (`config::formats`), bytes and encodings (`decode.rs`),
 //! secrets (the crate `redact`), titles by file name (`lib.rs`).
 
 use config::formats::Id;
@@ -23,27 +21,27 @@ use model::parcel::Parsed;
 
 /// Reads one file type, from its text (`Format<str>`) or from its bytes (`Format<[u8]>`).
 pub(crate) trait Format<Source: ?Sized>: Sync {
-    /// True when the first heading of level 1 names a document that states no title.
+    /// True when the first heading of level 1 is the title of a document that states none.
     fn takes_title_from_heading(&self) -> bool {
         false
     }
 
-    /// Reads a document. The error is the reason for a lasting fault of this document; skip what cannot be read and
-    /// add a warning where the rest is still worth something.
+    /// Reads a document. The error is the reason for a lasting fault of this document. If only a part cannot be read,
+    /// skip it and add a warning.
     fn read(&self, source: &Source, limits: &FormatLimits) -> Result<Parsed, String>;
 }
 
 /// Limits of one document.
 #[derive(Debug, Clone, Copy)]
 pub struct FormatLimits {
-    /// Longest normalized text, bytes; the rest is cut with a warning
-    /// ([`super::builder::TextBuilder`] does so by itself).
+    /// Longest normalized text, in bytes; the rest is cut with a warning, which [`super::builder::TextBuilder`] does
+    /// by itself.
     pub(crate) max_output_bytes: usize,
-    /// Deepest nesting followed (lists, quotes, elements, YAML); deeper structure is flattened.
+    /// Deepest nesting (lists, quotes, elements, YAML); deeper structure is flattened.
     pub(crate) max_nesting: usize,
 }
 
-/// What a format reads.
+/// A reader, by what it reads.
 #[derive(Clone, Copy)]
 pub(crate) enum Reader {
     /// Decoded text without secrets.
@@ -53,7 +51,7 @@ pub(crate) enum Reader {
 }
 
 impl Reader {
-    /// Reads a document: decoded text as its bytes, or the bytes of the file.
+    /// Reads a document, given the UTF-8 bytes of decoded text, or the bytes of the file.
     pub(crate) fn read(self, source: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
         match self {
             Reader::Text(format) => {
@@ -64,7 +62,7 @@ impl Reader {
         }
     }
 
-    /// True when the first heading of level 1 names a document that states no title.
+    /// True when the first heading of level 1 is the title of a document that states none.
     pub(crate) fn takes_title_from_heading(self) -> bool {
         match self {
             Reader::Text(format) => format.takes_title_from_heading(),
@@ -89,8 +87,8 @@ fn reader_of(id: Id) -> Reader {
     }
 }
 
-/// Returns the reader for an extension (lowercase, without dot). An extension that no format claims is read as
-/// plain text: it is only read at all because a user listed it.
+/// Returns the reader for an extension (lowercase, without dot). Unknown extensions are read as plain text: such a
+/// file is only read because a user listed it.
 pub(crate) fn reader_for(extension: &str) -> Reader {
     if let Some(format) = config::formats::of(extension) {
         return reader_of(format.id);

@@ -1,9 +1,9 @@
-//! Frontmatter: the YAML between two `---` lines at the head of a document.
+//! Front matter: the YAML between two `---` lines at the start of a document.
 //!
-//! In: the parsed front matter. Out: title, metadata, and where the body begins. Unreadable YAML costs a warning that
-//! names the line of the file; the body is read all the same.
+//! In: the parsed front matter. Out: title, metadata, and where the body begins. Unreadable YAML gives a warning with
+//! the line of the file; the body is read anyway.
 //! Invariant: size, depth, nodes and alias expansion are bounded, so that hostile YAML costs milliseconds.
-//! Not here: finding it and reading YAML (`notes::parse`); writing it; `+++` (TOML), which stays text.
+//! Not here: finding it and reading YAML (`notes::parse`); writing it; `+++` (TOML), which is text.
 
 use notes::parse::{add_tag, names, scalar_text};
 use serde_json::Value;
@@ -13,20 +13,20 @@ use model::parcel::DocMeta;
 /// Most duplicate keys that a warning names.
 const MAX_NAMED: usize = 5;
 
-/// The head of a document.
+/// The front matter of a document.
 #[derive(Debug, Default)]
 pub(super) struct Frontmatter {
     /// The stated title.
     pub(super) title: Option<String>,
-    /// Everything else it states.
+    /// Its other metadata.
     pub(super) meta: DocMeta,
-    /// Byte offset at which the body begins; 0 when there is no frontmatter.
+    /// Byte offset at which the body begins; 0 when there is no front matter.
     pub(super) body: usize,
-    /// Why it could not be read, or which part of it is ignored.
+    /// Why it could not be read, or which part is ignored.
     pub(super) warning: Option<String>,
 }
 
-/// Sorts what the front matter of a text states, if it has one.
+/// Sorts the values of front matter, if there is any, into title and metadata.
 pub(super) fn sort(parsed: Option<&notes::parse::Frontmatter>) -> Frontmatter {
     let Some(read) = parsed else { return Frontmatter::default() };
     let repeated = read.repeated();
@@ -42,7 +42,7 @@ pub(super) fn sort(parsed: Option<&notes::parse::Frontmatter>) -> Frontmatter {
     found
 }
 
-/// Takes one key; a value of an unexpected shape is kept in `extra`.
+/// Takes one key; a value of an unexpected type is kept in `extra`.
 fn take(found: &mut Frontmatter, key: String, value: Value) {
     if value.is_null() {
         return;
@@ -62,7 +62,7 @@ fn take(found: &mut Frontmatter, key: String, value: Value) {
             let mut authors = Vec::new();
             names(&value, |_| false, &mut authors);
             meta.author = (!authors.is_empty()).then(|| authors.join(", "));
-            // Lists of mappings and the like are kept as they are.
+            // A list of maps, for example, is kept as it is.
             if meta.author.is_none() {
                 meta.extra.insert(key, value);
             }

@@ -1,11 +1,11 @@
-//! HTML: a page to normalized text, without what surrounds its content.
+//! HTML: converts a page to normalized text, without what surrounds its content.
 //!
 //! In: the text of a file. Out: headings, paragraphs, lists, tables and code of the page's content, with places.
 //! ```text
 //! source ► parse (tree with places) ► article (what to read) ► render (blocks) ► meta (title, dates, tags)
 //! ```
-//! Invariants: linear time for any input; text is dropped only as part of an element that is hidden or beside the
-//! content; verbatim pieces of the map equal their source.
+//! Invariants: linear time for any input; text is dropped only as part of an element that is hidden or not content;
+//! verbatim pieces of the map equal their source.
 //! Not here: resolving relative links (the caller knows the folder).
 
 mod article;
@@ -50,6 +50,7 @@ impl Format<str> for Html {
         let rendered = render::render(&tree, text, &selection, limits);
         let mut parsed = rendered.parsed;
         let author =
+            // Enough for a byline; `author_of` checks whether it is one.
             selection.author.and_then(|id| byline::author_of(&tree.text_of(id, text, 200)));
         meta::read_head(&tree, text, meta::ShownMeta { time: rendered.time, author }, &mut parsed);
         if is_flat {

@@ -1,32 +1,32 @@
-//! JSON with places: strings of a document, each with the keys that lead to it.
+//! JSON with places: the strings of a document, each with the keys that lead to it.
 //!
-//! In: text. Out: steps, in order. Invariants: one pass; nothing is copied but keys; depth is bounded.
+//! In: text. Out: steps, in order. Invariants: one pass; only keys are copied; depth is bounded.
 //! Not here: numbers and other scalars, which no format needs; escapes (the caller decodes what it keeps).
 
 use std::ops::Range;
 
 /// Deepest nesting.
 const MAX_DEPTH: usize = 100;
-/// Longest key that is kept, bytes.
+/// Longest key that is kept, in characters.
 const MAX_KEY_BYTES: usize = 100;
 
-/// What was met.
+/// A step.
 pub(super) enum JsonStep {
-    /// An object opened; the last element of the path will be its keys.
+    /// An object opened; its keys will be the last element of the path.
     Open,
-    /// A string, without its quotes.
+    /// A string value, without its quotes.
     Text(Range<usize>),
 }
 
-/// The steps of a text.
+/// Reads the steps of a text.
 pub(super) struct Json<'a> {
     source: &'a str,
     at: usize,
-    /// For each open object or array, its key or a place in an array.
+    /// For each open object or array, its current key; empty for an array.
     path: Vec<String>,
-    /// For each open one: true for an object.
+    /// For each open object or array, whether it is an object.
     open: Vec<bool>,
-    /// The next string is a key.
+    /// True when the next string is a key.
     is_key: bool,
 }
 
@@ -35,12 +35,12 @@ impl<'a> Json<'a> {
         Json { source, at: 0, path: Vec::new(), open: Vec::new(), is_key: false }
     }
 
-    /// Keys from the outermost object on; places in arrays are empty.
+    /// Returns the keys from the outermost object on; empty for arrays.
     pub(super) fn path(&self) -> &[String] {
         &self.path
     }
 
-    /// The next step; `None` at the end.
+    /// Returns the next step; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<JsonStep>, String> {
         loop {
             let Some(&byte) = self.source.as_bytes().get(self.at) else {
@@ -83,6 +83,7 @@ impl<'a> Json<'a> {
                         *last = key;
                     }
                 }
+                // Numbers and other scalars are skipped.
                 byte if byte.is_ascii_whitespace() || !self.open.is_empty() => {}
                 _ => return Err(self.wrong("text")),
             }
@@ -102,6 +103,7 @@ impl<'a> Json<'a> {
             if rest.get(n) == Some(&b'"') {
                 return Ok(start..self.at - 1);
             }
+            // The character after a backslash cannot end the string.
             self.at += 1;
         }
     }

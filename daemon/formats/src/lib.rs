@@ -1,13 +1,13 @@
-//! Formats: the layer that reads files. It depends on `redact` and `model`; only the engine and the server call it.
+//! Formats: reads files. The crate depends on `redact` and `model`; only the engine and the server call it.
 //!
-//! Normalize: from the bytes of a file to text, structure and the way back.
+//! Normalize: converts the bytes of a file to text and structure, with a map back to the file.
 //!
-//! In: [`SourceDoc`]. Out: [`NormalDoc`]. Steps, each in its file: decode, redact, read by format, redact again, join
-//! the maps, then title, aliases, link paths and language, which every format shares.
-//! Invariants: secrets are gone before any format sees the text; every piece of normalized text that came from the file
-//! leads back to it; a document without text is a document.
-//! Confined formats are read in a worker process ([`Parsing`]); everything else happens here, redaction before it for
-//! text, after it for bytes. The document is the same wherever it was parsed.
+//! In: [`SourceDoc`]. Out: [`NormalDoc`]. Steps, each in its own file: decode, redact, read by format, redact again,
+//! join the maps, then title, aliases, link paths and language, which are the same for every format.
+//! Invariants: secrets are removed before any format sees the text; every piece of normalized text that came from the
+//! file maps back to it; a document without text is a document. Confined formats are read in a worker process
+//! ([`Parsing`]). Everything else happens in this process: text is redacted before it goes to the worker, the text of
+//! binary files afterwards. The result is the same in both cases.
 //! Not here: chunks, sentences, names; the table of formats (`config::formats`).
 
 mod builder;
@@ -49,10 +49,10 @@ use model::terms::{Lane, RelPath, Segment, SpanMap, norm_of};
 use model::{DocFault, Stage};
 use redact::{Redacted, Redactor};
 
-/// Deepest nesting of lists, quotations and elements that is followed; a line of Markdown costs time by its
+/// Deepest nesting of lists, quotations and elements that is kept; the time for a line of Markdown grows with its
 /// depth.
 const MAX_NESTING: usize = 100;
-/// Longest title or alias, characters; longer ones are sentences.
+/// Longest title or alias, in characters; longer ones are sentences.
 const MAX_TITLE_CHARS: usize = 200;
 
 /// The normalize stage.
@@ -65,10 +65,10 @@ pub struct Normalizer {
     given: Option<Arc<GivenNames>>,
 }
 
-/// Where confined formats are read.
+/// Where confined formats are parsed.
 #[derive(Debug, Clone, Default)]
 pub enum Parsing {
-    /// In this process: for tests, fuzzing and measurements, which can bear a crash.
+    /// In this process: for tests, fuzzing and benchmarks, which can tolerate a crash.
     #[default]
     InProcess,
     /// In worker processes.
@@ -76,7 +76,7 @@ pub enum Parsing {
 }
 
 impl Parsing {
-    /// Returns the number of bulk documents that are worth reading at once.
+    /// Returns the number of bulk documents worth reading in parallel.
     pub fn n_at_once(&self) -> usize {
         match self {
             Parsing::InProcess => 1,
@@ -91,16 +91,16 @@ impl Normalizer {
         Normalizer::with(watch, privacy, Parsing::InProcess, Lane::Bulk)
     }
 
-    /// Makes a stage for one lane, with the place to parse in.
+    /// Makes a stage for one lane that parses where `parsing` says.
     pub fn with(watch: &Watch, privacy: &Privacy, parsing: Parsing, lane: Lane) -> Self {
         let max_file_bytes = usize::try_from(watch.max_file_bytes).unwrap_or(usize::MAX);
-        // Separators of cells and blocks can make a text longer than its file, but never by this much.
+        // Separators of cells and blocks can make a text longer than its file, but never twice as long.
         let max_output_bytes = max_file_bytes.saturating_mul(2).min(u32::MAX as usize);
         let limits = FormatLimits { max_output_bytes, max_nesting: MAX_NESTING };
         Normalizer { limits, redactor: Redactor::new(privacy), parsing, lane, given: None }
     }
 
-    /// Adds the names that the user states for documents.
+    /// Sets the names that the user states for documents.
     pub fn with_given(mut self, given: Option<Arc<GivenNames>>) -> Self {
         self.given = given;
         self
@@ -116,7 +116,7 @@ impl Stage for Normalizer {
         let extension = source.path.extension();
         let reader = reader_for(&extension);
         let redactor = match source.reading {
-            // The same bytes were searched for secrets by the same detectors when they were indexed.
+            // The same detectors searched the same bytes when the document was indexed, and found nothing.
             Reading::Names { has_findings: false } => None,
             _ => self.redactor.for_path(source.path.as_str()),
         };
@@ -125,7 +125,7 @@ impl Stage for Normalizer {
             Reader::Bytes(_) => self.read_bytes(reader, &extension, &source.bytes, redactor),
         };
         let Read { mut parsed, line_starts, findings, note } = read.map_err(|mut fault| {
-            // A reason may quote the file.
+            // A reason may quote the file, so it may contain a secret.
             fault.reason = redact::clean(&fault.reason).into_owned();
             fault
         })?;
@@ -166,12 +166,12 @@ impl Stage for Normalizer {
     }
 }
 
-/// Whether people can read a file with this extension as it is.
+/// True when people can read a file with this extension as it is.
 fn is_readable(extension: &str) -> bool {
     config::formats::of(extension).is_none_or(|format| format.source == Source::Prose)
 }
 
-/// A document from its format; its map leads to the bytes of the file, or to the extracted text.
+/// A document read by its format. The map leads to the bytes of the file, or to the extracted text.
 struct Read {
     parsed: Parsed,
     line_starts: Vec<u32>,
@@ -188,6 +188,7 @@ impl Normalizer {
         redactor: Option<&Redactor>,
     ) -> Result<Read, DocFault> {
         let Decoded { text, map: to_file, line_starts, mut warnings } = decode::decode(bytes)?;
+        // Without a redactor for this path, the text stays as it is.
         let unchanged =
             |text| Redacted { text, map: None, findings: Findings::default(), allowed: Vec::new() };
         let Redacted { text, map: to_decoded, mut findings, allowed } = match redactor {
@@ -201,9 +202,11 @@ impl Normalizer {
         } else {
             (self.parse(reader, extension, text.as_bytes())?, None)
         };
+        // Warnings of decoding come first.
         warnings.append(&mut parsed.warnings);
         parsed.warnings = warnings;
         if let Some(redactor) = redactor {
+            // The format may have joined pieces of a secret that markup had split.
             let found = redactor.redact_parsed(&mut parsed, &allowed);
             if let Some(note) = &mut note {
                 redactor.redact_note(note, &allowed, !found.is_empty());
@@ -214,6 +217,7 @@ impl Normalizer {
             parsed.warnings.extend(note::limit(note));
             note::place(note, to_decoded.as_ref(), &to_file, &line_starts);
         }
+        // Join the maps step by step: normalized text -> redacted -> decoded -> file.
         let to_redacted = match &to_decoded {
             Some(map) => parsed.map.then(map),
             None => parsed.map,
@@ -234,13 +238,12 @@ impl Normalizer {
     ) -> Result<Read, DocFault> {
         let mut parsed = self.parse(reader, extension, bytes)?;
         let findings = redactor.map(|redactor| redactor.redact_parsed(&mut parsed, &[]));
-        // Lines of extracted text mean nothing to a reader: places are pages and headings.
+        // Line numbers of extracted text mean nothing to a reader; locations are pages and headings.
         let findings = findings.unwrap_or_default();
         Ok(Read { parsed, line_starts: Vec::new(), findings, note: None })
     }
 
-    /// Returns the places of the names that the user states for the document; a warning names those that were not
-    /// found.
+    /// Returns the places of the names that the user states for the document; adds a warning about those not found.
     fn given_in(
         &self,
         source: &SourceDoc,
@@ -254,7 +257,7 @@ impl Normalizer {
         Some(names)
     }
 
-    /// A file whose bytes are not text may be far larger than its text.
+    /// Returns the limits for a reader: a binary file may be far larger than its text.
     fn limits_of(&self, reader: Reader) -> FormatLimits {
         let max_output_bytes = match reader {
             Reader::Text(_) => self.limits.max_output_bytes,
@@ -284,13 +287,13 @@ impl Normalizer {
     }
 }
 
-/// True when places in both texts are the same, so that joining the maps would only copy.
+/// True when places in both texts are the same, so that joining the maps would only copy them.
 fn is_identity(map: &SpanMap) -> bool {
     matches!(map.segments(), [] | [Segment { to: 0, from: 0, .. }])
         && map.segments().iter().all(|segment| segment.to_len == segment.from_len)
 }
 
-/// Returns the stated title, else (for formats that say so) the first heading of level 1, else the file's name.
+/// Returns the stated title, else (for formats that allow it) the first heading of level 1, else the file's name.
 fn title_of(parsed: &mut Parsed, path: &RelPath, takes_heading: bool) -> String {
     let stated = parsed.title.take().map(|title| tidy(&title)).filter(|title| !title.is_empty());
     parsed.meta.has_stated_title = stated.is_some();
@@ -300,14 +303,14 @@ fn title_of(parsed: &mut Parsed, path: &RelPath, takes_heading: bool) -> String 
     })
 }
 
-/// Returns the first heading, if it is of level 1: a deeper one (`## Overview`) names a section, not the document.
+/// Returns the first heading if its level is 1; a deeper one (`## Overview`) names a section, not the document.
 fn first_heading(parsed: &Parsed) -> Option<String> {
     let heading = parsed.blocks.iter().find(|block| matches!(block.kind, BlockKind::Heading(_)))?;
     let title = tidy(heading.span.of(&parsed.text));
     (heading.kind == BlockKind::Heading(1) && !title.is_empty()).then_some(title)
 }
 
-/// Adds the first heading as another name of the document, where it differs.
+/// Adds the first heading as an alias of the document, if it differs from the title.
 fn add_heading_alias(parsed: &mut Parsed, title: &str) {
     let Some(heading) = first_heading(parsed) else { return };
     let norm = norm_of(&heading);
@@ -318,13 +321,13 @@ fn add_heading_alias(parsed: &mut Parsed, title: &str) {
     }
 }
 
-/// One line of bounded length.
+/// Returns one line of bounded length.
 fn tidy(title: &str) -> String {
     let words: Vec<&str> = title.split_whitespace().collect();
     words.join(" ").chars().take(MAX_TITLE_CHARS).collect()
 }
 
-/// Returns the stated language: the format's own, else a key of the frontmatter.
+/// Returns the stated language: from the format, else from a key of the front matter.
 fn stated_language(meta: &DocMeta) -> Option<&str> {
     let by_key = |key: &&str| meta.extra.get(*key).and_then(serde_json::Value::as_str);
     meta.language.as_deref().or_else(|| ["lang", "language"].iter().find_map(by_key))

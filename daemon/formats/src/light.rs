@@ -1,9 +1,9 @@
-//! Light markup: reStructuredText, Org and AsciiDoc, as far as they have the same: headings, lists, code, tables,
-//! links, bold and code in lines, and a few lines of metadata.
+//! Light markup: what reStructuredText, Org and AsciiDoc have in common: headings, lists, code, tables, links, bold
+//! and code in lines, and a few lines of metadata.
 //!
-//! In: decoded, redacted text. Out: [`Parsed`]. Constructs of one syntax only are read as text.
-//! Invariants: one pass over the lines, each classified once; spans inside lines are searched a bounded way ahead;
-//! every piece leads back to its place.
+//! In: decoded, redacted text. Out: [`Parsed`]. Constructs that only one syntax has are read as text.
+//! Invariants: one pass over the lines, each classified once; inline marks are searched a bounded way ahead; every
+//! piece maps back to its source.
 //! Not here: the meaning of a line (`light/rst.rs`, `light/org.rs`, `light/adoc.rs`).
 
 mod adoc;
@@ -33,17 +33,17 @@ pub(crate) struct Light {
     inlines: Inlines,
 }
 
-/// What a line begins.
+/// What begins at a line.
 enum Found {
     Blank,
     Text,
-    /// `n_lines` with its ornaments.
+    /// A heading of `n_lines` lines, including its ornaments.
     Heading {
         level: u8,
         text: Range<usize>,
         n_lines: usize,
     },
-    /// `lines` are the code, up to `end` the block.
+    /// Code: `lines` are its content; the block ends before line `end`.
     Code {
         language: String,
         lines: Range<usize>,
@@ -58,27 +58,28 @@ enum Found {
         cells: Vec<Range<usize>>,
         is_header: bool,
     },
-    /// Text that begins in the middle of a line, after a mark that is dropped.
+    /// Text that begins inside a line, after a mark that is dropped.
     TextFrom(usize),
-    /// A picture, and the line after what is said of it.
+    /// A picture, and the line after its description.
     Embed(String, usize),
     Meta {
         key: String,
         value: String,
     },
-    /// Lines that are not shown, up to this one.
+    /// Lines that are not shown, up to this one (exclusive).
     Drop(usize),
 }
 
-/// What the previous lines decided.
+/// State carried from line to line.
 #[derive(Default)]
 struct LightState {
-    /// Ornaments of headings, in the order of their first use: reStructuredText.
+    /// The ornaments of headings in order of first use (reStructuredText): the character, and whether there is a line
+    /// of it above the heading too.
     ornaments: Vec<(u8, bool)>,
     in_table: bool,
-    /// The language of the next code block: AsciiDoc.
+    /// The language of the next code block (AsciiDoc).
     language: String,
-    /// Rows of the open table so far.
+    /// Number of rows of the open table so far.
     n_rows: usize,
 }
 
@@ -94,14 +95,14 @@ impl<'a> Lines<'a> {
         Lines { source, starts: std::iter::once(0).chain(ends).collect() }
     }
 
-    /// The place of a line, without its end.
+    /// Returns the range of a line, without its line end.
     fn range(&self, at: usize) -> Range<usize> {
         let start = self.starts.get(at).copied().unwrap_or(self.source.len());
         let end = self.starts.get(at + 1).map_or(self.source.len(), |next| next - 1);
         start..end.max(start)
     }
 
-    /// A line; empty past the end.
+    /// Returns a line; empty past the end.
     fn get(&self, at: usize) -> &'a str {
         self.source.get(self.range(at)).unwrap_or("")
     }
@@ -119,14 +120,16 @@ impl<'a> Lines<'a> {
         self.get(at).trim_ascii().is_empty()
     }
 
-    /// The place of a part of a line.
+    /// Returns the range of a part of a line. `part` must be a slice of that line.
     fn place(&self, at: usize, part: &str) -> Range<usize> {
+        // The distance of the two slices in memory is the offset in the line.
         let start =
             self.range(at).start + (part.as_ptr() as usize - self.get(at).as_ptr() as usize);
         start..start + part.len()
     }
 
-    /// The line after the stretch that is blank or indented by more than `indent`.
+    /// Returns the line after the lines that are blank or indented by more than `indent`; trailing blank lines are
+    /// not included.
     fn end_of_indented(&self, from: usize, indent: usize) -> usize {
         let mut end = from;
         for at in from..self.len() {
@@ -141,7 +144,7 @@ impl<'a> Lines<'a> {
         end
     }
 
-    /// The line from `from` on that `is_end`, or the end.
+    /// Returns the first line at or after `from` for which `is_end` holds, else the number of lines.
     fn find(&self, from: usize, is_end: impl Fn(&str) -> bool) -> usize {
         (from..self.len()).find(|at| is_end(self.get(*at))).unwrap_or(self.len())
     }
@@ -189,10 +192,10 @@ struct LightWalk<'a> {
     lines: Lines<'a>,
     state: LightState,
     out: TextBuilder<'a>,
-    /// Indentation and kind of the lists that are open.
+    /// Indentation of each open list, and whether it is numbered.
     lists: Vec<(usize, bool)>,
     in_rows: bool,
-    /// A line that was already looked at, and what it begins.
+    /// A line that was already classified, and the result.
     ahead: Option<(usize, Found)>,
     title: Option<String>,
     meta: Vec<(String, String)>,
@@ -201,10 +204,13 @@ struct LightWalk<'a> {
 impl LightWalk<'_> {
     /// Reads the block that begins at a line and returns the line after it.
     fn block(&mut self, at: usize) -> usize {
+        // `paragraph` has already classified the line that ended it. Classifying changes the state, so it must not
+        // happen twice.
         let found = match self.ahead.take() {
             Some((line, found)) if line == at => found,
             _ => (self.syntax.classify)(&self.lines, at, &mut self.state),
         };
+        // A blank line between the rows of an open table does not end it.
         let is_inside = matches!(found, Found::Blank) && self.state.in_table;
         if !is_inside && !matches!(found, Found::Row { .. } | Found::Drop(_)) {
             self.end_rows();
@@ -259,7 +265,7 @@ impl LightWalk<'_> {
         }
     }
 
-    /// Joins the lines from a place on until something else begins.
+    /// Joins the lines from `start` until something else begins; returns the line after the paragraph.
     fn paragraph(&mut self, at: usize, start: usize) -> usize {
         let mut end = at + 1;
         while end < self.lines.len() {
@@ -277,17 +283,22 @@ impl LightWalk<'_> {
         end
     }
 
+    /// Begins an item: in the current list, in a new one inside it, or, after ending deeper lists, in one further
+    /// out.
     fn item(&mut self, indent: usize, ordinal: Option<u32>) {
         let is_ordered = ordinal.is_some();
         while let Some((column, was_ordered)) = self.lists.last().copied() {
+            // Deeper: a new list inside the item. Beyond the limit, the item joins the current list.
             if indent > column && self.lists.len() < MAX_LISTS {
                 break;
             }
+            // Same list.
             if indent >= column && was_ordered == is_ordered {
                 self.out.end_item();
                 self.out.begin_item();
                 return;
             }
+            // Shallower, or the kind of marker changed.
             self.end_list();
         }
         self.out.begin_list(ordinal);
@@ -295,7 +306,7 @@ impl LightWalk<'_> {
         self.lists.push((indent, is_ordered));
     }
 
-    /// Text that is indented no deeper than a list ends it.
+    /// Ends the lists if a line of text is not indented deeper than the innermost one.
     fn end_lists_above(&mut self, at: usize) {
         if self.lists.last().is_some_and(|(column, _)| self.lines.indent(at) <= *column) {
             self.end_lists();
@@ -315,7 +326,7 @@ impl LightWalk<'_> {
         }
     }
 
-    /// Code, without the indentation that its least indented line has.
+    /// Writes code without the indentation that all its lines share.
     fn code(&mut self, language: &str, lines: Range<usize>) {
         let filled = lines.clone().filter(|at| !self.lines.is_blank(*at));
         let indent = filled.map(|at| self.lines.indent(at)).min().unwrap_or(0);
@@ -323,6 +334,7 @@ impl LightWalk<'_> {
         for at in lines {
             let line = self.lines.range(at);
             let start = (line.start + indent).min(line.end);
+            // With the line end, which is part of the code.
             let end = (line.end + 1).min(self.lines.source.len());
             self.out.code(start..end.max(start));
         }
@@ -350,14 +362,16 @@ impl LightWalk<'_> {
     }
 }
 
-/// The list marker at the beginning of a line: number, if any, and where the text begins in the line.
+/// Returns the list marker at the start of a line: its number, if any, and the offset of the text in the line.
 fn marker(line: &str, bullets: &[char]) -> Option<(Option<u32>, usize)> {
     let text = line.trim_ascii_start();
     let (number, rest) = match text.strip_prefix(bullets) {
         Some(rest) => (None, rest),
         None => {
+            // Nine digits always fit into `u32`.
             let n_digits = text.bytes().take(9).take_while(u8::is_ascii_digit).count();
             let number = match n_digits {
+                // `#.` is an automatic number of reStructuredText.
                 0 => text.strip_prefix("#.").map(|_| 1)?,
                 _ => text.get(..n_digits)?.parse().ok()?,
             };
@@ -368,10 +382,11 @@ fn marker(line: &str, bullets: &[char]) -> Option<(Option<u32>, usize)> {
         }
     };
     let item = rest.trim_ascii_start();
+    // A marker needs white space after it, and text.
     (item.len() < rest.len() && !item.is_empty()).then(|| (number, line.len() - item.len()))
 }
 
-/// The cells between bars, as parts of the line.
+/// Returns the cells between bars, as slices of the line.
 fn cells_between(line: &str, bar: char) -> Vec<&str> {
     let inner = line.trim_ascii();
     let inner = inner.strip_prefix(bar).unwrap_or(inner);

@@ -1,10 +1,9 @@
-//! Markdown: CommonMark with tables, footnotes, strikethrough, task lists, math, and what Obsidian adds
+//! Markdown: CommonMark with tables, footnotes, strikethrough, task lists, math, and Obsidian's extensions
 //! (wikilinks, embeds, callouts, tags, comments).
 //!
 //! In: decoded, redacted text. Out: [`Parsed`], visible text only.
-//! Decisions: soft and hard line breaks are both one space, so that sentences flow; the alternative text of
-//! an image is text, that of a wiki embed (its size) is not; footnote references, task boxes and rules
-//! vanish.
+//! Decisions: soft and hard line breaks both become one space, so that sentences flow; the alternative text of an
+//! image is text, that of a wiki embed (its size) is not; footnote references, task boxes and rules are dropped.
 //! Not here: YAML (`frontmatter.rs`); tags inside HTML blocks (`markdown/raw_html.rs`).
 
 mod hidden;
@@ -33,7 +32,7 @@ impl Format<str> for Markdown {
     }
 }
 
-/// Reads a document's visible text and what its author stated as a note, in one parse.
+/// Reads a document's visible text, and what its author stated as a note, in one parse.
 pub(crate) fn read_note(text: &str, limits: &FormatLimits) -> Result<(Parsed, Note), String> {
     let head = Head::of(text);
     let stated = frontmatter::sort(head.frontmatter());
@@ -41,13 +40,14 @@ pub(crate) fn read_note(text: &str, limits: &FormatLimits) -> Result<(Parsed, No
     walk.tags = stated.meta.tags.clone();
     let note = head.parse(|event, range| walk.event(event, range));
     if note.is_too_deep {
-        // Each line costs as much as it is deep by Markdown's rules: such text is not worth the time.
+        // By Markdown's rules, a line costs time in proportion to its depth, so such text would take too long.
         let mut parsed = Plain.read(text, limits)?;
         parsed.warnings.push(format!(
             "a line nests more than {MAX_NESTING} lists or quotations; the document is read as plain text"
         ));
         return Ok((parsed, note));
     }
+    // Tags of the front matter come first; the walk added those in the text.
     let mut parsed = walk.out.finish();
     parsed.title = stated.title;
     parsed.meta = stated.meta;
@@ -62,10 +62,10 @@ struct MarkdownWalk<'a> {
     out: TextBuilder<'a>,
     tags: Vec<String>,
     html: RawHtml,
-    /// A stretch of the source that is not shown, at or after the current place.
+    /// A range of the source that is not shown, at or after the current place.
     hidden: Range<usize>,
     has_comments: bool,
-    /// The end of the innermost block that holds running text; an inline comment must close before it.
+    /// The end of the innermost block with running text; an inline comment must close before it.
     block_end: usize,
     /// The line end after the title of a callout.
     callout_title_end: Option<usize>,
@@ -99,12 +99,13 @@ impl<'a> MarkdownWalk<'a> {
             Event::Text(text) if self.is_code => self.code_text(&text, range),
             Event::Text(text) => self.text(&text, range),
             Event::Code(text) => self.code_span(&text, range),
-            // With its signs: in prose they are money, and in commands variables.
+            // With its `$` signs: in prose they are money, and in commands variables.
             Event::InlineMath(_) | Event::DisplayMath(_) => self.running(range),
             Event::Html(_) if !self.is_hidden(&range) => {
                 self.html.feed(self.source, range, &mut self.out);
             }
             Event::InlineHtml(tag) if raw_html::parts_words(&tag) => self.out.space_inserted(),
+            // The title of a callout is a block of its own.
             Event::SoftBreak | Event::HardBreak if self.callout_title_end == Some(range.start) => {
                 self.out.end_block();
             }
@@ -156,6 +157,7 @@ impl<'a> MarkdownWalk<'a> {
             Tag::Link { link_type, dest_url, .. } => {
                 let target = self.target(link_type, &dest_url, &range);
                 self.out.begin_link(target);
+                // Without text (`[[Target|]]`), the parser shows nothing; show the target.
                 if let Some(written) = self.unshown(link_type, &range) {
                     self.running(written);
                 }
@@ -164,6 +166,7 @@ impl<'a> MarkdownWalk<'a> {
                 if let Some(target) = self.target(link_type, &dest_url, &range) {
                     self.out.embed(target);
                 }
+                // Inside a silent embed, all images count, since each ends with an event of its own.
                 self.n_silent += u32::from(self.n_silent > 0 || is_wiki(link_type));
             }
             _ => {}
@@ -202,9 +205,9 @@ impl<'a> MarkdownWalk<'a> {
             return None;
         }
         match link_type {
-            // In a table the `|` of a wikilink is escaped, and the backslash stays on the target.
+            // In a table, the `|` of a wikilink is escaped, and the backslash stays on the target.
             LinkType::WikiLink { .. } => {
-                // A wikilink over the end of a line is not a link in a note either.
+                // `notes::parse` does not accept a wikilink that spans lines either.
                 let written = self.source.get(range.clone()).unwrap_or("");
                 let is_one = !written.contains(['\n', '\r']);
                 is_one.then(|| Target::of_wikilink(address.trim_end_matches('\\'))).flatten()
@@ -214,7 +217,7 @@ impl<'a> MarkdownWalk<'a> {
         }
     }
 
-    /// Where the target of `[[Target|]]` is written, which shows nothing else.
+    /// Returns the range of the target of `[[Target|]]`, which shows nothing else.
     fn unshown(&self, link_type: LinkType, range: &Range<usize>) -> Option<Range<usize>> {
         let written = self.source.get(range.clone()).filter(|_| is_wiki(link_type))?;
         let target = written.strip_prefix("[[")?.strip_suffix("|]]")?.trim_end_matches('\\');
@@ -222,8 +225,8 @@ impl<'a> MarkdownWalk<'a> {
         (!target.contains('|')).then(|| start..start + target.len())
     }
 
-    /// A piece of text: verbatim where it equals its source, else an entity, an escape, or made by the
-    /// parser.
+    /// Writes a piece of text: verbatim where it equals its source, else as a replacement (an entity, an escape, or
+    /// text made by the parser).
     fn text(&mut self, text: &str, range: Range<usize>) {
         if self.source.get(range.clone()) == Some(text) {
             self.running(range);
@@ -252,11 +255,12 @@ impl<'a> MarkdownWalk<'a> {
         let mut place = inner(range, n_ticks);
         let mut shown = self.source.get(place.clone()).unwrap_or("");
         if shown.len() == text.len() + 2 {
-            // One space on either side only keeps backticks apart.
+            // The parser strips one space from each side, which is there to keep backticks apart.
             place = inner(place, 1);
             shown = self.source.get(place.clone()).unwrap_or("");
         }
         self.out.begin_inline(InlineKind::Code);
+        // The parser turns a line end into a space; the builder does the same.
         let is_blank = |byte: u8| byte == b' ' || byte == b'\n';
         let is_same = shown.len() == text.len()
             && shown.bytes().zip(text.bytes()).all(|(a, b)| a == b || (is_blank(a) && is_blank(b)));
@@ -268,7 +272,7 @@ impl<'a> MarkdownWalk<'a> {
         self.out.end_mark();
     }
 
-    /// Shows a stretch of running text, but what is hidden in it.
+    /// Shows a range of running text except for what is hidden, and collects its tags.
     fn running(&mut self, range: Range<usize>) {
         let mut at = range.start;
         while at < range.end {
@@ -279,6 +283,7 @@ impl<'a> MarkdownWalk<'a> {
             if self.has_comments {
                 self.find_comment(at..range.end);
             }
+            // Stop at the hidden range if it begins in the rest.
             let stop = match self.hidden.start {
                 start if (at..range.end).contains(&start) && !self.hidden.is_empty() => start,
                 _ => range.end,
@@ -292,7 +297,7 @@ impl<'a> MarkdownWalk<'a> {
     }
 }
 
-/// A range without `n` bytes at either end; empty if it is shorter.
+/// Returns the range without `n` bytes at either end; empty if it is shorter.
 fn inner(range: Range<usize>, n: usize) -> Range<usize> {
     range.start + n..range.end.saturating_sub(n).max(range.start + n)
 }
@@ -301,7 +306,7 @@ fn is_wiki(link_type: LinkType) -> bool {
     matches!(link_type, LinkType::WikiLink { .. })
 }
 
-/// The first word of an info string: `Rust,ignore` and `{.rust #id}` both give `rust`.
+/// Returns the first word of an info string: `Rust,ignore` and `{.rust #id}` both give `rust`.
 fn language_of(kind: &CodeBlockKind<'_>) -> String {
     let CodeBlockKind::Fenced(info) = kind else { return String::new() };
     let info = info.trim_start_matches(['{', '.', ' ']);

@@ -1,9 +1,9 @@
 //! Note: what the author of a Markdown file stated in it, with places in the file.
 //!
 //! In: the file's text without secrets, and the maps back to the file. Out: [`StatedNote`].
-//! Invariants: at most [`MAX_STATED`] things of each kind are kept, the first, and a warning says so; at most
-//! [`MAX_SAID_BYTES`] of a line are kept, around the link.
-//! Not here: the syntax (`notes::parse`), what links lead to (`store/links.rs`).
+//! Invariants: at most the first [`MAX_STATED`] items of each kind are kept, with a warning if there were more; at
+//! most [`MAX_SAID_BYTES`] of a line are kept, around the link.
+//! Not here: the syntax (`notes::parse`), resolving links (`store/links.rs`).
 
 use std::ops::Range;
 
@@ -12,20 +12,21 @@ use notes::parse::{Note, Place};
 use model::parcel::{Link, LinkKind, StatedNote};
 use model::terms::{SpanMap, line_of};
 
-/// Most observations, links, fields, headings and blocks of one note; larger ones are data.
+/// Most observations, links, fields, headings and blocks kept per note; larger notes are data.
 const MAX_STATED: usize = 20_000;
 
-/// Longest part of a line that is kept with a link, bytes.
+/// Longest part of a line that is kept with a link, in bytes.
 const MAX_SAID_BYTES: usize = 300;
 
-/// True for extensions of notes.
+/// True for file extensions of notes.
 pub(super) fn is_note(extension: &str) -> bool {
     matches!(extension, "md" | "markdown")
 }
 
-/// Keeps what the index needs of a parsed note; places stay those of the text.
+/// Keeps what the index needs of a parsed note. Places remain places of `text`.
 pub(super) fn keep(text: &str, mut note: Note) -> StatedNote {
     let node = notes::memory::of(text, &note);
+    // Only needed to make the node.
     note.blocks = Vec::new();
     note.items = Vec::new();
     note.verbatim = Vec::new();
@@ -34,7 +35,7 @@ pub(super) fn keep(text: &str, mut note: Note) -> StatedNote {
     StatedNote { note, said, node }
 }
 
-/// Drops what is too much and returns a warning.
+/// Drops items above the limit and returns a warning if there were any.
 pub(super) fn limit(stated: &mut StatedNote) -> Option<String> {
     stated.node.items.truncate(MAX_STATED);
     let note = &mut stated.note;
@@ -47,6 +48,7 @@ pub(super) fn limit(stated: &mut StatedNote) -> Option<String> {
         return None;
     }
     note.links.truncate(MAX_STATED);
+    // A relation refers to its link by index.
     note.relations.retain(|relation| relation.link < MAX_STATED);
     note.observations.truncate(MAX_STATED);
     note.fields.truncate(MAX_STATED);
@@ -56,7 +58,7 @@ pub(super) fn limit(stated: &mut StatedNote) -> Option<String> {
     Some(format!("of {most} links, observations or the like only the first {MAX_STATED} are kept"))
 }
 
-/// Converts all places to those of the file: through the text before redaction to the bytes on disk.
+/// Converts all places to places of the file: through the text before redaction to the bytes on disk.
 pub(super) fn place(
     stated: &mut StatedNote,
     to_decoded: Option<&SpanMap>,
@@ -98,8 +100,8 @@ pub(super) fn place(
     note.callouts.iter_mut().for_each(|it| move_to(&mut it.place));
 }
 
-/// Corrects the targets of a text's links by the note's: in `[[React [[Hooks]]]]` Markdown's parser sees the inner one
-/// alone.
+/// Corrects the targets of a text's links from the note's: in `[[React [[Hooks]]]]`, the Markdown parser only sees
+/// the inner link.
 pub(super) fn lead(links: &mut [Link], map: &SpanMap, stated: &StatedNote) {
     let nested = stated.note.links.iter().filter(|it| it.target.contains("[["));
     let nested: Vec<_> = nested.filter(|it| it.kind == notes::parse::LinkKind::Wiki).collect();
@@ -108,6 +110,7 @@ pub(super) fn lead(links: &mut [Link], map: &SpanMap, stated: &StatedNote) {
     }
     for link in links.iter_mut().filter(|link| link.kind == LinkKind::Wiki) {
         let place = map.to_raw(link.span);
+        // The last nested link that begins at or before this one.
         let after = nested.partition_point(|it| it.place.span.start <= place.start());
         let around = after.checked_sub(1).and_then(|at| nested.get(at));
         if let Some(around) = around.filter(|it| place.end() <= it.place.span.end) {
@@ -117,10 +120,11 @@ pub(super) fn lead(links: &mut [Link], map: &SpanMap, stated: &StatedNote) {
     }
 }
 
-/// Returns the line of a link; of a long one the part around the link.
+/// Returns the line of a link; of a long line, the part around the link.
 fn said_around(text: &str, link: &Range<usize>) -> String {
     let before = text.get(..link.start).unwrap_or("");
     let after = text.get(link.start..).unwrap_or("");
+    // Search the line's ends only within a window, since a line may be a megabyte long.
     let window = before.floor_char_boundary(before.len().saturating_sub(MAX_SAID_BYTES));
     let head = before.get(window..).unwrap_or("");
     let start = head.rfind('\n').map(|at| window + at + 1).unwrap_or(window);
@@ -129,7 +133,7 @@ fn said_around(text: &str, link: &Range<usize>) -> String {
     if end - start <= MAX_SAID_BYTES {
         return text.get(start..end).unwrap_or("").trim().to_string();
     }
-    // The link begins in the first third, unless the line ends soon.
+    // Keep a third of the room for the text before the link, and more if the line ends soon.
     let from = start.max((link.start.saturating_sub(MAX_SAID_BYTES / 3)).min(end - MAX_SAID_BYTES));
     let from = text.ceil_char_boundary(from);
     let to = text.floor_char_boundary((from + MAX_SAID_BYTES).min(end));

@@ -1,10 +1,10 @@
-//! Notebook: `.ipynb`, the cells of Jupyter.
+//! Notebook: reads `.ipynb`, the cells of Jupyter.
 //!
 //! In: decoded, redacted text, which is JSON. Out: the Markdown of its cells, their code in the kernel's language,
-//! and the beginning of what they printed.
-//! How: the cells are written one after the other as one Markdown text (code between fences), with a map back to
-//! the strings of the JSON; that text is read as Markdown, and the two maps are joined.
-//! Invariants: one pass over the JSON; strings that are not cells are skipped, however long.
+//! and the beginning of their printed output. The cells are written one after the other as one Markdown text (code
+//! between fences), with a map back to the strings of the JSON. That text is read as Markdown, and the two maps are
+//! joined.
+//! Invariants: one pass over the JSON; strings that do not belong to cells are skipped, however long.
 //! Not here: pictures and HTML among the outputs.
 
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::markdown::Markdown;
 use model::parcel::Parsed;
 use model::terms::SpanMap;
 
-/// Longest printed output kept of one cell, bytes; longer output is data.
+/// Longest printed output kept per cell, in bytes; longer output is data.
 const MAX_OUTPUT_BYTES: usize = 2_000;
 
 /// Reads notebooks.
@@ -40,6 +40,7 @@ impl Format<str> for Notebook {
                 }
             }
         }
+        // Keep the cells before an error; a notebook without any is not one.
         if reading.cells.is_empty()
             && let Err(why) = end
         {
@@ -56,7 +57,7 @@ impl Format<str> for Notebook {
     }
 }
 
-/// One cell: pieces of text, each a string of the JSON without its quotes.
+/// One cell. Its pieces of text are JSON strings without their quotes.
 #[derive(Default)]
 struct Cell {
     kind: String,
@@ -76,12 +77,14 @@ impl Reading<'_> {
         let path = json.path();
         let in_cells = path.first().is_some_and(|key| key == "cells");
         match step {
+            // The path of a cell's object: `cells`, the array element, and the object's own keys.
             JsonStep::Open if in_cells && path.len() == 3 => self.cells.push(Cell::default()),
             JsonStep::Text(range) if in_cells => {
                 let value = self.source.get(range.clone()).unwrap_or("");
                 let Some(cell) = self.cells.last_mut() else { return };
                 match path.get(2).map(String::as_str) {
                     Some("cell_type") => cell.kind = value.to_string(),
+                    // `input` is the key of older versions of the format.
                     Some("source" | "input") => cell.source.push(range),
                     Some("outputs") if is_plain(path) => cell.output.push(range),
                     _ => {}
@@ -105,14 +108,15 @@ impl Reading<'_> {
     }
 }
 
-/// True for what was printed, and for results as plain text.
+/// True for printed output, and for results as plain text.
 fn is_plain(path: &[String]) -> bool {
+    // The path is `cells`, cell, `outputs`, output, `text`, or `data` and the MIME type.
     path.get(4).is_some_and(|key| key == "text")
         || (path.get(4).is_some_and(|key| key == "data")
             && path.get(5).is_some_and(|key| key == "text/plain"))
 }
 
-/// The cells as Markdown, and the way back.
+/// Returns the cells as Markdown, and the map back to the JSON.
 fn written(source: &str, cells: &[Cell], language: &str) -> (String, SpanMap) {
     let (mut out, mut map) = (String::new(), SpanMap::default());
     for cell in cells {
@@ -128,7 +132,7 @@ fn written(source: &str, cells: &[Cell], language: &str) -> (String, SpanMap) {
     (out, map)
 }
 
-/// The first pieces, as far as they are not too long.
+/// Returns the first pieces, up to [`MAX_OUTPUT_BYTES`] in total.
 fn bounded(source: &str, pieces: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut n_bytes = 0;
     let fits = |piece: &&Range<usize>| {
@@ -138,10 +142,11 @@ fn bounded(source: &str, pieces: &[Range<usize>]) -> Vec<Range<usize>> {
     pieces.iter().take_while(fits).cloned().collect()
 }
 
-/// Code between fences that do not occur in it.
+/// Writes code between fences. The fences are longer than any run of backticks in the code.
 fn fenced(source: &str, pieces: &[Range<usize>], language: &str, to: (&mut String, &mut SpanMap)) {
     let (out, map) = to;
     let text = |piece: &Range<usize>| source.get(piece.clone()).unwrap_or("");
+    // The text is still escaped JSON, so a line end is the two characters `\n`.
     if pieces.iter().all(|piece| text(piece).split("\\n").all(|line| line.trim_ascii().is_empty()))
     {
         return;
@@ -162,7 +167,7 @@ fn longest_ticks(text: &str) -> usize {
     longest
 }
 
-/// Writes a JSON string without its escapes.
+/// Writes a JSON string with its escapes decoded.
 fn decode(source: &str, range: Range<usize>, out: &mut String, map: &mut SpanMap) {
     let Some(text) = source.get(range.clone()) else { return };
     let mut at = 0;
@@ -181,7 +186,7 @@ fn decode(source: &str, range: Range<usize>, out: &mut String, map: &mut SpanMap
     }
 }
 
-/// The character that an escape stands for, and its length.
+/// Returns the character of an escape, and the escape's length in bytes.
 fn escape(text: &str) -> Option<(char, usize)> {
     let mut characters = text.chars();
     characters.next().filter(|c| *c == '\\')?;
@@ -191,6 +196,7 @@ fn escape(text: &str) -> Option<(char, usize)> {
         Some('t') => ('\t', 2),
         Some('r' | 'b' | 'f') => (' ', 2),
         Some('u') => match (unit(2), text.get(6..8) == Some("\\u"), unit(8)) {
+            // A surrogate pair: two escapes, one character.
             (Some(high @ 0xd800..=0xdbff), true, Some(low @ 0xdc00..=0xdfff)) => {
                 let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
                 (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12)

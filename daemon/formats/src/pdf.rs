@@ -1,12 +1,13 @@
-//! PDF: pages of placed glyphs to normalized text with headings, lists, tables, code and links.
+//! PDF: converts pages of placed glyphs to normalized text with headings, lists, tables, code and links.
 //!
-//! In: the bytes of a file. Out: text in reading order, where each page begins, and the document's metadata.
+//! In: the bytes of a file. Out: text in reading order, the start of each page, and the document's metadata.
 //! ```text
 //! bytes ► bound (bombs) ► interpret (glyphs) ► rows (words) ► columns (reading order) ► page
 //!       ► furniture (headers and footers go) ► blocks (paragraphs, headings, …) ► script ► TextBuilder
 //! ```
-//! Invariants: work and memory are bounded by the file's size and by fixed limits; one page's glyphs are in memory at a
-//! time; a document that cannot be opened is an error with a reason, a page that cannot be read is a warning.
+//! Invariants: work and memory are bounded by the file's size and by fixed limits; only one page's glyphs are in
+//! memory at a time; a document that cannot be opened is an error with a reason, a page that cannot be read is a
+//! warning.
 //! Not here: text in pictures (there is no OCR), forms filled in by scripts, annotations other than links.
 
 mod accent;
@@ -46,13 +47,13 @@ use interpret::{Budget, Interpreter};
 use model::parcel::Parsed;
 use page::PageLines;
 
-/// Most operators of one document; a page of text has some 2,000, a map 500,000.
+/// Most operators executed per document; a page of text has some 2,000, a map 500,000.
 const MAX_OPERATORS: usize = 40_000_000;
-/// Most bytes of unpacked drawing of one document.
+/// Most bytes of unpacked page content per document.
 const MAX_DRAWING_BYTES: usize = 1 << 30;
-/// Most pages.
+/// Most pages read.
 const MAX_PAGES: usize = 50_000;
-/// Share of characters without meaning, percent, from which a warning says so.
+/// Share of unknown characters above which a warning is added, in percent.
 const MAX_UNKNOWN_PERCENT: usize = 5;
 
 /// Reads PDF.
@@ -64,7 +65,7 @@ impl Format<[u8]> for Pdf {
     }
 
     fn read(&self, bytes: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
-        // The library panics on some files: such a file is bad, but the process goes on.
+        // The library panics on some files; treat such a file as damaged and go on.
         catch_unwind(AssertUnwindSafe(|| read(bytes, limits))).unwrap_or_else(|_| {
             Err("damaged: the PDF reader failed on it; hint: save it anew".to_string())
         })
@@ -78,10 +79,12 @@ fn read(bytes: &[u8], limits: &FormatLimits) -> Result<Parsed, String> {
     if tally.n_pages == 0 {
         return Err("damaged: no page of it can be found".to_string());
     }
+    // Furniture goes first: it would separate the paragraphs that continue on the next page.
     furniture::drop_furniture(&mut pages);
     let headings = Headings::new(&pages, outline::read(&pdf));
     let vocabulary = Vocabulary::of_pages(&pages);
     let script = blocks::write(&pages, &headings, &vocabulary);
+    // Frees the words before the text is written.
     drop(pages);
     let mut parsed = script.write(limits);
     (parsed.title, parsed.meta) = meta::read(&pdf);
@@ -93,7 +96,7 @@ fn open(bytes: &[u8]) -> Result<hayro_syntax::Pdf, String> {
     if !bound::tables_fit(bytes) {
         return Err("too large: its tables of objects unpack to more than 256 MB".to_string());
     }
-    // An empty password is tried first, by the library.
+    // The library tries an empty password first.
     hayro_syntax::Pdf::new(bytes.to_vec()).map_err(|error| match error {
         LoadPdfError::Decryption(DecryptionError::PasswordProtected) => {
             "encrypted: it needs a password; hint: save a copy without one".to_string()
@@ -108,12 +111,12 @@ fn open(bytes: &[u8]) -> Result<hayro_syntax::Pdf, String> {
     })
 }
 
-/// What was met on the pages.
+/// Counts over all pages.
 #[derive(Debug, Default)]
 struct Tally {
     n_pages: usize,
     n_read: usize,
-    /// Pages that show pictures and no text.
+    /// Pages with pictures and no text.
     n_pictures: usize,
     n_glyphs: usize,
     n_unknown: usize,
@@ -126,7 +129,7 @@ fn read_pages(pdf: &hayro_syntax::Pdf, limits: &FormatLimits, tally: &mut Tally)
     let mut interpreter = Interpreter::new(budget);
     let mut pages = Vec::new();
     for page in all.iter().take(MAX_PAGES) {
-        // Words hold at least a byte of text for each glyph.
+        // Each glyph becomes at least one byte of text, so more glyphs than that would be cut anyway.
         if interpreter.budget.is_spent() || tally.n_glyphs > limits.max_output_bytes {
             break;
         }

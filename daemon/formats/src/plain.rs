@@ -1,10 +1,9 @@
-//! Plain text: the structure that people give to text without markup.
+//! Plain text: recognizes the structure that people give to text without markup.
 //!
-//! In: decoded, redacted text. Out: [`Parsed`]. Read as such: paragraphs between blank lines, hard-wrapped
-//! lines joined; headings underlined with `===` or `---`, or short and all capitals; lists by `-`, `*`,
-//! `+`, `•`, `1.` or `1)`, nested by indentation; indented stretches of two lines or more as code. Lines of
-//! punctuation alone vanish.
-//! Invariant: one pass over the lines, each looked at a bounded number of times.
+//! In: decoded, redacted text. Out: [`Parsed`]. Recognized: paragraphs between blank lines, with hard-wrapped lines
+//! joined; headings underlined with `===` or `---`, or short and all capitals; lists by `-`, `*`, `+`, `•`, `1.` or
+//! `1)`, nested by indentation; code: two or more indented lines. Lines of punctuation alone are dropped.
+//! Invariant: one pass over the lines, each examined a bounded number of times.
 //! Not here: links and inline marks; plain text has none.
 
 use std::ops::Range;
@@ -13,9 +12,9 @@ use super::builder::TextBuilder;
 use super::format::{Format, FormatLimits};
 use model::parcel::Parsed;
 
-/// Longest line that may be a heading because it is all capitals, characters.
+/// Longest line that can be a heading because it is all capitals, in characters.
 const MAX_CAPITALS_CHARS: usize = 60;
-/// Indentation from which a stretch of lines is code, columns.
+/// Indentation from which lines are code, in columns.
 const CODE_INDENT: usize = 4;
 /// Columns of a tab.
 const TAB_COLUMNS: usize = 4;
@@ -46,7 +45,7 @@ impl Format<str> for Plain {
     }
 }
 
-/// One line: where it begins, where its text begins and ends, and the columns before its text.
+/// One line: where it begins, where its text begins and ends, and the column of its text.
 #[derive(Clone, Copy)]
 struct PlainLine {
     start: usize,
@@ -61,7 +60,7 @@ impl PlainLine {
     }
 }
 
-/// A list that is open: the column of its markers, that of its text, and whether it is numbered.
+/// An open list: the column of its markers, the column of its text, and whether it is numbered.
 #[derive(Clone, Copy)]
 struct PlainList {
     indent: usize,
@@ -72,7 +71,7 @@ struct PlainList {
 /// The start of a list item.
 struct PlainMarker {
     number: Option<u32>,
-    /// Bytes up to the item's text.
+    /// Bytes before the item's text.
     n_bytes: usize,
 }
 
@@ -86,7 +85,7 @@ struct PlainWalk<'a> {
 }
 
 impl PlainWalk<'_> {
-    /// Reads the block that begins at a line; gives the line after it.
+    /// Reads the block that begins at a line and returns the line after it.
     fn block(&mut self, at: usize, after_blank: bool) -> usize {
         let Some(line) = self.lines.get(at).copied() else { return at + 1 };
         let text = self.text(line);
@@ -105,11 +104,12 @@ impl PlainWalk<'_> {
             self.heading(line, 2);
             return at + 1;
         }
-        // After a blank line, indented text goes on with the item above it; other text ends the list.
+        // After a blank line, indented text continues the item above it; other text ends the list.
         while after_blank && self.lists.last().is_some_and(|list| line.indent < list.text_indent) {
             self.end_list();
         }
         if after_blank && self.lists.is_empty() {
+            // Code has at least two lines.
             let end = self.code_end(at);
             if end > at + 1 {
                 self.code(at..end);
@@ -126,8 +126,7 @@ impl PlainWalk<'_> {
         self.out.end_block();
     }
 
-    /// Joins the lines from `at` on until something else begins. `n_skipped` bytes of the first are a
-    /// marker.
+    /// Joins the lines from `at` until something else begins. The first `n_skipped` bytes are a marker.
     fn paragraph(&mut self, at: usize, n_skipped: usize) -> usize {
         let mut end = at + 1;
         while self.continues(end) {
@@ -142,29 +141,31 @@ impl PlainWalk<'_> {
         end
     }
 
-    /// True when a line only goes on with the paragraph above it.
+    /// True when a line continues the paragraph above it.
     fn continues(&self, at: usize) -> bool {
         let Some(line) = self.lines.get(at).copied().filter(|line| !line.is_blank()) else {
             return false;
         };
         let text = self.text(line);
-        // A number may just have been wrapped to the start of its line: only `1.` begins a list here,
-        // unless one is open.
+        // A number may have been wrapped to the start of its line, so only `1.` begins a list here, unless a list is
+        // open.
         let is_item = marker_of(text)
             .is_some_and(|marker| !self.lists.is_empty() || marker.number.unwrap_or(1) == 1);
         !is_item && !is_rule(text) && self.underline_level(at).is_none()
     }
 
+    /// Reads an item: continues the open list, begins one inside it, or ends lists that are deeper.
     fn item(&mut self, at: usize, marker: &PlainMarker) -> usize {
         let Some(line) = self.lines.get(at).copied() else { return at + 1 };
         let is_ordered = marker.number.is_some();
         while let Some(list) = self.lists.last().copied() {
-            // One column off is a matter of taste (` 9.` above `10.`).
+            // A difference of one column is alignment (` 9.` above `10.`).
             let is_same_level = line.indent.abs_diff(list.indent) <= 1;
             let is_deeper = line.indent > list.indent && !is_same_level;
             if is_deeper && self.lists.len() < self.max_depth {
                 break;
             }
+            // Also deeper ones when the nesting limit is reached.
             if (is_same_level || is_deeper) && list.is_ordered == is_ordered {
                 self.out.end_item();
                 self.out.begin_item();
@@ -192,7 +193,7 @@ impl PlainWalk<'_> {
         }
     }
 
-    /// The line after the code that begins at `at`: indented lines, and blank ones between them.
+    /// Returns the line after the code that begins at `at`: indented lines, and blank lines between them.
     fn code_end(&self, at: usize) -> usize {
         let mut end = at;
         for (index, line) in self.lines.iter().enumerate().skip(at) {
@@ -220,7 +221,7 @@ impl PlainWalk<'_> {
         self.out.end_block();
     }
 
-    /// The level of a heading that is underlined by the line after it.
+    /// Returns the level of a heading that the next line underlines.
     fn underline_level(&self, at: usize) -> Option<u8> {
         let (line, under) = (self.lines.get(at)?, self.lines.get(at + 1)?);
         let (text, under) = (self.text(*line), self.text(*under));
@@ -229,22 +230,24 @@ impl PlainWalk<'_> {
             [b'-', b'-', b'-', rest @ ..] if rest.iter().all(|byte| *byte == b'-') => 2,
             _ => return None,
         };
-        // A line of text much longer than the line below it is the end of a paragraph above a rule.
+        // A line much longer than the line below it is the end of a paragraph above a rule.
         let is_fitting =
             text.len() <= 2 * under.len() + 8 && text.chars().any(char::is_alphanumeric);
         is_fitting.then_some(level)
     }
 
-    /// True for a short line of capitals that stands alone or right above its text.
+    /// True for a short line of capitals that is alone or directly above its text.
     fn is_capitals_heading(&self, at: usize) -> bool {
         let Some(line) = self.lines.get(at) else { return false };
         let text = self.text(*line);
+        // A cheap bound first: a character has at most 4 bytes.
         if line.indent >= CODE_INDENT || text.len() > 4 * MAX_CAPITALS_CHARS {
             return false;
         }
         let n_upper = text.chars().filter(|c| c.is_uppercase()).count();
         let has_lower = text.chars().any(char::is_lowercase);
         let ends_sentence = text.ends_with(['.', ',', ';', '!', '?']);
+        // A heading is a single line of capitals.
         let next_is_capitals = self.lines.get(at + 1).is_some_and(|next| {
             let next = self.text(*next);
             !next.is_empty() && !next.chars().any(char::is_lowercase)
@@ -267,6 +270,7 @@ fn lines_of(text: &str) -> Vec<PlainLine> {
     for line in text.split('\n') {
         let trimmed = line.trim_ascii_start();
         let n_indent = line.len() - trimmed.len();
+        // A tab moves to the next tab stop.
         let indent = line.bytes().take(n_indent).fold(0, |column, byte| {
             if byte == b'\t' { (column / TAB_COLUMNS + 1) * TAB_COLUMNS } else { column + 1 }
         });
@@ -277,18 +281,20 @@ fn lines_of(text: &str) -> Vec<PlainLine> {
     lines
 }
 
-/// The list marker that a line's text begins with.
+/// Returns the list marker that a line's text begins with.
 fn marker_of(text: &str) -> Option<PlainMarker> {
     let rest = text.strip_prefix(['-', '*', '+', '•']);
     let (number, rest) = match rest {
         Some(rest) => (None, rest),
         None => {
+            // Nine digits always fit into `u32`; a longer number is not a marker.
             let n_digits = text.bytes().take(10).take_while(u8::is_ascii_digit).count();
             let number = text.get(..n_digits).filter(|_| n_digits < 10)?.parse().ok()?;
             (Some(number), text.get(n_digits..)?.strip_prefix(['.', ')'])?)
         }
     };
     let item = rest.trim_ascii_start();
+    // A marker needs white space after it, and text.
     (item.len() < rest.len() && !item.is_empty())
         .then_some(PlainMarker { number, n_bytes: text.len() - item.len() })
 }

@@ -1,8 +1,8 @@
-//! Link targets: what an address or a wikilink points to, without its decoration.
+//! Link targets: parses an address or a wikilink.
 //!
 //! In: an address as written (`../a%20b.md#part`, `https://…`, `Note#part|text`). Out: kind, target, fragment.
-//! Invariant: a path leaves [`Target::of_address`] percent-decoded and beginning with `./`, `../` or `/`, so that it
-//! cannot be mistaken for a note's name; [`resolve`] makes it relative to the project's root.
+//! Invariant: [`Target::of_address`] returns a path percent-decoded and beginning with `./`, `../` or `/`, so that it
+//! cannot be confused with a note's name; [`resolve`] makes it relative to the project's root.
 
 pub(crate) use notes::target::{joined, resolve};
 use notes::target::{percent_decoded, scheme_of};
@@ -10,23 +10,23 @@ use notes::target::{percent_decoded, scheme_of};
 use model::parcel::{Link, LinkKind};
 use model::terms::{Norm, Span};
 
-/// Longest target kept, bytes; longer ones are data in disguise.
+/// Longest target kept, in bytes; longer ones are data.
 const MAX_TARGET_BYTES: usize = 2_000;
 
-/// What a link points to.
+/// The target of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// How it was written.
+    /// How the link was written.
     pub kind: LinkKind,
     /// A note's name, a path or a URL.
     pub name: String,
-    /// What follows `#`.
+    /// The part after `#`.
     pub fragment: Option<String>,
 }
 
 impl Target {
-    /// Reads the address of a Markdown link or of `href`/`src`. `None` for what leads nowhere: an empty
-    /// address, a mere `#fragment`, `javascript:` and `data:`.
+    /// Parses the address of a Markdown link or of `href`/`src`. Returns `None` for an address without a target: an
+    /// empty one, a bare `#fragment`, `javascript:` and `data:`.
     pub(crate) fn of_address(address: &str) -> Option<Target> {
         let address = address.trim();
         if address.len() > MAX_TARGET_BYTES {
@@ -37,6 +37,7 @@ impl Target {
             None => (address, None),
         };
         let fragment = fragment.filter(|f| !f.is_empty()).map(percent_decoded);
+        // A URL without a scheme, as in HTML.
         if place.starts_with("//") {
             return Some(Target { kind: LinkKind::Url, name: place.to_string(), fragment });
         }
@@ -50,6 +51,7 @@ impl Target {
                 fragment,
             });
         }
+        // A query is not part of a file's name.
         let path = percent_decoded(place.split('?').next().unwrap_or(place));
         if path.is_empty() {
             return None;
@@ -59,7 +61,7 @@ impl Target {
         Some(Target { kind: LinkKind::Path, name, fragment })
     }
 
-    /// Reads what stands before the `|` of a wikilink. `None` for an empty one and for a heading of its own
+    /// Parses the part of a wikilink before the `|`. Returns `None` for an empty one and for a heading of the same
     /// note.
     pub(crate) fn of_wikilink(written: &str) -> Option<Target> {
         let (name, fragment) = match written.split_once('#') {
@@ -74,13 +76,13 @@ impl Target {
         Some(Target { kind: LinkKind::Wiki, name: name.to_string(), fragment })
     }
 
-    /// The same target, embedded instead of linked; a URL stays a URL.
+    /// Returns the same target, embedded instead of linked; a URL stays a URL.
     pub(crate) fn into_embed(self) -> Target {
         let kind = if self.kind == LinkKind::Url { LinkKind::Url } else { LinkKind::Embed };
         Target { kind, ..self }
     }
 
-    /// The link at a place of the normalized text.
+    /// Returns the link at a place of the normalized text.
     pub(crate) fn into_link(self, span: Span<Norm>) -> Link {
         Link { kind: self.kind, target: self.name, fragment: self.fragment, span }
     }

@@ -1,4 +1,4 @@
-//! The stage as a whole, and what the tests of every format share: a printer and the invariants.
+//! The whole stage, and what the tests of every format share: a printer and the invariants.
 
 use super::format::{Format, FormatLimits};
 use super::markdown::Markdown;
@@ -59,7 +59,7 @@ fn kind_of(block: &Block) -> String {
     }
 }
 
-/// Panics unless the outline and the map keep their promises.
+/// Panics unless the outline and the map keep their invariants.
 pub(super) fn check_invariants(source: &str, parsed: &Parsed) {
     let text = &parsed.text;
     let mut last = 0;
@@ -112,7 +112,7 @@ fn check_map(source: &str, text: &str, map: &SpanMap) {
     assert!(last <= text.len());
 }
 
-/// A document through the whole stage.
+/// Runs a document through the whole stage.
 pub(super) fn normalized(path: &str, bytes: &[u8]) -> NormalDoc {
     let source = SourceDoc {
         path: RelPath::new(path),

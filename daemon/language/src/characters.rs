@@ -1,13 +1,14 @@
-//! Characters: letters, digits and white space by Python's rules, which differ a little from Rust's.
+//! Characters: letters, digits and white space by Python's rules, which differ slightly from Rust's.
 //!
-//! In: a character. Out: its class. Invariant: as Python's `str` methods answer, except for Unicode's newest letters.
+//! In: a character. Out: its class. Invariant: the same as Python's `str` methods, except for Unicode's newest
+//! letters.
 //! Not here: the classes inside the tokenizer's patterns (`pattern.rs`).
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Digits that are not decimal (superscripts, circled digits…): `str.isdigit` and not category Nd.
+/// Digits that are not decimal (superscripts, circled digits…): in `str.isdigit`, but not in category Nd.
 const OTHER_DIGITS: [(u32, u32); 20] = [
     (0xb2, 0xb3),
     (0xb9, 0xb9),
@@ -43,7 +44,7 @@ fn is_in(category: &Regex, character: char) -> bool {
     category.is_match(character.encode_utf8(&mut [0; 4]))
 }
 
-/// `str.isspace`.
+/// `str.isspace`: Rust's white space and four control characters.
 pub(super) fn is_space(character: char) -> bool {
     character.is_whitespace() || ('\x1c'..='\x1f').contains(&character)
 }

@@ -1,7 +1,7 @@
 //! Data: the built-in model's files in `models/en_core_web_sm`, and reading tensors from them.
 //!
-//! In: nothing. Out: configuration, tables, and tensors: layers as f32, the hash tables' rows as the f16 that they are
-//! stored in (`tests/english/export.py` explains why and makes the file).
+//! In: nothing. Out: configuration, tables, and tensors: layers as f32, rows of the hash tables as the f16 in the
+//! file (`tests/english/export.py` explains why and makes the file).
 //! Invariants: strings and rows are borrowed from the binary; only requested tensors are copied.
 //! Not here: the meaning of the tensors (`encoder.rs`, `entities.rs`, `parser/`).
 
@@ -20,16 +20,16 @@ const WEIGHTS: &[u8] = include_bytes!("../../models/en_core_web_sm/en_sm.safeten
 /// A shipped model that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// A table is not the JSON it should be.
+    /// A table is not valid JSON of its form.
     #[error("model table is not readable: {0}")]
     Table(#[from] serde_json::Error),
     /// Not a safetensors file, or a tensor is missing.
     #[error("model weights are not a readable safetensors file: {0}")]
     Weights(#[from] safetensors::SafeTensorError),
-    /// Readable, but of another type or size than the model's.
+    /// Readable, but of another type or size than expected.
     #[error("model tensor `{0}` has the wrong type or shape")]
     Shape(String),
-    /// A pattern uses what ours cannot.
+    /// A pattern uses syntax that `pattern.rs` does not support.
     #[error("tokenizer pattern has `{0}` where it cannot be read")]
     Pattern(String),
 }
@@ -49,7 +49,7 @@ pub(super) struct Config {
     pub(super) tok2vec_seeds: Vec<u64>,
 }
 
-/// Normal forms: words, or `#` and the id of a word, to the form.
+/// Normal forms, by word or by `#` and the id of a word.
 #[derive(Debug, Deserialize)]
 pub(super) struct Norms {
     pub(super) lexeme_norm: FxHashMap<String, String>,
@@ -66,7 +66,7 @@ pub(super) struct TokenizerTables {
     pub(super) exceptions: FxHashMap<String, Vec<ExceptionPart>>,
 }
 
-/// A token of an exception.
+/// One token of an exception.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(super) struct ExceptionPart {
@@ -74,7 +74,7 @@ pub(super) struct ExceptionPart {
     pub(super) norm: Option<String>,
 }
 
-/// All files, readable.
+/// All files, parsed.
 pub(super) struct Shipped {
     pub(super) config: Config,
     pub(super) norms: Norms,
@@ -94,7 +94,7 @@ impl Shipped {
         })
     }
 
-    /// The halves of a tensor, as they lie in the binary.
+    /// Returns a tensor of f16 numbers as it is in the binary.
     pub(super) fn halves(&self, name: &str) -> Result<&'static [[u8; 2]], LoadError> {
         let tensor = self.weights.tensor(name)?;
         match tensor.dtype() {
@@ -103,7 +103,7 @@ impl Shipped {
         }
     }
 
-    /// A tensor of `n` numbers.
+    /// Returns a tensor of exactly `n` f32 numbers.
     pub(super) fn numbers(&self, name: &str, n: usize) -> Result<Vec<f32>, LoadError> {
         let tensor = self.weights.tensor(name)?;
         let (numbers, _) = tensor.data().as_chunks::<4>();
@@ -113,12 +113,12 @@ impl Shipped {
         Ok(numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
     }
 
-    /// A tensor of `n` rows of 64 numbers.
+    /// Returns a tensor of `n` rows of 64 numbers.
     pub(super) fn rows(&self, name: &str, n: usize) -> Result<Vec<[f32; 64]>, LoadError> {
         Ok(self.numbers(name, n * 64)?.as_chunks::<64>().0.to_vec())
     }
 
-    /// A layer `prefix.W` [outputs, inputs] with its bias `prefix.b`.
+    /// Returns the layer `prefix.W` [outputs, inputs] with its bias `prefix.b`.
     pub(super) fn matrix(&self, prefix: &str, size: (usize, usize)) -> Result<Matrix, LoadError> {
         let (n_out, n_in) = size;
         let rows = self.numbers(&format!("{prefix}.W"), n_out * n_in)?;
@@ -126,8 +126,8 @@ impl Shipped {
     }
 }
 
-/// Brings `numbers` [units, pieces, width] into the order [pieces, units, width], so that the greatest of a unit's
-/// pieces is taken over rows that lie side by side.
+/// Reorders `numbers` from [units, pieces, width] to [pieces, units, width], so that the maximum over a unit's pieces
+/// is computed from whole rows.
 pub(super) fn pieces_first(numbers: &[f32], n_pieces: usize, width: usize) -> Vec<f32> {
     let units: Vec<&[f32]> = numbers.chunks_exact(n_pieces * width).collect();
     let piece = |i: usize| {

@@ -1,8 +1,9 @@
-//! Encoder: a vector of 96 numbers a token, from its features and its neighbors' (spaCy's token-to-vector layers).
+//! Encoder: a vector of 96 numbers for each token, from its features and its neighbors' (spaCy's token-to-vector
+//! layers).
 //!
-//! In: tokens and a range of them. Out: one row a token of the range.
-//! Hash tables give each feature a row; a maxout layer mixes the features of a word; four more see three neighbors each
-//! and add to the row. The first layer's output depends on the word alone, so it is cached.
+//! In: tokens and a range of them. Out: one row for each token of the range. Hash tables map each feature to a row; a
+//! maxout layer mixes the features of a word; four more layers see three neighbors each and add to the row. The first
+//! layer's output depends on the word alone, so it is cached.
 //! Invariants: the same tokens give the same rows, whatever range is requested (equal up to rounding: the kernel may
 //! add in another order); buffers are bounded by [`TILE_TOKENS`].
 //! Not here: what is computed from the rows (`entities.rs`, `parser.rs`).
@@ -18,38 +19,38 @@ use super::matrix::{Matrix, add};
 /// Numbers in a token's vector.
 pub(super) const WIDTH: usize = 96;
 
-/// Tokens encoded at once: the buffers of a layer stay in a core's second cache, and the product is wide enough.
+/// Tokens encoded at once: few enough for a layer's buffers to stay in a core's L2 cache, enough for a wide product.
 pub(super) const TILE_TOKENS: usize = 512;
 
-/// Layers that see neighbors; also how far to either side a vector sees, and how many rows of zeros stand around a
-/// text.
+/// Layers that see neighbors; also how many tokens on either side a vector depends on, and how many rows of zeros
+/// surround a text.
 const DEPTH: usize = 4;
 
-/// Pieces of a maxout layer.
+/// Pieces of a maxout layer: each output is the maximum of so many linear ones.
 const PIECES: usize = 3;
 
-/// Rows that a feature's id is spread over.
+/// Rows that are summed for a feature's id.
 const N_HASHES: usize = 4;
 
-/// Words whose first layer is kept; 1.5 MB.
+/// Words whose first layer is cached; 1.5 MB.
 const MAX_CACHED_WORDS: usize = 4096;
 
-/// Added to a variance so that nothing is divided by zero; thinc's.
+/// Added to a variance to avoid division by zero; the value is thinc's.
 const EPSILON: f32 = 1e-8;
 
-/// Ids of norm, prefix, suffix and shape; and, for syntax, whether a blank follows and whether it is white space.
+/// Ids of norm, prefix, suffix and shape; for syntax, also whether a blank follows and whether it is white space.
 type Features = [u64; 6];
 
 type Row = [f32; WIDTH];
 
-/// Rows that a feature's hashed ids lead to, as they lie in the binary.
+/// A table whose rows are found by hashing, as f16 numbers in the binary.
 #[derive(Debug)]
 struct HashTable {
     halves: &'static [[u8; 2]],
     seed: u64,
 }
 
-/// A maxout layer with the normalization that follows it. Outputs lie piece by piece.
+/// A maxout layer with the normalization after it. Its outputs are in the order [pieces, units].
 #[derive(Debug)]
 struct Layer {
     matrix: Matrix,
@@ -64,16 +65,16 @@ pub(super) struct Encoder {
     convolutions: Vec<Layer>,
 }
 
-/// Caches and buffers of one thread for one encoder.
+/// The caches and buffers that one thread needs for one encoder.
 #[derive(Debug, Default)]
 pub(super) struct EncoderBench {
     places: FxHashMap<Features, u32>,
     words: Vec<Row>,
-    /// Rows of the tile with the rows around it.
+    /// Rows of the tile and of the tokens around it.
     rows: Vec<f32>,
     products: Vec<f32>,
     embedded: Vec<f32>,
-    /// Scores of whoever reads the rows.
+    /// Buffer for the scores that the caller computes from the rows.
     pub(super) scores: Vec<f32>,
 }
 
@@ -98,7 +99,8 @@ impl Encoder {
         })
     }
 
-    /// Rows of the tokens in `tile`, which see the tokens around it; at most [`TILE_TOKENS`] at once, end to end.
+    /// Returns the rows of the tokens in `tile`, one after another; at most [`TILE_TOKENS`]. They depend on the
+    /// tokens around the tile, too.
     pub(super) fn encode<'a>(
         &self,
         tokens: &[Token],
@@ -108,13 +110,14 @@ impl Encoder {
         self.gather(tokens, &tile, bench);
         let EncoderBench { rows, products, .. } = bench;
         for layer in &self.convolutions {
-            // Three neighbors lie side by side, so a window is 288 numbers from its first row on: no copy is made.
+            // Rows are contiguous, so the window of three neighbors is 288 numbers from its first row on: no copy is
+            // needed.
             let n_rows = (rows.len() / WIDTH).saturating_sub(2);
             layer.matrix.times(rows, n_rows, WIDTH, products);
             let mut normal = [0.0; WIDTH];
             for (i, product) in products.chunks_exact(WIDTH * PIECES).enumerate() {
                 layer.finish(product, &mut normal);
-                // The window's middle moves to where the window began: each layer needs two rows less.
+                // The window's middle moves to where the window began, so each layer leaves two rows fewer.
                 let start = i * WIDTH;
                 rows.copy_within(start + WIDTH..start + 2 * WIDTH, start);
                 rows.get_mut(start..start + WIDTH).into_iter().for_each(|row| add(row, &normal));
@@ -124,10 +127,12 @@ impl Encoder {
         rows
     }
 
-    /// Sets `rows` to the first layer's of the tile and of [`DEPTH`] tokens to either side, zeros outside of the text.
+    /// Sets `rows` to the first layer's output for the tile and [`DEPTH`] tokens on either side; zeros outside the
+    /// text.
     fn gather(&self, tokens: &[Token], tile: &Range<usize>, bench: &mut EncoderBench) {
         let range = tile.start.saturating_sub(DEPTH)..(tile.end + DEPTH).min(tokens.len());
         let known = tokens.get(range.clone()).unwrap_or_default();
+        // Clear before adding: all words of this tile must be in the cache at once.
         if bench.words.len() + known.len() > MAX_CACHED_WORDS {
             bench.places.clear();
             bench.words.clear();
@@ -144,7 +149,7 @@ impl Encoder {
         bench.rows.resize((tile.len() + 2 * DEPTH) * WIDTH, 0.0);
     }
 
-    /// Computes the first layer of the words that are not cached, all at once.
+    /// Computes the first layer for the words that are not cached, in one product.
     fn learn(&self, tokens: &[Token], bench: &mut EncoderBench) {
         bench.embedded.clear();
         let n_before = bench.words.len();
@@ -152,6 +157,7 @@ impl Encoder {
         for token in tokens {
             let features = features(token, self.tables.len());
             let fresh = (n_before + n_new) as u32;
+            // The entry is new exactly if it got the next free index.
             if *bench.places.entry(features).or_insert(fresh) == fresh {
                 n_new += 1;
                 for (table, id) in self.tables.iter().zip(features) {
@@ -169,7 +175,8 @@ impl Encoder {
     }
 }
 
-/// Returns the keys of the first `n` tables; zeros after.
+/// Returns the keys for the first `n` tables; the rest are zeros, so that words that differ only in unused keys share
+/// a cache entry.
 fn features(token: &Token, n: usize) -> Features {
     let lexeme = &token.lexeme;
     let (is_followed, is_space) = (token.has_blank_after.into(), lexeme.is_space.into());
@@ -178,7 +185,7 @@ fn features(token: &Token, n: usize) -> Features {
 }
 
 impl Layer {
-    /// The greatest of each output's pieces, normalized to mean 0 and variance 1, scaled and moved.
+    /// Returns the maximum of each output's pieces, normalized to mean 0 and variance 1, then scaled and shifted.
     fn finish(&self, product: &[f32], normal: &mut Row) {
         let (first, rest) = product.split_at(WIDTH);
         let (second, third) = rest.split_at(WIDTH);
@@ -202,7 +209,7 @@ impl Layer {
     }
 }
 
-/// The sum over a row, in lanes that a vector unit adds side by side.
+/// Returns the sum over a row, in eight lanes, so that the compiler can use vector instructions.
 fn sum(row: &Row, of: impl Fn(f32) -> f32) -> f32 {
     let mut lanes = [0.0f32; 8];
     for eight in row.as_chunks::<8>().0 {
@@ -212,7 +219,7 @@ fn sum(row: &Row, of: impl Fn(f32) -> f32) -> f32 {
 }
 
 impl HashTable {
-    /// The sum of the rows that an id is spread over.
+    /// Returns the sum of the rows that an id is hashed to.
     fn row(&self, id: u64) -> Row {
         let mut sum = [0.0; WIDTH];
         let n_rows = (self.halves.len() / WIDTH).max(1);
@@ -225,17 +232,19 @@ impl HashTable {
     }
 }
 
-/// An IEEE 754 half, little-endian; not infinite. Its exponent is moved by a product, exact even below the least
-/// normal.
+/// Converts an IEEE 754 half, little-endian and finite. The exponent is corrected by a multiplication, which is exact
+/// for subnormal numbers, too.
 fn half_to_f32(bytes: [u8; 2]) -> f32 {
-    /// 2 to the difference of the two formats' biases: 127 - 15.
+    /// 2 to the power of 112, the difference of the two formats' biases (127 - 15).
     const SCALE: f32 = f32::from_bits((127 + 112) << 23);
     let bits = u32::from(u16::from_le_bytes(bytes));
+    // Without the sign bit, both formats are exponent, then mantissa: 13 is the difference of their mantissas'
+    // lengths.
     let magnitude = f32::from_bits((bits & 0x7fff) << 13) * SCALE;
     f32::from_bits(magnitude.to_bits() | (bits & 0x8000) << 16)
 }
 
-/// MurmurHash 3, 128 bits for x64, of an id's eight bytes; as four numbers.
+/// MurmurHash 3 (x64, 128 bits) of an id's eight bytes, as four 32-bit numbers.
 fn hashes(id: u64, seed: u64) -> [u32; N_HASHES] {
     const N_BYTES: u64 = 8;
     let mixed =

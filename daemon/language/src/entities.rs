@@ -1,21 +1,23 @@
 //! Entities: names, dates and numbers, decided token by token (begin, inside, last, unit or out).
 //!
-//! In: tokens, and where sentences start when a parse is at hand. Out: spans with a label, in order.
-//! Invariants: spans are disjoint, begin on no white space and cross no sentence start; tiles do not show.
-//! Not here: the vectors (`encoder.rs`), trust in a name (`extract/recognize`).
+//! In: tokens, and where sentences start if there is a parse. Out: spans with a label, in order.
+//! Invariants: spans are disjoint, do not begin with white space and do not cross a sentence start; the result does
+//! not depend on the division into tiles.
+//! Not here: the vectors (`encoder.rs`), how far a name is trusted (`extract/recognize`).
 
 use super::Token;
 use super::data::{LoadError, Shipped, pieces_first};
 use super::encoder::{Encoder, EncoderBench, TILE_TOKENS, WIDTH};
 use super::matrix::{Matrix, add, dot, greatest_of_two};
 
-/// Numbers in a projected row and in a hidden one.
+/// Width of a projected row and of a hidden one.
 const HIDDEN: usize = 64;
 
 /// Pieces of the hidden layer.
 const PIECES: usize = 2;
 
-/// Numbers that a token brings to a decision in one part: the token at hand, the name's first, the one before.
+/// Numbers that a token contributes to a decision in one of three roles: the current token, the name's first token,
+/// the previous token.
 const PART: usize = HIDDEN * PIECES;
 const N_PARTS: usize = 3;
 
@@ -32,7 +34,7 @@ pub struct Entity {
     pub label: &'static str,
 }
 
-/// The meaning of a score, with the number of its label.
+/// What a score stands for, with its number in the model's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EntityAction {
     Begin,
@@ -52,23 +54,23 @@ struct Move {
 pub(super) struct EntityModel {
     encoder: Encoder,
     project: Matrix,
-    /// Outputs: parts, pieces, units.
+    /// Outputs in the order [parts, pieces, units].
     lower: Matrix,
-    /// A part's contribution where there is no token.
+    /// A role's contribution where there is no token.
     missing: Vec<Part>,
     upper: Matrix,
-    /// The weights of `upper` once more, one row a score.
+    /// The weights of `upper` again, one row for each score.
     upper_rows: Vec<[f32; HIDDEN]>,
     moves: Vec<Move>,
 }
 
-/// The state at a token, before it is decided.
+/// A name that has begun and not yet ended.
 struct Open {
     entity: Entity,
-    /// Scores of going on and of ending here.
+    /// Indexes of the scores for continuing and for ending here.
     inside: usize,
     last: usize,
-    /// The first token's part of a decision.
+    /// The first token's contribution to each decision.
     first: Part,
 }
 
@@ -94,7 +96,7 @@ impl EntityModel {
         Ok(EntityModel {
             encoder: Encoder::new(shipped, "ner", &shipped.config.ner_seeds)?,
             project: shipped.matrix("ner.proj", (HIDDEN, WIDTH))?,
-            // Every decision adds one part of a token at hand, so the layer's bias rides with it.
+            // Every decision adds exactly one part of a current token, so the layer's bias is added there.
             lower: Matrix::from_rows(
                 HIDDEN,
                 &stored.chunks_exact(PART * HIDDEN).flat_map(in_order).collect::<Vec<f32>>(),
@@ -124,7 +126,7 @@ impl EntityModel {
             parts
                 .chunks_exact(PART * N_PARTS)
                 .for_each(|row| closed.extend(self.hidden_outside(row)));
-            // Most tokens are outside of names, where all scores can be had at once.
+            // Most tokens are outside names; there, the scores of a whole tile can be computed in one product.
             self.upper.apply(&closed, &mut bench.scores);
             let rows = parts.as_chunks::<PART>().0.as_chunks::<N_PARTS>().0;
             let scores = bench.scores.chunks_exact(self.moves.len());
@@ -135,7 +137,7 @@ impl EntityModel {
         run.found
     }
 
-    /// The hidden row of a token when no name is open.
+    /// Returns the hidden row of a token when no name is open.
     fn hidden_outside(&self, parts: &[f32]) -> [f32; HIDDEN] {
         let mut sum = part_of(parts);
         self.missing.iter().skip(1).for_each(|missing| add(&mut sum, missing));
@@ -143,12 +145,12 @@ impl EntityModel {
     }
 }
 
-/// The first [`PART`] numbers of a row.
+/// Returns the first [`PART`] numbers of a row.
 fn part_of(row: &[f32]) -> Part {
     row.first_chunk().copied().unwrap_or([0.0; PART])
 }
 
-/// The walk over a text.
+/// The state of the walk over a text.
 struct Run<'a> {
     model: &'a EntityModel,
     tokens: &'a [Token],
@@ -160,7 +162,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Decides token `i` from its parts and from the scores that hold when no name is open.
+    /// Decides token `i` from its parts, and from the scores that apply when no name is open.
     fn decide(&mut self, i: usize, parts: &[Part; N_PARTS], scores: &[f32]) {
         let is_at_end =
             i + 1 >= self.tokens.len() || self.starts.get(i + 1).is_some_and(|start| *start);
@@ -174,6 +176,7 @@ impl Run<'_> {
     fn begin(&mut self, i: usize, is_at_end: bool, parts: &[Part; N_PARTS], scores: &[f32]) {
         let is_space = self.tokens.get(i).is_some_and(|token| token.lexeme.is_space);
         let is_possible = |action| match action {
+            // A name of several tokens needs a next token in the same sentence.
             EntityAction::Begin => !is_at_end && !is_space,
             EntityAction::Unit => !is_space,
             EntityAction::Inside | EntityAction::Last => false,
@@ -183,7 +186,7 @@ impl Run<'_> {
         let possible = possible.filter(|((_, one), _)| {
             is_possible(one.action) && (one.label.is_empty() == (one.action == EntityAction::Out))
         });
-        // Of equal scores the first counts.
+        // Of equal scores, the first wins.
         let best = possible.reduce(|best, next| if next.1 > best.1 { next } else { best });
         let Some(((_, &Move { action, label }), _)) = best else { return };
         let entity = Entity { start: i as u32, end: i as u32 + 1, label };
@@ -205,7 +208,7 @@ impl Run<'_> {
         }
     }
 
-    /// Inside a name only two things can happen: it goes on, or it ends with this token.
+    /// Inside a name there are only two choices: it continues, or it ends with this token.
     fn go_on(&mut self, mut open: Open, i: usize, is_at_end: bool, parts: &[Part; N_PARTS]) {
         open.entity.end = i as u32 + 1;
         if is_at_end || self.ends_here(&open, &parts[0]) {
@@ -226,7 +229,7 @@ impl Run<'_> {
                 .zip(self.model.upper.bias.get(i))
                 .map_or(f32::MIN, |(weights, bias)| dot(weights, &hidden) + bias)
         };
-        // "Inside" stands before "last" among the moves, so it wins a tie.
+        // `Inside` comes before `Last` among the moves, so it wins a tie.
         score(open.last) > score(open.inside)
     }
 }

@@ -1,7 +1,7 @@
-//! Lexemes: what the models see of a word: the 64-bit ids of its normal form, first letter, last three and shape.
+//! Lexemes: the features of a word for the models: 64-bit ids of its normal form, first letter, last three and shape.
 //!
 //! In: a word, or the parts of a tokenizer exception. Out: a [`Lexeme`].
-//! Invariants: ids are spaCy's: a symbol's number for its own names, else MurmurHash 64A of the UTF-8 bytes.
+//! Invariants: ids are spaCy's: the number of one of its symbols, otherwise MurmurHash 64A of the UTF-8 bytes.
 //! Not here: cutting words (`tokenizer.rs`), rows of the tables that ids lead to (`encoder.rs`).
 
 use rustc_hash::FxHashMap;
@@ -9,14 +9,14 @@ use rustc_hash::FxHashMap;
 use super::characters::{is_digit, is_letter, is_space};
 use super::data::Shipped;
 
-/// Characters from which on every word has the same shape.
+/// Length in characters from which all words have the same shape.
 const LONG_CHARS: usize = 100;
 
-/// Repeats of one kind of character that a shape keeps.
+/// Longest run of one kind of character that a shape keeps.
 const MAX_REPEATS: usize = 4;
 
-/// What the models know of a word. Equal words have equal lexemes but for exceptions, whose parts may have a normal
-/// form of their own ("n't" is "not").
+/// The features of a word. Equal words have equal lexemes, except that the parts of a tokenizer exception may have a
+/// normal form of their own ("n't" is "not").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Lexeme {
     /// Id of its characters as written.
@@ -29,14 +29,14 @@ pub struct Lexeme {
     pub(super) suffix: u64,
     /// Id of the shape: "Xxxx", "dd.d".
     pub(super) shape: u64,
-    /// Whether all of it is white space.
+    /// True when all of it is white space.
     pub(super) is_space: bool,
-    /// Whether it is a mark that ends a sentence.
+    /// True for a mark that ends a sentence.
     pub(super) ends_sentence: bool,
 }
 
 impl Lexeme {
-    /// Whether the token is white space.
+    /// Returns whether the token is white space.
     pub fn is_space(&self) -> bool {
         self.is_space
     }
@@ -45,16 +45,16 @@ impl Lexeme {
 /// Makes lexemes.
 #[derive(Debug)]
 pub(super) struct Lexicon {
-    /// Numbers of spaCy's own symbols, which are not hashed.
+    /// Numbers of spaCy's own symbols, which are used instead of a hash.
     symbols: FxHashMap<&'static str, u64>,
-    /// Normal forms that are not just the lowercase word, by the word's id.
+    /// Normal forms that are not simply the lowercase word, by the word's id.
     norms: FxHashMap<u64, u64>,
 }
 
 impl Lexicon {
     pub(super) fn new(shipped: &Shipped) -> Self {
         let mut lexicon = Lexicon { symbols: shipped.symbols.clone(), norms: FxHashMap::default() };
-        // The vocabulary's table is asked before the language's.
+        // The vocabulary's table comes second, so it overwrites the language's.
         let tables = [&shipped.norms.base_norms, &shipped.norms.lexeme_norm];
         for (word, norm) in tables.into_iter().flatten() {
             let id = match word.strip_prefix('#').map(str::parse) {
@@ -66,7 +66,7 @@ impl Lexicon {
         lexicon
     }
 
-    /// spaCy's id of a string; 0 for none.
+    /// Returns spaCy's id of a string; 0 for the empty one.
     pub(super) fn id(&self, text: &str) -> u64 {
         match self.symbols.get(text) {
             Some(number) => *number,
@@ -75,7 +75,7 @@ impl Lexicon {
         }
     }
 
-    /// The lexeme of a word that is not empty; of an exception's part when `norm` is given.
+    /// Returns the lexeme of a nonempty word. `norm` is given for a part of an exception.
     pub(super) fn lexeme(&self, word: &str, norm: Option<&str>) -> Lexeme {
         let exact = self.id(word);
         let after_first = word.char_indices().nth(1).map_or(word.len(), |(at, _)| at);
@@ -98,7 +98,7 @@ impl Lexicon {
     }
 }
 
-/// Letters as `X` and `x`, digits as `d`, the rest as it is; runs cut to four.
+/// Returns the shape: letters as `X` and `x`, digits as `d`, others unchanged; runs are cut to four.
 fn shape(word: &str) -> String {
     if word.chars().nth(LONG_CHARS - 1).is_some() {
         return "LONG".to_owned();

@@ -1,9 +1,10 @@
 //! Parser: tags, and heads with labels by a transition system (arc-eager with sentence breaks).
 //!
-//! In: tokens. Out: a [`Parse`]. The tokens pass from a buffer over a stack; each move looks at eight tokens (next two,
-//! top three, and children of theirs), whose parts of the hidden layer are computed for a tile of tokens at once.
-//! Invariants: each token has one head, its sentence's root has itself; time is linear in the tokens; beyond what is
-//! returned, memory is bounded by [`MAX_PARSED_TOKENS`].
+//! In: tokens. Out: a [`Parse`]. The tokens move from a buffer to a stack; each move depends on eight tokens (next
+//! two, top three, and children of theirs), whose parts of the hidden layer are computed for a tile of tokens at
+//! once.
+//! Invariants: each token has one head, the root of a sentence itself; time is linear in the tokens; apart from the
+//! result, memory is bounded by [`MAX_PARSED_TOKENS`].
 //! Not here: the vectors (`encoder.rs`), the stack and buffer (`state.rs`), sentences from heads (`tree.rs`).
 
 mod state;
@@ -17,34 +18,34 @@ use super::data::{LoadError, Shipped, pieces_first};
 use super::encoder::{Encoder, EncoderBench, TILE_TOKENS, WIDTH};
 use super::matrix::{Matrix, add, dot, greatest_of_two};
 
-/// Most tokens parsed as one document: some 250 kB of prose, whose projected rows take 13 MB. What is longer is parsed
-/// in pieces.
+/// Most tokens parsed as one document: about 250 kB of prose, whose projected rows take 13 MB. Longer texts are
+/// parsed in pieces.
 pub const MAX_PARSED_TOKENS: usize = 50_000;
 
 const HIDDEN: usize = 64;
 const PIECES: usize = 2;
 const PART: usize = HIDDEN * PIECES;
 
-/// Tokens that a move looks at.
+/// Tokens that a move depends on.
 const N_SLOTS: usize = 8;
 
 type ParserPart = [f32; PART];
 type Parts = [ParserPart; N_SLOTS];
 
-/// White space gets this label and tag, whatever the models say: the shipped pipeline's attribute rules.
+/// White space gets this label and tag, whatever the models predict, by the shipped pipeline's attribute rules.
 const SPACE_LABEL: &str = "dep";
 const SPACE_TAG: &str = "_SP";
 
-/// What the parser says of tokens; each list has an item a token.
+/// The grammar of tokens; each list has one item for each token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parse {
     /// Part-of-speech tags of the Penn treebank: `NNP`, `VBZ`…
     pub tags: Vec<&'static str>,
-    /// The token that each depends on; itself for the root of a sentence.
+    /// The token that each one depends on; the root of a sentence has itself.
     pub heads: Vec<u32>,
-    /// How it depends: `nsubj`, `dobj`…; `ROOT` for a root.
+    /// The kind of dependency: `nsubj`, `dobj`…; `ROOT` for a root.
     pub labels: Vec<&'static str>,
-    /// Whether a sentence starts here.
+    /// True where a sentence starts.
     pub starts: Vec<bool>,
 }
 
@@ -53,13 +54,13 @@ pub(super) struct ParserModel {
     tags: Vec<&'static str>,
     tagger: Matrix,
     project: Matrix,
-    /// Outputs: slots, pieces, units; its bias is zero.
+    /// Outputs in the order [slots, pieces, units]; its bias is zero.
     lower: Matrix,
     /// The hidden layer's own bias.
     bias: ParserPart,
-    /// What a slot counts for where there is no token.
+    /// The contribution of a slot without a token.
     missing: Vec<ParserPart>,
-    /// One row a move.
+    /// One row for each move.
     upper: Vec<[f32; HIDDEN]>,
     upper_bias: Vec<f32>,
     moves: Vec<(Action, &'static str)>,
@@ -111,24 +112,27 @@ impl ParserModel {
         parse
     }
 
-    /// Parses `tokens` as a document of their own and appends what was found.
+    /// Parses `tokens` as a document of their own and appends the result.
     fn parse_piece(
         &self,
         tokens: &[Token],
         with: (&Encoder, &mut EncoderBench),
         parse: &mut Parse,
     ) {
+        // Heads are indexes into all tokens, so those of this piece are shifted at the end.
         let first = parse.heads.len() as u32;
         let (encoder, bench) = with;
         let mut feed = Feed::new(self, (tokens, encoder, bench));
         let mut state = State::new(tokens.len());
         while !state.is_final() {
             let slots = state.slots();
+            // A move depends on no token after the second of the buffer.
             feed.reach(slots[0].max(slots[1]).unwrap_or(0));
             let hidden = feed.hidden(&slots);
             let Some((action, label)) = self.best_move(&state, &hidden) else { break };
             state.make(action, label);
         }
+        // Tags of all tokens are needed, even if the moves ended early.
         feed.reach(tokens.len().saturating_sub(1));
         parse.tags.append(&mut feed.tags);
         let (heads, labels) = state.into_arcs();
@@ -140,7 +144,7 @@ impl ParserModel {
         parse.starts.append(&mut starts);
     }
 
-    /// The move of the highest score among those that are allowed; of equal ones the first.
+    /// Returns the allowed move with the highest score; of equal ones, the first.
     fn best_move(&self, state: &State, hidden: &[f32; HIDDEN]) -> Option<(Action, &'static str)> {
         let allowed = state.allowed();
         let mut best: Option<(f32, (Action, &'static str))> = None;
@@ -158,7 +162,7 @@ impl ParserModel {
     }
 }
 
-/// What the parser reads of tokens, computed a tile at a time as the buffer gets there.
+/// The parser's inputs from the encoder, computed one tile at a time as the buffer advances.
 struct Feed<'a> {
     model: &'a ParserModel,
     tokens: &'a [Token],
@@ -166,9 +170,9 @@ struct Feed<'a> {
     bench: &'a mut EncoderBench,
     n_tiles: usize,
     tags: Vec<&'static str>,
-    /// Projected rows of all tokens so far.
+    /// Projected rows of all tokens read so far.
     projected: Vec<[f32; HIDDEN]>,
-    /// Parts of the last two tiles; what lies further back is rarely asked for, and computed again.
+    /// Parts of the last two tiles. Older ones are rarely needed and are computed again.
     parts: [Vec<f32>; 2],
 }
 
@@ -189,7 +193,7 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// Makes sure that token `i` is known.
+    /// Computes tiles until token `i` is included.
     fn reach(&mut self, i: usize) {
         while self.projected.len() <= i && self.projected.len() < self.tokens.len() {
             let start = self.n_tiles * TILE_TOKENS;
@@ -214,7 +218,7 @@ impl<'a> Feed<'a> {
         self.n_tiles += 1;
     }
 
-    /// The hidden row of the tokens that a move looks at.
+    /// Returns the hidden row for the tokens that a move depends on.
     fn hidden(&self, slots: &[Option<usize>; N_SLOTS]) -> [f32; HIDDEN] {
         let mut sum = self.model.bias;
         for (slot, (token, missing)) in slots.iter().zip(&self.model.missing).enumerate() {
@@ -236,6 +240,7 @@ impl<'a> Feed<'a> {
             parts.and_then(|parts| parts.get(slot)).into_iter().for_each(|part| add(sum, part));
             return;
         }
+        // Older than two tiles: multiply the projected row with this slot's weights alone.
         let Some(projected) = self.projected.get(i) else { return };
         for (input, weights) in
             projected.iter().zip(self.model.lower.weights.chunks_exact(PART * N_SLOTS))
@@ -246,8 +251,8 @@ impl<'a> Feed<'a> {
     }
 }
 
-/// Tokens of the first piece: all, if they are not too many; else up to a blank line, the end of a sentence, or the
-/// most that fit, whichever the second half offers last and first in this order.
+/// Returns the number of tokens in the first piece: all, if they are not too many; otherwise up to the last blank
+/// line in the second half of the most that fit, the last line's end, the last sentence's end, or all that fit.
 fn piece_length(tokens: &[Token]) -> usize {
     let Some(window) = tokens.get(..MAX_PARSED_TOKENS).filter(|window| window.len() < tokens.len())
     else {
@@ -257,7 +262,7 @@ fn piece_length(tokens: &[Token]) -> usize {
     let last = |is_border: &dyn Fn(&Token) -> bool| {
         window.iter().rposition(is_border).filter(|at| *at >= half).map(|at| at + 1)
     };
-    // The text is not at hand; a run of white space of its own is a line's end or more.
+    // The text is not available here; a white space token of several characters is most likely a blank line.
     last(&|token| token.lexeme.is_space && token.end - token.start > 1)
         .or_else(|| last(&|token| token.lexeme.is_space))
         .or_else(|| last(&|token| token.has_blank_after && token.lexeme.ends_sentence))

@@ -1,9 +1,10 @@
-//! Patterns: the part of Python's pattern language that the tokenizer's tables use, matched in linear time.
+//! Patterns: the subset of Python's regular expressions that the tokenizer's tables use, matched in linear time.
 //!
-//! In: a pattern of alternatives, each `(?<=…)` characters before it, a body of sets (perhaps repeated, perhaps a group
-//! of bodies), and one character after it, `(?=…)` or `(?!…)`. Out: whether it matches at a place, and how long.
-//! Invariants: as Python's `re`: the first alternative that matches counts; a match looks at a few characters only, but
-//! for a run of one repeated set, which it takes.
+//! In: a pattern of alternatives, each `(?<=…)` characters before it, a body of sets (perhaps repeated, perhaps a
+//! group of bodies), and one character after it, `(?=…)` or `(?!…)`. Out: whether it matches at a place, and the
+//! length.
+//! Invariants: the same as Python's `re`: the first alternative that matches wins; a match reads only a few
+//! characters, except for a run of one repeated set.
 //! Not here: what is done with matches (`tokenizer.rs`), URLs (`url.rs`).
 
 use std::iter::Peekable;
@@ -16,7 +17,7 @@ use super::data::LoadError;
 pub(super) struct CharSet {
     /// One bit for each ASCII character.
     ascii: u128,
-    /// First and last characters, sorted and apart.
+    /// First and last characters, sorted and disjoint.
     ranges: Vec<(char, char)>,
 }
 
@@ -53,7 +54,7 @@ impl CharSet {
     }
 }
 
-/// One place of a body.
+/// One set in a body.
 #[derive(Debug, Clone)]
 struct Atom {
     set: CharSet,
@@ -62,11 +63,11 @@ struct Atom {
 
 #[derive(Debug)]
 struct Alternative {
-    /// What must stand before, one set a character.
+    /// What must precede, one set for each character.
     before: Vec<CharSet>,
-    /// Bodies, the first that matches counts.
+    /// Bodies; the first that matches wins.
     bodies: Vec<Vec<Atom>>,
-    /// What must (or must not) stand after.
+    /// What must (true) or must not (false) follow.
     after: Option<(CharSet, bool)>,
 }
 
@@ -74,14 +75,14 @@ struct Alternative {
 #[derive(Debug)]
 pub(super) struct Pattern {
     alternatives: Vec<Alternative>,
-    /// Characters a match can begin with; a quick no for most.
+    /// Characters that a match can begin with: rejects most places at once.
     first: CharSet,
     /// Characters a match can end with.
     last: CharSet,
 }
 
 impl Pattern {
-    /// Reads a pattern; anchors `^` and `$` are read over, since the caller's choice of method says the same.
+    /// Parses a pattern. Anchors `^` and `$` are skipped, since the caller's choice of method implies them.
     pub(super) fn parse(source: &str) -> Result<Self, LoadError> {
         let mut reader = Reader { chars: source.chars().peekable() };
         let mut alternatives = vec![reader.alternative()?];
@@ -99,7 +100,7 @@ impl Pattern {
         Ok(Pattern { alternatives, first, last })
     }
 
-    /// Bytes of the match that begins at byte `at`.
+    /// Returns the length in bytes of the match that begins at byte `at`.
     pub(super) fn length_at(&self, text: &str, at: usize) -> Option<usize> {
         let (before, rest) = text.split_at_checked(at)?;
         if !self.first.has(rest.chars().next()?) {
@@ -108,7 +109,7 @@ impl Pattern {
         self.alternatives.iter().find_map(|alternative| alternative.length_at(before, rest))
     }
 
-    /// Bytes of the longest match that ends with the text.
+    /// Returns the length in bytes of the longest match at the end of the text.
     pub(super) fn length_at_end(&self, text: &str) -> Option<usize> {
         if !self.last.has(text.chars().next_back()?) {
             return None;
@@ -132,7 +133,7 @@ impl Alternative {
         self.bodies.iter().filter_map(|body| length_of(body, rest)).find(is_followed)
     }
 
-    /// Nothing follows the end, so `after` is not asked: no pattern for ends has one.
+    /// Ignores `after`: nothing follows the end, and no pattern for ends has one.
     fn length_at_end(&self, text: &str) -> Option<usize> {
         let matched = |body: &Vec<Atom>| {
             let n_bytes = length_back(body, text)?;
@@ -143,7 +144,7 @@ impl Alternative {
     }
 }
 
-/// Bytes of `body` at the start of `text`.
+/// Returns the bytes that `body` matches at the start of `text`.
 fn length_of(body: &[Atom], text: &str) -> Option<usize> {
     let mut chars = text.chars();
     for atom in body {
@@ -155,13 +156,14 @@ fn length_of(body: &[Atom], text: &str) -> Option<usize> {
     Some(text.len() - chars.as_str().len())
 }
 
-/// Bytes of `body` at the end of `text`, as many as repetition allows.
+/// Returns the bytes that `body` matches at the end of `text`, with as many repetitions as possible.
 fn length_back(body: &[Atom], text: &str) -> Option<usize> {
     let mut chars = text.chars();
     for (i, atom) in body.iter().enumerate().rev() {
         chars.next_back().filter(|character| atom.set.has(*character))?;
         if atom.is_repeated {
-            // The run leaves a character for each place before it; in our patterns those are of its own set.
+            // The run must leave one character for each set before it; in our patterns these sets are the same as the
+            // run's.
             let run = chars.clone().rev().take_while(|character| atom.set.has(*character)).count();
             (i..run).for_each(|_| _ = chars.next_back());
         }
@@ -174,7 +176,7 @@ fn ends_with(text: &str, sets: &[CharSet]) -> bool {
     sets.iter().rev().all(|set| chars.next().is_some_and(|character| set.has(character)))
 }
 
-/// Reads a pattern from left to right.
+/// Parses a pattern from left to right.
 struct Reader<'a> {
     chars: Peekable<Chars<'a>>,
 }
@@ -208,7 +210,7 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// `(?<=…)`, `(?=…)`, `(?!…)` or `(?:…|…)`, which must be all of its alternative's body.
+    /// `(?<=…)`, `(?=…)`, `(?!…)` or `(?:…|…)`; the last must be the whole body of its alternative.
     fn group(&mut self, found: &mut Alternative) -> Result<(), LoadError> {
         self.expect('(')?;
         self.expect('?')?;
@@ -255,13 +257,13 @@ impl Reader<'_> {
         Ok(Atom { set, is_repeated: self.take('+') })
     }
 
-    /// What follows `[`, with its `]`.
+    /// Parses what follows `[`, up to and including its `]`.
     fn class(&mut self) -> Result<CharSet, LoadError> {
         let mut ranges = Vec::new();
         while !self.take(']') {
             let low = self.character()?;
             let mut ahead = self.chars.clone();
-            // A hyphen before the end is a hyphen.
+            // A hyphen before the closing bracket is a literal hyphen.
             let is_range =
                 ahead.next() == Some('-') && ahead.next().is_some_and(|next| next != ']');
             if is_range {
@@ -273,7 +275,7 @@ impl Reader<'_> {
         Ok(CharSet::from_ranges(ranges))
     }
 
-    /// A character, perhaps escaped.
+    /// Parses a character, perhaps escaped.
     fn character(&mut self) -> Result<char, LoadError> {
         let ended = || LoadError::Pattern("an end".to_owned());
         let character = self.chars.next().ok_or_else(ended)?;
@@ -294,7 +296,7 @@ impl Reader<'_> {
     }
 }
 
-/// The sets of characters of a pattern that `Pattern` does not cover, in order of appearance.
+/// Returns the character sets of a pattern that `Pattern` cannot parse, in order of appearance.
 pub(super) fn classes(source: &str) -> Vec<CharSet> {
     let starts = source.match_indices('[').map(|(at, _)| at + 1);
     let read = |start| Reader { chars: source.get(start..)?.chars().peekable() }.class().ok();

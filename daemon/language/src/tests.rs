@@ -1,6 +1,6 @@
-//! The pipeline as a whole: spaCy's answers on texts of our own, and what must hold for any text.
+//! The whole pipeline: spaCy's answers on our own texts, and properties of any text.
 //!
-//! `tests/english/compare.py --fixtures` writes the answers anew after a change of `fixtures/texts.txt`.
+//! `tests/english/compare.py --fixtures` rewrites the answers after a change of `fixtures/texts.txt`.
 
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::characters::is_space;
 use super::{Entity, Pipeline, Token};
 
-/// What spaCy says of a text.
+/// spaCy's analysis of a text.
 #[derive(Debug, Deserialize)]
 struct Answer {
     text: String,
@@ -30,7 +30,7 @@ fn spans(tokens: &[Token]) -> Vec<(u32, u32)> {
     tokens.iter().map(|token| (token.start, token.end)).collect()
 }
 
-/// Differing items of two lists, and all of them.
+/// Adds the number of differing items of two lists, and the number of all, to the counts.
 fn count<A: PartialEq<B>, B>(ours: &[A], theirs: &[B], (differing, all): &mut (usize, usize)) {
     let n_equal = ours.iter().zip(theirs).filter(|(a, b)| a == b).count();
     *all += theirs.len().max(ours.len());
@@ -53,8 +53,8 @@ fn tokens_are_cut_where_spacy_cuts_them() {
     }
 }
 
-/// Scores that all but tie may fall otherwise on another machine, whose kernel adds in another order: one in a thousand
-/// is let go.
+/// Scores that are almost equal may be ordered differently on another machine, whose kernel adds in another order, so
+/// one difference in a thousand is allowed.
 #[test]
 fn tags_dependencies_sentences_and_names_are_spacy_s() {
     let pipeline = Pipeline::shared();
@@ -101,7 +101,7 @@ fn an_answer_does_not_depend_on_what_was_asked_before() {
     assert_eq!(answer(), first);
 }
 
-/// Each of these takes very long where a rule looks at the whole word again for each of its characters.
+/// Each of these takes very long if a rule scans the whole word again for each of its characters.
 #[test]
 fn words_that_never_end_take_no_more_than_their_length() {
     let pipeline = Pipeline::shared();
@@ -115,7 +115,7 @@ fn words_that_never_end_take_no_more_than_their_length() {
     }
 }
 
-/// Tokens are in order, on character boundaries, and leave out nothing but blanks after words.
+/// Tokens are in order, on character boundaries, and omit nothing but blanks after words.
 fn check_cover(text: &str, tokens: &[Token]) {
     let mut at = 0;
     for token in tokens {
@@ -137,7 +137,7 @@ fn check_cover(text: &str, tokens: &[Token]) {
     assert!(matches!(text.get(at..), Some("" | " ")), "{:?} is left", text.get(at..));
 }
 
-/// Text as people write it and as they do not.
+/// Text as people write it, and as they do not.
 fn any_text() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         "[A-Za-z]{1,8}",

@@ -1,11 +1,11 @@
 //! Tokenizer: cuts a text into tokens as spaCy's does.
 //!
-//! In: a text. Out: tokens in order. A run of what is not white space (a chunk) is an exception or loses marks at its
-//! front and end, again and again, until an exception or nothing more is found; the rest is a URL or is cut at infixes.
-//! Last, exceptions that hold marks (":-)") are found among the tokens and joined again.
-//! Invariants: tokens cover every byte but the blank after a word, in order; equal chunks give equal tokens, so they
-//! are cached; linear time, since marks are looked for within a few characters and exceptions are short.
-//! Not here: the patterns (`pattern.rs`, `url.rs`), what models see of a word (`lexeme.rs`).
+//! In: a text. Out: tokens in order. A run of characters that are not white space (a chunk) is an exception, or loses
+//! marks at its front and end repeatedly until it is one or nothing more is found; the rest is a URL or is cut at
+//! infixes. Last, exceptions that consist of marks (":-)") are found among the tokens and joined again.
+//! Invariants: tokens cover every byte except the blank after a word, in order; equal chunks give equal tokens, so
+//! they are cached; linear time, since marks are looked for within a few characters and exceptions are short.
+//! Not here: the patterns (`pattern.rs`, `url.rs`), the features of a word (`lexeme.rs`).
 
 mod joined;
 mod url;
@@ -20,10 +20,11 @@ use super::data::{LoadError, Shipped};
 use super::lexeme::{Lexeme, Lexicon};
 use super::pattern::Pattern;
 
-/// Tokens kept of chunks cut before, of some 60 bytes each; then the cache starts anew. Words come back sooner.
+/// Most tokens of cached chunks, about 60 bytes each; beyond this the cache is cleared, and frequent words soon
+/// return.
 const MAX_CACHED_PIECES: usize = 20_000;
 
-/// Longest chunk kept, bytes: what is longer hardly comes again.
+/// Longest chunk that is cached, in bytes: longer ones seldom repeat.
 const MAX_CACHED_BYTES: usize = 64;
 
 /// A token of a chunk.
@@ -33,11 +34,11 @@ pub(super) struct Piece {
     lexeme: Lexeme,
 }
 
-/// Chunks that were cut before, for one thread.
+/// Chunks already cut, for one thread.
 #[derive(Debug, Default)]
 pub(super) struct ChunkCache {
     chunks: FxHashMap<Box<str>, Box<[Piece]>>,
-    /// Tokens of all of them.
+    /// Number of tokens in all of them.
     n_pieces: usize,
 }
 
@@ -59,7 +60,7 @@ impl ChunkCache {
 pub(super) struct Tokenizer {
     lexicon: Lexicon,
     exceptions: FxHashMap<String, Box<[Piece]>>,
-    /// Length of the longest exception, bytes.
+    /// Length of the longest exception, in bytes.
     longest_exception: usize,
     prefix: Pattern,
     suffix: Pattern,
@@ -92,7 +93,7 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// Exceptions that the patterns would cut: only these can turn up in pieces among the tokens.
+    /// Collects the exceptions that the patterns would cut: only these can occur in pieces among the tokens.
     fn joined_exceptions(&self) -> Joined {
         let mut joined = Joined::default();
         for word in self.exceptions.keys() {
@@ -119,9 +120,10 @@ impl Tokenizer {
             let (mut chunk, after) = rest.split_at(end);
             let mut start = text.len() - rest.len();
             if is_blank && start > 0 && first == ' ' {
-                // This blank belongs to the word before it.
+                // This blank belongs to the word before it: skip it.
                 (start, chunk) = (start + 1, chunk.get(1..).unwrap_or_default());
             }
+            // Offsets are 32 bits wide; what is beyond 4 GiB is dropped.
             if !chunk.is_empty() && u32::try_from(start + chunk.len()).is_ok() {
                 let has_blank_after = !is_blank && after.starts_with(' ');
                 self.push_chunk(chunk, start as u32, cache, &mut tokens);
@@ -136,6 +138,7 @@ impl Tokenizer {
     }
 
     fn push_chunk(&self, chunk: &str, start: u32, cache: &mut ChunkCache, tokens: &mut Vec<Token>) {
+        // Exceptions first: they are not in the cache, since they need no cutting.
         if let Some(pieces) = self.exception(chunk) {
             return push(pieces, start, tokens);
         }
@@ -154,14 +157,16 @@ impl Tokenizer {
         }
     }
 
-    /// The tokens of a chunk; with or without looking for exceptions inside it.
+    /// Returns the tokens of a chunk. `with_exceptions`: look for exceptions inside it.
     fn cut(&self, chunk: &str, with_exceptions: bool) -> Vec<Piece> {
         let exception = |text: &str| if with_exceptions { self.exception(text) } else { None };
         let (mut pieces, mut suffixes) = (Vec::new(), Vec::new());
         let mut core = chunk;
+        // As in spaCy: one prefix and one suffix a round, and an exception in what remains ends the loop.
         while !core.is_empty() && exception(core).is_none() {
             let prefix_bytes = self.prefix.length_at(core, 0).unwrap_or(0);
             let (prefix, after_prefix) = core.split_at(prefix_bytes);
+            // The exception is looked up after removing the prefix alone, before the suffix is considered.
             if prefix_bytes > 0 && exception(after_prefix).is_some() {
                 pieces.push(self.piece(prefix));
                 core = after_prefix;
@@ -189,11 +194,12 @@ impl Tokenizer {
             Some(found) => pieces.extend_from_slice(found),
             None => self.cut_core(core, &mut pieces),
         }
+        // Suffixes were collected from the end of the chunk inward.
         pieces.extend(suffixes.into_iter().rev());
         pieces
     }
 
-    /// Cuts what is left without marks around it, at its infixes.
+    /// Cuts what remains after removing marks around it, at its infixes.
     fn cut_core(&self, core: &str, pieces: &mut Vec<Piece>) {
         if !core.is_empty() && self.url.matches(core) {
             pieces.push(self.piece(core));
@@ -205,7 +211,7 @@ impl Tokenizer {
                 at += character.len_utf8();
                 continue;
             };
-            // An infix at the very front is none; the search goes on behind it.
+            // An infix at the very front does not cut; the search continues after it.
             if at > 0 {
                 pieces.extend(
                     core.get(start..at).filter(|word| !word.is_empty()).map(|w| self.piece(w)),
@@ -223,7 +229,7 @@ impl Tokenizer {
         piece_of(text, self.lexicon.lexeme(text, None))
     }
 
-    /// Replaces tokens that together are an exception by its own.
+    /// Replaces tokens that together are an exception by the exception's tokens.
     fn join(&self, text: &str, tokens: Vec<Token>) -> Vec<Token> {
         let spans = self.joined.spans(&tokens);
         if spans.is_empty() {

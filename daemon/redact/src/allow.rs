@@ -1,7 +1,7 @@
-//! Allow: the lines and paths that are left alone.
+//! Allow: the lines and paths in which nothing is replaced.
 //!
-//! Where the user's own configuration says so (`privacy.allow_marks`), a line that contains `kg:allow`, in a comment or
-//! not, is left alone; `kg:allow-next` also covers the next line. Paths are globs of that configuration.
+//! If the user's own configuration says so (`privacy.allow_marks`), a line that contains `kg:allow`, in a comment or
+//! elsewhere, is exempt; `kg:allow-next` also exempts the next line. Paths are globs of that configuration.
 //! Not here: which names are never read (`watch/deny.rs`).
 
 use std::ops::Range;
@@ -9,12 +9,12 @@ use std::ops::Range;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use memchr::{memchr, memmem, memrchr};
 
-/// A line that contains this is left alone.
+/// A line that contains this is exempt.
 const ALLOW: &str = "kg:allow";
 /// Suffix that extends it to the next line.
 const NEXT: &str = "-next";
 
-/// The lines of a text that are left alone.
+/// The exempt lines of a text.
 pub(super) struct AllowedLines(Vec<Range<usize>>);
 
 impl AllowedLines {
@@ -30,12 +30,13 @@ impl AllowedLines {
         let mut line_end = 0;
         for mark in memmem::find_iter(bytes, ALLOW.as_bytes()) {
             let after = mark + ALLOW.len();
-            // Each line is looked at once, however many marks it has.
+            // Each line is added once, however many marks it has.
             if mark >= line_end {
                 let start = memrchr(b'\n', bytes.get(..mark).unwrap_or(&[])).map_or(0, |at| at + 1);
                 line_end = end_of(after);
                 lines.push(start..line_end);
             }
+            // The exemption grows by one line at most, even if a line has several marks.
             let is_next = bytes.get(after..).is_some_and(|rest| rest.starts_with(NEXT.as_bytes()));
             if let Some(line) = lines.last_mut().filter(|line| is_next && line.end == line_end) {
                 line.end = end_of((line_end + 1).min(bytes.len()));
@@ -44,21 +45,22 @@ impl AllowedLines {
         AllowedLines(lines)
     }
 
-    /// Whether a place lies on one of them.
+    /// Returns whether a place is on one of these lines.
     pub(super) fn hold(&self, place: usize) -> bool {
+        // An exempt line may begin inside the range of the one before, which covers two lines: check both.
         let n = self.0.partition_point(|line| line.start <= place);
         n.checked_sub(1).and_then(|i| self.0.get(i)).is_some_and(|line| place < line.end)
             || n.checked_sub(2).and_then(|i| self.0.get(i)).is_some_and(|line| place < line.end)
     }
 }
 
-/// The paths that the user has allowed, by the rules of a `.gitignore`: their names are not checked, and nothing in
-/// them is replaced.
+/// The paths that the user allows, by the rules of a `.gitignore`: their names are not checked, and nothing in them
+/// is replaced.
 #[derive(Debug, Clone)]
 pub struct AllowedPaths(Option<Gitignore>);
 
 impl AllowedPaths {
-    /// Takes globs. Invalid ones are ignored; the settings were checked when they were loaded.
+    /// Makes a set of globs. Invalid ones are ignored; the settings were checked when they were loaded.
     pub fn new(globs: &[String]) -> Self {
         if globs.is_empty() {
             return AllowedPaths(None);
@@ -70,7 +72,7 @@ impl AllowedPaths {
         AllowedPaths(builder.build().ok())
     }
 
-    /// Whether a path, relative to the root, or a folder around it is one of them.
+    /// Returns whether a path, relative to the root, or one of its folders matches.
     pub fn hold(&self, path: &str) -> bool {
         let is_plain = !path.starts_with('/') && !path.split('/').any(|part| part == "..");
         is_plain

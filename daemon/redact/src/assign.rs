@@ -5,9 +5,9 @@
 //! --password …    Password=…;   ?token=…&     | password | … |   value="…"   the password for the wifi is …   密码：…
 //! ```
 //! In: a text and the place of a label. Out: the range of the value, if it looks like a secret.
-//! Invariant: a fixed number of bytes is looked at before and after the label.
-//! Not here: labels (`label.rs`), what leads to a value (`operator.rs`), what a secret looks like (`likely.rs`),
-//! headers and short flags (`header.rs`).
+//! Invariant: a bounded number of bytes is read before and after the label.
+//! Not here: labels (`label.rs`), what is between label and value (`operator.rs`), what a secret looks like
+//! (`likely.rs`), headers and short flags (`header.rs`).
 
 use std::ops::Range;
 
@@ -20,13 +20,13 @@ use super::phrase;
 use super::shape::Shape;
 use super::token::{BASE64, is_in, run_within};
 
-/// Longest value looked at, bytes.
+/// Longest value, in bytes.
 const MAX_VALUE_BYTES: usize = 512;
 
-/// Longest base64 taken as a value, bytes: a key of a cluster.
+/// Longest base64 that is taken as a value, in bytes: the key of a cluster.
 const MAX_BASE64_BYTES: usize = 16_000;
 
-/// Quotation marks of print with those that close them.
+/// Typographic quotation marks, opening and closing.
 const PRINTED_QUOTES: [(&str, &str); 8] = [
     ("“", "”"),
     ("„", "“"),
@@ -38,7 +38,7 @@ const PRINTED_QUOTES: [(&str, &str); 8] = [
     ("»", "«"),
 ];
 
-/// The range of the value that is given to a label, which stands at `place`.
+/// Returns the range of the value that is assigned to the label at `place`, if it is likely a secret.
 pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     if is_in_mark(bytes, place.start) {
@@ -50,6 +50,7 @@ pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Option
     }
     let (range, form) = value(text, start, op)?;
     let shown = text.get(range.clone())?;
+    // Without a sign before it, even a quoted value must look like a secret in prose.
     let form = if matches!(op, Op::Is | Op::Next | Op::Below) { Form::Prose } else { form };
     let is_secret = match label.promise {
         Promise::Password => {
@@ -70,7 +71,7 @@ pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Option
         }
         Promise::Phrase => false,
     };
-    // Between words, only values that cannot be words.
+    // Without an operator, only values that are too long to be ordinary words.
     let least = match op {
         // `pass` is also a verb.
         Op::Next if place.len() < 6 => usize::MAX,
@@ -79,11 +80,12 @@ pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Option
         Op::Cell | Op::Is | Op::Below => 8,
         _ => 0,
     };
+    // A value on the line below must be the whole line.
     let is_alone = op != Op::Below || ends_line(bytes, range.end);
     (is_secret && is_alone && shown.len() >= least).then_some(range)
 }
 
-/// The range of a value of one of `shapes`, given to a name that begins at `place` with the word that the shapes have.
+/// Returns the range of a value with one of `shapes`, if it is assigned to a name that contains the word at `place`.
 pub(super) fn named(
     text: &str,
     place: Range<usize>,
@@ -108,14 +110,14 @@ pub(super) fn named(
     (is_key(shown, Form::Quoted) && !is_example_token(shown)).then_some((range, shape.kind))
 }
 
-/// Longest part of a name before or after a word in it that is looked at, bytes.
+/// Longest part of a name before or after a word in it, in bytes.
 const MAX_NAME_BYTES: usize = 40;
 
 fn is_in_name(byte: &&u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// True when the name that `part` ends announces a public value, however long.
+/// True when the name that ends with `part` announces a public value, however long that is.
 fn is_public(text: &str, part: &Range<usize>) -> bool {
     let before = text.as_bytes().get(..part.start).unwrap_or(&[]);
     let n = before.iter().rev().take(MAX_NAME_BYTES).take_while(is_in_name).count();
@@ -148,7 +150,7 @@ const PUBLIC_NAMES: [&str; 21] = [
     "file",
 ];
 
-/// True for a value shorter than generated ones, with three kinds of character.
+/// True for a value that is shorter than generated ones but has three kinds of characters.
 fn is_short_secret(value: &str, form: Form) -> bool {
     let has = |test: fn(&u8) -> bool| value.bytes().any(|byte| test(&byte));
     value.len() >= 8
@@ -158,7 +160,7 @@ fn is_short_secret(value: &str, form: Form) -> bool {
         && is_password(value, form)
 }
 
-/// True for a variable of an environment, all capitals with an equals sign right after it: `DB_PASSWORD=…`.
+/// True for an environment variable, all capitals with an equals sign right after it: `DB_PASSWORD=…`.
 fn is_variable(bytes: &[u8], label: &Range<usize>) -> bool {
     let is_capital = |byte: &u8| byte.is_ascii_uppercase() || *byte == b'_';
     bytes.get(label.clone()).is_some_and(|label| label.iter().all(is_capital))
@@ -171,8 +173,8 @@ fn ends_line(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\' | b'"'))
 }
 
-/// True inside of `[redacted:password]`: marks are not names, and announce nothing. A text that only begins like a mark
-/// is not one.
+/// True inside `[redacted:password]`: a mark is not a name and announces nothing. The whole mark is checked, since a
+/// text may begin like one.
 pub(super) fn is_in_mark(bytes: &[u8], place: usize) -> bool {
     const MAX_MARK_BYTES: usize = 64;
     let is_kind = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
@@ -184,16 +186,17 @@ pub(super) fn is_in_mark(bytes: &[u8], place: usize) -> bool {
         && rest.find(|byte| !is_kind(byte)) == Some(&b']')
 }
 
-/// The value that begins at `start`, without its quotes.
+/// Returns the value that begins at `start`, without its quotes.
 fn value(text: &str, start: usize, op: Op) -> Option<(Range<usize>, Form)> {
     let bytes = text.as_bytes();
     let at = |i: usize| bytes.get(i).copied().unwrap_or(b'\n');
     let mut i = start;
-    // Letters that mark kinds of strings: `b"…"`, `r'…'`, `@"…"`, `f"…"`.
+    // Prefixes of string literals: `b"…"`, `r'…'`, `@"…"`, `f"…"`.
     if matches!(at(i), b'b' | b'r' | b'u' | b'f' | b'@' | b'$') && matches!(at(i + 1), b'"' | b'\'')
     {
         i += 1;
     }
+    // An escaped quote: the value is in a string inside a string.
     if at(i) == b'\\' && matches!(at(i + 1), b'"' | b'\'') {
         return quoted(text, i + 2, at(i + 1));
     }
@@ -203,6 +206,7 @@ fn value(text: &str, start: usize, op: Op) -> Option<(Range<usize>, Form)> {
     if let Some(found) = printed(text, i) {
         return Some(found);
     }
+    // No quote was found, but this operator requires one.
     if op == Op::Quote {
         return None;
     }
@@ -218,7 +222,7 @@ fn value(text: &str, start: usize, op: Op) -> Option<(Range<usize>, Form)> {
     bare(text, start, op)
 }
 
-/// A value in quotation marks of print.
+/// Returns a value in typographic quotation marks.
 fn printed(text: &str, at: usize) -> Option<(Range<usize>, Form)> {
     let rest = text.get(at..)?;
     let (open, close) = PRINTED_QUOTES.iter().find(|(open, _)| rest.starts_with(open))?;
@@ -234,7 +238,7 @@ fn printed(text: &str, at: usize) -> Option<(Range<usize>, Form)> {
     (!value.contains('\n')).then_some((start..start + value.len(), Form::Quoted))
 }
 
-/// The quote after a type: `password: String = "…"`, `password: Option<&str> = "…"`.
+/// Returns the place of the quote after a type: `password: String = "…"`, `password: Option<&str> = "…"`.
 fn after_type(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..at.checked_add(48)?.min(bytes.len()))?;
     let n =
@@ -253,13 +257,14 @@ fn quoted(text: &str, start: usize, quote: u8) -> Option<(Range<usize>, Form)> {
             _ if is_escaped => is_escaped = false,
             b'\n' => return None,
             byte if byte == quote => {
-                // The backslash before an escaped quote is not the value's.
+                // A backslash before an escaped quote is not part of the value; the branch below ends before it.
                 return Some((start..start + n, Form::Quoted));
             }
             b'\\' if rest.get(n + 1) == Some(&quote) => {
                 return Some((start..start + n, Form::Quoted));
             }
             b'\\' => is_escaped = true,
+            // Longer values are accepted only as base64.
             byte if n > MAX_VALUE_BYTES && !is_in(&BASE64, byte) => return None,
             _ => {}
         }
@@ -267,7 +272,7 @@ fn quoted(text: &str, start: usize, quote: u8) -> Option<(Range<usize>, Form)> {
     None
 }
 
-/// A value without quotes: up to white space, a quote, an angle bracket, or the sign that ends its statement.
+/// Returns a value without quotes: up to white space, a quote, an angle bracket, or a sign that ends its statement.
 fn bare(text: &str, start: usize, op: Op) -> Option<(Range<usize>, Form)> {
     let rest = text.as_bytes().get(start..)?;
     let mut end = 0;
@@ -278,10 +283,12 @@ fn bare(text: &str, start: usize, op: Op) -> Option<(Range<usize>, Form)> {
             break;
         }
         let ends_here = match byte {
+            // A comma ends a value before a space or another value, as in JSON and lists.
             b',' => rest
                 .get(end + 1)
                 .is_none_or(|next| next.is_ascii_whitespace() || b"\"'{[".contains(next)),
             b';' | b'&' => {
+                // `;` and `&` separate values only where another name follows; passwords may contain them.
                 rest.get(end + 1).is_none_or(u8::is_ascii_whitespace) || is_next_name(rest, end + 1)
             }
             b'|' => op == Op::Cell,
@@ -299,12 +306,12 @@ fn bare(text: &str, start: usize, op: Op) -> Option<(Range<usize>, Form)> {
     let form = form_of(rest.get(end..)?, op);
     let shown = text.get(start..start + end)?;
     let kept = shown.trim_end_matches(['.', ',', ';', ':', ')', ']', '}', '*']);
-    // A bracket that closes one inside is part of the value: `get(1)` must be seen as code.
+    // A closing bracket whose opening one is inside belongs to the value: `get(1)` must be recognized as code.
     let kept = if kept.contains(['(', '[', '{']) { shown } else { kept };
     Some((start..start + kept.len(), form))
 }
 
-/// `。`, `、`, `，`, `；`, `）`, `」` and a space of full width end a value as their narrow kin do.
+/// True for `。`, `、`, `，`, `；`, `）`, `」`, full-width and no-break spaces, which end a value as their ASCII forms do.
 fn is_full_stop(rest: &[u8]) -> bool {
     matches!(
         rest,
@@ -325,7 +332,7 @@ fn is_next_name(rest: &[u8], at: usize) -> bool {
     n > 0 && after.get(n) == Some(&b'=')
 }
 
-/// Bare, or with words after it on the same line.
+/// Returns `Prose` for a value with words after it on its line, otherwise `Bare`.
 fn form_of(after: &[u8], op: Op) -> Form {
     let line = after.iter().take(80).take_while(|byte| **byte != b'\n');
     let mut words = line.skip_while(|byte| matches!(byte, b' ' | b'\t'));

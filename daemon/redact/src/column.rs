@@ -1,9 +1,9 @@
 //! Columns: tables whose header announces secrets in the cells below.
 //!
-//! In: a text and a label in it. Out: the cells below the label that look like secrets, where it heads a column. Cells
-//! are separated by `|` (Markdown, and the tables of every format), tabs, `;`, `,`, or by blanks where each row has as
+//! In: a text and a label in it. Out: the cells below the label that are likely secrets, if it heads a column. Cells
+//! are separated by `|` (Markdown, and the tables of every format), tabs, `;`, `,`, or by blanks if each row has as
 //! many words as the header.
-//! Invariant: at most [`MAX_ROWS`] lines of at most [`MAX_ROW_BYTES`] are looked at, and each header is looked at once.
+//! Invariant: at most [`MAX_ROWS`] lines of at most [`MAX_ROW_BYTES`] are read, and each header is read once.
 //! Not here: rows of a name and a value, which are assignments (`assign.rs`).
 
 use std::ops::Range;
@@ -11,21 +11,22 @@ use std::ops::Range;
 use super::label::Promise;
 use super::likely::{Form, is_key, is_password};
 
-/// Most rows looked at below a header.
+/// Most rows that are read below a header.
 const MAX_ROWS: usize = 200;
 
-/// Longest row, bytes.
+/// Longest row, in bytes.
 const MAX_ROW_BYTES: usize = 2_000;
 
-/// Most words beside the label in its header cell: `initial password (temporary)`.
+/// Most words in the label's header cell: `initial password (temporary)`.
 const MAX_HEADER_WORDS: usize = 4;
 
-/// The values below a label, which stands at `label`.
+/// Returns the secrets below the label at `label`.
 pub(super) fn below(text: &str, label: Range<usize>, promise: Promise) -> Vec<Range<usize>> {
     let flowed = below_flowed(text, &label, promise);
     if !flowed.is_empty() {
         return flowed;
     }
+    // Lines were kept: find the label's cell in the header, then the same cell in each row below.
     let Some((line, separator)) = header(text, &label) else { return Vec::new() };
     let header = text.get(line.clone()).unwrap_or("");
     let column = cells(header, separator).position(|cell| {
@@ -38,7 +39,7 @@ pub(super) fn below(text: &str, label: Range<usize>, promise: Promise) -> Vec<Ra
     for _ in 0..MAX_ROWS {
         let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else { break };
         let row = rest.split('\n').next().unwrap_or("");
-        // A former line may be a paragraph now.
+        // Formats may put a blank line between lines that they take for paragraphs: accept one.
         if row.trim().is_empty() && !was_blank {
             was_blank = true;
             at += row.len() + 1;
@@ -61,7 +62,7 @@ pub(super) fn below(text: &str, label: Range<usize>, promise: Promise) -> Vec<Ra
     found
 }
 
-/// The same where a format has joined the lines of a table.
+/// Returns the secrets below a label where a format has joined the lines of a table.
 fn below_flowed(text: &str, label: &Range<usize>, promise: Promise) -> Vec<Range<usize>> {
     let line = line_around(text, label);
     let shown = text.get(line.clone()).unwrap_or("");
@@ -72,7 +73,7 @@ fn below_flowed(text: &str, label: &Range<usize>, promise: Promise) -> Vec<Range
     found.into_iter().filter_map(|it| secret_in(text, it, separator, promise)).collect()
 }
 
-/// The cells below a label in a table of bars, whose rule of dashes says how many columns it has.
+/// Returns the cells below a label in a joined table with bars; its rule of dashes shows how many columns it has.
 fn in_bars(text: &str, line: &Range<usize>, label: &Range<usize>) -> Vec<Range<usize>> {
     let shown = text.get(line.clone()).unwrap_or("");
     let cells: Vec<Range<usize>> =
@@ -86,18 +87,19 @@ fn in_bars(text: &str, line: &Range<usize>, label: &Range<usize>) -> Vec<Range<u
     else {
         return Vec::new();
     };
-    // An empty cell stands between two rows; the rule is the second.
+    // An empty cell separates two joined rows. The second row is the rule, so the first data row is two rows down.
     let n_columns = cells.iter().skip(first).take_while(|it| is_rule(it)).count();
     let is_header = at < first && first <= at + n_columns + 1;
     let below = cells.into_iter().skip(at).step_by(n_columns + 1).skip(2).take(MAX_ROWS);
     below.filter(|_| is_header).collect()
 }
 
-/// The cells below a label in rows that are words, for their cells hold no blanks: `user,password ann,…`.
+/// Returns the cells below a label in joined rows without blanks in their cells: `user,password ann,…`.
 fn in_words(text: &str, line: &Range<usize>, label: &Range<usize>) -> Option<Vec<Range<usize>>> {
     let shown = text.get(line.clone())?;
     let parts = shown.split([' ', '\t']).flat_map(|word| word.split("\\n"));
     let parts = parts.map(|part| part.trim_matches(['"', '\'']));
+    // Pointer difference: `part` is a slice of `shown`.
     let start_of = |part: &str| line.start + (part.as_ptr() as usize - shown.as_ptr() as usize);
     let mut rows = parts.skip_while(|part| start_of(part) + part.len() < label.end);
     let header = rows.next().filter(|it| start_of(it) <= label.start)?;
@@ -111,7 +113,7 @@ fn in_words(text: &str, line: &Range<usize>, label: &Range<usize>) -> Option<Vec
     Some(rows.take_while(is_row).take(MAX_ROWS).filter_map(|row| cell_at(row, at)).collect())
 }
 
-/// The line of a place, up to a number of bytes.
+/// Returns the line around a place, limited to [`MAX_ROW_BYTES`] on either side.
 fn line_around(text: &str, place: &Range<usize>) -> Range<usize> {
     let bytes = text.as_bytes();
     let mut from = place.start.saturating_sub(MAX_ROW_BYTES);
@@ -128,7 +130,7 @@ fn line_around(text: &str, place: &Range<usize>) -> Range<usize> {
     start..memchr::memchr(b'\n', after).map_or(to, |at| place.end + at)
 }
 
-/// Returns the line of a label and the separator of its cells, if the label fills one of several.
+/// Returns the line of a label and the separator of its cells, if the label is in one of several cells.
 fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char)> {
     let Range { start, end } = line_around(text, label);
     text.as_bytes().get(end).filter(|byte| **byte == b'\n')?;
@@ -140,8 +142,8 @@ fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char)> {
     let is_name = !words.contains(['=', ':', '.', '?', '<', '(', ')', '{', '$', '/', '!']);
     let n_cells = cells(line, separator).count();
     let is_short = words.split_whitespace().count() <= MAX_HEADER_WORDS;
-    // Words parted by blanks are a header only where each has a column below it.
-    // Code has commas and blanks, too, and is indented.
+    // Words separated by blanks are a header only if each has a column below it. Code has commas and blanks, too, but
+    // is indented.
     let is_plain = !line.starts_with(['#', '/']) && !line.ends_with([',', ';', '{', '(']);
     let is_table = match separator {
         ' ' => {
@@ -154,7 +156,7 @@ fn header(text: &str, label: &Range<usize>) -> Option<(Range<usize>, char)> {
     (is_name && is_short && is_table).then_some((start..end, separator))
 }
 
-/// The cells of a row.
+/// Returns the ranges of a row's cells.
 fn cells(row: &str, separator: char) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     row.split(separator).filter_map(move |cell| {
@@ -164,7 +166,7 @@ fn cells(row: &str, separator: char) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// What a cell holds, without quotes and emphasis, if it is a secret.
+/// Returns the content of a cell without quotes and emphasis, if it is likely a secret.
 fn secret_in(
     text: &str,
     cell: Range<usize>,

@@ -2,9 +2,9 @@
 //!
 //! In: a text. Out: [`Found`], in order, without overlap.
 //!
-//! Two searches: tokens are long, so only runs of at least [`MIN_RUN_BYTES`] without white space are searched for the
-//! literals they begin with (`shape.rs`) and for names of issuers; the whole text is searched for words that announce a
-//! secret (`words.rs`). Phrases (`phrase.rs`) are found by their blanks.
+//! Two searches. Tokens are long, so only runs of at least [`MIN_RUN_BYTES`] without white space are searched for the
+//! literals they begin with (`shape.rs`) and for issuers' names. The whole text is searched for words that announce a
+//! secret (`words.rs`). Phrases (`phrase.rs`) are found by the pattern of their blanks.
 //! Invariants: each place is verified in bounded time.
 //! Not here: what a secret looks like, or replacing it.
 
@@ -26,36 +26,36 @@ use super::token::{URL_SAFE, run};
 use super::words::{Meaning, WORDS};
 use model::bytes::count;
 
-/// Shortest run without white space that may hold a token or a URL with a password, bytes: no token is shorter. From 9
-/// to 16 (see `run_start`).
+/// Shortest run without white space that may hold a token or a URL with a password, in bytes; no token is shorter.
+/// `run_start` requires a value from 9 to 16.
 pub(super) const MIN_RUN_BYTES: usize = 15;
 
-/// Kind of the rest of a secret.
+/// Kind of the remaining part of a secret.
 const CUT_OFF: &str = "rest";
 
-/// How far before a long value the name of its issuer may stand, bytes.
+/// How far before a long value its issuer's name may be, in bytes.
 const NEAR_BYTES: usize = 64;
 
 /// A secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Where it stands.
+    /// Its place.
     pub range: Range<usize>,
-    /// What it is.
+    /// Its kind, for marks and counts.
     pub kind: &'static str,
-    /// Shapes go before names: the more specific kind wins where both find the same.
+    /// Lower ranks are more specific: shapes come before labels, and win where both find the same.
     rank: u8,
 }
 
 impl Found {
-    /// Makes personal data, which ranks below every secret.
+    /// Makes a find of personal data, which ranks below every secret.
     pub(super) fn personal(range: Range<usize>, kind: &'static str) -> Self {
         Found { range, kind, rank: 3 }
     }
 }
 
-/// Finds names of issuers, which precede values without any other sign. `None` cannot happen with fixed tables, see the
-/// tests.
+/// Finds issuers' names, which may be the only sign of a secret. `None` cannot happen with fixed tables; tests verify
+/// it.
 pub(super) static ISSUERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
@@ -65,7 +65,7 @@ pub(super) static ISSUERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
-/// Finds the literals that tokens begin with. `None` cannot happen here either.
+/// Finds the literals that tokens begin with. `None` cannot happen here, either.
 pub(super) static TOKENS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
@@ -74,9 +74,10 @@ pub(super) static TOKENS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
-/// Places and kinds of the secrets, in order, without overlap; and whether a line was left alone.
+/// Returns the secrets of a text, in order, without overlap.
 pub(super) fn secrets_in(text: &str) -> Vec<Found> {
     let mut found = scan(text);
+    // Again as a reader sees the text; places are mapped back.
     for seen in Seen::pieces_of(text) {
         found.extend(
             scan(&seen.text).into_iter().map(|it| Found { range: seen.place(&it.range), ..it }),
@@ -84,6 +85,7 @@ pub(super) fn secrets_in(text: &str) -> Vec<Found> {
     }
     found.retain(|it| text.get(it.range.clone()).is_some_and(|secret| !secret.is_empty()));
     let mut found = joined(found);
+    // Replacing a secret may uncover another one right beside it; repeat until nothing is found.
     loop {
         let more = beside(text, &found);
         if more.is_empty() {
@@ -94,11 +96,12 @@ pub(super) fn secrets_in(text: &str) -> Vec<Found> {
     }
 }
 
-/// Returns tokens glued to an earlier find, whose end is visible only once that is a mark.
+/// Returns tokens directly beside an earlier find, whose boundary is visible only after that is replaced.
 fn beside(text: &str, found: &[Found]) -> Vec<Found> {
     if found.is_empty() {
         return Vec::new();
     }
+    // `[` stands for the mark that will replace it; lengths stay the same.
     let mut marked = text.as_bytes().to_vec();
     for it in found {
         marked.get_mut(it.range.clone()).unwrap_or_default().fill(b'[');
@@ -119,7 +122,7 @@ fn beside(text: &str, found: &[Found]) -> Vec<Found> {
     more
 }
 
-/// Returns tokens that continue after a line end, as a PDF prints them, or after the blank that a format put there.
+/// Returns tokens that continue after a line end, as in a PDF, or after the blank that a format put there.
 pub(super) fn wrapped_in(text: &str) -> Vec<Found> {
     let Some(finder) = TOKENS.as_ref() else { return Vec::new() };
     let mut found = Vec::new();
@@ -154,13 +157,13 @@ fn scan(text: &str) -> Vec<Found> {
     found
 }
 
-/// The next run of at least [`MIN_RUN_BYTES`] without white space that may hold a token. `from` is the start of the
-/// text or the end of the run before.
+/// Returns the next run of at least [`MIN_RUN_BYTES`] without white space that may hold a token. `from` is the start
+/// of the text or the end of the previous run.
 pub(super) fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
     let mut at = from;
     while at + MIN_RUN_BYTES <= bytes.len() {
         let Some(n_before) = run_start(blanks_in(bytes.get(at..).unwrap_or(&[]))) else {
-            // A run that begins further back has its start in the next window.
+            // A run that begins near the end of this window is found in the next one, which overlaps by enough bytes.
             at += WINDOW_BYTES + 1 - MIN_RUN_BYTES;
             continue;
         };
@@ -176,10 +179,11 @@ pub(super) fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
     None
 }
 
-/// Bytes looked at together, one bit each.
+/// Bytes that are classified together, one bit for each.
 const WINDOW_BYTES: usize = 64;
 
-/// Which of the first 64 bytes are white space or control characters, or beyond the end; the first is the lowest bit.
+/// Returns which of the first 64 bytes are white space, control characters or beyond the end; the first is the lowest
+/// bit.
 fn blanks_in(bytes: &[u8]) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES * 0x80;
@@ -190,23 +194,23 @@ fn blanks_in(bytes: &[u8]) -> u64 {
     });
     window.as_chunks::<8>().0.iter().enumerate().fold(0, |all, (i, word)| {
         let word = u64::from_le_bytes(*word);
-        // The highest bit of each byte says whether the other seven are 0x21 or more; nothing is carried further.
+        // The highest bit of each byte tells whether the other seven are at least 0x21; no carry leaves the byte.
         let visible = (word & !HIGH) + ONES * (0x80 - 0x21);
         let blank = !(visible | word) & HIGH;
-        // Each of these eight bits lands in the highest byte, in order.
+        // The multiplication collects the eight bits in the highest byte, in order.
         let packed = (blank >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         all | packed << (i * 8)
     })
 }
 
-/// Where a run of at least [`MIN_RUN_BYTES`] that are not blank begins.
+/// Returns where a run of at least [`MIN_RUN_BYTES`] bytes that are not blank begins.
 fn run_start(blanks: u64) -> Option<usize> {
-    // Bit n stays as long as so many in a row from n on are not blank: 2, 4, 8, 15.
+    // Bit n survives if that many bytes from n on are not blank: 2, 4, 8, 15.
     let runs = [1, 2, 4, MIN_RUN_BYTES - 8].iter().fold(!blanks, |runs, n| runs & (runs >> n));
     (runs != 0).then_some(runs.trailing_zeros() as usize)
 }
 
-/// Every token has digits or several capitals, and a password in a URL an `@` behind it.
+/// True for a run with digits or several capitals, as in every token, or with the `@` of a URL with a password.
 fn may_hold_token(run: &[u8]) -> bool {
     let n_digits = count(run, |byte| byte.wrapping_sub(b'0') < 10);
     let n_capitals = count(run, |byte| byte.wrapping_sub(b'A') < 26);
@@ -231,10 +235,11 @@ fn find_phrases(text: &str, found: &mut Vec<Found>) {
     let mut checked = 0;
     while at < bytes.len() {
         let blanks = blanks_in(bytes.get(at..).unwrap_or(&[]));
-        // Words of three to eight letters, or with a comma behind them, have no two blanks within three bytes, and no
-        // ten bytes without one.
+        // A phrase has words of three to eight letters, perhaps with a comma: no two blanks within three bytes, and
+        // no ten bytes without one.
         let close = blanks & (blanks >> 1 | blanks >> 2 | blanks >> 3);
         let long = [1, 2, 4, 2].iter().fold(!blanks, |runs, n| runs & (runs >> n));
+        // Both halves of the window: `phrases_around` takes 32 bytes.
         for from in [0, 32] {
             let has = |bits: u64| bits >> from & 0xffff_ffff != 0;
             let start = at + from;
@@ -250,7 +255,7 @@ fn find_phrases(text: &str, found: &mut Vec<Found>) {
     }
 }
 
-/// Finds values whose only sign is the issuer at the beginning of their name.
+/// Finds values whose only sign is the issuer at the beginning of the name they are assigned to.
 fn find_named(text: &str, run: &Range<usize>, found: &mut Vec<Found>) {
     let from = run.start.saturating_sub(NEAR_BYTES);
     let (Some(finder), Some(slice)) = (ISSUERS.as_ref(), text.as_bytes().get(from..run.end)) else {
@@ -277,12 +282,13 @@ pub(super) fn find_words(text: &str, found: &mut Vec<Found>) {
             Meaning::Authorization => (authorization(text, end), "authorization"),
             Meaning::Bearer => (bearer(text, end), "authorization"),
         };
+        // A key file is exact, as a shape is; headers and commands rank like issuers' names.
         let rank = u8::from(kind != "private-key");
         found.extend(range.map(|range| Found { range, kind, rank }));
     });
 }
 
-/// Finds what a label whose last word ends at `end` announces: a value, or the column below it.
+/// Finds what a label announces whose last word ends at `end`: a value, or the column below it.
 fn by_label(text: &str, end: usize, labels: &[Label], found: &mut Vec<Found>) {
     let Some((start, label)) = label_at(text, end, labels) else { return };
     if is_in_mark(text.as_bytes(), end) {
@@ -296,8 +302,8 @@ fn by_label(text: &str, end: usize, labels: &[Label], found: &mut Vec<Found>) {
     found.extend(ranges.into_iter().map(|range| Found { range, kind, rank: 2 }));
 }
 
-/// Returns the parts that markup separated from a secret whose first part was found by itself: they follow a mark
-/// directly.
+/// Returns parts that markup separated from a secret whose first part was already replaced: they directly follow a
+/// mark.
 pub(super) fn cut_off(text: &str) -> Vec<Found> {
     const MARK: &str = "[redacted:";
     let mut out = Vec::new();
@@ -310,6 +316,7 @@ pub(super) fn cut_off(text: &str) -> Vec<Found> {
         let Some(n_mark) = memchr::memchr(b']', rest).map(|at| at + 1) else { continue };
         let n = run(text, open + n_mark, &URL_SAFE);
         let parted = text.get(open + n_mark..open + n_mark + n).unwrap_or("");
+        // Shorter rests, or letters alone, are more likely the next word.
         if n >= 4 && parted.bytes().any(|byte| byte.is_ascii_digit()) {
             out.push(Found { range: open + n_mark..open + n_mark + n, kind: CUT_OFF, rank: 3 });
         }
@@ -318,11 +325,11 @@ pub(super) fn cut_off(text: &str) -> Vec<Found> {
 }
 
 fn is_example(text: &str, range: &Range<usize>) -> bool {
-    // A whole key file may hold any word.
+    // A whole key file may contain any word by chance.
     range.len() < 500 && text.get(range.clone()).is_some_and(is_example_token)
 }
 
-/// Sorts the finds; of overlapping ones it makes one, of the more specific kind.
+/// Sorts finds and merges overlapping ones, which get the kind of the most specific.
 pub(super) fn joined(mut found: Vec<Found>) -> Vec<Found> {
     found.sort_by_key(|it| (it.range.start, it.rank, std::cmp::Reverse(it.range.end)));
     let mut out: Vec<Found> = Vec::with_capacity(found.len());
@@ -330,7 +337,8 @@ pub(super) fn joined(mut found: Vec<Found>) -> Vec<Found> {
         match out.last_mut() {
             Some(last) if next.range.start < last.range.end => {
                 last.range.end = last.range.end.max(next.range.end);
-                // Of two literals that both fit, the longer ends later and says more.
+                // Of two finds at the same place and rank, the later one comes from the longer literal, which is more
+                // specific.
                 if next.rank < last.rank || (next.rank == last.rank && next.range == last.range) {
                     (last.kind, last.rank) = (next.kind, next.rank);
                 }

@@ -1,7 +1,7 @@
 //! Headers and command lines: `Authorization: …`, `curl -u user:…`, `mysql -p…`.
 //!
 //! In: a text and the place of such a word. Out: the range of the credential after it, if it looks like one.
-//! Invariant: a fixed number of bytes after the word is looked at.
+//! Invariant: a bounded number of bytes after the word is read.
 //! Not here: long flags such as `--password`, which are assignments (`assign.rs`).
 
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::likely::{Form, is_example_token, is_key, is_password, is_placeholder};
 use super::token::{BASE64_ANY, run};
 
-/// Longest distance of a flag from its program, bytes.
+/// Longest distance of a flag from its program, in bytes.
 const MAX_COMMAND_BYTES: usize = 300;
 
 /// Example credentials of the HTTP specifications, such as `Aladdin:open sesame`.
@@ -20,7 +20,7 @@ const KNOWN_BASIC: [&str; 4] = [
     "dXNlcm5hbWU6cGFzc3dvcmQ=",
 ];
 
-/// A program and the flag that takes a password.
+/// A program with the flag that takes a password.
 pub(super) struct Command {
     /// The program, with the space after it.
     pub(super) literal: &'static str,
@@ -65,7 +65,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("curl ", "--user", Style::User(b':')),
 ];
 
-/// The credential after `authorization`: after the scheme, if one is named.
+/// Returns the credential after `authorization`, without its scheme.
 pub(super) fn authorization(text: &str, word_end: usize) -> Option<Range<usize>> {
     let (start, has_colon) = skip(text, word_end);
     if !has_colon {
@@ -79,6 +79,7 @@ pub(super) fn authorization(text: &str, word_end: usize) -> Option<Range<usize>>
         .count();
     let scheme = rest.get(..n)?.to_ascii_lowercase();
     let is_scheme = rest.as_bytes().get(n) == Some(&b' ');
+    // No scheme: the whole value is the credential.
     if !is_scheme {
         return credential(text, start, |it| is_key(it, Form::Bare));
     }
@@ -94,18 +95,19 @@ pub(super) fn authorization(text: &str, word_end: usize) -> Option<Range<usize>>
     }
 }
 
-/// The credential after `Bearer `, wherever that stands.
+/// Returns the credential after `Bearer `, in any place.
 pub(super) fn bearer(text: &str, word_end: usize) -> Option<Range<usize>> {
     let from = word_end + usize::from(text.as_bytes().get(word_end) == Some(&b' '));
     credential(text, from, |it| it.len() >= 20 && is_key(it, Form::Bare))
 }
 
-/// Returns the password that a program, whose name ends at `end`, gets by a short flag.
+/// Returns the password passed with a short flag to a program whose name ends at `end`.
 pub(super) fn flagged(text: &str, end: usize, command: &Command) -> Option<Range<usize>> {
     let start = end.checked_sub(command.literal.trim_end().len())?;
     if text.as_bytes().get(end) != Some(&b' ') {
         return None;
     }
+    // Part of a longer name, such as `my-curl`.
     let before = start.checked_sub(1).and_then(|i| text.as_bytes().get(i));
     if before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)) {
         return None;
@@ -113,8 +115,10 @@ pub(super) fn flagged(text: &str, end: usize, command: &Command) -> Option<Range
     let from = end;
     let rest = text.as_bytes().get(from..)?;
     let n =
+        // A pipe or semicolon begins another command.
         rest.iter().take(MAX_COMMAND_BYTES).position(|byte| matches!(byte, b'\n' | b'|' | b';'));
     let line = rest.get(..n.unwrap_or(rest.len().min(MAX_COMMAND_BYTES)))?;
+    // With a blank before it; otherwise it is part of another argument.
     let flag = memchr::memmem::find_iter(line, command.flag.as_bytes())
         .find(|at| at.checked_sub(1).and_then(|i| line.get(i)) == Some(&b' '))?;
     let after = from + flag + command.flag.len();
@@ -135,7 +139,7 @@ pub(super) fn flagged(text: &str, end: usize, command: &Command) -> Option<Range
     is_password(shown, form).then_some(range)
 }
 
-/// One word of a command line, without its quotes.
+/// Returns one argument of a command line, without its quotes.
 fn argument(text: &str, start: usize) -> Option<(Range<usize>, Form)> {
     let rest = text.as_bytes().get(start..)?;
     let quote = rest.first().copied().filter(|byte| matches!(byte, b'"' | b'\''));
@@ -151,7 +155,7 @@ fn argument(text: &str, start: usize) -> Option<(Range<usize>, Form)> {
         .then_some((range, if from == 1 { Form::Quoted } else { Form::Bare }))
 }
 
-/// Passes quotes, white space and a colon, equals sign or comma.
+/// Skips quotes, white space and separators; also returns whether there was a colon, equals sign or comma.
 fn skip(text: &str, from: usize) -> (usize, bool) {
     let rest = text.as_bytes().get(from..).unwrap_or(&[]);
     let n = rest.iter().take(16).take_while(|byte| b" \t\"'`:=,>[]\\*".contains(byte)).count();
@@ -162,7 +166,7 @@ fn skip(text: &str, from: usize) -> (usize, bool) {
 fn credential(text: &str, from: usize, is_one: impl Fn(&str) -> bool) -> Option<Range<usize>> {
     let n = run(text, from, &BASE64_ANY);
     let shown = text.get(from..from + n)?;
-    // No credential contains `::`: the text after it is judged by itself, now as after its removal.
+    // No credential contains `::`. Judge only the text before it, so that the result is the same after a replacement.
     let kept = shown.split("::").next().unwrap_or(shown).trim_end_matches(['.', ':']);
     (!is_placeholder(kept) && !is_example_token(kept) && is_one(kept))
         .then_some(from..from + kept.len())
@@ -180,7 +184,7 @@ fn is_basic(value: &str) -> bool {
     has_colon || is_key(value, Form::Bare) || (is_mixed && value.len() >= 16)
 }
 
-/// The bytes that base64 stands for; `None` when it is not base64.
+/// Decodes base64, standard or URL-safe; `None` when it is not base64.
 fn decode(value: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(value.len() * 3 / 4);
     let (mut bits, mut n_bits) = (0_u32, 0);
@@ -193,6 +197,7 @@ fn decode(value: &str) -> Option<Vec<u8>> {
             b'/' | b'_' => 63,
             _ => return None,
         };
+        // At most 7 bits are left over and 6 are added, so 16 suffice.
         bits = (bits << 6 | u32::from(digit)) & 0xffff;
         n_bits += 6;
         if n_bits >= 8 {

@@ -6,13 +6,15 @@ use memchr::memmem;
 
 use super::token::{BASE64, is_in};
 
-/// Longest private key replaced as a whole, bytes: a 16,384-bit RSA key in PEM has 13 kB.
+/// Longest private key that is replaced as a whole, in bytes: a 16,384-bit RSA key in PEM has 13 kB.
 const MAX_KEY_BYTES: usize = 16 * 1024;
 
-/// A PEM block whose label says that it is private, with its `END` line if that is there; `BEGIN` ends at `end`.
+/// Returns a PEM block whose label says that it is private, up to its `END` line if there is one; `BEGIN` ends at
+/// `end`.
 pub(super) fn pem_key(text: &str, end: usize) -> Option<Range<usize>> {
     let before = text.get(..end)?;
     let n = ["-----BEGIN", "---- BEGIN"].into_iter().find(|it| before.ends_with(it))?.len();
+    // With the blank after `BEGIN`.
     let literal = end - n..end + 1;
     let window = window(text, literal.start);
     if window.starts_with("---- BEGIN SSH2 ENCRYPTED PRIVATE KEY") {
@@ -29,12 +31,13 @@ pub(super) fn pem_key(text: &str, end: usize) -> Option<Range<usize>> {
     let end_line = format!("-----END {label}-----");
     let end = match memmem::find(window.get(body..)?.as_bytes(), end_line.as_bytes()) {
         Some(place) => body + place + end_line.len(),
+        // Cut off: take as much as looks like a key, or nothing where a text only mentions the line.
         None => body + n_key_bytes(window.get(body..)?)?,
     };
     Some(literal.start..literal.start + end)
 }
 
-/// A PuTTY key file up to the line that authenticates it.
+/// Returns a PuTTY key file up to the line that authenticates it.
 pub(super) fn putty_key(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
     let window = window(text, literal.start);
     let end = match memmem::find(window.as_bytes(), b"Private-MAC:") {
@@ -47,7 +50,7 @@ pub(super) fn putty_key(text: &str, literal: Range<usize>) -> Option<Range<usize
     Some(literal.start..literal.start + end)
 }
 
-/// The text from `start` on, at most as long as a key can be.
+/// Returns the text from `start` on, at most as long as a key can be.
 fn window(text: &str, start: usize) -> &str {
     let mut end = text.len().min(start + MAX_KEY_BYTES);
     while !text.is_char_boundary(end) {
@@ -56,18 +59,19 @@ fn window(text: &str, start: usize) -> &str {
     text.get(start..end).unwrap_or("")
 }
 
-/// Returns how far a cut-off key goes; `None` where somebody only writes about keys.
+/// Returns the length of a cut-off key; `None` when the text is not one but only mentions keys.
 fn n_key_bytes(text: &str) -> Option<usize> {
     n_key_bytes_in_lines(text).max(n_key_bytes_in_words(text))
 }
 
-/// How far words look like the lines of a key: formats join the lines of a paragraph by spaces.
+/// Returns the bytes up to the last word that looks like a line of a key: formats join lines of a paragraph by
+/// spaces.
 fn n_key_bytes_in_words(text: &str) -> Option<usize> {
     let (mut at, mut end) = (0, None);
     for word in text.split_inclusive(|c: char| c.is_ascii_whitespace()) {
         let bare = word.trim_ascii_end();
         let is_base64 = !bare.is_empty() && bare.bytes().all(|byte| is_in(&BASE64, byte));
-        // A line of a key has 64 signs, or 70, or 76; a shorter one is the last.
+        // A line of a key has 64, 70 or 76 characters; a shorter one is the last.
         match (is_base64, bare.len()) {
             (true, 48..) => end = Some(at + bare.len()),
             (true, 16..) => return Some(at + bare.len()).filter(|_| end.is_some()),
@@ -79,11 +83,12 @@ fn n_key_bytes_in_words(text: &str) -> Option<usize> {
     end
 }
 
-/// How far lines look like a key that was cut off: base64, `Name: value` headers, blank lines. `None` when
-/// no line does.
+/// Returns the bytes up to the last line that looks like part of a key: base64, `Name: value` headers, blank lines.
+/// `None` when no line does.
 fn n_key_bytes_in_lines(text: &str) -> Option<usize> {
     let (mut at, mut end) = (0, None);
     for (index, line) in text.split_inclusive('\n').enumerate() {
+        // Quotes of mail, comment signs, and the quotes and escapes of string literals may surround each line.
         let bare = line.trim_start_matches([' ', '\t', '>', '#', '*', '|']).trim_ascii_end();
         let bare = bare.trim_end_matches(['\\', '"', '\'', ',']);
         let is_key =

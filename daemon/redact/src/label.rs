@@ -10,23 +10,23 @@ use std::sync::LazyLock;
 
 const TABLE: &str = include_str!("../../../config/secret_labels.tsv");
 
-/// Longest label with what may stand between its words, characters.
+/// Longest label including the characters between its words, in characters.
 const MAX_LABEL_CHARS: usize = 40;
 
 /// The kind of value that a label announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Promise {
-    /// Something that people type.
+    /// Something that people type and remember.
     Password,
-    /// Something that a machine made.
+    /// Something that a machine generates.
     Key,
-    /// A word that also means other things: its value must be long and irregular, and not a UUID.
+    /// A word with other meanings, too: its value must be long and irregular, and not a UUID.
     Token,
-    /// 40 characters of base64, which is what Amazon makes.
+    /// A secret key of Amazon: 40 characters of base64.
     Amazon,
-    /// A word with many meanings: its value must be a key beyond doubt.
+    /// A word with many meanings: its value must certainly be a key.
     Any,
-    /// The words of a wallet.
+    /// The words of a wallet's seed phrase.
     Phrase,
 }
 
@@ -56,20 +56,21 @@ impl Promise {
 
 /// A label.
 pub(super) struct Label {
-    /// Its letters and digits, the last first.
+    /// Its letters and digits, in reverse order.
     reversed: Vec<char>,
     pub(super) promise: Promise,
+    /// True when it counts only at the beginning of a word.
     is_word: bool,
 }
 
 /// The table.
 #[derive(Default)]
 pub(super) struct Labels {
-    /// By their last words, lowercase; of one word the longest label first.
+    /// By their last words, lowercase; for each word, the longest label first.
     pub(super) by_last_word: BTreeMap<String, Vec<Label>>,
     /// Words between a label and its value: `is`, `lautet`; the longest first.
     pub(super) copulas: Vec<&'static str>,
-    /// Words that lead from a label to more words about it: `for`, `für`.
+    /// Words that begin a further description of a label: `for`, `für`.
     pub(super) links: Vec<&'static str>,
 }
 
@@ -82,6 +83,7 @@ pub(super) static LABELS: LazyLock<Labels> = LazyLock::new(|| {
             ("is", _) => out.copulas.push(label),
             ("of", _) => out.links.push(label),
             (_, Some(promise)) => {
+                // `~` in the table stands for a blank inside the last word.
                 let last = label.rsplit(' ').next().unwrap_or(label).replace('~', " ");
                 let reversed = label.chars().rev().filter(|c| c.is_alphanumeric()).collect();
                 let label = Label { reversed, promise, is_word: cells.next().is_some() };
@@ -109,7 +111,7 @@ pub(super) fn n_unread() -> usize {
     lines.filter(|line| !is_read(line)).count()
 }
 
-/// Of `labels`, which share their last word, the longest that ends at `end`, and where it begins.
+/// Returns the longest of `labels`, which share their last word, that ends at `end`, and where it begins.
 pub(super) fn label_at<'l>(
     text: &str,
     end: usize,
@@ -134,8 +136,8 @@ pub(super) const SUFFIXES: [&str; 25] = [
     "_BASE64", "_string", "_private", "_PRIVATE", "String", "_raw",
 ];
 
-/// Returns letters and digits before `end`, lowercase, the last first, with their places; skips characters between
-/// words.
+/// Returns the letters and digits before `end`, lowercase and in reverse order, with their places. Skips single
+/// separators.
 fn folded_before(text: &str, end: usize) -> Vec<(char, usize)> {
     let mut out = Vec::with_capacity(MAX_LABEL_CHARS);
     let mut was_gap = true;
@@ -152,14 +154,14 @@ fn folded_before(text: &str, end: usize) -> Vec<(char, usize)> {
     out
 }
 
-/// True when a word begins here: after anything but a letter, or with a capital after a small letter.
+/// True when a word begins here: not after a letter, or with a capital after a lowercase letter.
 fn begins_word(text: &str, place: usize) -> bool {
     let Some(before) = text.get(..place).and_then(|it| it.chars().next_back()) else { return true };
     let is_capital = || text.get(place..).is_some_and(|it| it.starts_with(char::is_uppercase));
     !before.is_alphabetic() || is_ideographic(before) || (before.is_lowercase() && is_capital())
 }
 
-/// True for scripts that put no blanks between words.
+/// True for characters of scripts without blanks between words.
 pub(super) fn is_ideographic(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }

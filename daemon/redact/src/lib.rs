@@ -3,17 +3,17 @@
 //!
 //! Redaction: removes secrets, and personal data where the settings say so, before anything else sees the text.
 //!
-//! In: decoded text, then the outcome of a format. Out: [`Redacted`]: each secret replaced by `[redacted:KIND]`, the
-//! map back, counts by kind. Two passes: the first over the file's text, so that no format sees a secret; the second
-//! over the outcome of a format, because markup may have split a secret (`AKIA<b>…</b>`), and because formats over
-//! bytes have no first pass.
+//! In: decoded text, then the output of a format. Out: [`Redacted`]: each secret replaced by `[redacted:KIND]`, the
+//! map back, counts by kind. There are two passes: the first over the file's text, so that no format sees a secret;
+//! the second over the output of a format, because markup may have split a secret (`AKIA<b>…</b>`), and because
+//! formats that read bytes have no first pass.
 //! Invariants: each pass is linear; replaced text is never replaced again; a secret never appears in a warning, a count
 //! or a log.
 //! Not here: what a secret looks like (`config/secrets.tsv`, `config/secret_labels.tsv`, `redact/find.rs`), what
 //! personal data looks like (`redact/personal.rs`), which files are not read at all (`watch/deny.rs`).
 //!
-//! A new kind is a row of a table; since it changes what is stored, [`DETECTORS`] is raised with it. For other text
-//! than documents, call [`clean`], or [`places_of_secrets`] for places and kinds.
+//! A new kind is a row of a table. It changes what is stored, so raise [`DETECTORS`] with it. For texts other than
+//! documents, call [`clean`], or [`places_of_secrets`] for places and kinds.
 
 mod allow;
 mod assign;
@@ -48,16 +48,16 @@ use model::terms::SpanMap;
 pub use allow::AllowedPaths;
 pub use personal::{Kind, personal_data_in};
 
-/// Raised with every change of the results: part of the index's fingerprint, so that a rebuild follows.
+/// Raised whenever results change: it is part of the index's fingerprint, so that indexes are rebuilt.
 pub const DETECTORS: u32 = 5;
 
 /// What is removed from documents.
 #[derive(Debug, Clone)]
 pub struct Redactor {
     allowed: AllowedPaths,
-    /// Whether a mark in a line may exempt it.
+    /// True when a mark in a line may exempt it.
     allows_marks: bool,
-    /// What to do with each kind of personal data; kinds that are ignored are missing.
+    /// What to do with each kind of personal data; ignored kinds are missing.
     personal: BTreeMap<Kind, PiiMode>,
 }
 
@@ -66,16 +66,16 @@ pub struct Redactor {
 pub struct Redacted {
     /// The text.
     pub text: String,
-    /// From this text to the one it was made from; `None` when nothing was replaced.
+    /// From this text to the original; `None` when nothing was replaced.
     pub map: Option<SpanMap>,
     /// What was found.
     pub findings: Findings,
-    /// Secrets on exempted lines. The second pass may not see the mark: a comment is gone.
+    /// Secrets on exempt lines. The second pass needs them: it may not see the mark, since comments are gone.
     pub allowed: Vec<String>,
 }
 
 impl Redactor {
-    /// A redactor by the user's settings.
+    /// Makes a redactor from the user's settings.
     pub fn new(settings: &Privacy) -> Self {
         let all = Kind::ALL.into_iter().map(|kind| (kind, settings.mode_of(kind.as_str())));
         Redactor {
@@ -85,12 +85,12 @@ impl Redactor {
         }
     }
 
-    /// True when documents at `path` are shown with marks in place of secrets.
+    /// Returns whether documents at `path` are shown with marks in place of secrets.
     pub fn shows_marks_in(&self, path: &str) -> bool {
         !self.allowed.hold(path)
     }
 
-    /// Returns the parts of a file's text that are never shown: secrets, and personal data that is removed.
+    /// Returns the parts of a file's text that are never shown: secrets, and personal data to be removed.
     pub fn hidden_in<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let mut found = secrets_in(text);
         self.take_allowed(text, &mut found);
@@ -102,7 +102,7 @@ impl Redactor {
         ranges.filter_map(|range| text.get(range)).collect()
     }
 
-    /// Returns the text of the file at `path` as it may be shown, with marks.
+    /// Returns the text of the file at `path` with marks in place of what is hidden.
     pub fn shown(&self, path: &str, text: &str) -> String {
         let Some(redactor) = self.for_path(path) else { return text.to_string() };
         let mut found = secrets_in(text);
@@ -121,7 +121,7 @@ impl Redactor {
         replace(text.to_string(), &found).0
     }
 
-    /// Returns the kinds of hidden secrets in a text, each once.
+    /// Returns the kinds of the hidden secrets in a text, each once.
     pub fn kinds_hidden_in(&self, text: &str) -> Vec<&'static str> {
         let mut found = secrets_in(text);
         self.take_allowed(text, &mut found);
@@ -131,7 +131,7 @@ impl Redactor {
         kinds
     }
 
-    /// Takes finds on exempted lines out of `found` and returns them, where the user permits marks.
+    /// Removes finds on exempt lines from `found` and returns them, if the user permits marks.
     fn take_allowed(&self, text: &str, found: &mut Vec<Found>) -> Vec<Found> {
         if found.is_empty() || !self.allows_marks {
             return Vec::new();
@@ -160,7 +160,7 @@ impl Redactor {
         Redacted { text, map, findings, allowed }
     }
 
-    /// Replaces every secret and other removed data in the text of a format, except those `allowed`.
+    /// Replaces secrets and personal data to be removed in the output of a format, except those `allowed`.
     fn redact_again(
         &self,
         text: String,
@@ -178,18 +178,19 @@ impl Redactor {
         }
         self.take_allowed(&text, &mut found);
         count(&mut findings.redacted, &found);
+        // Not counted: these are parts of secrets that the first pass replaced.
         found.extend(find::cut_off(&text));
         let found = find::joined(found);
         let (text, map) = replace(text, &found);
         (text, map, findings)
     }
 
-    /// True when the second pass removes more than secrets.
+    /// Returns whether the second pass looks for more than secrets.
     fn removes_personal_data(&self) -> bool {
         !self.personal.is_empty()
     }
 
-    /// Counts personal data that is flagged, and adds data that is removed to the secrets.
+    /// Counts personal data that is flagged, and adds data to be removed to the secrets.
     fn add_personal_data(&self, text: &str, found: &mut Vec<Found>, findings: &mut Findings) {
         let wanted = |kind: Kind| self.personal.contains_key(&kind);
         let mut data = personal_data_in(text, wanted);
@@ -225,7 +226,7 @@ pub fn holds_secret(text: &str) -> bool {
     !secrets_in(text).is_empty()
 }
 
-/// Returns places and kinds of the secrets of a text, in order, without overlap, on exempted lines too.
+/// Returns places and kinds of the secrets of a text, in order, without overlap; including exempt lines.
 pub fn places_of_secrets(text: &str) -> Vec<(Range<usize>, &'static str)> {
     secrets_in(text).into_iter().map(|it| (it.range, it.kind)).collect()
 }
@@ -236,7 +237,7 @@ fn count(counts: &mut BTreeMap<&'static str, u32>, found: &[Found]) {
     }
 }
 
-/// Puts a mark in place of each secret; the map leads from the new text to the old.
+/// Replaces each find with a mark; the map leads from the new text to the old.
 fn replace(text: String, found: &[Found]) -> (String, Option<SpanMap>) {
     if found.is_empty() {
         return (text, None);

@@ -1,12 +1,12 @@
 //! Likely: whether a value looks like a secret, or like a placeholder of documentation and code.
 //!
-//! In: the value of an assignment to a name that announces a secret, or the body of a token. Out: yes or no.
-//! Invariants: one pass over the value, whose length the caller bounds; the answer depends on the value alone.
+//! In: the value assigned to a name that announces a secret, or the body of a token. Out: yes or no.
+//! Invariants: linear in the value, whose length the caller bounds; the answer depends on the value alone.
 //! Not here: finding names and values (`assign.rs`).
 
 use super::token::is_uuid;
 
-/// Words of placeholders in documentation; compared in lowercase, anywhere in the value.
+/// Words of placeholders; compared in lowercase, anywhere in the value.
 const PLACEHOLDER_WORDS: [&str; 26] = [
     "example",
     "your",
@@ -88,7 +88,7 @@ const PLAIN_VALUES: [&str; 48] = [
     "x509",
 ];
 
-/// Beginnings of values that point to a secret instead of holding it.
+/// Beginnings of values that refer to a secret instead of containing it.
 const REFERENCES: [&str; 22] = [
     "$", "%", "{", "@", "#", "&", "*", "!", "/", "./", "../", "~", "vault:", "arn:", "env:",
     "env(", "file:", "ref:", "sops:", "enc[", "secret:", "op://",
@@ -97,6 +97,7 @@ const REFERENCES: [&str; 22] = [
 /// True for a placeholder: `your-api-key-here`, `<TOKEN>`, `${VAR}`, `xxxx`, a mark.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
+    // At most two different letters and digits: `xxxx`, `****`, `000000`.
     let mut letters: Vec<u8> = lower.bytes().filter(u8::is_ascii_alphanumeric).collect();
     letters.sort_unstable();
     letters.dedup();
@@ -123,7 +124,7 @@ const PASSWORD_WORDS: [&str; 14] = [
     "p",
 ];
 
-/// True for a placeholder where only a password can be: a word for one, a variable.
+/// True for a placeholder in a URL, where only a password can be: a word for it, or a variable.
 pub(super) fn is_stand_in(value: &str) -> bool {
     PASSWORD_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
         || value.bytes().next().is_none_or(|byte| b"$*%{[(".contains(&byte))
@@ -145,13 +146,13 @@ pub(super) fn is_example_token(token: &str) -> bool {
     says_so.iter().any(|word| lower.contains(word)) || tail.is_some_and(is_flat)
 }
 
-/// How the characters of a value are mixed.
+/// Counts of each kind of character in a value.
 struct Mix {
     n_lower: usize,
     n_upper: usize,
     n_digits: usize,
     n_symbols: usize,
-    /// How often the kind of character changes.
+    /// How often the kind changes from one character to the next.
     n_switches: usize,
 }
 
@@ -164,6 +165,7 @@ impl Mix {
                 c if c.is_lowercase() => 1,
                 c if c.is_uppercase() => 2,
                 c if c.is_ascii_digit() => 3,
+                // Letters without case, such as Chinese ones.
                 c if c.is_alphabetic() => 1,
                 _ => 4,
             };
@@ -184,18 +186,18 @@ impl Mix {
     }
 }
 
-/// The surroundings of a value, which decide how much it must look like a secret.
+/// The surroundings of a value, which determine how much it must look like a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// In quotes.
     Quoted,
-    /// Bare, and the end of its line or statement.
+    /// Bare, at the end of its line or statement.
     Bare,
     /// Bare, with words after it, or in prose.
     Prose,
 }
 
-/// True when the value of something called a password looks like one.
+/// True when the value of something called a password is likely one.
 pub(super) fn is_password(value: &str, form: Form) -> bool {
     let mix = Mix::of(value);
     if is_crypt(value) && value.len() <= 200 && form != Form::Prose {
@@ -211,18 +213,19 @@ pub(super) fn is_password(value: &str, form: Form) -> bool {
             let has_signs = value.bytes().any(|byte| b"!@#$%^&*?+=~".contains(&byte));
             value.len() >= 7 && (has_both || (has_signs && mix.n_letters() > 3))
         }
+        // Digits with letters, or digits alone.
         _ if mix.n_digits > 0 => mix.n_letters() > 0 || mix.n_symbols == 0,
         // Letters with punctuation that names are not written with.
         _ if value.bytes().any(|byte| b"!@#$%^&*?+=~".contains(&byte)) => {
             mix.n_letters() > 0 && (is_mixed_case || value.len() >= 8)
         }
-        // Letters alone: at random, they change case often, or are longer than any word.
+        // Letters alone: random ones change case often, or are longer than any word.
         _ if is_mixed_case => value.len() >= 14 && mix.n_switches * 3 >= value.len(),
         _ => value.len() >= 20 && mix.n_symbols == 0 && entropy(value) >= 3.3,
     }
 }
 
-/// True when the value of something called a key or token looks like one: long, mixed and irregular.
+/// True when the value of something called a key or token is likely one: long, mixed and irregular.
 pub(super) fn is_key(value: &str, form: Form) -> bool {
     let mix = Mix::of(value);
     let least = if form == Form::Quoted { 14 } else { 16 };
@@ -231,11 +234,12 @@ pub(super) fn is_key(value: &str, form: Form) -> bool {
     }
     let is_random_case = mix.n_lower > 0 && mix.n_upper > 0 && mix.n_switches * 3 >= value.len();
     let is_mixed = mix.n_digits > 0 && mix.n_letters() >= 2;
+    // At most one character in six is a sign: keys consist of letters and digits.
     let is_plain = mix.n_symbols * 6 <= value.len();
     is_plain && (is_mixed || (is_random_case && value.len() >= 20)) && entropy(value) >= 3.0
 }
 
-/// True when a value must be a key: long, of capitals, small letters and digits, or hexadecimal.
+/// True when a value is certainly a key: long and of capitals, lowercase letters and digits, or hexadecimal.
 pub(super) fn is_sure_key(value: &str) -> bool {
     let mix = Mix::of(value);
     let is_random =
@@ -244,7 +248,7 @@ pub(super) fn is_sure_key(value: &str) -> bool {
     value.len() >= 20 && (is_random || is_hex) && is_key(value, Form::Bare)
 }
 
-/// True for letters alone that may be a password where only one can be: `DB_PASSWORD=sunshine`.
+/// True for letters alone, which may be a password where only one can be: `DB_PASSWORD=sunshine`.
 pub(super) fn is_plain_word(value: &str) -> bool {
     (6..=64).contains(&value.len())
         && value.bytes().all(|byte| byte.is_ascii_alphabetic())
@@ -252,7 +256,7 @@ pub(super) fn is_plain_word(value: &str) -> bool {
         && !is_placeholder(value)
 }
 
-/// True for the hash of a password as `crypt` writes it.
+/// True for the hash of a password in the format of `crypt`: `$id$…$hash`.
 fn is_crypt(value: &str) -> bool {
     let mut parts = value.split('$');
     parts.next() == Some("")
@@ -263,10 +267,11 @@ fn is_crypt(value: &str) -> bool {
         && parts.next_back().is_some_and(|hash| hash.len() >= 22)
 }
 
-/// True unless a value looks like a placeholder, a reference, code, or a name.
+/// False when a value looks like a placeholder, a reference, code, a date, a path, an address, or a name.
 fn may_be_secret(value: &str, form: Form) -> bool {
     let lower = value.to_ascii_lowercase();
     let is_code = match form {
+        // Quoted values may contain brackets, so only patterns and templates count as code there.
         Form::Quoted => {
             ["\\d", "\\w", "[a-z", ".*", "{0}", "%s", "{}"].iter().any(|it| value.contains(it))
         }
@@ -275,7 +280,7 @@ fn may_be_secret(value: &str, form: Form) -> bool {
                 || ["::", "->", "=>"].iter().any(|it| value.contains(it))
         }
     };
-    // A `$` or `!` may begin a password in quotes, but there, too, `$name` is a variable.
+    // A quoted password may begin with `$` or `!`, but `$name` is a variable in quotes, too.
     let is_reference = REFERENCES.iter().any(|it| lower.starts_with(it))
         && !(form == Form::Quoted && begins_like_password(value));
     !(is_code
@@ -290,7 +295,7 @@ fn may_be_secret(value: &str, form: Form) -> bool {
         || is_email(value))
 }
 
-/// True for `!Xk9…` and `/9j4AA…`: a sign, then neither a name nor a path.
+/// True for `!Xk9…` and `/9j4AA…`: a sign, followed by neither a name nor a path.
 fn begins_like_password(value: &str) -> bool {
     let rest = value.get(1..).unwrap_or("");
     let is_sign = value.starts_with(['!', '#', '*', '@', '%', '&', '$', '/']);
@@ -299,7 +304,7 @@ fn begins_like_password(value: &str) -> bool {
     is_sign && has_both && !is_wordy(rest) && !is_path(value)
 }
 
-/// True for names and phrases: parts of letters, or of letters and a number, joined by `-_./:`.
+/// True for names and phrases: parts made of letters, or of letters and a number, joined by `-_./:`.
 fn is_wordy(value: &str) -> bool {
     let mut n_parts = 0;
     let mut is_wordy = true;
@@ -312,9 +317,11 @@ fn is_wordy(value: &str) -> bool {
         let is_number = rest.len() <= 4 && rest.bytes().all(|byte| byte.is_ascii_digit());
         let letters = part.chars().take(n_letters).collect::<String>();
         let mix = Mix::of(&letters);
+        // A word has one capital, only capitals, or few changes of case (`camelCase`).
         let is_word = mix.n_upper <= 1 || mix.n_lower == 0 || mix.n_switches * 3 < letters.len();
         is_wordy &= is_number && is_word;
     }
+    // A single part must be short: many letters in a row may be random.
     is_wordy && (n_parts >= 2 || value.chars().all(char::is_alphabetic) && value.len() < 14)
 }
 
@@ -349,12 +356,12 @@ fn is_email(value: &str) -> bool {
         && domain.is_some_and(|end| end.len() >= 2 && end.bytes().all(|b| b.is_ascii_lowercase()))
 }
 
-/// True for a UUID, which is a secret only where the name leaves no doubt.
+/// True for a UUID, which is a secret only where the name is unambiguous.
 pub(super) fn is_bare_uuid(value: &str) -> bool {
     is_uuid(value)
 }
 
-/// Shannon's entropy of the bytes, bits a byte.
+/// Returns Shannon's entropy of the bytes, in bits per byte.
 pub(super) fn entropy(value: &str) -> f64 {
     let mut counts = [0_u32; 256];
     value.bytes().for_each(|byte| counts[usize::from(byte)] += 1);

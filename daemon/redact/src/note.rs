@@ -1,8 +1,8 @@
-//! The second pass over a note: its strings are the file's own text, which the first pass has cleaned; but markup may
-//! split a secret, and personal data is only removed here.
+//! The second pass over a note. Its strings are from the file's own text, which the first pass has cleaned, but
+//! markup may split a secret, and personal data is only removed here.
 //!
-//! Invariant: where the second pass found something in the document, or looks for more than secrets, every string is
-//! cleaned, without the markup that may hide it; else only strings that YAML may have joined.
+//! Invariant: if the second pass found something in the document, or looks for more than secrets, every string is
+//! cleaned, with and without markup; otherwise only strings that YAML may have joined.
 
 use notes::parse::{Frontmatter, Note};
 
@@ -11,7 +11,7 @@ use super::parsed::clean_value;
 use model::parcel::StatedNote;
 
 impl Redactor {
-    /// Cleans a note; `found_more`: the second pass found something in the document.
+    /// Cleans a note. `found_more`: the second pass found something in the document.
     pub fn redact_note(&self, stated: &mut StatedNote, allowed: &[String], found_more: bool) {
         let mut clean = |text: &mut String| {
             let cleaned = self.redact_again(text.clone(), allowed);
@@ -19,6 +19,7 @@ impl Redactor {
                 *text = cleaned.0;
                 return;
             }
+            // Nothing found with the markup in place: try without, and keep the markup if there is nothing to hide.
             let bare = without_markup(text);
             if bare.len() < text.len() {
                 let cleaned = self.redact_again(bare, allowed);
@@ -87,13 +88,14 @@ fn clean_note(note: &mut Note, clean: &mut dyn FnMut(&mut String)) {
     }
 }
 
-/// Returns a text without invisible characters inside words: signs of emphasis and code, tags, backslashes.
+/// Returns a text without markup inside words: signs of emphasis and code, tags, backslashes.
 fn without_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut is_tag = false;
     let last_end = text.rfind('>').unwrap_or(0);
     for (at, c) in text.char_indices() {
         match c {
+            // `<` without any `>` after it is a comparison, not a tag.
             '<' => is_tag = at < last_end,
             '>' if is_tag => is_tag = false,
             '*' | '`' | '~' | '\\' => {}

@@ -3,19 +3,19 @@
 //! ```text
 //! = : := => -> → ： ＝    |    >    --password …    "password", "…"    is, lautet, は    password of the router: …
 //! ```
-//! In: a text and the place of a label. Out: where the value begins, and what leads there.
-//! Invariant: a fixed number of bytes after the label is looked at.
+//! In: a text and the place of a label. Out: where the value begins, and what precedes it.
+//! Invariant: a bounded number of bytes after the label is read.
 //! Not here: the value (`assign.rs`); columns of tables (`column.rs`).
 
 use super::label::{LABELS, SUFFIXES, is_ideographic};
 
-/// Most white space between a name and its value, bytes: tables in configuration files are aligned by it.
+/// Most white space between a name and its value, in bytes: configuration files align values in columns.
 const MAX_SPACES: usize = 40;
 
-/// Longest words between a label and what leads to its value, bytes: `password for the wifi in the attic is …`.
+/// Longest words between a label and its value, in bytes: `password for the wifi in the attic is …`.
 const MAX_WORDS_BYTES: usize = 60;
 
-/// How far before a word its program or `login` may stand, bytes.
+/// How far before a word its program or `login` may be, in bytes.
 const MAX_BEFORE_BYTES: usize = 200;
 
 /// The text between a name and its value.
@@ -23,11 +23,11 @@ const MAX_BEFORE_BYTES: usize = 200;
 pub(super) enum Op {
     /// `=`, `:`, `:=`, `=>`, `->`, `==`.
     Sets,
-    /// The same, and the value on a line of its own.
+    /// The same, with the value on a line of its own.
     Below,
-    /// Only something in quotes may follow: `password('…')`, `PASSWORD '…'`, `"password", "…"`.
+    /// A value that must be quoted: `password('…')`, `PASSWORD '…'`, `"password", "…"`.
     Quote,
-    /// An element of XML.
+    /// An XML element.
     Element,
     /// A flag on a command line, `password …` in a `.netrc`.
     Flag,
@@ -39,11 +39,12 @@ pub(super) enum Op {
     Next,
 }
 
-/// Returns where the value begins, and what leads there.
+/// Returns where the value begins, and what precedes it.
 pub(super) fn operator(text: &str, name_start: usize, name_end: usize) -> Option<(usize, Op)> {
     let bytes = text.as_bytes();
     let at = |i: usize| bytes.get(i).copied().unwrap_or(b'\n');
     let mut i = skip_suffix(text, name_end)?;
+    // Close what surrounds the name: an escaped or plain quote, `>` of a tag, `]` of an index, emphasis.
     if at(i) == b'\\' && matches!(at(i + 1), b'"' | b'\'') {
         i += 1;
     }
@@ -61,6 +62,7 @@ pub(super) fn operator(text: &str, name_start: usize, name_end: usize) -> Option
         next = skip_aside(bytes, next).unwrap_or(next);
     }
     let rest = text.get(next..)?;
+    // In order of certainty: signs first, words next, a mere space last.
     let found = match (at(next), at(next + 1)) {
         _ if let Some(n) = n_sign(rest) => (next + n, Op::Sets),
         (b'|' | b'\t', _) => (next + 1, Op::Cell),
@@ -81,7 +83,7 @@ pub(super) fn operator(text: &str, name_start: usize, name_end: usize) -> Option
     Some(after_spaces(text, found.0, found.1))
 }
 
-/// Skips white space and marks of emphasis, and the end of a line with nothing else on it.
+/// Skips white space and emphasis; after an operator that sets a value, also one or two line ends.
 fn after_spaces(text: &str, start: usize, op: Op) -> (usize, Op) {
     let bytes = text.as_bytes();
     let mut i = skip_emphasis(bytes, start);
@@ -90,7 +92,7 @@ fn after_spaces(text: &str, start: usize, op: Op) -> (usize, Op) {
     if op != Op::Sets {
         return (i, op);
     }
-    // `password: |` in YAML, and a label on a line of its own, also in a string of code.
+    // `password: |` in YAML, or a label on a line of its own; `\n` is a line end in a string of code.
     let rest = bytes.get(i..).unwrap_or(&[]);
     if let Some(rest) = rest.strip_prefix(b"\\n") {
         return (i + if rest.starts_with(b"\\n") { 4 } else { 2 }, Op::Below);
@@ -103,6 +105,7 @@ fn after_spaces(text: &str, start: usize, op: Op) -> (usize, Op) {
     match blank.iter().filter(|byte| **byte == b'\n').count() {
         // A format may have joined the lines of a block.
         0 if n_block > 0 && n_blank > 0 => (i + n_block + n_blank, op),
+        // The line must end almost directly after the operator; otherwise the value is on the same line.
         1 | 2 if blank.iter().position(|byte| *byte == b'\n').is_some_and(|n| n < 3) => {
             (i + n_block + n_blank, Op::Below)
         }
@@ -117,7 +120,7 @@ fn skip_emphasis(bytes: &[u8], mut i: usize) -> usize {
     i
 }
 
-/// Skips suffixes of a name after its label: a plural, a number, `_base`; `None` when the word continues.
+/// Skips suffixes of a name after its label: a plural, a number, `_base`. Returns `None` when the word continues.
 fn skip_suffix(text: &str, mut at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     at += usize::from(matches!(bytes.get(at), Some(b's' | b'S')));
@@ -130,7 +133,7 @@ fn skip_suffix(text: &str, mut at: usize) -> Option<usize> {
         while has_digit(end) {
             end += 1;
         }
-        // `password 2: …` is numbered; `password 12345678` and `password 2xK…` have values.
+        // `password 2: …` is numbered; `password 12345678` and `password 2xK…` are values.
         let is_value = end >= at + 4 || bytes.get(end).is_some_and(u8::is_ascii_alphanumeric);
         if !is_apart || !is_value {
             at = end;
@@ -141,7 +144,7 @@ fn skip_suffix(text: &str, mut at: usize) -> Option<usize> {
     (is_emphasis || !text.get(at..)?.chars().next().is_some_and(goes_on)).then_some(at)
 }
 
-/// Bytes of spaces and tabs, also those without a break and those of full width.
+/// Returns the bytes of spaces and tabs, including no-break and full-width spaces.
 fn spaces_at(bytes: &[u8], at: usize) -> usize {
     let mut n = 0;
     while n < MAX_SPACES {
@@ -155,21 +158,21 @@ fn spaces_at(bytes: &[u8], at: usize) -> usize {
     n
 }
 
-/// The length of a sign that gives a value.
+/// Returns the length of an operator sign.
 fn n_sign(rest: &str) -> Option<usize> {
     let signs = ["?:", ":=", "=>", "==", "->", "→", "⇒", "：", "＝"];
     let found = signs.iter().find(|it| rest.starts_with(**it)).map(|it| it.len());
-    // `::` parts names in code.
+    // `::` separates names in code.
     let is_path = rest.starts_with("::");
     found.or_else(|| (rest.starts_with([':', '=']) && !is_path).then_some(1))
 }
 
-/// The length of a dash with a space after it.
+/// Returns the length of a dash with the space after it.
 fn n_dash(rest: &str) -> Option<usize> {
     ["- ", "– ", "— "].iter().find(|it| rest.starts_with(**it)).map(|it| it.len())
 }
 
-/// The length of `is`, `is:`, `lautet` and their like with the space after it, which ideographs do without.
+/// Returns the length of a word such as `is`, `is:` or `lautet`. Ideographs need no space around it.
 fn n_copula(rest: &str, has_space: bool) -> Option<usize> {
     let is_here = |it: &&&str| {
         let parts_words = !it.starts_with(is_ideographic);
@@ -182,7 +185,7 @@ fn n_copula(rest: &str, has_space: bool) -> Option<usize> {
     Some(n + usize::from(rest.get(n..)?.starts_with(':')))
 }
 
-/// The length of words that a link begins (`for the wifi`) up to and with what leads to the value.
+/// Returns the length of words that begin with a link (`for the wifi`), up to and including the operator after them.
 fn n_words(rest: &str) -> Option<(usize, Op)> {
     let is_link = |it: &&&str| {
         rest.starts_with(**it) && rest.get(it.len()..).is_some_and(|rest| rest.starts_with(' '))
@@ -207,7 +210,7 @@ fn n_words(rest: &str) -> Option<(usize, Op)> {
     None
 }
 
-/// Where an aside in parentheses ends: `password (wifi): …`.
+/// Returns the end of an aside in parentheses: `password (wifi): …`.
 fn skip_aside(bytes: &[u8], at: usize) -> Option<usize> {
     let inside = bytes.get(at..)?;
     let n = inside.iter().take(48).position(|byte| matches!(byte, b')' | b'\n'))?;
@@ -215,14 +218,14 @@ fn skip_aside(bytes: &[u8], at: usize) -> Option<usize> {
     (inside.get(n) == Some(&b')')).then(|| end + spaces_at(bytes, end))
 }
 
-/// The value in `key="Password" value="…"` and `name="csrf-token" content="…"`.
+/// Returns the place of the value in `key="Password" value="…"` and `name="csrf-token" content="…"`.
 fn attribute(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let n = [&b"value="[..], b"content="].iter().find(|it| rest.starts_with(it))?.len();
     Some(at + n)
 }
 
-/// The value in `variable "db_password" { default = "…" }`.
+/// Returns the place of the value in `variable "db_password" { default = "…" }`.
 fn default_of(bytes: &[u8], at: usize) -> Option<usize> {
     let inside = bytes.get(at..)?;
     let inside = inside.get(..inside.len().min(MAX_BEFORE_BYTES))?;

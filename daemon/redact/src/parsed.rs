@@ -1,6 +1,6 @@
-//! The second pass: over the outcome of a format.
+//! The second pass, over the output of a format.
 //!
-//! In: a [`Parsed`]. Out: the same without secrets and other removed data, with its places adjusted.
+//! In: a [`Parsed`]. Out: the same without secrets and personal data to be removed, with its places adjusted.
 //! Invariant: the map leads to the same places as before.
 
 use serde_json::Value;
@@ -11,7 +11,7 @@ use model::parcel::Parsed;
 use model::terms::{Norm, Segment, Span, SpanMap};
 
 impl Redactor {
-    /// Cleans the outcome of a format, except `allowed`: values on exempted lines.
+    /// Cleans the output of a format, except `allowed`, the values on exempt lines.
     pub fn redact_parsed(&self, parsed: &mut Parsed, allowed: &[String]) -> Findings {
         let mut findings = Findings::default();
         let mut clean = |text: &mut String| {
@@ -23,6 +23,7 @@ impl Redactor {
         clean_meta(parsed, &mut |text| {
             clean(text);
         });
+        // Places move only if something was replaced in the text itself.
         let Some(to_extracted) = clean(&mut parsed.text) else { return findings };
         let places = Moved::new(&to_extracted);
         parsed.map = to_extracted.then(&parsed.map);
@@ -42,7 +43,7 @@ impl Redactor {
     }
 }
 
-/// Every string beside the text.
+/// Visits every string other than the text.
 fn clean_meta(parsed: &mut Parsed, clean: &mut dyn FnMut(&mut String)) {
     let meta = &mut parsed.meta;
     let stated = [
@@ -60,6 +61,7 @@ fn clean_meta(parsed: &mut Parsed, clean: &mut dyn FnMut(&mut String)) {
         clean(&mut link.target);
         link.fragment.as_mut().map(&mut *clean);
     }
+    // Keys may change, so the map is rebuilt.
     for (mut key, mut value) in std::mem::take(&mut meta.extra) {
         clean(&mut key);
         clean_value(&mut value, clean);
@@ -67,7 +69,7 @@ fn clean_meta(parsed: &mut Parsed, clean: &mut dyn FnMut(&mut String)) {
     }
 }
 
-/// Visits every string of a value; nesting is bounded by the reader.
+/// Visits every string of a value; the reader bounds its nesting.
 pub(super) fn clean_value(value: &mut Value, clean: &mut dyn FnMut(&mut String)) {
     match value {
         Value::String(text) => clean(text),
@@ -83,7 +85,7 @@ pub(super) fn clean_value(value: &mut Value, clean: &mut dyn FnMut(&mut String))
     }
 }
 
-/// Leads from places in a text to places in the text that was made from it by a map.
+/// Maps places of a text to places of its redacted version.
 struct Moved<'a> {
     segments: &'a [Segment],
 }
@@ -99,7 +101,7 @@ impl<'a> Moved<'a> {
         Span::new(start, end.max(start))
     }
 
-    /// Moves a place; one inside a mark goes to its beginning, or to its `end`.
+    /// Maps a place. One inside a replaced part goes to the beginning of the mark, or to its end if `end`.
     fn place(&self, place: usize, end: bool) -> usize {
         let reaches = |segment: &Segment| {
             let stop = (segment.from + segment.from_len) as usize;

@@ -1,10 +1,10 @@
 //! Personal data: numbers, addresses and names of people.
 //!
 //! In: a text and the requested kinds. Out: places and kinds, in order, without overlap.
-//! Invariants: numbers with a check digit are found only when it holds; digits alone need a word before them that names
-//! them; patterns have no backtracking, so that any text costs linear time.
-//! Not here: what is done with it (the settings); secrets. There is no statistical model: names of people are found by
-//! titles and by common first names only.
+//! Invariants: numbers with a check digit are found only if it is right; other digits need a word before them that
+//! says what they are; patterns do not backtrack, so that any text takes linear time.
+//! Not here: what is done with the finds (the settings); secrets. There is no statistical model: names of people are
+//! found only by titles, introductions and common first names.
 
 mod address;
 mod check;
@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// How far before a number a word may stand that says what it is, bytes.
+/// How far before a number a word may be that says what it is, in bytes.
 const CONTEXT_BYTES: usize = 48;
 
 /// A kind of personal data.
@@ -30,7 +30,7 @@ pub enum Kind {
     Card,
     /// The number of a bank account.
     Iban,
-    /// A number that a state gave to a person.
+    /// A number that a state assigns to a person.
     NationalId,
     /// An IP address.
     Ip,
@@ -47,7 +47,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind; where two overlap, the earlier one holds.
+    /// Every kind; where two overlap, the earlier one wins.
     pub const ALL: [Kind; 10] = [
         Kind::Email,
         Kind::Card,
@@ -61,7 +61,7 @@ impl Kind {
         Kind::Person,
     ];
 
-    /// Its name in settings, marks and counts.
+    /// Returns its name in settings, marks and counts.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Email => "email",
@@ -78,7 +78,7 @@ impl Kind {
     }
 }
 
-/// A pattern, compiled at its first use. `None` cannot happen with a fixed pattern, see the tests.
+/// A pattern, compiled at its first use. `None` cannot happen with a fixed pattern; tests verify it.
 type Pattern = LazyLock<Option<Regex>>;
 
 /// Compiles a pattern.
@@ -86,7 +86,7 @@ fn pattern(text: &str) -> Option<Regex> {
     Regex::new(text).ok()
 }
 
-/// Every match of a pattern that `is_one` accepts.
+/// Returns every match of a pattern that `is_one` accepts.
 fn matches<'a>(
     text: &'a str,
     pattern: &'a Pattern,
@@ -96,7 +96,7 @@ fn matches<'a>(
     found.map(|it| it.range()).filter(move |range| is_one(text, range))
 }
 
-/// Returns places and kinds of the personal data that is `wanted`.
+/// Returns places and kinds of the personal data of `wanted` kinds.
 pub fn personal_data_in(text: &str, wanted: impl Fn(Kind) -> bool) -> Vec<(Range<usize>, Kind)> {
     let mut all: Vec<(Range<usize>, Kind)> = Vec::new();
     for kind in Kind::ALL.into_iter().filter(|kind| wanted(*kind)) {
@@ -114,7 +114,7 @@ pub fn personal_data_in(text: &str, wanted: impl Fn(Kind) -> bool) -> Vec<(Range
         };
         all.extend(found.into_iter().map(|range| (range, kind)));
     }
-    // By place; of what overlaps the earlier kind holds, and of one kind the longer.
+    // By place; of overlapping finds the earlier kind wins, and within a kind the longer.
     all.sort_by_key(|(range, kind)| (range.start, *kind, std::cmp::Reverse(range.end)));
     let mut out: Vec<(Range<usize>, Kind)> = Vec::with_capacity(all.len());
     for next in all {
@@ -131,7 +131,7 @@ pub fn personal_data_in(text: &str, wanted: impl Fn(Kind) -> bool) -> Vec<(Range
     out
 }
 
-/// True when one of `words` (lowercase) shortly precedes a place, as a word of its own.
+/// True when one of `words` (lowercase) is shortly before a place, as a whole word.
 fn is_announced(text: &str, place: usize, words: &[&str]) -> bool {
     let mut from = place.saturating_sub(CONTEXT_BYTES);
     while !text.is_char_boundary(from) {
@@ -148,7 +148,8 @@ fn is_announced(text: &str, place: usize, words: &[&str]) -> bool {
     })
 }
 
-/// True when neither a letter, digit nor one of `joints` followed or led by one stands at the edges of a range.
+/// True when a range is not part of a longer word or number: no letter or digit touches it, nor one of `joints` that
+/// connects it with another digit.
 fn stands_alone(text: &str, range: &Range<usize>, joints: &[u8]) -> bool {
     let bytes = text.as_bytes();
     let is_word = |byte: Option<&u8>| {
@@ -164,7 +165,7 @@ fn stands_alone(text: &str, range: &Range<usize>, joints: &[u8]) -> bool {
     !is_word(at(before)) && !is_word(at(Some(range.end))) && !led && !followed
 }
 
-/// The digits of a text.
+/// Returns the digits of a text as numbers.
 fn digits_of(text: &str) -> Vec<u8> {
     text.bytes().filter(u8::is_ascii_digit).map(|byte| byte - b'0').collect()
 }

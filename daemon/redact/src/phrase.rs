@@ -1,7 +1,7 @@
-//! Phrases: the words of a wallet by BIP-39, 12 to 24 of a list of 2,048.
+//! Phrases: the words of a wallet by BIP-39, 12 to 24 from a list of 2,048.
 //!
-//! In: a text. Out: the ranges of phrases: those whose checksum holds, and those that a label announces.
-//! Invariant: a bounded stretch is looked at around a place.
+//! In: a text. Out: the ranges of phrases with a valid checksum, and of those that a label announces.
+//! Invariant: a bounded number of bytes around a place is read.
 //! Not here: finding such places (`find.rs`); lists of other languages than English; phrases of other standards.
 
 use std::ops::Range;
@@ -12,17 +12,17 @@ use sha2::{Digest, Sha256};
 
 const LIST: &str = include_str!("../../../config/bip39_english.txt");
 
-/// Numbers of words that a phrase may have, most first.
+/// Numbers of words that a phrase may have, the largest first.
 const LENGTHS: [usize; 5] = [24, 21, 18, 15, 12];
 
-/// Most white space, numbers and punctuation between two words of a phrase that a label announces, bytes.
+/// Most white space, numbers and punctuation between two words of an announced phrase, in bytes.
 const MAX_GAP_BYTES: usize = 6;
 
 /// The words with their numbers.
 static WORDS: LazyLock<FxHashMap<&'static str, u16>> =
     LazyLock::new(|| LIST.lines().filter(|line| !line.starts_with('#')).zip(0..).collect());
 
-/// The phrase that begins at `start`, whose checksum need not hold: a label announces it.
+/// Returns the phrase that begins at `start`; its checksum is not verified, since a label announces it.
 pub(super) fn announced(text: &str, start: usize) -> Option<Range<usize>> {
     let mut ends = Vec::new();
     let mut first = None;
@@ -50,7 +50,7 @@ pub(super) fn announced(text: &str, start: usize) -> Option<Range<usize>> {
     (!is_example(text.get(range.clone())?)).then_some(range)
 }
 
-/// Phrases that nothing announces, whose checksum holds, around 32 bytes that may lie inside of one.
+/// Returns phrases with a valid checksum around 32 bytes that may be inside one.
 pub(super) fn phrases_around(text: &str, from: usize) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     if may_lie_inside(text, from)
@@ -61,13 +61,13 @@ pub(super) fn phrases_around(text: &str, from: usize) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns false when no phrase can reach into the 32 bytes from `from` on by half or more: then the first or the last
-/// whole word there would be of the list. (Even the shortest phrase reaches so far into one of the places that are
-/// looked at.) Most prose ends here; it would be read word by word, 720 bytes for each 32.
+/// Returns false when no phrase overlaps at least half of the 32 bytes from `from` on: otherwise the first or the
+/// last whole word there would be in the list. (Even the shortest phrase overlaps one of the checked places by that
+/// much.) This skips most prose, which would cost reading 720 bytes for every 32.
 fn may_lie_inside(text: &str, from: usize) -> bool {
     let Some(bytes) = text.as_bytes().get(from..from + 32) else { return false };
     let mut words = bytes.split(|byte| matches!(byte, b' ' | b'\n'));
-    // These may be parts of words.
+    // The first and the last may be parts of words.
     let _ = (words.next(), words.next_back());
     let first = words.next();
     [first, words.next_back().or(first)].into_iter().flatten().any(|word| {
@@ -76,7 +76,7 @@ fn may_lie_inside(text: &str, from: usize) -> bool {
     })
 }
 
-/// The stretch of letters with single blanks, or commas and blanks, between them that holds 32 bytes from `from` on.
+/// Returns the stretch of letters with single blanks, or commas and blanks, around 32 bytes from `from` on.
 fn stretch_around(text: &str, from: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let is_inside = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b' ' | b'\n' | b',');
@@ -88,7 +88,7 @@ fn stretch_around(text: &str, from: usize) -> Option<Range<usize>> {
     Some(from - n_before..from + n_after)
 }
 
-/// Looks for phrases in a stretch.
+/// Adds the phrases of a stretch.
 fn look(text: &str, stretch: Range<usize>, found: &mut Vec<Range<usize>>) {
     let Some(words) = text.get(stretch.clone()) else { return };
     let mut at = stretch.start;
@@ -99,6 +99,7 @@ fn look(text: &str, stretch: Range<usize>, found: &mut Vec<Range<usize>>) {
         numbers.push(number.map(|number| (*number, at..at + bare.len())));
         at += word.len() + 1;
     }
+    // Only within runs of words that are all in the list; `None` separates runs.
     for run in numbers.split(Option::is_none) {
         let run: Vec<&(u16, Range<usize>)> = run.iter().flatten().collect();
         let mut from = 0;
@@ -119,7 +120,8 @@ fn look(text: &str, stretch: Range<usize>, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// True when the checksum of a phrase holds: its last bits are the first of the hash of the others.
+/// True when the checksum of a phrase is valid: its last bits equal the first bits of the SHA-256 of the others
+/// (BIP-39).
 fn holds(numbers: &[u16]) -> bool {
     let n_check = numbers.len() * 11 / 33;
     let n_data = numbers.len() * 11 - n_check;
@@ -131,7 +133,7 @@ fn holds(numbers: &[u16]) -> bool {
     first >> (8 - n_check) == check
 }
 
-/// `abandon abandon … about` of the standard's own examples, and others of a few words.
+/// True for examples with few different words, such as the standard's own `abandon abandon … about`.
 fn is_example(phrase: &str) -> bool {
     let mut words: Vec<&str> =
         phrase.split(|c: char| !c.is_ascii_alphabetic()).filter(|it| !it.is_empty()).collect();

@@ -1,44 +1,45 @@
-//! Seen: a text as a reader sees it, without characters of no width, with letters of full width made narrow, and
-//! without the line ends inside of words that are too long for a line.
+//! Seen: a text as a reader sees it: without zero-width characters, with full-width letters as ASCII, and without
+//! line ends inside words that are too long for a line.
 //!
-//! Copying from pages leaves soft hyphens and zero-width spaces inside of tokens; a PDF breaks them over lines.
-//! In: a text. Out: pieces around such characters, without them, with the way back to the text.
-//! Invariant: the pieces are short, and at most a dozen overlap, so that looking at them costs about as much as the
+//! Copying from pages leaves soft hyphens and zero-width spaces inside tokens; a PDF breaks them over lines.
+//! In: a text. Out: pieces around such characters, without them, with a map back to the text.
+//! Invariant: the pieces are short, and at most a dozen overlap, so that searching them costs about as much as the
 //! text.
 
 use std::ops::Range;
 
-/// How much before and after a hidden character belongs to its piece, bytes: a long token, and the name before it.
+/// How much text before and after a hidden character is in its piece, in bytes: a long token and the name before it.
 const ROOM_BYTES: usize = 400;
 
-/// A word of this many bytes may fill a line, so that its end stands on the next.
+/// Length from which a word may fill a line, so that it continues on the next, in bytes.
 const LONG_LINE_BYTES: usize = 40;
 
-/// Lines after its first that a token is followed over.
+/// Most line ends over which a token is followed.
 const MAX_LINES: usize = 12;
 
 /// A piece of a text without its hidden characters.
 pub(super) struct Seen {
-    /// What is left.
+    /// The text without them.
     pub(super) text: String,
-    /// What the text is made of, in order.
+    /// Where the text comes from, in order.
     parts: Vec<SeenPart>,
 }
 
-/// A part of a piece: where it begins in the piece and in the whole text, and its length there.
+/// A part of a piece: its start in the piece, its start in the whole text, and its length there.
 struct SeenPart {
     seen: usize,
     start: usize,
     len: usize,
 }
 
-/// A character that is seen differently: its place, its length, and what is seen.
+/// A character that a reader sees differently: its place, its length, and what is seen.
 type Odd = (usize, usize, Option<char>);
 
 impl Seen {
-    /// Returns the pieces of a text with such characters; usually none.
+    /// Returns the pieces of a text with such characters; usually there are none.
     pub(super) fn pieces_of(text: &str) -> Vec<Seen> {
         let bytes = text.as_bytes();
+        // The first bytes of all hidden and full-width characters in UTF-8.
         let places = memchr::memchr3_iter(0xc2, 0xe2, 0xef, bytes);
         let mut pieces: Vec<(Range<usize>, Vec<Odd>)> = Vec::new();
         for (at, (n, seen)) in places.filter_map(|at| Some((at, odd_at(bytes.get(at..)?)?))) {
@@ -48,7 +49,7 @@ impl Seen {
                     range.end = end;
                     odd.push((at, n, seen));
                 }
-                // Punctuation of full width is how some languages are written.
+                // Full-width punctuation is normal in some languages, so it does not begin a piece.
                 _ if seen.is_some_and(|seen| !seen.is_ascii_alphanumeric()) => {}
                 last => {
                     let least = last.map_or(0, |(range, _)| range.end);
@@ -60,8 +61,8 @@ impl Seen {
         pieces.into_iter().map(|(range, odd)| Seen::without(text, range, odd)).collect()
     }
 
-    /// Words that go on after a line end, where `may_begin` says of what stands before it that it may begin a token.
-    /// They are handed out one by one: each line end may give a dozen that overlap.
+    /// Calls `look` with each word that continues after a line end, if `may_begin` accepts the part before it. One by
+    /// one, since each line end may give a dozen that overlap.
     pub(super) fn each_wrapped(
         text: &str,
         may_begin: impl Fn(&str) -> bool,
@@ -84,8 +85,8 @@ impl Seen {
         }
     }
 
-    /// A word from `start` on that goes on behind the blank at `at`, also behind more of them, as formats join lines.
-    /// The token may end with any of the parts: what follows it may be another word.
+    /// Calls `look` with the word from `start` on that continues after the blank at `at`, and after further ones, as
+    /// formats join lines. The token may end with any of the parts, since what follows may be another word.
     pub(super) fn each_longer(text: &str, start: usize, at: usize, look: &mut impl FnMut(Seen)) {
         let bytes = text.as_bytes();
         let Some(blank) = bytes.get(at).filter(|byte| matches!(byte, b' ' | b'\n')) else { return };
@@ -96,7 +97,7 @@ impl Seen {
             let rest = bytes.get(next..).unwrap_or(&[]).iter().take(ROOM_BYTES);
             end = floor(text, next + rest.take_while(|byte| **byte > b' ').count());
             let part = bytes.get(next..end).unwrap_or(&[]);
-            // Between two words of a line nothing but their looks says that they are one.
+            // Two words on one line may be one only by their looks, so the test is stricter there.
             if !is_random(part) || (*blank == b' ' && !is_part_of_token(part, end_of_first - start))
             {
                 break;
@@ -131,7 +132,7 @@ impl Seen {
         }
     }
 
-    /// The range in the whole text.
+    /// Maps a range to the whole text.
     pub(super) fn place(&self, range: &Range<usize>) -> Range<usize> {
         let part = |place: usize| {
             let n = self.parts.partition_point(|part| part.seen <= place);
@@ -139,7 +140,7 @@ impl Seen {
         };
         let within = |part: &SeenPart, next: Option<&SeenPart>, place: usize| {
             let n_seen = next.map_or(self.text.len(), |next| next.seen) - part.seen;
-            // A character that stands for a longer one is taken as a whole.
+            // A character that stands for a longer one is mapped as a whole.
             if n_seen == part.len { part.start + place - part.seen } else { part.start }
         };
         let start = part(range.start).map_or(0, |(it, next)| within(it, next, range.start));
@@ -152,8 +153,8 @@ impl Seen {
     }
 }
 
-/// True for a possible rest of a token, of which `n_before` bytes precede a blank: a long word, or the end of a long
-/// line. No name in it gets a value.
+/// True for a likely rest of a token of which `n_before` bytes precede a blank: a long mixed word, or the end of a
+/// long line. An assignment is not one.
 fn is_part_of_token(part: &[u8], n_before: usize) -> bool {
     let is_inside = |byte: &&u8| !b"\"'`<>()[]{}|;,".contains(byte);
     let n = part.iter().take_while(is_inside).count();
@@ -166,16 +167,17 @@ fn is_part_of_token(part: &[u8], n_before: usize) -> bool {
     (is_rest || (body.len() >= 8 && is_mixed)) && !is_set
 }
 
-/// True when this looks like a part of a token, and not like the next word.
+/// True when this looks like a part of a token rather than the next word.
 fn is_random(part: &[u8]) -> bool {
     part.iter().any(u8::is_ascii_digit)
         || part.get(1..).is_some_and(|rest| rest.iter().any(u8::is_ascii_uppercase))
 }
 
-/// The length of the character that a text begins with, bytes, where that is hidden or of full width, and what is
-/// seen.
+/// Returns the length in bytes of the first character, if it is hidden or full-width, and what is seen instead.
 fn odd_at(bytes: &[u8]) -> Option<(usize, Option<char>)> {
     match bytes {
+        // In this order: soft hyphen; zero-width spaces and joiners, word joiners; byte order mark; variation
+        // selectors; then full-width forms, which map to ASCII.
         [0xc2, 0xad, ..] => Some((2, None)),
         [0xe2, 0x80, 0x8b..=0x8f, ..]
         | [0xe2, 0x81, 0xa0..=0xa4, ..]

@@ -1,7 +1,7 @@
-//! Shapes: what secrets of known issuers look like, one for each row of `config/secrets.tsv`.
+//! Shapes: the form of known issuers' secrets, one for each row of `config/secrets.tsv`.
 //!
 //! In: a text and the place of a shape's literal. Out: the range to replace.
-//! Invariants: a check reads no more than the shape is long; a shape without a literal of two characters is not a row.
+//! Invariants: a check reads no more than the shape is long; every row has a literal of at least two characters.
 //! Not here: finding the literals (`find.rs`), shapes that a row cannot describe (`special.rs`), assignments
 //! (`assign.rs`).
 
@@ -15,14 +15,14 @@ use super::token::{Set, begins_token, is_in, is_uuid, run_before, run_within, se
 
 const TABLE: &str = include_str!("../../../config/secrets.tsv");
 
-/// How far before a token one of its words may stand, bytes.
+/// How far before a token one of its words may be, in bytes.
 const NEAR_BYTES: usize = 120;
 
 /// A kind of secret.
 pub(super) struct Shape {
     /// Its name in marks and counts.
     pub(super) kind: &'static str,
-    /// What every secret of this kind contains: the longest of its literals.
+    /// The longest literal that every secret of this kind contains.
     pub(super) literal: &'static str,
     /// Items before the literal, the nearest first, and after it.
     before: Vec<Item>,
@@ -31,16 +31,16 @@ pub(super) struct Shape {
     special: Option<Special>,
 }
 
-/// Conditions on a token beside its shape.
+/// Conditions on a token in addition to its shape.
 #[derive(Default)]
 struct Checks {
-    /// Least entropy, bits a character.
+    /// Least entropy, in bits per byte.
     floor: f64,
     is_mixed: bool,
     has_digits: bool,
     stands_apart: bool,
     is_password: bool,
-    /// One of these stands shortly before, lowercase.
+    /// Words of which one must shortly precede the token, lowercase.
     words: Vec<&'static str>,
 }
 
@@ -53,19 +53,19 @@ enum Item {
         most: usize,
     },
     Uuid,
-    /// Where the part begins and ends that is replaced.
+    /// Where the part to be replaced begins and ends.
     Open,
     Close,
 }
 
-/// Shapes without a literal, by the word that names of their values begin with.
+/// Shapes without a literal, by the first word of the names that they are assigned to.
 pub(super) type Named = Vec<(&'static str, Vec<Shape>)>;
 
 /// The rows of the table.
 pub(super) static SHAPES: LazyLock<Vec<Shape>> =
     LazyLock::new(|| rows().filter(|row| !row.is_named()).filter_map(|row| row.shape()).collect());
 
-/// The rows that count only as the value of a name.
+/// The rows that apply only to the value of a name.
 pub(super) static NAMED: LazyLock<Named> = LazyLock::new(|| {
     let mut out = BTreeMap::<_, Vec<Shape>>::new();
     for row in rows().filter(Row::is_named) {
@@ -85,7 +85,7 @@ pub(super) struct Row {
     words: &'static str,
 }
 
-/// Every line that is a row.
+/// Returns every row of the table.
 pub(super) fn rows() -> impl Iterator<Item = Row> {
     TABLE.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(|line| {
         let mut cells = line.split('\t');
@@ -99,7 +99,7 @@ impl Row {
         self.words.starts_with('=')
     }
 
-    /// Returns the shape of a row; `None` for a malformed one, of which there are none (see the tests).
+    /// Parses a row; `None` for a malformed one, which tests rule out.
     pub(super) fn shape(&self) -> Option<Shape> {
         let checks = Checks {
             floor: self.floor.parse().unwrap_or(0.0),
@@ -121,6 +121,8 @@ impl Row {
             let after = items;
             return Some(Shape { kind, literal: "", before: vec![], after, checks, special: None });
         }
+        // The longest literal is searched for; the items on either side are matched from there. `rev`, so that the
+        // first of equal ones wins.
         let length = |item: &Item| if let Item::Literal(it) = item { it.len() } else { 0 };
         let anchor = (0..items.len()).rev().max_by_key(|i| items.get(*i).map_or(0, length))?;
         let after = items.split_off(anchor + 1);
@@ -131,7 +133,7 @@ impl Row {
     }
 }
 
-/// The parts of a shape as the table writes it.
+/// Parses a shape.
 fn items_of(shape: &'static str) -> Option<Vec<Item>> {
     let mut items = Vec::new();
     let mut rest = shape;
@@ -142,6 +144,7 @@ fn items_of(shape: &'static str) -> Option<Vec<Item>> {
             _ => match run_of(rest) {
                 Some(found) => found,
                 None => {
+                    // A brace that does not begin a run is part of the literal.
                     let is_end = |(i, c): &(usize, char)| {
                         matches!(c, '(' | ')')
                             || (*i > 0
@@ -159,7 +162,7 @@ fn items_of(shape: &'static str) -> Option<Vec<Item>> {
     Some(items)
 }
 
-/// `{h32}`, `{u20-300}`, `{g}` at the start of a text, and its length.
+/// Parses `{h32}`, `{u20-300}` or `{g}` at the start of a text; also returns its length.
 fn run_of(text: &str) -> Option<(Item, usize)> {
     let (inner, _) = text.strip_prefix('{')?.split_once('}')?;
     let n = inner.len() + 2;
@@ -174,7 +177,7 @@ fn run_of(text: &str) -> Option<(Item, usize)> {
 }
 
 impl Shape {
-    /// The range to replace where the literal stands at `place`.
+    /// Returns the range to replace, given the literal's place.
     pub(super) fn at(&self, text: &str, place: Range<usize>) -> Option<Range<usize>> {
         if let Some(special) = self.special {
             return special(text, place);
@@ -182,7 +185,7 @@ impl Shape {
         let mut part = Part::default();
         let start = backward(text, place.start, &self.before, &mut part)?;
         let end = forward(text, place.end, &self.after, &mut part)?;
-        // A part that is replaced without its lead may be anywhere.
+        // A part that is replaced without its beginning may be anywhere in a word.
         if part.start.is_none() && !begins_token(text, start) {
             return None;
         }
@@ -190,13 +193,13 @@ impl Shape {
         self.checks.hold(text, start, place.len(), &range).then_some(range)
     }
 
-    /// True when a whole value has this shape.
+    /// True when the whole value has this shape.
     pub(super) fn is(&self, value: &str) -> bool {
         forward(value, 0, &self.after, &mut Part::default()) == Some(value.len())
     }
 }
 
-/// The part of a match that is replaced.
+/// The part of a match to be replaced.
 #[derive(Default)]
 struct Part {
     start: Option<usize>,
@@ -208,7 +211,7 @@ impl Checks {
         let token = text.get(range.clone()).unwrap_or("");
         let before = start.checked_sub(1).and_then(|i| text.as_bytes().get(i));
         let is_apart = !before.is_some_and(|byte| b"-./".contains(byte));
-        // The literal may hold the only mixture: it is not looked at.
+        // The literal may be the only mixed part, so it is left out.
         let body = if range.start == start { token.get(n_literal..).unwrap_or("") } else { token };
         let n_digits = token.bytes().filter(u8::is_ascii_digit).count();
         (!self.stands_apart || is_apart)
@@ -226,7 +229,7 @@ impl Checks {
     }
 }
 
-/// A stretch of 10 letters and digits, of both sorts: `sk-learn-model-selection` is a name.
+/// True for at least 10 letters and digits in a row with both kinds: `sk-learn-model-selection` is a name.
 fn is_mixed(body: &str) -> bool {
     body.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| {
         part.len() >= 10
@@ -244,6 +247,8 @@ fn backward(text: &str, from: usize, items: &[Item], part: &mut Part) -> Option<
             }
             Item::Uuid => text.get(at.checked_sub(36)?..at).filter(|it| is_uuid(it))?.len(),
             Item::Run { set, least, most } => {
+                // One more than allowed, to notice a run that is too long; not for a fixed length before another
+                // item.
                 let bound = if least == most && i + 1 < items.len() { *most } else { most + 1 };
                 let n = run_before(text, at, set, bound);
                 (*least..=*most).contains(&n).then_some(n)?
@@ -271,6 +276,7 @@ fn forward(text: &str, from: usize, items: &[Item], part: &mut Part) -> Option<u
             }
             Item::Uuid => text.get(at..at.checked_add(36)?).filter(|it| is_uuid(it))?.len(),
             Item::Run { set, least, most } => {
+                // As in `backward`, but closing marks do not count as items.
                 let is_last = items
                     .get(i + 1..)
                     .is_none_or(|rest| rest.iter().all(|it| matches!(it, Item::Close)));
@@ -296,7 +302,7 @@ fn forward(text: &str, from: usize, items: &[Item], part: &mut Part) -> Option<u
             }
         };
     }
-    // A letter, digit or `_` right after means a longer word of another kind.
+    // A letter, digit or `_` right after it means that this is a longer word of another kind.
     let is_cut = bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     (!is_cut || items.is_empty()).then_some(at)
 }

@@ -1,4 +1,4 @@
-//! Special: shapes that a row of the table cannot describe; it names them `@name:literal`.
+//! Special: shapes that a row of the table cannot describe; a row refers to them by `@name:literal`.
 //!
 //! In: a text and the place of a literal. Out: the range to replace, if it is a secret.
 //! Invariant: each check reads no more than it accepts or a fixed number of bytes.
@@ -11,13 +11,13 @@ use super::key::putty_key;
 use super::likely::is_stand_in;
 use super::token::{HEX, URL_SAFE, is_in, run};
 
-/// Longest authority part of a URL looked at, bytes.
+/// Longest authority part of a URL, in bytes.
 const MAX_AUTHORITY_BYTES: usize = 512;
 
 /// Checks the surroundings of a literal.
 pub(super) type Special = fn(&str, Range<usize>) -> Option<Range<usize>>;
 
-/// Returns the check of a name.
+/// Returns the check with this name.
 pub(super) fn by_name(name: &str) -> Option<Special> {
     Some(match name {
         "discord" => discord_token,
@@ -29,8 +29,8 @@ pub(super) fn by_name(name: &str) -> Option<Special> {
     })
 }
 
-/// A bot's number in base64 (23 to 28 characters that begin with M, N or O), a dot, a time of 6 characters,
-/// a dot, 27 to 38 characters.
+/// A Discord token: a bot's number in base64 (23 to 28 characters, beginning with M, N or O), a dot, a time of 6
+/// characters, a dot, 27 to 38 characters.
 fn discord_token(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
     let second = literal.start + 7;
     if text.as_bytes().get(second) != Some(&b'.') || run(text, literal.start + 1, &URL_SAFE) != 6 {
@@ -55,13 +55,13 @@ fn sentry_dsn(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
     key.iter().all(|byte| is_in(&HEX, *byte)).then_some(start..at)
 }
 
-/// The password of `scheme://user:password@host`, unless it is a placeholder; of `token:x-oauth-basic`, the
-/// token.
+/// The password in `scheme://user:password@host`, unless it is a placeholder; for `token:x-oauth-basic`, the token.
 fn url_password(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
     let bytes = text.as_bytes().get(literal.end..)?;
     let is_end = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'`<>|\\".contains(byte);
     let n = bytes.iter().take(MAX_AUTHORITY_BYTES).position(is_end);
     let authority = bytes.get(..n.unwrap_or(bytes.len().min(MAX_AUTHORITY_BYTES)))?;
+    // The last `@`: a password may contain others.
     let at = memchr::memrchr(b'@', authority)?;
     let colon = memchr(b':', authority.get(..at)?)?;
     let has_host =

@@ -43,7 +43,7 @@ fn the_tables_build() {
 
 #[test]
 fn a_change_of_the_tables_raises_the_version() {
-    // Whoever changes what is found raises `DETECTORS`, so that every index is built again, and then this.
+    // After a change of what is found, increase `DETECTORS`, which rebuilds every index, then update this.
     let tables = [
         include_str!("../../../config/secrets.tsv"),
         include_str!("../../../config/secret_labels.tsv"),
@@ -439,7 +439,7 @@ fn personal_data_is_redacted_or_counted_as_the_settings_say() {
 fn the_name_in_a_mark_announces_nothing() {
     let marked = "Authorization: Bearer [redacted:authorization],.atlasv1.00a0aaa0aAAAaBbB";
     assert_eq!(clean(marked), marked);
-    // What only begins like a mark is none.
+    // An incomplete mark is not a mark.
     let hidden = "[redacted: password=a8Kx2PqZ7wLm4Rt9";
     assert!(!clean(hidden).contains("a8Kx2PqZ7wLm4Rt9"));
 }
@@ -510,7 +510,7 @@ proptest! {
         if let Some(map) = redacted.map {
             let whole = map.source_range(0, redacted.text.len());
             prop_assert_eq!(whole, 0..text.len());
-            // What stands between the marks is what stood there before.
+            // The text between the marks is unchanged.
             for segment in map.segments().iter().filter(|it| it.to_len == it.from_len) {
                 let now = &redacted.text.as_bytes()[segment.to as usize..][..segment.to_len as usize];
                 let was = &text.as_bytes()[segment.from as usize..][..segment.from_len as usize];

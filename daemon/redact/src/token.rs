@@ -1,10 +1,10 @@
 //! Runs of characters: the parts of most tokens.
 //!
-//! In: a text and a place in it. Out: how far the characters of a set go from there.
+//! In: a text and a place in it. Out: the length of the run of a set's characters there.
 //! Invariant: a run is read no further than its bound.
 //! Not here: which tokens there are (`config/secrets.tsv`), or shapes of several runs (`shape.rs`).
 
-/// Longest run looked at, bytes; the longest token in use (of Google) has half of this.
+/// Longest run that is read, in bytes; the longest token in use (of Google) has half of this.
 const MAX_RUN_BYTES: usize = 4_096;
 
 /// A set of ASCII characters.
@@ -43,7 +43,7 @@ static CRYPT: Set = set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 static FIELD: Set = visible_but(b"\"'`<>:/@()[]{}\\");
 static VISIBLE: Set = visible_but(b"\"'`<>");
 
-/// Every visible ASCII character but these.
+/// Every visible ASCII character except these.
 const fn visible_but(letters: &[u8]) -> Set {
     let others = set(letters);
     let mut out = [false; 128];
@@ -55,7 +55,7 @@ const fn visible_but(letters: &[u8]) -> Set {
     out
 }
 
-/// The set that a letter stands for in `config/secrets.tsv`.
+/// Returns the set that a letter stands for in `config/secrets.tsv`.
 pub(super) fn set_of(letter: char) -> Option<&'static Set> {
     Some(match letter {
         'd' => &DIGITS,
@@ -81,37 +81,37 @@ pub(super) fn is_in(set: &Set, byte: u8) -> bool {
     set.get(byte as usize).copied().unwrap_or(false)
 }
 
-/// Length of the run of characters of a set that begins at `from`.
+/// Returns the length of the run of a set's characters that begins at `from`.
 pub(super) fn run(text: &str, from: usize, set: &Set) -> usize {
     run_within(text, from, set, MAX_RUN_BYTES)
 }
 
-/// The same, up to `most`.
+/// Like [`run`], up to `most`.
 pub(super) fn run_within(text: &str, from: usize, set: &Set, most: usize) -> usize {
     let rest = text.as_bytes().get(from..).unwrap_or(&[]);
     rest.iter().take(most).take_while(|byte| is_in(set, **byte)).count()
 }
 
-/// The same, backwards from `end`.
+/// Like [`run_within`], backwards from `end`.
 pub(super) fn run_before(text: &str, end: usize, set: &Set, most: usize) -> usize {
     let before = text.as_bytes().get(..end).unwrap_or(&[]);
     before.iter().rev().take(most).take_while(|byte| is_in(set, **byte)).count()
 }
 
-/// True when the literal begins where a token could: not inside a word.
+/// True when a token may begin here: not inside a word.
 pub(super) fn begins_token(text: &str, place: usize) -> bool {
     let before = place.checked_sub(1).and_then(|i| text.as_bytes().get(i));
     !before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         || is_after_escape(text, place)
 }
 
-/// True right after `\n`, `\t` or `\r` as strings in code write them.
+/// True right after `\n`, `\t` or `\r` as an escape in a string of code.
 fn is_after_escape(text: &str, place: usize) -> bool {
     let before = text.as_bytes().get(..place).unwrap_or(&[]);
     matches!(before, [.., b'\\', b'n' | b't' | b'r'])
 }
 
-/// Letters, `-` and digits in the groups of a UUID.
+/// True for 32 hexadecimal digits in the groups of a UUID.
 pub(super) fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(i, byte)| match i {

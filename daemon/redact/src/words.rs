@@ -3,11 +3,11 @@
 //! In: a text. Out: the places and meanings of such words: last words of labels (`label.rs`), programs and headers
 //! (`header.rs`), the first lines of key files (`key.rs`).
 //!
-//! A text has a word end for every six bytes or so. Those of 63 bytes are found by a few operations on whole machine
-//! words, and the last three bytes before each are looked up in a bit set: few are in it, and those are compared.
-//! Scripts that put no blanks between words are searched as a whole, where there are some.
+//! A text has a word end about every six bytes. Those of 63 bytes are found with a few operations on machine words,
+//! and the last three bytes before each are looked up in a bit set. Few are in it, and only those are compared.
+//! Scripts without blanks between words are searched as a whole, where they occur.
 //! Invariant: linear; a text without such words costs about a nanosecond a byte.
-//! Not here: names of issuers, which are looked for around long values only (`find.rs`).
+//! Not here: names of issuers, which are searched only around long values (`find.rs`).
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use super::header::{COMMANDS, Command};
 use super::label::{LABELS, Label, is_ideographic};
 
-/// Bytes looked at at once: one bit each. The last only shows whether the one before ends a word.
+/// Bytes classified at once, one bit each. The last only shows whether the one before ends a word.
 const WINDOW_BYTES: usize = 64;
 
 /// What a word may announce.
@@ -35,14 +35,14 @@ pub(super) enum Meaning {
     Command(&'static Command),
 }
 
-/// Every such word with its meaning; programs have several.
+/// Every such word with its meaning; a program may occur several times.
 pub(super) struct Words {
     words: Vec<(String, Meaning)>,
     /// Indexes of words by their last three bytes.
     by_end: FxHashMap<[u8; 3], Vec<usize>>,
-    /// Which hashes of three bytes are in `by_end`.
+    /// A bit set of the hashes of `by_end`'s keys.
     bits: Vec<u64>,
-    /// Finds the words of scripts without blanks, which are `ideographic`.
+    /// Finds the words of scripts without blanks, whose indexes are in `ideographic`.
     finder: Option<AhoCorasick>,
     ideographic: Vec<usize>,
 }
@@ -58,7 +58,8 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         COMMANDS.iter().map(|it| (it.literal.trim_end().to_string(), Meaning::Command(it))),
     );
     for (word, labels) in &LABELS.by_last_word {
-        // Case is ignored by a bit, which is right in ASCII only.
+        // Comparing ignores case by setting a bit, which is right for ASCII only; other words are listed in each
+        // case.
         let mut letters = word.chars();
         let first = letters.next().into_iter().flat_map(char::to_uppercase);
         let capital: String = first.chain(letters).collect();
@@ -100,7 +101,7 @@ impl Words {
         out
     }
 
-    /// Calls `look` with the place behind every word of a text that is in the table, and what it means.
+    /// Calls `look` with the place after every word of the table, and its meaning.
     pub(super) fn each(&self, text: &str, mut look: impl FnMut(usize, Meaning)) {
         let bytes = text.as_bytes();
         each_word_end(bytes, |end| {
@@ -111,7 +112,7 @@ impl Words {
             }
             let Some(indexes) = self.by_end.get(&last) else { return };
             for (word, meaning) in indexes.iter().filter_map(|i| self.words.get(*i)) {
-                // A plural ends one byte later.
+                // The word end is that of the plural, one byte later.
                 let is_plural = matches!(bytes.get(end - 1), Some(b's' | b'S'));
                 if ends_with(bytes, end, word) {
                     look(end, *meaning);
@@ -121,7 +122,7 @@ impl Words {
             }
         });
         let is_ideograph = |byte: &u8| (0xe3..=0xe9).contains(byte);
-        // No early end, so that the compiler looks at many bytes at once.
+        // Without an early exit, so that the compiler can vectorize the loop.
         if !bytes.iter().fold(false, |any, byte| any | is_ideograph(byte)) {
             return;
         }
@@ -135,7 +136,7 @@ impl Words {
     }
 }
 
-/// The ways in which the last three bytes before the end of a word may look, also of its plural.
+/// Returns the last three bytes, with the case bit set, that may precede the end of a word or of its plural.
 fn ends_of(word: &str) -> Vec<[u8; 3]> {
     let bytes = word.as_bytes();
     let plural = [bytes, b"s"].concat();
@@ -143,7 +144,7 @@ fn ends_of(word: &str) -> Vec<[u8; 3]> {
     for word in [bytes, &plural] {
         match word.last_chunk::<3>() {
             Some(end) => ends.push(end.map(|byte| byte | 0x20)),
-            // A word of two letters, after whatever it stands.
+            // A word of two letters may follow any byte.
             None => ends.extend((0..=255_u8).map(|first| {
                 let byte = |i: usize| word.get(i).copied().unwrap_or(b' ');
                 [first | 0x20, byte(0) | 0x20, byte(1) | 0x20]
@@ -172,25 +173,27 @@ fn ends_with(bytes: &[u8], end: usize, word: &str) -> bool {
         .is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Calls `look` with every place behind a letter where none follows, or a capital after a small one.
+/// Calls `look` with every place after a letter that no letter follows, or where a capital follows a lowercase
+/// letter.
 fn each_word_end(bytes: &[u8], mut look: impl FnMut(usize)) {
     let mut at = 0;
     while at < bytes.len() {
         let (letters, capitals) = letters_in(bytes.get(at..).unwrap_or(&[]));
         let small = letters & !capitals;
         let mut ends = letters & !(letters >> 1) | small & (capitals >> 1);
-        // The last byte's neighbor is in the next window.
+        // The neighbor of the last byte is in the next window.
         ends &= !(1 << (WINDOW_BYTES - 1));
         while ends != 0 {
             look(at + ends.trailing_zeros() as usize + 1);
+            // Clears the lowest set bit.
             ends &= ends - 1;
         }
         at += WINDOW_BYTES - 1;
     }
 }
 
-/// Which of the first 64 bytes are letters, as all beyond ASCII are taken to be, and which are capitals; the first is
-/// the lowest bit.
+/// Returns which of the first 64 bytes are letters (all bytes beyond ASCII count as such) and which are capitals; the
+/// first is the lowest bit.
 fn letters_in(bytes: &[u8]) -> (u64, u64) {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES * 0x80;
@@ -199,16 +202,16 @@ fn letters_in(bytes: &[u8]) -> (u64, u64) {
         padded.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         &padded
     });
-    // The highest bit of each byte of a word says whether the other seven are at least some number.
+    // The highest bit of each byte tells whether the other seven are at least some number.
     let at_least = |word: u64, least: u8| (word & !HIGH) + ONES * u64::from(0x80 - least);
-    // Each of these eight bits lands in the highest byte, in order.
+    // The multiplication collects the eight bits in the highest byte, in order.
     let packed = |bits: u64| ((bits & HIGH) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
     let (mut letters, mut capitals) = (0, 0);
     for (i, word) in window.as_chunks::<8>().0.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
         let small = word | (ONES * 0x20);
         let mut letter = at_least(small, b'a') & !at_least(small, b'z' + 1) | word;
-        // Blanks and punctuation beyond ASCII begin with one of these three bytes, and letters hardly ever do.
+        // Blanks and punctuation beyond ASCII begin with one of these three bytes; letters hardly ever do.
         if word & HIGH != 0 {
             let is = |byte: u8| {
                 let others = word ^ (ONES * u64::from(byte));

@@ -1,21 +1,21 @@
-//! Find: replaces one text by another.
+//! Find: replaces all occurrences of a text.
 //!
-//! In: a text, what to find, what to put there, how often it must be there. Out: a change a place.
-//! Invariants: what is found is found byte by byte, but for line ends, which are alike; places do not overlap; another
-//! number of places than expected changes nothing, and says where they are.
+//! In: a text, what to find, its replacement, the expected number of occurrences. Out: one change for each.
+//! Invariants: the comparison is byte by byte, except that all line ends are equal; places do not overlap; any other
+//! number of occurrences than expected is an error with their lines.
 
 use std::ops::Range;
 
 use super::lines::{eol_of_line, line_number, with_eol};
 use super::{Change, EditError};
 
-/// Least likeness at which a candidate is worth showing.
+/// Least similarity, 0 to 1, at which a candidate is suggested.
 const NEAR: f32 = 0.4;
 
-/// Longest line shown, characters.
+/// Longest line that is shown, in characters.
 const MAX_SHOWN_CHARS: usize = 120;
 
-/// Most of a line compared, bytes.
+/// Longest part of a line that is compared, in bytes.
 const MAX_COMPARED_BYTES: usize = 400;
 
 pub(super) fn replace(
@@ -27,6 +27,7 @@ pub(super) fn replace(
     if find.is_empty() {
         return Err(EditError::Empty("the text to find"));
     }
+    // Not found at all: a similar line helps more than a count of zero.
     let places = places_of(text, find);
     if places.is_empty() && expected > 0 {
         let first = find.lines().find(|line| !line.trim().is_empty()).unwrap_or(find);
@@ -45,13 +46,14 @@ pub(super) fn replace(
     Ok(places.into_iter().map(change).collect())
 }
 
-/// Returns the spans of a text, whatever its line ends.
+/// Returns the occurrences in a text, whatever its line ends.
 fn places_of(text: &str, find: &str) -> Vec<Range<usize>> {
     let find = find.replace("\r\n", "\n");
+    // Only a search over several lines in a text with CRLF needs more.
     if !text.contains("\r\n") || !find.contains('\n') {
         return text.match_indices(&find).map(|(at, found)| at..at + found.len()).collect();
     }
-    // Bytes of the text without the `\r` of each line end, and how many of those stand before a byte of it.
+    // Search the text without `\r`, and map places back by the number of `\r` removed before each.
     let plain = text.replace("\r\n", "\n");
     let returns: Vec<usize> =
         text.match_indices("\r\n").enumerate().map(|(i, (at, _))| at - i).collect();
@@ -59,7 +61,7 @@ fn places_of(text: &str, find: &str) -> Vec<Range<usize>> {
     plain.match_indices(&find).map(|(at, found)| back(at)..back(at + found.len())).collect()
 }
 
-/// The candidate most like a text, with its number from 0, if one is like it at all.
+/// Returns the most similar candidate with its index, if any is similar enough.
 pub(super) fn nearest<'a>(
     wanted: &str,
     candidates: impl Iterator<Item = &'a str>,
@@ -70,7 +72,7 @@ pub(super) fn nearest<'a>(
     best.filter(|(score, ..)| *score >= NEAR).map(|(_, i, it)| (i, it))
 }
 
-/// Pairs of neighboring characters, sorted.
+/// Returns the pairs of neighboring characters, sorted.
 fn pairs(text: &str) -> Vec<[char; 2]> {
     let text = text.trim();
     let end =
@@ -82,7 +84,7 @@ fn pairs(text: &str) -> Vec<[char; 2]> {
     pairs
 }
 
-/// Share of pairs that both have.
+/// Returns the Dice coefficient of two sorted lists of pairs.
 fn likeness(one: &[[char; 2]], other: &[[char; 2]]) -> f32 {
     let (mut i, mut k, mut n_common) = (0, 0, 0);
     while let (Some(a), Some(b)) = (one.get(i), other.get(k)) {

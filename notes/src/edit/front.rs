@@ -1,10 +1,9 @@
-//! Front matter: states and removes keys in the YAML between two `---` lines, as a person would do it by hand.
+//! Front matter: sets and removes keys in the YAML between two `---` lines, as a person would by hand.
 //!
-//! In: a text, a key, a value. Out: changes of that key's bytes alone, or of the place where a new key stands.
-//! Invariants: comments, order, quoting and anchors of other keys stay; what comes out is read again before it counts,
-//! and must say what was there and the one difference, so that YAML this module does not understand is refused, never
-//! damaged.
-//! Not here: how values look (`yaml.rs`), tags in their several forms (`tags.rs`).
+//! In: a text, a key, a value. Out: changes of that key's bytes alone, or an insertion for a new key.
+//! Invariants: comments, order, quoting and anchors of other keys stay; every result is parsed again and must differ
+//! from the original in that key only, so YAML that this module does not understand is refused, never damaged.
+//! Not here: how values are written (`yaml.rs`), the several forms of tags (`tags.rs`).
 
 use std::ops::Range;
 
@@ -19,7 +18,7 @@ pub(super) struct Front<'a> {
     pub(super) text: &'a str,
     /// Bytes between the fences.
     pub(super) yaml: Range<usize>,
-    /// What it states.
+    /// Its parsed values.
     pub(super) map: Map<String, Value>,
     entries: Vec<FrontEntry>,
     /// Spaces before its keys.
@@ -32,26 +31,26 @@ pub(super) struct FrontEntry {
     pub(super) key: String,
     /// From the beginning of the key's line to the end of the last line of its value.
     pub(super) span: Range<usize>,
-    /// Behind the colon.
+    /// The offset after the colon.
     pub(super) after_colon: usize,
 }
 
 /// How a value is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Nothing is there.
+    /// No value.
     Empty,
-    /// Text, number or truth value on the key's line.
+    /// A string, number or boolean on the key's line.
     Scalar { token: Range<usize>, quotes: Quotes },
-    /// In brackets or braces.
+    /// A value in brackets or braces.
     Flow { token: Range<usize> },
-    /// Lines below the key, up to the end of the last one's text.
+    /// A value on the lines below the key, up to the end of the last one's text.
     Block { lines: Range<usize>, indent: usize },
-    /// Anything else: several lines of text, an anchor, a tag.
+    /// Anything else: a multiline string, an anchor, a tag.
     Other { token: Range<usize> },
 }
 
-/// The bytes between the fences and where the body begins, if the text begins with a fence.
+/// Returns the bytes between the fences and the offset of the body, if the text begins with a fence.
 pub(super) fn split(text: &str) -> Option<(Range<usize>, usize)> {
     let first = bom_len(text);
     let rest = text.get(first..)?.strip_prefix("---")?;
@@ -68,7 +67,7 @@ pub(super) fn split(text: &str) -> Option<(Range<usize>, usize)> {
 /// Returns the offset of the body.
 pub(super) fn body_start(text: &str) -> usize {
     let is_front = |yaml: &Range<usize>| {
-        // What cannot be read is front matter all the same; plain words between two rules are not.
+        // Unreadable YAML still counts as front matter; plain words between two rules do not.
         !matches!(yaml::read_map(text.get(yaml.clone()).unwrap_or("")), Ok(None))
     };
     split(text).filter(|(yaml, _)| is_front(yaml)).map_or(bom_len(text), |(_, body)| body)
@@ -84,11 +83,12 @@ pub(super) fn find(text: &str) -> Result<Option<Front<'_>>, EditError> {
     Ok(Some(front))
 }
 
-/// States a key.
+/// Sets a key.
 pub(super) fn set_key(text: &str, key: &str, value: &Value) -> Result<Vec<Change>, EditError> {
     check_key(key)?;
     let Some(front) = find(text)? else { return begin(text, key, value) };
     let key = front.name_of(key);
+    // The value is already there: leave its formatting alone.
     if front.map.get(&key) == Some(value) {
         return Ok(vec![]);
     }
@@ -96,6 +96,7 @@ pub(super) fn set_key(text: &str, key: &str, value: &Value) -> Result<Vec<Change
         Some(entry) => front.restate(entry, value),
         None => vec![front.add(&key, value)?],
     };
+    // The check compares with the expected values, whatever form `restate` or `add` chose.
     let mut wanted = front.map.clone();
     wanted.insert(key, value.clone());
     front.check(&changes, &wanted)?;
@@ -118,7 +119,7 @@ pub(super) fn remove_key(text: &str, key: &str) -> Result<Vec<Change>, EditError
     Ok(changes)
 }
 
-/// Front matter that could be read must not be lost or broken by a change elsewhere.
+/// Refuses changes elsewhere in the text after which readable front matter would be lost or broken.
 pub(super) fn still_readable(text: &str, changes: &[Change]) -> Result<(), EditError> {
     if changes.is_empty() {
         return Ok(());
@@ -142,7 +143,7 @@ fn check_key(key: &str) -> Result<(), EditError> {
     Err(EditError::BadName { what: "key", text: key.to_string(), why })
 }
 
-/// Front matter where there was none.
+/// Adds front matter where there is none.
 fn begin(text: &str, key: &str, value: &Value) -> Result<Vec<Change>, EditError> {
     let at = bom_len(text);
     let eol = eol_at(text, at);
@@ -155,7 +156,7 @@ fn begin(text: &str, key: &str, value: &Value) -> Result<Vec<Change>, EditError>
     Ok(changes)
 }
 
-/// Reads what the changes would leave and compares it with what it should say.
+/// Parses the text with the changes applied, and compares it with the wanted values.
 fn check(text: &str, changes: &[Change], wanted: &Map<String, Value>) -> Result<(), EditError> {
     let after = apply(text, changes);
     match find(&after) {
@@ -171,18 +172,20 @@ fn check(text: &str, changes: &[Change], wanted: &Map<String, Value>) -> Result<
 }
 
 impl<'a> Front<'a> {
-    /// Finds the lines of each key. What is no key's line belongs to the one above; what follows from a wrong guess
-    /// fails when the result is read.
+    /// Finds the lines of each key. A line that begins no key belongs to the key above; a wrong guess is detected
+    /// when the result is parsed.
     fn find_entries(&mut self) {
         let mut indent = None;
         for line in lines_of(self.text, self.yaml.clone()) {
             let bare = line.text.trim_start_matches(' ');
             let depth = line.text.len() - bare.len();
+            // Comments at the keys' level separate entries; deeper ones are inside a value.
             if line.is_blank() || (bare.starts_with('#') && indent.is_none_or(|base| depth <= base))
             {
                 continue;
             }
             let base = *indent.get_or_insert(depth);
+            // Deeper lines, list items (which may be at the key's level) and closing brackets continue a value.
             let goes_on = depth > base
                 || bare == "-"
                 || bare.starts_with("- ")
@@ -198,7 +201,7 @@ impl<'a> Front<'a> {
         self.indent = indent.unwrap_or(0);
     }
 
-    /// Returns the spelling of a key in this note.
+    /// Returns a key as this note writes it.
     pub(super) fn name_of(&self, key: &str) -> String {
         let other = || self.map.keys().find(|known| known.eq_ignore_ascii_case(key));
         if self.map.contains_key(key) {
@@ -210,6 +213,7 @@ impl<'a> Front<'a> {
 
     /// Finds a key; `None` if it is missing or comes from a merge.
     pub(super) fn entry(&self, key: &str) -> Result<Option<&FrontEntry>, EditError> {
+        // A map in braces has no lines of its own for each key.
         if self.text.get(self.yaml.clone()).is_some_and(|yaml| yaml.trim_start().starts_with('{')) {
             return Err(EditError::Frontmatter("all of it stands in braces".to_string()));
         }
@@ -226,7 +230,7 @@ impl<'a> Front<'a> {
         EditError::Frontmatter(format!("`{key}` is stated in a way that hides where"))
     }
 
-    /// Reads what the changes would leave and compares it with what it should say.
+    /// Parses the text with the changes applied, and compares it with the wanted values.
     pub(super) fn check(
         &self,
         changes: &[Change],
@@ -235,15 +239,16 @@ impl<'a> Front<'a> {
         check(self.text, changes, wanted)
     }
 
-    /// Adds a new key below the others.
+    /// Adds a new key after the others.
     pub(super) fn add(&self, key: &str, value: &Value) -> Result<Change, EditError> {
+        // Only for its errors: front matter in braces, or a key that occurs twice.
         self.entry(key)?;
         let eol = eol_at(self.text, self.yaml.end);
         let entry = yaml::entry(key, value, self.indent, eol);
         Ok(Change::insert(self.yaml.end, format!("{entry}{eol}")))
     }
 
-    /// Returns the form and the place of a key's value.
+    /// Returns the form and place of a key's value.
     pub(super) fn shape(&self, entry: &FrontEntry) -> Shape {
         let line = line_end(self.text, entry.span.start).min(entry.span.end);
         let rest = self.text.get(entry.after_colon..line).unwrap_or("");
@@ -253,6 +258,7 @@ impl<'a> Front<'a> {
         let whole =
             entry.span.start + self.text.get(entry.span.clone()).unwrap_or("").trim_end().len();
         let rest = self.text.get(start..end.max(start)).unwrap_or("");
+        // Nothing after the colon: the value is below, or missing.
         if rest.is_empty() || rest.starts_with('#') {
             let content =
                 |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
@@ -275,11 +281,13 @@ impl<'a> Front<'a> {
                     None => Shape::Other { token: start..whole },
                 };
             }
+            // Block scalars, anchors, aliases and tags.
             Some(b'|' | b'>' | b'&' | b'*' | b'!') => return Shape::Other { token: start..whole },
             _ => Quotes::Plain,
         };
         let token = match quotes {
             Quotes::Plain => {
+                // A plain scalar ends before a comment, which needs a blank before its `#`.
                 let n = rest.find(" #").or_else(|| rest.find("\t#")).unwrap_or(rest.len());
                 Some(start..start + rest.get(..n).unwrap_or(rest).trim_end().len())
             }
@@ -291,20 +299,20 @@ impl<'a> Front<'a> {
         }
     }
 
-    /// Whether nothing but comments follows a value.
+    /// Returns whether only comments follow a value in its entry.
     fn ends_there(&self, token: &Range<usize>, entry: &FrontEntry) -> bool {
         let after = self.text.get(token.end..entry.span.end).unwrap_or("");
         let mut lines = after.lines();
         lines.all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
     }
 
-    /// Whether a comment follows a value on its line.
+    /// Returns whether anything, such as a comment, follows a value on its line.
     fn has_comment(&self, token: &Range<usize>) -> bool {
         let line = line_end(self.text, token.end);
         self.text.get(token.end..line).is_some_and(|after| !after.trim().is_empty())
     }
 
-    /// Replaces the value of a key that is there.
+    /// Replaces the value of an existing key, in the form that needs the fewest changes.
     fn restate(&self, entry: &FrontEntry, value: &Value) -> Vec<Change> {
         let eol = eol_at(self.text, entry.span.start);
         let line = line_end(self.text, entry.span.start);
@@ -326,6 +334,7 @@ impl<'a> Front<'a> {
             Shape::Flow { token } => {
                 vec![Change::new(token, yaml::flow(value))]
             }
+            // On one line, so that the comment stays beside the value.
             Shape::Scalar { token, .. } if self.has_comment(&token) => {
                 vec![Change::new(token, yaml::flow(value))]
             }
@@ -351,7 +360,7 @@ impl<'a> Front<'a> {
         }
     }
 
-    /// A scalar in the manner of the one that it replaces.
+    /// Formats a scalar like the one that it replaces.
     fn scalar_like(&self, token: &Range<usize>, quotes: Quotes, value: &Value) -> String {
         let old = self.text.get(token.clone()).unwrap_or("");
         if let (Value::String(new), Quotes::Plain) = (value, quotes)
@@ -359,7 +368,7 @@ impl<'a> Front<'a> {
             && yaml::is_like_a_number(new)
             && yaml::read(new).as_ref() == Ok(value)
         {
-            // A date that was written without quotes stays a date to programs that know dates.
+            // A date written without quotes stays a date for programs that support dates.
             return new.clone();
         }
         match value {
@@ -370,7 +379,7 @@ impl<'a> Front<'a> {
     }
 }
 
-/// The key at the beginning of a line, and how many bytes it takes with its colon.
+/// Returns the key at the beginning of a line, and its length in bytes including the colon.
 fn key_of(line: &str) -> Option<(String, usize)> {
     let (key, n) = match line.as_bytes().first()? {
         b'"' | b'\'' => {
@@ -379,6 +388,7 @@ fn key_of(line: &str) -> Option<(String, usize)> {
         }
         b'?' | b'&' | b'*' | b'!' | b'[' | b'{' | b'|' | b'>' | b'-' => return None,
         _ => {
+            // A colon ends a key only before a blank or the line's end: `a:b` is one word.
             let is_colon = |at: &usize| {
                 line.get(at + 1..)
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
@@ -423,7 +433,7 @@ fn flow_end(text: &str, start: usize, limit: usize) -> Option<usize> {
     end
 }
 
-/// Visits the brackets, braces and commas of flow YAML, with the depth behind each, until `visit` says no.
+/// Visits the brackets, braces and commas of flow YAML with the depth after each, until `visit` returns false.
 pub(super) fn walk_flow(
     text: &str,
     part: Range<usize>,
@@ -436,7 +446,7 @@ pub(super) fn walk_flow(
         let before =
             if at > part.start { bytes.get(at - 1).copied().unwrap_or(b' ') } else { b' ' };
         match byte {
-            // Within a word they are characters like any other.
+            // A quote inside a word is an ordinary character.
             b'"' | b'\'' if b" \t\r\n[{,:".contains(&before) => {
                 match quoted_end(text, at, part.end) {
                     Some(end) => at = end - 1,

@@ -1,8 +1,8 @@
-//! Headings: finds a heading by its name, and the section below it.
+//! Headings: finds a heading by its name, with the section below it.
 //!
 //! In: a text and the name of a heading. Out: its section.
-//! Invariants: a heading is what Markdown takes for one (underlined ones, too; none in code), and stands in no list and
-//! no quotation; two that fit alike are an error with their lines, never a guess.
+//! Invariants: headings are those of Markdown, underlined ones included, outside code, lists and quotations; if
+//! several match equally, the error lists their lines instead of guessing.
 
 use std::ops::Range;
 
@@ -11,21 +11,21 @@ use super::find::nearest;
 use super::lines::{line_end, line_number, line_start};
 use crate::parse::parse;
 
-/// A heading and what stands below it.
+/// A heading and the text below it.
 #[derive(Debug, Clone)]
 pub(super) struct Section {
     pub(super) level: u8,
-    /// Its words, and its words as written.
+    /// Its text without markup, and its text as written.
     names: [String; 2],
     /// Its lines, without the last line end.
     pub(super) head: Range<usize>,
-    /// Where its lines end, and what stands below begins.
+    /// Where its lines end, and the text below begins.
     pub(super) body: usize,
     /// Where the next heading begins, whatever its level.
     pub(super) own_end: usize,
     /// Where the next heading of its level or above begins.
     pub(super) end: usize,
-    /// The headings that it stands below, outermost first, as indices.
+    /// The headings above it, outermost first, as indexes.
     above: Vec<usize>,
 }
 
@@ -36,7 +36,7 @@ impl Section {
     }
 }
 
-/// All sections of a text.
+/// Returns all sections of a text.
 pub(super) fn sections(text: &str) -> Vec<Section> {
     let note = parse(text);
     let mut out: Vec<Section> = Vec::new();
@@ -45,6 +45,7 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
         let written = text.get(heading.place.span.clone()).unwrap_or("");
         let written = written.lines().next().unwrap_or("").trim();
         let written = written.trim_start_matches('#').trim_end_matches('#').trim();
+        // The ancestors are the previous heading and its ancestors, without those of the same or a lower level.
         let mut above: Vec<usize> = out.last().map(|last| last.above.clone()).unwrap_or_default();
         above.extend(out.len().checked_sub(1));
         above.retain(|i| out.get(*i).is_some_and(|it| it.level < heading.level));
@@ -68,14 +69,14 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
     out
 }
 
-/// Finds the section of this name.
+/// Finds the section with this name.
 pub(super) fn section(text: &str, name: &str) -> Result<Section, EditError> {
     let name = name.trim();
     if name.trim_matches('#').trim().is_empty() {
         return Err(EditError::Empty("the heading"));
     }
     let all = sections(text);
-    // A heading may look like one of our own ways to call one.
+    // Literal names first, since a heading may look like our syntax (`A > B`); exact case before any case.
     for is_same in [same as fn(&str, &str) -> bool, same_but_case] {
         for called in [Called::literally(name), Called::by_rules(name)] {
             let fits: Vec<&Section> =
@@ -94,7 +95,7 @@ pub(super) fn section(text: &str, name: &str) -> Result<Section, EditError> {
     Err(EditError::NoHeading { section: name.to_string(), nearest })
 }
 
-/// Whether a section's first heading, which a text may repeat, is this one.
+/// Returns whether a line repeats a section's heading, as texts for its content often do.
 pub(super) fn is_heading_of(line: &str, section: &Section) -> bool {
     let bare = line.trim_start_matches('#');
     let level = line.len() - bare.len();
@@ -105,7 +106,7 @@ pub(super) fn is_heading_of(line: &str, section: &Section) -> bool {
             .any(|name| same_but_case(name, bare.trim().trim_end_matches('#').trim()))
 }
 
-/// One way to read the name of a heading.
+/// One interpretation of a heading's name.
 struct Called<'a> {
     level: Option<u8>,
     above: Vec<&'a str>,
@@ -118,7 +119,7 @@ impl<'a> Called<'a> {
         Called { level: None, above: vec![], name, nth: None }
     }
 
-    /// `## A > B#2`.
+    /// Parses `## A > B#2`.
     fn by_rules(name: &'a str) -> Self {
         let bare = name.trim_start_matches('#');
         let n = name.len() - bare.len();

@@ -1,8 +1,8 @@
-//! List items: adds, replaces and removes single ones, such as facts about a thing.
+//! List items: adds, replaces and removes single items, such as facts about a thing.
 //!
-//! In: a text and an item, by its block id or its words. Out: changes of that item's lines.
-//! Invariants: a new item looks like its neighbors (indentation, marker, numbering); ids stay with their items; two
-//! items that fit alike are an error with their lines.
+//! In: a text and an item, given by its block id or its words. Out: changes of that item's lines.
+//! Invariants: a new item looks like its neighbors (indentation, marker, numbering); ids stay with their items; if
+//! several items match, the error lists their lines.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::target::is_block_id;
 pub enum ItemRef {
     /// By its block id, without `^`.
     Id(String),
-    /// By its words, with or without block id; white space counts as one blank.
+    /// By its words, with or without block id; all white space is equal.
     Text(String),
 }
 
@@ -32,8 +32,7 @@ impl fmt::Display for ItemRef {
     }
 }
 
-/// The first block id that begins with these letters and is not taken: one more than the highest that is there, and at
-/// least `least`.
+/// Returns an unused block id with these letters: one more than the highest number with them, and at least `least`.
 pub fn next_block_id(text: &str, letters: &str, least: u64) -> String {
     let numbers = parse(text)
         .block_ids
@@ -55,6 +54,7 @@ pub(super) fn add(
     let part = match heading.map(|name| section(text, name)) {
         None => note.body..text.len(),
         Some(Ok(section)) => section.body..section.own_end,
+        // No such section: create it at the end, with the level given by `#`, or 2.
         Some(Err(EditError::NoHeading { section, .. })) => {
             let name = section.trim_start_matches('#').trim();
             let level = section.len() - section.trim_start_matches('#').len();
@@ -66,6 +66,7 @@ pub(super) fn add(
         }
         Some(Err(other)) => return Err(other),
     };
+    // Only outermost items: a nested list is not the section's own.
     let last = note.items.iter().rfind(|it| it.depth == 0 && part.contains(&it.place.span.start));
     let Some(last) = last else {
         let item = lines_of_item("", "-", &item, "\n");
@@ -87,6 +88,7 @@ pub(super) fn replace(text: &str, item: &ItemRef, with: &str) -> Result<Vec<Chan
     let found = find(text, &note, item)?;
     let content = content_of(text, found);
     let old_id = id_of(text.get(content.clone()).unwrap_or(""));
+    // A new id replaces the old one; otherwise the old one stays.
     let with = if id_of(with).is_some() { with.to_string() } else { with_id(with, old_id)? };
     let eol = eol_at(text, content.start);
     let start = line_start(text, found.place.span.start);
@@ -94,7 +96,7 @@ pub(super) fn replace(text: &str, item: &ItemRef, with: &str) -> Result<Vec<Chan
         text.get(start..found.place.span.start).filter(|it| is_indentation(it)).unwrap_or("");
     let inner = format!("{before}{}", " ".repeat(marker_of(text, found).len() + 1));
     let with = with_eol(&with, "\n").replace('\n', &format!("{eol}{inner}"));
-    // An empty item has its marker alone, without the blank behind it.
+    // An empty item consists of its marker alone, without a blank after it.
     let is_bare = content.start == found.place.span.start + marker_of(text, found).len();
     Ok(vec![Change::new(content, if is_bare { format!(" {with}") } else { with })])
 }
@@ -108,7 +110,7 @@ pub(super) fn remove(text: &str, item: &ItemRef) -> Result<Vec<Change>, EditErro
     Ok(vec![change.map_err(unlined)?])
 }
 
-/// Removes the item at a place with its lines.
+/// Removes the item at a place, with its lines.
 pub(super) fn remove_span(text: &str, item: Range<usize>) -> Result<Change, EditError> {
     let start = line_start(text, item.start);
     if !text.get(start..item.start).is_some_and(is_indentation) {
@@ -120,10 +122,11 @@ pub(super) fn remove_span(text: &str, item: Range<usize>) -> Result<Change, Edit
     let above = start.checked_sub(1).map(|at| line_start(text, at));
     let is_last_line = end == text.len() && !text.ends_with('\n');
     let span = if is_last_line {
-        // The line before becomes the last one, which has no line end.
+        // The previous line becomes the last one, which has no line end.
         let before = text.get(..start).unwrap_or("");
         let before = before.strip_suffix('\n').unwrap_or(before);
         before.strip_suffix('\r').unwrap_or(before).len()..end
+    // Of two blank lines around the item, only one stays.
     } else if above.is_some_and(blank) && end < text.len() && blank(end) {
         start..line_end(text, end)
     } else {
@@ -146,7 +149,7 @@ fn with_id(item: &str, id: Option<&str>) -> Result<String, EditError> {
     Ok(format!("{item} ^{id}"))
 }
 
-/// The block id at the end of an item's text.
+/// Returns the block id at the end of an item's text.
 fn id_of(content: &str) -> Option<&str> {
     let (_, id) = content.trim_end().rsplit_once([' ', '\t', '\n'])?;
     id.strip_prefix('^').filter(|id| is_block_id(id))
@@ -160,7 +163,7 @@ fn find<'n>(text: &str, note: &'n Note, item: &ItemRef) -> Result<&'n Item, Edit
                 it.place.span.start <= place.start && place.end <= it.place.span.end
             };
             let places = note.block_ids.iter().filter(|it| it.id == id).map(|it| &it.place.span);
-            // The innermost one is the last that holds it.
+            // Of nested items that contain the place, the innermost is the last.
             places.filter_map(|place| note.items.iter().rfind(|it| holds(it, place))).collect()
         }
         ItemRef::Text(words) => {
@@ -187,7 +190,7 @@ fn find<'n>(text: &str, note: &'n Note, item: &ItemRef) -> Result<&'n Item, Edit
     }
 }
 
-/// Returns the text behind the marker, if it begins with one.
+/// Returns the text after the marker, if there is one.
 fn is_marked(words: &str) -> Option<&str> {
     is_item(words)
         .then(|| words.trim_start().split_once([' ', '\t']).map_or(words, |(_, rest)| rest))
@@ -197,7 +200,7 @@ fn normal(words: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns an item's own words, trimmed.
+/// Returns the range of an item's own text, trimmed.
 fn content_of(text: &str, item: &Item) -> Range<usize> {
     let content = text.get(item.content.clone()).unwrap_or("");
     if content.trim().is_empty() {
@@ -213,7 +216,7 @@ fn end_of(text: &str, item: &Item) -> usize {
     end_of_item(text, &item.place.span)
 }
 
-/// The same of the item at a place.
+/// Like [`end_of`], for the item at a place.
 pub(super) fn end_of_item(text: &str, item: &Range<usize>) -> usize {
     let whole = text.get(item.clone()).unwrap_or("");
     let end = item.start + whole.trim_end().len();
@@ -231,7 +234,7 @@ pub(super) fn marker_at(text: &str, at: usize) -> &str {
     from.split(|c: char| c.is_whitespace()).next().unwrap_or("-")
 }
 
-/// `-` after `-`, `4.` after `3.`.
+/// Returns the marker of the next item: `-` after `-`, `4.` after `3.`.
 pub(super) fn next_marker(marker: &str) -> String {
     let digits = marker.trim_end_matches(['.', ')']);
     let number = digits.parse::<u32>().ok().and_then(|number| number.checked_add(1));
@@ -240,12 +243,12 @@ pub(super) fn next_marker(marker: &str) -> String {
     })
 }
 
-/// Whether what stands before a marker is a part of every line there: blanks, and the marks of quotations.
+/// True when the text before a marker is repeated on every line of the item: blanks and quotation signs.
 pub(super) fn is_indentation(text: &str) -> bool {
     text.chars().all(|c| matches!(c, ' ' | '\t' | '>'))
 }
 
-/// An item as lines, each with what stands before the marker.
+/// Formats an item as lines, each with the text before the marker.
 pub(super) fn lines_of_item(before: &str, marker: &str, item: &str, eol: &str) -> String {
     let inner = format!("{eol}{before}{}", " ".repeat(marker.len() + 1));
     format!("{before}{marker} {}", with_eol(item, "\n").replace('\n', &inner))

@@ -1,7 +1,7 @@
 //! Lines: their bounds and line ends.
 //!
-//! In: a text. Out: its lines with their spans; the line end that belongs to a place.
-//! Invariant: a line ends with `\n` or `\r\n`; a lone `\r` is a character like any other, as it is to Git.
+//! In: a text. Out: its lines with their spans; the line end to use at a place.
+//! Invariant: a line ends with `\n` or `\r\n`; a lone `\r` is an ordinary character, as in Git.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(super) struct Line<'a> {
     /// The line without its end.
     pub(super) text: &'a str,
-    /// Its bytes, the line end included.
+    /// Its bytes, including the line end.
     pub(super) span: Range<usize>,
 }
 
@@ -19,7 +19,7 @@ impl Line<'_> {
         self.text.trim().is_empty()
     }
 
-    /// End of its text, start of its line end.
+    /// The end of its text, where its line end begins.
     pub(super) fn text_end(&self) -> usize {
         self.span.start + self.text.len()
     }
@@ -48,27 +48,27 @@ pub(super) fn lines_of(
     all.into_iter()
 }
 
-/// Returns the start of the line that holds a byte; the first line starts behind a byte order mark.
+/// Returns the start of the line that contains a byte; the first line starts after a byte order mark.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     let newline = text.get(..at).and_then(|before| before.rfind('\n'));
     newline.map_or(bom_len(text).min(at), |newline| newline + 1)
 }
 
-/// Returns the end of the line that holds a byte, its line end included.
+/// Returns the end of the line that contains a byte, including its line end.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     text.get(at..).and_then(|after| after.find('\n')).map_or(text.len(), |newline| at + newline + 1)
 }
 
-/// Returns the number of the line that holds a byte, from 1.
+/// Returns the number of the line that contains a byte, from 1.
 pub(super) fn line_number(text: &str, at: usize) -> usize {
     text.get(..at).unwrap_or(text).matches('\n').count() + 1
 }
 
-/// Returns the line end to use at a place: that of its own line, else of the line before, else of the first, else `\n`.
+/// Returns the line end to use at a place: that of its line, the previous line or the first line, otherwise `\n`.
 pub(super) fn eol_at(text: &str, at: usize) -> &'static str {
     let here = text.get(at..).and_then(|after| after.find('\n')).map(|newline| at + newline);
     let before = || text.get(..at).and_then(|before| before.rfind('\n'));
-    // Of a place where a line begins, the line before is the neighbor that was written with it.
+    // At the start of a line, the previous line is the one that was written before it.
     let newline = if at > 0 && text.get(..at).is_some_and(|before| before.ends_with('\n')) {
         before().or(here)
     } else {
@@ -80,7 +80,7 @@ pub(super) fn eol_at(text: &str, at: usize) -> &'static str {
     }
 }
 
-/// The line end of the line that holds a byte, else of the line before, else `\n`.
+/// Returns the line end of the line that contains a byte, otherwise that of [`eol_at`].
 pub(super) fn eol_of_line(text: &str, at: usize) -> &'static str {
     let end = line_end(text, at);
     match text.get(at..end) {
@@ -90,12 +90,12 @@ pub(super) fn eol_of_line(text: &str, at: usize) -> &'static str {
     }
 }
 
-/// A text with every line end made `eol`.
+/// Replaces all line ends with `eol`.
 pub(super) fn with_eol(text: &str, eol: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', eol)
 }
 
-/// Bytes of the mark that some editors put at the beginning of a file.
+/// Returns the length of a byte order mark at the start.
 pub(super) fn bom_len(text: &str) -> usize {
     if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }

@@ -1,9 +1,9 @@
 //! Links: changes their targets.
 //!
-//! In: a text and new targets of its links; or a note's links and a file that has moved. Out: changes of targets alone
-//! (heading, block and what is shown stay); or the targets as they are to be written now.
-//! Invariants: a link keeps its manner (name or path, with or without extension, from the folder or from the root,
-//! percent signs or angle brackets); one that resolves to the right file already is left alone.
+//! In: a text and new targets of its links; or a note's links and a file that has moved. Out: changes of targets
+//! alone (heading, block and display stay); or the new targets.
+//! Invariants: a link keeps its form (name or path, with or without extension, relative or from the root, percent
+//! encoding or angle brackets); a link that already resolves to the right file is left alone.
 //! Not here: which links lead to the file (the daemon knows).
 
 use std::ops::Range;
@@ -17,22 +17,22 @@ use crate::target::{joined, percent_decoded};
 pub struct Retarget {
     /// Its [`Link::target_span`].
     pub span: Range<usize>,
-    /// The target as it is to be written, without heading and block.
+    /// The new target as it is to be written, without heading and block.
     pub target: String,
 }
 
-/// A file that has another path now.
+/// A file that has moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Move<'a> {
     /// Its path before, from the project's root.
     pub from: &'a str,
     /// Its path now.
     pub to: &'a str,
-    /// No other file of the folder has its name now.
+    /// True when no other file of the folder has its new name.
     pub is_unique: bool,
 }
 
-/// Changes of targets.
+/// Returns changes that replace the targets.
 pub(super) fn rewrite(text: &str, links: &[Retarget]) -> Result<Vec<Change>, EditError> {
     let mut changes: Vec<Change> = Vec::new();
     let mut links: Vec<&Retarget> = links.iter().collect();
@@ -43,6 +43,7 @@ pub(super) fn rewrite(text: &str, links: &[Retarget]) -> Result<Vec<Change>, Edi
         let written = text.get(span.clone()).ok_or_else(no_link)?;
         let is_wiki =
             text.get(..span.start).is_some_and(|before| before.trim_end().ends_with("[["));
+        // Two targets for one link, or overlapping spans.
         if changes.last().is_some_and(|last| last.span.end > span.start) {
             return Err(no_link());
         }
@@ -56,7 +57,7 @@ pub(super) fn rewrite(text: &str, links: &[Retarget]) -> Result<Vec<Change>, Edi
     Ok(changes)
 }
 
-/// The bytes of a written target that are its path: without heading, block, blanks and angle brackets.
+/// Returns the part of a written target that is its path: without heading, block, blanks and angle brackets.
 fn path_of(written: &str) -> Range<usize> {
     let start = written.len() - written.trim_start().trim_start_matches('<').len();
     let rest = written.get(start..).unwrap_or("");
@@ -64,11 +65,11 @@ fn path_of(written: &str) -> Range<usize> {
     start..start + rest.get(..end).unwrap_or("").trim_end().len()
 }
 
-/// Returns the links of a note that must change after a file has moved, with their new targets. `at` is the path of the
-/// note, before and after: another than the file's where the note is not the file itself.
+/// Returns the links of a note that must change after a file has moved, with their new targets. `at` is the path of
+/// the note before and after; it differs from the file's unless the note is the moved file.
 ///
-/// `leads_there` says whether a link by name resolves to the file and must be rewritten: not by a title or an alias,
-/// which it keeps.
+/// `leads_there` returns whether a link by name resolves to the file and must be rewritten. Links by a title or alias
+/// need not, since the file keeps those.
 pub fn retarget(
     text: &str,
     note: &Note,
@@ -77,7 +78,7 @@ pub fn retarget(
     leads_there: impl Fn(&Link) -> bool,
 ) -> Vec<Retarget> {
     let mut out: Vec<Retarget> = Vec::new();
-    // Several links may have one target (a definition of a reference).
+    // Several reference links may share one definition, and so one target.
     let mut seen = std::collections::HashSet::new();
     for link in &note.links {
         let Some(written) = text.get(link.target_span.clone()) else { continue };
@@ -110,9 +111,9 @@ pub fn retarget(
     out
 }
 
-/// What links of the note at `at` must say to lead where they do, by the whole path of that: `leads_to` says it of
-/// those that another file would take, by kind and target. No other file can take those that begin with `./`, `../` or
-/// `/`.
+/// Returns new targets for links of the note at `at` that another file would otherwise take over: each becomes the
+/// whole path to its file. `leads_to` returns that path for such links, by kind and target. Links that begin with
+/// `./`, `../` or `/` cannot be taken over.
 pub fn by_path(
     text: &str,
     note: &Note,
@@ -149,7 +150,7 @@ pub fn by_path(
     kept.collect()
 }
 
-/// A name or path in `[[…]]`.
+/// Returns the new form of a name or path in `[[…]]`.
 fn name_now(written: &str, moved: Move<'_>) -> Option<String> {
     let has_extension = written.to_lowercase().ends_with(".md");
     let shown = |path: &str| if has_extension { path.to_string() } else { stem(path).to_string() };
@@ -158,10 +159,11 @@ fn name_now(written: &str, moved: Move<'_>) -> Option<String> {
         return Some(format!("{root}{}", shown(moved.to)));
     }
     let name = moved.to.rsplit('/').next().unwrap_or(moved.to);
+    // A name is enough only if no other file has it.
     Some(shown(if moved.is_unique { name } else { moved.to }))
 }
 
-/// A path in `[[…]]` that begins with `./` or `../`.
+/// Returns the new form of a path in `[[…]]` that begins with `./` or `../`.
 fn relative_name_now(written: &str, at: (&str, &str), moved: Move<'_>) -> Option<String> {
     let led_to = joined(folder(at.0), written);
     let is_file =
@@ -170,6 +172,7 @@ fn relative_name_now(written: &str, at: (&str, &str), moved: Move<'_>) -> Option
     let to = match is_file {
         true if has_extension => moved.to,
         true => stem(moved.to),
+        // The link leads to another file; it changes only if this note has moved to another folder.
         false if folder(at.0) == folder(at.1) => return None,
         false => &led_to,
     };
@@ -177,7 +180,7 @@ fn relative_name_now(written: &str, at: (&str, &str), moved: Move<'_>) -> Option
     Some(if path.starts_with("../") { path } else { format!("./{path}") })
 }
 
-/// The path of a Markdown link, in the manner of the old one.
+/// Returns the new path of a Markdown link, in the form of the old one.
 fn address_now(
     path: &str,
     is_bracketed: bool,
@@ -193,6 +196,7 @@ fn address_now(
     let to = match is_file {
         true if led_to == moved.from => moved.to,
         true => stem(moved.to),
+        // As above: another file, seen from the same folder.
         false if is_rooted || folder(at.0) == folder(at.1) => return None,
         false => led_to.as_str(),
     };
@@ -213,7 +217,7 @@ fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// A path without the extension of notes.
+/// Returns a path without `.md`.
 fn stem(path: &str) -> &str {
     let at = path.len().saturating_sub(3);
     match path.get(at..) {
@@ -222,7 +226,7 @@ fn stem(path: &str) -> &str {
     }
 }
 
-/// A path of the project, seen from one of its folders.
+/// Returns a path of the project relative to one of its folders.
 fn relative(from: &str, to: &str) -> String {
     let from: Vec<&str> = from.split('/').filter(|part| !part.is_empty()).collect();
     let to: Vec<&str> = to.split('/').collect();
@@ -235,7 +239,7 @@ fn relative(from: &str, to: &str) -> String {
     up.chain(to.iter().skip(n_common).copied()).collect::<Vec<_>>().join("/")
 }
 
-/// A path as an address that needs no angle brackets.
+/// Percent-encodes a path so that it needs no angle brackets.
 fn encoded(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for c in path.chars() {

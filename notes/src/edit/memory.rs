@@ -1,11 +1,11 @@
-//! Facts and relations of an entity (`crate::memory`): adds, replaces and removes them, each on its own lines.
+//! Facts and relations of an entity (`crate::memory`): adds, replaces and removes them, on lines of their own.
 //!
-//! In: a text, what is to be different, and the highest ordinal that others remember of it. Out: changes, and what
-//! they did.
-//! Invariants: every change is read back before it is given: what was added is what is read, and every other fact and
-//! relation is what it was; an ordinal that was ever used is not given again; facts without an ordinal get theirs
-//! written down with the first change of the note; what is there already is not added twice.
-//! Not here: the shape (`crate::memory`), summary, tags and type, which are keys of the front matter.
+//! In: a text, the requested change, and the highest ordinal that is known elsewhere. Out: changes, and what they
+//! did.
+//! Invariants: every change is parsed before it is returned: what was added is read back, and every other fact and
+//! relation is as before; an ordinal is never used twice; facts without an ordinal get theirs written with the first
+//! change of the note; what is already there is not added again.
+//! Not here: the format (`crate::memory`); summary, tags and type, which are keys of the front matter.
 
 mod adopt;
 mod form;
@@ -27,30 +27,30 @@ pub use adopt::adopt;
 use form::{exact_form, form};
 use insert::{insert_facts, insert_relation};
 
-/// Which note is changed.
+/// How the note is to be read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scope {
-    /// It lies in the memory folder: every outermost item that is no relation is a fact.
+    /// True for a note in the memory folder, where every outermost item that is not a relation is a fact.
     pub in_folder: bool,
-    /// The highest ordinal that was ever used in it, as far as others remember.
+    /// The highest ordinal ever used in it, as far as it is known elsewhere.
     pub used: u64,
 }
 
-/// A fact under its number.
+/// A fact with its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbered {
     /// Its number.
     pub ordinal: u64,
-    /// What it says.
+    /// Its text.
     pub content: String,
 }
 
-/// What became of facts that were to be added.
+/// The result of adding facts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Added {
-    /// Those that were, in their order.
+    /// Those that were added, in the given order.
     pub added: Vec<Numbered>,
-    /// Those that were there already, word for word.
+    /// Those that were already there, word for word.
     pub existing: Vec<Numbered>,
 }
 
@@ -69,7 +69,7 @@ pub struct NewEntity {
     pub tags: Vec<String>,
 }
 
-/// The facts of a note with the numbers that they have or get.
+/// Returns the facts of a note with the numbers that they have or will get.
 pub fn facts_of(text: &str, scope: Scope) -> Vec<Numbered> {
     let node = read(text);
     let ordinals = ordinals_of(&node, scope);
@@ -77,13 +77,14 @@ pub fn facts_of(text: &str, scope: Scope) -> Vec<Numbered> {
     facts.map(|(it, ordinal)| Numbered { ordinal, content: it.content.clone() }).collect()
 }
 
-/// The text of the note of a new entity.
+/// Returns the text of the note of a new entity.
 ///
 /// # Errors
-/// [`EditError`], for what cannot be a tag, and texts that no form holds.
+/// [`EditError`] for invalid tags, and for texts that cannot be written so that they are read back.
 pub fn render_entity(new: &NewEntity) -> Result<String, EditError> {
     let mut metadata = serde_json::Map::new();
     let mut title = new.name.clone();
+    // A name that a title cannot hold goes to a key of its own, and the title gets a similar one.
     if !is_a_title(&title) {
         metadata.insert(EXACT_NAME.to_string(), quoted(&new.name));
         title = title_of(&new.name);
@@ -100,12 +101,13 @@ pub fn render_entity(new: &NewEntity) -> Result<String, EditError> {
     let (changes, _) = add_facts(&text, scope, &new.observations)?;
     let text = apply(&text, &changes);
     let node = read(&text);
+    // Verify that readers get the name and type back exactly.
     let is_it = node.name.as_deref() == Some(new.name.as_str())
         && node.node_type.as_deref().unwrap_or(CATEGORY) == new.entity_type;
     if is_it { Ok(text) } else { Err(unfit("name or type", &new.name)) }
 }
 
-/// What `type` says of an entity, and beside one that cannot hold it the exact type.
+/// Returns the value of `type` for an entity, and the exact type if `type` cannot hold it.
 fn stated_keys(entity_type: &str) -> (String, Option<serde_json::Value>) {
     match is_a_title(entity_type) {
         true => (entity_type.to_string(), None),
@@ -113,7 +115,7 @@ fn stated_keys(entity_type: &str) -> (String, Option<serde_json::Value>) {
     }
 }
 
-/// Writes down the ordinals of facts that have none, and of copies.
+/// Returns changes that write down the ordinals of facts that have none, or whose ordinal another fact has.
 pub fn settle(text: &str, scope: Scope) -> Vec<Change> {
     let node = read(text);
     let changes: Vec<Change> = node
@@ -129,7 +131,7 @@ pub fn settle(text: &str, scope: Scope) -> Vec<Change> {
     if changes.is_empty() || said(&read(&apply(text, &changes)), scope) == wanted {
         return changes;
     }
-    // An id that is not read as one does not stay; the others do.
+    // Some id is not read back as one: keep only those that are, one by one.
     let mut kept: Vec<Change> = Vec::new();
     for change in changes {
         kept.push(change);
@@ -147,10 +149,10 @@ pub fn settle(text: &str, scope: Scope) -> Vec<Change> {
     kept
 }
 
-/// Adds facts behind those that are there.
+/// Adds facts after the existing ones.
 ///
 /// # Errors
-/// [`EditError`], for a text that no form holds.
+/// [`EditError`] for a text that cannot be written so that it is read back.
 pub fn add_facts(
     text: &str,
     scope: Scope,
@@ -176,7 +178,7 @@ pub fn add_facts(
         done.added.push(new);
     }
     if done.added.is_empty() {
-        // What is there already needs no write, not even of ordinals.
+        // Nothing to add: do not write ordinals, either.
         return Ok((vec![], done));
     }
     let wanted = |after: &Node| {
@@ -184,6 +186,7 @@ pub fn add_facts(
         all.facts.extend(done.added.iter().map(|it| (Some(it.ordinal), it.content.clone())));
         sorted(all) == sorted(new)
     };
+    // The plain form first; the exact one only if the plain one is not read back.
     for is_exact in [false, true] {
         let items: Vec<String> = done
             .added
@@ -201,10 +204,10 @@ pub fn add_facts(
     Err(unfit("observation", done.added.first().map_or("", |it| &it.content)))
 }
 
-/// Replaces the text of a fact, which keeps its number. Returns the old text.
+/// Replaces the text of a fact, which keeps its number. Also returns the old text.
 ///
 /// # Errors
-/// [`EditError::NoItem`] for a number that is not there, and as [`add_facts`].
+/// [`EditError::NoItem`] for an unknown number; otherwise as [`add_facts`].
 pub fn replace_fact(
     text: &str,
     scope: Scope,
@@ -222,6 +225,7 @@ pub fn replace_fact(
     }
     let own = now.get(fact.text.clone()).unwrap_or("");
     let has_default = own.starts_with(&format!("[{CATEGORY}] "));
+    // A fact in the exact form stays in it if possible.
     let forms = match has_default {
         true => [exact_form(content), form(content)],
         false => [form(content), exact_form(content)],
@@ -244,21 +248,21 @@ pub fn replace_fact(
     Err(unfit("observation", content))
 }
 
-/// What became of facts that were to be removed.
+/// The result of removing facts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// Numbers that were not there.
+    /// Numbers that do not exist.
     pub missing: Vec<u64>,
-    /// Lines that were nested below facts and went with them.
+    /// Lines nested below facts, which were removed with them.
     pub below: Vec<String>,
-    /// The highest number that was used before, also of what was nested.
+    /// The highest number used before, including nested lines.
     pub highest: u64,
 }
 
-/// Removes facts with what is nested below them; remembers the highest number where its line goes.
+/// Removes facts with everything nested below them, and remembers the highest number if its line is removed.
 ///
 /// # Errors
-/// [`EditError`], when a fact has no line of its own.
+/// [`EditError`] when a fact does not begin its line.
 pub fn remove_facts(
     text: &str,
     scope: Scope,
@@ -288,7 +292,7 @@ pub fn remove_facts(
         return Ok((vec![], removed));
     }
     if read(&now).highest() < removed.highest {
-        // Where the front matter cannot be edited, the ledger alone remembers.
+        // If the front matter cannot be edited, only the ledger remembers the number.
         let change = set_key(&now, LAST_ORDINAL, &removed.highest.into())
             .and_then(|change| still_readable(&now, &change).map(|()| change));
         done = compose(&done, &change.unwrap_or_default());
@@ -296,7 +300,7 @@ pub fn remove_facts(
     Ok((done, removed))
 }
 
-/// The lines of an item behind its own text and ids.
+/// Returns the lines of an item after its own text and ids.
 fn lines_below<'t>(text: &'t str, fact: &Fact) -> impl Iterator<Item = &'t str> {
     let ids = [&fact.id, &fact.other_id].into_iter().flatten().map(|id| id.end);
     let end = ids.fold(fact.text.end, usize::max);
@@ -304,10 +308,10 @@ fn lines_below<'t>(text: &'t str, fact: &Fact) -> impl Iterator<Item = &'t str> 
     below.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
-/// Adds a relation of a type to a target.
+/// Adds a relation.
 ///
 /// # Errors
-/// [`EditError`], for a text that is read as another relation.
+/// [`EditError`] for a text that would be read as another relation.
 pub fn add_relation(
     text: &str,
     scope: Scope,
@@ -328,10 +332,10 @@ pub fn add_relation(
     }
 }
 
-/// Removes the relations whose link stands at these places, each with its item unless that states others, too.
+/// Removes the relations whose links are at these places, each with its item unless the item states others, too.
 ///
 /// # Errors
-/// [`EditError::NoItem`] for one that is stated outside of a list.
+/// [`EditError::NoItem`] for a relation outside a list.
 pub fn remove_relations(text: &str, links: &[Range<usize>]) -> Result<Vec<Change>, EditError> {
     let mut done: Vec<Change> = Vec::new();
     let mut now = text.to_string();
@@ -348,10 +352,10 @@ pub fn remove_relations(text: &str, links: &[Range<usize>]) -> Result<Vec<Change
     Ok(done)
 }
 
-/// Gives the relation whose link stands at a place another type.
+/// Changes the type of the relation whose link is at a place.
 ///
 /// # Errors
-/// As [`remove_relations`], and for a type that no form holds.
+/// As [`remove_relations`], and for a type that cannot be written.
 pub fn retype_relation(
     text: &str,
     scope: Scope,
@@ -363,6 +367,7 @@ pub fn retype_relation(
         return Err(EditError::NoLink(link.clone()));
     };
     let Some((_, own)) = &it.item else { return Err(outside(it)) };
+    // The item states other relations, too: move this one to an item of its own.
     let is_alone = node.relations.iter().filter(|other| other.item == it.item).count() == 1;
     if !is_alone {
         let removed = remove_relations(text, std::slice::from_ref(link))?;
@@ -376,7 +381,7 @@ pub fn retype_relation(
         row.0 = new_type.to_string();
     }
     let whole = relation_item(new_type, &it.target, Some(&it.target));
-    // A type that stands in the context would be left behind there.
+    // If the type is in the context, replacing the words before the link would leave it there: write the whole item.
     let head = text.get(own.start..link.start).unwrap_or("");
     let stated = Change::new(own.start..link.start, format!("{new_type} "));
     let is_plain = head.trim() == it.relation_type;
@@ -391,7 +396,7 @@ pub fn retype_relation(
     Err(unfit("relation's type", new_type))
 }
 
-/// Returns the end of the words of a relation's item, which is before its block id.
+/// Returns the end of a relation item's words, before its block id.
 fn own_end(text: &str, own: &Range<usize>) -> usize {
     let words = text.get(own.clone()).unwrap_or("");
     match words.rsplit_once([' ', '\t']) {
@@ -407,6 +412,7 @@ fn without(text: &str, node: &Node, it: &Stated) -> Result<Change, EditError> {
     if of_item.len() == 1 {
         return remove_span(text, item.clone());
     }
+    // One of several targets: remove it with the separator to a neighbor.
     let at = of_item.iter().position(|other| other.link == it.link).unwrap_or(0);
     let span = match (at.checked_sub(1).and_then(|at| of_item.get(at)), of_item.get(at + 1)) {
         (Some(before), _) => before.link.end..it.link.end,
@@ -435,7 +441,7 @@ struct Said {
     relations: Vec<(String, String)>,
 }
 
-/// Facts have the numbers that they get, too.
+/// Reads facts, with the numbers that they have or will get, and relations.
 fn said(node: &Node, scope: Scope) -> Said {
     let facts = node.facts(scope.in_folder).zip(ordinals_of(node, scope));
     let relations = node.relations.iter();

@@ -1,8 +1,8 @@
 //! New notes: front matter and content as one text.
 //!
 //! In: title, type, tags, further keys, content. Out: `---`, the front matter, `---`, a blank line, the content.
-//! Invariants: what is given counts; front matter that the content brings along stays as it is written, but for keys
-//! that are given, too. The note ends with a line end.
+//! Invariants: given values win; front matter at the start of the content stays as it is written, except for keys
+//! that are also given. The note ends with a line end.
 
 use serde_json::{Map, Value};
 
@@ -10,25 +10,25 @@ use super::front::split;
 use super::lines::eol_at;
 use super::{EditError, Op, apply, edit_all};
 
-/// What a new note says.
+/// The content of a new note.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NewNote {
     /// Its title.
     pub title: String,
-    /// Its type; when left out, the one that the content states, else `note`.
+    /// Its type; if `None`, the one in the content, otherwise `note`.
     pub note_type: Option<String>,
-    /// Its tags, beside those that the content states.
+    /// Its tags, in addition to those in the content.
     pub tags: Vec<String>,
-    /// Further keys of its front matter. `title`, `type` and `tags` are none of them.
+    /// Further keys of its front matter; not `title`, `type` and `tags`.
     pub metadata: Map<String, Value>,
-    /// Its text. Front matter at its head becomes that of the note.
+    /// Its text. Front matter at its start becomes that of the note.
     pub content: String,
 }
 
-/// The text of a new note.
+/// Returns the text of a new note.
 ///
 /// # Errors
-/// [`EditError`], when a key or tag cannot be one, or the content begins with front matter that cannot be read.
+/// [`EditError`] for an invalid key or tag, and for content that begins with front matter that cannot be read.
 pub fn render_new(new: &NewNote) -> Result<String, EditError> {
     let title = new.title.trim();
     if title.is_empty() {
@@ -56,7 +56,7 @@ pub fn render_new(new: &NewNote) -> Result<String, EditError> {
     let eol = eol_at(content, 0);
     let mut text = content.to_string();
     if stated.is_none() {
-        // One blank line separates front matter and body, whatever the content begins with.
+        // Exactly one blank line between front matter and body.
         text = format!("---{eol}---{eol}{eol}{text}");
     }
     let mut text = apply(&text, &edit_all(&text, &ops)?);

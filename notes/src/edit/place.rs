@@ -1,8 +1,8 @@
-//! Blocks: adds them at the ends of a note, and around and below headings.
+//! Blocks: adds them at either end of a note, and around headings.
 //!
 //! In: a text, a place, a block. Out: one change.
 //! Invariants: a blank line separates a block from its neighbors, except where items join a list or rows a table; the
-//! blank lines below a heading and above the next one stay; the end of the file keeps or lacks its newline as before.
+//! blank lines below a heading and above the next one stay; the last line of the file keeps or lacks its line end.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub(super) fn append(text: &str, content: &str) -> Result<Vec<Change>, EditError
     }])
 }
 
-/// Adds a block above everything but the front matter.
+/// Adds a block at the start, below the front matter.
 pub(super) fn prepend(text: &str, content: &str) -> Result<Vec<Change>, EditError> {
     let body = body_start(text);
     match first_text(text, body..text.len()) {
@@ -31,7 +31,7 @@ pub(super) fn prepend(text: &str, content: &str) -> Result<Vec<Change>, EditErro
     }
 }
 
-/// Replaces what stands below a heading.
+/// Replaces the text below a heading.
 pub(super) fn replace_section(
     text: &str,
     name: &str,
@@ -44,7 +44,7 @@ pub(super) fn replace_section(
     let change = match inner {
         None if content.is_empty() => return Ok(vec![]),
         None => insert_below(text, section.head.end, content),
-        // At the end there is nothing to separate.
+        // Emptying the last section: also remove the blank lines below its heading.
         Some((_, end)) if content.is_empty() && section.end == text.len() => {
             Change::new(section.head.end..end, "")
         }
@@ -54,7 +54,7 @@ pub(super) fn replace_section(
     Ok(vec![change])
 }
 
-/// Adds a block at the end of what stands directly below a heading.
+/// Adds a block at the end of the text directly below a heading.
 pub(super) fn append_to_section(
     text: &str,
     name: &str,
@@ -86,6 +86,7 @@ pub(super) fn insert_after(
     let content = block(content)?;
     let next = first_text(text, section.body..section.own_end);
     Ok(vec![
+        // Without a blank line below the heading, or when the block joins what follows, insert above that text.
         match next.filter(|next| joins(content, line_at(text, *next)) || *next == section.body) {
             Some(next) => insert_above(text, next, content, section.body),
             None => insert_below(text, section.head.end, content),
@@ -93,13 +94,13 @@ pub(super) fn insert_after(
     ])
 }
 
-/// A block without blank lines around it.
+/// Returns a block without blank lines around it.
 fn block(content: &str) -> Result<&str, EditError> {
     let content = trimmed(content);
     if content.trim().is_empty() { Err(EditError::Empty("the content")) } else { Ok(content) }
 }
 
-/// Blank lines at both ends are not content; blanks before the first word may be.
+/// Removes blank lines at both ends, but not the blanks before the first word, which may be indentation.
 fn trimmed(content: &str) -> &str {
     let content = content.trim_end();
     let blank: usize =
@@ -107,18 +108,18 @@ fn trimmed(content: &str) -> &str {
     content.get(blank..).unwrap_or(content)
 }
 
-/// The content of a section without its heading, which many repeat.
+/// Removes the section's own heading from the start of its content, where callers often repeat it.
 fn without_heading<'a>(content: &'a str, section: &Section) -> &'a str {
     let (first, rest) = content.split_once('\n').unwrap_or((content, ""));
     if is_heading_of(first.trim_end(), section) { trimmed(rest) } else { content }
 }
 
-/// Returns the start of the first line with words.
+/// Returns the start of the first nonblank line.
 pub(super) fn first_text(text: &str, part: Range<usize>) -> Option<usize> {
     lines_of(text, part).find(|line| !line.is_blank()).map(|line| line.span.start)
 }
 
-/// Returns the end of the words of the last line that has some.
+/// Returns the end of the text of the last nonblank line.
 pub(super) fn last_text(text: &str, part: Range<usize>) -> Option<usize> {
     lines_of(text, part).rev().find(|line| !line.is_blank()).map(|line| line.text_end())
 }
@@ -127,14 +128,14 @@ fn line_at(text: &str, start: usize) -> &str {
     text.get(start..line_end(text, start)).unwrap_or("").trim_end()
 }
 
-/// A block below the line whose words end at `end`.
+/// Inserts a block below the line whose text ends at `end`.
 pub(super) fn insert_below(text: &str, end: usize, content: &str) -> Change {
     let eol = eol_at(text, end);
     let above = text.get(line_start(text, end)..end).unwrap_or("");
     let next = line_end(text, end);
     let below = line_at(text, next);
     let gap = if joins(above, content) { eol.to_string() } else { eol.repeat(2) };
-    // The end of the line above goes on behind the block.
+    // The line end of the line above now follows the block, so a second one is needed only before text.
     let rest = if next >= text.len() || below.trim().is_empty() || joins(content, below) {
         ""
     } else {
@@ -143,7 +144,7 @@ pub(super) fn insert_below(text: &str, end: usize, content: &str) -> Change {
     Change::insert(end, format!("{gap}{}{rest}", with_eol(content, eol)))
 }
 
-/// A block above the line that begins at `at`; nothing parts it from what ends at `edge`.
+/// Inserts a block above the line that begins at `at`; no blank line precedes it if that is `edge`.
 fn insert_above(text: &str, at: usize, content: &str, edge: usize) -> Change {
     let eol = eol_at(text, at);
     let before = at.saturating_sub(1);
@@ -162,11 +163,12 @@ fn joins(above: &str, below: &str) -> bool {
         || (above.trim_start().starts_with('|') && below.trim_start().starts_with('|'))
 }
 
-/// Whether a line begins an item of a list.
+/// Returns whether a line begins a list item.
 pub(super) fn is_item(line: &str) -> bool {
     let line = line.trim_start();
     let rest = line.strip_prefix(['-', '*', '+']).or_else(|| {
         let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        // CommonMark: at most nine digits.
         rest.strip_prefix(['.', ')']).filter(|_| (1..10).contains(&(line.len() - rest.len())))
     });
     rest.is_some_and(|rest| rest.starts_with([' ', '\t']) && !rest.trim().is_empty())

@@ -1,15 +1,15 @@
 //! Changes: spans of a text, each with its replacement.
 //!
-//! In: a text and its changes. Out: the text afterwards; or, of changes and those of the text that they leave, all of
-//! them as spans of the first text.
-//! Invariants: changes are in order and apart from each other; spans lie on UTF-8 boundaries.
+//! In: a text and its changes. Out: the text with the changes; or two successive lists of changes combined, as spans
+//! of the first text.
+//! Invariants: changes are in order and disjoint; spans are on UTF-8 boundaries.
 
 use std::ops::Range;
 
-/// Bytes of a text, and their replacement.
+/// A span of bytes and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Bytes of the text before.
+    /// Bytes of the original text.
     pub span: Range<usize>,
     /// The replacement.
     pub replacement: String,
@@ -24,13 +24,13 @@ impl Change {
         Change::new(at..at, text)
     }
 
-    /// Returns whether it changes anything.
+    /// Returns whether it changes the text.
     pub(super) fn is_needed(&self, text: &str) -> bool {
         text.get(self.span.clone()).is_none_or(|before| before != self.replacement)
     }
 }
 
-/// The text with its changes.
+/// Returns the text with the changes applied.
 pub fn apply(text: &str, changes: &[Change]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut last = 0;
@@ -43,7 +43,7 @@ pub fn apply(text: &str, changes: &[Change]) -> String {
     out
 }
 
-/// Part of a text in the making: bytes of the first text, or new ones.
+/// A piece of a text being edited: bytes of the original, or new ones.
 #[derive(Debug, Clone)]
 enum Piece {
     Kept(Range<usize>),
@@ -75,19 +75,21 @@ pub fn compose(first: &[Change], second: &[Change]) -> Vec<Change> {
         pieces.push(Piece::New(replacement.clone()));
         last = span.end;
     }
-    // The end of the text is not known here, and need not be.
+    // The original's length is not known here. Any end beyond it will do; half of the maximum, so that sums do not
+    // overflow.
     pieces.push(Piece::Kept(last..usize::MAX / 2));
     let end = pieces.last().map_or(0, |piece| match piece {
         Piece::Kept(range) => range.end,
         Piece::New(_) => 0,
     });
+    // From the end, so that the spans of earlier changes stay valid.
     for change in second.iter().rev() {
         pieces = replaced(pieces, change);
     }
     gathered(pieces, end)
 }
 
-/// The pieces with one change of the text that they make.
+/// Applies one change to the text that the pieces make.
 fn replaced(pieces: Vec<Piece>, change: &Change) -> Vec<Piece> {
     let mut out = Vec::with_capacity(pieces.len() + 2);
     let mut at = 0;
@@ -95,6 +97,7 @@ fn replaced(pieces: Vec<Piece>, change: &Change) -> Vec<Piece> {
     for piece in pieces {
         let (start, end) = (at, at + piece.len());
         at = end;
+        // The part of the piece before the change, the replacement once, the part after it.
         if start < change.span.start {
             out.push(piece.part(0..piece.len().min(change.span.start - start)));
         }
@@ -110,7 +113,7 @@ fn replaced(pieces: Vec<Piece>, change: &Change) -> Vec<Piece> {
     out
 }
 
-/// What lies between the kept pieces, as changes. What is new at one place is one change.
+/// Returns the gaps between kept pieces as changes. All new text in one gap is one change.
 fn gathered(pieces: Vec<Piece>, end: usize) -> Vec<Change> {
     let mut out = Vec::new();
     let mut last = 0;

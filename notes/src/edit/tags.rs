@@ -1,9 +1,9 @@
-//! Tags in front matter: adds and removes single ones in the form that they have there, be it a list in lines, a list
-//! in brackets or one text.
+//! Tags in front matter: adds and removes single tags in the form used there: a list in lines, a list in brackets, or
+//! one string.
 //!
 //! In: a text and tags, with or without `#`. Out: changes of single tags.
-//! Invariants: other tags, their order, quotes and comments stay; tags are compared as Obsidian does, without regard to
-//! case; adding a tag that is there or removing one that is not changes nothing.
+//! Invariants: other tags, their order, quotes and comments stay; tags are compared without regard to case, as in
+//! Obsidian; adding an existing tag or removing a missing one changes nothing.
 
 use std::ops::Range;
 
@@ -14,10 +14,10 @@ use super::lines::{eol_at, line_end, lines_of};
 use super::yaml::{self, Quotes};
 use super::{Change, EditError};
 
-/// One tag as it is written.
+/// A tag as it is written.
 struct Written {
     tag: String,
-    /// Its bytes with quotes.
+    /// Its bytes, including quotes.
     span: Range<usize>,
 }
 
@@ -38,6 +38,7 @@ pub(super) fn add(text: &str, tags: &[String]) -> Result<Vec<Change>, EditError>
     if new.is_empty() {
         return Ok(vec![]);
     }
+    // What the tags must be after the change; `checked` compares.
     let mut wanted = known;
     wanted.extend(new.iter().cloned());
     let Some(entry) = front.entry(&key)? else {
@@ -59,14 +60,17 @@ pub(super) fn add(text: &str, tags: &[String]) -> Result<Vec<Change>, EditError>
             let new: Vec<_> =
                 new.iter().map(|tag| yaml::scalar(&json!(tag), Quotes::Plain, true)).collect();
             match items.last() {
+                // After the last item, so that its comments and the bracket stay.
                 Some(last) => vec![Change::insert(last.span.end, format!(", {}", new.join(", ")))],
                 None => vec![Change::new(token, format!("[{}]", new.join(", ")))],
             }
         }
         Shape::Scalar { token, quotes } => {
             let old = text.get(token.clone()).unwrap_or("");
+            // Separate as the existing tags are: by blanks, if there are blanks and no commas.
             let separator =
                 if !old.contains(',') && old.contains(char::is_whitespace) { " " } else { ", " };
+            // Inside the closing quote, if there is one.
             let at = if quotes == Quotes::Plain { token.end } else { token.end - 1 };
             vec![Change::insert(at, format!("{separator}{}", new.join(separator)))]
         }
@@ -83,6 +87,7 @@ pub(super) fn remove(text: &str, tags: &[String]) -> Result<Vec<Change>, EditErr
     let known = stated(&front, &key)?;
     let is_gone = |tag: &str| tags.iter().any(|gone| same(gone, tag));
     let wanted: Vec<_> = known.iter().filter(|tag| !is_gone(tag)).cloned().collect();
+    // Nothing to remove.
     if wanted.len() == known.len() {
         return Ok(vec![]);
     }
@@ -94,11 +99,13 @@ pub(super) fn remove(text: &str, tags: &[String]) -> Result<Vec<Change>, EditErr
             gone.map(|(_, line)| Change::new(line, "")).collect()
         }
         Shape::Flow { token } => without(&flow_items(text, &token), &token, is_gone),
+        // Inside the quotes, if there are any.
         Shape::Scalar { token, quotes } => {
             let inner = match quotes {
                 Quotes::Plain => token,
                 _ => token.start + 1..token.end - 1,
             };
+            // `around` includes one character on each side, as the brackets of a list.
             without(
                 &words_of(text, &inner),
                 &(inner.start.saturating_sub(1)..inner.end + 1),
@@ -114,7 +121,7 @@ fn unknown_form(key: &str) -> EditError {
     EditError::Frontmatter(format!("`{key}` is stated in a way that hides its parts"))
 }
 
-/// The tags that are there, if all of the value is tags.
+/// Returns the existing tags, if the whole value consists of tags.
 fn stated(front: &Front<'_>, key: &str) -> Result<Vec<String>, EditError> {
     let value = front.map.get(key);
     let is_part = |value: &Value| !matches!(value, Value::Array(_) | Value::Object(_));
@@ -125,13 +132,14 @@ fn stated(front: &Front<'_>, key: &str) -> Result<Vec<String>, EditError> {
     }
 }
 
-/// The key that states tags: `tags`, or `tag` where only that is there.
+/// Returns the key for tags: `tags`, or `tag` if only that exists.
 fn key_of(front: &Front<'_>) -> String {
     let tags = front.name_of("tags");
     let tag = front.name_of("tag");
     if !front.map.contains_key(&tags) && front.map.contains_key(&tag) { tag } else { tags }
 }
 
+/// Returns the changes, if applying them gives exactly the wanted tags and leaves all other keys unchanged.
 fn checked(
     front: &Front<'_>,
     key: &str,
@@ -152,7 +160,7 @@ fn checked(
     }
 }
 
-/// Tags without `#`; one that could not be read as one tag is an error.
+/// Returns tags without `#`; fails for text that would not be read back as one tag.
 fn clean(tags: &[String]) -> Result<Vec<String>, EditError> {
     let clean = |tag: &String| {
         let bare = bare(tag);
@@ -176,7 +184,7 @@ fn same(one: &str, other: &str) -> bool {
     bare(one).to_lowercase() == bare(other).to_lowercase()
 }
 
-/// Tags that are not among the known, each once.
+/// Returns tags that are not known yet, each once.
 fn distinct(known: &[String], tags: &[String]) -> Vec<String> {
     let mut new: Vec<String> = Vec::new();
     for tag in tags {
@@ -187,7 +195,7 @@ fn distinct(known: &[String], tags: &[String]) -> Vec<String> {
     new
 }
 
-/// The tags that a value states, without `#`.
+/// Returns the tags in a value, without `#`.
 fn tags_of(value: Option<&Value>) -> Vec<String> {
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
@@ -207,7 +215,7 @@ fn tags_of(value: Option<&Value>) -> Vec<String> {
     all.iter().map(|tag| bare(tag).to_string()).filter(|tag| !tag.is_empty()).collect()
 }
 
-/// The words of a text that lists tags.
+/// Returns the tags in a string.
 fn words_of(text: &str, part: &Range<usize>) -> Vec<Written> {
     let inner = text.get(part.clone()).unwrap_or("");
     let mut at = part.start;
@@ -222,7 +230,7 @@ fn words_of(text: &str, part: &Range<usize>) -> Vec<Written> {
     out
 }
 
-/// The items of a list in brackets.
+/// Returns the items of a list in brackets.
 fn flow_items(text: &str, token: &Range<usize>) -> Vec<Written> {
     let mut starts = vec![];
     let mut ends = vec![];
@@ -240,7 +248,7 @@ fn flow_items(text: &str, token: &Range<usize>) -> Vec<Written> {
     });
     let written = |(start, end): (usize, usize)| {
         let part = text.get(start..end).unwrap_or("");
-        // A comment may stand before an item, on a line of its own.
+        // Comments on lines of their own may precede an item.
         let skipped: usize = part
             .split_inclusive('\n')
             .take_while(|line| line.trim().is_empty() || line.trim_start().starts_with("# "))
@@ -256,7 +264,7 @@ fn flow_items(text: &str, token: &Range<usize>) -> Vec<Written> {
     starts.into_iter().zip(ends).filter_map(written).collect()
 }
 
-/// The items of a list in lines, with their lines.
+/// Returns the items of a list in lines, with their lines.
 fn block_items(front: &Front<'_>, entry: &FrontEntry) -> Vec<(Written, Range<usize>)> {
     let first = line_end(front.text, entry.span.start);
     let mut out = Vec::new();
@@ -272,7 +280,7 @@ fn block_items(front: &Front<'_>, entry: &FrontEntry) -> Vec<(Written, Range<usi
     out
 }
 
-/// Removes items with the separator to one of their neighbors. `around` ends where the whole list does.
+/// Removes items, each run with one separator. `around` is the whole list including its brackets.
 fn without(
     items: &[Written],
     around: &Range<usize>,
@@ -290,7 +298,7 @@ fn without(
         let run = items.get(i..).unwrap_or(&[]).iter().take_while(|it| is_gone(&it.tag)).count();
         let next = items.get(i + run);
         let span = match (kept_before, next) {
-            // Up to the next one, or from the one before on: one separator goes with each.
+            // Up to the next item, or from the previous one on: exactly one separator goes with the run.
             (_, Some(next)) => item.span.start..next.span.start,
             (Some(before), None) => {
                 before..items.get(i + run - 1).map_or(before, |last| last.span.end)

@@ -1,11 +1,11 @@
-//! Edits as texts before and after; properties over many texts.
+//! Edits as texts before and after; properties of edits of many texts.
 
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 
-/// The text after an edit; checks what holds for all of them.
+/// Returns the text after an edit; checks the properties of all edits.
 #[track_caller]
 fn after(text: &str, op: Op) -> String {
     try_after(text, op).unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -103,14 +103,14 @@ fn a_section_goes_to_the_next_heading_of_its_level() {
         "# T\n\n## A\n\nold\nold\n\n### A1\n\nold\n\n## B\n\nnew\n",
     );
     check(text, replace_section("B", ""), "# T\n\n## A\n\nold\nold\n\n### A1\n\nold\n\n## B\n");
-    // Blank lines and their number stay.
+    // The number of blank lines is kept.
     check("## A\nold\n## B\n", replace_section("A", "new"), "## A\nnew\n## B\n");
     check("## A\n\n\nold\n\n\n## B\n", replace_section("A", "new"), "## A\n\n\nnew\n\n\n## B\n");
-    // What was empty gets its blank lines.
+    // An empty section gets blank lines around its text.
     check("## A\n## B\n", replace_section("A", "new"), "## A\n\nnew\n\n## B\n");
     check("## A\n\n## B\n", replace_section("A", "new"), "## A\n\nnew\n\n## B\n");
     check("## A\n\n## B\n", replace_section("B", "new"), "## A\n\n## B\n\nnew\n");
-    // Who repeats the heading does not mean it twice.
+    // If the new text repeats the heading, it is not added twice.
     check("## A\n\nold\n", replace_section("A", "## A\n\nnew"), "## A\n\nnew\n");
 }
 
@@ -214,7 +214,7 @@ fn a_text_is_replaced_as_often_as_expected() {
         "the text is not there; nearest is line 2: `The quick brown fox`",
     );
     refused("one\n", find("zzz", "", 1), "the text is not there");
-    // Mixed line ends: what is found may have either, what is put there has those of its place.
+    // Mixed line ends: the search ignores the difference, the replacement uses those at its place.
     assert_eq!(after("a\r\nb\nc\r\n", find("a\nb\nc", "x\ny", 1)), "x\r\ny\r\n");
 }
 
@@ -225,7 +225,7 @@ fn an_edit_that_would_break_the_front_matter_is_refused() {
     assert!(matches!(error, EditError::Frontmatter(_)), "{error}");
     let error = edit(text, &find("---\nbody", "body", 1)).expect_err("it would be gone");
     assert!(matches!(error, EditError::Frontmatter(_)), "{error}");
-    // What is broken already may be mended.
+    // Front matter that is already broken may be repaired.
     check("---\na: [\n---\nb\n", find("a: [", "a: []", 1), "---\na: []\n---\nb\n");
 }
 
@@ -344,7 +344,7 @@ fn a_new_note_is_front_matter_and_content() {
     let wanted = "---\ntitle: \"Ada: a life\"\ntype: person\ntags:\n  - a\n  - b/c\nborn: \"1815-12-10\"\ncount: 3\nlinks:\n  - \
                   \"[[X]]\"\ndeep:\n  a:\n---\n\nText\n";
     assert_eq!(render_new(&full).as_deref(), Ok(wanted));
-    // Front matter of the content stays as it is written, but for what is given.
+    // Front matter in the content is kept as written, except for the given values.
     let own = "---\n# mine\ntype: 'draft'\ntitle: other\ntags: [x]\nz: 1\n---\nText\n";
     let merged = NewNote { tags: vec!["w".into()], ..new(own) };
     let wanted =
@@ -362,7 +362,7 @@ fn a_new_note_is_front_matter_and_content() {
     assert!(!crlf.replace("\r\n", "").contains('\n'), "{crlf:?}");
 }
 
-/// Edits that every text allows, or refuses with a reason.
+/// Edits that every text allows, or rejects with a reason.
 fn ops() -> impl Strategy<Value = Op> {
     let text = "[-#*|>a-c \\[\\]:\n]{1,12}|- item \\^o1|# A|```\nx";
     let name = "[ABab]{1,2}|A > B|A#2";
@@ -414,11 +414,11 @@ fn texts() -> impl Strategy<Value = String> {
     )
 }
 
-/// What holds for every edit of every text.
+/// Checks the properties of every edit of every text.
 fn sound(text: &str, op: &Op) -> Result<(), TestCaseError> {
     let Ok(changes) = edit(text, op) else { return Ok(()) };
     let after = apply(text, &changes);
-    // Bytes outside the spans stay, in their order.
+    // Bytes outside the spans are kept, in order.
     let mut last = 0;
     let mut rest = after.as_str();
     for change in &changes {
@@ -495,7 +495,7 @@ fn notes_below(folder: &std::path::Path, out: &mut Vec<std::path::PathBuf>) {
     }
 }
 
-/// Every edit that fits a note, on every note of the corpus and of the vaults where they are.
+/// Every edit that fits a note, on every note of the corpus, and of the vaults if they are there.
 #[test]
 fn edits_of_real_notes_change_their_own_bytes_only() {
     let workspace = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace");
@@ -566,7 +566,7 @@ fn edits_of_real_notes_change_their_own_bytes_only() {
                 | Err(
                     EditError::AmbiguousItem { .. } | EditError::NoItem(_) | EditError::Empty(_),
                 ) => {}
-                // Attacks on parsers are not read, so they are not edited.
+                // Attacks on parsers are not read, so not edited either.
                 Err(_) if path.components().any(|part| part.as_os_str() == "hostile") => {}
                 Err(error) => {
                     n_refused += 1;
@@ -584,7 +584,7 @@ fn edits_of_real_notes_change_their_own_bytes_only() {
     assert!(n_refused * 50 <= paths.len(), "{n_refused} edits refused");
 }
 
-/// A heading's name that is its alone.
+/// Returns a name of a heading that no other heading has.
 fn section_name(text: &str, section: &headings::Section, i: usize) -> String {
     let name = section.name();
     let nth = headings::sections(text).iter().take(i + 1).filter(|it| it.name() == name).count();

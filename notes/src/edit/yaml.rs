@@ -1,14 +1,14 @@
-//! YAML: values as text that reads back as the same value, and the reading.
+//! YAML: writes values so that they are read back as the same value, and reads them.
 //!
 //! In: JSON values. Out: YAML in block or flow form, plain where that is safe.
-//! Invariants: what is written is read back as the same value, also by readers of YAML 1.1 (`yes`, `1:30`, dates);
-//! reading is bounded, so that hostile front matter costs milliseconds; a key that is stated twice is an error.
+//! Invariants: what is written is read back as the same value, also by YAML 1.1 readers (`yes`, `1:30`, dates);
+//! reading is bounded, so that hostile front matter costs milliseconds; a duplicate key is an error.
 
 use serde_json::{Map, Value};
 
 use crate::yaml::{self, DuplicateKeyPolicy, MAX_BYTES};
 
-/// Reads front matter: `Ok(None)` when it is no map but plain words, which then state nothing.
+/// Reads front matter; `Ok(None)` when it consists of plain words instead of a map, and so states nothing.
 pub(super) fn read_map(yaml: &str) -> Result<Option<Map<String, Value>>, String> {
     match read(yaml)? {
         Value::Object(map) => Ok(Some(map)),
@@ -23,23 +23,23 @@ pub(super) fn read(yaml: &str) -> Result<Value, String> {
     if yaml.len() > MAX_BYTES {
         return Err(format!("it has {} bytes; at most {MAX_BYTES} are read", yaml.len()));
     }
-    // The parser counts from the line below the opening `---`.
+    // The parser does not see the opening `---`, so its first line is the second.
     yaml::read(yaml, DuplicateKeyPolicy::Error).map_err(|(line, why)| match line {
         Some(line) => format!("line {}: {why}", line + 1),
         None => why,
     })
 }
 
-/// How a text is written.
+/// How a string is quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quotes {
-    /// Without, where that is safe.
+    /// Unquoted where that is safe.
     Plain,
     Single,
     Double,
 }
 
-/// A text, number, truth value or nothing, as it stands after a key.
+/// Formats a string, number, boolean or null as it is written after a key.
 pub fn render_scalar(value: &Value) -> String {
     scalar(value, Quotes::Plain, false)
 }
@@ -60,7 +60,7 @@ fn quoted(text: &str, quotes: Quotes, is_flow: bool) -> String {
         Quotes::Plain if is_plain(text, is_flow) => text.to_string(),
         Quotes::Single => single(text),
         Quotes::Double => double(text),
-        // What holds quotes or backslashes is easier to read between the others.
+        // Text with double quotes or backslashes is easier to read in single quotes.
         Quotes::Plain if text.contains(['"', '\\']) => single(text),
         Quotes::Plain => double(text),
     }
@@ -93,12 +93,12 @@ fn double(text: &str) -> String {
     out
 }
 
-/// Characters that must be escaped: controls, line and paragraph separators, the byte order mark, noncharacters.
+/// True for characters that must be escaped: controls, line and paragraph separators, byte order mark, noncharacters.
 fn is_special(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Returns whether a text can be written without quotes.
+/// Returns whether a string can be written without quotes.
 fn is_plain(text: &str, is_flow: bool) -> bool {
     const INDICATORS: &str = "-?:,[]{}#&*!|>'\"%@`=<~.";
     let Some(first) = text.chars().next() else { return false };
@@ -115,13 +115,14 @@ fn is_plain(text: &str, is_flow: bool) -> bool {
         && !is_like_a_number(text)
 }
 
-/// Words that some version of YAML takes for a truth value or for nothing.
+/// True for words that some version of YAML reads as a boolean or null.
 fn is_word_of_yaml(text: &str) -> bool {
     const WORDS: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
     WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// Numbers, times and dates of any version of YAML begin with a digit or a sign and go on with few other characters.
+/// True for text that may be a number, time or date in some version of YAML: a digit, perhaps after a sign, followed
+/// by a few other characters.
 pub(super) fn is_like_a_number(text: &str) -> bool {
     let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     let rest = rest.strip_prefix('.').unwrap_or(rest);
@@ -136,7 +137,7 @@ pub(super) fn is_like_a_number(text: &str) -> bool {
             .any(|word| rest.eq_ignore_ascii_case(word) && rest.len() < text.len())
 }
 
-/// A value within brackets, on one line.
+/// Formats a value within brackets, on one line.
 pub(super) fn flow(value: &Value) -> String {
     match value {
         Value::Array(items) => {
@@ -154,15 +155,15 @@ pub(super) fn flow(value: &Value) -> String {
     }
 }
 
-/// A key and its value as lines, the last one without its end. `indent` is that of the key.
+/// Formats a key and its value as lines, the last one without a line end. `indent` is that of the key.
 pub(super) fn entry(key: &str, value: &Value, indent: usize, eol: &str) -> String {
     format!("{}{}:{}", " ".repeat(indent), key_text(key, false), after_key(value, indent, eol))
 }
 
-/// What follows the colon of a key: one space and a scalar, or lines of their own.
+/// Formats what follows the colon of a key: a space and a scalar, or lines of their own.
 pub(super) fn after_key(value: &Value, indent: usize, eol: &str) -> String {
     match value {
-        // The usual way to state nothing.
+        // An empty value is the usual form of null.
         Value::Null => String::new(),
         Value::Array(items) if items.is_empty() => " []".to_string(),
         Value::Object(map) if map.is_empty() => " {}".to_string(),
@@ -171,7 +172,7 @@ pub(super) fn after_key(value: &Value, indent: usize, eol: &str) -> String {
     }
 }
 
-/// A list or map as lines, each indented.
+/// Formats a list or map as indented lines.
 fn block(value: &Value, indent: usize, eol: &str) -> String {
     let lines: Vec<String> = match value {
         Value::Array(items) => items.iter().map(|value| item(value, indent, eol)).collect(),
@@ -183,7 +184,7 @@ fn block(value: &Value, indent: usize, eol: &str) -> String {
     lines.join(eol)
 }
 
-/// One item of a list as lines.
+/// Formats one list item as lines.
 pub(super) fn item(value: &Value, indent: usize, eol: &str) -> String {
     let dash = format!("{}- ", " ".repeat(indent));
     match value {
@@ -197,7 +198,7 @@ pub(super) fn item(value: &Value, indent: usize, eol: &str) -> String {
     }
 }
 
-/// A key as it is written.
+/// Formats a key.
 pub(super) fn key_text(key: &str, is_flow: bool) -> String {
     quoted(key, Quotes::Plain, is_flow)
 }

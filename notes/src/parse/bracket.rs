@@ -1,16 +1,16 @@
-//! Brackets: which of those of one line are wikilinks.
+//! Brackets: which brackets of a line are wikilinks.
 //!
-//! In: the places of `[` and `]` that are text, in order. Out: the spans of `[[…]]`.
-//! Invariants: brackets are matched by depth, so that `[[React [[Hooks]]]]` is one link; of `[[[x]]]` the inner two
+//! In: the places of `[` and `]` in text, in order. Out: the spans of `[[…]]`.
+//! Invariants: brackets are matched by depth, so that `[[React [[Hooks]]]]` is one link; in `[[[x]]]` the inner two
 //! are the link; links do not overlap; time is linear.
 
 use std::ops::Range;
 
-/// The brackets of the line that is being read.
+/// The brackets of the current line.
 #[derive(Debug, Default)]
 pub(super) struct Brackets {
     open: Vec<usize>,
-    /// Matched brackets, in the order in which they close.
+    /// Matched brackets, in the order of closing.
     pairs: Vec<(usize, usize)>,
 }
 
@@ -25,7 +25,7 @@ impl Brackets {
         }
     }
 
-    /// The links of the line that ends here.
+    /// Ends the line and returns its links.
     pub(super) fn end_line(&mut self) -> Vec<Range<usize>> {
         self.open.clear();
         if self.pairs.len() < 2 {
@@ -33,11 +33,13 @@ impl Brackets {
             return Vec::new();
         }
         let mut pairs = std::mem::take(&mut self.pairs);
+        // In order of opening, a pair and the next one make a link if the first directly encloses the second.
         pairs.sort_unstable();
         let wraps = |a: &(usize, usize), b: &(usize, usize)| a.0 + 1 == b.0 && a.1 == b.1 + 1;
         let mut links: Vec<Range<usize>> = Vec::new();
         for (idx, pair) in pairs.windows(2).enumerate() {
             let [outer, inner] = pair else { continue };
+            // In `[[[x]]]` three pairs enclose each other; only the innermost two count.
             let goes_on = pairs.get(idx + 2).is_some_and(|next| wraps(inner, next));
             let is_inside = links.last().is_some_and(|link| outer.0 < link.end);
             if wraps(outer, inner) && !goes_on && !is_inside && inner.0 + 1 < inner.1 {

@@ -1,7 +1,7 @@
-//! Comments of Obsidian (`%% … %%`): not shown, so nothing in them is stated.
+//! Comments of Obsidian (`%% … %%`): hidden, so nothing in them is read.
 //!
-//! A `%%` alone on its line opens one that may span blocks; any other must close in its own block.
-//! Invariant: places are asked for in order; time is linear.
+//! A `%%` alone on its line opens a comment that may span blocks; any other must close in its own block.
+//! Invariant: places are requested in order; time is linear.
 
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ const MARK: &str = "%%";
 pub(super) struct Comments {
     /// The last comment found.
     hidden: Range<usize>,
-    /// Some may be in the text.
+    /// True when there may be comments in the text.
     may_be: bool,
-    /// No mark stands behind this place.
+    /// The last mark; nothing can open there or after it.
     last: usize,
 }
 
@@ -29,7 +29,7 @@ impl Comments {
         self.hidden.contains(&at)
     }
 
-    /// The pieces of a stretch of text that are shown; comments that open in it are given to `found`.
+    /// Returns the visible pieces of a range; `found` gets the comments that open in it.
     pub(super) fn shown(
         &mut self,
         text: &str,
@@ -41,6 +41,7 @@ impl Comments {
             return vec![range];
         }
         let mut pieces = Vec::new();
+        // The range may begin in a comment that an earlier block opened.
         let mut at = if self.hides(range.start) { self.hidden.end } else { range.start };
         while at < range.end {
             match self.next(text, at..range.end, block_end) {
@@ -68,6 +69,7 @@ impl Comments {
         let limit =
             if is_alone_on_line(text, open) { text.len() } else { block_end.min(text.len()) };
         let inner = open + MARK.len();
+        // No mark follows. Without this check, a search for it would read the rest of the text each time.
         if open >= self.last || inner > limit {
             return None;
         }

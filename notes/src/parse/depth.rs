@@ -1,21 +1,22 @@
-//! Depth: whether a text nests so deep that the parser must not see it.
+//! Depth: whether a text nests too deep for the parser.
 //!
 //! In: the body of a note. Out: whether a line outside fenced code opens too many lists or quotations.
-//! Invariant: the cost is linear in the text, whatever it holds.
+//! Invariant: the cost is linear in the text, whatever it contains.
 //! Not here: what is done with such a note (`walk.rs`).
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::walk::options;
 
-/// True when one line outside fenced code opens more than `limit` lists or quotations, or stands as deep as that by
-/// indentation.
+/// True when one line outside fenced code opens more than `limit` lists or quotations, or is indented as deep as
+/// that.
 pub(super) fn nests_deeper_than(text: &str, limit: usize) -> bool {
     // Only the parser knows what is fenced, and it must not see a deep line. So it gets the text with a mark in place
-    // of what stands behind the quotation signs of each: a line of code stays one, and the first that is none is deep.
+    // of what follows the quotation signs of each deep line. Marks in fenced code are harmless; any other mark is
+    // deep.
     let (mut flat, mut marks, mut n_copied, mut at) = (String::new(), Vec::new(), 0, 0);
     for line in text.split_inclusive('\n') {
-        // Most lines are shorter than the limit, and so cannot pass it.
+        // A line shorter than the limit cannot exceed it; most are.
         if line.len() > limit && depth_of(line.as_bytes()) > limit {
             flat.push_str(text.get(n_copied..at).unwrap_or(""));
             flat.push_str(quotation_signs(line, limit));
@@ -44,7 +45,7 @@ pub(super) fn nests_deeper_than(text: &str, limit: usize) -> bool {
     marks.peek().is_some()
 }
 
-/// The blanks and up to `limit` quotation signs that a line begins with.
+/// Returns the blanks and up to `limit` quotation signs at the start of a line.
 fn quotation_signs(line: &str, limit: usize) -> &str {
     let mut n_signs = 0;
     let end = line.find(|sign: char| {
@@ -54,8 +55,8 @@ fn quotation_signs(line: &str, limit: usize) -> &str {
     line.get(..end.unwrap_or(0)).unwrap_or("")
 }
 
-/// How many lists and quotations a line opens or goes on with: its markers, and its indentation at four columns each
-/// (two would do, but code is indented too); none without a marker. A rule of signs (`+----+`) has no list's markers.
+/// Returns how many lists and quotations a line opens or continues: its markers, plus its indentation at four columns
+/// each (two would be possible, but code is indented, too); 0 without a marker. A rule such as `+----+` has none.
 fn depth_of(line: &[u8]) -> usize {
     let (mut n_markers, mut n_blank) = (0, 0);
     for (at, byte) in line.iter().enumerate() {

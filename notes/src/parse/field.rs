@@ -1,17 +1,18 @@
-//! Fields as Dataview has them: `key:: value` on a line of its own, `[key:: value]` and `(key:: value)` in a text.
+//! Fields in the syntax of Dataview: `key:: value` on a line of its own, `[key:: value]` and `(key:: value)` in a
+//! text.
 //!
-//! Decisions: a blank or the line's end follows the `::`, so that `std::fmt` is none; a key is at most four words.
+//! A blank or the line's end must follow the `::`, which excludes `std::fmt`; a key has at most four words.
 
 use std::ops::Range;
 
-/// Longest key, bytes.
+/// Longest key, in bytes.
 const MAX_KEY_BYTES: usize = 60;
 /// Most words of a key.
 const MAX_KEY_WORDS: usize = 4;
-/// Longest value of an inline field, bytes.
+/// Longest value of an inline field, in bytes.
 const MAX_INLINE_BYTES: usize = 1_000;
 
-/// A field within one line; places are counted from the line's beginning.
+/// A field within one line; offsets are from the start of the line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) key: String,
@@ -20,7 +21,7 @@ pub(super) struct Found {
     pub(super) span: Range<usize>,
 }
 
-/// The fields of a line; `is_text` says whether a place is text, and not code.
+/// Returns the fields of a line. `is_text` returns whether a place is text, not code.
 pub(super) fn find(line: &str, is_text: impl Fn(usize) -> bool) -> Vec<Found> {
     let mut fields: Vec<Found> = Vec::new();
     for (at, _) in line.match_indices("::") {
@@ -30,7 +31,7 @@ pub(super) fn find(line: &str, is_text: impl Fn(usize) -> bool) -> Vec<Found> {
         if !is_parted || is_inside || before.ends_with(':') || !is_text(at) {
             continue;
         }
-        // Markup around a key is short.
+        // Markup around a key is short, so a long beginning of the line is not one.
         let is_near = before.len() <= 3 * MAX_KEY_BYTES;
         if let Some(key) = is_near.then(|| key_in(before)).flatten() {
             let value = trimmed(line, at + 2..line.len());
@@ -44,7 +45,7 @@ pub(super) fn find(line: &str, is_text: impl Fn(usize) -> bool) -> Vec<Found> {
     fields
 }
 
-/// The field in brackets or parentheses whose `::` stands at a place.
+/// Returns the field in brackets or parentheses whose `::` is at a place.
 fn inline(line: &str, at: usize) -> Option<Found> {
     let before = &line[..at];
     let nearest = before.floor_char_boundary(at.saturating_sub(MAX_KEY_BYTES));
@@ -52,6 +53,7 @@ fn inline(line: &str, at: usize) -> Option<Found> {
     let key = key_in(&before[open + 1..])?;
     let (opening, closing) =
         if before[open..].starts_with('[') { (b'[', b']') } else { (b'(', b')') };
+    // Brackets of the same kind inside the value must be balanced.
     let mut depth = 0;
     let mut close = None;
     for (offset, byte) in line.bytes().enumerate().skip(at + 2).take(MAX_INLINE_BYTES) {
@@ -82,7 +84,7 @@ fn key_in(text: &str) -> Option<String> {
 
 fn trimmed(line: &str, range: Range<usize>) -> Range<usize> {
     let text = &line[range.clone()];
-    // Emphasis around the key may close behind the `::`.
+    // Emphasis around the key may close after the `::`.
     let n_blank =
         text.len() - text.trim_start_matches(|c: char| c.is_whitespace() || c == '*').len();
     let start = range.start + n_blank;

@@ -1,11 +1,11 @@
-//! Front matter: the YAML between two `---` lines at the head of a note.
+//! Front matter: the YAML between two `---` lines at the start of a note.
 //!
-//! In: the whole text. Out: values, the lines of each key, where the body begins. YAML that cannot be read costs a
-//! warning that names the line of the file; the body is read all the same.
+//! In: the whole text. Out: values, the lines of each key, where the body begins. YAML that cannot be read gives a
+//! warning with the line of the file; the body is read anyway.
 //! Invariants: size, depth, nodes and alias expansion are bounded, so that hostile YAML costs milliseconds; anchors
-//! and merges are resolved in the values; numbers that would change when written back (`007`, `1_000`) and dates are
-//! strings.
-//! Not here: `+++` (TOML), which stays text; changing it (`edit`).
+//! and merges are resolved in the values; dates, and numbers that would change when written back (`007`, `1_000`),
+//! are strings.
+//! Not here: `+++` (TOML), which is text; changing it (`edit`).
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -15,24 +15,24 @@ use serde_json::{Map, Value};
 use super::Place;
 use crate::yaml::{self, DuplicateKeyPolicy, MAX_BYTES};
 
-/// Most tags and most aliases kept for one note: each is compared with those before it.
+/// Most tags and most aliases kept for one note: each is compared with all before it.
 pub(super) const MAX_NAMES: usize = 500;
 
-/// What stands at the head of a note.
+/// The front matter of a note.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Frontmatter {
-    /// From the opening `---` to the end of the closing line, with its line end.
+    /// From the opening `---` to the end of the closing line, including its line end.
     pub span: Range<usize>,
-    /// The YAML between the two lines, with its last line end.
+    /// The YAML between the two lines, including its last line end.
     pub yaml: Range<usize>,
     /// Where the body begins: `span.end`.
     pub body: usize,
-    /// What it says, in the order of the file; empty when it could not be read. Of a key that stands twice the first.
+    /// Its values, in the order of the file; empty when it could not be read. Of a duplicate key, the first.
     pub values: Map<String, Value>,
-    /// Its keys in the order of the file, those that stand twice, too. Empty unless they are what is in `values`:
-    /// YAML that is not written as one key a line is not taken apart.
+    /// Its keys in the order of the file, including duplicates. Empty unless they agree with `values`: YAML that is
+    /// not written as one key a line is not taken apart.
     pub keys: Vec<Key>,
-    /// Why it could not be read, if so.
+    /// Why it could not be read.
     pub warning: Option<String>,
 }
 
@@ -41,14 +41,14 @@ pub struct Frontmatter {
 pub struct Key {
     /// Its name, without quotation marks.
     pub name: String,
-    /// From the key to the end of its value's last line, with its line end; without comments and blank lines that
-    /// follow it.
+    /// From the key to the end of its value's last line, including the line end; without comments and blank lines
+    /// after it.
     pub place: Place,
-    /// Behind the `:`, to the end of the value's last line, without its line end.
+    /// From after the `:` to the end of the value's last line, without the line end.
     pub value: Range<usize>,
 }
 
-/// Reads the front matter of a text, which begins at `start` (behind a byte order mark), if it has one.
+/// Reads the front matter that begins at `start` (after a byte order mark), if there is any.
 pub(crate) fn read(text: &str, start: usize) -> Option<Frontmatter> {
     let (yaml, body) = split(text.get(start..)?)?;
     let yaml = start + yaml.start..start + yaml.end;
@@ -68,7 +68,7 @@ pub(crate) fn read(text: &str, start: usize) -> Option<Frontmatter> {
             let keys = keys_of(source, yaml.start, &values);
             Some(Frontmatter { values, keys, ..found })
         }
-        // Two thematic breaks around plain words: nothing was stated, so nothing is taken away from the text.
+        // Plain words between two thematic breaks: not front matter, so the text keeps them.
         Ok(Value::String(_)) => None,
         Ok(Value::Null) => Some(found),
         Ok(_) => warned("front matter is not a mapping of keys to values".to_string()),
@@ -76,7 +76,7 @@ pub(crate) fn read(text: &str, start: usize) -> Option<Frontmatter> {
     }
 }
 
-/// The YAML and the offset of the body.
+/// Returns the YAML and the offset of the body.
 fn split(text: &str) -> Option<(Range<usize>, usize)> {
     let rest = text.strip_prefix("---")?;
     let first_end = rest.find('\n')?;
@@ -96,14 +96,14 @@ fn split(text: &str) -> Option<(Range<usize>, usize)> {
 }
 
 fn parse(yaml: &str) -> Result<Value, String> {
-    // The parser counts from the line below the opening `---`.
+    // The parser does not see the opening `---`, so its first line is the second.
     yaml::read(yaml, DuplicateKeyPolicy::FirstWins).map_err(|(line, why)| match line {
         Some(line) => format!("front matter is not YAML: line {}: {why}", line + 1),
         None => format!("front matter is not YAML: {why}"),
     })
 }
 
-/// The keys at the outermost level with their lines; none when they are not what was read.
+/// Returns the keys at the outermost level with their lines; none if they do not agree with the parsed values.
 fn keys_of(yaml: &str, offset: usize, values: &Map<String, Value>) -> Vec<Key> {
     let mut keys: Vec<Key> = Vec::new();
     let mut at = offset;
@@ -122,7 +122,7 @@ fn keys_of(yaml: &str, offset: usize, values: &Map<String, Value>) -> Vec<Key> {
         }
         at += line.len();
     }
-    // What merges bring along stands nowhere by itself.
+    // Values from a merge have no line of their own, so with a merge there may be more values than keys.
     let merges = keys.iter().any(|key| key.name == "<<");
     let names: HashSet<&str> = keys.iter().map(|key| key.name.as_str()).collect();
     let is_whole = names.iter().all(|name| *name == "<<" || values.contains_key(*name))
@@ -130,7 +130,7 @@ fn keys_of(yaml: &str, offset: usize, values: &Map<String, Value>) -> Vec<Key> {
     if is_whole { keys } else { Vec::new() }
 }
 
-/// The key at the beginning of a line, and the length of what stands before its value.
+/// Returns the key at the start of a line, and the length of everything before its value.
 fn key_of(line: &str) -> Option<(String, usize)> {
     let first = line.chars().next()?;
     if let quote @ ('"' | '\'') = first {
@@ -144,7 +144,7 @@ fn key_of(line: &str) -> Option<(String, usize)> {
             .then(|| (line.get(1..end).unwrap_or("").to_string(), n_key));
     }
     if first.is_whitespace() || "#-?[]{},&*!|>%@`".contains(first) && !line.starts_with("<<") {
-        // `-` begins a key where no blank follows it.
+        // `-` begins a key if no blank follows it.
         let is_key = first == '-' && line.chars().nth(1).is_some_and(|c| !c.is_whitespace());
         if !is_key {
             return None;
@@ -158,20 +158,20 @@ fn key_of(line: &str) -> Option<(String, usize)> {
 }
 
 impl Frontmatter {
-    /// The lines of a key, by its name.
+    /// Returns the lines of a key.
     pub fn key(&self, name: &str) -> Option<&Key> {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// Keys that stand there again, of which the first counts, with their lines, as they come.
+    /// Returns repeated keys, of which the first counts, with their lines, in order.
     pub fn repeated(&self) -> Vec<(&str, usize)> {
         let mut seen = HashSet::new();
         let again = self.keys.iter().filter(|key| !seen.insert(key.name.as_str()));
         again.map(|key| (key.name.as_str(), key.place.line)).collect()
     }
 
-    /// Everything it says, as S0 §3.2 has it: dates and numbers as strings, `True` and `False`, lists and mappings
-    /// of such, nothing for null.
+    /// Returns its values in the form of S0 §3.2: dates and numbers as strings, `True` and `False`, lists and maps of
+    /// such; null values are left out.
     pub fn normalized(&self) -> Map<String, Value> {
         normalized(&self.values)
     }
@@ -194,7 +194,7 @@ impl Frontmatter {
         out
     }
 
-    /// Its tags, without `#`, as written first, no repeats.
+    /// Returns its tags without `#`, in their first spelling, each once.
     pub fn tags(&self) -> Vec<String> {
         let mut out = Vec::new();
         self.each(&["tags", "tag"], |value| {
@@ -220,7 +220,7 @@ impl Frontmatter {
     }
 }
 
-/// Adds a tag without its `#`, unless it is there already (in any case) or says nothing.
+/// Adds a tag without its `#`, unless it is empty or already there in the same spelling.
 pub fn add_tag(tags: &mut Vec<String>, tag: &str) {
     let tag = tag.trim().trim_start_matches('#').trim_end_matches('/');
     if !tag.is_empty() && tags.len() < MAX_NAMES && !tags.iter().any(|known| known == tag) {
@@ -228,7 +228,7 @@ pub fn add_tag(tags: &mut Vec<String>, tag: &str) {
     }
 }
 
-/// A list of names, or one string that holds several, parted by `is_separator`.
+/// Adds a list of names, or those in one string that `is_separator` divides.
 pub fn names(value: &Value, is_separator: fn(char) -> bool, out: &mut Vec<String>) {
     let mut add = |name: &str| {
         let name = name.trim();
@@ -246,7 +246,7 @@ pub fn names(value: &Value, is_separator: fn(char) -> bool, out: &mut Vec<String
     }
 }
 
-/// The text of a string, number or truth value; `None` for the empty string, lists and mappings.
+/// Returns the text of a string, number or boolean; `None` for the empty string, null, lists and maps.
 pub fn scalar_text(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.trim().to_string(),
@@ -273,7 +273,7 @@ fn normal(value: &Value) -> Option<Value> {
     })
 }
 
-/// A date and time as YAML 1.1 writes it (`2025-01-15 10:30:00`), in the form of ISO 8601: with a `T`, without blanks.
+/// Converts a date and time of YAML 1.1 (`2025-01-15 10:30:00`) to ISO 8601: with a `T`, without blanks.
 fn iso_date(text: &str) -> Option<String> {
     let (date, time) = text.trim().split_once(' ')?;
     let is_date = date.len() == 10

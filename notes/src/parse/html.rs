@@ -1,6 +1,6 @@
-//! Anchors in raw HTML: targets of a `#fragment` besides headings.
+//! Anchors in raw HTML: targets of a `#fragment` in addition to headings.
 
-/// Longest name of an anchor, bytes.
+/// Longest name of an anchor, in bytes.
 const MAX_ANCHOR_BYTES: usize = 200;
 
 /// Adds the values of `id` and `name` in a piece of HTML.

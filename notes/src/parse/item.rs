@@ -1,7 +1,8 @@
-//! Statements in a stretch of text: an observation, a typed relation, fields, a block id, a callout's title.
+//! Statements in running text: an observation, a typed relation, fields, a block id, a callout's title.
 //!
-//! Precision comes first: ordinary documents begin items with brackets, too, and hold lists of links. An observation's
-//! category looks like a word that files something; a typed relation is an item of nothing but type and targets.
+//! Precision comes first: ordinary documents begin items with brackets, too, and have lists of links. An
+//! observation's category must look like a word for a kind of fact; a typed relation is an item of only a type and
+//! targets.
 //!
 //! Not here: which words are categories and types (`word.rs`).
 
@@ -17,7 +18,7 @@ use super::{
 use crate::target::is_block_id;
 
 impl Walk<'_> {
-    /// Reads the statements of a stretch of text.
+    /// Reads the statements of a piece of running text.
     pub(super) fn read_leaf(&mut self, leaf: &mut Leaf) {
         let (Some(first), Some(last)) = (leaf.lines.first(), leaf.lines.last()) else { return };
         let (start, end) = (first.start, last.end);
@@ -28,7 +29,7 @@ impl Walk<'_> {
         self.read_fields(leaf, block_id.map(|id| id.0));
     }
 
-    /// The block id at the end of a text, or that is all of it: its place with `^`, and its name.
+    /// Reads the block id at the end of a text, or that is all of it. Returns the place of its `^`, and its name.
     fn block_id(&mut self, leaf: &Leaf, span: Range<usize>) -> Option<(usize, String)> {
         let line = leaf.lines.last()?.clone();
         let text = self.at(line.clone()).trim_end();
@@ -39,6 +40,8 @@ impl Walk<'_> {
             return None;
         }
         let id = text[at + 1..].to_string();
+        // A block id alone names the block before it: in the last row of a table that table, otherwise the block
+        // above.
         let is_alone = text[..at].trim().is_empty() && leaf.lines.len() == 1;
         let block = match &self.table {
             Some((table, row)) => {
@@ -66,11 +69,12 @@ impl Walk<'_> {
         let (Some(first), Some(last)) = (leaf.lines.first(), leaf.lines.last()) else { return };
         let content = first.start..last.end;
         self.note.items[item].content = self.trimmed(content.clone());
+        // A task is something to do, neither a fact nor a relation.
         if self.note.items[item].task.is_some() {
             return;
         }
         let end = block_id.map_or(content.end, |(at, _)| *at);
-        // What is numbered are steps, quotations and references more often than facts.
+        // Numbered items are more often steps, quotations and references than facts.
         let is_fact = !self.note.items[item].is_ordered
             && self.read_observation(leaf, item, content.start..end, block_id);
         if !is_fact {
@@ -78,7 +82,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Removes `[-]` and the like, which the parser does not know, from an item's text.
+    /// Removes boxes such as `[-]`, which the parser does not know, from an item's text.
     fn take_task_box(&mut self, leaf: &mut Leaf, item: usize) {
         let Some(line) = leaf.lines.first_mut() else { return };
         let text = self.text.get(line.clone()).unwrap_or("");
@@ -89,13 +93,14 @@ impl Walk<'_> {
         let rest = chars.as_str();
         let is_escaped = self.text.get(..line.start).is_some_and(|it| it.ends_with('\\'));
         let is_box = !is_escaped && (rest.is_empty() || rest.starts_with([' ', '\t']));
+        // `marks` are links: `[x](y)` is not a box.
         if is_box && !leaf.marks.contains(&line.start) && self.note.items[item].task.is_none() {
             self.note.items[item].task = Some(state);
             line.start += text.len() - rest.trim_start().len();
         }
     }
 
-    /// Reads `[category] content #tag (context)`; false when it is not one.
+    /// Reads `[category] content #tag (context)`; returns whether it is one.
     fn read_observation(
         &mut self,
         leaf: &Leaf,
@@ -137,7 +142,7 @@ impl Walk<'_> {
         true
     }
 
-    /// The words of a stretch on one line, without what is cut out.
+    /// Returns the text of a span on one line, without the ranges to cut.
     fn joined(&self, leaf: &Leaf, span: Range<usize>, cut: &[Range<usize>]) -> String {
         let mut out = String::new();
         let mut cut = cut.iter().peekable();
@@ -156,7 +161,7 @@ impl Walk<'_> {
         out.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Reads `type [[Target]], [[Target]] (context)`: nothing else may stand there.
+    /// Reads `type [[Target]], [[Target]] (context)`, if there is nothing else.
     fn read_relation(
         &mut self,
         leaf: &Leaf,
@@ -167,7 +172,7 @@ impl Walk<'_> {
         let of_leaf = &self.note.links[leaf.first_link..];
         let from = of_leaf.partition_point(|link| link.place.span.start < span.start);
         let Some(first) = of_leaf.get(from).map(|link| link.place.span.start) else { return };
-        // Links in the context are plain ones.
+        // Links in the context are plain links, so only those before it count.
         let said = self.at(first..span.end.max(first)).trim_end();
         let context_at = context_at(said).filter(|at| !said[at + 1..].contains('\n'));
         let end = context_at.map_or(span.end, |at| first + at);
@@ -231,7 +236,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Reads the head of a quotation: `[!kind]- Title`.
+    /// Reads the first line of a quotation: `[!kind]- Title`.
     pub(super) fn callout(&mut self, range: &Range<usize>) {
         let quote = self.at(range.clone());
         let line = quote.split('\n').next().unwrap_or("").trim_end();
@@ -244,7 +249,7 @@ impl Walk<'_> {
         let fold = rest.chars().next().filter(|c| matches!(c, '+' | '-'));
         let title = rest.get(fold.map_or(0, char::len_utf8)..).unwrap_or("").trim();
         self.note.callouts.push(Callout {
-            // What stands behind a `|` is how it looks.
+            // The part after a `|` is only about style.
             kind: kind.split('|').next().unwrap_or("").trim().to_lowercase(),
             title: (!title.is_empty()).then(|| title.to_string()),
             fold,
@@ -266,7 +271,7 @@ fn content_and_context(text: &str) -> (&str, Option<&str>) {
     if is_context { (before.trim_end(), Some(inside)) } else { (text, None) }
 }
 
-/// Where the parenthesis opens that closes at the end of a text; others may stand in it.
+/// Returns where the parenthesis opens that closes at the end of a text; others may be nested in it.
 fn context_at(text: &str) -> Option<usize> {
     if !text.ends_with(')') {
         return None;
@@ -285,7 +290,7 @@ fn context_at(text: &str) -> Option<usize> {
     None
 }
 
-/// Adds relations of properties and one `links_to` for every other link.
+/// Adds relations for properties, and one `links_to` for every other link.
 pub(super) fn relate(note: &mut Note) {
     let typed: HashSet<usize> = note.relations.iter().map(|relation| relation.link).collect();
     for (idx, link) in note.links.iter().enumerate() {
@@ -311,7 +316,7 @@ pub(super) fn relate(note: &mut Note) {
     note.relations.sort_by_key(place_of);
 }
 
-/// The key of the front matter whose value stands at a place.
+/// Returns the key of the front matter whose value contains a place.
 fn property_at(note: &Note, place: &Place) -> Option<String> {
     let keys = &note.frontmatter.as_ref()?.keys;
     let next = keys.partition_point(|key| key.place.span.end <= place.span.start);

@@ -1,6 +1,6 @@
 //! Links of a note: wikilinks, embeds, Markdown links and images, and links in values of the front matter.
 //!
-//! Invariant: where two readings are possible, `[[…]]` is a wikilink; links to the web are skipped.
+//! Invariant: where `[[…]]` could also be read in another way, it is a wikilink; links to the web are skipped.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -13,16 +13,16 @@ use super::walk::{Leaf, Walk};
 use super::{Link, LinkKind};
 use crate::target::Target;
 
-/// A link that is open.
+/// A link whose end has not been reached.
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) is_wiki: bool,
     range: Range<usize>,
-    /// Kind and target, when it means a note or a file.
+    /// Kind and target, if it leads to a note or file.
     target: Option<(LinkKind, Target)>,
-    /// Of a link by reference: where that is defined.
+    /// For a link by reference: the place of its definition.
     definition: Option<Range<usize>>,
-    /// Where its text begins, and where what was read of it ends.
+    /// Where its text begins, and where the part read so far ends.
     first: usize,
     pub(super) inner_end: usize,
 }
@@ -37,6 +37,7 @@ impl Walk<'_> {
         range: Range<usize>,
     ) {
         if matches!(link_type, LinkType::WikiLink { .. }) {
+            // Only their brackets are used: which ones make a link is decided for the whole line (`bracket.rs`).
             let first = range.start + usize::from(is_image);
             let leaf = self.inline(&range);
             leaf.brackets.open(first);
@@ -57,6 +58,7 @@ impl Walk<'_> {
         let is_hidden = is_address || self.comments.hides(range.start);
         let target = Target::of_address(address).filter(|_| !is_hidden).map(|it| (kind, it));
         let definition = self.definitions.get(&label.to_lowercase()).cloned();
+        // An inline link has no definition, even if its label is defined.
         let definition = definition.filter(|_| link_type != LinkType::Inline);
         let first = range.start + 1 + usize::from(is_image);
         self.links.push(Open {
@@ -92,7 +94,7 @@ impl Walk<'_> {
         self.note.links.push(link);
     }
 
-    /// The text and the address of a Markdown link.
+    /// Returns the ranges of a Markdown link's text and address.
     fn parts_of(&self, open: &Open) -> Option<(Range<usize>, Range<usize>)> {
         let (start, end) = (open.first, open.inner_end);
         let (before, written) = match &open.definition {
@@ -105,13 +107,14 @@ impl Walk<'_> {
         Some((start..end, from + address.start..from + address.end))
     }
 
-    /// Adds the wikilinks of a stretch of text, and orders all of its links by place.
+    /// Adds the wikilinks of a piece of running text, and sorts all of its links by place.
     pub(super) fn add_wikilinks(&mut self, leaf: &Leaf) {
         for span in &leaf.wikilinks {
             if self.comments.hides(span.start) {
                 continue;
             }
             let is_embed = self.text.get(..span.start).is_some_and(|before| before.ends_with('!'))
+                // The `!` must be text, and not escaped.
                 && self.is_text(span.start - 1)
                 && !self.at(0..span.start - 1).ends_with('\\');
             let kind = if is_embed { LinkKind::Embed } else { LinkKind::Wiki };
@@ -127,13 +130,13 @@ impl Walk<'_> {
         let inner = span.start + 2..span.end - 2;
         let written = self.at(inner.clone());
         let (target, display) = match written.split_once('|') {
-            // In a table the `|` is escaped.
+            // In a table, the `|` is escaped.
             Some((target, display)) => (target.trim_end_matches('\\'), Some(display.trim())),
             None => (written, None),
         };
         let n_blank = target.len() - target.trim_start().len();
         let target_span = inner.start + n_blank..inner.start + n_blank + target.trim().len();
-        // A name in backticks is code that shows what a link looks like; a heading may hold code.
+        // A name in backticks is code that shows the syntax of links; a heading may contain code.
         let parts = Target::of_wikilink(target)
             .filter(|parts| !parts.name.contains('`') && !written.contains(['\n', '\r']))?;
         Some(Link {
@@ -147,9 +150,10 @@ impl Walk<'_> {
         })
     }
 
-    /// Links in values of the front matter.
+    /// Reads links in values of the front matter.
     pub(super) fn read_properties(&mut self) {
         let Some(frontmatter) = &self.note.frontmatter else { return };
+        // The values say what is a link, and the source says where: only links found in both count.
         let mut stated = HashSet::new();
         for value in frontmatter.values.values() {
             links_in_value(value, &mut stated);
@@ -184,7 +188,7 @@ fn links_in_value(value: &Value, out: &mut HashSet<String>) {
     }
 }
 
-/// The wikilinks of one line of plain text.
+/// Returns the wikilinks of one line of plain text.
 fn wikilinks_in(line: &str) -> Vec<Range<usize>> {
     let mut brackets = Brackets::default();
     for (at, byte) in line.bytes().enumerate() {
@@ -197,13 +201,14 @@ fn wikilinks_in(line: &str) -> Vec<Range<usize>> {
     brackets.end_line()
 }
 
-/// The address at the head of what stands behind `](` or `]:`.
+/// Returns the address at the start of the text after `](` or `]:`.
 fn address_in(text: &str) -> Option<Range<usize>> {
     let start = text.len() - text.trim_start().len();
     let rest = text.get(start..)?;
     if let Some(inner) = rest.strip_prefix('<') {
         return Some(start + 1..start + 1 + inner.find('>')?);
     }
+    // Parentheses in an address must be balanced.
     let mut depth = 0;
     let mut is_escaped = false;
     for (at, c) in rest.char_indices() {

@@ -1,11 +1,11 @@
 //! Tags in running text: `#tag`, `#tag/sub`.
 //!
-//! Invariant: a tag begins where a word could, has a letter, and is read from the source itself, since the
-//! parser cuts text at `_` and `-`.
+//! Invariant: a tag begins where a word could and has a letter. It is read from the source itself, since the parser
+//! divides text at `_` and `-`.
 
 use std::ops::Range;
 
-/// Longest tag, bytes; longer ones are not meant as tags.
+/// Longest tag, in bytes; longer ones are not meant as tags.
 const MAX_TAG_BYTES: usize = 100;
 
 /// Calls `found` with the place of every tag that begins in `range`, without its `#`.
@@ -39,7 +39,7 @@ fn is_tag_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '/') || (!c.is_ascii() && is_symbol(c))
 }
 
-/// True for emoji and the like; false for white space and punctuation beyond ASCII.
+/// True for symbols such as emoji; false for white space and punctuation beyond ASCII.
 fn is_symbol(c: char) -> bool {
     let is_punctuation = matches!(c,
         '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}'

@@ -1,4 +1,4 @@
-//! Tests of parsing: the cases of S0 §13.1 and S3 by their own names, then what notes look like in the wild.
+//! Tests of parsing: the cases of S0 §13.1 and S3 by their own names, then notes as people write them.
 
 use expect_test::{Expect, expect};
 
@@ -6,7 +6,7 @@ use super::{LinkKind, Note, RelationKind, parse};
 
 mod hostile;
 
-/// Everything that a note states, a line each.
+/// Returns everything that a note states, one item per line.
 fn told(text: &str) -> String {
     let note = parse(text);
     let mut out = String::new();
@@ -201,7 +201,7 @@ fn tag_extraction() {
     assert_eq!(parse("---\ntags: [one]\n---\n#two #one #two").tags, ["one", "two"]);
 }
 
-/// S3: aliases of the front matter, not the text that a link shows.
+/// S3: aliases come from the front matter, not from the text of a link.
 #[test]
 fn alias_extraction() {
     assert_eq!(
@@ -211,7 +211,7 @@ fn alias_extraction() {
     assert_eq!(parse("---\nalias: One\n---\n").aliases, ["One"]);
 }
 
-/// S0 §3.1, the file in full.
+/// The complete file of S0 §3.1.
 #[test]
 fn the_example_of_the_format_is_read_in_full() {
     check(
@@ -294,7 +294,7 @@ fn a_name_a_key_or_a_reference_in_brackets_states_nothing() {
     ] {
         assert_eq!(observations(&format!("- [{mark}] Wrote The Thing")), [], "{mark}");
     }
-    // What files a fact, though it is short, small or a call for attention elsewhere.
+    // These are categories of facts, although they are short, lowercase or calls for attention.
     for category in [
         "note",
         "important",

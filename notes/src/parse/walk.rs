@@ -1,8 +1,9 @@
 //! The walk over a note's Markdown: one pass over the parser's events, block by block.
 //!
-//! In: the text, and where its body begins. Out: everything of [`Note`] that stands in the body.
-//! Invariant: what is in code, raw HTML, mathematics or a comment is not read.
-//! Not here: what the text of an item or a line says (`item.rs`, `field.rs`), which brackets are links (`bracket.rs`).
+//! In: the text, and where its body begins. Out: the parts of [`Note`] that are in the body.
+//! Invariant: code, raw HTML, mathematics and comments are not read.
+//! Not here: what the text of an item or line states (`item.rs`, `field.rs`), which brackets are links
+//! (`bracket.rs`).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,7 +16,7 @@ use super::depth::nests_deeper_than;
 use super::{Block, BlockKind, Footnote, Heading, InlineTag, Item, MAX_NESTING, Note, Place};
 use super::{frontmatter, html, link, tag};
 
-/// Reads the body, and passes each event on.
+/// Reads the body, and passes each event to `each`.
 pub(super) fn read<'a>(
     text: &'a str,
     note: &mut Note,
@@ -27,11 +28,13 @@ pub(super) fn read<'a>(
     let body = text.get(body_at..).unwrap_or("");
     note.is_too_deep = nests_deeper_than(body, MAX_NESTING);
     let mut walk = Walk::new(text, note);
+    // Before the check: front matter is read even if the body is nested too deep.
     walk.read_properties();
     if walk.note.is_too_deep {
         return;
     }
     let events = Parser::new_ext(body, options()).into_offset_iter();
+    // Reference definitions may come after the links that use them, so collect them first.
     for (label, it) in events.reference_definitions().iter() {
         let span = it.span.start + body_at..it.span.end + body_at;
         walk.definitions.insert(label.to_lowercase(), span);
@@ -45,7 +48,7 @@ pub(super) fn read<'a>(
     end_sections(&mut note.headings, text.len());
 }
 
-/// Returns the extensions of CommonMark that are read.
+/// Returns the extensions of CommonMark that are enabled.
 pub fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -55,20 +58,20 @@ pub fn options() -> Options {
         | Options::ENABLE_WIKILINKS
 }
 
-/// A stretch of running text: a paragraph, a heading, a cell, an item's own text.
+/// A piece of running text: a paragraph, a heading, a cell, an item's own text.
 #[derive(Debug, Default)]
 pub(super) struct Leaf {
-    /// Its lines, without what stands before each (indentation, `>`).
+    /// Its lines, without the indentation and `>` before each.
     pub(super) lines: Vec<Range<usize>>,
     /// The first of its links in [`Note::links`].
     pub(super) first_link: usize,
     /// The first of its tags in [`Note::inline_tags`].
     pub(super) first_tag: usize,
-    /// Where links to anywhere and footnote marks begin.
+    /// Where links of any kind and footnote marks begin.
     pub(super) marks: Vec<usize>,
     /// The item whose own text it is.
     pub(super) item: Option<usize>,
-    /// Its words, without markup.
+    /// Its text, without markup.
     words: String,
     pub(super) brackets: Brackets,
     /// Spans of its wikilinks.
@@ -76,13 +79,13 @@ pub(super) struct Leaf {
     begins_line: bool,
 }
 
-/// An item of a list that is open.
+/// A list item whose end has not been reached.
 #[derive(Debug)]
 struct OpenItem {
     index: usize,
-    /// How many blocks that hold others are open around its content.
+    /// Number of open containers around its content.
     n_containers: usize,
-    /// Its own text has begun, or cannot come any more.
+    /// True when its own text has begun, or cannot come any more.
     is_read: bool,
 }
 
@@ -90,22 +93,22 @@ pub(super) struct Walk<'a> {
     pub(super) text: &'a str,
     pub(super) note: &'a mut Note,
     line_starts: Vec<usize>,
-    /// Where references of links are defined.
+    /// Where reference links are defined, by lowercase label.
     pub(super) definitions: HashMap<String, Range<usize>>,
     pub(super) comments: Comments,
     leaf: Option<Leaf>,
     pub(super) links: Vec<link::Open>,
-    /// Blocks that hold others and are open: quotations, lists, items, footnotes.
+    /// Number of open containers: quotations, lists, items, footnotes.
     n_containers: usize,
     lists: Vec<bool>,
     items: Vec<OpenItem>,
     is_code: bool,
     is_heading: bool,
-    /// The end of the innermost block that holds running text; a comment within a line must close before it.
+    /// The end of the innermost block of running text; a comment within a line must close before it.
     block_end: usize,
-    /// The table that is open, and where its current row begins.
+    /// The start of the open table, and its current row.
     pub(super) table: Option<(usize, Range<usize>)>,
-    /// The block that ended last where the next one will stand: a block id alone below it is its.
+    /// The previous block at the current level, which a block id alone below it names.
     pub(super) before: Range<usize>,
 }
 
@@ -135,12 +138,12 @@ impl<'a> Walk<'a> {
         Place { line: self.line_starts.partition_point(|start| *start <= span.start), span }
     }
 
-    /// Returns the place of a range.
+    /// Returns the text of a range.
     pub(super) fn at(&self, range: Range<usize>) -> &'a str {
         self.text.get(range).unwrap_or("")
     }
 
-    /// A range without the white space at its end.
+    /// Returns a range without the white space at its end.
     pub(super) fn trimmed(&self, range: Range<usize>) -> Range<usize> {
         let text = self.at(range.clone());
         range.start..range.start + text.trim_end().len()
@@ -152,6 +155,7 @@ impl<'a> Walk<'a> {
             Event::End(end) => self.end(end, range),
             Event::Text(_) if self.is_code => {}
             Event::Text(text) => self.words(&text, range),
+            // Shown text, but not read for tags and links.
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 self.inline(&range).words.push_str(&text);
                 self.verbatim(range);
@@ -168,6 +172,7 @@ impl<'a> Walk<'a> {
             Event::FootnoteReference(_) => self.inline(&range).marks.push(range.start),
             Event::SoftBreak | Event::HardBreak => self.end_line(),
             Event::TaskListMarker(_) => {
+                // The character inside `[x]`.
                 let state = self.at(range).chars().nth(1);
                 if let Some(open) = self.items.last() {
                     self.note.items[open.index].task = state;
@@ -183,6 +188,8 @@ impl<'a> Walk<'a> {
     fn start(&mut self, tag: Tag<'_>, range: Range<usize>) {
         match tag {
             Tag::Paragraph => {
+                // A paragraph may be an item's own text, so it does not end the chance for one, unlike the other
+                // blocks.
                 self.end_leaf();
                 self.block_end = range.end;
             }
@@ -280,11 +287,13 @@ impl<'a> Walk<'a> {
     fn start_item(&mut self, range: Range<usize>) {
         self.end_leaf();
         self.n_containers += 1;
+        // A block id alone cannot refer to what comes before this item.
         self.before = 0..0;
         self.block_end = range.end;
         let is_ordered = self.lists.last().copied().unwrap_or(false);
         let item = Item {
             place: self.place(self.trimmed(range.clone())),
+            // Empty until its own text is read.
             content: range.end..range.end,
             depth: self.lists.len().saturating_sub(1),
             is_ordered,
@@ -295,7 +304,7 @@ impl<'a> Walk<'a> {
         self.items.push(OpenItem { index, n_containers: self.n_containers, is_read: false });
     }
 
-    /// Begins a block that is no paragraph: the own text of an item cannot come after it.
+    /// Begins a block other than a paragraph; the own text of an item cannot come after it.
     fn begin_block(&mut self) {
         self.end_leaf();
         if let Some(open) = self.items.last_mut() {
@@ -317,6 +326,7 @@ impl<'a> Walk<'a> {
 
     fn end_block(&mut self, kind: BlockKind, range: Range<usize>) {
         let span = self.trimmed(range);
+        // Only outermost blocks are listed.
         if self.n_containers == 0 {
             let place = self.place(span.clone());
             self.note.blocks.push(Block { kind, place });
@@ -328,6 +338,7 @@ impl<'a> Walk<'a> {
         let words = self.take_leaf();
         self.is_heading = false;
         let words = words.trim();
+        // Attributes of other dialects: `Title {#id}`.
         let (text, id) = match words.rfind("{#").filter(|_| words.ends_with('}')) {
             Some(at) => (words[..at].trim(), Some(words[at + 2..words.len() - 1].to_string())),
             None => (words, None),
@@ -343,11 +354,12 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// The stretch of running text that something stands in.
+    /// Returns the current piece of running text, extended by `range`; begins one if there is none.
     pub(super) fn inline(&mut self, range: &Range<usize>) -> &mut Leaf {
         if self.leaf.is_none() {
             self.leaf = Some(self.begin_leaf());
         }
+        // Everything inside a link extends its text.
         if let Some(open) = self.links.last_mut() {
             open.inner_end = open.inner_end.max(range.end);
         }
@@ -362,6 +374,7 @@ impl<'a> Walk<'a> {
 
     fn begin_leaf(&mut self) -> Leaf {
         let n_containers = self.n_containers;
+        // The first paragraph directly inside an item is the item's own text.
         let is_plain = !self.is_heading && self.table.is_none();
         let open = self
             .items
@@ -381,11 +394,13 @@ impl<'a> Walk<'a> {
 
     fn words(&mut self, words: &str, range: Range<usize>) {
         let text = self.text;
+        // A wikilink may contain `#heading`, which is not a tag.
         let is_silent = self.links.iter().any(|link| link.is_wiki);
         let verbatim = &mut self.note.verbatim;
         let add = |comment| add_verbatim(verbatim, comment);
         let shown = self.comments.shown(text, range.clone(), self.block_end, add);
         let is_whole = shown.first() == Some(&range);
+        // Without comments, the parser's text is used, in which escapes and entities are decoded.
         self.inline(&range).words.push_str(if is_whole { words } else { "" });
         for piece in shown {
             let source = self.at(piece.clone());
@@ -393,7 +408,7 @@ impl<'a> Walk<'a> {
             let leaf = self.inline(&range);
             for (at, byte) in source.bytes().enumerate() {
                 match byte {
-                    // The parser leaves out the backslash, and begins anew behind it.
+                    // The parser leaves out the backslash and begins a new event after it.
                     _ if at == 0 && is_escaped => {}
                     b'[' => leaf.brackets.open(piece.start + at),
                     b']' => leaf.brackets.close(piece.start + at),
@@ -416,12 +431,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Marks a stretch as something other than text.
+    /// Marks a range as not to be read.
     fn verbatim(&mut self, range: Range<usize>) {
         add_verbatim(&mut self.note.verbatim, range);
     }
 
-    /// True where text is read.
+    /// Returns whether a place is text to be read.
     pub(super) fn is_text(&self, at: usize) -> bool {
         let next = self.note.verbatim.partition_point(|range| range.end <= at);
         self.note.verbatim.get(next).is_none_or(|range| at < range.start)
@@ -435,12 +450,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ends the stretch of running text, if one is open, and reads what it says.
+    /// Ends the current piece of running text, if there is one, and reads its statements.
     fn end_leaf(&mut self) {
         self.take_leaf();
     }
 
-    /// The same; returns its words.
+    /// Like [`Walk::end_leaf`]; also returns its text.
     fn take_leaf(&mut self) -> String {
         let Some(mut leaf) = self.leaf.take() else { return String::new() };
         leaf.wikilinks.extend(leaf.brackets.end_line());
@@ -451,7 +466,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Adds a range behind those that are there, or to the last of them where they meet.
+/// Appends a range, or extends the last one if they meet.
 fn add_verbatim(verbatim: &mut Vec<Range<usize>>, range: Range<usize>) {
     match verbatim.last_mut() {
         Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
@@ -461,7 +476,7 @@ fn add_verbatim(verbatim: &mut Vec<Range<usize>>, range: Range<usize>) {
 
 /// Sets the end of each heading's section.
 fn end_sections(headings: &mut [Heading], end: usize) {
-    // Where the next heading of each level begins, of those that stand directly in the document.
+    // The next outer heading of each level, going backwards.
     let mut next = [end; 7];
     let mut next_of_any = end;
     for heading in headings.iter_mut().rev() {

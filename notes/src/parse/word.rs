@@ -1,16 +1,17 @@
-//! Word: what may be a category of an observation or a type of a relation.
+//! Word: whether words are a category of an observation or a type of a relation.
 //!
 //! In: the words in brackets, or before a link. Out: whether they are a category, and the type.
-//! Decisions: shape first, then short lists; what neither decides is read as stated (`review_links` may reject it).
-//! Not here: where such words stand (`item.rs`).
+//! The rules check the shape first, then short lists; what neither rejects is read as stated (`review_links` may
+//! reject it).
+//! Not here: where such words occur (`item.rs`).
 
 /// Most words of a relation's type and of a category.
 const MAX_TYPE_WORDS: usize = 3;
-/// Longest type and category, bytes.
+/// Longest type and category, in bytes.
 const MAX_TYPE_BYTES: usize = 60;
 
-/// True for what files a fact: one word, or up to three in lower case; a name (`[Ada Lovelace] said`), a number or a
-/// date is none.
+/// True for a word for a kind of fact: one word, or up to three in lowercase; not a name (`[Ada Lovelace] said`), a
+/// number or a date.
 pub(super) fn is_category(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || "_-/.&+".contains(c));
@@ -32,8 +33,8 @@ pub(super) fn is_category(text: &str) -> bool {
         && (words.iter().all(is_small) || !text.contains('+') && !is_citation(text))
 }
 
-/// What says of what kind an ordinary list's item is, and not of what kind a fact: a language, a country, a type of
-/// values, whether one must be given, a call for attention, the level of a message.
+/// True for marks of ordinary lists that are not kinds of facts: a language, a country, a type of values, whether a
+/// value is required, an admonition, a log level.
 fn is_mark(text: &str) -> bool {
     let is_capital = text.starts_with(char::is_uppercase);
     let lower = text.to_lowercase();
@@ -50,12 +51,13 @@ fn is_mark(text: &str) -> bool {
     }
 }
 
-/// `ii`, `IV`: the number of a list's item.
+/// True for `ii`, `IV`: the number of a list item.
 fn is_roman_number(text: &str) -> bool {
     ["ivx", "IVX"].iter().any(|digits| text.chars().all(|c| digits.contains(c)))
 }
 
-/// A day or a month, whole or by its first three letters; not the words `sun`, `may` and the like in small letters.
+/// True for a day or month, in full or by its first three letters, but not for lowercase words such as `sun` and
+/// `may`.
 fn is_day_or_month(text: &str) -> bool {
     let lower = text.to_lowercase();
     let is_capital = text.starts_with(char::is_uppercase);
@@ -65,15 +67,15 @@ fn is_day_or_month(text: &str) -> bool {
     })
 }
 
-/// `Smith2020`, `Smith2020a`.
+/// True for `Smith2020`, `Smith2020a`.
 fn is_citation(text: &str) -> bool {
     let text = text.strip_suffix(|c: char| c.is_ascii_lowercase()).unwrap_or(text);
     let name = text.trim_end_matches(|c: char| c.is_ascii_digit());
     text.len() - name.len() == 4 && name.chars().all(char::is_alphabetic)
 }
 
-/// True where the brackets stand around the subject of a sentence: `[Bob] wrote it`, but not `[Tip] write it down`;
-/// around a common first name whatever follows.
+/// True when the brackets are around the subject of a sentence: `[Bob] wrote it`, but not `[Tip] write it down`; with
+/// a common first name, whatever follows.
 pub(super) fn names_somebody(category: &str, rest: &str) -> bool {
     let mut letters = category.chars();
     let is_named = letters.next().is_some_and(char::is_uppercase)
@@ -84,20 +86,20 @@ pub(super) fn names_somebody(category: &str, rest: &str) -> bool {
             || FIRST_NAMES.contains(&category.to_lowercase().as_str()))
 }
 
-/// Words in brackets that file nothing.
+/// Words in brackets that are not categories.
 const NO_CATEGORIES: [&str; 5] = ["sic", "see", "cf", "ibid", "via"];
 
-/// Languages that lists are marked with, as ISO 639-1 has them.
+/// Languages used as marks in lists, by ISO 639-1.
 const LANGUAGES: [&str; 20] = [
     "ar", "cs", "da", "de", "el", "en", "es", "fi", "fr", "he", "hu", "it", "ja", "ko", "nl", "pl",
     "pt", "ru", "uk", "zh",
 ];
 
-/// Countries that lists are marked with, where they are no languages, too.
+/// Countries used as marks in lists, except those that are also in [`LANGUAGES`].
 const COUNTRIES: [&str; 12] =
     ["at", "au", "be", "br", "ca", "ch", "cn", "eu", "gb", "jp", "us", "usa"];
 
-/// Types of parameters, and what stands in the usage of a command.
+/// Types of parameters, and words in the usage lines of commands.
 const TYPES_OF_VALUES: [&str; 24] = [
     "any",
     "args",
@@ -125,11 +127,11 @@ const TYPES_OF_VALUES: [&str; 24] = [
     "void",
 ];
 
-/// What calls for attention where it is written large; small it may file a fact.
+/// Admonitions when capitalized; in lowercase they may be categories.
 const ADMONITIONS: [&str; 5] = ["attention", "caution", "important", "nb", "note"];
 
-/// Levels of messages and marks of unfinished work where they are written all large, as in logs and code; small they
-/// may file a fact.
+/// Log levels and marks of unfinished work when all capitals, as in logs and code; in lowercase they may be
+/// categories.
 const LEVELS: [&str; 12] = [
     "debug", "error", "fatal", "fixme", "hack", "info", "todo", "trace", "warn", "warning", "wip",
     "xxx",
@@ -138,7 +140,7 @@ const LEVELS: [&str; 12] = [
 const DAYS: [&str; 7] =
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
-/// The months in small letters, January first.
+/// The months in lowercase, January first.
 pub const MONTHS: [&str; 12] = [
     "january",
     "february",
@@ -154,7 +156,7 @@ pub const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// First names that are common in documents, and no words of another meaning.
+/// First names that are common in documents and have no other meaning as words.
 const FIRST_NAMES: [&str; 72] = [
     "alex",
     "alexander",
@@ -230,7 +232,7 @@ const FIRST_NAMES: [&str; 72] = [
     "tom",
 ];
 
-/// What people file facts under, so that a capital makes no name of it.
+/// Common categories, which are not names even when capitalized.
 const FILING_WORDS: [&str; 39] = [
     "action",
     "answer",
@@ -273,8 +275,8 @@ const FILING_WORDS: [&str; 39] = [
     "warning",
 ];
 
-/// A relation's type: one to three words, without markup, quotation marks and colons. In a numbered list most verbs are
-/// what is to be done (`1. open [[X]]`).
+/// Returns a relation's type: one to three words, without markup, quotation marks and colons. `is_step`: in a
+/// numbered list, where most verbs say what to do (`1. open [[X]]`).
 pub(super) fn relation_type(text: &str, is_step: bool) -> Option<String> {
     let is_label = text.trim_end_matches([' ', '\t', '*', '_']).ends_with(':');
     let is_edge = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | ':');
@@ -290,6 +292,7 @@ pub(super) fn relation_type(text: &str, is_step: bool) -> Option<String> {
         && text
             .chars()
             .all(|c| c.is_alphanumeric() || matches!(c, ' ' | '\t' | '_' | '-' | '/' | '\''));
+    // A colon marks a label, so only headings of lines are excluded; without it, the words must be about a relation.
     let is_meant = match is_label {
         true => !is_heading_of_a_line(&words) && !words.iter().any(is_number),
         false => quoted.is_some() || names_a_relation(&words, is_step),
@@ -297,10 +300,9 @@ pub(super) fn relation_type(text: &str, is_step: bool) -> Option<String> {
     (is_type && is_meant).then(|| words.join(" "))
 }
 
-/// False for words that begin a sentence or an instruction (`Create [[templates]]`, `the [[Task class]]`). What begins
-/// with a capital letter is a relation where it is written like a name of one, or is a verb that relates (`Depends on`,
-/// `Inspired by`) or such a noun; without a colon nothing else distinguishes it from an instruction. So it is with a
-/// step.
+/// False for words that begin a sentence or an instruction (`Create [[templates]]`, `the [[Task class]]`). In a
+/// numbered list, or with a capital, only words in the form of a relation's name, verbs that relate (`Depends on`,
+/// `Inspired by`) and such nouns are accepted: without a colon, nothing else distinguishes them from an instruction.
 fn names_a_relation(words: &[&str], is_step: bool) -> bool {
     let Some(first) = words.first() else { return false };
     let lower = first.to_lowercase();
@@ -315,21 +317,21 @@ fn names_a_relation(words: &[&str], is_step: bool) -> bool {
         || RELATING_NOUNS.contains(&lower.as_str())
 }
 
-/// The number of a chapter or of a version: `3`, `v2`.
+/// True for the number of a chapter or version: `3`, `v2`.
 fn is_number(word: &&str) -> bool {
     let digits = word.strip_prefix(['v', 'V']).unwrap_or(word);
     !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
 }
 
-/// True for what heads a line of prose or leads through pages: `Example: [[Foo]]`, `Next: [[Chapter 4]]`, `Tuesday:
-/// [[Foo]]`; written small it is a type like others.
+/// True for words that head a line of prose or navigate pages: `Example: [[Foo]]`, `Next: [[Chapter 4]]`,
+/// `Tuesday: [[Foo]]`; in lowercase they are types.
 fn is_heading_of_a_line(words: &[&str]) -> bool {
     let [word] = words else { return false };
     let is_head = || LINE_HEADS.contains(&word.to_lowercase().as_str()) || is_day_or_month(word);
     word.starts_with(char::is_uppercase) && is_head()
 }
 
-/// Single words that head a line and are no relation.
+/// Single words that head a line and are not relations.
 const LINE_HEADS: [&str; 24] = [
     "answer",
     "back",
@@ -357,19 +359,19 @@ const LINE_HEADS: [&str; 24] = [
     "hint",
 ];
 
-/// Words that begin no relation's type.
+/// Words that do not begin a relation's type.
 const NO_TYPES: [&str; 15] = [
     "the", "a", "an", "this", "that", "these", "those", "any", "all", "some", "each", "every",
     "and", "or", "but",
 ];
 
-/// Words that alone are no relation's type (`by [[Alice]]`, `not [[Bob]]`), but may begin one.
+/// Words that alone are not a relation's type (`by [[Alice]]`, `not [[Bob]]`), but may begin one.
 const NO_TYPES_ALONE: [&str; 18] = [
     "about", "as", "at", "by", "for", "from", "in", "into", "like", "no", "not", "of", "on",
     "over", "to", "via", "with", "without",
 ];
 
-/// Nouns and the like that relate two things.
+/// Nouns and other words that relate two things.
 const RELATING_NOUNS: [&str; 48] = [
     "area",
     "author",

@@ -1,8 +1,8 @@
 //! Atoms: the smallest pieces a chunk is made of, each with its number of tokens.
 //!
 //! In: a normalized document. Out: its sentences, code lines and table rows in order of place.
-//! Invariants: atoms do not overlap; together they hold every character of the blocks that is not whitespace;
-//! the text is tokenized once.
+//! Invariants: atoms do not overlap; together they hold every character of the blocks that is not whitespace; the
+//! text is tokenized once.
 //! Not here: which atoms go together (`fill.rs`).
 
 use super::profile::Budgets;
@@ -11,7 +11,7 @@ use embed::wordpiece::{CachedWordPiece, Word};
 use model::parcel::{Block, BlockKind, NormalDoc, Profile};
 use model::terms::{Norm, Span};
 
-/// A piece of a block that a chunk takes whole or not at all.
+/// A piece of a block that is never divided between chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Atom {
     /// First byte in the normalized text.
@@ -26,16 +26,16 @@ pub(super) struct Atom {
     pub(super) is_sentence: bool,
 }
 
-/// The words of one text, for counting the tokens of any span of it.
+/// The words of one text, for counting the tokens of any span in it.
 #[derive(Debug, Default)]
 pub(super) struct TokenIndex {
     words: Vec<Word>,
-    /// For each word, the number of tokens before it; one more entry for all tokens.
+    /// For each word, the number of tokens before it; one extra entry at the end holds the total.
     before: Vec<usize>,
 }
 
 impl TokenIndex {
-    /// Replaces the words by those of `text`.
+    /// Replaces the words with those of `text`.
     pub(super) fn read(&mut self, tokenizer: &mut CachedWordPiece, text: &str) {
         self.words.clear();
         self.before.clear();
@@ -50,17 +50,20 @@ impl TokenIndex {
 
     /// Returns the number of tokens of the words that begin in `[start, end)`.
     pub(super) fn count(&self, start: usize, end: usize) -> usize {
+        // Prefix sums: a span costs two binary searches, whatever its length.
         let at = |word: usize| self.before.get(word).copied().unwrap_or(0);
         at(self.first_word(end)).saturating_sub(at(self.first_word(start)))
     }
 
-    /// Cuts `[start, end)` between words into pieces of at most `max` tokens. A larger word becomes a piece of its own.
+    /// Cuts `[start, end)` between words into pieces of at most `max` tokens. A word of more tokens is a piece of its
+    /// own.
     pub(super) fn cut(&self, start: usize, end: usize, max: usize) -> Vec<(usize, usize)> {
         let mut cuts = vec![start];
         let words =
             self.words.get(self.first_word(start)..self.first_word(end)).unwrap_or_default();
         let mut n_tokens = 0;
         for word in words {
+            // Without `n_tokens > 0`, a word of more than `max` tokens would open an empty piece before itself.
             if n_tokens > 0 && n_tokens + word.n_pieces as usize > max {
                 cuts.push(word.start as usize);
                 n_tokens = 0;
@@ -96,6 +99,7 @@ pub(super) fn atoms_of(
     let mut atoms = Vec::new();
     for (block_idx, block) in doc.blocks.iter().enumerate() {
         let budget = budgets.of(profiles.get(block_idx).copied().unwrap_or(Profile::General));
+        // A list item stays whole up to the limit of a line; only a larger one is cut into sentences below.
         if let Some(atom) =
             whole_item(doc, index, block).filter(|atom| atom.n_tokens <= budget.max_line())
         {
@@ -103,6 +107,7 @@ pub(super) fn atoms_of(
             continue;
         }
         let is_running = is_running_text(block);
+        // A sentence may fill a chunk; code lines and rows may exceed it, since a part of one is useless.
         let longest = if is_running { budget.max } else { budget.max_line() };
         let is_sentence = is_running && !matches!(block.kind, BlockKind::Heading(_));
         each_piece(block, &doc.text, |start, end| {
@@ -111,6 +116,7 @@ pub(super) fn atoms_of(
                 atoms.push(Atom { start, end, n_tokens, block: block_idx, is_sentence });
                 return;
             }
+            // Too long to stay whole: cut between words. The pieces are not sentences, so no overlap repeats them.
             for (start, end) in index.cut(start, end, budget.max) {
                 let n_tokens = index.count(start, end);
                 let end = start + Span::<Norm>::new(start, end).of(&doc.text).trim_end().len();
@@ -121,7 +127,7 @@ pub(super) fn atoms_of(
     atoms
 }
 
-/// Makes a whole list item one atom, because a step is not cut.
+/// Makes a whole list item one atom, so that a step is not cut.
 fn whole_item(doc: &NormalDoc, index: &TokenIndex, block: &Block) -> Option<Atom> {
     let text = block.span.of(&doc.text);
     let start = block.span.start() + (text.len() - text.trim_start().len());
@@ -131,6 +137,7 @@ fn whole_item(doc: &NormalDoc, index: &TokenIndex, block: &Block) -> Option<Atom
         start,
         end,
         n_tokens: index.count(start, end),
+        // The caller sets the index.
         block: 0,
         is_sentence: true,
     })

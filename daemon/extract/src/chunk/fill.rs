@@ -1,8 +1,8 @@
-//! Fill: puts the units of one group of sections into chunks, greedily and in order.
+//! Fill: packs the units of one group of sections into chunks, greedily and in order.
 //!
-//! In: units. Out: a range of atoms for each chunk; where it overlaps the one before, by whole sentences.
-//! Invariants: the ranges without their overlaps follow one another and hold every atom; a chunk begins with
-//! a new atom after its overlap, so that filling always advances.
+//! In: units. Out: a range of atoms for each chunk; an overlap with the previous chunk consists of whole sentences.
+//! Invariants: without their overlaps, the ranges follow one another and hold every atom; each chunk holds at least
+//! one atom that is not part of its overlap, so filling always advances.
 //! Not here: what the units are (`outline.rs`).
 
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub(super) fn fill(units: Vec<Unit>, outline: &Outline<'_>, budget: &Budget) -> 
     filling.chunks
 }
 
-/// The chunk being filled: atoms `start..end`, of which those before `fresh` repeat the chunk before.
+/// The chunk being filled: atoms `start..end`, of which those before `fresh` repeat the previous chunk.
 #[derive(Debug)]
 struct OpenChunk {
     start: usize,
@@ -40,13 +40,16 @@ struct Filling<'a> {
 }
 
 impl Filling<'_> {
-    /// Puts a unit into the open chunk if it fits, else into a chunk of its own, else atom by atom. A heading never
-    /// ends a chunk: the text below it is cut instead.
+    /// Puts a unit into the open chunk if it fits, otherwise into a new chunk, otherwise atom by atom. A heading
+    /// never ends a chunk: the text below it is cut instead.
     fn place(&mut self, unit: &Unit) {
+        // A fact shares its chunk with nothing but the headings right above it.
         if unit.is_fact && self.open.has_body {
             self.close();
         }
         let n_together = self.open.n_tokens + unit.n_tokens;
+        // A chunk that holds only headings accepts a unit up to the unit's own limit (an ordered list may be twice as
+        // large as a chunk): the headings would otherwise be a chunk without text.
         let fits =
             n_together <= self.budget.max || (!self.open.has_body && n_together <= unit.limit);
         if fits {
@@ -66,6 +69,7 @@ impl Filling<'_> {
 
     fn place_atom(&mut self, idx: usize) {
         let n_tokens = self.outline.atom(idx).map_or(0, |atom| atom.n_tokens);
+        // An atom that is larger than a chunk still goes somewhere: into an empty chunk, alone.
         if self.open.n_tokens > 0 && self.open.n_tokens + n_tokens > self.budget.max {
             self.close();
             self.overlap(n_tokens);
@@ -93,6 +97,7 @@ impl Filling<'_> {
         let Some(last) = self.chunks.last().cloned() else { return };
         let room = self.budget.overlap.min(self.budget.max.saturating_sub(n_coming));
         let fresh = self.open.fresh;
+        // Never the first atom: the overlap must not be the whole previous chunk.
         for idx in (last.start + 1..last.end).rev() {
             let Some(atom) = self.outline.atom(idx) else { return };
             let n_tokens = self.open.n_tokens + atom.n_tokens;

@@ -1,17 +1,16 @@
 //! Chunk: cuts a document into spans sized for retrieval, and those into windows sized for embedding.
 //!
 //! In: a normalized document with its outline. Out: the same with its chunks.
-//! Invariants: the same document gives the same chunks; together they hold every character that is not
-//! whitespace; each lies within one section, or joins whole small ones of one profile under one heading; none cuts a
-//! code line, table row or list item (unless longer than four budgets) or a sentence (unless longer than one); each
-//! holds at most its profile's `max_tokens`, but for an ordered list kept whole (twice that) and for a single line,
-//! row, item or word that is larger alone; windows tile their chunk. A fact of a note (`notes::memory`) with what is
-//! nested in it is a chunk of its own, with the headings right above it, so that facts are found as passages are.
+//! Invariants: the same document gives the same chunks; together they hold every character that is not whitespace;
+//! each lies within one section, or joins whole small ones of one profile under one heading; none cuts a code line,
+//! table row or list item (unless longer than four budgets) or a sentence (unless longer than one); each holds at
+//! most its profile's `max_tokens`, except an ordered list kept whole (twice that) and a single line, row, item
+//! or word that is larger alone; windows tile their chunk. A fact of a note (`notes::memory`) with what is nested in
+//! it is a chunk of its own, with the headings right above it, so that facts are found as passages are.
 //! Not here: the prelude with the path (rendered at answer time), vectors (`embed/stage`).
 //!
-//! The steps, each in its file: `profile` (what kind of text, hence which sizes), `atom` (the smallest pieces,
-//! counted once), `outline` (which sections stay together), `fill` (pieces into chunks), `window` (chunks into
-//! windows).
+//! The steps, each in its file: `profile` (kind of text, which sets the sizes), `atom` (the smallest pieces, counted
+//! once), `outline` (which sections stay together), `fill` (pieces into chunks), `window` (chunks into windows).
 
 mod atom;
 mod fill;
@@ -38,7 +37,7 @@ use profile::Budgets;
 pub use atom::sentences_of;
 pub use sentence::{Sentences, sentences};
 
-/// The stage. Holds its own cache of words, so that two chunkers share nothing but the vocabulary.
+/// The chunk stage. Each chunker has its own cache of words; only the vocabulary is shared.
 #[derive(Debug)]
 pub struct Chunker {
     budgets: Budgets,
@@ -67,14 +66,14 @@ impl Budget {
         self.max.saturating_mul(2)
     }
 
-    /// A larger line or row is cut: it is of no use as it is.
+    /// Largest line or row that stays whole; larger ones are cut, since no reader can use them as they are.
     fn max_line(&self) -> usize {
         self.max.saturating_mul(4)
     }
 }
 
 impl Chunker {
-    /// Makes a chunker of the given sizes that counts tokens with `wordpiece`.
+    /// Makes a chunker with the given sizes that counts tokens with `wordpiece`.
     pub fn new(
         chunk: &settings::Chunk,
         embed: &settings::Embed,
@@ -86,17 +85,19 @@ impl Chunker {
         Chunker { budgets, tokenizer, index, hashed, memory }
     }
 
-    /// Sets the folder of memory.
+    /// Sets the folder of memory, whose notes state facts in other places than notes elsewhere.
     pub fn with_memory(self, memory: Memory) -> Self {
         Chunker { memory, ..self }
     }
 
     fn chunks(&mut self, doc: &NormalDoc) -> Vec<Chunk> {
+        // Count the tokens of the whole text once; all steps take their sizes from this index.
         self.index.read(&mut self.tokenizer, &doc.text);
         let profiles = profile::profiles_of(doc, &self.index);
         let atoms = atom::atoms_of(doc, &self.index, &profiles, &self.budgets);
         let outline = Outline::of(&doc.blocks, &profiles, &atoms, self.facts_of(doc));
         let mut chunks = Vec::new();
+        // A group is a section, or small ones joined; `fill` cuts it into chunks.
         for group in outline.groups(&self.budgets) {
             let budget = *self.budgets.of(group.profile);
             for range in fill::fill(outline.units(&group.atoms, &budget), &outline, &budget) {
@@ -108,7 +109,7 @@ impl Chunker {
         chunks
     }
 
-    /// The blocks of a note that are its facts.
+    /// Returns the blocks of a note that are its facts, as indices.
     fn facts_of(&self, doc: &NormalDoc) -> FxHashSet<usize> {
         let Some(note) = &doc.note else { return FxHashSet::default() };
         let in_memory = self.memory.holds(doc.head.path.as_str());
@@ -116,6 +117,7 @@ impl Chunker {
         if lines.is_empty() {
             return FxHashSet::default();
         }
+        // A fact is the item on its line of the file; the note and the blocks have no other link.
         let is_fact = |idx: &usize| {
             let Some(block) = doc.blocks.get(*idx) else { return false };
             let start = doc.map.to_raw(block.span).start();
@@ -142,7 +144,7 @@ impl Chunker {
         Some(Chunk { span, headings, n_tokens, profile, language, windows, hash })
     }
 
-    /// Hashes each part with its length, so that text cannot pass for a heading.
+    /// Hashes each part with its length before it, so that text cannot be mistaken for a heading.
     fn hash(&mut self, of_doc: [&str; 2], headings: &[String], text: &str) -> ContentHash {
         self.hashed.clear();
         let parts = of_doc.into_iter().chain(headings.iter().map(String::as_str));
@@ -154,7 +156,7 @@ impl Chunker {
     }
 }
 
-/// Returns the language of most of a span.
+/// Returns the language of the largest part of a span; ties go to the document's language.
 fn language_of(doc: &NormalDoc, span: Span<Norm>) -> &str {
     let mut by_language: BTreeMap<&str, usize> = BTreeMap::new();
     let first = doc.other_languages.partition_point(|(other, _)| other.end() <= span.start());

@@ -1,9 +1,8 @@
-//! Outline: which blocks make a section, which sections stay together, and what headings a chunk stands
-//! under.
+//! Outline: which blocks make a section, which sections stay together, and which headings apply to a chunk.
 //!
 //! In: the blocks of a document and their atoms. Out: groups of whole sections, units of blocks, headings.
-//! Invariants: groups follow one another and cover the document; a group of several sections fits one chunk,
-//! but for headings without text, which go with whatever follows under the same parent.
+//! Invariants: groups follow one another and cover the document; a group of several sections fits one chunk, except
+//! that headings without text join whatever follows under the same parent.
 //! Not here: cutting what is too large (`fill.rs`).
 
 use std::ops::Range;
@@ -15,7 +14,7 @@ use super::atom::Atom;
 use super::profile::Budgets;
 use model::parcel::{Block, BlockKind, NormalDoc, Profile};
 
-/// Headings have six levels; a longer chain of parents is an error in the outline and is cut.
+/// Headings have six levels; a longer chain of parents is an error in the outline and is cut here.
 const MAX_DEPTH: usize = 6;
 
 /// A heading with the blocks up to the next heading, or the blocks before the first heading.
@@ -40,27 +39,27 @@ pub(super) struct SectionGroup {
     pub(super) profile: Profile,
 }
 
-/// Atoms that are placed together if they fit: a block, the rows of a table, or an ordered list.
+/// Atoms that stay together if they fit: a block, the rows of a table, or an ordered list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unit {
     /// Which atoms.
     pub(super) atoms: Range<usize>,
     /// Their tokens.
     pub(super) n_tokens: usize,
-    /// Most tokens with which it still stays whole.
+    /// Most tokens up to which it stays whole.
     pub(super) limit: usize,
     /// True for a heading.
     pub(super) is_heading: bool,
-    /// True for a fact of a note with what is nested in it, which no other text joins.
+    /// True for a fact of a note with the items nested in it, which shares its chunk with no other text.
     pub(super) is_fact: bool,
 }
 
-/// A document's structure over its atoms.
+/// The structure of a document, in terms of its atoms.
 #[derive(Debug)]
 pub(super) struct Outline<'a> {
     blocks: &'a [Block],
     atoms: &'a [Atom],
-    /// For each atom, the tokens before it; one entry more for all tokens.
+    /// For each atom, the tokens before it; one extra entry at the end holds the total.
     before: Vec<usize>,
     sections: Vec<Section>,
     /// For each ordered list, its last block.
@@ -70,7 +69,7 @@ pub(super) struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
-    /// Reads the structure of blocks; each atom names its block.
+    /// Reads the structure from blocks and their atoms.
     pub(super) fn of(
         blocks: &'a [Block],
         profiles: &[Profile],
@@ -90,6 +89,7 @@ impl<'a> Outline<'a> {
                 list_ends.insert(*list, atom.block);
             }
             let heading = is_heading.then_some(atom.block);
+            // A long heading may be cut into several atoms of one block; only the first opens a section.
             let opens = sections.last().is_none_or(|last| is_heading && last.heading != heading);
             if opens {
                 let atoms = atom_idx..atom_idx;
@@ -115,9 +115,11 @@ impl<'a> Outline<'a> {
                 (first.atoms.end, first.n_tokens, first.has_body);
             let mut profile = first.profile;
             while let Some(next) = sections.next_if(|next| {
+                // The budget can change while joining: headings alone have the profile of what follows them.
                 let budget = budgets.of(profile);
                 let fits = n_tokens < budget.min && n_tokens + next.n_tokens <= budget.max;
                 let is_alike = profile == next.profile || !next.has_body;
+                // Without a body the group is headings only, so the next section joins however large it is.
                 (fits && is_alike || !has_body) && self.is_under_same_parent(first, next)
             }) {
                 end = next.atoms.end;
@@ -132,7 +134,7 @@ impl<'a> Outline<'a> {
         groups
     }
 
-    /// True when the later section stands under the parent of the earlier one, at whatever depth.
+    /// True when the later section is a descendant of the earlier one's parent, at any depth.
     fn is_under_same_parent(&self, earlier: &Section, later: &Section) -> bool {
         let parent = earlier.heading.and_then(|heading| self.parent(heading));
         parent.is_none_or(|parent| {
@@ -140,13 +142,13 @@ impl<'a> Outline<'a> {
         })
     }
 
-    /// Returns the heading above a heading. Parents precede their children, whatever the block claims.
+    /// Returns the heading above a heading. Ignores a parent that does not precede its child, so that chains end.
     fn parent(&self, heading: usize) -> Option<usize> {
         let parent = self.blocks.get(heading)?.section? as usize;
         (parent < heading).then_some(parent)
     }
 
-    /// Returns a heading and those above it, outermost first.
+    /// Returns a heading and its ancestors, outermost first.
     fn path(&self, heading: usize) -> Vec<usize> {
         let chain = std::iter::successors(Some(heading), |&heading| self.parent(heading));
         let mut path: Vec<usize> = chain.take(MAX_DEPTH).collect();
@@ -168,6 +170,8 @@ impl<'a> Outline<'a> {
                 units.push(Unit { is_fact: true, ..fact });
                 continue;
             }
+            // Each list is tried once, at its first item: a list that is too large would be measured again at every
+            // item.
             let list = self.ordered_list(block_idx).filter(|&list| tried.insert(list));
             let unit = list
                 .and_then(|list| self.procedure(list, &place, budget))
@@ -194,8 +198,8 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// Takes a whole ordered list whose first item begins at `place.start`, with everything between its items; `None`
-    /// when it is too large or a heading interrupts it.
+    /// Takes a whole ordered list whose first item begins at `place.start`, with everything between its items.
+    /// Returns `None` when the list is too large, a heading interrupts it, or it contains facts.
     fn procedure(&self, list: u32, place: &Range<usize>, budget: &Budget) -> Option<Unit> {
         let past_block = self.after_nested(*self.list_ends.get(&list)?);
         let whole = self.unit(place, past_block, budget.max_procedure());
@@ -212,7 +216,7 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// One past the block, or past the last row of its table.
+    /// Returns the index after the block, or after the last row of its table.
     fn after_unit(&self, block_idx: usize) -> usize {
         let table_of = |block: &Block| match block.kind {
             BlockKind::TableRow { table, .. } => Some(table),
@@ -225,13 +229,14 @@ impl<'a> Outline<'a> {
         block_idx + rest.take_while(|block| table_of(block) == Some(table)).count()
     }
 
-    /// One past the items nested in the list item `last`.
+    /// Returns the index after the items nested in the list item `last`.
     fn after_nested(&self, last: usize) -> usize {
         let depth_of = |block: &Block| match block.kind {
             BlockKind::ListItem { depth, .. } => Some(depth),
             _ => None,
         };
         let own = self.blocks.get(last).and_then(depth_of);
+        // Blocks that are not list items have no depth, and `None > Some(_)` is false: the run ends there.
         let nested = self.blocks.iter().skip(last + 1).take_while(|block| depth_of(block) > own);
         last + 1 + nested.count()
     }
@@ -245,7 +250,7 @@ impl<'a> Outline<'a> {
         self.atoms.get(idx)
     }
 
-    /// True when both atoms stand in one section.
+    /// True when both atoms are in one section.
     pub(super) fn is_same_section(&self, a: usize, b: usize) -> bool {
         self.section_of(a) == self.section_of(b)
     }
@@ -254,8 +259,8 @@ impl<'a> Outline<'a> {
         self.sections.partition_point(|section| section.atoms.end <= atom)
     }
 
-    /// Returns the headings above all text of these atoms, outermost first. A heading without text of its own counts
-    /// only if there is nothing else. The title is not repeated.
+    /// Returns the headings that all text of these atoms is under, outermost first. Headings without text are used
+    /// only if there is nothing else. The document's title is left out.
     pub(super) fn headings(&self, doc: &NormalDoc, atoms: Range<usize>) -> Vec<String> {
         let (first, last) =
             (self.section_of(atoms.start), self.section_of(atoms.end.saturating_sub(1)));

@@ -1,10 +1,10 @@
-//! Profile: what kind of text a section is, by its structure, and the sizes that its chunks have.
+//! Profile: the kind of text in a section, judged by its structure, and the chunk sizes for it.
 //!
-//! In: a document and its tokens. Out: a profile for each block, the same for all blocks of a section.
-//! Rules, in this order: what the document says it is (`type: faq`, a title such as `Glossary`) counts for sections
-//! that show nothing else; three ordered steps that are half of a section make a procedure; code that is three
-//! fifths makes code; table rows that are half, or a heading that is an identifier, make reference; a heading that
-//! asks, or stands under one that says `FAQ` or `Glossary`, makes a definition; the rest is general.
+//! In: a document and its tokens. Out: a profile for each block, the same for all blocks of a section. Rules, in this
+//! order: three ordered steps that are half of a section make a procedure; code that is three fifths makes code;
+//! table rows that are half, or a heading that is an identifier, make reference; a heading that asks, or is below one
+//! that says `FAQ` or `Glossary`, makes a definition. Sections to which none applies take what the document says it
+//! is (`type: faq`, a title such as `Glossary`), or are general.
 //! Not here: how chunks are filled (`fill.rs`).
 
 use config::settings;
@@ -60,13 +60,14 @@ impl Budgets {
     }
 }
 
-/// The profile of each block.
+/// Returns the profile of each block.
 pub(super) fn profiles_of(doc: &NormalDoc, index: &TokenIndex) -> Vec<Profile> {
     let whole = of_document(doc);
     let mut profiles = Vec::with_capacity(doc.blocks.len());
     // For each heading, whether it or one above it announces definitions.
     let mut announces = vec![false; doc.blocks.len()];
     let mut at = 0;
+    // One turn for each section: a heading with the blocks up to the next heading.
     while at < doc.blocks.len() {
         let rest = doc.blocks.get(at..).unwrap_or_default();
         let is_heading = |block: &Block| matches!(block.kind, BlockKind::Heading(_));
@@ -94,7 +95,7 @@ pub(super) fn profiles_of(doc: &NormalDoc, index: &TokenIndex) -> Vec<Profile> {
     profiles
 }
 
-/// What a document says of all its sections.
+/// Returns the profile that a document states for all its sections.
 fn of_document(doc: &NormalDoc) -> Profile {
     let stated = doc.meta.doc_type.as_deref().unwrap_or("").to_lowercase();
     match stated.as_str() {
@@ -124,7 +125,8 @@ fn of_section(
     index: &TokenIndex,
 ) -> Profile {
     let (mut n_all, mut n_code, mut n_rows, mut n_steps, mut n_step_tokens) = (0, 0, 0, 0, 0);
-    // Whatever stands between two steps belongs to the procedure, code and nested lists included.
+    // Text between two steps belongs to the procedure, including code and nested lists; text before the first does
+    // not.
     let mut n_since_step = 0;
     for block in section.iter().filter(|block| !matches!(block.kind, BlockKind::Heading(_))) {
         let n_tokens = index.count(block.span.start(), block.span.end());
@@ -134,6 +136,7 @@ fn of_section(
             BlockKind::Code { .. } => n_code += n_tokens,
             BlockKind::TableRow { .. } => n_rows += n_tokens,
             BlockKind::ListItem { ordinal: Some(_), .. } => {
+                // Text after the last step is not counted either: it is added only when another step follows.
                 n_step_tokens += if n_steps == 0 { n_tokens } else { n_since_step };
                 n_steps += 1;
                 n_since_step = 0;

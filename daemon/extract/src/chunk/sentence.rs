@@ -1,14 +1,14 @@
 //! Sentences: where they end in one block of running text.
 //!
 //! In: the text of one block (paragraph, list item, quote). Out: the byte range of each sentence, trimmed.
-//! Invariants: ranges are in order, do not overlap, lie on UTF-8 boundaries, and together hold every
-//! character that is not whitespace; the time is linear in the text.
-//! Not here: which blocks have sentences (`atom.rs`), and clauses. Rules are for English; other languages are
-//! split at their stops, sometimes once too often after an abbreviation.
+//! Invariants: ranges are in order, do not overlap, lie on UTF-8 boundaries, and together hold every character that
+//! is not whitespace; the time is linear in the text.
+//! Not here: which blocks have sentences (`atom.rs`), and clauses. Rules are for English; other languages are split
+//! at their stops, and sometimes wrongly after an abbreviation.
 
 use std::ops::Range;
 
-/// The sentences of one block of text, in order.
+/// Returns the sentences of one block of text, in order.
 pub fn sentences(text: &str) -> Sentences<'_> {
     Sentences { text, at: 0 }
 }
@@ -33,7 +33,7 @@ impl Iterator for Sentences<'_> {
     }
 }
 
-/// How a run of stops weighs.
+/// The kind of a run of stops, which decides what must follow for it to end a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     /// One full stop, which may belong to an abbreviation.
@@ -42,17 +42,18 @@ enum Stop {
     Ellipsis,
     /// `!` or `?`.
     Mark,
-    /// A stop of a script that writes no space after it.
+    /// A stop of a script that writes no space after it, such as Chinese.
     Wide,
 }
 
-/// One past the last byte of the sentence that starts at `start`.
+/// Returns the index after the last byte of the sentence that starts at `start`.
 fn sentence_end(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = start;
     while let Some(offset) = bytes[at..].iter().position(|&byte| MAY_STOP[usize::from(byte)]) {
         at += offset;
         if bytes[at] == b'\n' {
+            // A line break inside a block is a wrapped line; two are a gap, which ends a sentence without a stop.
             let next = skip_whitespace(text, at);
             if bytes[at + 1..next].contains(&b'\n') {
                 return at;
@@ -60,6 +61,7 @@ fn sentence_end(text: &str, start: usize) -> usize {
             at = next;
             continue;
         }
+        // Not a stop after all: the table knows only first bytes, and `’` begins like `…`.
         let Some((stops_end, stop)) = stop_run(text, at) else {
             at += char_at(text, at).map_or(1, char::len_utf8);
             continue;
@@ -72,6 +74,7 @@ fn sentence_end(text: &str, start: usize) -> usize {
         if next == text.len() {
             return end;
         }
+        // A stop with no space after it is inside a word: `example.com`, `3.14`.
         if next > end
             && is_end(text, start, &Boundary { at, stop, end, is_closed: end > stops_end, next })
         {
@@ -96,9 +99,11 @@ struct Boundary {
 }
 
 fn is_end(text: &str, start: usize, boundary: &Boundary) -> bool {
+    // A blank line after the stop always ends the sentence.
     if text.as_bytes()[boundary.end..boundary.next].iter().filter(|&&b| b == b'\n').count() > 1 {
         return true;
     }
+    // A sentence does not begin with these: `(etc.), and`.
     if matches!(text.as_bytes()[boundary.next], b',' | b';' | b':' | b')' | b']' | b'}') {
         return false;
     }
@@ -111,7 +116,7 @@ fn is_end(text: &str, start: usize, boundary: &Boundary) -> bool {
     boundary.stop != Stop::Period || period_ends(text, start, boundary.at, rest)
 }
 
-/// True when the single full stop at `at` ends the sentence that began at `start`; `rest` comes after.
+/// True when the single full stop at `at` ends the sentence that began at `start`; `rest` is the text after it.
 fn period_ends(text: &str, start: usize, at: usize, rest: &str) -> bool {
     let bytes = text.as_bytes();
     let Some(word_start) = word_before(bytes, start, at) else { return true };
@@ -123,6 +128,7 @@ fn period_ends(text: &str, start: usize, at: usize, rest: &str) -> bool {
         // `1. Install`, `Steps: 1. Install`, `a. Install`.
         return false;
     }
+    // On the stack: every full stop comes here. `word_before` returns at most `MAX_ABBREVIATION_BYTES`.
     let mut lower = [0u8; MAX_ABBREVIATION_BYTES];
     let lower = &mut lower[..word.len()];
     lower.copy_from_slice(word.as_bytes());
@@ -139,22 +145,24 @@ fn period_ends(text: &str, start: usize, at: usize, rest: &str) -> bool {
     }
     let is_initial = is_letter && word.starts_with(|c: char| c.is_ascii_uppercase());
     if is_initial || is_dotted(word) {
+        // `J. Smith`, `U.S. forces`: the stop ends a sentence only if a typical first word follows.
         let next_word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
         return OPENING_WORDS.contains(&next_word);
     }
     true
 }
 
-/// Longer words are not looked up, bytes.
+/// Longest word that is looked up among the abbreviations, in bytes.
 const MAX_ABBREVIATION_BYTES: usize = 12;
 
-/// Returns where the word before the stop at `at` begins (letters, digits, dots); `None` when there is none, or when it
-/// is too long or has other characters, so that it is no abbreviation.
+/// Returns where the word before the stop at `at` begins (ASCII letters, digits, dots). Returns `None` when there is
+/// none, or when it cannot be an abbreviation: too long, or with other characters.
 fn word_before(bytes: &[u8], start: usize, at: usize) -> Option<usize> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.';
     let floor = at.saturating_sub(MAX_ABBREVIATION_BYTES + 1).max(start);
     let length = bytes[floor..at].iter().rev().take_while(|&&byte| is_word(byte)).count();
     let word_start = at - length;
+    // A byte that is not ASCII belongs to the same word: `año.` is not `o.`.
     let is_whole = word_start == start || bytes[word_start - 1].is_ascii();
     (length > 0 && length <= MAX_ABBREVIATION_BYTES && is_whole).then_some(word_start)
 }
@@ -174,7 +182,7 @@ const NEVER_LAST: [&str; 36] = [
     "rep", "mt", "st", "ed", "eds", "est", "dept", "et", "aka",
 ];
 
-/// Abbreviations when a number follows, words otherwise.
+/// Abbreviations when a number follows, ordinary words otherwise.
 const BEFORE_NUMBERS: [&str; 31] = [
     "no", "nos", "nr", "fig", "figs", "sec", "sect", "ch", "chap", "vol", "p", "pp", "eq", "eqs",
     "art", "ver", "v", "tab", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept",
@@ -194,7 +202,7 @@ const OPENING_WORDS: [&str; 48] = [
     "There", "These", "They", "This", "Those", "To", "We", "When", "You",
 ];
 
-/// Bytes at which a closer look is needed: ASCII stops, line feeds, and the first bytes of other stops.
+/// Bytes at which a sentence may end: ASCII stops, line feeds, and the first bytes of other stops.
 static MAY_STOP: [bool; 256] = may_stop();
 
 const fn may_stop() -> [bool; 256] {
@@ -208,7 +216,7 @@ const fn may_stop() -> [bool; 256] {
     table
 }
 
-/// The end and weight of the stops that begin at `at`; `None` when there are none.
+/// Returns the end and kind of the stops that begin at `at`; `None` when there are none.
 fn stop_run(text: &str, at: usize) -> Option<(usize, Stop)> {
     let mut end = at;
     let mut weight = None;

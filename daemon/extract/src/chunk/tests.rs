@@ -1,4 +1,4 @@
-//! Chunks as tables, and what holds for any document.
+//! Chunks printed as tables, and properties of any document.
 
 use std::sync::LazyLock;
 
@@ -98,7 +98,7 @@ fn normal(text: String, blocks: Vec<Block>) -> NormalDoc {
     }
 }
 
-/// Maximum, minimum, overlap of a chunk; window.
+/// The sizes of a chunk (maximum, minimum, overlap) and of its window, in tokens.
 type Sizes = (u32, u32, u32, u32);
 
 fn chunked(
@@ -280,7 +280,7 @@ fn tables_are_cut_between_rows() {
     );
 }
 
-/// Stated facts are chunks of their own in every note; in the folder of memory, so is each outermost item.
+/// A stated fact is a separate chunk in every note; in the memory folder, so is each outermost item.
 #[test]
 fn a_fact_is_a_chunk_of_its_own_with_what_is_nested_in_it() {
     let rows = [
@@ -515,7 +515,7 @@ fn any_sizes() -> impl Strategy<Value = Sizes> {
     (5u32..60, 0u32..30, 0u32..20, 2u32..40)
 }
 
-/// True when at most one word has pieces: nothing smaller can be made of it.
+/// True when at most one word has pieces, so that the text cannot be split further.
 fn is_one_word(text: &str) -> bool {
     let mut words = Vec::new();
     CachedWordPiece::new(Arc::clone(&WORDPIECE)).words(text, &mut words);

@@ -1,15 +1,15 @@
 //! Windows: cuts a chunk into pieces short enough for one vector each.
 //!
 //! In: a chunk's span and atoms. Out: windows in order.
-//! Invariants: windows tile the chunk, each beginning where the one before ended; each holds at most the
-//! window's tokens (a larger word stands alone); they begin with an atom unless one is longer than a window.
-//! Not here: the title and headings that are embedded with each (`embed/stage`).
+//! Invariants: windows tile the chunk, each beginning where the previous one ends; each holds at most the window's
+//! tokens (a larger word is alone in one); they begin with an atom unless an atom is longer than a window.
+//! Not here: the title and headings that are embedded with each window (`embed/stage`).
 
 use super::Budget;
 use super::atom::{Atom, TokenIndex};
 use model::terms::{Norm, Span};
 
-/// The windows of a chunk; at least one.
+/// Returns the windows of a chunk; at least one.
 pub(super) fn windows_of(
     chunk: Span<Norm>,
     atoms: &[Atom],
@@ -17,7 +17,7 @@ pub(super) fn windows_of(
     budget: &Budget,
 ) -> Vec<Span<Norm>> {
     let n_all: usize = atoms.iter().map(|atom| atom.n_tokens).sum();
-    // Even shares: a last window of ten tokens would be a vector of noise.
+    // Even shares: a last window of ten tokens would give a noisy vector.
     let n_windows = n_all.div_ceil(budget.window).max(1);
     let share = n_all.div_ceil(n_windows);
     let mut starts = vec![chunk.start()];

@@ -1,13 +1,13 @@
-//! Alias: which names a document uses for other names of it.
+//! Alias: names that a document uses for other names.
 //!
-//! In: its mentions with their norms. Out: one [`AliasUse`] for each pair, ordered: the visible text of a link is an
-//! alias of the link's target; initials of the name they are defined for, or of the only earlier name that has them; a
-//! part of a person's name, or a company's name without `Inc.`, of the only whole name before it.
+//! In: its mentions with their norms. Out: one [`AliasUse`] for each pair, ordered. An alias is the visible text of a
+//! link (for the link's target); initials (for the name they are defined with, or for the only earlier name that has
+//! them); a part of a person's name, or a company's name without `Inc.` (for the only whole name before it).
 //! Invariants: a function of the document alone; a target is a name of the same document; except for link texts, a
-//! target has more words than its alias, so chains of aliases end; where two names could be meant there is no alias.
-//! The name that a document states for itself (`kms.md`) is never an alias: the longer name becomes an alias of it.
+//! target has more words than its alias, so chains of aliases end; an ambiguous short form is not an alias. The name
+//! that a document states for itself (`kms.md`) is never an alias: the longer name becomes an alias of it.
 //! Time: linear in the mentions, except for names that share a first or last word, or their initials.
-//! Not here: what follows for other documents (`resolve.rs`).
+//! Not here: how the aliases of several documents are weighed (`resolve.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ use model::parcel::{AliasSource, AliasUse};
 use model::parcel::{Mention, MentionedDoc, RecognizerKind};
 use model::terms::{EntityType, tokens_of};
 
-/// Longest visible text of a link that is learned as a name, words; longer ones are sentences.
+/// Longest visible text of a link that is learned as a name, in words; longer ones are usually sentences.
 const MAX_LINK_WORDS: usize = 6;
 
-/// Number of letters that initials may have.
+/// Allowed lengths of initials, in letters.
 const INITIALS: std::ops::RangeInclusive<usize> = 2..=6;
 
 /// Words that may be left out at the end of an organization's name.
@@ -48,12 +48,12 @@ struct WrittenForm<'a> {
     norm: &'a str,
     surface: &'a str,
     words: Vec<String>,
-    /// Every type its mentions have here, except types that say little.
+    /// Every type its mentions have here, except concept and document, which any name may get.
     types: BTreeSet<EntityType>,
     at: usize,
 }
 
-/// Returns the names that the document uses for other names.
+/// Returns the names that the document uses for other names, one row a pair.
 pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse> {
     let mut out: BTreeSet<(String, String, AliasSource)> = BTreeSet::new();
     let mentions = doc.mentions.iter().zip(mention_norms);
@@ -66,6 +66,7 @@ pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse>
     shortened(&forms_of(doc, mention_norms), &mut out);
     let own: BTreeSet<String> =
         doc.stated.iter().map(|name| model::terms::norm_of(&name.surface)).collect();
+    // A document's own name is the target, not the alias: reverse such pairs.
     let turned = |(norm, target, source): (String, String, AliasSource)| {
         let is_own = source != AliasSource::LinkText && own.contains(&norm);
         match is_own && !own.contains(&target) {
@@ -74,7 +75,7 @@ pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse>
         }
     };
     let out: BTreeSet<_> = out.into_iter().map(turned).collect();
-    // One row a pair, its most trusted source.
+    // One row a pair, with its most trusted source: the set is ordered, and the source is its last field.
     let mut aliases: Vec<AliasUse> = Vec::with_capacity(out.len());
     for (norm, target, source) in out {
         let is_known = aliases.last().is_some_and(|it| (&it.norm, &it.target) == (&norm, &target));
@@ -85,7 +86,7 @@ pub fn aliases_of(doc: &MentionedDoc, mention_norms: &[String]) -> Vec<AliasUse>
     aliases
 }
 
-/// Returns the norm of a link's visible text, if that can be a name.
+/// Returns the norm of a link's visible text, if the text can be a name.
 fn link_text(doc: &MentionedDoc, mention: &Mention) -> Option<String> {
     let is_sure = mention.recognizer == RecognizerKind::Stated && !mention.place.is_entity_given;
     if !is_sure || is_of_place(&doc.doc, mention) {
@@ -123,7 +124,7 @@ fn defined(
     }
 }
 
-/// True when `short` is all capitals and consists of the initials of `long`, with or without its articles and
+/// True when `short` is all capitals and consists of the initials of `long`, with or without those of articles and
 /// prepositions.
 fn are_initials(short: &str, long: &str) -> bool {
     let letters: String = short.chars().filter(|c| *c != '.').collect();
@@ -174,6 +175,7 @@ fn words_of(surface: &str) -> Vec<String> {
 fn shortened(forms: &[WrittenForm<'_>], out: &mut BTreeSet<(String, String, AliasSource)>) {
     let mut by_word: BTreeMap<&str, Vec<&WrittenForm<'_>>> = BTreeMap::new();
     let mut by_initial: BTreeMap<char, Vec<&WrittenForm<'_>>> = BTreeMap::new();
+    // Indexed by first and last word and by initial: comparing all pairs would be quadratic in the names.
     for form in forms.iter().filter(|form| form.words.len() > 1) {
         let ends: BTreeSet<&String> =
             form.words.first().into_iter().chain(form.words.last()).collect();
@@ -200,6 +202,8 @@ fn shortened(forms: &[WrittenForm<'_>], out: &mut BTreeSet<(String, String, Alia
             found.dedup_by_key(|form| form.norm);
             found
         };
+        // Exactly one candidate, and it comes first in the text: writers introduce the whole name before a short
+        // form.
         if let [long] = wholes.as_slice()
             && long.at < short.at
             && long.norm != short.norm
@@ -209,7 +213,7 @@ fn shortened(forms: &[WrittenForm<'_>], out: &mut BTreeSet<(String, String, Alia
     }
 }
 
-/// True when the types are equal, or one of them is unknown.
+/// True when the two have a type in common, or the types of one are unknown.
 fn agree(short: &WrittenForm<'_>, long: &WrittenForm<'_>) -> bool {
     short.types.is_empty() || long.types.is_empty() || !short.types.is_disjoint(&long.types)
 }
@@ -225,7 +229,7 @@ fn is_part(short: &WrittenForm<'_>, long: &WrittenForm<'_>) -> bool {
     let rest = long.words.get(short.words.len()..).unwrap_or_default();
     match () {
         () if is_person => {
-            // `Elizabeth` in a text about Elizabeth II is as often somebody else.
+            // In a text about Elizabeth II, `Elizabeth` is as often somebody else.
             let is_regnal = rest.iter().all(|word| word.bytes().all(|b| b"ivx".contains(&b)));
             is_capitalized(short.surface)
                 && (long.words.ends_with(&short.words) || (begins && !is_regnal))

@@ -1,12 +1,12 @@
 //! Blocking: keys that two names must share before they are compared (S4 §7).
 //!
-//! Keys are pure functions of one name, so the order of arrival cannot decide which pairs are compared. They guarantee,
-//! for names with the same digits: every pair of norms within edit distance 1 shares a key; every pair of token sets
-//! with Jaccard ≥ 0.6, neither of which contains the other, shares one (up to five words; longer ones by prefix
-//! filtering); pairs of vectors with cosine ≥ τ₁ = 0.9 share one with a probability of about 0.75 (locality-sensitive
-//! sign bits). Names with different digits are different things, so the digits are part of every key and 20,000
-//! numbered names share nothing; model numbers are an exception with keys of their own. Names that differ only in
-//! inflection always share a key.
+//! Keys are pure functions of one name, so the order of arrival cannot decide which pairs are compared. They
+//! guarantee, for names with the same digits: every pair of norms within edit distance 1 shares a key; every pair of
+//! token sets with Jaccard ≥ 0.6, neither of which contains the other, shares one (up to five words; longer ones by
+//! prefix filtering); pairs of vectors with cosine ≥ τ₁ = 0.9 share one with a probability of about 0.75
+//! (locality-sensitive sign bits). Names with different digits are different things, so the digits are part of every
+//! key and 20,000 numbered names share nothing; model numbers are an exception with keys of their own. Names that
+//! differ only in inflection always share a key.
 //! Not here: whether the pair is one entity (`resolve.rs`).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -15,10 +15,10 @@ use super::features::{lemmas_of, model_numbers_of, words_of};
 use model::parcel::UnitVector;
 use model::terms::tokens_of;
 
-/// Shortest norm, in characters, for which one typing error is tolerated; in a shorter norm it makes another name.
+/// Shortest norm, in characters, for which one typing error is tolerated; in shorter norms one edit is another name.
 pub const MIN_EDIT_CHARS: usize = 6;
 
-/// Longest norm, in characters, that gets keys by deletion.
+/// Longest norm, in characters, that gets one key for each deletion.
 const MAX_DELETION_CHARS: usize = 40;
 
 /// Token sets with a smaller Jaccard index are never compared (S4 §7).
@@ -27,7 +27,7 @@ pub const MIN_JACCARD: f32 = 0.6;
 /// Bits of a key below those for the digits.
 const DIGIT_SHIFT: u32 = 44;
 
-/// Sign-bit bands a vector gives, and bits of each. At cosine 0.9 two bits agree with probability 0.86, so one
+/// Sign-bit bands of a vector, and bits of each. At cosine 0.9 two bits agree with probability 0.86, so one
 /// band of 12 agrees with 0.16 and one of 8 bands with 0.75; unrelated names share a band with 8 / 4096.
 const BANDS: usize = 8;
 const BAND_BITS: usize = 12;
@@ -70,9 +70,9 @@ fn lemma_key(surface: &str, keys: &mut Vec<u64>) {
     }
 }
 
-/// Two norms within one edit are equal after at most one deletion in each (symmetric deletion). These keys are exact,
-/// and a common beginning (`service…`) does not crowd them. In long norms one edit leaves one half unchanged, so the
-/// halves are keys.
+/// Two norms within one edit are equal after at most one deletion in each (symmetric deletion). These keys are exact:
+/// many names with a common beginning (`service…`) do not share one. In long norms, where one key for each deletion
+/// is too much, one edit leaves one half unchanged, so the halves are keys.
 fn edit_keys(norm: &str, keys: &mut Vec<u64>) {
     let chars: Vec<char> = norm.chars().collect();
     if chars.len() < MIN_EDIT_CHARS {
@@ -85,7 +85,7 @@ fn edit_keys(norm: &str, keys: &mut Vec<u64>) {
             keys.push(xxh3_64_with_seed(head.as_bytes(), 1));
             keys.push(xxh3_64_with_seed(tail.as_bytes(), 2));
         }
-        // A neighbor may be just short enough for deletions.
+        // A norm one character longer may have a neighbor that is short enough for deletions, so it gets both.
         if chars.len() > MAX_DELETION_CHARS + 1 {
             return;
         }
@@ -127,6 +127,7 @@ fn jaccard_keys(surface: &str, keys: &mut Vec<u64>) {
 }
 
 fn band_keys(vector: &UnitVector, keys: &mut Vec<u64>) {
+    // The zero vector would share its bits with every other one.
     if vector.0.iter().all(|component| *component == 0) {
         return;
     }

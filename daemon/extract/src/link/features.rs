@@ -13,11 +13,11 @@ pub struct Features {
     pub cosine: f32,
     /// Similarity of the letters.
     pub string: f32,
-    /// Agreement of types.
+    /// Agreement of types: 1, 0.5 or 0.
     pub entity_type: f32,
     /// Share of common headings, titles and tags.
     pub context: f32,
-    /// How widely the candidate is known.
+    /// How many documents contain the candidate, on a logarithmic scale.
     pub popularity: f32,
 }
 
@@ -31,7 +31,7 @@ impl Features {
             + weights.popularity * self.popularity
     }
 
-    /// Returns the features with their names, for people.
+    /// Returns the features with their names, for display.
     pub fn named(&self) -> [(&'static str, f32); 5] {
         [
             ("cosine", self.cosine),
@@ -55,8 +55,8 @@ pub fn jaccard(a: &str, b: &str) -> f32 {
     if union == 0 { 0.0 } else { a.intersection(&b).count() as f32 / union as f32 }
 }
 
-/// True when one surface has all words of the other and more: `Foam` and `Using Foam`, `Key Service` and `Key
-/// Management Service`. Articles and possessives do not count.
+/// True when one surface has all words of the other and more: `Foam` and `Using Foam`, `Key Service` and
+/// `Key Management Service`. Ignores articles and possessives.
 pub fn one_specifies_the_other(a: &str, b: &str) -> bool {
     let (a, b) = (words_of(a), words_of(b));
     a != b && (a.is_subset(&b) || b.is_subset(&a))
@@ -81,7 +81,7 @@ const SERIES: [&str; 36] = [
     "ninth", "tenth",
 ];
 
-/// True when two surfaces have the same words of a series.
+/// True when two surfaces have the same series words, or none.
 pub fn series_agree(a: &str, b: &str) -> bool {
     let places = |surface: &str| -> BTreeSet<String> {
         words_of(surface).into_iter().filter(|word| SERIES.contains(&word.as_str())).collect()
@@ -100,12 +100,13 @@ fn lemma(word: &str) -> String {
     const MIN_STEM: usize = 4;
     let stem = |ending: &str| word.strip_suffix(ending).filter(|stem| stem.len() >= MIN_STEM);
     let stem = match () {
+        // Only `-ies` changes the stem: `priorities` is `priority`, not `prioriti`.
         () if stem("ies").is_some() => return format!("{}y", stem("ies").unwrap_or(word)),
         () if word.ends_with("ss") || word.ends_with("us") => word,
         () => stem("ing").or(stem("ed")).or(stem("es")).or(stem("s")).unwrap_or(word),
     };
     let bytes = stem.as_bytes();
-    // `stopp` and `stop`, `postpone` and `postpon`.
+    // Undo a doubled consonant (`stopping`), and drop a final `e` so that `postpone` equals `postponing`.
     let is_doubled = stem.len() < word.len()
         && bytes.len() > MIN_STEM
         && bytes.last() == bytes.get(bytes.len() - 2)
@@ -121,11 +122,10 @@ pub fn are_inflections(a: &str, b: &str) -> bool {
     !lemmas.is_empty() && lemmas == lemmas_of(b)
 }
 
-/// Shortest model number, and its fewest digits: shorter ones (`1080p`, `Oracle8`) name a family.
+/// Fewest characters and fewest digits of a model number: shorter ones (`1080p`, `Oracle8`) name a family.
 const MODEL_NUMBER: (usize, usize) = (6, 2);
 
-/// Returns the words of letters and digits that name one product of a maker (`PS-LX350H`), reduced to letters and
-/// digits.
+/// Returns the words of letters and digits that identify one product (`PS-LX350H`), reduced to letters and digits.
 pub fn model_numbers_of(surface: &str) -> BTreeSet<String> {
     let words = surface.split(|c: char| c.is_whitespace() || c == '/');
     let reduced = words.map(|word| {
@@ -148,7 +148,7 @@ pub fn share_a_model_number(a: &str, b: &str) -> bool {
     !model_numbers_of(a).is_disjoint(&model_numbers_of(b))
 }
 
-/// Returns 1 when the types agree, 0.5 when one of them says little, 0 when they conflict.
+/// Returns 1 when the types are equal, 0.5 when one of them is unspecific (concept, document), 0 when they conflict.
 pub fn type_agreement(a: EntityType, b: EntityType) -> f32 {
     let says_little = |t| matches!(t, EntityType::Concept | EntityType::Document);
     match () {
@@ -158,19 +158,19 @@ pub fn type_agreement(a: EntityType, b: EntityType) -> f32 {
     }
 }
 
-/// Returns the share of the smaller set's words that both have.
+/// Returns the number of common words divided by the size of the smaller set; 0 when a set is empty.
 pub fn context_overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f32 {
     let smaller = a.len().min(b.len());
     if smaller == 0 { 0.0 } else { a.intersection(b).count() as f32 / smaller as f32 }
 }
 
-/// Grows with the logarithm of the number of documents that contain the norm; 1 from 100 documents on. Independent of
-/// the size of the folder, so that one new file does not move every score.
+/// Grows with the logarithm of the number of documents that contain the norm, and is 1 from 100 documents on. Does
+/// not depend on the size of the folder, so one new file does not change every score.
 pub fn popularity(n_docs: u32) -> f32 {
     ((1.0 + n_docs as f32).ln() / 101f32.ln()).min(1.0)
 }
 
-/// Names with different numbers (`ISO 27001` and `ISO 27002`) are different things.
+/// True when both have the same digits: `ISO 27001` and `ISO 27002` are different things.
 pub fn digits_agree(a: &str, b: &str) -> bool {
     a.chars().filter(char::is_ascii_digit).eq(b.chars().filter(char::is_ascii_digit))
 }

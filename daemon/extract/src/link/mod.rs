@@ -1,8 +1,8 @@
 //! Link, first step: the names that one document uses.
 //!
-//! In: mentions and stated names. Out: their norms, each once, and which names the document uses for others. The second
-//! step, [`resolve`], decides what the names of all documents denote; the writer runs it for the names whose facts a
-//! commit changed.
+//! In: mentions and stated names. Out: their norms, each once, and the names that the document uses for others. The
+//! second step, [`resolve`], decides what the names of all documents denote; the writer runs it for the names whose
+//! facts a commit changed.
 //! Not here: reading or storing anything.
 
 pub mod alias;
@@ -28,16 +28,17 @@ impl Stage for LinkStage {
     type Out = LinkedDoc;
 
     fn run(&mut self, mut doc: MentionedDoc) -> Result<LinkedDoc, DocFault> {
-        // A name without a letter or digit names nothing.
+        // A name without a letter or digit cannot be looked up.
         doc.mentions.retain(|mention| mention.name.chars().any(char::is_alphanumeric));
         doc.stated.retain(|stated| stated.surface.chars().any(char::is_alphanumeric));
-        // Only a note is the home of an entity; a page with a title is not also known by its file name.
+        // Only a note is the home of an entity: for other files, the file name is not a name of the page.
         if !matches!(doc.doc.head.path.extension().as_str(), "md" | "markdown") {
             doc.stated.retain(|s| matches!(s.source, StatedSource::Title | StatedSource::Alias));
         }
         let mention_norms: Vec<String> = doc.mentions.iter().map(|m| norm_of(&m.name)).collect();
         let stated_norms: Vec<String> = doc.stated.iter().map(|s| norm_of(&s.surface)).collect();
 
+        // A norm may be linked inexactly if any of its mentions may, or if the document states it.
         let mut fuzzy: BTreeMap<&str, bool> = BTreeMap::new();
         for (mention, norm) in doc.mentions.iter().zip(&mention_norms) {
             *fuzzy.entry(norm).or_default() |= may_link_inexactly(mention);
@@ -50,6 +51,7 @@ impl Stage for LinkStage {
             .map(|(norm, is_fuzzy)| NameUse { norm: norm.to_string(), is_fuzzy: *is_fuzzy })
             .collect();
         let place = |norm: &String| {
+            // `names` is sorted, since it comes from a `BTreeMap`, and holds every norm: the search never fails.
             names.binary_search_by(|name| name.norm.as_str().cmp(norm)).unwrap_or(0) as u32
         };
         let mention_names = mention_norms.iter().map(place).collect();

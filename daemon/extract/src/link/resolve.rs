@@ -1,9 +1,9 @@
 //! Resolve: decides which entity a name denotes, given the facts of its block.
 //!
 //! In: the facts of a name and of the names that share a blocking key with it. Out: one [`Decision`].
-//! Invariants: the same facts give the same decision, in whatever order they came; a name is only ever linked to one of
-//! higher authority, or of more words, so chains end; a note's title or alias is never merged away; unsure is a state,
-//! not a guess: where two candidates are equally good, the name denotes nothing.
+//! Invariants: the same facts give the same decision, in whatever order they came; a name is only linked to one of
+//! higher authority, or of more words, so chains end; a note's title or alias is never merged away; where two
+//! candidates are equally good, the name is unsure and denotes nothing.
 //! Not here: gathering facts or storing decisions (`store/names.rs`).
 
 use std::rc::Rc;
@@ -32,24 +32,24 @@ pub struct NameFacts {
     pub entity_type: EntityType,
     /// Documents that mention it.
     pub n_docs: u32,
-    /// Notes that state it as their own name, in the strongest kind of statement that any of them makes.
+    /// Notes that state it as their own name by the strongest kind of statement that any of them makes.
     pub homes: Vec<i64>,
-    /// That kind of statement; without homes, the statement of a page (HTML, text) that is not a note.
+    /// That kind of statement; without homes, the statement of a page that is not a note (HTML, text).
     pub home_source: Option<StatedSource>,
-    /// False for names that may only be linked exactly.
+    /// False for names that may only be linked by an exact match.
     pub is_fuzzy: bool,
-    /// True when documents use it for different things (`split.rs`).
+    /// True when documents use it for several things (`split.rs`).
     pub is_split: bool,
 }
 
-/// The names that documents use a name for, where they use it for another one.
+/// The other names that documents use a name for.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage {
     /// The one name that it is an alias of in every document.
     pub everywhere: Option<i64>,
-    /// The names that it is an alias of in documents that do not say which; empty when it means itself there.
+    /// Names that it may be an alias of in documents that do not say which; empty when it denotes itself there.
     pub elsewhere: Vec<i64>,
-    /// Document and name, where a document says so; ordered by document.
+    /// Document and name, where a document states it; ordered by document.
     pub by_doc: Vec<(i64, i64)>,
 }
 
@@ -67,8 +67,8 @@ pub struct Candidate {
 pub struct Decided {
     /// The decision.
     pub decision: Decision,
-    /// The best candidates that were not chosen, best first: for an unsure name those that it could denote, for a name
-    /// of its own those between the thresholds.
+    /// The best candidates that were not chosen, best first. For an unsure name: what it could denote. For a name of
+    /// its own: candidates between the two thresholds.
     pub proposals: Vec<Candidate>,
 }
 
@@ -77,6 +77,7 @@ impl NameFacts {
     /// decides ties, never a row id: a rebuild must choose the same.
     pub fn authority(&self) -> (u8, u32, &str) {
         let stated = match self.home_source {
+            // Several homes give no authority: a link to the name would be a link to one of them, unknown which.
             Some(source) if self.homes.len() == 1 => source as u8,
             _ => u8::MAX,
         };
@@ -93,22 +94,22 @@ impl NameFacts {
 pub enum Decision {
     /// The note that states it.
     Home(i64),
-    /// Several notes state it: each mention is decided by its own place.
+    /// Several notes state it: each mention is decided separately (`vote.rs`).
     Ambiguous(Vec<i64>),
-    /// Whatever another name denotes, chosen by score.
+    /// Denotes the same as another name, which was chosen by score.
     Via {
         /// That name's row.
         name: i64,
         /// The weighted sum of the features.
         score: f32,
     },
-    /// One of several things: it denotes nothing until somebody decides.
+    /// May be one of several things; denotes nothing until a person decides.
     Unsure,
     /// An entity of its own.
     Own,
 }
 
-/// The facts that Resolve looks up on demand.
+/// Facts that `decide` looks up on demand, since they cost a query.
 pub trait Surroundings {
     /// Cosine of two names' vectors.
     fn cosine(&self, a: &NameFacts, b: &NameFacts) -> f32;
@@ -116,14 +117,14 @@ pub trait Surroundings {
     fn context(&self, a: &NameFacts, b: &NameFacts) -> f32;
     /// Returns what documents use the name for.
     fn usage(&self, name: &NameFacts) -> Rc<Usage>;
-    /// Returns what a person decided about `a` and `b` being one: true accepts, false rejects.
+    /// Returns a person's decision on whether `a` and `b` are one: true accepts, false rejects.
     fn verdict(&self, a: &NameFacts, b: &NameFacts) -> Option<bool>;
 }
 
-/// Most candidates that are kept for review.
+/// Most candidates kept for review.
 const MAX_PROPOSALS: usize = 3;
 
-/// Score of a name that documents show to be an alias of another one.
+/// Score of a name that documents show to be an alias of another.
 pub const USED_SCORE: f32 = 0.95;
 
 /// Decides one name. `candidates` are the names that share a key with it, in any order.
@@ -139,7 +140,7 @@ pub fn decide(
         [home] => return plain(Decision::Home(*home)),
         homes => return plain(Decision::Ambiguous(homes.to_vec())),
     }
-    // The title that a page without a home states counts as stated, too.
+    // A page without a home (HTML, text) can state its title, too; such a name stays its own.
     if name.home_source.is_some() {
         return plain(Decision::Own);
     }
@@ -164,8 +165,8 @@ pub fn decide(
     by_score(name, candidates, weights, around)
 }
 
-/// Decides a given name or a surname that no document explains, where people of that name are known: if there is one,
-/// he is proposed; if there are several, the name is unsure.
+/// Decides a given name or surname that no document explains, when people of that name are known. One such person is
+/// proposed; with several, the name is unsure. Returns `None` when there are none.
 fn by_whole_names(
     name: &NameFacts,
     candidates: &[NameFacts],
@@ -182,6 +183,7 @@ fn by_whole_names(
     };
     let mut wholes: Vec<&NameFacts> =
         candidates.iter().filter(|_| is_part).filter(is_whole).collect();
+    // Candidates come in any order; sort them, so that the first proposals are the same after a rebuild.
     wholes.sort_by(|a, b| a.authority().cmp(&b.authority()));
     let verdict = |it: &&NameFacts| around.verdict(name, it);
     if let Some(whole) = wholes.iter().find(|it| verdict(it) == Some(true)) {
@@ -198,7 +200,7 @@ fn by_whole_names(
     Some(Decided { decision, proposals: proposed.take(MAX_PROPOSALS).collect() })
 }
 
-/// Decides by score: the best candidate from τ₂ on, unless another candidate, which is not the same thing, comes close.
+/// Decides by score: links to the best candidate with at least τ₂, unless a different thing scores nearly as high.
 fn by_score(
     name: &NameFacts,
     candidates: &[NameFacts],
@@ -207,7 +209,8 @@ fn by_score(
 ) -> Decided {
     let mut scored: Vec<(f32, &NameFacts)> = candidates
         .iter()
-        // An alias of another name, or a name of several things, is not a target for links.
+        // Aliases of other names and names of several things are not targets. `outranks` makes every link go up in
+        // authority, so no two names link to each other.
         .filter(|c| c.is_fuzzy && (!c.is_split || c.homes.len() == 1) && c.outranks(name))
         .filter(|c| around.usage(c).stands_for_itself())
         .filter_map(|candidate| Some((score_of(name, candidate, weights, around)?, candidate)))
@@ -234,7 +237,7 @@ fn by_score(
 }
 
 /// True when the weaker of two candidates would itself be linked to the stronger. Uses only facts about the two, so
-/// that the result changes with them alone.
+/// the result changes only when one of them does.
 fn are_one(a: &NameFacts, b: &NameFacts, weights: &Link, around: &dyn Surroundings) -> bool {
     let (higher, lower) = if a.outranks(b) { (a, b) } else { (b, a) };
     let is_movable = lower.homes.is_empty() && lower.home_source.is_none();
@@ -243,14 +246,13 @@ fn are_one(a: &NameFacts, b: &NameFacts, weights: &Link, around: &dyn Surroundin
 }
 
 impl Usage {
-    /// True when it is a name of its own in documents that do not say otherwise.
+    /// True when it denotes itself in documents that do not say otherwise.
     pub fn stands_for_itself(&self) -> bool {
         self.everywhere.is_none() && self.elsewhere.is_empty()
     }
 }
 
-/// Returns the score of a candidate; `None` when the two are not compared at all. A person's verdict counts as 1 or as
-/// never.
+/// Returns the score of a candidate; `None` when the two are not compared. A person's verdict sets it to 1 or `None`.
 fn score_of(
     name: &NameFacts,
     candidate: &NameFacts,
@@ -265,6 +267,7 @@ fn score_of(
     if candidate.homes.len() > 1 || are_different(name, candidate) {
         return None;
     }
+    // The same conditions as those under which the two share a key (`blocking.rs`).
     let is_near = edit_is_tolerated(&name.norm, &candidate.norm)
         || jaccard(&name.surface, &candidate.surface) >= MIN_JACCARD
         || are_inflections(&name.surface, &candidate.surface)
@@ -273,17 +276,18 @@ fn score_of(
         return None;
     }
     let without_context = features(name, candidate, around, 0.0).score(weights);
-    // The context costs a look at the documents, so it is computed only where it can decide.
+    // The context costs a query, so it is computed only where it can change the decision.
     if without_context >= weights.tau2 || without_context + weights.context < weights.propose {
         return Some(without_context);
     }
     Some(features(name, candidate, around, around.context(name, candidate)).score(weights))
 }
 
-/// True when something in the names shows that they are different things, however similar they are.
+/// True when the names show that they are different things, however similar they are.
 fn are_different(name: &NameFacts, candidate: &NameFacts) -> bool {
     let (a, b) = (&name.surface, &candidate.surface);
     if are_one_model(name, candidate) {
+        // First: numbers and words around a model number may differ.
         return false;
     }
     // A country and its people: `Germany` and `German`.
@@ -303,8 +307,7 @@ fn are_one_model(name: &NameFacts, candidate: &NameFacts) -> bool {
         && share_a_model_number(&name.surface, &candidate.surface)
 }
 
-/// Returns the similarity of the letters; names that differ only in inflection, or share a model number, are as good as
-/// equal.
+/// Returns the similarity of the letters. Names that differ only in inflection, or share a model number, get 1.
 fn string_feature(name: &NameFacts, candidate: &NameFacts) -> f32 {
     if are_one_model(name, candidate) || are_inflections(&name.surface, &candidate.surface) {
         return 1.0;
@@ -445,7 +448,7 @@ mod tests {
         let decided = decide(&name, &rivals, &Link::default(), &NEAR);
         assert_eq!(decided.decision, Decision::Unsure);
         assert_eq!(decided.proposals.iter().map(|it| it.name).collect::<Vec<_>>(), [2, 3]);
-        // Two that are one thing themselves are no rivals.
+        // Variants of the same thing are not rivals.
         let variants = [facts(2, "Signing Servicem", 4, &[]), facts(3, "Signing Servicen", 4, &[])];
         assert!(matches!(decide_with(&name, &variants, NEAR), Decision::Via { name: 2, .. }));
     }

@@ -1,12 +1,12 @@
 //! Split: decides whether one norm names several things, by how each document uses it.
 //!
-//! In: a reading for each document: the kind of thing that it says the name is, how it writes it, and a vector of the
-//! words around it. Out: groups of documents that mean the same, when there are at least two.
-//! Invariants: the same readings give the same groups, in whatever order they came; there are groups only when
-//! documents disagree about the kind *and* have nothing in common in their subjects: each alone is as often an error of
-//! a recognizer, or a thing that is known in two fields; guesses of a statistical model conflict with nothing but
+//! In: a reading for each document: the kind of thing that it says the name is, how it writes the name, and a vector
+//! of the words around it. Out: at least two groups of documents that mean the same, or none.
+//! Invariants: the same readings give the same groups, in whatever order they came; a name is split only when
+//! documents disagree about the kind *and* their subjects have nothing in common: either alone is as often a
+//! recognizer's error, or one thing that is known in two fields; guesses of a statistical model conflict only with
 //! ordinary words.
-//! Not here: reading the rows (`store/readings.rs`), or what becomes of a group (`store/names.rs`).
+//! Not here: reading the rows (`store/readings.rs`), or storing the groups (`store/names.rs`).
 
 use std::collections::BTreeSet;
 
@@ -14,17 +14,17 @@ use embed::cosine;
 use model::parcel::UnitVector;
 use model::terms::Kind;
 
-/// From this cosine on, two documents are about the same field.
+/// Cosine from which two documents are about the same field.
 pub const SAME_FIELD: f32 = 0.30;
 
-/// Below this cosine two nouns do not define one thing: `baker` and `engineer`, `planet` and `metal`. Nouns for one
-/// thing, such as `fruit` and `tree`, or `baker` and `chef`, lie above it.
+/// Cosine below which two nouns define different things: `baker` and `engineer`, `planet` and `metal`. Pairs of nouns
+/// for one thing, such as `fruit` and `tree`, or `baker` and `chef`, are above it.
 const SAME_DEFINITION: f32 = 0.20;
 
-/// A document joins the nearest group only if it is nearer by this much than to any other.
+/// Margin in cosine by which a document must be nearer to one group than to any other to join it.
 const CLEARLY_NEARER: f32 = 0.08;
 
-/// A name with more documents is a common one and is not split.
+/// Most documents of a name that can be split; a more frequent name is taken for one thing.
 pub const MAX_READINGS: usize = 64;
 
 /// How one document uses the name.
@@ -32,11 +32,11 @@ pub const MAX_READINGS: usize = 64;
 pub struct Reading {
     /// The document; a handle.
     pub doc: i64,
-    /// Its path, which orders readings. The first folder is its neighborhood.
+    /// Its path, which orders readings. Two documents in the same first folder may mean the same person.
     pub path: String,
-    /// What it says the name is, if it does.
+    /// The kind of thing that it says the name is, if it does.
     pub kind: Option<Kind>,
-    /// True when only a statistical model says so.
+    /// True when only a statistical model gives the kind.
     pub is_guess: bool,
     /// The vector of the noun that defines it, where a sentence does: `baker`, `fruit`.
     pub definition: Option<UnitVector>,
@@ -55,9 +55,9 @@ pub struct Group {
     pub docs: Vec<i64>,
 }
 
-/// Returns groups of documents by what they mean, ordered by their first path, and documents that could mean any. Both
-/// are empty when the name is one thing. `is_given_name`: the norm is one word, so two documents that use it for a
-/// person need not mean the same person.
+/// Returns groups of documents by what they mean, ordered by their first path, and documents that could belong to
+/// several. Both are empty when the name is one thing. `is_given_name`: the norm is one word, so two documents that
+/// use it for a person need not mean the same person.
 pub fn groups_of(readings: &[Reading], is_given_name: bool) -> (Vec<Group>, Vec<i64>) {
     let nothing = (Vec::new(), Vec::new());
     if readings.len() > MAX_READINGS {
@@ -66,6 +66,7 @@ pub fn groups_of(readings: &[Reading], is_given_name: bool) -> (Vec<Group>, Vec<
     let readings = &without_undefined(without_stray_guesses(readings), is_given_name);
     let mut sure: Vec<&Reading> = readings.iter().filter(|it| it.kind.is_some()).collect();
     sure.sort_by(|a, b| a.path.cmp(&b.path));
+    // Single linkage: a reading joins every group with a member that means the same, and so merges these groups.
     let mut groups: Vec<Vec<&Reading>> = Vec::new();
     for reading in sure {
         let is_one = |group: &Vec<&Reading>| {
@@ -90,9 +91,9 @@ pub fn groups_of(readings: &[Reading], is_given_name: bool) -> (Vec<Group>, Vec<
     (groups.into_iter().filter_map(whole).collect(), unsure)
 }
 
-/// Drops guesses that conflict only with other readings: a guess that no document confirms counts as no kind where any
-/// document states one, else as the most frequent guess. Where one document defines a fruit and another states a
-/// company, no guess decides.
+/// Drops guesses that conflict only with other readings. A guess whose kind no document states is replaced: by no
+/// kind if any document states one, otherwise by the most frequent guess. Where one document defines a fruit and
+/// another states a company, no guess decides.
 fn without_stray_guesses(readings: &[Reading]) -> Vec<Reading> {
     let stated: BTreeSet<Kind> =
         readings.iter().filter(|it| !it.is_guess).filter_map(|it| it.kind).collect();
@@ -113,7 +114,8 @@ fn without_stray_guesses(readings: &[Reading]) -> Vec<Reading> {
     readings.iter().map(heard).collect()
 }
 
-/// Where definitions separate things of one kind, a document without a definition could mean any of them.
+/// Removes the kind of documents without a definition where definitions separate things of that kind: such a document
+/// could mean any of them.
 fn without_undefined(mut readings: Vec<Reading>, is_given_name: bool) -> Vec<Reading> {
     for kind in [Kind::Person, Kind::Nature] {
         let defined: Vec<&Reading> =
@@ -149,7 +151,7 @@ fn mean_the_same(one: &Reading, other: &Reading, is_given_name: bool) -> bool {
                 .all(|it| matches!(it.kind, Some(Kind::Organization | Kind::Thing)));
             is_one_field && (are_maker_and_product || !are_defined_apart(one, other))
         }
-        // The thing that a definition calls a fruit is not a company, in whatever field.
+        // What a definition calls a fruit is not a company, in any field.
         _ => {
             let is_defined = [one, other].iter().any(|it| it.kind == Some(Kind::Nature));
             let is_stated = !one.is_guess && !other.is_guess;
@@ -169,8 +171,8 @@ impl Reading {
     }
 }
 
-/// Puts each document without a kind into the group whose subject it clearly shares, or into the only group whose name
-/// it can be; returns the others, by path.
+/// Puts each document without a kind into the group whose subject is clearly the nearest, or into the only group
+/// possible; returns the others, by path.
 fn place_others<'a>(readings: &'a [Reading], groups: &mut [Vec<&'a Reading>]) -> Vec<i64> {
     let mut others: Vec<&Reading> = readings.iter().filter(|it| it.kind.is_none()).collect();
     others.sort_by(|a, b| a.path.cmp(&b.path));
@@ -199,13 +201,14 @@ fn place_others<'a>(readings: &'a [Reading], groups: &mut [Vec<&'a Reading>]) ->
             _ => unsure.push(reading.doc),
         }
     }
+    // Only now: a document that was placed must not attract the next one, or the order of paths would decide.
     for (group, reading) in placed {
         groups.get_mut(group).into_iter().for_each(|group| group.push(reading));
     }
     unsure
 }
 
-/// True for a group that means a name, or a word that is written like one, such as planets.
+/// True for a group that means a proper name, or a word that is written like one, such as planets.
 fn is_proper(group: &[&Reading]) -> bool {
     group.iter().any(|it| it.is_proper || !it.kind.is_some_and(|kind| kind.is_word()))
 }

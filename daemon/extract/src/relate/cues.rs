@@ -1,7 +1,7 @@
-//! Cues: the words that state a relation, by where they count.
+//! Cues: the words that state a relation, by where they apply.
 //!
-//! In: the rows of the vocabulary. Out: the cues by kind, and an automaton over those that count between names.
-//! Invariants: a cue occurs once in each kind; cues are lowercase words parted by single spaces.
+//! In: the rows of the vocabulary. Out: the cues by kind, and an automaton that finds those between names.
+//! Invariants: a cue occurs once in each kind; cues are lowercase words separated by single spaces.
 //! Not here: reading rows (`vocabulary/file.rs`), how cues are applied (`gap.rs`, `section.rs`, `fields.rs`,
 //! `define.rs`, `title.rs`), cues as the parser sees them (`depend/frames.rs`).
 
@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::vocabulary::intern;
 use model::terms::EntityType;
 
-/// Where a cue counts.
+/// Where a cue applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum CueKind {
     /// Between two names.
@@ -31,9 +31,9 @@ pub(super) enum CueKind {
 pub(super) enum Form {
     /// `uses`, `is owned by`: needs a subject before it, and begins a clause of its own.
     Finite,
-    /// `use`: only after several subjects, a plural, or a modal.
+    /// `use`: only with several subjects, a plural, or a modal.
     Base,
-    /// `owned by`, `part of`, `before`: belongs to the name before it.
+    /// `owned by`, `part of`, `before`: applies to the name before it.
     Leaning,
 }
 
@@ -46,19 +46,19 @@ pub(super) struct Cue {
     pub(super) is_backward: bool,
     pub(super) kind: CueKind,
     pub(super) form: Form,
-    /// How often a careful reader would agree, 0 to 1.
+    /// The share of its statements that a careful reader would agree with, 0 to 1.
     pub(super) weight: f32,
-    /// Such as `sentence:depends on`.
+    /// The pattern of its evidence, such as `sentence:depends on`.
     pub(super) pattern: &'static str,
-    /// Types that these words allow as subject and object, beyond what the relation allows; empty for any.
+    /// Types that this cue allows as subject and object, in addition to the relation's own limits; empty for any.
     pub(super) types: Types,
 }
 
-/// The types that may stand on the two sides, subject first; empty for any.
+/// The types allowed on the two sides, subject first; empty for any.
 pub(super) type Types = (Vec<EntityType>, Vec<EntityType>);
 
 impl Cue {
-    /// Makes a row. `is_backward`: the object comes first.
+    /// Makes a row without types. `is_backward`: the object comes first.
     pub(super) fn new(
         predicate: &'static str,
         words: &'static str,
@@ -87,11 +87,11 @@ pub(super) struct Cues {
     found: Vec<usize>,
 }
 
-/// Verbs without an ending that no row has with one.
+/// Verbs in the base form whose third person is not in the vocabulary.
 const BASE_VERBS: [&str; 6] = ["run", "integrate", "live", "include", "rely", "specify"];
 
 impl Cues {
-    /// Makes the automaton.
+    /// Builds the automaton over the cues between names.
     pub(super) fn new(mut all: Vec<Cue>) -> Self {
         let is_between = |cue: &Cue| cue.kind == CueKind::Sentence;
         let finite: FxHashSet<(&str, &str)> = all
@@ -99,6 +99,7 @@ impl Cues {
             .filter(|cue| is_between(cue) && cue.form == Form::Finite)
             .filter_map(|cue| Some((cue.predicate, cue.words.split(' ').next()?)))
             .collect();
+        // `form_of` takes `use` for leaning, since it has no `s`: it is a base form if the same relation has `uses`.
         for cue in all.iter_mut().filter(|cue| cue.form == Form::Leaning) {
             let first = cue.words.split(' ').next().unwrap_or(cue.words);
             let has_finite =
@@ -121,16 +122,17 @@ impl Cues {
 
     /// Returns the cue of this kind with exactly these words.
     pub(super) fn get(&self, kind: CueKind, words: &str) -> Option<&Cue> {
-        // The map's keys are 'static; `words` only has to be compared.
+        // The map's keys are `'static`; the cast lets a shorter-lived `words` be compared with them.
         self.by_words.get(&(kind, words) as &(CueKind, &str)).and_then(|i| self.all.get(*i))
     }
 
-    /// Every cue of one kind.
+    /// Returns every cue of one kind.
     pub(super) fn of_kind(&self, kind: CueKind) -> impl Iterator<Item = &Cue> {
         self.all.iter().filter(move |cue| cue.kind == kind)
     }
 
-    /// Returns the last cue in a gap (lowercase words, each between single spaces), and its place without the spaces.
+    /// Returns the last cue in a gap (lowercase words between single spaces), and its range without the spaces around
+    /// it.
     pub(super) fn last_in(&self, gap: &str) -> Option<(&Cue, std::ops::Range<usize>)> {
         let last = self.finder.find_iter(gap).last()?;
         let cue = self.found.get(last.pattern().as_usize()).and_then(|i| self.all.get(*i))?;

@@ -1,8 +1,8 @@
 //! Define: what a document defines in sentences, glossaries and tables.
 //!
 //! In: sentences and the outline. Out: `defines`, subject the document, object the defined name.
-//! Invariants: a sentence defines the name it begins with (article aside), once; `is the only`, `is the same` and
-//! questions define nothing; people, dates, versions and steps are not defined. Linear.
+//! Invariants: a sentence defines the name it begins with (after an article), once; `is the only`, `is the same` and
+//! questions are not definitions; people, dates, versions and steps are not defined. Linear.
 //! Not here: which words of a glossary are names (`recognize/pattern/definition.rs`).
 
 use super::cues::{Cue, CueKind, Cues};
@@ -17,9 +17,9 @@ use model::terms::{EntityType, Norm, Span};
 const OWN_CONFIDENCE: f32 = 0.9;
 const LIST_CONFIDENCE: f32 = 0.8;
 const GLOSSARY_CONFIDENCE: f32 = 0.9;
-/// Fewest words of a definition after its sign.
+/// Fewest words of a definition.
 const MIN_WORDS: usize = 3;
-/// After `is the` or `is a`, these lead to a remark, not to a meaning.
+/// Words that make a sentence with `is the` or `is a` a remark, not a definition.
 const REMARKS: [&str; 35] = [
     "mix",
     "fine",
@@ -67,6 +67,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
 fn sentences(page: &Page<'_>, out: &mut Statements) {
     let mut next = 0;
     for sentence in &page.doc.sentences {
+        // Sentences and mentions are both in order of place, so one pass suffices.
         while page.mention(next).is_some_and(|m| m.span.start() < sentence.start()) {
             next += 1;
         }
@@ -89,7 +90,7 @@ fn sentences(page: &Page<'_>, out: &mut Statements) {
     }
 }
 
-/// The definition cue that follows a name, with three words or more after it.
+/// Returns the definition cue that follows a name, if at least [`MIN_WORDS`] words follow the cue.
 fn cue_after<'v>(cues: &'v Cues, after: &str) -> Option<&'v Cue> {
     let after = after.strip_prefix(' ')?;
     if after.trim_end().ends_with('?') {
@@ -124,7 +125,8 @@ fn outline(page: &Page<'_>, out: &mut Statements) {
             }
             BlockKind::ListItem { .. } | BlockKind::Paragraph => {
                 let term = leading(page, block_idx, &[":", " - ", " – ", " — "]);
-                // A bold link with a remark after it is an index, not a definition; `Note:` is a remark.
+                // `- [**Redis**](redis.md): see there` is an index, and `**Note**: …` a remark; neither defines
+                // anything.
                 let is_bold = term.and_then(|idx| page.mention(idx)).is_some_and(|m| {
                     m.place.in_bold && !m.place.in_link && !words::is_ordinary(&m.name)
                 });
@@ -146,7 +148,7 @@ fn outline(page: &Page<'_>, out: &mut Statements) {
     }
 }
 
-/// The name a block begins with, when one of the signs and a few words follow it.
+/// Returns the name that a block begins with, if one of the signs and at least [`MIN_WORDS`] words follow it.
 fn leading(page: &Page<'_>, block_idx: usize, signs: &[&str]) -> Option<u32> {
     let block = page.blocks().get(block_idx)?;
     let first = page.mentions_of(block_idx).next()?;
@@ -157,14 +159,14 @@ fn leading(page: &Page<'_>, block_idx: usize, signs: &[&str]) -> Option<u32> {
     (is_meaning && is_definable(page, first)).then_some(first)
 }
 
-/// A heading with the paragraph below it, which says what it means.
+/// Returns a heading with the paragraph below it, which defines it.
 fn with_text_below(page: &Page<'_>, block_idx: usize) -> Span<Norm> {
     let heading = page.blocks().get(block_idx).map_or(Span::new(0, 0), |block| block.span);
     let below = page.blocks().get(block_idx + 1).filter(|it| it.kind == BlockKind::Paragraph);
     below.map_or(heading, |it| Span::new(heading.start(), it.span.end()))
 }
 
-/// The name a heading consists of.
+/// Returns the name that a heading consists of.
 fn whole(page: &Page<'_>, block_idx: usize) -> Option<u32> {
     let block = page.blocks().get(block_idx)?;
     let mut mentions = page.mentions_of(block_idx);

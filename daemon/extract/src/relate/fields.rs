@@ -1,8 +1,9 @@
 //! Fields: `Owner: Trust Team`, `- **Depends on**: Kafka, Redis`, and tables with such columns or rows.
 //!
-//! In: the outline. Out: statements about the subject of the section (lines), or about the row's first name (columns).
-//! Invariants: a key is at most three words before a colon, at the start of a line; values count while they are one row
-//! of names; linear in the text.
+//! In: the outline. Out: statements about the subject of the section (lines), or about the row's first name
+//! (columns).
+//! Invariants: a key has at most [`MAX_KEY_BYTES`] bytes before a colon, at the start of a line; values are read
+//! while they form one list of names; linear in the text.
 //! Not here: headings over lists (`section.rs`).
 
 use super::cues::{Cue, CueKind, Cues};
@@ -14,12 +15,12 @@ use model::terms::{Norm, Span};
 
 /// Longest key, in bytes.
 const MAX_KEY_BYTES: usize = 30;
-/// Words that may stand between the colon and the first name.
+/// Most words between the colon and the first name.
 const MAX_WORDS_BEFORE: usize = 2;
 /// Separates the cells of a row.
 const CELL_BORDER: &str = " | ";
 
-/// The columns of a table that state something.
+/// The columns of a table whose names are cues.
 struct Columns<'v> {
     table: u32,
     cues: Vec<Option<&'v Cue>>,
@@ -33,7 +34,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
         match block.kind {
             BlockKind::TableRow { table, is_header: true } => {
                 let cells = block.span.of(page.text).split(CELL_BORDER);
-                // The owner of a column of components or parts is seldom the row's first name.
+                // A column of components or parts seldom lists parts of the row's first name.
                 let cue = |cell| {
                     cue_of(page.cues(), cell)
                         .filter(|cue| cue.predicate != "part_of" || !cue.is_backward)
@@ -52,7 +53,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     }
 }
 
-/// First words of a value that is denied.
+/// First words that negate a value.
 const NEGATING: [&str; 4] = ["no", "none", "not", "without"];
 
 struct Fields<'p, 'o> {
@@ -65,6 +66,7 @@ impl<'p> Fields<'p, '_> {
     fn lines(&mut self, block_idx: usize) {
         let Some(block) = self.page.blocks().get(block_idx) else { return };
         let mut start = block.span.start();
+        // Line by line, since a block of `Key: value` lines is one paragraph.
         for line in block.span.of(self.page.text).split('\n') {
             let end = start + line.len();
             let head = line.get(..line.floor_char_boundary(MAX_KEY_BYTES)).unwrap_or("");
@@ -84,7 +86,7 @@ impl<'p> Fields<'p, '_> {
         let Some(block) = self.page.blocks().get(block_idx) else { return };
         let cells = cells_of(self.page.text, block.span);
         let Some(first) = cells.first() else { return };
-        // A row of two cells may be a key and its value.
+        // In a row of two cells, the first may be a key and the second its value.
         if let ([key, value], about) = (cells.as_slice(), self.page.about(block_idx))
             && let Some(cue) = cue_of(self.page.cues(), key.of(self.page.text))
         {
@@ -100,7 +102,7 @@ impl<'p> Fields<'p, '_> {
         }
     }
 
-    /// Relates the row of names that a value begins with.
+    /// Relates the names that a value begins with to the subject, as long as only `,` or `and` is between them.
     fn values(
         &mut self,
         block_idx: usize,
@@ -109,7 +111,7 @@ impl<'p> Fields<'p, '_> {
         place: (Span<Norm>, Span<Norm>),
     ) {
         let (value, span) = place;
-        // `Dependencies: No VS Code APIs` denies its values.
+        // `Dependencies: No VS Code APIs` negates its values.
         let first_word = value.of(self.page.text).split_whitespace().next().unwrap_or("");
         if NEGATING.iter().any(|word| word.eq_ignore_ascii_case(first_word)) {
             return;

@@ -1,8 +1,8 @@
-//! Gap: what the words between two neighboring names say.
+//! Gap: what the words between two neighboring names state.
 //!
 //! In: the text between two names. Out: a cue with its lead and distance, a mere `and`, or nothing.
-//! Invariants: a negation says nothing; at most eight words besides the cue; no word that begins another phrase (`to`,
-//! `for`, `which`) between a cue and either name, except in the lead. Linear, with one reused buffer.
+//! Invariants: a negated gap states nothing; at most eight words besides the cue; no word that begins another phrase
+//! (`to`, `for`, `which`) between a cue and either name, except in the lead. Linear, with one reused buffer.
 //! Not here: which names are subject and object (`sentence.rs`).
 
 use std::sync::LazyLock;
@@ -14,11 +14,11 @@ use super::cues::{Cue, Cues};
 /// The meaning of a gap.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Gap<'v> {
-    /// Unknown.
+    /// No cue, or too far from the names.
     Other,
     /// `and`, `,`, `or`: the names are joined.
     Joined {
-        /// False for a mere comma, which separates as often as it joins.
+        /// False for a comma alone, which separates names as often as it joins them.
         has_and: bool,
     },
     /// A cue.
@@ -30,9 +30,9 @@ pub(super) enum Gap<'v> {
 pub(super) struct Said<'v> {
     pub(super) cue: &'v Cue,
     pub(super) lead: Lead,
-    /// Words between the names, without cue, articles and adverbs.
+    /// Words between the names, without cue, articles and adverbs; those before the cue count twice.
     pub(super) n_words: usize,
-    /// Below 1 for what may or might be.
+    /// Below 1 after a modal.
     pub(super) factor: f32,
     /// True after `may`, `can`, `will`, …
     pub(super) has_modal: bool,
@@ -45,15 +45,15 @@ pub(super) enum Lead {
     Direct,
     /// `X, which uses Y`.
     Relative,
-    /// `…, and uses Y`, `…, and it uses Y`: the subject is further back.
+    /// `…, and uses Y`, `…, and it uses Y`: the subject is before the last name.
     And,
     /// `X, owned by Y` or `…, uses Y`.
     Comma,
 }
 
-/// Longest gap read, in bytes: twelve long words.
+/// Longest gap that is read, in bytes: about twelve long words.
 const MAX_GAP_BYTES: usize = 120;
-/// Most words before the cue, and after it.
+/// Most words before the cue, and after it; articles are not counted.
 const MAX_BEFORE: usize = 3;
 const MAX_AFTER: usize = 5;
 
@@ -62,7 +62,7 @@ const ADVERBS: &str = "also now currently mainly mostly directly often usually t
      primarily internally heavily partly always only still already simply just both either generally \
      normally solely chiefly strongly closely loosely entirely fully today itself";
 const ARTICLES: &str = "the a an its their our your this these those";
-/// Words that begin another phrase or clause.
+/// Words that begin another phrase or clause, so that a cue does not reach over them.
 const BREAKERS: &str = "to from with for by when if because while and or but as of in on at \
      into via through than that which who whose where whether until unless since so then about \
      between under over like using being ; ,";
@@ -84,7 +84,7 @@ impl Class {
     }
 }
 
-/// One look-up for each word, whatever the lists: a gap is read for every pair of neighboring names.
+/// One lookup for each word, whatever the number of lists: a gap is read for every pair of neighboring names.
 static CLASSES: LazyLock<FxHashMap<&'static str, Class>> = LazyLock::new(|| {
     let mut classes: FxHashMap<&'static str, Class> = FxHashMap::default();
     let lists = [
@@ -106,7 +106,7 @@ fn class_of(word: &str) -> Class {
     CLASSES.get(word).copied().unwrap_or_default()
 }
 
-/// Reads gaps, one after another.
+/// Reads gaps one after another, with a reused buffer.
 pub(super) struct GapReader<'v> {
     cues: &'v Cues,
     /// The gap as lowercase words, each between single spaces; `,` is a word, other signs are `;`.
@@ -115,13 +115,14 @@ pub(super) struct GapReader<'v> {
 }
 
 impl<'v> GapReader<'v> {
-    /// A reader that knows these cues.
+    /// Makes a reader of gaps with these cues.
     pub(super) fn new(cues: &'v Cues) -> Self {
         GapReader { cues, words: String::new(), is_negated: false }
     }
 
     /// Reads the text between two names.
     pub(super) fn read(&mut self, text: &str) -> Gap<'v> {
+        // `Kafka's broker uses …` is about the broker.
         let is_possessive = text.starts_with("'s") || text.starts_with("’s");
         if text.len() > MAX_GAP_BYTES || is_possessive {
             return Gap::Other;
@@ -148,6 +149,7 @@ impl<'v> GapReader<'v> {
                 _ if c.is_alphanumeric() => self.word(token),
                 '&' => self.words.push_str("and "),
                 ',' => self.words.push_str(", "),
+                // Quotes and emphasis around names are not words; all other characters separate.
                 _ if c.is_whitespace()
                     || matches!(c, '"' | '“' | '”' | '‘' | '’' | '`' | '*' | '\'') => {}
                 _ => self.words.push_str("; "),
@@ -157,7 +159,7 @@ impl<'v> GapReader<'v> {
     }
 
     fn word(&mut self, word: &str) {
-        // `also known as` is a cue of its own; before any other word `also` says nothing.
+        // `also known as` is a cue of its own; before any other word, `also` is dropped as an adverb.
         let after_also = self.words.ends_with(" also ");
         let start = self.words.len();
         self.words.extend(word.chars().flat_map(char::to_lowercase));
@@ -174,7 +176,8 @@ impl<'v> GapReader<'v> {
         self.words.push(' ');
     }
 
-    /// For `,`, `and`, `, and the`, `as well as` with nothing else: whether there is more than a comma.
+    /// Returns whether there is more than a comma, if the gap is only `,`, `and`, `, and the`, `as well as`;
+    /// otherwise `None`.
     fn joint(&self) -> Option<bool> {
         if self.words == " as well as " || self.words == " as well as the " {
             return Some(true);
@@ -215,7 +218,7 @@ impl<'v> GapReader<'v> {
                 return None;
             }
         }
-        // A weak cue such as `before` counts only where the two names touch it, and so do two names of one thing.
+        // A weak cue such as `before` needs both names right beside it, and `same_as` the second one.
         let is_loose = (n_before + n_words > 0 && cue.weight <= 0.5)
             || (n_words > 0 && cue.predicate == "same_as");
         (!is_loose).then_some(Said {
@@ -228,14 +231,14 @@ impl<'v> GapReader<'v> {
     }
 }
 
-/// The length of the word that `text` begins with; a dot between its letters (`v1.2`) belongs to it.
+/// Returns the length of the word that `text` begins with; a dot inside it (`v1.2`) is part of it.
 fn word_len(text: &str) -> usize {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '\'' | '’' | '.');
     let len = text.find(|c| !is_word(c)).unwrap_or(text.len());
     text.get(..len).map_or(len, |word| word.trim_end_matches('.').len())
 }
 
-/// Separates the lead from the words before a cue.
+/// Splits the lead off the words before a cue.
 fn lead_of(before: &str) -> (Lead, &str) {
     let before = before.trim();
     let (has_comma, rest) = match before.strip_prefix(',') {
@@ -257,7 +260,7 @@ fn lead_of(before: &str) -> (Lead, &str) {
         let rest = if matches!(rest, "it" | "they" | "which" | "that") { "" } else { rest };
         return (Lead::And, rest);
     }
-    // `is a tool that uses`: the tool is the name before it.
+    // `is a tool that uses`: the tool is the name before, so the words up to `that` are skipped.
     if rest.starts_with("is a ") || rest.starts_with("is an ") {
         let relative = [" that", " which"].iter().find_map(|word| rest.split_once(word));
         if let Some((_, tail)) = relative.filter(|(kind, _)| kind.split(' ').count() <= 5) {

@@ -1,10 +1,10 @@
 //! Items: options, fields and members that a list or table explains one by one (`- `--json`: print JSON`), and things
 //! that a section of the page is about.
 //!
-//! In: the outline. Out: each such item `part_of` the thing that its section is about; what a heading consists of
+//! In: the outline. Out: each such item `part_of` the thing that its section is about; the thing that a heading names
 //! `documented_in` the document.
-//! Invariants: an item is a name in code font at its start, with words of explanation; a list or table counts with two
-//! or more of them; at most [`MAX_ITEMS`] a document; linear.
+//! Invariants: an item is a name in code font at its start, with words of explanation; a list or table needs at least
+//! two of them; at most [`MAX_ITEMS`] a document; linear.
 //! Not here: lists under a heading that names a relation (`section.rs`), keys and columns that do (`fields.rs`).
 
 use rustc_hash::FxHashMap;
@@ -13,13 +13,13 @@ use super::page::Page;
 use super::{Statement, Statements};
 use model::parcel::{BlockKind, Party};
 
-/// Most items and headings of a document that state something.
+/// Most items of a document that state something; likewise for headings.
 const MAX_ITEMS: usize = 300;
-/// Fewest items of a list or table.
+/// Fewest items of a list or table: a single name in code font is often an accident.
 const MIN_ITEMS: usize = 2;
 const ITEM_CONFIDENCE: f32 = 0.7;
 const HEADING_CONFIDENCE: f32 = 0.75;
-/// What stands between an item and what is said of it.
+/// What can separate an item from its explanation.
 const SIGNS: [&str; 7] = [":", " - ", " – ", " — ", " | ", "—", " ("];
 
 /// A list or a table, by its number.
@@ -49,12 +49,13 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
             *n_items.entry(rows).or_default() += 1;
         }
     }
+    // Filtered afterwards: only the end of a list shows how many items it has.
     items.retain(|(rows, ..)| n_items.get(rows).is_some_and(|n| *n >= MIN_ITEMS));
     for (_, block_idx, item) in items.into_iter().take(MAX_ITEMS) {
         let (Some(block), object) = (page.blocks().get(block_idx), page.about(block_idx)) else {
             continue;
         };
-        // On a page about something at large, such items may be examples.
+        // Not for the document as a whole: on a page about something in general, such items may be examples.
         let Party::Mention(about) = object else { continue };
         if page.name_of(about) != page.name_of(item) {
             let (subject, predicate) = (Party::Mention(item), "part_of");
@@ -64,11 +65,11 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     }
 }
 
-/// Adds that a heading's thing is documented here; true when it is.
+/// Adds that a heading's thing is documented here; returns whether it did.
 fn heading(page: &Page<'_>, block_idx: usize, out: &mut Statements) -> bool {
     let Party::Mention(about) = page.about(block_idx) else { return false };
     let Some(block) = page.blocks().get(block_idx) else { return false };
-    // A heading that names nothing is about what the section around it is about.
+    // A heading that names nothing inherits the subject of the section around it.
     let is_own_name = page.mention(about).is_some_and(|it| block.span.contains(it.span));
     if !is_own_name || page.is_own(about) {
         return false;
@@ -79,7 +80,7 @@ fn heading(page: &Page<'_>, block_idx: usize, out: &mut Statements) -> bool {
     true
 }
 
-/// The name in code font that a block begins with, if something is said of it.
+/// Returns the name in code font that a block begins with, if an explanation follows.
 fn item_of(page: &Page<'_>, block_idx: usize) -> Option<u32> {
     let block = page.blocks().get(block_idx)?;
     let item = page.first_thing(block.span, page.mentions_of(block_idx), 0)?;

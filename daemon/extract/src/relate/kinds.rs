@@ -1,10 +1,10 @@
-//! Kinds: what a sentence says by its form: `tools such as A and B`, `A is a tool that`, `the tools (A, B and C)`,
-//! `Implement A for B`, `Rename A to B`; and what a qualified name says by itself: `Rc::clone` is part of `Rc`.
+//! Kinds: what a sentence states by its form: `tools such as A and B`, `A is a tool that`, `the tools (A, B and C)`,
+//! `Implement A for B`, `Rename A to B`; and what a qualified name states by itself: `Rc::clone` is part of `Rc`.
 //!
 //! In: the sentences of a document with their mentions. Out: `is_a`, `implements`, `provides`, `replaces`, `part_of`.
 //! Invariants: a kind is a term in lowercase letters; conditions, questions and denials state nothing; linear in
 //! mentions.
-//! Not here: what verbs say (`sentence.rs`, `depend/`), what a document defines (`define.rs`).
+//! Not here: what verbs state (`sentence.rs`, `depend/`), what a document defines (`define.rs`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,7 +13,7 @@ use super::{Statement, Statements};
 use model::parcel::Party;
 use model::terms::{Norm, Span};
 
-/// Words between a kind in the plural and its examples, and how sure they are.
+/// Words between a plural kind and its examples, with their confidence.
 const EXAMPLES: [(&str, f32); 9] = [
     ("such as", 0.85),
     ("such as the", 0.85),
@@ -27,12 +27,12 @@ const EXAMPLES: [(&str, f32); 9] = [
 ];
 /// Words between a thing and its kind.
 const IS_A: [&str; 6] = ["is a", "is an", "is one of the", "was a", "was an", "are"];
-/// Words after a kind that begin something new; after others the kind is only a part of what is named.
+/// Words that may follow a kind; after others, such as nouns, the kind is only the first part of a longer term.
 const AFTER_KIND: &str = "that which who for of in on with to from and or where whose used provided written made built \
      designed developed by at as";
-/// Words before the last example and its kind.
+/// Words between the last example and its kind.
 const OTHERS: [&str; 4] = ["and other", "or other", "and all other", "and similar"];
-/// First words of a line of changes, the word before the second name, the predicate from second to first.
+/// The first word of a changelog line, the word before the second name, and the predicate from second to first.
 const CHANGES: [(&str, &str, &str); 9] = [
     ("implement", "for", "implements"),
     ("implements", "for", "implements"),
@@ -46,11 +46,11 @@ const CHANGES: [(&str, &str, &str); 9] = [
 ];
 const CHANGE_CONFIDENCE: f32 = 0.75;
 const IS_A_CONFIDENCE: f32 = 0.75;
-/// Several things in brackets after a word in the plural.
+/// Confidence of several things in parentheses after a plural kind.
 const BRACKETED: f32 = 0.75;
 const QUALIFIED: f32 = 0.8;
 
-/// Adds what the forms say.
+/// Adds what the forms state.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     page.for_each_sentence(|sentence, things, _| {
         let text = sentence.of(page.text);
@@ -69,7 +69,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     qualified(page, out);
 }
 
-/// The things of a sentence.
+/// The things of a sentence, with the sentence.
 struct Row<'a> {
     page: &'a Page<'a>,
     sentence: Span<Norm>,
@@ -81,13 +81,13 @@ impl Row<'_> {
         Some(self.page.mention(*self.things.get(at)?)?.span)
     }
 
-    /// The text between a thing and the next.
+    /// Returns the text between a thing and the next; `?`, which matches no form, after the last.
     fn gap(&self, at: usize) -> &str {
         let ends = self.span(at).zip(self.span(at + 1));
         ends.and_then(|(a, b)| self.page.text.get(a.end()..b.start())).unwrap_or("?")
     }
 
-    /// The index after the last of the things joined by `,`, `and` or `or`, from `at` on.
+    /// Returns the index after the last of the things joined by `,`, `and` or `or`, from `at` on.
     fn end_of_list(&self, at: usize) -> usize {
         let is_joint = |gap: &str| {
             matches!(gap.trim(), "," | "and" | "or" | ", and" | ", or" | "&") && gap.len() < 8
@@ -97,7 +97,7 @@ impl Row<'_> {
             .map_or(self.things.len(), |i| i + 1)
     }
 
-    /// Whether a thing is named by words in lowercase letters: a kind, as a name is not.
+    /// True when a thing is written in lowercase: a kind, not a name.
     fn is_kind(&self, at: usize) -> bool {
         let name = self.span(at).map_or("", |span| span.of(self.page.text));
         !name.is_empty() && name.chars().all(|c| c.is_lowercase() || c == ' ' || c == '-')
@@ -108,7 +108,7 @@ impl Row<'_> {
         self.is_kind(at) && name.ends_with('s') && !name.ends_with("ss")
     }
 
-    /// What follows a thing in its sentence.
+    /// Returns the text after a thing, up to the end of its sentence.
     fn rest(&self, at: usize) -> &str {
         let end = self.span(at).map_or(usize::MAX, |span| span.end());
         self.page.text.get(end..self.sentence.end()).unwrap_or("")
@@ -140,6 +140,7 @@ impl Row<'_> {
         let end = self.end_of_list(at + 1);
         let found = EXAMPLES.iter().find(|(form, _)| *form == words).map(|it| it.1);
         let is_bracketed =
+            // `end > at + 2`: at least two things in the parentheses.
             gap.trim() == "(" && end > at + 2 && self.rest(end - 1).trim_start().starts_with(')');
         let Some(confidence) = found.or(is_bracketed.then_some(BRACKETED)) else { return };
         for item in at + 1..end {
@@ -163,7 +164,7 @@ impl Row<'_> {
     fn is_a(&self, at: usize, out: &mut Statements) {
         let words = words_of(self.gap(at));
         let kind = at + 1;
-        // `are` joins what is said of all: `closures are values`.
+        // With `are`, both sides are plurals: `closures are values`.
         let is_form =
             IS_A.contains(&words.as_str()) && (words != "are" || self.is_plural_kind(kind));
         if !is_form || !self.is_kind(kind) {
@@ -183,6 +184,7 @@ impl Row<'_> {
     fn change(&self, first: &str, out: &mut Statements) {
         let Some(start) = self.span(0).map(|span| span.start()) else { return };
         let before = self.page.text.get(self.sentence.start()..start).unwrap_or("");
+        // The verb begins the line, with at most one word between it and the first name.
         if before.split_whitespace().count() > 2 {
             return;
         }
@@ -211,19 +213,19 @@ impl Row<'_> {
     }
 }
 
-/// Words of a gap in lowercase, without signs.
+/// Returns the words of a gap in lowercase, without signs.
 fn words_of(gap: &str) -> String {
     let words = gap.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
-/// Adds that `a::b` and `a.b` are part of `a`, where the document names `a`; each pair once.
+/// Adds that `a::b` and `a.b` are part of `a`, if the document names `a`; each pair once.
 fn qualified(page: &Page<'_>, out: &mut Statements) {
     let mentions = &page.doc.mentions;
     if !mentions.iter().any(|it| it.name.contains("::") || it.name.contains('.')) {
         return;
     }
-    // `thread` in prose is no module: an owner is written like a name, or in code font.
+    // An owner is capitalized or in code font: `thread` in prose is not a module.
     let mut owners: FxHashMap<&str, u32> = FxHashMap::default();
     for (idx, mention) in mentions.iter().enumerate() {
         if mention.place.in_code || mention.name.contains(char::is_uppercase) {
@@ -255,7 +257,7 @@ fn qualified(page: &Page<'_>, out: &mut Statements) {
     }
 }
 
-/// `main.rs`, `kg.yaml`, `example.com` are no members.
+/// True for names such as `main.rs`, `kg.yaml`, `example.com`, whose dot does not separate a member.
 fn is_file_name(name: &str) -> bool {
     const ENDS: &str = "rs py go js ts c h cpp java rb sh md txt html css json yaml yml toml xml csv pdf docx lock \
          conf cfg ini log com org net io dev exe png jpg svg gz zip";

@@ -1,11 +1,10 @@
 //! Relate: finds the relations that a document states.
 //!
-//! In: a `LinkedDoc`. Out: a `RelatedDoc` with one `Evidence` for each statement, in order of place.
-//! Sources, each a file: words between names (`sentence.rs`), the grammar of sentences (`depend/`, in the deep pass),
-//! sections of lists (`section.rs`), `Key: value` lines and tables (`fields.rs`), ordered steps (`steps.rs`),
-//! definitions (`define.rs`), kinds and changes (`kinds.rs`), explained items (`items.rs`), a trained classifier
-//! (`learned/`, in the deep pass), titles (`title.rs`), links (`links.rs`). The words for each relation are data:
-//! `vocabulary.rs`.
+//! In: a `LinkedDoc`. Out: a `RelatedDoc` with one `Evidence` for each statement, in order of place. Sources, each a
+//! file: words between names (`sentence.rs`), the grammar of sentences (`depend/`, in the deep pass), sections of
+//! lists (`section.rs`), `Key: value` lines and tables (`fields.rs`), ordered steps (`steps.rs`), definitions
+//! (`define.rs`), kinds and changes (`kinds.rs`), explained items (`items.rs`), a trained classifier (`learned/`, in
+//! the deep pass), titles (`title.rs`), links (`links.rs`). The words for each relation are data: `vocabulary.rs`.
 //! Invariants: a function of the document alone; every statement holds its words and its pattern; no two of the same
 //! kind of source have the same subject, predicate, object and span; a statement that something is *not* so has a
 //! predicate that begins `not ` and is never a relation; linear in text and mentions, except for sorting.
@@ -36,7 +35,7 @@ use model::terms::{Confidence, Norm, Span};
 use page::Page;
 pub use vocabulary::{DENIED, Vocabulary, VocabularyError};
 
-/// The stage. It keeps nothing between documents.
+/// The relate stage. It keeps no state between documents.
 #[derive(Debug)]
 pub struct RelateStage {
     vocabulary: Arc<Vocabulary>,
@@ -66,18 +65,19 @@ impl Stage for RelateStage {
     }
 }
 
-/// Relations that a link to a place in a document also states of the document; for others its words name what is at
-/// that place.
+/// Relations that hold for a whole document even when a link leads to a place in it. For other relations, the link's
+/// words name what is at that place, not the document.
 const OF_DOCUMENTS: [&str; 3] = ["links_to", "cites", "refers_to"];
 
 /// Relations of the thing that a page is about, not of the page.
 const OF_THINGS: [&str; 5] = ["uses", "depends_on", "part_of", "owned_by", "located_in"];
 
-/// Everything a document states, in order of place.
+/// Returns everything a document states, in order of place.
 fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
     let stand_ins = page::stand_ins(doc);
     let page = Page::new(doc, &stand_ins, vocabulary);
     let mut statements = Statements::default();
+    // `depend` judges what `sentence` found, and `links` skips what `section` cites, so they come later.
     section::relate(&page, &mut statements);
     fields::relate(&page, &mut statements);
     sentence::relate(&page, &mut statements);
@@ -94,7 +94,7 @@ fn evidence_of(doc: &LinkedDoc, vocabulary: &Vocabulary) -> Vec<Evidence> {
     statements.finish(&page)
 }
 
-/// A statement to be added: who, what, whom, by which pattern, how sure.
+/// A statement to be added: subject, predicate, object, pattern and confidence.
 struct Statement {
     subject: Party,
     predicate: &'static str,
@@ -103,7 +103,7 @@ struct Statement {
     confidence: f32,
 }
 
-/// The statements so far.
+/// The statements found so far.
 #[derive(Default)]
 struct Statements {
     all: Vec<Evidence>,
@@ -122,14 +122,14 @@ impl Statements {
         }
     }
 
-    /// Notes whether the last statement was found through words that refer to a name.
+    /// Sets whether the last statement was found through words that refer to a name.
     fn note_referring(&mut self, is_referring: bool) {
         if let Some(last) = self.all.last_mut() {
             last.is_referring = is_referring;
         }
     }
 
-    /// Returns the objects that some statement already gives the document under this predicate, sorted.
+    /// Returns the objects of the document's statements with this predicate, sorted.
     fn of_document(&self, predicate: &str) -> Vec<Party> {
         let is_it = |e: &&Evidence| e.subject == Party::Document && e.predicate == predicate;
         let mut objects: Vec<Party> = self.all.iter().filter(is_it).map(|e| e.object).collect();
@@ -137,19 +137,21 @@ impl Statements {
         objects
     }
 
-    /// Returns the statements whose parties have permitted types, in order of place; of equal ones from sources of one
-    /// kind the surest.
+    /// Returns the statements whose parties have allowed types, in order of place. Of equal ones from sources of one
+    /// kind, keeps the one with the highest confidence.
     fn finish(mut self, page: &Page<'_>) -> Vec<Evidence> {
         let type_of = |party| match party {
             Party::Mention(idx) => page.mention(idx).map(|m| m.entity_type),
             Party::Document => None,
         };
+        // Replace pronouns first: the checks below are about what they stand for.
         for e in &mut self.all {
             let (subject, object) = (page.settled(e.subject), page.settled(e.object));
             e.is_referring |= (subject.0, object.0) != (e.subject, e.object);
             (e.subject, e.object) = (subject.0, object.0);
             e.confidence = Confidence::new(e.confidence.get() * subject.1 * object.1);
         }
+        // A pronoun may have turned out to be the other party.
         self.all.retain(|e| e.subject != e.object);
         let is_of_place = |party| matches!(party, Party::Mention(idx) if page.is_of_place(idx));
         self.all.retain(|e| {
@@ -169,6 +171,7 @@ impl Statements {
             e.pattern == links::TYPED
                 || page.vocabulary.allows(name, e.pattern, type_of(e.subject), type_of(e.object))
         });
+        // The highest confidence comes first within each key, so `dedup_by` below keeps it; the pattern breaks ties.
         self.all.sort_by(|a, b| {
             let key = |e: &Evidence| (e.span, e.subject, e.object, e.predicate, is_parsed(e));
             key(a)
@@ -184,7 +187,7 @@ impl Statements {
     }
 }
 
-/// Grammar is a source of its own: its statement at a place does not replace that of the words there.
+/// True for grammar, which is a source of its own: its statement does not replace one that templates made there.
 fn is_parsed(evidence: &Evidence) -> bool {
     evidence.pattern.starts_with("depend:")
 }

@@ -1,9 +1,9 @@
-//! Page: a document as the sources of relations read it: mentions by block, pronouns that stand for one, and whom a
-//! section is about.
+//! Page: a document as the sources of relations read it: mentions by block, pronouns that stand for a mention, and
+//! what a section is about.
 //!
 //! In: a `LinkedDoc`. Out: lookups, all made by one merge walk.
-//! Invariants: a mention belongs to the block that holds it whole; a section is about the name its heading
-//! consists of, else about what the section around it is about, else about the document.
+//! Invariants: a mention belongs to the block that contains all of it; a section is about the name its heading
+//! consists of, otherwise about what the section around it is about, otherwise about the document.
 //! Not here: any relation.
 
 use std::ops::Range;
@@ -19,19 +19,19 @@ use model::parcel::{
 };
 use model::terms::{Confidence, EntityType, Norm, Span, norm_of};
 
-/// Words that stand for a mention, or for the document, where a sentence is read: `It uses Kafka`.
+/// Words that stand for a mention or for the document: `It uses Kafka`.
 pub(super) struct StandIn {
     /// The antecedent, at the place of the anaphor.
     mention: Mention,
     /// The number of its norm.
     name: Option<u32>,
-    /// What it stands for.
+    /// What they stand for.
     party: Party,
-    /// How sure that is.
+    /// Confidence that this is right.
     score: f32,
 }
 
-/// The anaphors of a document that may be subject or object. `its` is neither, and would part the words of a cue.
+/// Returns the anaphors of a document that may be subject or object. `its` is neither, and would split a cue's words.
 pub(super) fn stand_ins(linked: &LinkedDoc) -> Vec<StandIn> {
     let doc = &linked.doc;
     let is_possessive = |span: Span<Norm>| {
@@ -55,7 +55,7 @@ pub(super) fn stand_ins(linked: &LinkedDoc) -> Vec<StandIn> {
     anaphors.filter_map(stand_in).collect()
 }
 
-/// The document's own entity, as if it were mentioned at a place.
+/// Makes a mention of the document's own entity at a place.
 fn of_document(linked: &LinkedDoc, span: Span<Norm>) -> Mention {
     Mention {
         span,
@@ -67,7 +67,7 @@ fn of_document(linked: &LinkedDoc, span: Span<Norm>) -> Mention {
     }
 }
 
-/// A document and what is looked up in it again and again.
+/// A document with lookups that all sources share.
 pub(super) struct Page<'a> {
     pub(super) vocabulary: &'a Vocabulary,
     linked: &'a LinkedDoc,
@@ -76,9 +76,9 @@ pub(super) struct Page<'a> {
     pub(super) text: &'a str,
     /// Numbers of the norms that the document states as its own.
     own: FxHashSet<u32>,
-    /// For each block the range of its mentions.
+    /// For each block, the range of its mentions.
     of_blocks: Vec<Range<u32>>,
-    /// For each block whom its text is about where it does not say.
+    /// For each block, what its text is about when it does not say.
     about: Vec<Party>,
 }
 
@@ -93,6 +93,7 @@ impl<'a> Page<'a> {
         let (of_blocks, about) = (Vec::new(), Vec::new());
         let mut page =
             Page { vocabulary, linked, stand_ins, doc, text: &doc.doc.text, own, of_blocks, about };
+        // Blocks and mentions are in order of place: one merge walk, without searching.
         let mut next = 0;
         for block in &doc.doc.blocks {
             let from = page.skip(next, |m| m.span.start() < block.span.start());
@@ -116,20 +117,20 @@ impl<'a> Page<'a> {
         &self.doc.doc.blocks
     }
 
-    /// A mention by its index; indexes beyond the mentions are those of stand-ins.
+    /// Returns a mention by its index; indexes after the mentions are those of stand-ins.
     pub(super) fn mention(&self, idx: u32) -> Option<&'a Mention> {
         let idx = idx as usize;
         self.doc.mentions.get(idx).or_else(|| Some(&self.stand_in(idx)?.mention))
     }
 
-    /// The number of a mention's norm: equal for two mentions of one norm.
+    /// Returns the number of a mention's norm; two mentions of one norm have the same number.
     pub(super) fn name_of(&self, idx: u32) -> Option<u32> {
         let idx = idx as usize;
         let name = self.linked.mention_names.get(idx).copied();
         name.or_else(|| self.stand_in(idx).and_then(|it| it.name))
     }
 
-    /// What a party is, with stand-ins replaced by what they stand for, and how sure that is.
+    /// Returns a party with a stand-in replaced by what it stands for, and how sure that is.
     pub(super) fn settled(&self, party: Party) -> (Party, f32) {
         let stand_in = match party {
             Party::Mention(idx) => self.stand_in(idx as usize),
@@ -142,7 +143,7 @@ impl<'a> Page<'a> {
         self.stand_ins.get(idx.checked_sub(self.doc.mentions.len())?)
     }
 
-    /// The norm of a mention's name; empty when there is no such mention.
+    /// Returns the norm of a mention's name; empty when there is no such mention.
     pub(super) fn norm_of(&self, idx: u32) -> &'a str {
         let name = self.name_of(idx).and_then(|name| self.linked.names.get(name as usize));
         name.map_or("", |name| name.norm.as_str())
@@ -153,17 +154,17 @@ impl<'a> Page<'a> {
         self.name_of(idx).is_some_and(|name| self.own.contains(&name))
     }
 
-    /// Indexes of the mentions of a block.
+    /// Returns the indexes of a block's mentions.
     pub(super) fn mentions_of(&self, block_idx: usize) -> Range<u32> {
         self.of_blocks.get(block_idx).cloned().unwrap_or(0..0)
     }
 
-    /// Whom a block's text is about where it does not say; for a heading, whom the text below it is about.
+    /// Returns what a block's text is about when it does not say; for a heading, what the text below it is about.
     pub(super) fn about(&self, block_idx: usize) -> Party {
         self.about.get(block_idx).copied().unwrap_or(Party::Document)
     }
 
-    /// Calls `read` with each English sentence that is no heading and no question, its things, and its block.
+    /// Calls `read` with each English sentence that is not a heading or question, with its things and block.
     pub(super) fn for_each_sentence(&self, mut read: impl FnMut(Span<Norm>, &[u32], usize)) {
         let (mut block_idx, mut next, mut next_stand_in) = (0, 0, 0);
         let n_mentions = self.doc.mentions.len() as u32;
@@ -191,6 +192,7 @@ impl<'a> Page<'a> {
                 }
                 next_stand_in += 1;
             }
+            // Stand-ins were appended after the mentions.
             if things.len() > n_own {
                 things.sort_by_key(|idx| self.mention(*idx).map(|m| m.span));
             }
@@ -210,12 +212,12 @@ impl<'a> Page<'a> {
         self.mention(idx).is_some_and(|m| !is_none(m.entity_type))
     }
 
-    /// True for a mention that a link to a place inside a document made.
+    /// True for a mention that comes from a link to a place inside a document.
     pub(super) fn is_of_place(&self, idx: u32) -> bool {
         self.own_mention(idx).is_some_and(|m| is_of_place(&self.doc.doc, m))
     }
 
-    /// The first thing among the mentions of a place, if it begins within `max_words` words of the place.
+    /// Returns the first thing in a place, if at most `max_words` words of the place precede it.
     pub(super) fn first_thing(
         &self,
         place: Span<Norm>,
@@ -223,7 +225,7 @@ impl<'a> Page<'a> {
         max_words: usize,
     ) -> Option<u32> {
         let range = mentions.start as usize..mentions.end as usize;
-        // By bisection: a block may have as many places (lines, cells) as mentions.
+        // Bisection instead of a scan: a block may have as many places (lines, cells) as mentions.
         let all = self.doc.mentions.get(range)?;
         let skipped = all.partition_point(|m| m.span.start() < place.start()) as u32;
         let inside = (mentions.start + skipped..mentions.end)
@@ -234,7 +236,7 @@ impl<'a> Page<'a> {
         (before.split_whitespace().take(max_words + 1).count() <= max_words).then_some(first)
     }
 
-    /// A mention that is one, no stand-in.
+    /// Returns a mention of the document, not a stand-in.
     fn own_mention(&self, idx: u32) -> Option<&'a Mention> {
         self.doc.mentions.get(idx as usize)
     }
@@ -248,7 +250,7 @@ impl<'a> Page<'a> {
 
     fn find_about(&self, block_idx: usize) -> Party {
         let Some(block) = self.blocks().get(block_idx) else { return Party::Document };
-        // Sections come before what stands in them, so theirs is known already.
+        // A section comes before the blocks inside it, so its entry is already set.
         let around = block.section.and_then(|idx| self.about.get(idx as usize)).copied();
         let around = around.unwrap_or(Party::Document);
         if !matches!(block.kind, BlockKind::Heading(level) if level > 1) {
@@ -257,7 +259,7 @@ impl<'a> Page<'a> {
         self.whole_mention(block_idx).map_or(around, Party::Mention)
     }
 
-    /// The mention a heading consists of, articles and signs aside.
+    /// Returns the mention that a heading consists of, apart from an article and signs.
     fn whole_mention(&self, block_idx: usize) -> Option<u32> {
         let block = self.blocks().get(block_idx)?;
         let heading = norm_of(block.span.of(self.text));
@@ -270,7 +272,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Lowercase words of a heading or key, numbering and signs left off: `2. Depends on:` → `depends on`.
+/// Returns the lowercase words of a heading or key without numbering and signs: `2. Depends on:` → `depends on`.
 pub(super) fn plain_words(text: &str) -> String {
     let text = text.trim_start_matches(|c: char| !c.is_alphabetic());
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

@@ -1,8 +1,8 @@
 //! Section: lists under a heading that names a relation: `Dependencies`, `See also`, `Owners`, `Components`.
 //!
 //! In: the outline. Out: for each item its first name, related to the subject of the section.
-//! Invariants: the subject is the document, unless the document has several such sections, each within a section about
-//! a thing of its own; an item counts only if its name is at its beginning; one pass over the blocks.
+//! Invariants: the subject is the document, unless the document has several such sections, each within a section
+//! about another thing; an item counts only if its name is at its beginning; one pass over the blocks.
 //! Not here: keys before a colon (`fields.rs`); sentences in those sections (`sentence.rs`).
 
 use rustc_hash::FxHashMap;
@@ -14,9 +14,9 @@ use model::parcel::{BlockKind, Party, RecognizerKind};
 
 /// Longest heading that is a cue, in bytes.
 const MAX_HEADING_BYTES: usize = 40;
-/// Words that may stand before an item's name.
+/// Most words before an item's name.
 const MAX_WORDS_BEFORE: usize = 3;
-/// Longest paragraph that is an item, in bytes: plain text lists its references on lines of their own.
+/// Longest paragraph that is read as an item, in bytes: plain text lists its references on separate lines.
 const MAX_LINE_BYTES: usize = 80;
 
 /// Adds what the sections state.
@@ -49,7 +49,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     }
 }
 
-/// The name an item is about: its link, else the name it begins with.
+/// Returns the name an item is about: its link, otherwise the name it begins with.
 fn item_of(page: &Page<'_>, block_idx: usize) -> Option<u32> {
     let block = page.blocks().get(block_idx)?;
     let is_line = matches!(block.kind, BlockKind::Paragraph);
@@ -63,7 +63,7 @@ fn is_link(page: &Page<'_>, idx: u32) -> bool {
     page.mention(idx).is_some_and(|m| m.recognizer == RecognizerKind::Stated)
 }
 
-/// Returns the cue of a heading.
+/// Returns the cue of a heading, if it has one.
 fn cue_of<'v>(page: &Page<'v>, block_idx: usize) -> Option<&'v Cue> {
     let block = page.blocks().get(block_idx)?;
     let is_short_heading =

@@ -1,10 +1,9 @@
 //! Sentence: `A uses B, C and D`, `A and B depend on C`, `A is owned by B and runs in C`, `Owned by B.`
 //!
 //! In: the sentences of a document with their mentions. Out: statements, confidence = weight × proximity.
-//! Invariants: only cues between neighboring names count; objects joined by `and` share the cue, subjects
-//! too; a clause that goes on after `and` keeps its subject; questions and negations state nothing. Linear
-//! in mentions.
-//! Not here: what stands between two names (`gap.rs`), definitions (`define.rs`).
+//! Invariants: only cues between neighboring names count; objects joined by `and` share the cue, and so do subjects;
+//! a clause that continues after `and` keeps its subject; questions and negations state nothing. Linear in mentions.
+//! Not here: reading the words between two names (`gap.rs`), definitions (`define.rs`).
 
 use super::cues::Form;
 use super::gap::{Gap, GapReader, Lead, Said};
@@ -14,16 +13,16 @@ use crate::recognize::words;
 use model::parcel::Party;
 use model::terms::{Norm, Span};
 
-/// Most subjects of one cue; longer rows are lists, and pairs of two long rows would be quadratic.
+/// Most subjects of one cue; longer rows are usually lists, and pairs of two long rows would be quadratic.
 const MAX_SUBJECTS: usize = 8;
-/// A subject taken from further back, and each further object of a row, are a little less sure.
+/// Factors for a subject taken from an earlier clause, and for each further object of a list.
 const CARRIED: f32 = 0.9;
 const SHARED: f32 = 0.95;
-/// Factor for what a sentence says after `If`.
+/// Factor for what a sentence states after `If`.
 const CONDITIONAL: f32 = 0.7;
-/// Cues of this weight or less say nothing in a conditional sentence: `if A, then B`.
+/// Cues of at most this weight state nothing in a conditional sentence: `if A, then B`.
 const WEAK: f32 = 0.5;
-/// What a sentence may say of its section by beginning with a participle: `Owned by …`, `Part of …`.
+/// Relations that a sentence may state of its section by beginning with a participle: `Owned by …`, `Part of …`.
 const LONE_STARTS: [&str; 4] = ["owned_by", "part_of", "located_in", "uses"];
 const PREPOSITIONS: [&str; 12] =
     ["of", "for", "in", "on", "with", "from", "to", "by", "at", "via", "into", "inside"];
@@ -39,7 +38,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     });
 }
 
-/// The last statement of a cue: its subjects, and the last name it reaches.
+/// The last statement: its subjects and cue, and the position of its last object.
 struct Last<'v> {
     subjects: Vec<Party>,
     said: Said<'v>,
@@ -47,13 +46,13 @@ struct Last<'v> {
     object_pos: Option<usize>,
 }
 
-/// One sentence while it is read.
+/// The state of reading one sentence.
 struct Clause<'p, 's, 'o> {
     page: &'p Page<'p>,
     sentence: Span<Norm>,
     parties: &'s [u32],
     factor: f32,
-    /// Where the row of joint subjects begins.
+    /// Where the current list of joint subjects begins.
     group_start: usize,
     last: Option<Last<'p>>,
     out: &'o mut Statements,
@@ -74,6 +73,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
 
     fn read(mut self, reader: &mut GapReader<'p>, about: Party) {
         self.elided(reader, about);
+        // Pairs of neighbors from left to right. A gap may extend the last statement, make a new one, or end it.
         let mut gap = self.gap(0, reader);
         for i in 1..self.parties.len() {
             let next = self.gap(i, reader);
@@ -92,7 +92,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         }
     }
 
-    /// What stands between name `i` and the next one.
+    /// Returns the meaning of the text between name `i` and the next one.
     fn gap(&self, i: usize, reader: &mut GapReader<'p>) -> Gap<'p> {
         let ends = self.parties.get(i).zip(self.parties.get(i + 1));
         let spans = ends
@@ -101,7 +101,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         text.map_or(Gap::Other, |text| reader.read(text))
     }
 
-    /// `Owned by the Trust Team.`: the subject is whom the section is about.
+    /// `Owned by the Trust Team.`: the subject is what the section is about.
     fn elided(&mut self, reader: &mut GapReader<'p>, about: Party) {
         let first = self.parties.first().and_then(|idx| self.page.mention(*idx));
         let head = first.and_then(|m| self.page.text.get(self.sentence.start()..m.span.start()));
@@ -118,7 +118,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
             text.starts_with(char::is_uppercase)
                 && said.cue.words.split(' ').next() == Some(first_word.as_str())
         });
-        // `Based on Kafka, we decided …` is about someone else.
+        // `Based on Kafka, we decided …` has another subject, after the comma.
         let after =
             first.and_then(|m| self.page.text.get(m.span.end()..self.sentence.end())).unwrap_or("");
         let is_adjunct = said.cue.form == Form::Leaning
@@ -143,6 +143,8 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
             Lead::Comma => said.cue.form != Form::Leaning,
         };
         let mut confidence = confidence_of(&said) * self.factor;
+        // Which names are the subjects: those of the last statement when the clause continues it (`…, and uses B`),
+        // the nearest name after `which`, otherwise all names joined before the cue.
         let subjects: Vec<Party> = match (&self.last, said.lead) {
             (Some(last), _) if carries_on => {
                 confidence *= CARRIED;
@@ -153,6 +155,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
             (_, Lead::Relative) => near().next_back().into_iter().collect(),
             _ => near().collect(),
         };
+        // `use` without `s` needs several subjects, a plural or a modal before it.
         let is_grammatical = said.cue.form != Form::Base
             || said.has_modal
             || subjects.len() > 1
@@ -166,10 +169,10 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         self.state(subjects, said, confidence, i + 1);
     }
 
-    /// `and C` after `A uses B`: C is used too, unless C begins a clause of its own.
+    /// `and C` after `A uses B`: A uses C as well, unless C begins a clause of its own.
     fn joined(&mut self, i: usize, has_and: bool, next: Gap<'p>) {
         let Some(last) = self.last.as_ref().filter(|last| last.object_pos == Some(i)) else {
-            // `In Alpha, Beta uses Gamma`: a comma before the verb's own name joins no subjects.
+            // `In Alpha, Beta uses Gamma`: a comma before the subject does not join it to the name before.
             if !has_and && matches!(next, Gap::Said(_)) {
                 self.group_start = i + 1;
             }
@@ -207,7 +210,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         }
     }
 
-    /// Adds a statement about the name at `object_pos` for every subject.
+    /// Adds a statement about the name at `object_pos` for each subject.
     fn state(&mut self, subjects: Vec<Party>, said: Said<'p>, confidence: f32, object_pos: usize) {
         let Some(object) = self.parties.get(object_pos).map(|idx| Party::Mention(*idx)) else {
             return;
@@ -223,6 +226,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
                 );
             }
         }
+        // Even if every pair was skipped: names joined to this object still belong to the same statement.
         self.last = Some(Last { subjects, said, confidence, object_pos: Some(object_pos) });
         self.group_start = object_pos + 1;
     }
@@ -241,7 +245,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         mention.is_some_and(|m| m.span.of(self.page.text).ends_with('s'))
     }
 
-    /// True when the word just before name `i` denies it: `no Redis node uses …`, `unlike Redis`.
+    /// True when the word just before name `i` negates it: `no Redis node uses …`, `unlike Redis`.
     fn is_denied(&self, i: usize) -> bool {
         let mut words = self.words_before(i);
         words.next().is_some_and(|word| {
@@ -249,7 +253,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         })
     }
 
-    /// True for a name inside a phrase about something else: `the driver of Alpha uses …`.
+    /// True for a name in a prepositional phrase: in `the driver of Alpha uses …`, Alpha is not the subject.
     fn is_inner(&self, i: usize) -> bool {
         let mut words = self.words_before(i).filter(|word| !is_one_of(&["the", "a", "an"], word));
         words.next().is_some_and(|word| is_one_of(&PREPOSITIONS, word))
@@ -260,7 +264,7 @@ impl<'p, 's, 'o> Clause<'p, 's, 'o> {
         self.words_before(i).take(3).count() <= 2
     }
 
-    /// The words before name `i`, the nearest first.
+    /// Returns the words before name `i`, the nearest first.
     fn words_before(&self, i: usize) -> impl Iterator<Item = &'p str> {
         let mention = self.parties.get(i).and_then(|idx| self.page.mention(*idx));
         let before =
@@ -273,13 +277,13 @@ fn is_one_of(words: &[&str], word: &str) -> bool {
     words.iter().any(|listed| listed.eq_ignore_ascii_case(word))
 }
 
-/// Weight × proximity: 1 up to three words between, falling to 0.5 at twelve.
+/// Returns weight × proximity: 1 up to three words between the names, falling to 0.5 at twelve.
 fn confidence_of(said: &Said<'_>) -> f32 {
     let n_far = said.n_words.saturating_sub(3).min(9) as f32;
     said.cue.weight * said.factor * (1.0 - n_far * 0.5 / 9.0)
 }
 
-/// True when the capitals of `short` are the initials of `long`'s words, function words skipped.
+/// True when the capitals of `short` are the initials of `long`'s words without function words.
 fn is_short_for(short: &str, long: &str) -> bool {
     let is_caps = (2..=6).contains(&short.len()) && short.bytes().all(|b| b.is_ascii_uppercase());
     let is_word = |word: &&str| !word.is_empty() && !words::is_function_word(word);

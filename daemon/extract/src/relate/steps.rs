@@ -1,7 +1,7 @@
 //! Steps: each step of an ordered list precedes the next; `Step 1` precedes `Step 2`.
 //!
 //! In: the outline and its `Step` mentions. Out: `precedes` between neighbors.
-//! Invariants: a list that starts over (its number does not grow) is another sequence; one pass over the blocks.
+//! Invariants: a list that restarts its numbers is another sequence; one pass over the blocks.
 //! Not here: which lists are procedures (`recognize/pattern/order.rs`).
 
 use rustc_hash::FxHashMap;
@@ -36,6 +36,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
             }
             _ => named.replace((number, step)),
         };
+        // Only consecutive numbers: after a gap, or a list that restarts, nothing is known about the order.
         let Some((_, before)) = last.filter(|(n, _)| n.checked_add(1) == Some(number)) else {
             continue;
         };
@@ -51,7 +52,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     }
 }
 
-/// Returns the step of a block: its `Step` mention or, where a name is all of it, that name.
+/// Returns the step of a block: its `Step` mention or, if a name is the whole clause, that name.
 fn step_of(page: &Page<'_>, block_idx: usize) -> Option<u32> {
     let mentions = page.mentions_of(block_idx);
     let is_step = |idx: &u32| page.mention(*idx).is_some_and(|m| m.entity_type == EntityType::Step);
@@ -62,7 +63,7 @@ fn step_of(page: &Page<'_>, block_idx: usize) -> Option<u32> {
     })
 }
 
-/// The number of a block that begins `Step 3`.
+/// Returns the number of a block that begins with `Step 3`.
 fn step_number(text: &str) -> Option<u32> {
     let rest = text.strip_prefix("Step ").or_else(|| text.strip_prefix("STEP "))?;
     let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();

@@ -1,4 +1,4 @@
-//! One table a source: the statements of a few lines, and what states nothing.
+//! One table per source: the relations stated by a few lines, and lines that state none.
 
 use super::cues::CueKind;
 use super::*;

@@ -1,8 +1,7 @@
 //! Title: `Getting Started with Foo SDK` says that the document uses Foo SDK.
 //!
 //! In: the title. Out: one statement about the first mention of what the title names after its cue.
-//! Invariants: the name has to be mentioned in the text as well; the longest name wins; of equal ones the
-//! first.
+//! Invariants: the name must be mentioned in the text, too; the longest name wins, and of several mentions the first.
 //! Not here: headings inside the document.
 
 use super::cues::CueKind;
@@ -11,10 +10,10 @@ use super::{Statement, Statements};
 use model::parcel::Party;
 use model::terms::norm_of;
 
-/// Titles with these beginnings name somebody who was met, not something that was used.
+/// First words of titles that name somebody met, not something used.
 const MEETINGS: [&str; 8] =
     ["interview", "meeting", "call", "conversation", "comparison", "talk", "chat", "sync"];
-/// Cues below this weight count only when the name is all that follows them.
+/// Cues of a lower weight need the name to be all that follows them.
 const LOOSE_WEIGHT: f32 = 0.65;
 
 /// Longest name taken from a title, in words.
@@ -23,7 +22,7 @@ const MAX_WORDS: usize = 4;
 /// Adds what the title states.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let title = &page.doc.doc.title;
-    // `ch17-05-traits-for-async` is a file's name, and says what the file is called.
+    // `ch17-05-traits-for-async` is a file name; its words are not a sentence.
     if !title.contains(' ') {
         return;
     }
@@ -38,7 +37,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
             .filter(|at| *at > 0 || cue.words.contains(' '))?;
         lower.get(at + cue.words.len() + 1..).map(|rest| (cue, rest))
     });
-    // The surest cue, and of equal ones the one that leaves the shorter name.
+    // The cue of the highest weight; of equal ones, the one that leaves the shorter name.
     let best = found.max_by(|(a, rest_a), (b, rest_b)| {
         a.weight.total_cmp(&b.weight).then_with(|| rest_b.len().cmp(&rest_a.len()))
     });

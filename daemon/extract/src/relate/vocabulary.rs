@@ -1,10 +1,10 @@
 //! Vocabulary: the known relations, and the words that state them.
 //!
-//! In: `config/predicates.toml`, embedded, and the files of the same form that the settings name. Out: predicates with
-//! their types and inverses, cues by kind, and frames (cues as the parser sees them).
-//! Invariants: each kind has a cue once, the last file's row counts; names and words are interned, so that evidence
-//! carries them as static text (the memory is bounded: files are small and read when a project opens); the same files
-//! give the same fingerprint.
+//! In: `config/predicates.toml`, embedded, and the files of the same form that the settings name. Out: predicates
+//! with their types and inverses, cues by kind, and frames (cues as the parser sees them).
+//! Invariants: each kind has a cue once, and the row of the last file wins; names and words are interned, so that
+//! evidence carries them as static text (memory is bounded: files are small and read when a project opens); the same
+//! files give the same fingerprint.
 //! Not here: how cues are applied (`gap.rs`, `section.rs`, `fields.rs`, `define.rs`, `title.rs`, `depend/`).
 
 mod file;
@@ -24,11 +24,11 @@ use model::terms::EntityType;
 pub use file::VocabularyError;
 
 const BUILTIN: &str = include_str!("../../../../config/predicates.toml");
-/// Largest file of relations, in bytes: twice ours.
+/// Largest file of relations, in bytes.
 pub(super) const MAX_FILE_BYTES: u64 = 64 << 10;
-/// Weight of a relation's name and inverse as keys.
+/// Weight of a relation's name and inverse used as keys.
 const NAME_WEIGHT: f32 = 0.85;
-/// Precedes the predicate's name in a statement that something is not so.
+/// Precedes the predicate's name in a statement that is denied.
 pub const DENIED: &str = "not ";
 
 /// One relation.
@@ -38,9 +38,9 @@ pub(super) struct Predicate {
     /// `not NAME`, the predicate of evidence against it.
     pub(super) denied: &'static str,
     pub(super) inverse: Option<&'static str>,
-    /// Stated both ways, it contradicts itself.
+    /// True when it cannot hold in both directions: stating both is a contradiction.
     pub(super) is_one_way: bool,
-    /// One subject has one object: sources that name different ones contradict each other.
+    /// True when a subject has one object: sources that name different ones contradict each other.
     pub(super) is_functional: bool,
     /// Types that may be subject; empty for any.
     pub(super) subjects: Vec<EntityType>,
@@ -67,7 +67,7 @@ pub struct Vocabulary {
     predicates: FxHashMap<&'static str, Predicate>,
     pub(super) cues: Cues,
     pub(super) frames: Frames,
-    /// Types that a cue's own words allow, by relation and pattern.
+    /// Types that a single cue allows, by relation and pattern.
     types: FxHashMap<(&'static str, &'static str), Types>,
     fingerprint: String,
 }
@@ -90,7 +90,7 @@ impl Vocabulary {
     /// Returns the built-in relations and those of the files that the settings name; relative paths are below `root`.
     ///
     /// # Errors
-    /// [`VocabularyError`] for a file that cannot be read, leads out of the folder, is too large, or has a wrong line.
+    /// [`VocabularyError`] for a file that cannot be read, is outside the folder, is too large, or has a wrong line.
     pub fn load(root: &Path, settings: &Relate) -> Result<Arc<Self>, VocabularyError> {
         let mut texts = Vec::new();
         for name in &settings.predicates {
@@ -99,6 +99,7 @@ impl Vocabulary {
                 texts.push((root.join(path), text));
             }
         }
+        // Without files of the user, share the built-in one.
         if texts.is_empty() {
             return Ok(Vocabulary::builtin());
         }
@@ -111,18 +112,22 @@ impl Vocabulary {
     /// [`VocabularyError`], for the first wrong line.
     pub fn read(texts: &[(PathBuf, String)]) -> Result<Self, VocabularyError> {
         let mut rows = file::Rows::default();
+        // Later rows replace earlier ones, so the user's files come last.
         rows.read(Path::new("predicates.toml"), BUILTIN)?;
         for (path, text) in texts {
             rows.read(path, text)?;
         }
         let file::Rows { mut predicates, mut cues } = rows;
         name_keys(&predicates, &mut cues);
+        // A weight of 0 removes a cue of an earlier file.
         cues.retain(|cue| cue.weight > 0.0);
+        // A cue may state a relation that no file declares.
         for cue in &cues {
             predicates.entry(cue.predicate).or_insert_with(|| Predicate::named(cue.predicate));
         }
         let mut hashed = BUILTIN.to_string();
         texts.iter().for_each(|(_, text)| {
+            // A separator, so that moving text between files changes the hash.
             hashed.push('\0');
             hashed.push_str(text);
         });
@@ -135,12 +140,12 @@ impl Vocabulary {
         })
     }
 
-    /// Changes when other relations would be found.
+    /// Returns a hash that changes when other relations could be found.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// The relations' names, sorted.
+    /// Returns the relations' names, sorted.
     pub fn names(&self) -> Vec<&'static str> {
         self.names_of(|_| true)
     }
@@ -150,7 +155,7 @@ impl Vocabulary {
         self.names_of(|predicate| predicate.is_one_way)
     }
 
-    /// Returns the relations of which one subject has one object, sorted.
+    /// Returns the relations of which a subject has one object, sorted.
     pub fn functional(&self) -> Vec<&'static str> {
         self.names_of(|predicate| predicate.is_functional)
     }
@@ -162,13 +167,13 @@ impl Vocabulary {
         names
     }
 
-    /// A relation by its name.
+    /// Returns a relation by its name.
     pub(super) fn predicate(&self, name: &str) -> Option<&Predicate> {
         self.predicates.get(name)
     }
 
-    /// True when things of these types (`None`: the document itself) may be the two sides of a relation that a pattern
-    /// states.
+    /// True when things of these types (`None`: the document itself) may be subject and object of a relation that
+    /// this pattern states.
     pub(super) fn allows(
         &self,
         predicate: &'static str,
@@ -179,6 +184,7 @@ impl Vocabulary {
         let fits = |allowed: &[EntityType], it: Option<EntityType>| {
             allowed.is_empty() || it.is_none_or(|it| allowed.contains(&it))
         };
+        // The types of the relation and those of the cue must both allow it.
         let relation = self.predicate(predicate).map(|it| (&it.subjects, &it.objects));
         let words = self.types.get(&(predicate, pattern)).map(|it| (&it.0, &it.1));
         relation
@@ -188,7 +194,7 @@ impl Vocabulary {
     }
 }
 
-/// Returns the types that the cues' own words allow, by their patterns as words and as grammar.
+/// Returns the types that single cues allow, by relation and by both of their patterns, as words and as grammar.
 fn types_of(cues: &[Cue]) -> FxHashMap<(&'static str, &'static str), Types> {
     let typed = cues.iter().filter(|cue| cue.types != Types::default());
     let patterns = typed.flat_map(|cue| {
@@ -198,7 +204,7 @@ fn types_of(cues: &[Cue]) -> FxHashMap<(&'static str, &'static str), Types> {
     patterns.collect()
 }
 
-/// Adds `depends_on` and `dependency_of` as keys, unless a row has them.
+/// Adds relations' names and inverses (`depends on`, `dependency of`) as keys, unless a row has them.
 fn name_keys(predicates: &BTreeMap<&'static str, Predicate>, cues: &mut Vec<Cue>) {
     let mut known: FxHashSet<&str> = cues
         .iter()
@@ -217,7 +223,7 @@ fn name_keys(predicates: &BTreeMap<&'static str, Predicate>, cues: &mut Vec<Cue>
     }
 }
 
-/// Returns one static copy of a text, however often it is requested.
+/// Returns one static copy of a text; the same copy for every call with that text.
 pub(super) fn intern(text: &str) -> &'static str {
     static KNOWN: LazyLock<Mutex<FxHashSet<&'static str>>> = LazyLock::new(Mutex::default);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,7 +11,7 @@ pub(super) enum Mark {
         kind: InlineKind,
         start: usize,
     },
-    /// `target` is taken by the first block, so that a link over several blocks is recorded once.
+    /// The first block takes `target`, so that a link over several blocks is recorded once.
     Link {
         target: Option<Target>,
         start: usize,
@@ -24,13 +24,14 @@ impl TextBuilder<'_> {
         self.marks.push(Mark::Inline { kind, start: 0 });
     }
 
-    /// Opens a link; pair it with [`TextBuilder::end_mark`]. `None` for a target that is not worth keeping.
+    /// Opens a link; pair it with [`TextBuilder::end_mark`]. `None` for a target that is not kept.
     pub(crate) fn begin_link(&mut self, target: Option<Target>) {
         self.marks.push(Mark::Link { target, start: 0 });
     }
 
     /// Ends the innermost mark or link. A link without visible text keeps an empty span.
     pub(crate) fn end_mark(&mut self) {
+        // The mark has visible text in this block.
         let is_started = self.marks.len() <= self.n_started;
         let end = self.text.len();
         match self.marks.pop() {
@@ -43,13 +44,13 @@ impl TextBuilder<'_> {
         self.n_started = self.n_started.min(self.marks.len());
     }
 
-    /// A link without visible text of its own (`![[Target]]`, an image) at the current place.
+    /// Records a link without visible text of its own (`![[Target]]`, an image) at the current place.
     pub(crate) fn embed(&mut self, target: Target) {
         let here = self.text.len();
         self.links.push(target.into_embed().into_link(Span::new(here, here)));
     }
 
-    /// Begins the marks that have no text yet, at the visible text that follows.
+    /// Begins the marks that have no text yet at the current place.
     pub(super) fn start_marks(&mut self) {
         let here = self.text.len();
         for mark in self.marks.iter_mut().skip(self.n_started) {
@@ -60,7 +61,7 @@ impl TextBuilder<'_> {
         self.n_started = self.marks.len();
     }
 
-    /// Ends the marks that have text in this block; they continue in the next block.
+    /// Ends the marks that have text in this block; they continue in the next one.
     pub(super) fn end_marks_in_block(&mut self) {
         let end = self.text.len();
         for mark in self.marks.iter_mut().take(self.n_started) {

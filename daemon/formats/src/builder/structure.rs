@@ -1,13 +1,13 @@
 //! Blocks and their containers: lists, items, quotations, tables, rows.
 //!
-//! Invariants: every `begin_…` pushes exactly one container, so that pairs stay balanced in whatever order; inside a
-//! table row only the row begins and ends blocks.
+//! Invariants: every `begin_…` pushes exactly one container, so that pairs stay balanced in any order; inside a table
+//! row, only the row begins and ends blocks.
 
 use super::{Pending, TextBuilder};
 use model::parcel::{Block, BlockKind};
 use model::terms::Span;
 
-/// Between two blocks that belong to no common list or table.
+/// Between two blocks that are not in one list or table.
 const BLOCK_SEPARATOR: &str = "\n\n";
 /// Between items of one list (nested ones too) and rows of one table.
 const ITEM_SEPARATOR: &str = "\n";
@@ -40,7 +40,7 @@ struct OpenBlock {
 enum Group {
     #[default]
     None,
-    /// By the outermost list, so that nested items stay together.
+    /// The outermost list, so that nested items stay together.
     List(u32),
     Table(u32),
 }
@@ -85,7 +85,7 @@ impl Structure {
         self.row.as_ref().map_or(0, |row| row.n_pending)
     }
 
-    /// Returns the same and resets it to 0.
+    /// Like [`Structure::n_pending_cells`], and resets it to 0.
     pub(super) fn take_pending_cells(&mut self) -> usize {
         self.row.as_mut().map_or(0, |row| std::mem::take(&mut row.n_pending))
     }
@@ -109,7 +109,7 @@ impl Structure {
 }
 
 impl TextBuilder<'_> {
-    /// Begins a paragraph, or what its container makes of one.
+    /// Begins a paragraph, or the kind of text block of its container.
     pub(crate) fn begin_text(&mut self) {
         let (kind, group) = match self.structure.containers.last() {
             Some(Container::Item(item)) => (
@@ -186,7 +186,7 @@ impl TextBuilder<'_> {
         self.end_container();
     }
 
-    /// Begins a table; a table inside a row is read as text of that row.
+    /// Begins a table; a table inside a row becomes text of that row.
     pub(crate) fn begin_table(&mut self) {
         self.end_block();
         let table = self.structure.new_table();
@@ -198,7 +198,7 @@ impl TextBuilder<'_> {
         self.end_container();
     }
 
-    /// Begins a row of the innermost table; a row without any text is dropped.
+    /// Begins a row of the innermost table; a row without text is dropped.
     pub(crate) fn begin_row(&mut self, is_header: bool) {
         self.end_block();
         let is_inner = self.structure.in_row();
@@ -213,9 +213,10 @@ impl TextBuilder<'_> {
         self.structure.containers.push(Container::Row { is_inner });
     }
 
-    /// Begins a cell of the innermost row. The next cell, or the row's end, ends it.
+    /// Begins a cell of the innermost row. It ends at the next cell or the row's end.
     pub(crate) fn begin_cell(&mut self) {
         self.space_inserted();
+        // A table inside a cell must not add columns to the outer row.
         let is_inner =
             !matches!(self.structure.containers.last(), Some(Container::Row { is_inner: false }));
         if let Some(row) = self.structure.row.as_mut().filter(|_| !is_inner) {
@@ -229,7 +230,7 @@ impl TextBuilder<'_> {
         if let Some(Container::Row { is_inner: false }) = self.structure.containers.last() {
             let n_cells = self.structure.take_pending_cells();
             if self.structure.has_visible_text() && self.make_room(n_cells * CELL_SEPARATOR.len()) {
-                // Empty cells at the end count too, so that a reader may go by the column.
+                // Also write trailing empty cells, so that readers can count columns.
                 (0..n_cells).for_each(|_| self.text.push_str(CELL_SEPARATOR));
             }
             self.structure.row = None;
@@ -249,10 +250,10 @@ impl TextBuilder<'_> {
         }
     }
 
-    /// Makes sure that a block is open and has a place; true when its first visible text follows now.
+    /// Makes sure that a block is open and has begun; returns true if its first visible text follows.
     pub(super) fn start_block(&mut self) -> bool {
         if self.structure.open.is_none() {
-            // Opening one drops pending white space, which stood before the block anyway.
+            // This drops pending white space, which was before the block anyway.
             self.begin_text();
         }
         let Structure { open, containers, last_group, .. } = &mut self.structure;
@@ -265,7 +266,7 @@ impl TextBuilder<'_> {
         if let (BlockKind::ListItem { ordinal, .. }, Some(Container::Item(item))) =
             (&mut open.kind, containers.last_mut())
         {
-            // The number belongs to the item's first block; the item's other blocks have none.
+            // The first block of an item gets its number; further blocks have none.
             *ordinal = item.ordinal.take();
         }
         true
@@ -281,6 +282,7 @@ impl TextBuilder<'_> {
         self.end_marks_in_block();
         let sections = &mut self.structure.sections;
         if let BlockKind::Heading(level) = kind {
+            // A heading closes the sections of its own and deeper levels.
             while sections.last().is_some_and(|(above, _)| *above >= level) {
                 sections.pop();
             }

@@ -151,6 +151,6 @@ fn replaced_text_maps_to_all_of_its_source() {
     let parsed = builder.finish();
     assert_eq!(parsed.text, "a &b wxyz");
     assert_eq!(parsed.map.source_range(2, 3), 2..7);
-    // Equally long, yet no place inside it may claim to be verbatim.
+    // The lengths are equal, but the text is not, so no place inside it may count as verbatim.
     assert_eq!(parsed.map.source_range(6, 7), 9..13);
 }

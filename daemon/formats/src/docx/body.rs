@@ -1,11 +1,11 @@
-//! Body: reads the parts that hold text.
+//! Body: reads the parts that contain text.
 //!
 //! In: `document.xml`, `footnotes.xml`, `endnotes.xml`, with styles and relationships. Out: [`Content`].
 //! Decisions: deleted text, hidden text, comments, tables of contents, headers and footers are skipped; inserted text
-//! stays; of two versions of the same thing (`mc:AlternateContent`) the first is read; text boxes follow the paragraph
-//! they are anchored to.
-//! Invariants: no recursion; what opens closes; the children of unknown elements are read, so that new elements cost no
-//! text; memory grows with the text and its paragraphs, not with tags.
+//! stays; of two versions of the same content (`mc:AlternateContent`) the first is read; text boxes follow the
+//! paragraph that they are anchored to.
+//! Invariants: no recursion; everything that opens is closed; the children of unknown elements are read, so that new
+//! elements lose no text; memory grows with the text and its paragraphs, not with tags.
 //! Not here: properties (`properties.rs`), blocks (`write.rs`).
 
 use std::collections::HashMap;
@@ -20,21 +20,21 @@ use super::symbol;
 use super::table::OpenTable;
 use super::xml::{Space, Tag, Token, Xml};
 
-/// What the parts are read with.
+/// The context for reading parts.
 pub(super) struct Means<'a> {
     pub(super) styles: &'a Styles,
     pub(super) numbering: &'a Numbering,
-    /// Those of the part that is being read.
+    /// Relationships of the current part.
     pub(super) relationships: &'a HashMap<String, Relationship>,
-    /// For parts that drawings point to.
+    /// The package, for parts that drawings refer to.
     pub(super) package: &'a Package<'a>,
-    /// Most text, bytes.
+    /// Most text, in bytes.
     pub(super) max_text_bytes: usize,
-    /// Most pieces of structure.
+    /// Most nodes and pieces.
     pub(super) max_nodes: usize,
 }
 
-/// What to do at the end of an element, and what its children mean.
+/// What to do at the end of an element, and how to interpret its children.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Frame {
     Plain,
@@ -50,7 +50,7 @@ pub(super) enum Frame {
     Sdt,
     SdtProps,
     Table,
-    /// A table that nests too deep: only its text is kept.
+    /// A table that is nested too deep: only its text is kept.
     FlatTable,
     TableProps,
     Row,
@@ -64,12 +64,13 @@ pub(super) enum Frame {
     MathPart(MathFrame),
 }
 
-/// A paragraph that is open.
+/// A paragraph whose end has not been reached.
 #[derive(Default)]
 pub(super) struct OpenParagraph {
     pub(super) pieces: Vec<Piece>,
-    /// Its own properties, and its style.
+    /// Its own properties, apart from its style.
     pub(super) own: Style,
+    /// The id of its style.
     pub(super) style: Option<String>,
     pub(super) is_mark_deleted: bool,
     /// Text boxes anchored to it.
@@ -84,30 +85,30 @@ pub(super) struct Body<'a> {
     pub(super) means: Means<'a>,
     pub(super) content: Content,
     pub(super) frames: Vec<Frame>,
-    /// Where nodes go: the body or a note first, then text boxes.
+    /// Where nodes are added: the body or a note first, then text boxes.
     pub(super) sinks: Vec<Vec<Node>>,
     pub(super) paragraphs: Vec<OpenParagraph>,
-    /// Pieces of paragraphs whose mark was deleted: they continue in the next paragraph.
+    /// Pieces of paragraphs whose mark was deleted; they continue in the next paragraph.
     pub(super) carried: Vec<Piece>,
     pub(super) tables: Vec<OpenTable>,
-    /// For each open control: true if its content is not shown.
+    /// For each open content control, whether its content is hidden.
     pub(super) controls: Vec<bool>,
-    /// For each open `AlternateContent`: true when a version was read.
+    /// For each open `AlternateContent`, whether a version was read.
     alternates: Vec<bool>,
     pub(super) fields: Fields,
     pub(super) math: Math,
-    /// Inside an equation, where its text begins.
+    /// Inside an equation: where its text begins.
     pub(super) math_start: Option<usize>,
-    /// Where the last equation ended.
+    /// Where the last equation ended, in the text.
     pub(super) math_end: Option<usize>,
-    /// Tables open below the deepest that is kept.
+    /// Number of open tables below the deepest that is kept.
     pub(super) n_flat_tables: usize,
     pub(super) note: Option<NoteId>,
     pub(super) n_nodes: usize,
     pub(super) n_pictures: usize,
     /// True when a limit was reached.
     pub(super) is_cut: bool,
-    /// Where the XML broke off, if it did.
+    /// Where the XML is broken, if it is.
     broken_at: Option<u64>,
 }
 
@@ -136,7 +137,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Reads one part; notes go to the notes, anything else to the body.
+    /// Reads one part; notes are stored by id, everything else goes to the body.
     pub(super) fn read(&mut self, text: &str, relationships: &'a HashMap<String, Relationship>) {
         self.means.relationships = relationships;
         self.sinks.push(Vec::new());
@@ -144,6 +145,7 @@ impl<'a> Body<'a> {
         let mut n_skipped = 0_usize;
         while let Some(token) = xml.next() {
             match token {
+                // Count the depth inside a skipped element, to find its end without a stack.
                 Token::Open(_) if n_skipped > 0 => n_skipped += 1,
                 Token::Open(tag) => match self.open(&tag) {
                     Some(frame) => self.frames.push(frame),
@@ -158,6 +160,7 @@ impl<'a> Body<'a> {
                 Token::Text(text) if n_skipped == 0 => self.text(&text),
                 Token::Text(_) => {}
             }
+            // Checked for each token: one part may be much larger than the limit.
             self.is_cut |= self.content.text.len() > self.means.max_text_bytes;
             if self.is_cut {
                 break;
@@ -167,12 +170,12 @@ impl<'a> Body<'a> {
         self.finish();
     }
 
-    /// Where the part that was read broke off, if it did.
+    /// Returns where the last part is broken, if it is.
     pub(super) fn take_broken(&mut self) -> Option<u64> {
         self.broken_at.take()
     }
 
-    /// Closes what is open at the end of a part.
+    /// Closes everything that is open at the end of a part.
     fn finish(&mut self) {
         while let Some(frame) = self.frames.pop() {
             self.close(frame);
@@ -184,7 +187,7 @@ impl<'a> Body<'a> {
         self.fields = Fields::default();
     }
 
-    /// Returns the frame of an element; `None` when it is skipped with all its content.
+    /// Returns the frame of an element; `None` if the element is skipped with all its content.
     fn open(&mut self, tag: &Tag<'_>) -> Option<Frame> {
         if self.math_start.is_some() {
             return self.open_in_math(tag);
@@ -205,6 +208,7 @@ impl<'a> Body<'a> {
                 }
                 "Choice" | "Fallback" => {
                     let is_read = self.alternates.last_mut()?;
+                    // Only the first version is read.
                     (!std::mem::replace(is_read, true)).then_some(Frame::Plain)
                 }
                 _ => Some(Frame::Plain),
@@ -224,6 +228,7 @@ impl<'a> Body<'a> {
     fn open_in_math(&mut self, tag: &Tag<'_>) -> Option<Frame> {
         match (tag.space, tag.local()) {
             (Space::Math, _) => self.math.open(tag, &mut self.content.text).map(Frame::MathPart),
+            // Word elements inside an equation are properties or insertions; only `t` is text.
             (Space::Word, "rPr" | "ctrlPr" | "del" | "moveFrom" | "p" | "pict" | "drawing") => None,
             (Space::Word, "t") => Some(Frame::MathPart(MathFrame::Text)),
             _ => Some(Frame::Plain),
@@ -279,6 +284,7 @@ impl<'a> Body<'a> {
                 self.controls.push(false);
                 Some(Frame::Sdt)
             }
+            // Deleted text, phonetic guides, and elements without text of their own.
             "sdtContent" if self.controls.last() == Some(&true) => None,
             "del" | "moveFrom" | "delText" | "delInstrText" | "rt" | "sectPr" | "annotationRef"
             | "tblGrid" | "sdtEndPr" | "proofErr" | "softHyphen" => None,

@@ -1,19 +1,19 @@
 //! Fields: instructions such as `HYPERLINK "https://…"` between marks, and their results.
 //!
-//! Invariant: instructions are never text; a field that is never ended hides nothing beyond its paragraph.
+//! Invariant: instructions are never text; a field without an end hides nothing after its paragraph.
 
 use crate::target::Target;
 
-/// Deepest nesting of fields that is followed.
+/// Deepest nesting of fields that is tracked.
 const MAX_FIELDS: usize = 32;
-/// Longest instruction, bytes.
+/// Longest instruction, in bytes.
 const MAX_INSTRUCTION_BYTES: usize = 4_000;
 
 /// The fields that are open.
 #[derive(Default)]
 pub(super) struct Fields {
     open: Vec<Field>,
-    /// Fields that are open below the deepest that is followed.
+    /// Number of open fields below the deepest that is tracked.
     n_deeper: usize,
 }
 
@@ -24,7 +24,7 @@ struct Field {
     is_link: bool,
 }
 
-/// What a mark of a field begins or ends in the text.
+/// What a field mark begins or ends in the text.
 pub(super) enum FieldStep {
     Nothing,
     BeginLink(Option<Target>),
@@ -32,7 +32,7 @@ pub(super) enum FieldStep {
 }
 
 impl Fields {
-    /// Text of an instruction.
+    /// Appends text to the current instruction.
     pub(super) fn instruct(&mut self, text: &str) {
         if let Some(field) = self.open.last_mut().filter(|field| !field.is_result)
             && field.instruction.len() + text.len() <= MAX_INSTRUCTION_BYTES
@@ -41,7 +41,7 @@ impl Fields {
         }
     }
 
-    /// A mark: `begin`, `separate` or `end`.
+    /// Handles a mark: `begin`, `separate` or `end`.
     pub(super) fn mark(&mut self, kind: &str) -> FieldStep {
         match kind {
             "begin" if self.open.len() >= MAX_FIELDS => self.n_deeper += 1,
@@ -69,7 +69,7 @@ impl Fields {
         self.open.iter().any(|field| !field.is_result)
     }
 
-    /// Ends a paragraph: an instruction that is still open counts as complete.
+    /// Ends a paragraph: instructions that are still open are taken as complete.
     pub(super) fn end_paragraph(&mut self) {
         for field in &mut self.open {
             field.is_result = true;
@@ -81,12 +81,13 @@ impl Fields {
         word.eq_ignore_ascii_case("HYPERLINK")
     }
 
-    /// Where a `HYPERLINK` leads.
+    /// Returns the target of a `HYPERLINK`.
     pub(super) fn target(instruction: &str) -> Option<Target> {
         if !Self::is_link(instruction) {
             return None;
         }
         let (address, rest) = argument(instruction.trim_start().get("HYPERLINK".len()..)?)?;
+        // `\l` is followed by a bookmark in the target.
         let place = rest.split_once("\\l").and_then(|(_, place)| argument(place));
         match place {
             Some((place, _)) if !address.contains('#') => {
@@ -97,7 +98,7 @@ impl Fields {
     }
 }
 
-/// The argument that a text begins with, and what follows; `None` before a switch.
+/// Returns the argument at the start of a text, and the rest; `None` before a switch.
 fn argument(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     match text.strip_prefix('"') {
@@ -107,11 +108,11 @@ fn argument(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// Where an address leads, if it is worth keeping.
+/// Returns the target of an address, unless it is personal (mail, telephone).
 pub(super) fn link_target(address: &str) -> Option<Target> {
     let scheme = address.trim_start().split(':').next().unwrap_or("");
     let is_personal = ["mailto", "tel", "sms"].iter().any(|kind| scheme.eq_ignore_ascii_case(kind));
-    // Word writes paths of Windows.
+    // Without a scheme it is a path, which Word writes with backslashes.
     let address = if scheme == address { address.replace('\\', "/") } else { address.to_string() };
     if is_personal { None } else { Target::of_address(&address) }
 }

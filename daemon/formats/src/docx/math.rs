@@ -1,21 +1,21 @@
-//! Math: equations of Office as TeX.
+//! Math: converts equations of Office to TeX.
 //!
-//! In: the elements of `m:oMath` as they open and close. Out: text such as `x=\frac{-b}{2a}`: what people write in
+//! In: the elements of `m:oMath` as they open and close. Out: text such as `x=\frac{-b}{2a}`, as people write it in
 //! Markdown notes, so that a formula is found the same way in both.
 //! Invariant: every element writes a bounded text at its beginning and end, in one pass.
-//! Not here: MathType and other embedded objects, which hold no text.
+//! Not here: MathType and other embedded objects, which contain no text.
 
 use super::xml::Tag;
 
 /// Deepest nesting that is written.
 const MAX_NESTING: usize = 100;
 
-/// An open element of an equation: what is written at its end.
+/// An open element of an equation, which determines what is written at its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MathFrame {
     /// Writes nothing of its own.
     Plain,
-    /// The same, but its content starts over.
+    /// The same, with an entry of its own among the open elements.
     Group,
     /// Text of a run.
     Text,
@@ -23,21 +23,21 @@ pub(super) enum MathFrame {
     Braced,
     /// Closes the degree of a root.
     Degree,
-    /// A name of a function: a space may follow.
+    /// The name of a function: a space follows.
     Name,
-    /// Parentheses; closes with what its properties said.
+    /// Delimiters, which end with the sign given in the properties.
     Delimited,
     /// A large operator, whose sign is written once it is known.
     Operator,
     /// An accent, bar or other mark over what follows.
     Accent,
-    /// A matrix, or equations above each other.
+    /// A matrix, or equations on several lines.
     Rows,
     /// A root.
     Root,
 }
 
-/// The properties of the innermost delimiters, operators and rows.
+/// An open element with properties: what to write before, after and between its parts.
 #[derive(Clone, Debug)]
 struct OpenMath {
     frame: MathFrame,
@@ -115,10 +115,11 @@ impl Math {
         })
     }
 
-    /// The innermost element ends.
+    /// Closes the innermost element.
     pub(super) fn close(&mut self, frame: MathFrame, out: &mut String) {
         match frame {
             MathFrame::Braced => out.push('}'),
+            // An empty degree: a square root.
             MathFrame::Degree if out.ends_with('[') => {
                 out.pop();
             }
@@ -126,10 +127,12 @@ impl Math {
             MathFrame::Name => out.push(' '),
             _ => {}
         }
+        // Frames without an entry in `open` must not remove the one of an outer element.
         if self.open.last().is_some_and(|open| open.frame == frame && !is_inner(frame))
             && let Some(open) = self.open.pop()
             && frame == MathFrame::Delimited
         {
+            // Delimiters without any part still have their opening sign.
             if open.n_parts == 0 {
                 out.push_str(&open.first);
             }
@@ -137,7 +140,7 @@ impl Math {
         }
     }
 
-    /// The equation ends, whatever is open.
+    /// Ends the equation, whatever is open.
     pub(super) fn end(&mut self) {
         self.open.clear();
     }
@@ -148,7 +151,7 @@ impl Math {
         frame
     }
 
-    /// Begins the content of a delimiter, a root, an operator, a row.
+    /// Begins the content of a delimiter, root, operator or row.
     fn element(&mut self, out: &mut String) -> MathFrame {
         let Some(open) = self.open.last_mut() else { return MathFrame::Plain };
         match open.frame {
@@ -184,7 +187,7 @@ impl Math {
         }
     }
 
-    /// The sign of an operator comes before its limits, whichever comes first.
+    /// Writes an operator's sign, if it is not written yet: before its limits or its content.
     fn write_operator(&mut self, out: &mut String) {
         if let Some(open) = self.open.last_mut()
             && open.frame == MathFrame::Operator
@@ -215,7 +218,7 @@ impl Math {
     }
 }
 
-/// Frames that belong to a piece of an open element, not to one of its own.
+/// True for frames without an entry of their own in `Math::open`.
 fn is_inner(frame: MathFrame) -> bool {
     matches!(
         frame,

@@ -1,8 +1,8 @@
 //! Meta: a document's properties.
 //!
 //! In: `docProps/core.xml`. Out: title, author, dates, language, keywords.
-//! Decision: a title of the properties counts only if no paragraph looks like one, and not if a program made it up
-//! (`Microsoft Word - report.doc`).
+//! Decision: a title in the properties is used only if no paragraph looks like a title, and not if a program
+//! generated it (`Microsoft Word - report.doc`).
 //! Not here: the dates of the file.
 
 use serde_json::Value;
@@ -11,9 +11,9 @@ use super::xml::{Token, Xml};
 use model::parcel::Parsed;
 use notes::parse::add_tag;
 
-/// Longest value taken, bytes.
+/// Longest value, in bytes.
 const MAX_VALUE_BYTES: usize = 1_000;
-/// Titles that programs and templates leave behind, lowercase.
+/// Titles left by programs and templates, in lowercase.
 const EMPTY_TITLES: &[&str] = &[
     "untitled",
     "word document",

@@ -1,22 +1,22 @@
 //! Model: the body of a document before it is written.
 //!
-//! Invariant: text is held once, in [`Content::text`]; everything else points to it.
+//! Invariant: text is stored once, in [`Content::text`]; everything else refers to it.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::target::Target;
 
-/// Everything that was read from the parts with text.
+/// The content of the parts with text.
 #[derive(Default)]
 pub(super) struct Content {
-    /// All the text, in the order in which it was met; tabs are `\t`, breaks `\n`.
+    /// All text in the order of reading; tabs are `\t`, breaks `\n`.
     pub(super) text: String,
     /// The body.
     pub(super) body: Vec<Node>,
-    /// Footnotes and endnotes by their place in the parts.
+    /// Footnotes and endnotes by id.
     pub(super) notes: HashMap<NoteId, Vec<Node>>,
-    /// Where the links of the pieces lead.
+    /// The targets of links, by the index in their pieces.
     pub(super) targets: Vec<Option<Target>>,
 }
 
@@ -41,26 +41,26 @@ pub(super) enum Node {
 /// Properties of a table, known at its end.
 #[derive(Clone, Copy, Default)]
 pub(super) struct TableShape {
-    /// True when its first row is meant to be looked at as a header.
+    /// True when its first row is formatted as a header.
     pub(super) has_header: bool,
-    /// True for boxes and columns: text that is not data, only laid out.
+    /// True for boxes and columns, which are layout instead of data.
     pub(super) is_layout: bool,
 }
 
 #[derive(Clone, Copy, Default)]
 pub(super) struct RowShape {
     pub(super) is_header: bool,
-    /// Deleted by a tracked change.
+    /// True when a tracked change deleted it.
     pub(super) is_deleted: bool,
-    /// Columns left out at its beginning.
+    /// Number of columns left out at its beginning.
     pub(super) n_skipped: u32,
-    /// How many cells it has, known at its end.
+    /// Number of cells; set at its end.
     pub(super) n_cells: u32,
 }
 
 #[derive(Clone, Copy, Default)]
 pub(super) struct CellShape {
-    /// Columns it covers; 0 is 1.
+    /// Number of columns that it covers; 0 counts as 1.
     pub(super) n_columns: u32,
     /// How it is merged with the cell above it.
     pub(super) merge: Merge,
@@ -81,7 +81,7 @@ pub(super) struct Paragraph {
     pub(super) kind: ParagraphKind,
     /// The list it belongs to.
     pub(super) numbering: Option<Numbered>,
-    /// Place of the line end after it in the text.
+    /// Offset of the line end after it in the text.
     pub(super) line_end: usize,
 }
 
@@ -95,7 +95,7 @@ pub(super) enum ParagraphKind {
     Heading(u8),
     Code,
     Quote,
-    /// Continues the item above it.
+    /// Continues the list item above it.
     ItemText,
 }
 
@@ -112,13 +112,13 @@ pub(super) enum Piece {
         range: Range<usize>,
         marks: Marks,
     },
-    /// A link begins; index into [`Content::targets`].
+    /// A link begins; the index in [`Content::targets`].
     LinkStart(usize),
     LinkEnd,
     Note(NoteId),
 }
 
-/// How a run looks.
+/// The formatting of a run.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Marks {
     pub(super) is_bold: bool,

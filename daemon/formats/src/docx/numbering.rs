@@ -2,8 +2,8 @@
 //!
 //! In: `numbering.xml`, then paragraphs in order. Out: for each numbered paragraph its number and, for headings and
 //! legal numbering, the label as Word shows it (`2.3.1`).
-//! Invariants: a list that continues after other text continues counting; a level that is counted restarts the deeper
-//! ones; lists that are instances of one definition share its count, except for stated new starts.
+//! Invariants: a list that continues after other text continues its numbers; a number on one level restarts the
+//! deeper levels; instances of one definition share its count, except for explicit restarts.
 //! Not here: nesting of lists in the text (`write.rs`).
 
 use std::collections::HashMap;
@@ -16,23 +16,24 @@ use super::xml::{Space, Tag, Token, Xml};
 const N_LEVELS: usize = 9;
 /// Most definitions and instances that are kept.
 const MAX_LISTS: usize = 20_000;
-/// Longest pattern of a label, bytes.
+/// Longest pattern of a label, in characters.
 const MAX_PATTERN_BYTES: usize = 100;
 
 /// The lists that a document declares.
 #[derive(Default)]
 pub(super) struct Numbering {
-    /// By the id of the definition.
+    /// List definitions by id.
     definitions: HashMap<u32, Definition>,
-    /// From the id that paragraphs use to the definition.
+    /// Instances by the id that paragraphs use.
     instances: HashMap<u32, Instance>,
 }
 
 #[derive(Default)]
 struct Definition {
     levels: [Level; N_LEVELS],
-    /// A name of a style that defines the list elsewhere, and the name by which others refer to this.
+    /// The name of a list style that defines the list elsewhere.
     refers_to: Option<String>,
+    /// The name of the list style that this definition belongs to.
     known_as: Option<String>,
 }
 
@@ -40,9 +41,9 @@ struct Definition {
 struct Level {
     start: u32,
     format: NumberFormat,
-    /// `%1.%2` and the like.
+    /// The label with a placeholder for each level: `%1.%2`.
     pattern: String,
-    /// The style of paragraphs that have this level without saying so.
+    /// The style that implies this level.
     style: Option<String>,
 }
 
@@ -83,7 +84,7 @@ impl Numbering {
         numbering
     }
 
-    /// Makes definitions that only refer to a list style instances of the list that the style defines.
+    /// Redirects instances of definitions that only refer to a list style to the definition of that style.
     fn follow_styles(&mut self) {
         let known: HashMap<String, u32> = self
             .definitions
@@ -99,7 +100,7 @@ impl Numbering {
         }
     }
 
-    /// Returns the level of a list for paragraphs of a style.
+    /// Returns the level of a list that a paragraph style implies.
     pub(super) fn level_of_style(&self, list: u32, style: &str) -> Option<u8> {
         let levels = &self.definition(list)?.levels;
         let place = levels.iter().position(|level| level.style.as_deref() == Some(style))?;
@@ -114,22 +115,22 @@ impl Numbering {
 /// The number of one paragraph.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Number {
-    /// The definition of its list: paragraphs of one list share it.
+    /// The definition of its list; paragraphs of one list share it.
     pub(super) definition: u32,
     /// `None` for a bullet.
     pub(super) ordinal: Option<u32>,
-    /// As it is shown, without the point at its end; empty for a bullet.
+    /// The label as it is shown, without a final point; empty for a bullet.
     pub(super) label: String,
-    /// True when the label shows more than the paragraph's own number.
+    /// True when the label contains the numbers of several levels.
     pub(super) is_compound: bool,
 }
 
 /// Counts the paragraphs of all lists.
 #[derive(Default)]
 pub(super) struct Counters {
-    /// By definition, the last number of each level; 0 is none yet.
+    /// By definition: the last number of each level, `None` before the first.
     counts: HashMap<u32, [Option<u32>; N_LEVELS]>,
-    /// Instances whose own starts have been used.
+    /// Levels of instances whose own start has been used.
     started: HashMap<(u32, u8), ()>,
 }
 
@@ -142,15 +143,18 @@ impl Counters {
         let level = definition.levels.get(at)?;
         let start = instance.starts.get(at).copied().flatten();
         let counts = self.counts.entry(instance.definition).or_default();
+        // An instance's own start applies once, at its first paragraph.
         let is_restart =
             start.is_some() && self.started.insert((place.list, place.level), ()).is_none();
         let first = start.unwrap_or(level.start);
         let count = counts.get_mut(at)?;
         *count = match *count {
             Some(last) if !is_restart => Some(last.saturating_add(1)),
+            // The first paragraph of its level, or of an instance with its own start.
             _ => Some(first),
         };
         let ordinal = *count;
+        // A new number restarts all deeper levels.
         for deeper in counts.iter_mut().skip(at + 1) {
             *deeper = None;
         }
@@ -165,7 +169,7 @@ impl Counters {
     }
 }
 
-/// The pattern with the numbers put in.
+/// Returns the pattern with its placeholders replaced by numbers.
 fn label(definition: &Definition, at: usize, counts: &[Option<u32>; N_LEVELS]) -> String {
     let Some(level) = definition.levels.get(at) else { return String::new() };
     let mut out = String::new();
@@ -173,12 +177,14 @@ fn label(definition: &Definition, at: usize, counts: &[Option<u32>; N_LEVELS]) -
     while let Some((before, after)) = rest.split_once('%') {
         out.push_str(before);
         let digit = after.chars().next().and_then(|c| c.to_digit(10)).filter(|digit| *digit > 0);
+        // A `%` without a digit is an ordinary character.
         let Some(index) = digit.map(|digit| digit as usize - 1) else {
             out.push('%');
             rest = after;
             continue;
         };
         if let Some(shown) = definition.levels.get(index) {
+            // A level that has not been counted yet shows its first number.
             let number = counts.get(index).copied().flatten().unwrap_or(shown.start);
             push_number(&mut out, number, shown.format);
         }
@@ -188,13 +194,14 @@ fn label(definition: &Definition, at: usize, counts: &[Option<u32>; N_LEVELS]) -
     out.trim().trim_end_matches('.').to_string()
 }
 
-/// A number in one of Word's formats; those without letters or digits of ours are decimal.
+/// Appends a number in one of Word's formats; formats with other scripts are written as decimals.
 fn push_number(out: &mut String, number: u32, format: NumberFormat) {
     match format {
+        // Word repeats the letter; above 780 (30 letters), the number is written as a decimal.
         NumberFormat::LowerLetter | NumberFormat::UpperLetter if (1..=780).contains(&number) => {
             let base = if format == NumberFormat::LowerLetter { b'a' } else { b'A' };
             let letter = char::from(base + ((number - 1) % 26) as u8);
-            // After `z` come `aa`, `bb`, …
+            // `aa`, `bb`, … come after `z`.
             (0..=(number - 1) / 26).for_each(|_| out.push(letter));
         }
         NumberFormat::LowerRoman | NumberFormat::UpperRoman if (1..=3_999).contains(&number) => {
@@ -241,7 +248,7 @@ fn roman(mut number: u32) -> String {
     out
 }
 
-/// What is open while `numbering.xml` is read.
+/// The state of reading `numbering.xml`.
 #[derive(Default)]
 struct NumberingReader {
     found: Numbering,
@@ -249,7 +256,7 @@ struct NumberingReader {
     definition: Option<(u32, Definition, usize)>,
     instance: Option<(u32, Instance, usize)>,
     level: usize,
-    /// Inside `w:lvlOverride`, the depth at which it opened.
+    /// True after a `w:lvlOverride` in the current instance.
     is_override: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Package: the zip container of an Office document, its parts and their relationships.
 //!
 //! In: the bytes of a file. Out: parts as text, by name; relationships by id.
-//! Invariants: sizes that a file states are never trusted: every part is inflated through a counter, all of them
-//! together up to one budget; names are compared without case; linear time.
+//! Invariants: sizes stated in a file are never trusted: every part is inflated through a counter, with one budget
+//! for all of them; names are compared without case; linear time.
 //! Not here: the meaning of the parts.
 
 use std::cell::Cell;
@@ -15,11 +15,11 @@ use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceAr
 
 use super::xml::{Token, Xml};
 
-/// Most entries of a container that are looked at; Word writes some dozens, and one for each picture.
+/// Most entries of a container; Word writes some dozens, and one for each picture.
 const MAX_ENTRIES: usize = 20_000;
-/// Longest name of a part, bytes.
+/// Longest name of a part, in bytes.
 const MAX_NAME_BYTES: usize = 300;
-/// Most relationships of one part that are kept: links of a very long document.
+/// Most relationships of one part: enough for the links of a very long document.
 const MAX_RELATIONSHIPS: usize = 100_000;
 /// First bytes of OLE containers: the old binary formats, and encrypted documents of any format.
 pub(super) const OLE_MAGIC: &[u8] = &[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
@@ -38,18 +38,18 @@ struct Entry {
     is_encrypted: bool,
 }
 
-/// Where a part points to, by the relationship's id.
+/// The target of a relationship.
 pub(super) struct Relationship {
     /// The last segment of its type, such as `styles` or `hyperlink`; the same in both dialects.
     pub(super) kind: String,
-    /// A part's name, or any address if it is external.
+    /// A part's name, or an address if it is external.
     pub(super) target: String,
-    /// True when the target lies outside the document.
+    /// True when the target is outside the document.
     pub(super) is_external: bool,
 }
 
 impl<'a> Package<'a> {
-    /// Opens a container of which at most `budget` bytes will be inflated.
+    /// Opens a container, of which at most `budget` bytes may be inflated.
     pub(super) fn open(bytes: &'a [u8], budget: usize) -> Result<Self, String> {
         if bytes.starts_with(OLE_MAGIC) {
             return Err(ole_reason(bytes));
@@ -70,13 +70,14 @@ impl<'a> Package<'a> {
             if name.ends_with(".xml") || name.ends_with(".rels") {
                 let is_encrypted = entry.flags().is_encrypted();
                 let (place, method) = (entry.wayfinder(), entry.compression_method());
+                // The first of two entries with the same name counts.
                 entries.entry(name).or_insert(Entry { place, method, is_encrypted });
             }
         }
         Ok(Package { archive, entries, budget: Cell::new(budget) })
     }
 
-    /// The text of a part, by its name without leading `/`; `None` when there is no such part.
+    /// Returns the text of a part, by its name without leading `/`; `None` when there is no such part.
     pub(super) fn part(&self, name: &str) -> Result<Option<String>, String> {
         let Some(entry) = self.entries.get(&name.to_ascii_lowercase()) else { return Ok(None) };
         if entry.is_encrypted {
@@ -85,8 +86,9 @@ impl<'a> Package<'a> {
         let place = self.archive.get_entry(entry.place).map_err(|why| broken(name, &why))?;
         let data = place.data();
         let budget = self.budget.get();
+        // A guess at the unpacked size, bounded so that a wrong one costs little.
         let mut bytes = Vec::with_capacity(data.len().saturating_mul(4).min(budget).min(1 << 24));
-        // One byte more than is allowed shows that there is too much.
+        // One byte more than allowed, to detect larger parts.
         let limit = budget as u64 + 1;
         let outcome = match entry.method {
             CompressionMethod::STORE => data.take(limit).read_to_end(&mut bytes),
@@ -100,7 +102,7 @@ impl<'a> Package<'a> {
                 "part `{name}` unpacks to more than {budget} bytes; hint: it is a bomb or not for reading"
             ));
         }
-        // The part before the damage is XML that breaks off: its reader says so.
+        // A damaged part is kept up to the damage; the XML reader reports where it breaks.
         if let Err(why) = outcome
             && bytes.is_empty()
         {
@@ -110,7 +112,7 @@ impl<'a> Package<'a> {
         Ok(Some(decoded(bytes)))
     }
 
-    /// The relationships of a part (the package's own for an empty name), by id.
+    /// Returns the relationships of a part (those of the package for an empty name), by id.
     pub(super) fn relationships(
         &self,
         part: &str,
@@ -138,19 +140,19 @@ impl<'a> Package<'a> {
     }
 }
 
-/// Returns a part's name as it is compared; `None` for one that no document needs.
+/// Returns a part's name in the form for comparison; `None` if it is too long.
 fn part_name(raw: &str) -> Option<String> {
     let name = raw.trim_start_matches(['/', '\\']);
     (name.len() <= MAX_NAME_BYTES).then(|| name.replace('\\', "/").to_ascii_lowercase())
 }
 
-/// The part that a target names, seen from a folder.
+/// Resolves a target relative to a folder.
 fn joined(folder: &str, target: &str) -> String {
     let base = if target.starts_with('/') { "" } else { folder };
     crate::target::joined(base, target)
 }
 
-/// Decodes a part: UTF-8 as a rule, UTF-16 is allowed, and anything else is read as far as it goes.
+/// Decodes a part: UTF-8 or UTF-16; invalid bytes become `U+FFFD`.
 fn decoded(bytes: Vec<u8>) -> String {
     let encoding = match bytes.as_slice() {
         [0xff, 0xfe, ..] | [b'<', 0, ..] => UTF_16LE,
@@ -172,7 +174,7 @@ fn encrypted() -> String {
     "encrypted: the document is protected by a password; hint: save a copy without one".to_string()
 }
 
-/// Returns what an OLE container holds, by the names of its streams.
+/// Returns the error for an OLE container, by the names of its streams.
 fn ole_reason(bytes: &[u8]) -> String {
     let holds = |name: &str| {
         let utf16: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -187,7 +189,7 @@ fn ole_reason(bytes: &[u8]) -> String {
     "an old binary Office file is not read; hint: save it as .docx".to_string()
 }
 
-/// Returns what a file that is not a container seems to be.
+/// Returns the error for a file that is not a container, by its beginning.
 fn not_word(bytes: &[u8]) -> String {
     let head = bytes.get(..bytes.len().min(512)).unwrap_or(bytes).trim_ascii_start();
     let is = |start: &[u8]| head.get(..start.len()).is_some_and(|h| h.eq_ignore_ascii_case(start));

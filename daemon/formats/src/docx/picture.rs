@@ -1,7 +1,7 @@
-//! Pictures that hold text: the data of charts and the words of diagrams (SmartArt).
+//! Pictures with text: the data of charts and the words of diagrams (SmartArt).
 //!
-//! In: the part that a drawing points to. Out: nodes, as if the document held a table or paragraphs.
-//! Invariant: a chart is read up to a bounded number of cells.
+//! In: the part that a drawing refers to. Out: nodes, as if the document had a table or paragraphs.
+//! Invariant: at most a bounded number of a chart's cells is read.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::body::Body;
 use super::model::{CellShape, Marks, Node, Paragraph, Piece, RowShape, TableShape};
 use super::xml::{Space, Tag, Token, Xml};
 
-/// Most numbers of a chart that are read; larger charts are measurements, not statements.
+/// Most values of a chart that are read; larger charts are measurements, not statements.
 const MAX_POINTS: usize = 1_000;
-/// Longest text of one point, bytes.
+/// Longest text of one point, in bytes.
 const MAX_POINT_BYTES: usize = 300;
 /// Most pictures of one document that are read.
 const MAX_PICTURES: usize = 200;
 
-/// What is read of a chart.
+/// The content of a chart.
 #[derive(Default)]
 struct Chart {
     title: String,
@@ -32,7 +32,7 @@ struct Series {
     values: BTreeMap<u32, String>,
 }
 
-/// Which text of a chart is being read.
+/// The kind of text that is being read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChartPart {
     Name,
@@ -41,8 +41,9 @@ enum ChartPart {
 }
 
 impl Body<'_> {
-    /// Reads the part that a drawing points to; its text follows the paragraph of the drawing.
+    /// Reads the part that a drawing refers to; its text follows the paragraph of the drawing.
     pub(super) fn picture(&mut self, tag: &Tag<'_>) {
+        // Charts refer to their part by `r:id`, diagrams to their data model by `r:dm`.
         let attribute = if tag.space == Space::Chart { "id" } else { "dm" };
         let Some(id) = tag.attr(attribute) else { return };
         let Some(relationship) = self.means.relationships.get(&*id).filter(|to| !to.is_external)
@@ -76,7 +77,7 @@ impl Body<'_> {
         }
     }
 
-    /// A row for each category, a column for each series.
+    /// Writes a row for each category and a column for each series.
     fn chart(&mut self, chart: &Chart) {
         self.line(&chart.title);
         let Some(first) = chart.series.first() else { return };
@@ -84,9 +85,11 @@ impl Body<'_> {
         self.push_node(Node::TableStart(shape));
         let names = chart.series.iter().map(|series| series.name.as_str());
         self.chart_row(true, std::iter::once("").chain(names));
+        // A series may lack some points; a row exists if any series has a value.
         let rows: Vec<u32> = chart.series.iter().flat_map(|s| s.values.keys().copied()).collect();
         let rows: std::collections::BTreeSet<u32> = rows.into_iter().collect();
         for row in rows {
+            // All series of a chart share their categories.
             let category = first.categories.get(&row).map_or("", String::as_str);
             let values = chart.series.iter().map(|s| s.values.get(&row).map_or("", String::as_str));
             self.chart_row(false, std::iter::once(category).chain(values));
@@ -116,6 +119,7 @@ fn read_chart(text: &str) -> Chart {
                 depth += 1;
                 is_text = false;
                 match (tag.space, tag.local()) {
+                    // The chart's own title comes before its series; axes have titles too.
                     (Space::Chart, "title") if chart.series.is_empty() && in_title == 0 => {
                         in_title = depth;
                     }
@@ -165,7 +169,7 @@ fn push_some(into: &mut String, text: &str) {
     }
 }
 
-/// A number as a person would write it: `4.4000000000000004` is 4.4.
+/// Shortens a number that a program wrote: `4.4000000000000004` becomes `4.4`.
 fn shortened(text: &str) -> String {
     match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() && text.len() > 8 => {
@@ -176,7 +180,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// The words of a diagram, one text a shape.
+/// Returns the words of a diagram, one text for each paragraph.
 fn words_of(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut xml = Xml::new(text);

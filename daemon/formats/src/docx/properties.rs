@@ -1,6 +1,6 @@
 //! Properties: elements such as `w:pPr` and `w:trPr`.
 //!
-//! Invariant: old properties (`w:pPrChange` and the like) are never taken for the present ones.
+//! Invariant: former properties (`w:pPrChange` and similar) are not mistaken for the present ones.
 
 use super::body::{Body, Frame};
 use super::model::{Merge, Node};
@@ -12,8 +12,8 @@ const FIRST_ROW: u32 = 0x20;
 const MAX_COLUMNS: u32 = 63;
 
 impl Body<'_> {
-    /// Reads an element that is a property or inside properties: `None` when it is neither, else the return value of
-    /// [`Body::open`].
+    /// Reads an element that is a property or inside properties. Returns `None` when it is neither, otherwise the
+    /// return value of [`Body::open`].
     pub(super) fn open_property(&mut self, tag: &Tag<'_>, parent: Frame) -> Option<Option<Frame>> {
         let local = tag.local();
         match parent {
@@ -50,6 +50,7 @@ impl Body<'_> {
                 ("tblPr", Frame::Table) => Some(Some(Frame::TableProps)),
                 ("trPr", Frame::Row) => Some(Some(Frame::RowProps)),
                 ("tcPr", Frame::Cell) => Some(Some(Frame::CellProps)),
+                // Properties in another place, such as those of a tracked change, are skipped.
                 ("pPr" | "rPr" | "sdtPr" | "tblPr" | "trPr" | "tcPr" | "tblPrEx", _) => Some(None),
                 _ => None,
             },
@@ -76,7 +77,7 @@ impl Body<'_> {
         }
     }
 
-    /// A prompt (`Click here to enter text`) and a table of contents are not shown.
+    /// Hides the content of prompts (`Click here to enter text`) and tables of contents.
     fn control_property(&mut self, tag: &Tag<'_>) -> Option<Frame> {
         let is_contents = tag.local() == "docPartGallery"
             && tag.attr("val").is_some_and(|val| &*val == "Table of Contents");

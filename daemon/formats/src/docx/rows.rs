@@ -1,14 +1,14 @@
 //! Rows: writes tables, row by row.
 //!
-//! Invariants: every row of a table has a cell for each column, so that a reader may go by the column; repeated text of
-//! a merged cell is short, so that merging cannot blow a document up.
+//! Invariants: every row of a table has a cell for each column, so that readers can count columns; only short text of
+//! a merged cell is repeated, so that merging cannot inflate a document.
 
 use std::ops::Range;
 
 use super::model::{CellShape, Merge, Node, TableShape};
 use super::write::DocxWriter;
 
-/// Longest text that is repeated for the cells that a merged one covers, bytes.
+/// Longest text that is repeated in the cells that a merged one covers, in bytes.
 const MAX_REPEATED_BYTES: usize = 200;
 /// Most pieces of such a text.
 const MAX_REPEATED_PIECES: usize = 16;
@@ -17,7 +17,7 @@ const MAX_REPEATED_PIECES: usize = 16;
 #[derive(Default)]
 pub(super) struct Rows {
     open: Vec<WrittenTable>,
-    /// Inside a row that was deleted: how many rows deep.
+    /// Number of open rows from a deleted one on.
     n_skipped: usize,
 }
 
@@ -25,19 +25,20 @@ pub(super) struct Rows {
 struct WrittenTable {
     shape: TableShape,
     in_row: bool,
-    /// The column of the cell that is open.
+    /// The column of the open cell.
     column: usize,
-    /// Columns that the open cell covers.
+    /// Number of columns that the open cell covers.
     n_columns: usize,
-    /// Cells of the row that is open.
+    /// Number of cells in the open row.
     n_cells: u32,
-    /// For each column, the text of the cell that reaches down there.
+    /// For each column, the text of a cell that is merged with those below it.
     merged: Vec<Option<Repeated>>,
+    /// The text of the open cell, if it may have to be repeated.
     capture: Option<Repeated>,
     merge: Merge,
 }
 
-/// A text to be repeated; without pieces if it is too long.
+/// A text to be repeated; empty if it is too long.
 #[derive(Clone, Default)]
 struct Repeated {
     pieces: Vec<Range<usize>>,
@@ -46,12 +47,12 @@ struct Repeated {
 }
 
 impl Rows {
-    /// True inside a row of a table of data.
+    /// True inside a row of a data table.
     pub(super) fn in_row(&self) -> bool {
         self.open.iter().any(|table| table.in_row && !table.shape.is_layout)
     }
 
-    /// True for a node of a deleted row.
+    /// True for a node in a deleted row.
     pub(super) fn skips(&mut self, node: &Node) -> bool {
         match node {
             Node::RowStart(row) if row.is_deleted || self.n_skipped > 0 => self.n_skipped += 1,
@@ -148,7 +149,7 @@ impl DocxWriter<'_> {
         if let Some(below) = table.merged.get_mut(column) {
             *below = capture.clone().filter(|_| reaches_down);
         }
-        // Text that covers the whole row is written once.
+        // A cell that covers the whole row is written once.
         let is_alone = table.n_cells == 1;
         for _ in 1..n_columns {
             self.builder.begin_cell();

@@ -1,7 +1,7 @@
 //! Story: paragraphs, links, text boxes and notes, as they begin and end in the body.
 //!
-//! Invariants: every paragraph that begins ends; a link that spans paragraphs ends with each of them; text boxes follow
-//! their paragraph.
+//! Invariants: every paragraph that begins ends; a link over several paragraphs ends with each of them; text boxes
+//! follow their paragraph.
 
 use super::body::{Body, Frame, OpenParagraph};
 use super::field::{FieldStep, Fields, link_target};
@@ -10,15 +10,15 @@ use super::styles::Style;
 use super::xml::Tag;
 use crate::target::Target;
 
-/// Deepest nesting of paragraphs, which is by text boxes; Word allows one in none.
+/// Deepest nesting of paragraphs, which comes from text boxes; Word does not allow a box in a box.
 const MAX_PARAGRAPHS: usize = 16;
-/// Longest description of a picture, bytes; longer ones are written for machines.
+/// Longest description of a picture, in bytes; longer ones are written for machines.
 const MAX_ALT_BYTES: usize = 500;
-/// Added by Word to descriptions that it generated.
+/// Part of the descriptions that Word generates.
 const GENERATED_ALT: &str = "escription automatically generated";
 
 impl Body<'_> {
-    /// Adds a node; false once there are too many.
+    /// Adds a node; returns false once there are too many.
     pub(super) fn push_node(&mut self, node: Node) -> bool {
         if let Some(nodes) = self.sinks.last_mut() {
             nodes.push(node);
@@ -55,7 +55,7 @@ impl Body<'_> {
         }
         let mut floats = std::mem::take(&mut open.floats);
         if open.is_mark_deleted {
-            // The paragraph goes on in the next one, whose properties win.
+            // The paragraph continues in the next one, whose properties apply.
             self.carried = open.pieces;
         } else {
             self.keep_paragraph(open);
@@ -77,6 +77,7 @@ impl Body<'_> {
         }
         let numbering = self.numbering_of(&open, named);
         let line_end = self.content.text.len();
+        // Blank lines of code are kept, and empty list items, which are counted.
         if open.pieces.is_empty() && kind != ParagraphKind::Code && numbering.is_none() {
             return;
         }
@@ -89,8 +90,9 @@ impl Body<'_> {
         }));
     }
 
-    /// The list that a paragraph stands in, by itself or by its style.
+    /// Returns the list of a paragraph, by its own properties or its style.
     fn numbering_of(&self, open: &OpenParagraph, named: Option<&Style>) -> Option<Numbered> {
+        // List 0 means explicitly no list.
         let list = open.own.list.or(named.and_then(|style| style.list)).filter(|list| *list > 0)?;
         let by_style = || {
             let id = open.style.as_deref()?;
@@ -101,7 +103,7 @@ impl Body<'_> {
         Some(Numbered { list, level })
     }
 
-    /// Makes pieces that wait for a next paragraph a paragraph of their own.
+    /// Makes carried pieces a paragraph of their own, since no other follows.
     pub(super) fn flush_carried(&mut self) {
         if self.carried.is_empty() {
             return;
@@ -112,13 +114,13 @@ impl Body<'_> {
         self.push_node(Node::Paragraph(Paragraph { pieces, line_end, ..Paragraph::default() }));
     }
 
-    /// Adds text that an element stands for.
+    /// Adds the text that an element stands for.
     pub(super) fn insert(&mut self, text: &str) -> Option<Frame> {
         self.insert_text(text);
         None
     }
 
-    /// Adds text to the run that is open.
+    /// Adds text to the current run.
     pub(super) fn insert_text(&mut self, text: &str) {
         let styles = self.means.styles;
         let Some(paragraph) = self.paragraphs.last() else { return };
@@ -126,6 +128,7 @@ impl Body<'_> {
             return;
         }
         let run_style = paragraph.run_style.as_deref().and_then(|id| styles.get(id));
+        // The run's own properties override those of its style.
         let of_run = |get: fn(&Style) -> Option<bool>| {
             get(&paragraph.run).or_else(|| run_style.and_then(get))
         };
@@ -144,7 +147,7 @@ impl Body<'_> {
         self.push_range(start, Marks { is_bold, is_code });
     }
 
-    /// Adds what was written from a place on.
+    /// Adds the text written from `start` on as a piece, or extends the last piece.
     fn push_range(&mut self, start: usize, marks: Marks) {
         let end = self.content.text.len();
         let Some(paragraph) = self.paragraphs.last_mut() else { return };
@@ -160,7 +163,7 @@ impl Body<'_> {
 
     pub(super) fn begin_math(&mut self) {
         if self.math_end == Some(self.content.text.len()) {
-            // Two equations side by side are two.
+            // Separate adjacent equations.
             self.insert_text(" ");
         }
         self.math_start = Some(self.content.text.len());
@@ -189,7 +192,7 @@ impl Body<'_> {
         }
     }
 
-    /// Where a `w:hyperlink` leads: by relationship, with a place in the target.
+    /// Returns the target of a `w:hyperlink`: its relationship, with the anchor as a place in it.
     pub(super) fn link_target(&self, tag: &Tag<'_>) -> Option<Target> {
         let id = tag.attr("id")?;
         let relationship = self.means.relationships.get(&*id).filter(|to| to.is_external)?;
@@ -206,7 +209,7 @@ impl Body<'_> {
         Frame::Link
     }
 
-    /// Begins a text box: its content follows the paragraph it is anchored to.
+    /// Begins a text box; its content follows the paragraph that it is anchored to.
     pub(super) fn begin_box(&mut self) -> Option<Frame> {
         if self.sinks.len() > MAX_PARAGRAPHS {
             return Some(Frame::Plain);
@@ -225,7 +228,7 @@ impl Body<'_> {
         }
     }
 
-    /// Begins a note; notes that only draw the line above the notes are skipped.
+    /// Begins a note; skips those that only draw the separator above the notes.
     pub(super) fn begin_note(&mut self, tag: &Tag<'_>) -> Option<Frame> {
         let is_drawn = tag.attr("type").is_some_and(|kind| &*kind != "normal");
         let number = tag.attr("id")?.trim().parse().ok()?;
@@ -244,7 +247,7 @@ impl Body<'_> {
         }
     }
 
-    /// What a picture shows, where a person wrote it.
+    /// Adds the description of a picture, if a person wrote it.
     pub(super) fn alternative_text(&mut self, tag: &Tag<'_>) {
         let Some(text) = tag.attr("descr") else { return };
         let is_worth = text.len() <= MAX_ALT_BYTES
@@ -258,14 +261,14 @@ impl Body<'_> {
     }
 }
 
-/// What a paragraph is, by what it says itself and by its style.
+/// Returns the kind of a paragraph, by its own properties and by its style.
 fn kind_of(own: &Style, named: Option<&Style>) -> ParagraphKind {
     let by_name = named.and_then(|style| style.kind);
     let outline = own.outline_level.or(named.and_then(|style| style.outline_level));
     match (by_name, outline) {
         (Some(kind @ (ParagraphKind::Title | ParagraphKind::Code)), _) => kind,
         (_, Some(level)) if level < 9 => ParagraphKind::Heading(level + 1),
-        // Body text by its own word, whatever its style.
+        // The paragraph itself says that it is body text, whatever its style.
         (Some(ParagraphKind::Heading(_)), Some(_)) if own.outline_level.is_some() => {
             ParagraphKind::Text
         }

@@ -1,8 +1,8 @@
-//! Styles: what the named styles of a document say about structure.
+//! Styles: the structure that the named styles of a document imply.
 //!
 //! In: `styles.xml`. Out: for each style its effect on a paragraph or a run, including the styles it is based on.
-//! Invariants: a chain of styles is followed a bounded number of steps, so that a loop ends; the names that Word gives
-//! to its own styles are the same in every language (`heading 1`), their ids are not (`berschrift1`).
+//! Invariants: a chain of styles is followed for a bounded number of steps, so a loop ends; names of Word's own
+//! styles are the same in every language (`heading 1`), their ids are not (`berschrift1`).
 //! Not here: a paragraph's own properties (`body.rs`).
 
 use std::collections::HashMap;
@@ -10,11 +10,11 @@ use std::collections::HashMap;
 use super::model::ParagraphKind;
 use super::xml::{Space, Tag, Token, Xml};
 
-/// Longest chain of styles that are based on each other.
+/// Longest chain of styles based on each other.
 const MAX_CHAIN: usize = 20;
 /// Most styles that are kept.
 const MAX_STYLES: usize = 10_000;
-/// Names that other programs give to the styles that Word calls `heading N`.
+/// Names that other programs use for the styles that Word calls `heading N`.
 const HEADING_NAMES: &[&str] = &[
     "heading",
     "überschrift",
@@ -35,7 +35,7 @@ const HEADING_NAMES: &[&str] = &[
     "başlık",
     "cabeçalho",
 ];
-/// Styles of code, without spaces and dashes.
+/// Names of code styles, without spaces and dashes.
 const CODE_NAMES: &[&str] = &[
     "code",
     "codeblock",
@@ -53,7 +53,7 @@ const CODE_NAMES: &[&str] = &[
     "consoletext",
     "terminal",
 ];
-/// Styles of code inside a line, without spaces and dashes.
+/// Names of inline code styles, without spaces and dashes.
 const CODE_SPAN_NAMES: &[&str] = &[
     "verbatimchar",
     "htmlcode",
@@ -66,7 +66,7 @@ const CODE_SPAN_NAMES: &[&str] = &[
     "sourcecodechar",
     "codeinline",
 ];
-/// Fonts whose name does not say that they are monospaced.
+/// Beginnings of monospaced fonts' names without the word `mono`.
 const MONOSPACED: &[&str] = &[
     "courier",
     "consolas",
@@ -86,25 +86,25 @@ const MONOSPACED: &[&str] = &[
 pub(super) struct Style {
     name: String,
     based_on: Option<String>,
-    /// True for the style of paragraphs that name none: its font is that of all text.
+    /// True for the default style: its font is that of all text, so it does not mark code.
     pub(super) is_default: bool,
     /// 0 to 8; 9 is body text.
     pub(super) outline_level: Option<u8>,
-    /// Which list; 0 is none.
+    /// The list id; 0 is none.
     pub(super) list: Option<u32>,
     pub(super) list_level: Option<u8>,
     pub(super) is_bold: Option<bool>,
     pub(super) is_hidden: Option<bool>,
     pub(super) is_monospaced: Option<bool>,
-    /// The kind of paragraph, by the names of the chain.
+    /// The kind of paragraph, by the first name in the chain that implies one.
     pub(super) kind: Option<ParagraphKind>,
-    /// An entry of a table of contents.
+    /// True for entries of a table of contents.
     pub(super) is_contents: bool,
-    /// A style of code inside a line.
+    /// True for inline code.
     pub(super) is_code_span: bool,
 }
 
-/// All styles by id, each with what it is based on.
+/// All styles by id, with the properties that they inherit.
 #[derive(Default)]
 pub(super) struct Styles {
     by_id: HashMap<String, Style>,
@@ -118,13 +118,13 @@ impl Styles {
         Styles { by_id }
     }
 
-    /// Returns a style; `None` for one that is not declared.
+    /// Returns a style; `None` if it is not declared.
     pub(super) fn get(&self, id: &str) -> Option<&Style> {
         self.by_id.get(id)
     }
 }
 
-/// The styles as they are written.
+/// Reads the styles without inheritance.
 fn declared(text: &str) -> HashMap<String, Style> {
     let mut found = HashMap::new();
     let mut xml = Xml::new(text);
@@ -169,7 +169,7 @@ fn declared(text: &str) -> HashMap<String, Style> {
 }
 
 impl Style {
-    /// Takes what an element inside `w:pPr` or `w:rPr` says.
+    /// Takes a property from an element inside `w:pPr` or `w:rPr`.
     pub(super) fn take(&mut self, tag: &Tag<'_>) {
         let level = || tag.number("val").map(|level| level.min(9) as u8);
         match tag.local() {
@@ -186,7 +186,7 @@ impl Style {
         }
     }
 
-    /// Fills the open properties from the style it is based on.
+    /// Fills missing properties from the style that it is based on.
     fn inherit(&mut self, base: &Style) {
         self.outline_level = self.outline_level.or(base.outline_level);
         self.list = self.list.or(base.list);
@@ -199,7 +199,7 @@ impl Style {
     }
 }
 
-/// A style with everything that it is based on.
+/// Returns a style with everything that it inherits.
 fn resolved(id: &str, declared: &HashMap<String, Style>) -> Style {
     let Some(mut style) = declared.get(id).cloned() else { return Style::default() };
     if style.is_default {
@@ -208,6 +208,7 @@ fn resolved(id: &str, declared: &HashMap<String, Style>) -> Style {
     let mut next = Some(id.to_string());
     for step in 0..MAX_CHAIN {
         let Some(base) = next.as_deref().and_then(|id| declared.get(id)) else { break };
+        // The names of the whole chain count, the style's own first; its properties are already there.
         if step > 0 {
             style.inherit(base);
         }
@@ -220,7 +221,7 @@ fn resolved(id: &str, declared: &HashMap<String, Style>) -> Style {
     style
 }
 
-/// What a style's name makes of a paragraph.
+/// Returns the kind of paragraph that a style's name implies.
 fn kind_of(name: &str, compact: &str) -> Option<ParagraphKind> {
     if let Some(level) = heading_level(name) {
         return Some(ParagraphKind::Heading(level));
@@ -236,14 +237,14 @@ fn kind_of(name: &str, compact: &str) -> Option<ParagraphKind> {
     }
 }
 
-/// The level of a heading style: `heading 1` to `heading 9`, in the words of several programs.
+/// Returns the level of a heading style, 1 to 9, by the names that several programs use.
 fn heading_level(name: &str) -> Option<u8> {
     let digit = name.trim_end().chars().last()?.to_digit(10).filter(|level| *level > 0)?;
     let words = name.trim_end().get(..name.trim_end().len() - 1)?.trim();
     HEADING_NAMES.contains(&words).then_some(digit as u8)
 }
 
-/// A name without what programs write in different ways.
+/// Returns the letters and digits of a name, since programs differ in the rest.
 fn compact(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).collect()
 }
@@ -256,7 +257,7 @@ fn is_contents(compact: &str) -> bool {
         })
 }
 
-/// True for a font that code is set in.
+/// True for a font that is used for code.
 fn is_monospaced(font: &str) -> bool {
     let font = font.to_lowercase();
     MONOSPACED.iter().any(|known| font.starts_with(known))

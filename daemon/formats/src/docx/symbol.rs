@@ -1,16 +1,16 @@
-//! Symbols: characters that are written as a place in a symbol font.
+//! Symbols: characters given by their code in a symbol font.
 //!
-//! In: font and code. Out: the character that it shows, if it means something.
-//! Not here: fonts that merely look like symbols while the text says letters.
+//! In: font and code. Out: the character that it shows, if it has a meaning.
+//! Not here: decorative fonts whose text consists of letters.
 
-/// Greek letters where the font `Symbol` has `A` to `Z` and `a` to `z`.
+/// Greek letters at the codes of `A` to `Z` and `a` to `z` in the font `Symbol`.
 const GREEK_UPPER: &str = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ";
 const GREEK_LOWER: &str = "αβχδεφγηιϕκλμνοπθρστυϖωξψζ";
 
-/// The character at a place (hexadecimal) of a font.
+/// Returns the character of a code (hexadecimal) in a font.
 pub(super) fn character(font: &str, code: &str) -> Option<char> {
     let code = u32::from_str_radix(code.trim(), 16).ok()?;
-    // Symbol fonts use the private area, or the same places without its offset.
+    // Symbol fonts use a range of the private area, or the same codes without its offset.
     let place = if (0xf000..=0xf0ff).contains(&code) { code - 0xf000 } else { code };
     let font = font.to_ascii_lowercase();
     if font == "symbol" {
@@ -58,7 +58,7 @@ fn symbol(place: u32) -> Option<char> {
     }
 }
 
-/// Boxes, ticks and arrows; the pictures of this font are not text.
+/// Boxes, check marks and arrows; the other pictures of this font are not text.
 fn wingdings(place: u32) -> Option<char> {
     match place {
         0x6f | 0x71 | 0xa8 => Some('☐'),

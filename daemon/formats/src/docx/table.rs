@@ -1,12 +1,12 @@
-//! Tables: the state of an open table, and whether it holds data.
+//! Tables: the state of an open table, and whether it contains data.
 //!
-//! A table is data unless it only lays text out: one cell a row (a box), headings in cells, or rows as long as pages.
-//! Rows of data become lines; laid-out text becomes paragraphs.
+//! A table is data unless it is layout: at most one cell in each row (a box), headings in cells, or rows as long as
+//! pages. Rows of data become lines; laid-out text becomes paragraphs.
 
 use super::body::{Body, Frame};
 use super::model::{CellShape, Node, RowShape, TableShape};
 
-/// Longest row of data, bytes of text; longer ones are columns of a page.
+/// Longest row of data, in bytes of text; longer ones are columns of a page.
 const MAX_ROW_BYTES: usize = 6_000;
 /// Deepest nesting of tables that is kept.
 const MAX_TABLES: usize = 32;
@@ -14,10 +14,10 @@ const MAX_TABLES: usize = 32;
 /// A table that is open.
 #[derive(Default)]
 pub(super) struct OpenTable {
-    /// Where its start stands among the nodes.
+    /// Index of its start among the nodes.
     start: usize,
     pub(super) shape: TableShape,
-    /// The same of its last row.
+    /// Index of its last row's start.
     row_start: usize,
     n_rows: usize,
     n_cells: usize,
@@ -43,7 +43,7 @@ impl Body<'_> {
         Frame::Table
     }
 
-    /// Opens a row, if one may stand here.
+    /// Opens a row, if it is directly in a table.
     pub(super) fn begin_row(&mut self) -> Frame {
         let here = self.content.text.len();
         let may = self.n_flat_tables == 0;
@@ -60,7 +60,7 @@ impl Body<'_> {
         Frame::Row
     }
 
-    /// Opens a cell, if one may stand here.
+    /// Opens a cell, if it is directly in a row.
     pub(super) fn begin_cell(&mut self) -> Frame {
         let may = self.n_flat_tables == 0;
         let Some(table) =
@@ -100,17 +100,19 @@ impl Body<'_> {
         self.push_node(Node::TableEnd);
         let Some(mut table) = self.tables.pop() else { return };
         table.shape.is_layout = table.n_most_cells <= 1 || table.has_headings || table.has_long_row;
+        // Only now is the whole table known: correct the node at its start.
         if let Some(Node::TableStart(shape)) =
             self.sinks.last_mut().and_then(|nodes| nodes.get_mut(table.start))
         {
             *shape = table.shape;
         }
         if table.has_headings {
+            // The table around this one is layout, too.
             self.note_heading();
         }
     }
 
-    /// Records a heading: the table around it, if any, only lays out.
+    /// Records a heading: the table around it, if any, is layout.
     pub(super) fn note_heading(&mut self) {
         if let Some(table) = self.tables.last_mut() {
             table.has_headings = true;

@@ -1,4 +1,4 @@
-//! Documents made here, read back: what each construct comes to, and what hostile files cost.
+//! Documents made here, read back: the result of each construct, and the cost of hostile files.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -512,7 +512,7 @@ fn a_part_that_breaks_off_is_read_up_to_there() {
     assert_eq!(parsed.warnings.len(), 1);
 }
 
-/// Bodies that cost a careless reader its time, its memory or its stack.
+/// Bodies on which a careless reader runs out of time, memory or stack.
 fn bombs() -> Vec<(&'static str, String)> {
     let deep =
         |open: &str, close: &str, n: usize| format!("{}x{}", open.repeat(n), close.repeat(n));
@@ -598,7 +598,7 @@ fn a_text_that_is_too_long_is_cut_with_a_warning() {
     check_invariants(&parsed.text, &parsed);
 }
 
-/// Pieces of which bodies can be made.
+/// Pieces of which bodies are made.
 fn markup() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("<w:p>"),

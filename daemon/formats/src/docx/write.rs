@@ -1,10 +1,10 @@
-//! Write: from the model of a document to blocks.
+//! Write: converts the model of a document to blocks.
 //!
 //! In: [`Content`]. Out: text, outline, marks and links, through the [`TextBuilder`].
-//! Decisions: a heading carries the number that Word shows (`2.1 Scope`), a list item only a number of several
-//! levels, since the plain one is its ordinal; a note follows the paragraph that refers to it; a merged cell is
-//! repeated in each row and column that it covers, so that each row can be read alone.
-//! Invariants: one pass; every list, quotation and table that is opened is closed.
+//! Decisions: a heading has the number that Word shows (`2.1 Scope`), a list item only a number of several levels,
+//! since a plain number is its ordinal; a note follows the paragraph that refers to it; a merged cell is repeated in
+//! each row and column that it covers, so that each row can be read alone.
+//! Invariants: one pass; every list, quotation and table that opens is closed.
 //! Not here: tables (`rows.rs`), white space and separators (the builder).
 
 use std::collections::HashSet;
@@ -18,7 +18,7 @@ use crate::format::FormatLimits;
 use model::parcel::InlineKind;
 use model::parcel::Parsed;
 
-/// Characters that running text in a monospaced font lacks.
+/// Characters that are rare in running text, even in a monospaced font.
 const CODE_CHARACTERS: &[char] =
     &['{', '}', '(', ')', ';', '=', '<', '>', '[', ']', '_', '$', '#', '\\', '|', '&', '/'];
 
@@ -29,24 +29,25 @@ pub(super) struct DocxWriter<'a> {
     numbering: &'a Numbering,
     counters: Counters,
     lists: Vec<OpenList>,
-    /// While a code block is open: where the line end of its last line stands.
+    /// While a code block is open: the offset of its last line's end.
     code: Option<usize>,
-    /// Notes that were referred to since the last block.
+    /// Notes referred to since the last block.
     pub(super) notes: Vec<NoteId>,
     written_notes: HashSet<NoteId>,
     pub(super) rows: Rows,
-    /// The first paragraph in the style of a title.
+    /// The text of the first paragraph with the style of a title.
     title: Option<String>,
 }
 
-/// A list that is open, with an open item.
+/// An open list with an open item.
 struct OpenList {
     definition: u32,
     level: u8,
+    /// The number of its next item; `None` for bullets.
     next: Option<u32>,
 }
 
-/// Writes a document; its title is the paragraph that looks like one.
+/// Writes a document; its title is the first paragraph with the style of a title.
 pub(super) fn write(content: &Content, numbering: &Numbering, limits: &FormatLimits) -> Parsed {
     let mut writer = DocxWriter {
         content,
@@ -88,7 +89,7 @@ impl DocxWriter<'_> {
         self.pending_notes();
     }
 
-    /// Writes the notes that were referred to, each once.
+    /// Writes the notes referred to, each once.
     fn pending_notes(&mut self) {
         if self.notes.is_empty() {
             return;
@@ -100,7 +101,7 @@ impl DocxWriter<'_> {
                 continue;
             };
             for node in nodes {
-                // Inside an item its note continues the item; tables in notes are read as their text.
+                // In a list item, its note continues the item; only the text of tables in notes is kept.
                 if let Node::Paragraph(paragraph) = node {
                     self.builder.begin_text();
                     self.pieces(paragraph, Marks::default());
@@ -108,10 +109,12 @@ impl DocxWriter<'_> {
                 }
             }
         }
+        // Drop references inside notes.
         self.notes.clear();
     }
 
     fn paragraph(&mut self, paragraph: &Paragraph) {
+        // Counted even if nothing is written, so that later numbers are right.
         let number = paragraph.numbering.and_then(|at| self.counters.count(self.numbering, at));
         if self.rows.in_row() {
             self.builder.end_block();
@@ -162,7 +165,7 @@ impl DocxWriter<'_> {
             self.builder.replaced(&number.label, 0..0);
             self.builder.space_inserted();
         }
-        // A heading is bold as a whole, so bold inside it means nothing.
+        // A heading is bold as a whole, so bold inside it adds nothing.
         self.pieces(paragraph, Marks { is_bold: true, is_code: false });
         self.builder.end_block();
     }
@@ -185,12 +188,13 @@ impl DocxWriter<'_> {
         self.builder.end_block();
     }
 
-    /// The next item of a list that is open, or the first of a new one.
+    /// Begins the next item of an open list, or the first of a new one.
     fn open_item(&mut self, level: u8, number: &Number) {
         while let Some(list) = self.lists.last_mut() {
             if list.level < level {
                 break;
             }
+            // The same list, and the number that was expected; after a restart, a new list begins.
             let goes_on = list.level == level
                 && list.definition == number.definition
                 && list.next == number.ordinal;
@@ -221,7 +225,7 @@ impl DocxWriter<'_> {
         }
     }
 
-    /// Code by its style, or by its font if it also looks like code or follows code.
+    /// True for code by its style, or by its font if it also looks like code or follows code.
     fn is_code(&self, paragraph: &Paragraph) -> bool {
         match paragraph.kind {
             ParagraphKind::Code => true,
@@ -264,7 +268,7 @@ impl DocxWriter<'_> {
         }
     }
 
-    /// Writes the text of a paragraph with its links and marks, except marks that are implied.
+    /// Writes the text of a paragraph with its links and marks, except implied marks.
     pub(super) fn pieces(&mut self, paragraph: &Paragraph, implied: Marks) {
         let mut marks = Marks::default();
         let mut n_links = 0_usize;
@@ -277,6 +281,7 @@ impl DocxWriter<'_> {
                     self.builder.flow(range.clone());
                 }
                 Piece::LinkStart(index) => {
+                    // Close marks before links, so that they are nested properly.
                     self.change_marks(&mut marks, Marks::default());
                     self.builder.begin_link(self.content.targets.get(*index).cloned().flatten());
                     n_links += 1;

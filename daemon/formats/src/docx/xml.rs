@@ -1,12 +1,12 @@
 //! XML: tokens of a part, with their namespaces.
 //!
 //! In: the text of a part. Out: [`Token`]s: elements that open and close, text.
-//! Invariants: linear time; no entity but the five of XML and characters by number is expanded, so that a declaration
-//! costs nothing; broken XML ends the tokens, see [`Xml::broken_at`].
-//! Not here: which elements mean what.
+//! Invariants: linear time; only the five predefined entities and characters by number are resolved, so that declared
+//! entities cost nothing; broken XML ends the tokens, see [`Xml::broken_at`].
+//! Not here: what the elements mean.
 //!
-//! Namespaces are bound for the whole part at their first sight, not by scope: Office writes them at the root, and a
-//! stack of scopes costs quadratic time when each of many nested elements declares one.
+//! Namespaces are bound for the whole part at their first occurrence, not by scope: Office declares them at the root,
+//! and a stack of scopes takes quadratic time when each of many nested elements declares one.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use quick_xml::events::{BytesStart, Event};
 /// Most prefixes that are remembered.
 const MAX_PREFIXES: usize = 64;
 
-/// The namespaces that matter; the strict and the transitional one of each are the same here.
+/// The relevant namespaces; strict and transitional variants are the same here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Space {
     /// WordprocessingML.
@@ -40,11 +40,11 @@ pub(super) enum Space {
 
 /// A piece of XML.
 pub(super) enum Token<'a> {
-    /// An element begins; every one is closed, also the empty ones.
+    /// An element begins; every one is closed, including empty ones.
     Open(Tag<'a>),
     /// The innermost open element ends.
     Close,
-    /// Character data, entities resolved.
+    /// Character data with resolved entities.
     Text(Cow<'a, str>),
 }
 
@@ -60,9 +60,9 @@ impl Tag<'_> {
         self.tag.local_name().into_inner()
     }
 
-    /// The value of an attribute, by its name without prefix.
+    /// Returns the value of an attribute, by its name without prefix.
     pub(super) fn attr(&self, local: &str) -> Option<Cow<'_, str>> {
-        // Without the check for repeats, which costs quadratic time.
+        // Checking for duplicate attributes takes quadratic time.
         let mut all = self.tag.attributes();
         let mut read = all.with_checks(false).flatten();
         let found = read.find(|attribute| attribute.key.local_name().into_inner() == local)?;
@@ -72,12 +72,12 @@ impl Tag<'_> {
         })
     }
 
-    /// An attribute that is a number.
+    /// Returns an attribute that is a number.
     pub(super) fn number(&self, local: &str) -> Option<u32> {
         self.attr(local)?.trim().parse().ok()
     }
 
-    /// A switch such as `<w:b/>` or `<w:b w:val="0"/>`.
+    /// Returns the value of a switch such as `<w:b/>` or `<w:b w:val="0"/>`.
     pub(super) fn is_on(&self) -> bool {
         self.attr("val").is_none_or(|val| !matches!(&*val, "0" | "false" | "off" | "none"))
     }
@@ -94,6 +94,7 @@ impl<'a> Xml<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
+        // Be lenient: empty elements get an end, and mismatched ends and bare `&` are accepted.
         config.expand_empty_elements = true;
         config.check_end_names = false;
         config.allow_unmatched_ends = true;
@@ -101,12 +102,12 @@ impl<'a> Xml<'a> {
         Xml { reader, prefixes: Vec::new(), broken_at: None }
     }
 
-    /// Returns the byte at which the XML breaks, if it does.
+    /// Returns the byte at which the XML is broken, if it is.
     pub(super) fn broken_at(&self) -> Option<u64> {
         self.broken_at
     }
 
-    /// The next token; `None` at the end, or where the XML breaks.
+    /// Returns the next token; `None` at the end, or where the XML is broken.
     pub(super) fn next(&mut self) -> Option<Token<'a>> {
         loop {
             match self.reader.read_event() {
@@ -166,7 +167,7 @@ impl<'a> Xml<'a> {
     }
 }
 
-/// The namespace by its address. Both dialects end alike.
+/// Returns the namespace of a URI. Both dialects end in the same way.
 fn space_of_uri(uri: &str) -> Space {
     let ends = |end: &str| uri.ends_with(end);
     match uri {
@@ -181,7 +182,7 @@ fn space_of_uri(uri: &str) -> Space {
     }
 }
 
-/// What an entity stands for; nothing, if it is none of the five.
+/// Returns the character of a predefined entity; nothing for any other.
 fn predefined(name: &str) -> &'static str {
     match name {
         "amp" => "&",

@@ -1,12 +1,13 @@
 //! The places of given names: from `surface`, `nth` in the file to a span of the normalized text.
 //!
-//! In: the bytes of a file, its normalized text and the map between the two. Out: the names that were found in the
-//! text, and a warning that lists the others.
-//! Invariants: appearances are counted in the file as it is, markup, code and front matter included, left to right and
-//! without overlap; for a file whose bytes are not text (PDF, DOCX), in the extracted text. A name is found only if its
-//! pieces are in one run of the text; text that the format drops (front matter, a link's target) has no place. Time:
-//! one scan of the file for each distinct surface.
-//! Not here: the purpose of the names (`given.rs`).
+//! In: the bytes of a file, its normalized text and the map between them. Out: the names found in the text, and a
+//! warning with the number of the others.
+//! Invariants: occurrences are counted in the file as it is, including markup, code and front matter, from left to
+//! right and without overlap; for a file whose bytes are not text (PDF, DOCX), in the extracted text. A name is found
+//! only if its pieces are contiguous in the text; text that the format drops (front matter, a link's target) has no
+//! place.
+//! Time: one scan of the file for each distinct surface.
+//! Not here: what the names are for (`given.rs`).
 
 use std::ops::Range;
 
@@ -17,12 +18,12 @@ use super::table::GivenRow;
 use model::parcel::GivenName;
 use model::terms::{Norm, RelPath, Segment, Span, SpanMap};
 
-/// Most bytes that normalizing puts between two pieces of one name: a blank for a line break.
+/// Most bytes that normalizing inserts between two pieces of one name: a blank for a line break.
 const MAX_JOINT_BYTES: usize = 1;
 
-/// A document in which given names are searched.
+/// A document in which given names are looked up.
 pub(crate) struct Ground<'a> {
-    /// The bytes of the file, where they are text.
+    /// The bytes of the file, if they are text.
     pub file: Option<&'a [u8]>,
     /// The normalized text.
     pub text: &'a str,
@@ -31,8 +32,8 @@ pub(crate) struct Ground<'a> {
 }
 
 impl GivenNames {
-    /// Returns the names of a document in order of place, and a warning; `None` for a document that the table does not
-    /// name.
+    /// Returns the names of a document in order of place, and a warning; `None` for a document that is not in the
+    /// table.
     pub(crate) fn places_in(
         &self,
         path: &RelPath,
@@ -41,10 +42,11 @@ impl GivenNames {
         let rows = self.by_path.get(path.as_str())?;
         let whole = SpanMap::identity(ground.text.len(), 0);
         let (source, map) = match ground.file {
-            // A table is UTF-8; of a file that is not, it could only count what is the same in both.
+            // The table is UTF-8. A file in another encoding has no text to count in, so none of its names is found.
             Some(bytes) => (std::str::from_utf8(bytes).unwrap_or_default(), ground.map),
             None => (ground.text, &whole),
         };
+        // The map is ordered by its text; names are looked up by their place in the file.
         let mut way = map.segments().to_vec();
         way.sort_unstable_by_key(|segment| (segment.from, segment.to));
         let mut names = Vec::with_capacity(rows.len());
@@ -73,7 +75,7 @@ impl GivenNames {
     }
 }
 
-/// Where each row's surface appears for the `nth` time.
+/// Returns where each row's surface occurs for the `nth` time.
 fn appearances(source: &str, rows: &[GivenRow]) -> Vec<Option<Range<usize>>> {
     let mut wanted: FxHashMap<&str, Vec<(usize, usize)>> = FxHashMap::default();
     for (idx, row) in rows.iter().enumerate() {
@@ -81,6 +83,7 @@ fn appearances(source: &str, rows: &[GivenRow]) -> Vec<Option<Range<usize>>> {
     }
     let mut found = vec![None; rows.len()];
     for (surface, mut places) in wanted {
+        // In order of `nth`, so that one scan finds all occurrences of a surface.
         places.sort_unstable();
         let mut starts = source.match_indices(surface).map(|(at, _)| at).enumerate();
         for (nth, idx) in places {
@@ -93,14 +96,15 @@ fn appearances(source: &str, rows: &[GivenRow]) -> Vec<Option<Range<usize>>> {
     found
 }
 
-/// Returns the span of the text for a range of the file, without blanks at its ends. `way`: the map's pieces, ordered
-/// by their place in the file.
+/// Returns the span in the text for a range of the file, without blanks at its ends. `way`: the segments of the map,
+/// ordered by their place in the file.
 fn text_span(way: &[Segment], text: &str, range: Range<usize>) -> Option<Span<Norm>> {
     let end_of = |segment: &Segment| (segment.from + segment.from_len) as usize;
     let first = way.partition_point(|segment| end_of(segment) <= range.start);
     let mut span: Option<(usize, usize)> = None;
     for segment in way.get(first..)?.iter().take_while(|it| (it.from as usize) < range.end) {
         let (to, from) = (segment.to as usize, segment.from as usize);
+        // A verbatim piece is cut to the range; a replaced one (an entity) is taken as a whole.
         let piece = if segment.to_len == segment.from_len {
             let start = range.start.max(from) - from;
             (to + start, to + range.end.min(end_of(segment)) - from)
@@ -112,7 +116,7 @@ fn text_span(way: &[Segment], text: &str, range: Range<usize>) -> Option<Span<No
             Some((start, end)) if (end..=end + MAX_JOINT_BYTES).contains(&piece.0) => {
                 Some((start, piece.1))
             }
-            // It goes on elsewhere, such as in another cell: no name is read across that.
+            // It continues in another place, such as the next cell: no name is read across that.
             Some(_) => return None,
         };
     }

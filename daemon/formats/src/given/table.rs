@@ -1,10 +1,10 @@
 //! The table of given names.
 //!
-//! In: the file that `recognize.given` names: UTF-8, tab separated, with the header `path surface nth type` and, if
-//! wanted, `entity`. Out: its rows by document, and a digest of it.
-//! Invariants: read once, at the start; a table that cannot be used is an error that names its line; the order of rows
-//! does not matter; a row with a path alone says that the document names nothing.
-//! Not here: where the names stand (`place.rs`).
+//! In: the file that `recognize.given` names: UTF-8, tab separated, with the header `path surface nth type` and
+//! optionally `entity`. Out: its rows by document, and a digest of it.
+//! Invariants: read once, at the start; an unusable table is an error with the line; the order of rows does not
+//! matter; a row with only a path says that the document contains no names.
+//! Not here: where the names are (`place.rs`).
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,10 +16,10 @@ use rustc_hash::FxHashMap;
 
 use model::terms::EntityType;
 
-/// Largest table, bytes: it is held in memory.
+/// Largest table, in bytes, since it is held in memory.
 const MAX_TABLE_BYTES: u64 = 64_000_000;
 
-/// The columns that every table has; `entity` may follow.
+/// The columns that every table has; `entity` is optional.
 const COLUMNS: [&str; 4] = ["path", "surface", "nth", "type"];
 
 const HEADER_HINT: &str = "the first line names the columns, with tabs between: path, surface, nth, type and, if \
@@ -32,7 +32,7 @@ const TYPE_HINT: &str = "one of Person, Organization, Location, Product, Service
 const NAME_HINT: &str = "leave out what is no name";
 const PATH_HINT: &str = "give the path from the project's folder on, such as `notes/a.md`";
 
-/// Names that a user states for documents.
+/// Names that a user provides for documents.
 #[derive(Debug)]
 pub struct GivenNames {
     pub(super) by_path: FxHashMap<String, Vec<GivenRow>>,
@@ -43,16 +43,16 @@ pub struct GivenNames {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct GivenRow {
     pub(super) surface: String,
-    /// Which appearance of the surface, from 1.
+    /// Which occurrence of the surface, from 1.
     pub(super) nth: usize,
     pub(super) entity_type: EntityType,
     pub(super) entity: Option<String>,
 }
 
-/// Why the table of the settings cannot be used.
+/// Why the table cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum GivenError {
-    /// The file.
+    /// The file cannot be read.
     #[error(
         "`recognize.given` cannot be used: `{}` cannot be read: {source}\nhint: give the absolute path of a table with \
          the columns path, surface, nth, type and, if wanted, entity",
@@ -61,10 +61,10 @@ pub enum GivenError {
     File {
         /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// One of its lines.
+    /// A line of it is wrong.
     #[error("`recognize.given` cannot be used: {}:{line}: {why}\nhint: {hint}", path.display())]
     Line {
         /// The file.
@@ -78,14 +78,14 @@ pub enum GivenError {
     },
 }
 
-/// What is wrong with a line, and what to do about it.
+/// The error in a line, and a hint.
 pub(crate) type Wrong = (String, &'static str);
 
 impl GivenNames {
-    /// Reads the table that the settings name, if they name one.
+    /// Reads the table that the settings name, if any.
     ///
     /// # Errors
-    /// When it cannot be read, or a line of it is wrong.
+    /// [`GivenError`] when it cannot be read, or has a wrong line.
     pub fn open(settings: &config::settings::Recognize) -> Result<Option<Arc<Self>>, GivenError> {
         if settings.given.is_empty() {
             return Ok(None);
@@ -98,13 +98,13 @@ impl GivenNames {
         Ok(Some(Arc::new(names)))
     }
 
-    /// Reads the text of a table; an error names the line.
+    /// Parses the text of a table; an error has the number of the line.
     pub fn of(text: &str) -> Result<Self, (usize, Wrong)> {
         let digest = format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()));
         Ok(GivenNames { by_path: parse(text)?, digest })
     }
 
-    /// Hash of the table: a part of the index's fingerprint, so that another table means another index.
+    /// Returns a hash of the table, which is part of the index's fingerprint: another table needs another index.
     pub fn digest(&self) -> &str {
         &self.digest
     }
@@ -137,6 +137,7 @@ fn parse(text: &str) -> Result<FxHashMap<String, Vec<GivenRow>>, (usize, Wrong)>
         let path = path_of(cells.first().copied().unwrap_or_default()).map_err(at)?;
         let rows = by_path.entry(path.to_string()).or_default();
         match cells.as_slice() {
+            // A path alone: the entry above is enough, so that the document has no names.
             [_, rest @ ..] if rest.iter().all(|cell| cell.is_empty()) => {}
             [_, surface, nth, kind, rest @ ..] if cells.len() == header.len() => {
                 let entity = rest.first().copied().unwrap_or_default();
@@ -155,7 +156,7 @@ fn parse(text: &str) -> Result<FxHashMap<String, Vec<GivenRow>>, (usize, Wrong)>
     Ok(by_path)
 }
 
-/// A path inside the project's folder.
+/// Checks that a path is inside the project's folder.
 fn path_of(cell: &str) -> Result<&str, Wrong> {
     let is_inside = Path::new(cell).components().all(|part| matches!(part, Component::Normal(_)));
     match is_inside && !cell.is_empty() {
@@ -176,7 +177,7 @@ fn row([surface, nth, kind, entity]: [&str; 4]) -> Result<GivenRow, Wrong> {
     let number = nth.parse().ok().filter(|nth| *nth > 0);
     let nth = number.ok_or_else(|| (format!("`{nth}` is no number from 1 on"), NTH_HINT))?;
     let entity_type = EntityType::parse(kind).filter(|kind| {
-        // Steps are found by their form, and a document is one whatever names it.
+        // Steps are recognized by their form, and documents are not names in a text.
         !matches!(kind, EntityType::Step | EntityType::Document)
     });
     let entity_type = entity_type.ok_or_else(|| (format!("`{kind}` is no type"), TYPE_HINT))?;

@@ -1,9 +1,9 @@
 //! Article: which part of a page is its content.
 //!
-//! In: a measured [`Page`]. Out: a [`Selection`]: where to read, and what to skip there.
-//! The author's own marks (`<main>`, `<article>`, `<nav>`, roles) go first, then hints of classes and ids, then the
-//! share of linked text. In doubt text is kept: wrongly kept text makes noise, wrongly dropped text is lost.
-//! Invariant: a page that shows text has a selection that shows text.
+//! In: a measured [`Page`]. Out: a [`Selection`]: what to read, and what to skip in it. The author's own marks
+//! (`<main>`, `<article>`, `<nav>`, roles) come first, then hints from classes and ids, then the share of linked
+//! text. In doubt, text is kept: wrongly kept text is noise, wrongly dropped text is lost.
+//! Invariant: a page with visible text has a selection with visible text.
 
 use super::edge;
 use super::hints::Hint;
@@ -13,39 +13,41 @@ use super::press;
 use super::surround::{Care, MAX_BYLINES, Nature, surround};
 use super::tree::{NodeId, Tree};
 
-/// With less text outside links than this, in bytes, a page is not judged by its links: it may be a list of
-/// them under a heading.
+/// A page with less text outside links than this, in bytes, is not judged by its links: it may be a list of links
+/// under a heading.
 const MIN_OWN_BYTES: usize = 100;
 
 /// Most text for each headline in a list of teasers, in bytes.
 const MAX_TEASER_BYTES: usize = 300;
-/// Prose of an article, in bytes, that is enough however much stands around it.
+/// Prose of an article that is enough however much surrounds it, in bytes.
 const MIN_ARTICLE_BYTES: usize = 800;
 
-/// What to read of a page.
+/// The part of a page to read.
 #[derive(Debug)]
 pub(super) struct Selection {
-    /// Read the content of this node.
+    /// The node whose content is read.
     pub(super) root: NodeId,
-    /// The page's heading, where it stands before the root and none stands in it.
+    /// The page's heading, if it is before the root and the root contains none.
     pub(super) lead: Option<NodeId>,
-    /// The first line that says who wrote it.
+    /// The first byline.
     pub(super) author: Option<NodeId>,
-    /// An article of the press, in which pictures go with their captions.
+    /// True for news and blogs, in which pictures are left out with their captions.
     pub(super) is_press: bool,
-    /// Indexed by node: what to skip, with its content.
+    /// For each node, whether it is skipped with its content.
     pub(super) is_dropped: Vec<bool>,
 }
 
-/// Chooses what to read.
+/// Chooses the part of a page to read.
 pub(super) fn select(tree: &Tree, source: &str) -> Selection {
     let mut page = Page::measure(tree, source);
     let is_press = press::is_press(tree, source);
+    // First follow all signs. If too little is left, only those of the author; if that fails, read the whole page.
     for care in [Care::Names, Care::Stated] {
         let nature = Nature::of(&page, is_press, care);
         let around = surround(&page, &nature);
         page.set_dropped(around);
         let (root, is_stated) = choose_root(&page);
+        // A root that the author marked is taken as it is, except on pages of the press.
         if !is_stated || nature.is_press {
             prune_beside_path(&mut page, root);
         }
@@ -61,12 +63,12 @@ pub(super) fn select(tree: &Tree, source: &str) -> Selection {
     selection(tree, &page, 0, None)
 }
 
-/// True when the kept text is a fair share of all possible content: less means that a sign was misread.
+/// True when enough of all possible content is kept; less means that a sign was misread.
 fn is_enough(page: &Page, root: usize) -> bool {
     let all = page.parts[0].amount;
     let kept = page.kept(root);
     let is_fair = kept.text * 4 >= all.text || n_clear_bytes(page) * 4 >= all.text;
-    // An article is enough, however much stands around it.
+    // A long article is enough, however much surrounds it.
     let is_article = kept.prose >= MIN_ARTICLE_BYTES && kept.prose * 8 >= all.prose;
     kept.text > 0 && (is_fair || is_article)
 }
@@ -86,7 +88,7 @@ fn selection(tree: &Tree, page: &Page, root: usize, lead: Option<usize>) -> Sele
     }
 }
 
-/// The one line that says who wrote the page: of several, the first says nothing about the whole.
+/// Returns the byline of the page; `None` if there are many, since then each belongs to a part.
 fn byline(page: &Page) -> Option<NodeId> {
     let is_byline = |part: &&Part| part.hint == Hint::Byline && part.amount.text > 0;
     let mut bylines = page.parts.iter().filter(is_byline);
@@ -94,7 +96,7 @@ fn byline(page: &Page) -> Option<NodeId> {
     first.filter(|_| bylines.count() < MAX_BYLINES)
 }
 
-/// Text that the author marked as not being content, in bytes.
+/// Returns the amount of text that the author marked as not being content, in bytes.
 fn n_clear_bytes(page: &Page) -> usize {
     let is_clear =
         |part: &Part| matches!(part.kind, Kind::Nav | Kind::Aside | Kind::Header | Kind::Footer);
@@ -105,8 +107,9 @@ fn n_clear_bytes(page: &Page) -> usize {
         .sum()
 }
 
-/// Where the content is, and whether the author says so.
+/// Returns the element with the content, and whether the author marked it.
 fn choose_root(page: &Page) -> (usize, bool) {
+    // The largest `<main>`, with at least half of the page's prose.
     let main = (0..page.parts.len())
         .filter(|index| page.parts[*index].is_main)
         .max_by_key(|index| page.kept(*index).text)
@@ -114,6 +117,7 @@ fn choose_root(page: &Page) -> (usize, bool) {
     let top = main.unwrap_or(0);
     let mut article = None;
     let mut index = top;
+    // The first `<article>` in it with 60 %; articles inside others are passed.
     while index < page.parts[top].end {
         let is_article = page.parts[index].kind == Kind::Article;
         if is_article && holds(page, index, top, 60) {
@@ -128,7 +132,7 @@ fn choose_root(page: &Page) -> (usize, bool) {
     }
     match stated {
         Some(stated) => (stated, true),
-        // The innermost element that is called content and holds most of it.
+        // The innermost element named as content that has three quarters of it.
         None => {
             let named = page.inside(0).rev().find(|index| {
                 page.parts[*index].hint == Hint::Content && holds(page, *index, 0, 75)
@@ -138,7 +142,7 @@ fn choose_root(page: &Page) -> (usize, bool) {
     }
 }
 
-/// The element that is called the body of an article, or, where there are several, the one around them all.
+/// Returns the element named as the body of an article, or the one around all of them if there are several.
 fn body_in(page: &Page, outer: usize) -> Option<usize> {
     let is_body =
         |index: &usize| page.parts[*index].hint == Hint::Body && page.kept(*index).prose > 0;
@@ -147,7 +151,7 @@ fn body_in(page: &Page, outer: usize) -> Option<usize> {
     let around = (outer..=first).rev().find(|index| last < page.parts[*index].end)?;
     let is_around = around != outer && holds(page, around, outer, 60);
     let inner = (around == first).then(|| {
-        // The innermost of several that lie in each other.
+        // The innermost of several nested ones.
         let inner =
             page.inside(first).rev().filter(is_body).find(|inner| holds(page, *inner, first, 90));
         inner.unwrap_or(first)
@@ -155,8 +159,8 @@ fn body_in(page: &Page, outer: usize) -> Option<usize> {
     is_around.then(|| inner.unwrap_or(around))
 }
 
-/// True when `inner` holds this share of the prose of `outer`, in percent; where there is little prose, of the text.
-/// Links do not count: they may be a menu.
+/// True when `inner` has at least this share of `outer`, in percent: of its prose, if that is most of its text,
+/// otherwise of the text outside links, which may be a menu, and only then of all text.
 fn holds(page: &Page, inner: usize, outer: usize, percent: usize) -> bool {
     let (inner, outer) = (page.kept(inner), page.kept(outer));
     let [part, whole] = match outer {
@@ -167,12 +171,12 @@ fn holds(page: &Page, inner: usize, outer: usize, percent: usize) -> bool {
     part > 0 && part * 100 >= whole * percent
 }
 
-/// Follows the text down from `root`, as long as one element holds half of it, and leaves out what stands
-/// beside this path and is mostly links.
+/// Follows the text down from `root`, as long as one element has half of it, and drops elements beside this path that
+/// are mostly links.
 fn prune_beside_path(page: &mut Page, root: usize) {
     let whole = page.kept(root);
     if whole.own() * 3 < whole.text || whole.own() < MIN_OWN_BYTES {
-        // A page of links: they are the content.
+        // A page of links: these are the content.
         return;
     }
     let mut all: Vec<usize> = Vec::new();
@@ -199,7 +203,7 @@ fn is_beside_content(page: &Page, index: usize) -> bool {
     let n_links = if part.kind == Kind::Paragraph { 3 } else { 2 };
     let is_block = part.kind.is_block() && !matches!(part.kind, Kind::Heading(_) | Kind::Pre);
     let is_linked = amount.n_links >= n_links && amount.is_linked(50);
-    // A column of short pieces, some of them links, beside what is mostly sentences.
+    // Short pieces, some of them links, and few sentences: a column beside the content.
     let is_box = part.kind.is_container()
         && amount.prose * 3 < amount.text
         && (amount.n_links >= 3 && amount.is_linked(20));
@@ -210,7 +214,7 @@ fn is_beside_content(page: &Page, index: usize) -> bool {
     is_block && amount.n_h1 == 0 && (is_linked || is_box || is_teased)
 }
 
-/// Rows of links before the first and after the last text of an element.
+/// Returns rows of links before the first and after the last text of an element.
 fn link_bars(page: &Page, index: usize) -> Vec<usize> {
     let is_bar = |child: &usize| {
         let (part, amount) = (&page.parts[*child], page.kept(*child));
@@ -220,18 +224,18 @@ fn link_bars(page: &Page, index: usize) -> Vec<usize> {
     let is_passed = |child: &usize| page.kept(*child).text == 0 || is_bar(child);
     let mut out: Vec<usize> = page.children(index).take_while(is_passed).filter(is_bar).collect();
     let n_leading = out.len();
-    // A list at the end is more often one of references.
+    // A list at the end is more often one of references than a menu.
     let is_last_bar = |child: &usize| is_bar(child) && page.parts[*child].kind != Kind::List;
     let is_last = |child: &usize| page.kept(*child).text == 0 || is_last_bar(child);
     out.extend(page.children(index).rev().take_while(is_last).filter(is_bar));
     if out.len() > n_leading && out[..n_leading].contains(&out[n_leading]) {
-        // All of it is bars: nothing stands between.
+        // Everything is rows of links, so these are the content.
         out.clear();
     }
     out
 }
 
-/// The one top heading before `root`, if there is none inside and it is more than a logo.
+/// Returns the only top heading before `root`, if there is none inside and it is not just a logo.
 fn lead_heading(page: &Page, root: usize) -> Option<usize> {
     if page.kept(root).n_h1 > 0 {
         return None;

@@ -1,18 +1,18 @@
-//! Bound: cuts tags with absurdly many attributes before the tokenizer compares each of them with all others.
+//! Bound: removes excess attributes from tags, since the tokenizer compares each attribute with all others.
 //!
-//! In: a source. Out: the same, of the same length, with spaces in the place of such attributes.
+//! In: a source. Out: the same text with spaces in place of excess attributes, so that all offsets stay.
 //! Invariants: linear time; an ordinary page is not copied.
-//! Not here: attributes that are long. Those cost nothing.
+//! Not here: long attributes, which cost nothing.
 
 use std::borrow::Cow;
 
 use super::place::{end_of_comment, end_of_tag};
 
-/// Most attributes read of one tag. Each is compared with all before it, so their number must be bounded; the
-/// longest honest tags have some dozens.
+/// Most attributes of a tag. Each is compared with all before it, so their number must be bounded; real tags have
+/// some dozens at most.
 pub(super) const MAX_ATTRIBUTES: usize = 500;
 
-/// The source, with spaces in the place of attributes that are too many for their tag.
+/// Returns the source with spaces in place of the attributes of tags that have too many.
 pub(super) fn with_bounded_tags(source: &str) -> Cow<'_, str> {
     let bytes = source.as_bytes();
     let mut out = Cow::Borrowed(source);
@@ -35,7 +35,7 @@ pub(super) fn with_bounded_tags(source: &str) -> Cow<'_, str> {
         }
         at = end;
         if is_raw(&rest[..name_len]) {
-            // What looks like a tag in a script is none.
+            // A tag inside a script is text.
             at += end_of_raw(&bytes[end..], &rest[..name_len]);
         }
     }
@@ -48,7 +48,7 @@ fn is_raw(name: &[u8]) -> bool {
         .any(|raw| name.eq_ignore_ascii_case(raw))
 }
 
-/// Where the end tag with this name begins.
+/// Returns where the end tag with this name begins.
 fn end_of_raw(body: &[u8], name: &[u8]) -> usize {
     let is_end = |at: &usize| {
         let written = body.get(at + 2..at + 2 + name.len());

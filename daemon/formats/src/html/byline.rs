@@ -1,4 +1,4 @@
-//! Byline: the author's name in the line that says who wrote a page.
+//! Byline: the author's name in a byline.
 //!
 //! In: the line's text. Out: a name, if it looks like one. Invariant: bounded.
 //! Not here: finding the line (`article.rs`).
@@ -21,10 +21,10 @@ const BEFORE: &[&str] = &[
     "author:",
     "autor:",
 ];
-/// Characters that end a name, beside a digit.
+/// Characters that end a name, in addition to digits.
 const AFTER: &[char] = &['|', '•', '·', '—', '–', '(', '\n', ':', ';', '/', '@', '»', '«'];
 
-/// The author that a line names.
+/// Returns the author in a line.
 pub(super) fn author_of(line: &str) -> Option<String> {
     let line = line.trim();
     let before = BEFORE.iter().find_map(|word| {
@@ -36,6 +36,7 @@ pub(super) fn author_of(line: &str) -> Option<String> {
     let end = name.find(|c: char| c.is_ascii_digit() || AFTER.contains(&c)).unwrap_or(name.len());
     let name = name[..end].trim().trim_end_matches([',', '-', '.']);
     let n_words = name.split_whitespace().count();
+    // The first letter may be of a script without case, so only lowercase excludes a name.
     let is_name = name.chars().next().is_some_and(|c| !c.is_lowercase());
     ((1..=8).contains(&n_words) && name.len() <= MAX_NAME_BYTES && is_name)
         .then(|| name.to_string())

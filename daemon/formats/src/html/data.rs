@@ -1,20 +1,20 @@
-//! Data: what a page's JSON-LD says about its article.
+//! Data: the author, date and language in a page's JSON-LD.
 //!
 //! In: the text of one script. Out: author, date and language. Invariants: bounded in size and depth; data that is not
 //! JSON is ignored.
-//! Not here: finding the scripts (`meta.rs`); the type (`press.rs`). Its `articleBody` is not read: it has no place in
+//! Not here: finding the scripts (`meta.rs`); the type (`press.rs`). `articleBody` is not read: it has no place in
 //! the file.
 
 use serde_json::Value;
 
-/// Longest script read, bytes.
+/// Longest script that is read, in bytes.
 pub(super) const MAX_JSON_BYTES: usize = 200_000;
-/// Most things looked at in one script.
+/// Most values that are visited in one script.
 const MAX_THINGS: usize = 50;
-/// Most authors taken.
+/// Most authors.
 const MAX_AUTHORS: usize = 10;
 
-/// What was stated.
+/// The data of a page.
 #[derive(Debug, Default)]
 pub(super) struct Stated {
     pub(super) author: Option<String>,
@@ -22,13 +22,13 @@ pub(super) struct Stated {
     pub(super) language: Option<String>,
 }
 
-/// Reads one script.
+/// Reads one script; the first article that states a value wins.
 pub(super) fn read(json: &str) -> Stated {
     let mut stated = Stated::default();
     if json.len() > MAX_JSON_BYTES {
         return stated;
     }
-    // The parser ends by itself at a depth of 128.
+    // The parser stops at a depth of 128.
     let Ok(all) = serde_json::from_str::<Value>(json) else { return stated };
     let mut open = vec![&all];
     let mut n_seen = 0;
@@ -62,7 +62,7 @@ fn is_article(kind: Option<&Value>) -> bool {
     }
 }
 
-/// The names of one or several authors, given by name or as things with a name.
+/// Returns the names of one or several authors, given as strings or as objects with a name.
 fn authors(value: &Value) -> Option<String> {
     let name = |author: &Value| text(Some(author)).or_else(|| text(author.get("name")));
     let all: Vec<String> = match value {

@@ -1,22 +1,23 @@
-//! Edge: the short pieces right before and after the prose of an article: its subject, author, date, buttons.
+//! Edge: short pieces directly before and after the prose of an article: its subject, author, date, buttons.
 //!
-//! In: a measured page and the element that is read, of an article of the press. Out: more elements to leave out.
+//! In: a measured page and the element to read, of an article of the press. Out: more elements to drop.
 //! Invariants: headings, lists of sentences, tables and code stay; time is linear in the elements beside one path.
-//! Not here: what names and first words say (`surround.rs`).
+//! Not here: signs in names and first words (`surround.rs`).
 
 use super::kind::Kind;
 use super::label::Label;
 use super::page::Page;
 
-/// Longest piece, in bytes.
+/// Longest piece that is dropped, in bytes.
 const MAX_PIECE_BYTES: usize = 150;
-/// Longest paragraph before the prose that is about it, in bytes.
+/// Longest byline before the prose, in bytes.
 const MAX_LINE_BYTES: usize = 80;
 
-/// Leaves out the short pieces at either end of the prose inside `root`.
+/// Drops the short pieces at either end of the prose inside `root`.
 pub(super) fn trim(page: &mut Page, root: usize) {
     let mut found = Vec::new();
     let mut at = root;
+    // Down to the first prose: on each level, pieces before it are at the edge.
     while let Some(first) = page.children(at).find(|child| page.kept(*child).prose > 0) {
         let before = page.children(at).take_while(|child| *child < first);
         found.extend(before.filter(|child| is_piece(page, *child) || is_line(page, *child)));
@@ -46,7 +47,7 @@ fn is_piece(page: &Page, index: usize) -> bool {
         && !has_heading()
 }
 
-/// True for a paragraph that says who wrote what follows.
+/// True for a paragraph that is a byline.
 fn is_line(page: &Page, index: usize) -> bool {
     let (part, amount) = (&page.parts[index], page.kept(index));
     part.kind == Kind::Paragraph && part.label == Label::Byline && amount.text <= MAX_LINE_BYTES

@@ -1,8 +1,8 @@
-//! Flat: reads a page that nests too deep to be built, as blocks without nesting.
+//! Flat: reads a page that is nested too deep to be built, as blocks without nesting.
 //!
 //! In: a source. Out: a [`Tree`] of html, body and one level of paragraphs, headings and preformatted blocks.
-//! Invariant: one pass over the tokens; no text outside scripts, styles and the like is lost.
-//! Not here: pages that are merely malformed; the tree builder reads those.
+//! Invariant: one pass over the tokens; only text in scripts, styles and similar elements is lost.
+//! Not here: pages that are merely malformed, which the tree builder reads.
 
 use std::cell::RefCell;
 
@@ -37,7 +37,7 @@ struct FlatState<'a> {
     body: NodeId,
     /// The open block, once it has text.
     block: Option<NodeId>,
-    /// What the next block is.
+    /// The element of the next block.
     next: LocalName,
 }
 
@@ -75,7 +75,7 @@ impl FlatState<'_> {
     }
 }
 
-/// How the content of an element is to be tokenized, where that is not as usual.
+/// Returns how to tokenize the content of an element, if not as usual.
 fn raw_kind(name: &str) -> Option<RawKind> {
     match name {
         "script" => Some(RawKind::ScriptData),

@@ -1,14 +1,14 @@
-//! Hints: what attributes say about an element being content or not.
+//! Hints: signs in attributes that an element is content or not.
 //!
 //! In: an element. Out: whether it is hidden, and a [`Hint`] from its role, class and id.
-//! Invariant: a hint is about the element alone; whether it is followed depends on the page (`article.rs`).
+//! Invariant: a hint depends on the element alone; whether it is followed depends on the page (`article.rs`).
 //! Not here: the element's name (`kind.rs`).
 
 use super::kind::Kind;
 use super::naming::of_name;
 use super::tree::Element;
 
-/// What an element is called by those who made the page.
+/// What the names in an element's attributes say about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hint {
     /// No hint.
@@ -17,7 +17,7 @@ pub(super) enum Hint {
     Content,
     /// Named as the body of an article.
     Body,
-    /// The line that says who wrote it and when.
+    /// The line with author and date.
     Byline,
     /// A description or credit of a picture.
     Caption,
@@ -25,13 +25,13 @@ pub(super) enum Hint {
     Callout,
     /// Comments of readers.
     Comments,
-    /// Not content, whatever it holds.
+    /// Not content, whatever it contains.
     Boilerplate,
     /// Not content if it is mostly links or short.
     Suspect,
 }
 
-/// True for a class of what is only for machines or for pointing at.
+/// True for classes of elements that are only for machines, screen readers or linking.
 fn is_invisible_word(class_word: &str) -> bool {
     matches!(
         class_word,
@@ -62,9 +62,9 @@ fn is_invisible_word(class_word: &str) -> bool {
     )
 }
 
-/// True when the element is not shown.
+/// True when the element is not visible.
 pub(super) fn is_hidden(element: &Element) -> bool {
-    // A page that hides its body shows it by script.
+    // A page that hides its body shows it later by a script.
     let is_page = matches!(&*element.name.local, "html" | "body") || element.kind == Kind::Main;
     if element.attrs.is_empty() || is_page {
         return false;
@@ -77,7 +77,7 @@ pub(super) fn is_hidden(element: &Element) -> bool {
 }
 
 fn is_invisible(class: &str) -> bool {
-    // `hidden md:block` is shown where there is room.
+    // `hidden md:block` is visible on larger screens.
     let is_shown_again =
         || class.contains("block") || class.contains("flex") || class.contains("inline");
     class.split_ascii_whitespace().any(is_invisible_word) && !is_shown_again()
@@ -91,7 +91,7 @@ fn hides(style: &str) -> bool {
     })
 }
 
-/// What role, class and id say.
+/// Returns the hint from tag, role, class and id.
 pub(super) fn hint_of(element: &Element) -> Hint {
     if matches!(&*element.name.local, "figcaption" | "figure") {
         return Hint::Caption;
@@ -117,7 +117,7 @@ pub(super) fn hint_of(element: &Element) -> Hint {
         .take(20)
         .map(of_name);
     let by_id = element.attr("id").map(of_name);
-    // The strongest hint wins; the enum is in another order on purpose.
+    // The strongest hint wins; `weight` orders them, not the enum.
     by_class
         .chain(by_id)
         .fold(by_tag, |best, hint| if weight(hint) > weight(best) { hint } else { best })
@@ -147,12 +147,12 @@ fn of_role(role: &str) -> Hint {
     }
 }
 
-/// True for an element that a site defined itself: its name is as good as a class.
+/// True for a custom element, whose name is as good as a class.
 pub(super) fn is_custom(element: &Element) -> bool {
     element.kind == Kind::Inline && element.name.local.contains('-')
 }
 
-/// True for kinds on which hints are followed: a word in a sentence is content whatever its class.
+/// True for kinds on which hints are followed: a word in a sentence is content, whatever its class.
 pub(super) fn may_be_boilerplate(kind: Kind) -> bool {
     kind.is_container()
         && !matches!(kind, Kind::Main | Kind::Article | Kind::Cell | Kind::HeaderCell)

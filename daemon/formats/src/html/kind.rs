@@ -1,14 +1,14 @@
-//! Kinds: what an HTML element means for a reader, decided once by its name.
+//! Kinds: the meaning of an HTML element for a reader, decided once by its name.
 //!
 //! In: a lowercase local name. Out: a [`Kind`]. Invariant: every name has a kind; unknown ones are inline.
 //! Not here: attributes, classes and roles (`hints.rs`).
 
-/// What an element means for a reader.
+/// The meaning of an element for a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Part of a line, without a meaning of its own.
+    /// Part of a line without other meaning.
     Inline,
-    /// Separates blocks of text, without a meaning of its own.
+    /// Separates blocks of text, without other meaning.
     Block,
     /// A paragraph.
     Paragraph,
@@ -20,11 +20,11 @@ pub(super) enum Kind {
     OrderedList,
     /// An item of either.
     Item,
-    /// A list of terms and what they mean.
+    /// A list of terms and their definitions.
     Definitions,
     /// A term of such a list.
     Term,
-    /// What a term means.
+    /// The definition of a term.
     Definition,
     /// A table.
     Table,
@@ -50,26 +50,26 @@ pub(super) enum Kind {
     Image,
     /// A line break.
     Break,
-    /// The page's one content, or one of its articles.
+    /// The main content of a page.
     Main,
     /// An article.
     Article,
     /// Navigation.
     Nav,
-    /// What stands beside the content.
+    /// Beside the content.
     Aside,
-    /// The head of a page or of an article.
+    /// The header of a page or article.
     Header,
-    /// The foot of a page or of an article.
+    /// The footer of a page or article.
     Footer,
-    /// A form; on some sites it wraps the whole page.
+    /// A form; on some sites it is around the whole page.
     Form,
-    /// Never shown as text: scripts, styles, templates, the head, controls, embedded things.
+    /// Never shown as text: scripts, styles, templates, the head, controls, embedded objects.
     Hidden,
 }
 
 impl Kind {
-    /// The kind of an element of the HTML namespace.
+    /// Returns the kind of an element in the HTML namespace.
     pub(super) fn of_name(name: &str) -> Kind {
         match name {
             "p" => Kind::Paragraph,
@@ -125,7 +125,7 @@ impl Kind {
         )
     }
 
-    /// True for kinds that hold blocks and may as a whole be content or not.
+    /// True for kinds that contain blocks and may be content, or not, as a whole.
     pub(super) fn is_container(self) -> bool {
         self.is_block()
             && !matches!(

@@ -1,31 +1,31 @@
-//! Label: what the first words of an element say about it, in the languages of most pages.
+//! Label: what the first words of an element announce, in the languages of most pages.
 //!
-//! In: the beginning of a run of text. Out: a [`Label`]. Invariant: a label alone drops nothing; what it names must
-//! also look like it (`surround.rs`).
+//! In: the beginning of a run of text. Out: a [`Label`]. Invariant: a label alone drops nothing; the element must
+//! also look like what it announces (`surround.rs`).
 //! Not here: classes and ids (`naming.rs`).
 
-/// What an element announces.
+/// What an element's first words announce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Label {
-    /// None of these.
+    /// Nothing in particular.
     None,
-    /// Other pages.
+    /// Links to other pages.
     Related,
     /// Comments of readers, or a form for them.
     Comments,
-    /// Buttons, tags, advertisements: not for reading.
+    /// Buttons, tags, advertisements.
     Furniture,
-    /// Who owns the page.
+    /// A copyright line.
     Rights,
-    /// Who wrote it.
+    /// The author.
     Byline,
-    /// That the site wants to store something.
+    /// A question about cookies.
     Consent,
 }
 
-/// How much of a run is looked at, characters.
+/// How much of a run is read, in characters.
 const START_CHARS: usize = 60;
-/// Longest run that may announce other pages or furniture, in bytes; longer ones are text.
+/// Longest run that may announce other pages or furniture, in bytes; longer ones are content.
 const MAX_LABEL_BYTES: usize = 70;
 
 const RELATED: &[&str] = &[
@@ -216,7 +216,7 @@ const BYLINES: &[&str] = &[
     "posted ",
 ];
 
-/// What a run that begins so, and is so long in all, announces.
+/// Returns the label of a run, given its beginning and its total length in bytes.
 pub(super) fn label_of(start: &str, n_bytes: usize) -> Label {
     let start = start.trim_start_matches(|c: char| !c.is_alphanumeric() && !"©(-".contains(c));
     let mut lowered: String =
@@ -228,16 +228,17 @@ pub(super) fn label_of(start: &str, n_bytes: usize) -> Label {
     if begins(RIGHTS) {
         return Label::Rights;
     }
-    // The word is the same in most languages.
+    // The word `cookie` is used in most languages.
     if lowered.contains("cookie") {
         return Label::Consent;
     }
     if n_bytes > MAX_LABEL_BYTES {
-        // `Read also: a headline that is long` is a label with what it announces.
+        // `Read also: a long headline` is a label together with the headline.
         let announced = RELATED.iter().find_map(|phrase| lowered.strip_prefix(phrase));
         let is_announced = announced.is_some_and(|rest| rest.trim_start().starts_with(':'));
         return if is_announced { Label::Related } else { Label::None };
     }
+    // `12 comments`
     let counted = lowered.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
     match () {
         () if begins(RELATED) => Label::Related,
@@ -249,9 +250,10 @@ pub(super) fn label_of(start: &str, n_bytes: usize) -> Label {
     }
 }
 
-/// True when a text begins with a phrase and no letter follows that would make it another word.
+/// True when a text begins with a phrase and not with a longer word.
 fn is_phrase(text: &str, phrase: &str) -> bool {
     let Some(rest) = text.strip_prefix(phrase) else { return false };
+    // Phrases that end so may be stems of longer words, such as `relacionad`.
     let is_open = phrase.ends_with([' ', 'd', 'i']) || !phrase.ends_with(char::is_alphabetic);
     is_open || !rest.starts_with(|c: char| c.is_ascii_alphabetic())
 }

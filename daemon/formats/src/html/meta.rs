@@ -1,7 +1,7 @@
-//! Meta: what a page says about itself.
+//! Meta: the metadata of a page.
 //!
 //! In: a tree. Out: the page's title and a [`DocMeta`]. Invariant: values are bounded in length and number.
-//! Not here: the title where none is stated (the caller's).
+//! Not here: the title of a page that states none (the caller).
 
 use html5ever::ns;
 use serde_json::Value;
@@ -14,13 +14,13 @@ use model::parcel::{BlockKind, DocMeta};
 
 /// Longest title, description or other value, in bytes.
 const MAX_VALUE_BYTES: usize = 1_000;
-/// Most scripts of data read.
+/// Most scripts with JSON-LD that are read.
 const MAX_SCRIPTS: usize = 4;
-/// Most keywords taken.
+/// Most keywords.
 const MAX_TAGS: usize = 50;
-/// Between the name of a page and the name of its site.
+/// Separators between the title of a page and the name of its site.
 const TITLE_SEPARATORS: &[&str] = &[" | ", " - ", " – ", " — ", " · ", " :: ", " » ", " • "];
-/// Names of dates in `<meta>`, best first.
+/// Names of dates in `<meta>`, in order of preference.
 const DATES: &[&str] = &[
     "article:published_time",
     "datepublished",
@@ -33,19 +33,19 @@ const DATES: &[&str] = &[
     "article:modified_time",
 ];
 
-/// What the content itself says of its making, where the head does not.
+/// Metadata found in the content itself, for what the head does not state.
 #[derive(Debug, Default)]
 pub(super) struct ShownMeta {
     /// The `datetime` of the first `<time>`.
     pub(super) time: Option<String>,
-    /// Who wrote it, as a byline says.
+    /// The author in the byline.
     pub(super) author: Option<String>,
 }
 
 /// Reads the head of a page into `parsed`.
 pub(super) fn read_head(tree: &Tree, source: &str, shown: ShownMeta, parsed: &mut Parsed) {
     let mut head = Head::default();
-    // Heads are found early; a page without one is not searched to its end.
+    // The whole tree is visited: `<meta>` and scripts may be outside the head.
     for id in tree.walk(NodeId::ROOT) {
         let Some(element) = tree.element(id) else { continue };
         match &*element.name.local {
@@ -77,9 +77,9 @@ struct Head {
     description: Option<String>,
     author: Option<String>,
     keywords: Option<String>,
-    /// Rank in [`DATES`] and value.
+    /// Its rank in [`DATES`], and its value.
     date: Option<(usize, String)>,
-    /// What JSON-LD says.
+    /// Values from JSON-LD.
     stated: data::Stated,
     n_scripts: usize,
 }
@@ -105,7 +105,7 @@ impl Head {
         match &*name {
             "description" => self.description = Some(value),
             "og:description" if self.description.is_none() => self.description = Some(value),
-            // Some sites put the address of a profile there.
+            // Some sites give the address of a profile instead of a name.
             "author" | "article:author" | "dc.creator" | "dcterms.creator" | "parsely-author"
             | "sailthru.author"
                 if !value.contains("://") =>
@@ -152,7 +152,7 @@ impl Head {
     }
 }
 
-/// A value without white space around it; none if it is empty or too long.
+/// Returns a value without white space around it; `None` if it is empty or too long.
 pub(super) fn value_of(written: &str) -> Option<String> {
     let value = written.trim();
     (!value.is_empty() && value.len() <= MAX_VALUE_BYTES).then(|| value.to_string())
@@ -166,7 +166,7 @@ fn canonical_of(element: &Element) -> Option<String> {
     (is_canonical && href.contains("://")).then_some(href)
 }
 
-/// Takes the name of the site off a title, where the first heading shows what the page itself is called.
+/// Removes the name of the site from a title, if the first heading shows the title of the page itself.
 fn without_site(title: String, heading: Option<&str>) -> String {
     let Some(heading) = heading else { return title };
     let is_heading = |part: &&str| part.trim().to_lowercase() == heading.trim().to_lowercase();

@@ -1,17 +1,17 @@
-//! Naming: what a class or id says about its element, by the words it is made of.
+//! Naming: what a class or id says about its element, by its words.
 //!
-//! In: one class or id. Out: a [`Hint`]. The words are those that themes and content systems of many makers use; none
-//! is of one site.
-//! Invariant: a name is read alone; which of several counts is decided in `hints.rs`.
+//! In: one class or id. Out: a [`Hint`]. The words are used by themes and content systems of many makers; none is
+//! specific to one site.
+//! Invariant: a name is read alone; `hints.rs` decides between several.
 
 use super::hints::Hint;
 
-/// Longest name read, bytes; longer ones are made by machines.
+/// Longest name that is read, in bytes; longer ones are generated.
 const MAX_NAME_BYTES: usize = 60;
 /// Most words of a name that are read.
 const MAX_WORDS: usize = 8;
 
-/// What one word of a class or id says.
+/// Returns the hint of one word.
 fn of_word(word: &str) -> Hint {
     match word {
         "note" | "tip" | "warning" | "admonition" | "callout" | "important" | "example"
@@ -43,12 +43,12 @@ fn of_word(word: &str) -> Hint {
     }
 }
 
-/// True for words that name what stands around the content, wherever they stand in a name.
+/// True for words for what surrounds the content, in any position in a name.
 fn is_surround(word: &str) -> bool {
     is_frame(word) || is_promotion(word)
 }
 
-/// True for words that name what frames every page of a site.
+/// True for words for the frame of every page of a site.
 fn is_frame(word: &str) -> bool {
     matches!(
         word,
@@ -96,7 +96,7 @@ fn is_frame(word: &str) -> bool {
     )
 }
 
-/// True for words that name what leads away from an article, or asks for something.
+/// True for words for what leads away from an article, or asks for something.
 fn is_promotion(word: &str) -> bool {
     matches!(
         word,
@@ -162,12 +162,12 @@ fn is_promotion(word: &str) -> bool {
     )
 }
 
-/// True for first words which say that the element holds a sidebar or the like, not that it is one.
+/// True for first words that say that the element contains a sidebar, for example, not that it is one.
 fn is_with(word: &str) -> bool {
     matches!(word, "has" | "with" | "no" | "without" | "hide" | "show" | "is" | "layout" | "hidden")
 }
 
-/// True for last words that say the same.
+/// True for last words that describe a state of the element.
 fn is_state(word: &str) -> bool {
     matches!(
         word,
@@ -217,7 +217,7 @@ fn is_neutral(word: &str) -> bool {
     )
 }
 
-/// True for words that make of an author or article what stands around one.
+/// True for words that turn an author or article into a box about one.
 fn is_box(word: &str) -> bool {
     matches!(
         word,
@@ -256,8 +256,8 @@ fn is_body(word: &str) -> bool {
     )
 }
 
-/// What one class or id says. The last word counts most: `article-share` is for sharing, `sidebar-layout` is
-/// not a sidebar.
+/// Returns the hint of one class or id. The last word has the most weight: `article-share` is for sharing,
+/// `sidebar-layout` is not a sidebar.
 pub(super) fn of_name(name: &str) -> Hint {
     if name.len() > MAX_NAME_BYTES {
         return Hint::None;
@@ -271,6 +271,7 @@ pub(super) fn of_name(name: &str) -> Hint {
         n_words += 1;
     }
     let mut words = &words[..n_words];
+    // `sidebar-wrapper` is a sidebar; a name of neutral words alone keeps one.
     while let [rest @ .., last] = words
         && !rest.is_empty()
         && is_neutral(last)
@@ -278,12 +279,13 @@ pub(super) fn of_name(name: &str) -> Hint {
         words = rest;
     }
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return Hint::None };
-    // Blogs list the subjects of a post among its classes.
+    // Blogs put a post's subjects into its classes: `category-news`.
     if words.len() > 1 && matches!(*first, "category" | "tag") {
         return Hint::None;
     }
     let (of_first, of_last) = (of_word(first), of_word(last));
     let has = |test: fn(&str) -> bool| words.iter().any(|word| test(word));
+    // `has-sidebar`, `nav-open`: about the page, not a name of the element.
     if words.len() > 1 && (is_with(first) || is_state(last)) {
         return Hint::None;
     }
@@ -297,12 +299,14 @@ pub(super) fn of_name(name: &str) -> Hint {
         return Hint::Boilerplate;
     }
     match (of_first, of_last) {
-        // `comment-body`, `sidebar-content`: what it is part of counts.
+        // `comment-body`, `sidebar-content`: the first word says what it is part of.
         (
             Hint::Boilerplate | Hint::Comments,
             Hint::Content | Hint::None | Hint::Byline | Hint::Body,
         ) => of_first,
+        // `story__related-links`: a word in the middle decides if the last one says little.
         (_, Hint::None | Hint::Content | Hint::Suspect) if has(is_surround) => Hint::Boilerplate,
+        // `post-content`: the body of an article.
         (_, Hint::Content | Hint::Body) if has(is_article) && has(is_body) => Hint::Body,
         // `entry-meta`, `post-info`, `article-date`: the line below a headline.
         (Hint::Content | Hint::None, Hint::Suspect | Hint::None | Hint::Callout)
@@ -315,7 +319,7 @@ pub(super) fn of_name(name: &str) -> Hint {
     }
 }
 
-/// A name in lowercase, with a `-` where `camelCase` begins a word.
+/// Returns a name in lowercase, with a `-` where `camelCase` begins a word.
 fn with_words_apart(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     let mut before = ' ';

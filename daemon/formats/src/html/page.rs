@@ -1,10 +1,10 @@
-//! Page: how much text, and how much of it linked, every element of a page holds.
+//! Page: measures how much text, and how much linked text, every element of a page contains.
 //!
 //! In: a tree. Out: its visible elements in document order, measured.
-//! Invariants: an element precedes its content; two elements are nested or apart. Hidden elements are skipped. Text is
-//! counted in bytes that are not white space. A stretch of text between the bounds of blocks is prose if it reads like
-//! sentences (`run.rs`); prose is counted where its block ends.
-//! Not here: what follows from the numbers (`article.rs`).
+//! Invariants: an element precedes its content; two elements are nested or disjoint. Hidden elements are skipped.
+//! Text is counted in bytes that are not white space. A run of text between the bounds of blocks is prose if it reads
+//! like sentences (`run.rs`); prose is counted where its block ends.
+//! Not here: conclusions from the numbers (`article.rs`).
 
 use std::ops::{Range, Sub};
 
@@ -14,26 +14,26 @@ use super::label::Label;
 use super::run::Run;
 use super::tree::{Data, Element, NodeId, Tree};
 
-/// What an element holds.
+/// The contents of an element.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Amount {
-    /// Text, bytes.
+    /// Text, in bytes.
     pub(super) text: usize,
-    /// Text inside links, bytes.
+    /// Text inside links, in bytes.
     pub(super) linked: usize,
     pub(super) n_links: usize,
-    /// Top headings.
+    /// Number of top headings.
     pub(super) n_h1: usize,
-    /// Text that reads like sentences, or is code, outside links, bytes.
+    /// Text outside links that reads like sentences or is code, in bytes.
     pub(super) prose: usize,
-    /// Headings that lead to another page.
+    /// Number of headings that link to another page.
     pub(super) n_teasers: usize,
-    /// Lines that are links as a whole.
+    /// Number of lines that are entirely links.
     pub(super) n_link_lines: usize,
 }
 
 impl Amount {
-    /// Text outside links, bytes.
+    /// Returns the text outside links, in bytes.
     pub(super) fn own(self) -> usize {
         self.text.saturating_sub(self.linked)
     }
@@ -43,7 +43,7 @@ impl Amount {
         self.text > 0 && self.linked * 100 >= self.text * percent
     }
 
-    /// The sum of both.
+    /// Returns the sum of two amounts.
     pub(super) fn plus(self, other: Amount) -> Amount {
         Amount {
             text: self.text + other.text,
@@ -81,13 +81,13 @@ pub(super) struct Part {
     pub(super) hint: Hint,
     /// True for `<main>` and `role=main`.
     pub(super) is_main: bool,
-    /// What its first words say of it.
+    /// What its first words announce.
     pub(super) label: Label,
-    /// Index past the last element inside.
+    /// The index after its last descendant.
     pub(super) end: usize,
-    /// Prose that stands before it, bytes.
+    /// Prose before it, in bytes.
     pub(super) prose_before: usize,
-    /// What it holds, with all that is inside.
+    /// Its contents, including all descendants.
     pub(super) amount: Amount,
 }
 
@@ -109,9 +109,9 @@ impl Part {
 /// The state of measuring.
 #[derive(Default)]
 struct Measuring {
-    /// Open elements, outermost first, as indexes of parts whose amount is still the sum before them.
+    /// Open elements, outermost first, as indexes of parts. Until a part is closed, its amount is the sum before it.
     open: Vec<usize>,
-    /// All that was read so far.
+    /// The sum of everything so far.
     sum: Amount,
     n_open_links: usize,
     n_open_pre: usize,
@@ -119,23 +119,23 @@ struct Measuring {
     leads_away: bool,
     /// Text since the last bound of a block.
     run: Run,
-    /// Elements without text so far, outermost first.
+    /// Open elements without text so far, outermost first: the next run labels them.
     blank: Vec<usize>,
 }
 
 impl Measuring {
-    /// Counts an element that opens.
+    /// Counts an element that begins.
     fn count(&mut self, kind: Kind, element: &Element) {
         match kind {
             Kind::Link => {
                 self.n_open_links += 1;
                 self.sum.n_links += 1;
-                // A link to a place in the page is how a heading is pointed at.
+                // A link to a place in this page is only an anchor of the heading.
                 self.leads_away =
                     element.attr("href").is_some_and(|href| !href.trim_start().starts_with('#'));
             }
             Kind::Heading(level) => {
-                // What a link outside the heading said of itself holds for it.
+                // A link around the heading was counted before it and also applies.
                 self.leads_away &= self.n_open_links > 0;
                 self.sum.n_h1 += usize::from(level == 1);
             }
@@ -148,16 +148,16 @@ impl Measuring {
 /// A measured page.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// Visible elements in document order; the first holds all others.
+    /// Visible elements in document order; the first contains all others.
     pub(super) parts: Vec<Part>,
-    /// Elements that are hidden.
+    /// Hidden elements.
     pub(super) hidden: Vec<NodeId>,
-    /// Elements left out, outermost ones only, by rising index, each with the sum of this and all before it.
+    /// Dropped elements, outermost ones only, by increasing index, each with the sum of it and all before it.
     dropped: Vec<(usize, Amount)>,
 }
 
 impl Page {
-    /// Measures all that is visible in a tree.
+    /// Measures everything visible in a tree.
     pub(super) fn measure(tree: &Tree, source: &str) -> Page {
         let mut page = Page { parts: Vec::new(), hidden: Vec::new(), dropped: Vec::new() };
         page.parts.push(Part::new(NodeId::ROOT, Kind::Block, Hint::None));
@@ -165,6 +165,7 @@ impl Page {
         let mut next = tree.first_child(NodeId::ROOT);
         while let Some(here) = next {
             next = page.visit(tree, source, here, &mut walk);
+            // Without recursion: go up until there is a next sibling, closing elements on the way.
             let mut at = here;
             while next.is_none() && at != NodeId::ROOT {
                 next = tree.next_sibling(at);
@@ -181,7 +182,7 @@ impl Page {
         page
     }
 
-    /// Measures one node; gives its first child, if it is to be measured too.
+    /// Measures one node; returns its first child if that is to be measured, too.
     fn visit(
         &mut self,
         tree: &Tree,
@@ -236,16 +237,17 @@ impl Page {
         walk.blank.pop_if(|blank| *blank == index);
         let part = &mut self.parts[index];
         part.end = n_parts;
+        // The sum now minus the sum at its beginning.
         part.amount = walk.sum - part.amount;
         walk.n_open_links -= usize::from(part.kind == Kind::Link);
         if matches!(part.kind, Kind::Heading(_)) && part.amount.is_linked(90) && walk.leads_away {
-            // It is counted for what the heading stands in.
+            // Counted after closing, so for the element around the heading.
             walk.sum.n_teasers += 1;
         }
         walk.n_open_pre -= usize::from(part.kind == Kind::Pre);
     }
 
-    /// Ends a stretch of text: counts it as prose or not, and labels the elements that begin with it.
+    /// Ends a run of text: counts it as prose or not, and labels the elements that begin with it.
     fn end_run(&mut self, walk: &mut Measuring) {
         if walk.run.is_blank() {
             return;
@@ -259,23 +261,24 @@ impl Page {
         walk.run.clear();
     }
 
-    /// The elements inside an element.
+    /// Returns the descendants of an element.
     pub(super) fn inside(&self, index: usize) -> Range<usize> {
         index + 1..self.parts[index].end
     }
 
-    /// The elements right below an element.
+    /// Returns the children of an element.
     pub(super) fn children(&self, index: usize) -> impl DoubleEndedIterator<Item = usize> {
         let mut children = Vec::new();
         let mut at = index + 1;
         while at < self.parts[index].end {
             children.push(at);
+            // A child's end is where the next child begins.
             at = self.parts[at].end;
         }
         children.into_iter()
     }
 
-    /// Leaves elements out, which are given by rising index and lie apart from each other.
+    /// Sets the dropped elements, which must be disjoint and by increasing index.
     pub(super) fn set_dropped(&mut self, indexes: impl IntoIterator<Item = usize>) {
         self.dropped.clear();
         let mut sum = Amount::default();
@@ -285,7 +288,7 @@ impl Page {
         }
     }
 
-    /// Leaves out more elements, given in any order, one in another or not.
+    /// Drops more elements, in any order, which may be nested.
     pub(super) fn drop_also(&mut self, mut indexes: Vec<usize>) {
         indexes.extend(self.dropped());
         indexes.sort_unstable();
@@ -298,22 +301,23 @@ impl Page {
         self.set_dropped(indexes);
     }
 
-    /// The elements left out.
+    /// Returns the dropped elements.
     pub(super) fn dropped(&self) -> impl Iterator<Item = usize> {
         self.dropped.iter().map(|(index, _)| *index)
     }
 
-    /// True when an element, or one that holds it, is left out.
+    /// True when an element or one of its ancestors is dropped.
     pub(super) fn is_dropped(&self, index: usize) -> bool {
         let after = self.dropped.partition_point(|(start, _)| *start <= index);
         after.checked_sub(1).is_some_and(|last| index < self.parts[self.dropped[last].0].end)
     }
 
-    /// What an element holds without what is left out.
+    /// Returns the contents of an element without those of dropped elements.
     pub(super) fn kept(&self, index: usize) -> Amount {
         if self.is_dropped(index) {
             return Amount::default();
         }
+        // Prefix sums: the difference is what was dropped between two places.
         let sum_before = |end: usize| {
             let n_before = self.dropped.partition_point(|(start, _)| *start < end);
             n_before.checked_sub(1).map_or(Amount::default(), |last| self.dropped[last].1)

@@ -1,10 +1,10 @@
-//! Parse: HTML to a [`Tree`] in which every text knows its place.
+//! Parse: parses HTML to a [`Tree`] in which every text has its place in the source.
 //!
-//! In: a source. Out: the tree that a browser would build, or, where that would cost too much, a flat one.
-//! Invariants: time is linear in the source: the builder's work is counted, and a page that passes the budget is read
-//! again without it (`flat.rs`). No recursion. `html5ever` is driven here directly, not through `scraper`: each of its
-//! tags searches the stack of open elements, so that 80,000 nested `<div>` take 12 s, and only its sink sees that. The
-//! tokens that pass through here also come in the order of the source, which gives places without guessing.
+//! In: a source. Out: the tree that a browser would build, or a flat one where that would cost too much.
+//! Invariants: time is linear in the source: the builder's work is counted, and a page that exceeds the budget is
+//! read again without it (`flat.rs`). No recursion. `html5ever` is driven here directly, not through `scraper`: each
+//! tag searches the stack of open elements, so that 80,000 nested `<div>` take 12 s, and only the sink can count
+//! that. The tokens pass through here in the order of the source, which gives exact places.
 //! Not here: what is content (`article.rs`).
 
 use std::borrow::Cow;
@@ -26,15 +26,15 @@ use super::hints::is_hidden;
 use super::place::Cursor;
 use super::tree::{Data, Element, NodeId, Text, Tree};
 
-/// Looks at open elements that a page may cost, for each byte of its source. Ordinary pages need one or two;
-/// a page nested 200 deep throughout needs about fifteen.
+/// Budget of comparisons with open elements, for each byte of the source. Ordinary pages need one or two; a page that
+/// is nested 200 deep throughout needs about fifteen.
 const WORK_PER_BYTE: usize = 24;
-/// What any page may cost, so that small ones are never flattened.
+/// Budget that every page has, so that small ones are never flattened.
 const WORK_BASE: usize = 200_000;
-/// What creating an element counts, in looks: memory is dearer than time.
+/// Cost of creating an element, in comparisons: memory is more expensive than time.
 const WORK_PER_ELEMENT: usize = 40;
 
-/// Parses a source; true when it had to be flattened.
+/// Parses a source; also returns whether it had to be flattened.
 pub(super) fn parse(source: &str) -> (Tree, bool) {
     let budget = WORK_BASE + source.len().saturating_mul(WORK_PER_BYTE);
     let builder = TreeBuilder::new(Sink::new(source, budget), TreeBuilderOpts::default());
@@ -50,21 +50,20 @@ pub(super) fn run<S: TokenSink>(source: &str, sink: S) -> S {
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
     let queue = BufferQueue::default();
     queue.push_back(StrTendril::from(&*with_bounded_tags(source)));
-    // It only stops early for scripts and encodings, which no sink of ours announces.
+    // The tokenizer stops early only for scripts and encodings, which our sinks do not report.
     let _ = tokenizer.feed(&queue);
     tokenizer.end();
     tokenizer.sink
 }
 
-/// Stands between the tokenizer and the tree builder, to follow the source.
+/// A sink between tokenizer and tree builder that follows the source.
 struct Builder<'a> {
     builder: TreeBuilder<NodeId, Sink<'a>>,
     is_after_pre: Cell<bool>,
 }
 
-/// Takes from a formatting tag what is not needed to read it. The tree builder keeps a list of open
-/// formatting elements and compares each new one with all of them; only if they are equal does it forget old
-/// ones.
+/// Removes attributes that reading does not need from formatting tags. The tree builder compares each new formatting
+/// element with all open ones, and only drops old ones if they are equal.
 fn simplify(tag: &mut Tag, is_after_pre: bool) {
     let is_formatting = matches!(
         &*tag.name,
@@ -81,13 +80,14 @@ fn simplify(tag: &mut Tag, is_after_pre: bool) {
             | "tt"
             | "u"
     );
-    // `<pre><code class="language-x">` keeps its class; `<a>` keeps its address: only one can be open.
+    // `<pre><code class="language-x">` keeps its class. `<a>` keeps its address, since only one can be open.
     let keeps = is_after_pre && tag.name == local_name!("code");
     if !is_formatting || tag.attrs.is_empty() || keeps {
         return;
     }
     let name = QualName::new(None, ns!(html), tag.name.clone());
     let element = Element::new(name, std::mem::take(&mut tag.attrs));
+    // A hidden element must stay hidden: one attribute replaces all others.
     if is_hidden(&element) {
         let name = QualName::new(None, ns!(), local_name!("hidden"));
         tag.attrs.push(Attribute { name, value: StrTendril::new() });
@@ -132,11 +132,11 @@ impl TokenSink for Builder<'_> {
         }
         let result = self.builder.process_token(token, line);
         if !is_text {
-            // Text that waited (inside a table) has a place by now; the rest was dropped by the parser.
+            // By now, text that had to wait (inside a table) has its place; the parser dropped the rest.
             sink.texts.borrow_mut().clear();
         }
         match result {
-            // Scripts are not run, and the text is decoded already.
+            // Scripts are not run, and the text is already decoded.
             TokenSinkResult::Script(_) | TokenSinkResult::EncodingIndicator(_) => {
                 TokenSinkResult::Continue
             }
@@ -153,7 +153,7 @@ impl TokenSink for Builder<'_> {
     }
 }
 
-/// Takes the builder's nodes into the tree.
+/// Moves the builder's nodes into the tree.
 struct Sink<'a> {
     tree: RefCell<Tree>,
     cursor: RefCell<Cursor<'a>>,
@@ -184,8 +184,8 @@ impl<'a> Sink<'a> {
         self.work.set(self.work.get() + work);
     }
 
-    /// The place of a text that the builder adds: it adds tokens in their order, whole or cut, and drops
-    /// some.
+    /// Returns the place of a text that the builder adds. The builder adds tokens in order, whole or in parts, and
+    /// drops some.
     fn placed(&self, text: StrTendril) -> Text {
         let mut texts = self.texts.borrow_mut();
         while let Some((token, placed)) = texts.front_mut() {
@@ -202,6 +202,7 @@ impl<'a> Sink<'a> {
                 }
                 Text::Replaced(_, range) => Text::Replaced(text, range.clone()),
             };
+            // The rest of a token that was added in part stays for the next call.
             if end == token.len() {
                 texts.pop_front();
             } else {
@@ -209,7 +210,7 @@ impl<'a> Sink<'a> {
             }
             return out;
         }
-        // Nothing in the source can be this: a NUL in foreign content.
+        // Nothing in the source corresponds to it: a NUL in foreign content.
         Text::Replaced(text, self.source.len()..self.source.len())
     }
 
@@ -285,7 +286,7 @@ impl TreeSink for Sink<'_> {
     fn append_doctype_to_document(&self, _: StrTendril, _: StrTendril, _: StrTendril) {}
 
     fn get_template_contents(&self, target: &NodeId) -> NodeId {
-        // A template is never read, so its contents may lie in it.
+        // Templates are never read, so their contents may be in the template itself.
         *target
     }
 

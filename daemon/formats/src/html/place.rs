@@ -1,10 +1,10 @@
 //! Place: follows the tokenizer through the source, so that each text token has a byte range.
 //!
-//! In: the source and, in order, what the tokenizer made of it. Out: for text, a [`Text`] with its place.
-//! Invariants: the cursor only moves forward, but for the tail of a shortened character reference; a
-//! [`Text::Verbatim`] equals the source at its place; text that cannot be found again is kept, placed at the
-//! cursor.
-//! Not here: deciding what is markup. The tokenizer says which token came; this only finds where it ends.
+//! In: the source and the tokens, in order. Out: for text, a [`Text`] with its place.
+//! Invariants: the cursor only moves forward, except for the tail of a shortened character reference; a
+//! [`Text::Verbatim`] equals the source at its place; text that cannot be found again is kept, with the cursor as its
+//! place.
+//! Not here: deciding what is markup. The tokenizer says which token it was; this only finds where it ends.
 
 use std::ops::Range;
 
@@ -13,20 +13,20 @@ use memchr::{memchr, memmem};
 
 use super::tree::Text;
 
-/// How far ahead a lost text or tag is searched, in bytes. Only markup that yields no token (`</>`, a `CDATA`
-/// mark) lies between two tokens, so a short look is enough; it bounds the cost of text that is not there.
+/// How far ahead a missing text or tag is searched, in bytes. Only markup without a token (`</>`, a `CDATA` mark) can
+/// be between two tokens, so little is enough; it bounds the cost of text that is not there.
 const SEARCH_BYTES: usize = 256;
 
-/// The place in the source right after the last token.
+/// The place in the source after the last token.
 pub(super) struct Cursor<'a> {
     source: &'a str,
     at: usize,
-    /// The last character reference read.
+    /// The last character reference.
     reference: Range<usize>,
 }
 
 impl<'a> Cursor<'a> {
-    /// At the start of a source.
+    /// Starts at the beginning of a source.
     pub(super) fn new(source: &'a str) -> Self {
         let at = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         Cursor { source, at, reference: 0..0 }
@@ -36,7 +36,7 @@ impl<'a> Cursor<'a> {
         self.source.as_bytes().get(self.at..).unwrap_or(&[])
     }
 
-    /// Passes a start or end tag with this name.
+    /// Skips a start or end tag with this name.
     pub(super) fn pass_tag(&mut self, name: &str) {
         let is_here = |rest: &[u8]| {
             let rest = rest.strip_prefix(b"<").unwrap_or(&[]);
@@ -52,7 +52,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes a comment, a processing instruction or a doctype.
+    /// Skips a comment, a processing instruction or a doctype.
     pub(super) fn pass_declaration(&mut self) {
         let rest = self.rest();
         let Some(start) = candidates(rest).find(|start| {
@@ -69,16 +69,17 @@ impl<'a> Cursor<'a> {
         self.at += start + length;
     }
 
-    /// Passes one NUL.
+    /// Skips one NUL.
     pub(super) fn pass_nul(&mut self) {
         if self.rest().first() == Some(&0) {
             self.at += 1;
         }
     }
 
-    /// Passes a text token and returns its place.
+    /// Skips a text token and returns its place.
     pub(super) fn pass_text(&mut self, text: &StrTendril) -> Text {
         let rest = self.rest();
+        // A decoded reference is a token of its own.
         if rest.first() == Some(&b'&')
             && let Some(end) = end_of_reference(rest, text)
         {
@@ -89,6 +90,7 @@ impl<'a> Cursor<'a> {
         if rest.starts_with(text.as_bytes()) {
             return self.take(0, text.len());
         }
+        // The tokenizer normalizes line ends, and replaces NULs.
         match (rest.first(), &**text) {
             (Some(b'\r'), "\n") => {
                 let length = if rest.get(1) == Some(&b'\n') { 2 } else { 1 };
@@ -112,8 +114,8 @@ impl<'a> Cursor<'a> {
         Text::Replaced(text.clone(), start..self.at)
     }
 
-    /// Finds text that is not at the cursor: the tail of a reference without `;`, the second character of a reference,
-    /// or text behind markup that yields no token.
+    /// Finds text that is not at the cursor: the tail of a reference without `;`, the second character of a
+    /// reference, or text after markup without a token.
     fn search(&mut self, text: &StrTendril) -> Text {
         if self.reference.end == self.at && !self.reference.is_empty() {
             // `&notit;` is read as `&not` and `it;`.
@@ -140,16 +142,16 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Where a tag or declaration could begin, nearest first.
+/// Returns where a tag or declaration could begin, nearest first.
 fn candidates(rest: &[u8]) -> impl Iterator<Item = usize> {
     let window = rest.get(..SEARCH_BYTES).unwrap_or(rest);
-    // The usual case first: right here.
+    // The usual case first: at the cursor.
     let here = (window.first() == Some(&b'<')).then_some(0);
     here.into_iter()
         .chain(memchr::memchr_iter(b'<', window).filter(move |at| *at > 0 || here.is_none()))
 }
 
-/// The length of the comment that begins `body`.
+/// Returns the length of the comment at the start of `body`.
 pub(super) fn end_of_comment(body: &[u8]) -> usize {
     for short in [&b"<!-->"[..], b"<!--->"] {
         if body.starts_with(short) {
@@ -162,14 +164,14 @@ pub(super) fn end_of_comment(body: &[u8]) -> usize {
     memchr::memchr_iter(b'>', inner).find(closes).map_or(body.len(), |end| 4 + end + 1)
 }
 
-/// From right after a tag's name: where the tag ends, and how many attributes it has.
+/// Returns where a tag ends, and its number of attributes. `at` is after the tag's name or inside it.
 pub(super) fn end_of_tag(source: &[u8], mut at: usize) -> (usize, usize) {
     let mut n_attributes = 0;
     let skip = |from: usize, is_skipped: fn(u8) -> bool| {
         let rest = source.get(from..).unwrap_or(&[]);
         from + rest.iter().position(|byte| !is_skipped(*byte)).unwrap_or(rest.len())
     };
-    // What is left of the name.
+    // The rest of the name.
     at = skip(at, |byte| !byte.is_ascii_whitespace() && byte != b'>' && byte != b'/');
     loop {
         at = skip(at, |byte| byte.is_ascii_whitespace() || byte == b'/');
@@ -178,7 +180,7 @@ pub(super) fn end_of_tag(source: &[u8], mut at: usize) -> (usize, usize) {
             Some(b'>') => return (at + 1, n_attributes),
             Some(_) => n_attributes += 1,
         }
-        // The first byte belongs to the name even if it is `=`.
+        // The first byte belongs to the name, even if it is `=`.
         at =
             skip(at + 1, |byte| !byte.is_ascii_whitespace() && !matches!(byte, b'/' | b'>' | b'='));
         let value = skip(at, |byte| byte.is_ascii_whitespace());
@@ -197,7 +199,7 @@ pub(super) fn end_of_tag(source: &[u8], mut at: usize) -> (usize, usize) {
     }
 }
 
-/// The length of the character reference that begins `rest`, if `text` can be what it stands for.
+/// Returns the length of the character reference at the start of `rest`, if `text` can be its value.
 fn end_of_reference(rest: &[u8], text: &str) -> Option<usize> {
     if rest.get(1) == Some(&b'#') {
         return end_of_number(rest, text);
@@ -207,15 +209,15 @@ fn end_of_reference(rest: &[u8], text: &str) -> Option<usize> {
     let name = &name[..name_len];
     let is_closed = rest.get(1 + name_len) == Some(&b';');
     if text == "&" {
-        // A bare ampersand is a token of its own, and so is a decoded one.
+        // A bare ampersand is a token of its own, like a decoded one.
         let is_decoded = name.starts_with(b"amp") || name.starts_with(b"AMP");
         return is_decoded.then_some(if is_closed && name_len == 3 { 5 } else { 4 });
     }
-    // A reference yields a token of its own, which never begins as the reference does.
+    // A reference gives a token of its own, which never begins as the reference does.
     (name_len > 0 && !text.starts_with('&')).then_some(1 + name_len + usize::from(is_closed))
 }
 
-/// The length of the numeric reference that begins `rest`.
+/// Returns the length of the numeric reference at the start of `rest`.
 fn end_of_number(rest: &[u8], text: &str) -> Option<usize> {
     let is_hex = matches!(rest.get(2), Some(b'x' | b'X'));
     let (start, radix) = if is_hex { (3, 16) } else { (2, 10) };

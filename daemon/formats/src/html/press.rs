@@ -1,13 +1,13 @@
-//! Press: whether a page says that it is an article of news or of a blog.
+//! Press: whether a page declares itself an article of news or of a blog.
 //!
-//! In: a tree. Out: yes or no, from the marks for search engines and social networks.
-//! Invariant: looks at each element once, and at the text of scripts of data only.
+//! In: a tree. Out: yes or no, from the metadata for search engines and social networks.
+//! Invariant: visits each element once, and reads only the text of JSON-LD scripts.
 //! Not here: what follows from it (`surround.rs`), the data's values (`meta.rs`).
 
 use super::data::MAX_JSON_BYTES;
 use super::tree::{Element, NodeId, Tree};
 
-/// Types of JSON-LD that are articles of the press. Plain `Article` is not: wikis say so, too.
+/// Types of JSON-LD for articles of the press. Not plain `Article`, which wikis use, too.
 const TYPES: &[&str] = &[
     "\"NewsArticle\"",
     "\"BlogPosting\"",
@@ -17,7 +17,7 @@ const TYPES: &[&str] = &[
     "\"LiveBlogPosting\"",
 ];
 
-/// True when a page says that it is an article of the press.
+/// True when a page declares itself an article of the press.
 pub(super) fn is_press(tree: &Tree, source: &str) -> bool {
     tree.walk(NodeId::ROOT).any(|id| {
         let Some(element) = tree.element(id) else { return false };
@@ -33,7 +33,7 @@ pub(super) fn is_press(tree: &Tree, source: &str) -> bool {
     })
 }
 
-/// True for a script that holds JSON-LD.
+/// True for a script with JSON-LD.
 pub(super) fn is_data(element: &Element) -> bool {
     element.attr("type").is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/ld+json"))
 }

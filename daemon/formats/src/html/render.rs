@@ -1,7 +1,7 @@
 //! Render: writes the selected part of a page as blocks.
 //!
 //! In: a tree and a [`Selection`]. Out: text, map, outline, marks and links, through the [`TextBuilder`].
-//! Invariants: one pass in document order, without recursion; what is opened is closed, innermost first; text
+//! Invariants: one pass in document order, without recursion; everything that opens is closed, innermost first; text
 //! is written once.
 //! Not here: what to read (`article.rs`), white space and separators (the builder).
 
@@ -36,14 +36,14 @@ enum End {
     Line,
 }
 
-/// The outcome.
+/// The result.
 pub(super) struct Rendered {
     pub(super) parsed: Parsed,
     /// The `datetime` of the first `<time>`.
     pub(super) time: Option<String>,
 }
 
-/// Writes what was selected.
+/// Writes the selected part.
 pub(super) fn render(
     tree: &Tree,
     source: &str,
@@ -82,18 +82,18 @@ pub(super) struct PageWriter<'a> {
     pub(super) source: &'a str,
     pub(super) builder: TextBuilder<'a>,
     is_dropped: &'a [bool],
-    /// Alternative texts of images are written.
+    /// True when alternative texts of images are written.
     shows_alt: bool,
     max_nesting: usize,
-    /// Lists and quotations that are open.
+    /// Number of open lists and quotations.
     n_nested: usize,
-    /// Open tables, outermost first: true if they hold data.
+    /// Open tables, outermost first: true for those with data.
     tables: Vec<bool>,
     n_headings: usize,
     pub(super) n_pre: usize,
-    /// Line breaks since the last text.
+    /// Number of line breaks since the last text.
     pub(super) n_breaks: usize,
-    /// In preformatted text: a line must end before the next text.
+    /// In preformatted text: true when a line must end before the next text.
     pub(super) is_line_due: bool,
     /// The end of the last text in the source.
     pub(super) at: usize,
@@ -101,6 +101,7 @@ pub(super) struct PageWriter<'a> {
 }
 
 impl PageWriter<'_> {
+    // A loop with a stack, since recursion would overflow on deep pages.
     fn write_inside(&mut self, top: NodeId) {
         let mut open: Vec<End> = Vec::new();
         let mut next = self.tree.first_child(top);
@@ -118,6 +119,7 @@ impl PageWriter<'_> {
                 }
                 Data::Element(_) | Data::Other => {}
             }
+            // Go up until there is a next sibling, closing elements on the way.
             let mut at = here;
             while next.is_none() && at != top {
                 next = self.tree.next_sibling(at);
@@ -139,6 +141,7 @@ impl PageWriter<'_> {
         }
         let kind = element.kind;
         if kind.is_block() {
+            // A block ends the line, so line breaks before it do not count.
             self.n_breaks = 0;
             return self.begin_block(id, element);
         }
@@ -172,12 +175,13 @@ impl PageWriter<'_> {
     }
 
     fn begin_block(&mut self, id: NodeId, element: &Element) -> End {
+        // In preformatted text, a block is only a line.
         if self.n_pre > 0 {
             self.is_line_due = true;
             return End::Line;
         }
         if self.n_headings > 0 {
-            // A heading is one block, whatever it holds.
+            // A heading is one block, whatever it contains.
             self.builder.space_inserted();
             return End::Nothing;
         }
@@ -198,10 +202,12 @@ impl PageWriter<'_> {
                 let first = element.attr("start").and_then(|start| start.trim().parse().ok());
                 self.begin_list(Some(first.unwrap_or(1)))
             }
+            // Items outside of any list are plain blocks.
             Kind::Item | Kind::Term if self.n_nested > 0 => {
                 self.builder.begin_item();
                 End::Item
             }
+            // The builder has no definitions: a definition is an item of a list one level below its term.
             Kind::Definition if self.n_nested > 0 => {
                 self.builder.begin_list(None);
                 self.builder.begin_item();
@@ -223,6 +229,7 @@ impl PageWriter<'_> {
     }
 
     fn begin_list(&mut self, first: Option<u32>) -> End {
+        // Beyond the limit, items become plain blocks.
         if self.n_nested >= self.max_nesting {
             self.builder.end_block();
             return End::Block;
@@ -233,6 +240,7 @@ impl PageWriter<'_> {
     }
 
     fn begin_table_part(&mut self, id: NodeId, kind: Kind) -> End {
+        // Rows and cells of a layout table are plain blocks.
         let is_data = self.tables.last().copied().unwrap_or(false);
         match kind {
             Kind::Table => {
@@ -305,7 +313,7 @@ impl PageWriter<'_> {
         }
         self.n_breaks += 1;
         if self.n_breaks == 2 && self.n_headings == 0 {
-            // Two in a row are how old pages part their paragraphs.
+            // Old pages separate paragraphs by two line breaks.
             self.builder.end_block();
         }
         self.builder.space_inserted();
@@ -313,6 +321,7 @@ impl PageWriter<'_> {
 
     fn image(&mut self, element: &Element) {
         let path = element.attr("src").and_then(Target::of_address);
+        // Only files of the project; images on the web are not embedded.
         if let Some(path) = path.filter(|target| target.kind == LinkKind::Path) {
             self.builder.embed(path);
         }
@@ -324,15 +333,16 @@ impl PageWriter<'_> {
     }
 }
 
-/// Where a link leads, if it is worth keeping.
+/// Returns the target of a link, unless it is personal (mail, telephone).
 fn target_of(href: &str) -> Option<Target> {
     let scheme = href.trim_start().split(':').next().unwrap_or("");
     let is_personal = ["mailto", "tel", "sms"].iter().any(|kind| scheme.eq_ignore_ascii_case(kind));
     if is_personal { None } else { Target::of_address(href) }
 }
 
-/// The language that a preformatted block, its `<code>` or the box around it names; empty if none.
+/// Returns the language given by a preformatted block, its `<code>` or its parent; empty if there is none.
 fn language_of(tree: &Tree, pre: NodeId) -> String {
+    // The block itself, the first elements inside it, then its parent.
     let inner = tree.walk(pre).take(4).skip(1);
     for id in [pre].into_iter().chain(inner).chain(tree.parent(pre)) {
         let Some(element) = tree.element(id) else { continue };

@@ -1,16 +1,16 @@
 //! Surround: the elements of a page that are not its content.
 //!
-//! In: a measured [`Page`]. Out: elements to leave out, outermost ones only, by rising index.
-//! Three kinds of sign: what the author says (`<nav>`, roles), what names hint at, and what first words announce. A
-//! sign alone is not enough: what holds half of the text, or the page's content, stays.
-//! Not here: which element is the content, and what stands beside it by its place (`article.rs`).
+//! In: a measured [`Page`]. Out: elements to drop, outermost ones only, by increasing index. There are three kinds of
+//! signs: the author's marks (`<nav>`, roles), hints from names, and announcements in first words. A sign alone is
+//! not enough: an element with half of the text, or with the page's content, stays.
+//! Not here: which element is the content, and what is beside it by its place (`article.rs`).
 
 use super::hints::Hint;
 use super::kind::Kind;
 use super::label::Label;
 use super::page::{Amount, Page, Part};
 
-/// Prose before comments, in bytes, that makes them comments on something; less is a forum's.
+/// Prose before comments from which they comment on something, in bytes; with less, they are the posts of a forum.
 const MIN_COMMENTED_BYTES: usize = 600;
 /// Longest line about author and date, in bytes.
 const MAX_BYLINE_BYTES: usize = 200;
@@ -18,27 +18,27 @@ const MAX_BYLINE_BYTES: usize = 200;
 const MAX_FURNITURE_BYTES: usize = 500;
 /// Longest question about cookies, in bytes.
 const MAX_CONSENT_BYTES: usize = 1_500;
-/// With more bylines than this a page has many authors, who matter: a forum, an index.
+/// Most bylines of one article. With more, a page has many authors that matter: a forum, an index.
 pub(super) const MAX_BYLINES: usize = 6;
 /// Longest heading that may announce other pages, in bytes.
 const MAX_HEADING_BYTES: usize = 70;
 /// Longest teaser of another page, in bytes of its text.
 const MAX_TEASER_BYTES: usize = 500;
 
-/// How strong a sign must be to be followed.
+/// Which signs are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Care {
-    /// Names and first words count.
+    /// All, including names and first words.
     Names,
-    /// Only what the author says counts.
+    /// Only the author's marks.
     Stated,
 }
 
-/// What is true of a page as a whole.
+/// Properties of a page as a whole.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Nature {
     care: Care,
-    /// An article of news or a blog, as it says, without code.
+    /// True for an article of news or a blog, by its own declaration, without code.
     pub(super) is_press: bool,
     drops_comments: bool,
     drops_bylines: bool,
@@ -46,17 +46,17 @@ pub(super) struct Nature {
     all: Amount,
 }
 
-/// Where an element stands.
+/// The place of an element.
 #[derive(Clone, Copy)]
 struct Place {
     /// Inside `<main>` or `<article>`.
     in_content: bool,
-    /// Where the element around it ends.
+    /// The end of its parent.
     parent_end: usize,
 }
 
 impl Nature {
-    /// Looks at a page.
+    /// Determines the properties of a page.
     pub(super) fn of(page: &Page, is_press: bool, care: Care) -> Nature {
         let all = page.parts[0].amount;
         let of_hint = |hint: Hint| move |part: &Part| part.hint == hint && part.amount.text > 0;
@@ -69,6 +69,7 @@ impl Nature {
         Nature {
             care,
             is_press: is_press && !page.parts.iter().any(|part| part.kind == Kind::Pre),
+            // Comments that are half of the text and follow little prose are the content, as in a forum.
             drops_comments: n_comment_bytes * 2 < all.own() || before >= MIN_COMMENTED_BYTES,
             drops_bylines: n_bylines <= MAX_BYLINES && all.prose >= MIN_COMMENTED_BYTES,
             drops_teasers: n_teased * 2 < all.text,
@@ -77,9 +78,10 @@ impl Nature {
     }
 }
 
-/// The outermost elements for which a test holds.
+/// Returns the outermost elements that pass a test.
 fn outermost(page: &Page, test: impl Fn(&Part) -> bool) -> Vec<usize> {
     let mut out = Vec::new();
+    // Index 0 is the page itself.
     let mut index = 1;
     while let Some(part) = page.parts.get(index) {
         let is_found = test(part);
@@ -89,9 +91,10 @@ fn outermost(page: &Page, test: impl Fn(&Part) -> bool) -> Vec<usize> {
     out
 }
 
-/// The elements that are not content, outermost ones only, by rising index.
+/// Returns the elements that are not content, outermost ones only, by increasing index.
 pub(super) fn surround(page: &Page, nature: &Nature) -> Vec<usize> {
     let all = nature.all;
+    // `<main>`, or an article with more than a quarter of the text.
     let is_major = |part: &Part| {
         part.is_main && part.amount.text > 0
             || part.kind == Kind::Article && part.amount.own() * 4 > all.own()
@@ -103,12 +106,14 @@ pub(super) fn surround(page: &Page, nature: &Nature) -> Vec<usize> {
     let mut content_end = 0;
     let mut open: Vec<usize> = vec![page.parts[0].end];
     while let Some(part) = page.parts.get(index) {
+        // Close the elements that ended before this one.
         while open.len() > 1 && open.last().is_some_and(|end| *end <= index) {
             open.pop();
         }
         if matches!(part.kind, Kind::Main | Kind::Article) {
             content_end = content_end.max(part.end);
         }
+        // The next major element after this one: if it is inside, this one contains the content.
         let major = majors.partition_point(|major| *major <= index);
         let is_discussion = part.hint == Hint::Comments && part.prose_before >= MIN_COMMENTED_BYTES;
         let holds_content = part.amount.own() * 2 > all.own() && !is_discussion
@@ -121,7 +126,7 @@ pub(super) fn surround(page: &Page, nature: &Nature) -> Vec<usize> {
         } else if let Some(end) =
             announced_end(page, index, place).filter(|_| nature.care == Care::Names)
         {
-            // A heading that announces other pages goes with what follows.
+            // Drop a heading that announces other pages together with what follows.
             while index < end {
                 out.push(index);
                 index = page.parts[index].end;
@@ -142,6 +147,8 @@ fn is_surround(page: &Page, index: usize, place: Place, nature: &Nature) -> bool
         Kind::Nav | Kind::Form => return true,
         Kind::Aside if hint == Hint::Callout => return false,
         Kind::Aside => {
+            // An aside in the content stays if neither its name nor its links say otherwise; in articles of news,
+            // none do.
             let is_beside = hint != Hint::None && hint != Hint::Content || amount.is_linked(30);
             return !in_content || is_beside || nature.is_press || amount.n_teasers > 0;
         }
@@ -154,7 +161,7 @@ fn is_surround(page: &Page, index: usize, place: Place, nature: &Nature) -> bool
         && (is_named_surround(part, nature) || is_labelled_surround(part, nature) || is_caption())
 }
 
-/// True for text that belongs to a picture, not for a table or quotation in a caption's element.
+/// True for a picture's caption; false for a table or quotation inside a caption's element.
 fn is_caption(page: &Page, index: usize) -> bool {
     let holds = |kind: Kind| {
         matches!(
@@ -172,6 +179,7 @@ fn is_named_surround(part: &Part, nature: &Nature) -> bool {
         Hint::Boilerplate => true,
         Hint::Comments => nature.drops_comments,
         Hint::Suspect => {
+            // Many links with little prose, at one of several thresholds.
             let is_short = amount.prose * 4 < amount.text && amount.is_linked(15);
             let is_links =
                 amount.is_linked(40) || is_short || amount.n_teasers > 0 && amount.is_linked(25);
@@ -187,13 +195,15 @@ fn is_named_surround(part: &Part, nature: &Nature) -> bool {
     }
 }
 
-/// True for what announces that it is not content, and looks like that.
+/// True for an element whose first words announce that it is not content, and that looks so.
 fn is_labelled_surround(part: &Part, nature: &Nature) -> bool {
     let Part { kind, label, amount, prose_before, hint, .. } = *part;
+    // Callouts and other elements are only checked for teasers.
     if !(kind.is_container() || kind == Kind::Paragraph) || hint == Hint::Callout {
         return nature.drops_teasers && kind.is_container() && is_teasers(part);
     }
     let is_short = amount.text <= MAX_FURNITURE_BYTES && amount.prose == 0 && amount.n_h1 == 0;
+    // After 95 % of the prose.
     let is_last = prose_before > 0 && prose_before + amount.prose >= nature.all.prose * 19 / 20;
     match label {
         Label::Related => amount.n_links > 0 && (amount.is_linked(30) || amount.n_teasers > 0),
@@ -212,14 +222,14 @@ fn is_labelled_surround(part: &Part, nature: &Nature) -> bool {
     }
 }
 
-/// True for one or more teasers of other pages and little else.
+/// True for one or more teasers of other pages with little else.
 fn is_teasers(part: &Part) -> bool {
     let Amount { n_teasers, text, n_h1, linked, .. } = part.amount;
     let is_short = text <= n_teasers * MAX_TEASER_BYTES && linked * 8 >= text;
     n_teasers > 0 && n_h1 == 0 && is_short && !matches!(part.kind, Kind::Heading(_))
 }
 
-/// Where a list of links or teasers ends that stands right after a heading that announces it.
+/// Returns the end of a list of links or teasers that directly follows a heading announcing it.
 fn announced_end(page: &Page, index: usize, place: Place) -> Option<usize> {
     let heading = &page.parts[index];
     let is_line =

@@ -1,16 +1,16 @@
-//! Table: separates tables that hold data from those that only lay out a page.
+//! Table: distinguishes data tables from tables for layout.
 //!
-//! In: a table or row of a tree. Out: yes or no. Invariant: looks at a bounded number of nodes, so that tables in
-//! tables cost linear time.
+//! In: a table or row of a tree. Out: yes or no. Invariant: visits a bounded number of nodes, so that nested tables
+//! take linear time.
 //! Not here: writing rows and cells (`render.rs`).
 
 use super::kind::Kind;
 use super::tree::{NodeId, Tree};
 
-/// Most nodes looked at to judge a table. The first rows show its nature; the bound keeps nested tables cheap.
+/// Most nodes visited to judge a table. The first rows show its nature; the bound makes nested tables cheap.
 const MAX_LOOKED_AT: usize = 400;
 
-/// True for a table of data, false for one that lays out blocks.
+/// True for a data table, false for one that lays out blocks.
 pub(super) fn holds_data(tree: &Tree, table: NodeId) -> bool {
     let role = tree.element(table).and_then(|element| element.attr("role"));
     if matches!(role, Some("presentation" | "none")) {
@@ -35,6 +35,7 @@ pub(super) fn holds_data(tree: &Tree, table: NodeId) -> bool {
             _ => {}
         }
     }
+    // One cell in each row is a box.
     !has_blocks && n_cells > n_rows
 }
 

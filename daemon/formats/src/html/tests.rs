@@ -1,4 +1,4 @@
-//! Tables of what is read from pages, and properties that hold for any text.
+//! Tables of the text read from pages, and properties of any text.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -198,7 +198,7 @@ fn malformed_pages_are_read() {
 
 #[test]
 fn hostile_pages_cost_linear_time() {
-    // Each of these takes minutes if anything is looked up in all that came before.
+    // Each of these takes minutes if every lookup scans all the text before it.
     let many = |unit: &str| unit.repeat(30_000);
     let numbered = |unit: fn(usize) -> String| (0..30_000).map(unit).collect::<String>();
     let pages = [
@@ -237,7 +237,7 @@ fn text_of_pages_nested_too_deep_is_kept() {
     .assert_eq(&printed(&parsed));
 }
 
-/// Pieces of soup, parted by `|`.
+/// Pieces of tag soup, separated by `|`.
 const PIECES: &str = "\
     <p>|</p>|<div class=nav>|</div>|<table>|<tr>|<td>|</td>|</table>|<b>|</b>|<a href=x>|</a>|<ul>|<li>|\
     </ul>|<dl><dt>|<dd>|</dl>|<pre>|</pre>|<code>|</code>|<h1>|</h1>|<br>|<img alt='a b' src=c>|\

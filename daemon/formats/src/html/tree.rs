@@ -1,7 +1,7 @@
 //! Tree: a parsed page as an arena of linked nodes, each text with its place in the source.
 //!
-//! Invariants: links agree with each other; no node is its own ancestor. Every walk here is a loop, so that
-//! depth costs no stack.
+//! Invariants: links agree with each other; no node is its own ancestor. Every traversal is a loop, so that depth
+//! needs no stack.
 //! Not here: who builds it (`parse.rs`, `flat.rs`).
 
 use std::ops::Range;
@@ -19,23 +19,23 @@ impl NodeId {
     /// The document itself.
     pub(super) const ROOT: NodeId = NodeId(0);
 
-    /// Its number, less than [`Tree::n_nodes`].
+    /// Returns its number, less than [`Tree::n_nodes`].
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Text and where it came from.
+/// Text and its place in the source.
 #[derive(Debug, Clone)]
 pub(super) enum Text {
     /// Equals the source at this place.
     Verbatim(Range<usize>),
-    /// Stands for this place; where the place is empty, it is only near.
+    /// Stands for this place; if the place is empty, it is only approximate.
     Replaced(StrTendril, Range<usize>),
 }
 
 impl Text {
-    /// The characters.
+    /// Returns the characters.
     pub(super) fn of<'t>(&'t self, source: &'t str) -> &'t str {
         match self {
             Text::Verbatim(range) => source.get(range.clone()).unwrap_or(""),
@@ -47,11 +47,11 @@ impl Text {
 /// An element.
 #[derive(Debug)]
 pub(super) struct Element {
-    /// Its full name, as the parser wants it.
+    /// Its full name, for the parser.
     pub(super) name: QualName,
-    /// What it means.
+    /// Its meaning.
     pub(super) kind: Kind,
-    /// As written, first one of a name wins.
+    /// As written; the first one with a name wins.
     pub(super) attrs: Vec<Attribute>,
 }
 
@@ -59,23 +59,23 @@ impl Element {
     pub(super) fn new(name: QualName, attrs: Vec<Attribute>) -> Self {
         let kind = match &name {
             name if name.ns == ns!(html) => Kind::of_name(&name.local),
-            // A drawing's labels are not sentences; formulas are.
+            // Labels in drawings are not sentences; formulas are read as text.
             name if name.ns == ns!(svg) => Kind::Hidden,
             _ => Kind::Inline,
         };
         Element { name, kind, attrs }
     }
 
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub(super) fn attr(&self, name: &str) -> Option<&str> {
         self.attrs.iter().find(|attr| &*attr.name.local == name).map(|attr| &*attr.value)
     }
 }
 
-/// What a node is.
+/// The content of a node.
 #[derive(Debug)]
 pub(super) enum Data {
-    /// The document, a comment, a fragment: nothing to read.
+    /// The document, a comment, a fragment: without text.
     Other,
     Text(Text),
     Element(Element),
@@ -98,19 +98,19 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// A document without content.
+    /// Makes a document without content.
     pub(super) fn new() -> Self {
         let mut tree = Tree { nodes: Vec::new() };
         tree.create(Data::Other);
         tree
     }
 
-    /// How many nodes there are, attached or not.
+    /// Returns the number of nodes, attached or not.
     pub(super) fn n_nodes(&self) -> usize {
         self.nodes.len()
     }
 
-    /// A new node, attached to nothing.
+    /// Creates a node that is not attached.
     pub(super) fn create(&mut self, data: Data) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
         let node =
@@ -119,12 +119,12 @@ impl Tree {
         id
     }
 
-    /// What a node is.
+    /// Returns the content of a node.
     pub(super) fn data(&self, id: NodeId) -> &Data {
         &self.nodes[id.index()].data
     }
 
-    /// The element at a node, if it is one.
+    /// Returns the element at a node, if it is one.
     pub(super) fn element(&self, id: NodeId) -> Option<&Element> {
         match self.data(id) {
             Data::Element(element) => Some(element),
@@ -132,7 +132,7 @@ impl Tree {
         }
     }
 
-    /// The same, to change.
+    /// Like [`Tree::element`], mutable.
     pub(super) fn element_mut(&mut self, id: NodeId) -> Option<&mut Element> {
         match &mut self.nodes[id.index()].data {
             Data::Element(element) => Some(element),
@@ -152,7 +152,7 @@ impl Tree {
         self.nodes[id.index()].next
     }
 
-    /// Takes a node out of its parent.
+    /// Removes a node from its parent.
     pub(super) fn detach(&mut self, id: NodeId) {
         let node = &mut self.nodes[id.index()];
         let (parent, previous, next) = (node.parent.take(), node.previous.take(), node.next.take());
@@ -179,7 +179,7 @@ impl Tree {
         (node.parent, node.previous) = (Some(parent), last);
     }
 
-    /// Puts a node right before another; does nothing if that one has no parent.
+    /// Inserts a node before another; does nothing if that one has no parent.
     pub(super) fn insert_before(&mut self, sibling: NodeId, child: NodeId) {
         self.detach(child);
         let Some(parent) = self.parent(sibling) else { return };
@@ -202,7 +202,7 @@ impl Tree {
         n_moved
     }
 
-    /// The node that follows in document order after everything inside `id`, within `top`.
+    /// Returns the node after all descendants of `id` in document order, within `top`.
     pub(super) fn after(&self, id: NodeId, top: NodeId) -> Option<NodeId> {
         let mut at = id;
         while at != top {
@@ -214,7 +214,7 @@ impl Tree {
         None
     }
 
-    /// All nodes inside `top`, itself first, in document order.
+    /// Returns all nodes inside `top`, itself first, in document order.
     pub(super) fn walk(&self, top: NodeId) -> impl Iterator<Item = NodeId> {
         let mut next = Some(top);
         std::iter::from_fn(move || {
@@ -224,7 +224,7 @@ impl Tree {
         })
     }
 
-    /// The text inside a node, white space collapsed, at most about `max_bytes` long.
+    /// Returns the text inside a node with white space collapsed, limited to about `max_bytes`.
     pub(super) fn text_of(&self, top: NodeId, source: &str, max_bytes: usize) -> String {
         let mut all = String::new();
         for id in self.walk(top) {

@@ -1,7 +1,7 @@
 //! Words: writes one text of a page, as running text or as code.
 //!
-//! In: a text with its place. Out: calls of the builder. Invariants: verbatim text is given by its place
-//! only, so that it equals the source; decoded text keeps the place of what it was decoded from.
+//! In: a text with its place. Out: calls of the builder. Invariants: verbatim text is passed by its place only, so
+//! that it equals the source; decoded text keeps the place of its source.
 //! Not here: blocks and marks (`render.rs`).
 
 use std::ops::Range;
@@ -36,7 +36,7 @@ impl PageWriter<'_> {
         }
     }
 
-    /// Running text, in which spaces of other kinds become spaces and invisible characters go.
+    /// Writes running text, in which other kinds of spaces become spaces and invisible characters are dropped.
     fn flow(&mut self, range: Range<usize>, written: &str) {
         if written.is_ascii() {
             return self.builder.flow(range);
@@ -56,7 +56,7 @@ impl PageWriter<'_> {
         self.builder.flow(range.start + done..range.end);
     }
 
-    /// Decoded text, all of which stands for one place.
+    /// Writes decoded text, all of which has one place.
     pub(super) fn words(&mut self, text: &str, range: Range<usize>) {
         let is_space = |c: char| c.is_ascii_whitespace() || meaning_of(c) == Meaning::Space;
         let mut pieces = text.split(is_space);
@@ -85,7 +85,7 @@ impl PageWriter<'_> {
             self.is_line_due = true;
             return;
         }
-        // The line end stands nowhere in the source, so it is written with the first visible character.
+        // The line end has no place in the source, so it is written with the first visible character.
         let n_blank = written.len() - written.trim_ascii_start().len();
         let first = written[n_blank..].chars().next().map_or(0, char::len_utf8);
         let head = n_blank + first;
@@ -105,7 +105,7 @@ impl PageWriter<'_> {
     }
 }
 
-/// How a character is read in running text.
+/// How a character is treated in running text.
 #[derive(PartialEq, Eq)]
 enum Meaning {
     Itself,
@@ -115,7 +115,7 @@ enum Meaning {
 
 fn meaning_of(character: char) -> Meaning {
     match character {
-        // No-break spaces: names are written with them, and must still be found.
+        // No-break spaces occur in names, which must be found all the same.
         '\u{a0}' | '\u{202f}' | '\u{2007}' => Meaning::Space,
         // Soft hyphen, zero-width space and joiner, byte order mark.
         '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}' => Meaning::Nothing,

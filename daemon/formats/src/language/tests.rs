@@ -17,7 +17,7 @@ fn every_language_has_a_code() {
     }
 }
 
-/// The main language, and the texts of the blocks that differ with theirs.
+/// Returns the main language, and the texts of the blocks in other languages.
 fn read(paragraphs: &[&str], stated: Option<&str>) -> (String, Vec<(String, &'static str)>) {
     let (mut text, mut blocks) = (String::new(), Vec::new());
     for paragraph in paragraphs {

@@ -1,4 +1,4 @@
-//! AsciiDoc.
+//! AsciiDoc: what its lines and inline marks mean.
 
 use super::inline::{Inlines, Inside, InsideKind, between, may_open};
 use super::{Found, Light, LightState, Lines};
@@ -26,8 +26,10 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
         state.n_rows += 1;
         let cells =
             text.get(1..).unwrap_or("").split('|').map(|cell| lines.place(at, cell)).collect();
+        // The first row is a header if a blank line follows it.
         return Found::Row { cells, is_header: state.n_rows == 1 && lines.is_blank(at + 1) };
     }
+    // `//` is a comment; `////` opens a comment block and is handled as a fence.
     if text.starts_with("//") && !text.starts_with("////") {
         return Found::Drop(at + 1);
     }
@@ -37,6 +39,7 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     if let Some((key, value)) = attribute(text) {
         return Found::Meta { key: key.to_lowercase(), value: value.to_string() };
     }
+    // A line of block attributes; only the language of code is used.
     if text.starts_with('[') && text.ends_with(']') {
         state.language = language_of(text);
         return Found::Drop(at + 1);
@@ -44,6 +47,7 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     if let Some(path) = text.strip_prefix("image::").and_then(|rest| rest.split('[').next()) {
         return Found::Embed(path.to_string(), at + 1);
     }
+    // Unknown attributes, includes, rules, page breaks and list continuations.
     if text.starts_with(':')
         || text.starts_with("include::")
         || text == "'''"
@@ -57,7 +61,7 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     }
     match item(lines, at) {
         Some(item) => item,
-        // `.Title` of a block.
+        // `.Title` of a block is text; `. item` and `..` are not.
         None if text.starts_with('.')
             && text.len() > 1
             && !text.starts_with(". ")
@@ -79,7 +83,7 @@ fn heading(lines: &Lines<'_>, at: usize) -> Option<Found> {
     is_heading.then(|| Found::Heading { level, text: lines.place(at, text), n_lines: 1 })
 }
 
-/// The line that opens and closes a block.
+/// Returns the line if it opens or closes a block.
 fn fence(text: &str) -> Option<&str> {
     let is = |byte: u8, n: usize| text.len() >= n && text.bytes().all(|b| b == byte);
     let is_code = is(b'-', 4) || is(b'.', 4) || is(b'/', 4) || is(b'+', 4);
@@ -91,12 +95,13 @@ fn fence(text: &str) -> Option<&str> {
 fn fenced(lines: &Lines<'_>, at: usize, fence: &str, state: &mut LightState) -> Found {
     let language = std::mem::take(&mut state.language);
     if !fence.starts_with(['-', '.', '/', '+', '`']) || fence == "--" {
-        // What stands in examples, sidebars and quotations is text.
+        // The content of examples, sidebars and quotations is text.
         return Found::Drop(at + 1);
     }
     let close = if fence.starts_with('`') { "```" } else { fence };
     let end = lines.find(at + 1, |line| line.trim_ascii_end() == close);
     let after = (end + 1).min(lines.len());
+    // A comment block.
     if fence.starts_with('/') {
         return Found::Drop(after);
     }
@@ -105,14 +110,14 @@ fn fenced(lines: &Lines<'_>, at: usize, fence: &str, state: &mut LightState) -> 
     Found::Code { language, lines: at + 1..end, end: after }
 }
 
-/// `:author: Ada`.
+/// Reads an attribute such as `:author: Ada`; `None` for unknown keys.
 fn attribute(text: &str) -> Option<(&str, &str)> {
     let (key, value) = text.strip_prefix(':')?.split_once(": ")?;
     let is_known = ["author", "date", "revdate", "lang", "title"].contains(&key);
     is_known.then_some((key, value.trim_ascii()))
 }
 
-/// The language of `[source,rust]`.
+/// Returns the language of `[source,rust]`.
 fn language_of(text: &str) -> String {
     let mut words = text.trim_matches(['[', ']']).split(',').map(str::trim_ascii);
     match words.next() {
@@ -121,12 +126,13 @@ fn language_of(text: &str) -> String {
     }
 }
 
+/// Returns where the text of `NOTE: text` begins; the word stays part of the text, so that is always 0.
 fn admonition(text: &str) -> Option<usize> {
     let words = ["NOTE: ", "TIP: ", "IMPORTANT: ", "WARNING: ", "CAUTION: "];
     words.iter().find(|word| text.starts_with(**word)).map(|_| 0)
 }
 
-/// `* item`, `** deeper`, `. numbered`, `- item`, `1. item`.
+/// Reads an item: `* item`, `** deeper`, `. numbered`, `- item`, `1. item`.
 fn item(lines: &Lines<'_>, at: usize) -> Option<Found> {
     let line = lines.get(at);
     let text = line.trim_ascii_start();
@@ -136,9 +142,11 @@ fn item(lines: &Lines<'_>, at: usize) -> Option<Found> {
         let rest = text.get(n_signs..)?;
         let shown = rest.strip_prefix(' ')?.trim_ascii_start();
         let shown =
+            // Without the box of a task.
             ["[x] ", "[ ] ", "[*] "].iter().find_map(|b| shown.strip_prefix(b)).unwrap_or(shown);
         let is_item = n_signs <= 5 && !shown.is_empty();
         let offset = line.len() - shown.len();
+        // `.` numbers automatically; the builder counts on from 1.
         let ordinal = (first == b'.').then_some(1);
         return is_item.then(|| Found::Item {
             indent: n_signs,
@@ -150,10 +158,12 @@ fn item(lines: &Lines<'_>, at: usize) -> Option<Found> {
     Some(Found::Item { indent: 1, ordinal, text: lines.range(at).start + offset })
 }
 
+/// Reads the inline mark at the start of `text`; `before` is the character before it.
 fn inside(text: &str, before: Option<char>) -> Option<Inside> {
     if text.starts_with("<<") {
         let inner = text.get(2..)?;
         let end = inner.find(">>")?;
+        // `<<id,text>>` shows the text, `<<id>>` the id.
         let shown = inner.get(..end)?.split_once(',').map_or(0, |(id, _)| id.len() + 1);
         return Some(Inside {
             n_bytes: 2 + end + 2,
@@ -171,15 +181,18 @@ fn inside(text: &str, before: Option<char>) -> Option<Inside> {
     }
 }
 
-/// `link:path[text]`, `xref:path#part[text]`, `https://…[text]`.
+/// Reads a link: `link:path[text]`, `xref:path#part[text]`, `https://…[text]`.
 fn link(text: &str) -> Option<Inside> {
     let prefix = ["link:", "xref:", "http://", "https://", "mailto:"]
         .iter()
         .find(|p| text.starts_with(**p))?;
+    // `link:` and `xref:` are not part of the address; the scheme of a URL is.
     let n_prefix = if prefix.ends_with("//") || *prefix == "mailto:" { 0 } else { prefix.len() };
+    // White space before `[` means that this is not a link.
     let open = text.find(['[', ' ', '\n']).filter(|at| text.as_bytes().get(*at) == Some(&b'['))?;
     let end = open + text.get(open..)?.find(']')?;
     let target = Target::of_address(text.get(n_prefix..open)?);
+    // `[]` shows the address.
     let shown = if end > open + 1 { open + 1..end } else { n_prefix..open };
     Some(Inside { n_bytes: end + 1, text: shown, kind: InsideKind::Link(target) })
 }

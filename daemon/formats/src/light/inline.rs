@@ -1,4 +1,4 @@
-//! Inside lines: links, bold and code.
+//! Inline marks: links, bold and code inside lines.
 
 use std::ops::Range;
 
@@ -6,26 +6,26 @@ use crate::builder::TextBuilder;
 use crate::target::Target;
 use model::parcel::InlineKind;
 
-/// Longest stretch in which the end of a mark is searched, bytes.
+/// How far ahead the end of a mark is searched, in bytes.
 const MAX_BYTES: usize = 500;
 
-/// What a syntax has inside lines.
+/// The inline marks of a syntax.
 pub(super) struct Inlines {
-    /// Bytes at which something may begin.
+    /// Bytes at which a mark may begin; ASCII only.
     pub(super) starts: &'static [u8],
-    /// Reads what begins here, after the given character.
+    /// Reads the mark at the start of the text; the second argument is the character before it.
     pub(super) find: fn(&str, Option<char>) -> Option<Inside>,
 }
 
-/// Something inside a line.
+/// An inline mark.
 pub(super) struct Inside {
     pub(super) n_bytes: usize,
-    /// What is shown of it.
+    /// The part that is shown.
     pub(super) text: Range<usize>,
     pub(super) kind: InsideKind,
 }
 
-/// What it is.
+/// The kind of an inline mark.
 pub(super) enum InsideKind {
     Plain,
     Mark(InlineKind),
@@ -33,9 +33,10 @@ pub(super) enum InsideKind {
 }
 
 impl Inlines {
-    /// Writes a range of the source.
+    /// Writes a range of the source with its inline marks.
     pub(super) fn write(&self, out: &mut TextBuilder<'_>, source: &str, range: Range<usize>) {
         let Some(text) = source.get(range.clone()) else { return };
+        // `shown` is where the text not yet written begins, `at` where the search continues.
         let (mut shown, mut at) = (0, 0);
         while at < text.len() {
             let rest = text.as_bytes().get(at..).unwrap_or(&[]);
@@ -46,7 +47,7 @@ impl Inlines {
             let window = window.get(..floor(window, MAX_BYTES)).unwrap_or(window);
             let Some(inside) = (self.find)(window, before) else {
                 at += 1;
-                // Inside a character nothing begins: all starts are ASCII.
+                // Also right where `at` is now inside a character: all starts are ASCII.
                 continue;
             };
             out.flow(range.start + shown..range.start + at);
@@ -71,12 +72,12 @@ impl Inlines {
     }
 }
 
-/// The last place up to `limit` that cuts no character.
+/// Returns the last character boundary up to `limit`.
 fn floor(text: &str, limit: usize) -> usize {
     (0..=limit.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// What stands between two equal marks, if it does not begin or end with white space.
+/// Reads text between two equal marks, unless it begins or ends with white space.
 pub(super) fn between(text: &str, mark: &str, kind: InlineKind) -> Option<Inside> {
     let inner = text.strip_prefix(mark)?;
     let end = inner.find(mark).filter(|end| *end > 0)?;
@@ -90,7 +91,7 @@ pub(super) fn between(text: &str, mark: &str, kind: InlineKind) -> Option<Inside
     })
 }
 
-/// True where a mark may open: at the start, after white space or an opening sign.
+/// True where a mark may open: at the start, after white space, an opening bracket, a quote or a hyphen.
 pub(super) fn may_open(before: Option<char>) -> bool {
     before.is_none_or(|c| c.is_whitespace() || "([{'\"-".contains(c))
 }

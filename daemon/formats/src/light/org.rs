@@ -1,4 +1,4 @@
-//! Org.
+//! Org: what its lines and inline marks mean.
 
 use super::inline::{Inlines, Inside, InsideKind, between, may_open};
 use super::{Found, Light, LightState, Lines, cells_between, marker};
@@ -8,7 +8,7 @@ use model::parcel::InlineKind;
 pub(crate) static ORG: Light =
     Light { classify, inlines: Inlines { starts: b"[=~*", find: inside } };
 
-/// Words that may stand before a heading's text.
+/// Task states that may come before a heading's text.
 const STATES: &[&str] = &["TODO ", "DONE ", "NEXT ", "WAITING ", "CANCELLED ", "CANCELED "];
 
 fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
@@ -25,16 +25,19 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     if let Some(keyword) = text.strip_prefix("#+") {
         return keyword_line(lines, at, keyword);
     }
+    // A comment.
     if text == "#" || text.starts_with("# ") {
         return Found::Drop(at + 1);
     }
+    // `:PROPERTIES:` and other drawers, up to `:END:`.
     let is_drawer =
         text.len() > 2 && text.starts_with(':') && text.ends_with(':') && !text.contains(' ');
     if is_drawer {
         let end = lines.find(at + 1, |line| line.trim_ascii().eq_ignore_ascii_case(":END:"));
-        // A drawer that never ends is a line.
+        // If a drawer does not end within 200 lines, only its first line is dropped.
         return Found::Drop(if end < lines.len() && end - at < 200 { end + 1 } else { at + 1 });
     }
+    // Time stamps of a task.
     if ["SCHEDULED:", "DEADLINE:", "CLOSED:", "CLOCK:"].iter().any(|word| text.starts_with(word)) {
         return Found::Drop(at + 1);
     }
@@ -44,6 +47,7 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
         }
         let cells =
             cells_between(line, '|').into_iter().map(|cell| lines.place(at, cell)).collect();
+        // A rule below the first row makes it a header.
         return Found::Row { cells, is_header: lines.get(at + 1).trim_ascii().starts_with("|-") };
     }
     if text.starts_with(": ") {
@@ -51,6 +55,7 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
         return Found::Code { language: String::new(), lines: at..end, end };
     }
     let _ = state;
+    // A `*` at the start of a line is a heading, so it is a bullet only when indented.
     let bullets: &[char] = if lines.indent(at) > 0 { &['-', '+', '*'] } else { &['-', '+'] };
     match marker(line, bullets) {
         Some((ordinal, offset)) => {
@@ -67,6 +72,7 @@ fn heading(lines: &Lines<'_>, at: usize) -> Option<Found> {
     for state in STATES {
         text = text.strip_prefix(state).unwrap_or(text);
     }
+    // Tags at the end: `Title :work:home:`.
     if let Some((shown, tags)) = text.rsplit_once(" :")
         && tags.ends_with(':')
         && !tags.contains(' ')
@@ -77,7 +83,7 @@ fn heading(lines: &Lines<'_>, at: usize) -> Option<Found> {
     Some(Found::Heading { level, text: lines.place(at, text), n_lines: 1 })
 }
 
-/// `#+TITLE: …`, `#+BEGIN_SRC rust` and the like.
+/// Reads a keyword: `#+TITLE: …`, `#+BEGIN_SRC rust`.
 fn keyword_line(lines: &Lines<'_>, at: usize, keyword: &str) -> Found {
     let is = |start: &str| {
         keyword.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
@@ -87,6 +93,7 @@ fn keyword_line(lines: &Lines<'_>, at: usize, keyword: &str) -> Found {
         let close = format!("#+end_{}", word.to_lowercase());
         let end = lines.find(at + 1, |line| line.trim_ascii().to_lowercase().starts_with(&close));
         let after = (end + 1).min(lines.len());
+        // Meant for other output formats, or a comment.
         if is("begin_export") || is("begin_comment") {
             return Found::Drop(after);
         }
@@ -121,7 +128,7 @@ fn inside(text: &str, before: Option<char>) -> Option<Inside> {
     }
 }
 
-/// `[[target][text]]` or `[[target]]`.
+/// Reads a link: `[[target][text]]` or `[[target]]`.
 fn link(text: &str) -> Option<Inside> {
     let inner = text.get(2..)?;
     let end = inner.find("]]")?;
@@ -132,8 +139,10 @@ fn link(text: &str) -> Option<Inside> {
         }
         None => (inner, 2..2 + inner.len()),
     };
+    // `file:a.org::*Heading` names a file and a place in it; only the file is kept.
     let address = address.strip_prefix("file:").unwrap_or(address);
     let address = address.split("::").next().unwrap_or(address);
+    // Links to places in the same document, or by id, have no path.
     let is_inner = address.starts_with(['*', '#']) || address.starts_with("id:");
     let target = if is_inner { None } else { Target::of_address(address) };
     Some(Inside { n_bytes: 2 + end + 2, text: shown, kind: InsideKind::Link(target) })

@@ -1,4 +1,4 @@
-//! reStructuredText.
+//! reStructuredText: what its lines and inline marks mean.
 
 use super::inline::{Inlines, Inside, InsideKind, between, may_open};
 use super::{Found, Light, LightState, Lines, cells_between, marker};
@@ -11,7 +11,7 @@ pub(crate) static RST: Light =
 /// Directives whose content is code.
 const CODE: &[&str] =
     &["code-block", "code", "sourcecode", "highlight", "literalinclude", "parsed-literal", "math"];
-/// Directives that only arrange the document.
+/// Directives that only arrange the document or include other text; they are dropped with their content.
 const ARRANGING: &[&str] = &[
     "toctree",
     "contents",
@@ -37,14 +37,14 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     let line = lines.get(at);
     let text = line.trim_ascii();
     if text.is_empty() {
-        // A blank line ends a table made of rules, unless a rule follows.
+        // A blank line does not end a table made of rules; only a rule does.
         return Found::Blank;
     }
     if let Some(heading) = heading(lines, at, state) {
         return heading;
     }
     if is_simple_rule(text) {
-        // The first rule opens the table, the one before a blank line closes it.
+        // The first rule opens the table; one before a blank line closes it.
         if !state.in_table {
             state.n_rows = 0;
         }
@@ -52,15 +52,19 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
         return Found::Drop(at + 1);
     }
     if state.in_table {
+        // Columns are at least two spaces apart.
         let cells = text.split("  ").filter(|cell| !cell.trim_ascii().is_empty());
         let cells = cells.map(|cell| lines.place(at, cell)).collect();
         state.n_rows += 1;
+        // A rule below the first row makes it a header.
         let is_header = state.n_rows == 1 && is_simple_rule(lines.get(at + 1).trim_ascii());
         return Found::Row { cells, is_header };
     }
+    // Rules of a grid table, and lines of four or more equal signs (transitions).
     if is_grid_rule(text) || is_ornament(text).is_some_and(|_| text.len() > 3) {
         return Found::Drop(at + 1);
     }
+    // A row of a grid table.
     if text.starts_with('|') && text.ends_with('|') && text.len() > 2 {
         let cells =
             cells_between(line, '|').into_iter().map(|cell| lines.place(at, cell)).collect();
@@ -88,28 +92,31 @@ fn classify(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Found {
     }
 }
 
-/// The text of a footnote or citation, `.. [1] text`.
+/// Returns the text of a footnote or citation: `.. [1] text`.
 fn footnote(line: &str) -> Option<&str> {
     let (label, text) = line.strip_prefix(".. [")?.split_once("] ")?;
     let text = text.trim_ascii();
     (!label.contains(['[', ' ']) && !text.is_empty()).then_some(text)
 }
 
-/// A heading with a line under it, or above and under it.
+/// Reads a heading with a line of ornaments below it, or above and below it.
 fn heading(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Option<Found> {
     let ornament = |at: usize| is_ornament(lines.get(at).trim_ascii_end());
     let fits = |text: usize, rule: usize| {
+        // The ornaments may be up to two characters shorter than the text.
         let text = lines.get(text).trim_ascii();
         !text.is_empty()
             && is_ornament(text).is_none()
             && text.chars().count() <= lines.get(rule).trim_ascii().len().max(3) + 2
     };
     let (byte, is_over, text) = match ornament(at) {
+        // Above and below: this line, and the one after the text.
         Some(byte) if ornament(at + 2) == Some(byte) && fits(at + 1, at) => (byte, true, at + 1),
         Some(_) => return None,
         None => {
             let byte = ornament(at + 1)?;
             let before_blank =
+                // Otherwise the text could be the last line of a paragraph above a transition.
                 at == 0 || lines.is_blank(at - 1) || is_ornament(lines.get(at - 1)).is_some();
             if !fits(at, at + 1) || lines.indent(at) > 0 || !before_blank {
                 return None;
@@ -117,6 +124,7 @@ fn heading(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Option<Found
             (byte, false, at)
         }
     };
+    // Levels are not fixed: each new ornament is one level deeper than those before it.
     let known = state.ornaments.iter().position(|known| *known == (byte, is_over));
     let level = known.unwrap_or_else(|| {
         state.ornaments.push((byte, is_over));
@@ -127,7 +135,7 @@ fn heading(lines: &Lines<'_>, at: usize, state: &mut LightState) -> Option<Found
     Some(Found::Heading { level, text: shown, n_lines: if is_over { 3 } else { 2 } })
 }
 
-/// The sign that a line repeats, if it does nothing else.
+/// Returns the character that a line repeats, if it contains nothing else.
 fn is_ornament(line: &str) -> Option<u8> {
     let bytes = line.as_bytes();
     let first = *bytes.first()?;
@@ -145,7 +153,7 @@ fn is_grid_rule(text: &str) -> bool {
     text.len() > 2 && text.starts_with('+') && text.bytes().all(|byte| b"+-= |".contains(&byte))
 }
 
-/// `:Author: Ada`.
+/// Reads a field such as `:Author: Ada`.
 fn field(text: &str) -> Option<(&str, &str)> {
     let (key, value) = text.strip_prefix(':')?.split_once(": ")?;
     let is_key = !key.is_empty() && key.len() < 40 && !key.contains(['`', ':']);
@@ -161,6 +169,7 @@ fn is_literal(lines: &Lines<'_>, at: usize) -> bool {
         && !lines.get(at - 2).trim_ascii_start().starts_with("..")
 }
 
+/// Reads a line that begins with `..`: a directive, or markup that is not shown.
 fn directive(lines: &Lines<'_>, at: usize) -> Found {
     let line = lines.get(at).trim_ascii();
     let indent = lines.indent(at);
@@ -168,11 +177,12 @@ fn directive(lines: &Lines<'_>, at: usize) -> Found {
     let end = lines.end_of_indented(at + 1, indent).max(at + 1);
     let Some((name, argument)) = inner.split_once("::").filter(|(name, _)| !name.contains(' '))
     else {
-        // A label, a target, a substitution or a comment.
+        // A label, target or substitution (one line), or a comment (with its indented lines).
         return Found::Drop(if inner.starts_with(['_', '|', '[']) { at + 1 } else { end });
     };
     let argument = argument.trim_ascii();
     if CODE.contains(&name) {
+        // Options (`:linenos:`) and blank lines come before the code.
         let is_option = |at: &usize| {
             let text = lines.get(*at).trim_ascii();
             text.is_empty() || text.starts_with(':')
@@ -190,11 +200,13 @@ fn directive(lines: &Lines<'_>, at: usize) -> Found {
     }
     match argument.is_empty() {
         true => Found::Drop(at + 1),
-        // The argument of a note is its first words; that of others (a function) is worth its line.
+        // The argument of a note is its first words; for others (a function), it is worth a line. Indented content
+        // follows as text.
         false => Found::TextFrom(lines.place(at, argument).start),
     }
 }
 
+/// Reads the inline mark at the start of `text`; `before` is the character before it.
 fn inside(text: &str, before: Option<char>) -> Option<Inside> {
     if text.starts_with("``") {
         return between(text, "``", InlineKind::Code);
@@ -202,6 +214,7 @@ fn inside(text: &str, before: Option<char>) -> Option<Inside> {
     if text.starts_with("**") {
         return between(text, "**", InlineKind::Bold).filter(|_| may_open(before));
     }
+    // A role: `` :ref:`text` ``.
     if let Some(role) = text.strip_prefix(':') {
         let (name, rest) = role.split_once(":`")?;
         let is_role = !name.is_empty()
@@ -215,10 +228,11 @@ fn inside(text: &str, before: Option<char>) -> Option<Inside> {
     None
 }
 
-/// `text <target>`_ or the same after a role; `start` bytes stand before.
+/// Reads `` text <target>`_ ``, with or without a role; `start` bytes come before `rest`.
 fn reference(rest: &str, start: usize, role: Option<&str>) -> Option<Inside> {
     let end = rest.find('`').filter(|end| *end > 0)?;
     let inner = rest.get(..end)?;
+    // `_` or `__` after the closing backtick.
     let n_ticks = rest
         .get(end + 1..)
         .map_or(0, |after| after.bytes().take(2).take_while(|b| *b == b'_').count());
@@ -231,6 +245,7 @@ fn reference(rest: &str, start: usize, role: Option<&str>) -> Option<Inside> {
     };
     let is_path = matches!(role, Some("doc" | "download"));
     let target = match role {
+        // Sphinx writes documents without their extension.
         Some("doc") => Target::of_address(&format!("{address}.rst")),
         Some("download") => Target::of_address(address),
         None if shown < inner.len() => Target::of_address(address),

@@ -1,4 +1,4 @@
-//! The three syntaxes, each as a table, and what holds for any text.
+//! The three syntaxes, each as a table, and properties of any text.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;

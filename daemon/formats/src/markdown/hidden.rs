@@ -1,6 +1,6 @@
-//! Text of the source that is not shown: Obsidian comments, callout markers, heading attributes.
+//! Hidden text: parts of the source that are not shown: Obsidian comments, callout markers, heading attributes.
 //!
-//! Invariant: at any time one stretch is hidden, at or after the current place; the walk moves forward only.
+//! Invariant: at any time one range is hidden, at or after the current place; the walk only moves forward.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -11,23 +11,23 @@ use super::MarkdownWalk;
 
 /// Opens and closes an Obsidian comment.
 const COMMENT: &str = "%%";
-/// Finds it; a searcher of its own would be built for every piece of text.
+/// Built once, because building a searcher for every piece of text is slow.
 static COMMENT_FINDER: LazyLock<memmem::Finder<'static>> =
     LazyLock::new(|| memmem::Finder::new(COMMENT));
 
-/// False when no comment can be in the text, so that no piece of it needs to be searched.
+/// False when the text cannot contain a comment, so that its pieces need not be searched.
 pub(super) fn may_have_comments(text: &str) -> bool {
     COMMENT_FINDER.find(text.as_bytes()).is_some()
 }
 
 impl MarkdownWalk<'_> {
-    /// True when a piece begins in the hidden stretch.
+    /// True when a piece begins in the hidden range.
     pub(super) fn is_hidden(&self, range: &Range<usize>) -> bool {
         self.hidden.contains(&range.start)
     }
 
-    /// Hides the comment that opens in `range`, if one does and closes. A `%%` alone on its line opens one
-    /// that may span blocks; any other must close in its own block.
+    /// Hides the comment that opens in `range`, if there is one and it closes. A `%%` alone on its line may span
+    /// blocks; any other must close in its own block.
     pub(super) fn find_comment(&mut self, range: Range<usize>) {
         let bytes = self.source.as_bytes();
         let next = |from: usize, to: usize| {
@@ -42,7 +42,7 @@ impl MarkdownWalk<'_> {
         }
     }
 
-    /// Hides the `{#id}` that some dialects write behind a heading.
+    /// Hides the `{#id}` that some dialects write after a heading.
     pub(super) fn hide_heading_attributes(&mut self, range: &Range<usize>) {
         let line = self.source.get(range.clone()).unwrap_or("");
         let line = line.lines().next().unwrap_or("").trim_end_matches(['#', ' ', '\t']);
@@ -51,17 +51,18 @@ impl MarkdownWalk<'_> {
         }
     }
 
-    /// Hides the `[!kind]` of a callout and notes where its title ends.
+    /// Hides the `[!kind]` of a callout and remembers where its title ends.
     pub(super) fn hide_callout_marker(&mut self, range: &Range<usize>) {
         let quote = self.source.get(range.clone()).unwrap_or("");
         let line = quote.split('\n').next().unwrap_or("");
         let Some(marked) = line.strip_prefix('>').map(str::trim_start) else { return };
         let Some(close) = marked.find(']').filter(|_| marked.starts_with("[!")) else { return };
         let after = marked.get(close + 1..).unwrap_or("");
+        // `+` and `-` say whether the callout is unfolded.
         let n_fold = usize::from(after.starts_with(['+', '-']));
         let start = range.start + line.len() - marked.len();
         self.hidden = start..start + close + 1 + n_fold;
-        // The parser trims the white space before a line end into the break.
+        // The parser moves trailing white space of a line into the break event.
         self.callout_title_end = Some(range.start + line.trim_end().len());
     }
 }

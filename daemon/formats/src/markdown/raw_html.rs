@@ -1,8 +1,8 @@
-//! HTML inside Markdown, reduced to its visible text.
+//! Raw HTML: reduces HTML inside Markdown to its visible text.
 //!
-//! In: the source ranges of one HTML block, line by line. Out: text and block ends, written to the builder.
-//! Kept: text, entities, headings, block boundaries. Dropped: tags, comments, scripts, styles.
-//! Not here: documents that are HTML (`normalize/html.rs`); this one never needs a tree.
+//! In: the source ranges of one HTML block, line by line. Out: text and block ends, written to the builder. Kept:
+//! text, entities, headings, block boundaries. Dropped: tags, comments, scripts, styles.
+//! Not here: documents that are HTML (`html.rs`); this reader needs no tree.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use memchr::{memchr, memchr2, memmem};
 
 use crate::builder::TextBuilder;
 
-/// Longest entity looked at, bytes, with `&` and `;`.
+/// Longest entity that is recognized, in bytes, including `&` and `;`.
 const MAX_ENTITY_BYTES: usize = 12;
 /// Tags that end the block before them.
 const BLOCK_TAGS: &[&str] = &[
@@ -56,18 +56,18 @@ const BLOCK_TAGS: &[&str] = &[
     "tr",
     "ul",
 ];
-/// Tags that part words without ending a block.
+/// Tags that separate words without ending a block.
 const SPACE_TAGS: &[&str] = &["br", "td", "th", "img", "option"];
-/// Tags whose content is not shown.
+/// Elements whose content is not shown.
 const SILENT_TAGS: &[&str] = &["script", "style", "template"];
 
-/// Where in the HTML the last line ended.
+/// The state at the end of the last line.
 #[derive(Default)]
 pub(super) enum RawHtml {
     /// In visible text.
     #[default]
     Text,
-    /// In a tag, perhaps inside a quoted value; then, perhaps, in a silent element of this name.
+    /// In a tag, possibly inside a quoted value. `then` is the silent element that this tag opens, if any.
     Tag { quote: Option<u8>, then: Option<&'static str> },
     /// In a comment.
     Comment,
@@ -76,7 +76,7 @@ pub(super) enum RawHtml {
 }
 
 impl RawHtml {
-    /// Takes one more range of the block.
+    /// Reads the next range of the block.
     pub(super) fn feed(&mut self, source: &str, range: Range<usize>, out: &mut TextBuilder<'_>) {
         let end = range.end.min(source.len());
         let mut at = range.start;
@@ -89,20 +89,21 @@ impl RawHtml {
                 RawHtml::Silent(name) => read_silent(rest, name),
             };
             *self = next;
-            // Only the end of a silent element reads nothing, and it leaves its state.
+            // Always ends: `read_silent` may read 0 bytes, but then the state changes to `Text`, which reads at least
+            // one.
             at += n_read;
         }
     }
 }
 
-/// True when an inline tag, such as `<br>`, parts the words around it.
+/// True when an inline tag, such as `<br>`, separates the words around it.
 pub(super) fn parts_words(tag: &str) -> bool {
     let name = name_of(tag);
     let is_in = |tags: &[&str]| tags.iter().any(|known| name.eq_ignore_ascii_case(known));
     is_in(SPACE_TAGS) || is_in(BLOCK_TAGS)
 }
 
-/// Reads up to the next tag or entity, or one of those. Gives how far it came and what follows.
+/// Reads up to the next tag or entity, or one of these. Returns the number of bytes read and the next state.
 fn read_text(rest: &str, at: usize, out: &mut TextBuilder<'_>) -> (usize, RawHtml) {
     let stop = memchr2(b'<', b'&', rest.as_bytes()).unwrap_or(rest.len());
     if stop > 0 {
@@ -115,6 +116,7 @@ fn read_text(rest: &str, at: usize, out: &mut TextBuilder<'_>) -> (usize, RawHtm
                 out.replaced(text.encode_utf8(&mut [0; 4]), at..at + n_read);
                 n_read
             }
+            // Not an entity: `&` is text.
             None => {
                 out.flow(at..at + 1);
                 1
@@ -126,12 +128,14 @@ fn read_text(rest: &str, at: usize, out: &mut TextBuilder<'_>) -> (usize, RawHtm
         return (4, RawHtml::Comment);
     }
     let name = name_of(rest);
+    // Not a tag: `<` is text.
     if name.is_empty() && !rest.starts_with("<!") && !rest.starts_with("<?") {
         out.flow(at..at + 1);
         return (1, RawHtml::Text);
     }
     let is_open = !rest.starts_with("</");
     show_boundary(name, is_open, out);
+    // Only the name is read here; `read_tag` reads the rest, which may continue on the next line.
     let then = SILENT_TAGS.iter().copied().find(|tag| is_open && name.eq_ignore_ascii_case(tag));
     (1 + name.len(), RawHtml::Tag { quote: None, then })
 }
@@ -152,6 +156,7 @@ fn show_boundary(name: &str, is_open: bool, out: &mut TextBuilder<'_>) {
     }
 }
 
+/// Reads to the end of a tag; a `>` in a quoted value does not end it.
 fn read_tag(rest: &[u8], quote: Option<u8>, then: Option<&'static str>) -> (usize, RawHtml) {
     if let Some(mark) = quote {
         return match memchr(mark, rest) {
@@ -168,6 +173,7 @@ fn read_tag(rest: &[u8], quote: Option<u8>, then: Option<&'static str>) -> (usiz
     }
 }
 
+/// Reads up to and including `mark`, or everything, in which case the state stays `otherwise`.
 fn read_until(rest: &str, mark: &str, otherwise: RawHtml) -> (usize, RawHtml) {
     match memmem::find(rest.as_bytes(), mark.as_bytes()) {
         Some(place) => (place + mark.len(), RawHtml::Text),
@@ -175,7 +181,7 @@ fn read_until(rest: &str, mark: &str, otherwise: RawHtml) -> (usize, RawHtml) {
     }
 }
 
-/// Skips to the end tag of a silent element.
+/// Skips to the end tag of a silent element, which is not read.
 fn read_silent(rest: &str, name: &'static str) -> (usize, RawHtml) {
     let is_end = |at: &usize| {
         let after = rest.get(at + 2..at + 2 + name.len());
@@ -187,7 +193,7 @@ fn read_silent(rest: &str, name: &'static str) -> (usize, RawHtml) {
     }
 }
 
-/// The name of the tag that `text` begins with; empty when it is none.
+/// Returns the name of the tag that `text` begins with; empty if there is none.
 fn name_of(text: &str) -> &str {
     let Some(rest) = text.strip_prefix('<') else { return "" };
     let rest = rest.strip_prefix('/').unwrap_or(rest);
@@ -196,7 +202,7 @@ fn name_of(text: &str) -> &str {
     if is_name { rest.get(..end).unwrap_or("") } else { "" }
 }
 
-/// The character of the entity that `text` begins with, and the entity's length.
+/// Returns the character of the entity that `text` begins with, and the entity's length in bytes.
 fn entity(text: &str) -> Option<(char, usize)> {
     let end = text.bytes().take(MAX_ENTITY_BYTES).position(|byte| byte == b';')?;
     let name = text.get(1..end)?;

@@ -231,7 +231,7 @@ fn fenced_code_nests_nothing() {
     for text in [
         format!("# Title\n\n```text\n{rule}{quoted}{columns}```\n\nBehind.\n"),
         format!("~~~\r\n{rule}\r\n~~~\r\n"),
-        // A carriage return alone ends no line of code.
+        // A lone carriage return does not end a line of code.
         format!("```\n{}\r```\r{rule}", "- ".repeat(110)),
         format!("> ```\n> {rule}> {quoted}> ```\n"),
         format!("- item\n\n  ```\n  {rule}  ```\n- ```\n  {rule}"),

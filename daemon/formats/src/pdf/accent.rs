@@ -1,13 +1,13 @@
-//! Accents: letters whose accent is drawn over them as a character of its own.
+//! Accents: letters whose accent is drawn over them as a separate character.
 //!
-//! In: two glyphs that stand next to each other. Out: one character, if they are letter and accent.
-//! Not here: combining characters; they are text as they are.
+//! In: two adjacent glyphs. Out: one character, if they are a letter and its accent.
+//! Not here: combining characters, which are text already.
 
 use unicode_normalization::char::compose;
 
 use super::glyph::Glyph;
 
-/// A letter and an accent drawn over it, as one character.
+/// Returns a letter and the accent drawn over it as one character.
 pub(super) fn accented(a: Glyph, b: Glyph) -> Option<char> {
     let (letter, accent) = match (mark_of(a.char), mark_of(b.char)) {
         (Some(mark), None) => (b.char, mark),
@@ -16,6 +16,7 @@ pub(super) fn accented(a: Glyph, b: Glyph) -> Option<char> {
     };
     let shared = a.x1.min(b.x1) - a.x0.max(b.x0);
     let is_over = shared > 0.5 * (a.x1 - a.x0).min(b.x1 - b.x0);
+    // Fonts draw accents over an i or j without its dot.
     let letter = match letter {
         'ı' => 'i',
         'ȷ' => 'j',
@@ -24,7 +25,7 @@ pub(super) fn accented(a: Glyph, b: Glyph) -> Option<char> {
     compose(letter, accent).filter(|_| is_over)
 }
 
-/// The combining form of an accent that is a character of its own.
+/// Returns the combining form of an accent that is a character of its own.
 fn mark_of(char: char) -> Option<char> {
     Some(match char {
         '`' => '\u{300}',

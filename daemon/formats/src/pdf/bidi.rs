@@ -1,16 +1,17 @@
-//! Right to left: from the order of characters on a line to the order in which they are read.
+//! Right to left: converts the visual order of the characters on a line to reading order.
 //!
-//! In: characters of one line from left to right. Out: the same in reading order.
-//! Invariants: linear time; a line without right-to-left letters is left as it is.
-//! Not here: full bidirectional layout; embedded numbers and words of the other direction are put right, and documents
-//! need no more.
+//! In: the characters of one line from left to right. Out: the same in reading order.
+//! Invariants: linear time; a line without right-to-left letters is returned unchanged.
+//! Not here: the full bidirectional algorithm; embedded numbers and words of the other direction are corrected, which
+//! is enough for documents.
 
 use std::ops::Range;
 
-/// True for letters that are written from right to left.
+/// True for letters written from right to left: Hebrew, Arabic and related scripts, and their presentation forms.
 pub(super) fn is_right_to_left(char: char) -> bool {
     matches!(char, '\u{0590}'..='\u{08ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}'
         | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+        // Arabic digits are written from left to right.
         && !char.is_numeric()
 }
 
@@ -31,7 +32,7 @@ fn class_of(char: char) -> Class {
     }
 }
 
-/// True if most letters are written from right to left.
+/// True if at least half of the letters are written from right to left.
 pub(super) fn reads_leftwards(chars: impl Iterator<Item = char>) -> bool {
     let (mut n_right, mut n_left) = (0, 0);
     for char in chars {
@@ -52,12 +53,14 @@ pub(super) fn into_reading_order<T>(items: &mut [T], char_of: impl Fn(&T) -> cha
         return;
     }
     if reads_leftwards(items.iter().map(&char_of)) {
+        // The line as a whole runs leftwards; numbers and foreign words in it do not, so turn them back.
         items.reverse();
         let classes = classes(items);
         for run in runs(&classes, |class| matches!(class, Class::Left | Class::Digit)) {
             items.get_mut(run).into_iter().for_each(<[T]>::reverse);
         }
     } else {
+        // The line runs rightwards; turn only its right-to-left words.
         let classes = classes(items);
         for run in runs(&classes, |class| class == Class::Right) {
             items.get_mut(run).into_iter().for_each(<[T]>::reverse);
@@ -65,8 +68,8 @@ pub(super) fn into_reading_order<T>(items: &mut [T], char_of: impl Fn(&T) -> cha
     }
 }
 
-/// Stretches that begin and end with a member, with nothing but members and other signs between; at most two
-/// signs stand between numbers.
+/// Returns runs that begin and end with a member and contain only members and neutral characters: at most one between
+/// two digits, at most three otherwise.
 fn runs(classes: &[Class], is_member: impl Fn(Class) -> bool) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     let mut last: Option<(usize, Class)> = None;
@@ -83,13 +86,14 @@ fn runs(classes: &[Class], is_member: impl Fn(Class) -> bool) -> Vec<Range<usize
             }
             last = Some((at, class));
         } else if class != Class::Other {
+            // A letter of the other direction ends the run; neutral characters are decided by what follows.
             last = None;
         }
     }
     runs
 }
 
-/// The other one of a pair of brackets.
+/// Returns the other bracket of a pair.
 pub(super) fn mirrored(char: char) -> char {
     match char {
         '(' => ')',
@@ -112,7 +116,7 @@ mod tests {
 
     #[test]
     fn numbers_and_foreign_words_keep_their_own_direction() {
-        // Each row: as it stands from left to right, and as it is read.
+        // Each row: visual order from left to right, and reading order.
         let rows = [
             ("abc def", "abc def"),
             ("םולש", "שלום"),

@@ -1,11 +1,11 @@
-//! Blocks: what lines are parts of: headings, paragraphs, items, tables, code.
+//! Blocks: groups lines into headings, paragraphs, items, tables and code.
 //!
-//! In: the lines of all pages in reading order, without furniture. Out: a [`Script`].
-//! A line begins a block if it stands apart, is set differently, is indented, begins an item, or follows a line
-//! that had room for its first word. A paragraph goes on in the next column and on the next page if it does not
-//! end like one.
-//! Invariants: each line is written once; pages begin where their first line is written.
-//! Not here: which line is a heading (`heading.rs`), tables (`table.rs`), hyphens (`hyphen.rs`).
+//! In: the lines of all pages in reading order, without furniture. Out: a [`Script`]. A line begins a block if there
+//! is a gap above it, if its style differs, if it is indented, if it begins an item, or if the line above had room
+//! for its first word. A paragraph continues in the next column and on the next page unless its end looks like the
+//! end of a paragraph.
+//! Invariants: each line is written once; a page begins where its first line is written.
+//! Not here: which lines are headings (`heading.rs`), tables (`table.rs`), hyphens (`hyphen.rs`).
 
 use std::ops::Range;
 
@@ -20,9 +20,9 @@ use super::script::{Script, Step};
 use super::table;
 use model::parcel::InlineKind;
 
-/// Distance of baselines, compared with the usual one, from which a line stands apart.
+/// A line begins a block if its distance from the line above is this many times the usual one.
 const APART: f32 = 1.35;
-/// Width of a character of a font with characters of one width, in sizes.
+/// Width of a character in a monospaced font, in font sizes.
 const MONO_WIDTH: f32 = 0.6;
 
 /// Writes all pages.
@@ -43,17 +43,17 @@ pub(super) fn write(pages: &[PageLines], headings: &Headings, vocabulary: &Vocab
     writer.script
 }
 
-/// The block that is open.
+/// The open block.
 #[derive(Clone, Debug)]
 enum Open {
     Nothing,
-    /// A paragraph or an item, and how its last line ends.
+    /// A paragraph or an item, and its last line.
     Text {
         last: LastLine,
     },
 }
 
-/// What the next line is compared with.
+/// Properties of the last line that the next one is compared with.
 #[derive(Clone, Debug)]
 struct LastLine {
     word: Box<str>,
@@ -61,7 +61,7 @@ struct LastLine {
     is_bold: bool,
 }
 
-/// A list that is open: where its markers stand, and the last number.
+/// An open list: the x of its markers, and the last number.
 #[derive(Debug)]
 struct List {
     x: f32,
@@ -77,7 +77,7 @@ struct BlockWriter<'a> {
     lists: Vec<List>,
 }
 
-/// The edges of a column, and the usual distance of its lines.
+/// The edges of a column, and the usual distance between its lines, in font sizes.
 #[derive(Debug, Clone, Copy)]
 struct Column {
     left: f32,
@@ -107,9 +107,10 @@ impl<'a> BlockWriter<'a> {
         }
     }
 
-    /// Writes what begins at a line; gives the line after it.
+    /// Writes the block that begins at a line; returns the line after what was written.
     fn block(&mut self, lines: &[Line], at: usize, column: Column) -> usize {
         let Some(line) = lines.get(at) else { return at + 1 };
+        // Tables first: their rows may be monospaced or bold too.
         if let Some(table) = table::table_at(lines, at) {
             self.end_lists();
             let end = table.end;
@@ -131,6 +132,7 @@ impl<'a> BlockWriter<'a> {
             return at + n_lines;
         }
         let marker = marker_of(line);
+        // At the top of a region there is no line above, so compare with the end of the previous region.
         let goes_on = match before {
             Some(before) => marker.is_none() && !begins_block(line, before, at >= 2, column),
             None => marker.is_none() && self.goes_on_from_elsewhere(line),
@@ -147,7 +149,7 @@ impl<'a> BlockWriter<'a> {
     fn begin(&mut self, line: &Line, marker: Option<&Marker>, column: Column) {
         self.end_text();
         let Some(marker) = marker else {
-            // What is indented like the text of an item belongs to it.
+            // Text indented like the text of an item belongs to the item.
             while self.lists.last().is_some_and(|list| line.x0 < list.x + 0.6 * line.size) {
                 self.end_list();
             }
@@ -155,9 +157,11 @@ impl<'a> BlockWriter<'a> {
             self.script.step(Step::BeginText);
             return;
         };
+        // An item further left than the innermost list ends that list.
         while self.lists.last().is_some_and(|list| line.x0 < list.x - 0.6 * line.size) {
             self.end_list();
         }
+        // The next item of a list is at the same x and counts on; bullets have no number.
         let is_next = |list: &List| {
             let is_level = (line.x0 - list.x).abs() <= 0.6 * line.size;
             let counts = match (list.number, marker.number) {
@@ -171,6 +175,7 @@ impl<'a> BlockWriter<'a> {
                 list.number = marker.number;
                 self.script.step(Step::EndItem);
             }
+            // Same x but a different kind or number: another list. At most 6 levels are kept.
             last => {
                 let is_level = last.is_some_and(|list| (line.x0 - list.x).abs() <= 0.6 * line.size);
                 if is_level || self.lists.len() >= 6 {
@@ -206,7 +211,7 @@ impl<'a> BlockWriter<'a> {
         }
     }
 
-    /// Writes lines that are one block.
+    /// Writes lines that form one block.
     fn lines(&mut self, lines: &[Line], with_marks: bool) {
         for (i, line) in lines.iter().enumerate() {
             self.words(line, 0, i > 0, with_marks);
@@ -224,6 +229,7 @@ impl<'a> BlockWriter<'a> {
         {
             joint = self.vocabulary.joint(&last.word, &first.text);
         }
+        // The hyphen is the last character written.
         if joint == Joint::DropHyphen {
             let n_dropped = self.script.text.chars().next_back().map_or(0, char::len_utf8);
             self.script.drop_end(n_dropped);
@@ -248,7 +254,7 @@ impl<'a> BlockWriter<'a> {
         }
     }
 
-    /// True if a line at the top of a column goes on with the text that the last column ended with.
+    /// True if a line at the top of a column continues the text that the previous column ended with.
     fn goes_on_from_elsewhere(&self, line: &Line) -> bool {
         let (Open::Text { last }, Some(first)) = (&self.open, line.words.first()) else {
             return false;
@@ -264,21 +270,24 @@ impl<'a> BlockWriter<'a> {
         is_alike && !ends && (begins_lower || last.word.ends_with(['-', '\u{ad}', ',']))
     }
 
-    /// Writes lines of code with their indentation.
+    /// Writes lines of code; the indentation comes from the x of each word.
     fn code(&mut self, lines: &[Line], column: Column) {
         self.script.step(Step::BeginCode);
         let left = lines.iter().fold(f32::MAX, |x, line| x.min(line.x0));
         let mut last: Option<&Line> = None;
         for line in lines {
+            // A blank line of code draws nothing; it shows as a larger step.
             if last.is_some_and(|last| line.y - last.y > 1.7 * column.pitch.max(last.size)) {
                 self.script.code_line("");
             }
             let mut text = String::new();
             for word in &line.words {
+                // The column of the word, as if the font had exactly the usual width.
                 let n_columns = ((word.x0 - left) / (MONO_WIDTH * word.size))
                     .round()
                     .clamp(0.0, 200.0) as usize;
                 let n_missing = n_columns.saturating_sub(text.chars().count());
+                // At least one space between words.
                 let n_spaces = n_missing.max(usize::from(!text.is_empty()));
                 text.extend(std::iter::repeat_n(' ', n_spaces));
                 text.push_str(&word.text);
@@ -293,6 +302,7 @@ impl<'a> BlockWriter<'a> {
 fn column_of(lines: &[Line]) -> Column {
     let left = lines.iter().fold(f32::MAX, |x, line| x.min(line.x0));
     let right = lines.iter().fold(f32::MIN, |x, line| x.max(line.x1));
+    // The median of the plausible steps, each relative to the size of its line.
     let mut steps: Vec<f32> = lines
         .windows(2)
         .filter_map(|pair| {
@@ -301,14 +311,16 @@ fn column_of(lines: &[Line]) -> Column {
         })
         .collect();
     steps.sort_by(f32::total_cmp);
+    // Typical for text when there are too few lines.
     let pitch = steps.get(steps.len() / 2).copied().unwrap_or(1.2);
     Column { left, right, pitch }
 }
 
-/// True if a line does not go on with the one before it. `has_two_before` if that one is not the column's first.
+/// True if a line does not continue the one before it. `has_two_before` if that one is not the first of the column.
 fn begins_block(line: &Line, before: &Line, has_two_before: bool, column: Column) -> bool {
     let size = before.size.max(line.size);
     let step = line.y - before.y;
+    // Further down than usual, or not below at all.
     if step <= 0.0 || step > APART * column.pitch * before.size.min(line.size).max(0.8 * size) {
         return true;
     }
@@ -316,14 +328,16 @@ fn begins_block(line: &Line, before: &Line, has_two_before: bool, column: Column
         return true;
     }
     let ends = ends_sentence(before);
+    // The indented first line of a paragraph.
     let indent = if line.reads_leftwards { before.x1 - line.x1 } else { line.x0 - before.x0 };
     if indent > 0.8 * size && indent < 6.0 * size && has_two_before && ends {
         return true;
     }
-    // The first word would have stood on the line before, had it not ended there.
+    // With room for the first word, the author must have ended the line above.
     let first = line.words.first().map_or(0.0, |word| word.x1 - word.x0);
     let room =
         if line.reads_leftwards { before.x0 - column.left } else { column.right - before.x1 };
+    // Each entry of a table of contents is a block.
     let is_leader = before.words.iter().any(|word| is_leader(&word.text));
     is_leader || room > first + 2.0 * size && (ends || !begins_lower(line))
 }
@@ -337,7 +351,7 @@ fn ends_sentence(line: &Line) -> bool {
     last.trim_end_matches(['"', '”', '’', ')', ']']).ends_with(['.', '!', '?', ':', ';', '。'])
 }
 
-/// Dots that lead to a page number.
+/// True for dots that lead to a page number.
 fn is_leader(word: &str) -> bool {
     word.contains("....") || word.contains("…………")
 }
@@ -347,14 +361,14 @@ pub(super) fn is_bold(line: &Line) -> bool {
     !line.words.is_empty() && line.words.iter().all(|word| word.style.has(GlyphStyle::BOLD))
 }
 
-/// True for a line of code: all in a font with characters of one width.
+/// True for a line of code: all its words are monospaced, and they are not only numbers.
 fn is_code(line: &Line) -> bool {
     !line.words.is_empty()
         && line.words.iter().all(|word| word.style.has(GlyphStyle::MONO))
         && line.words.iter().any(|word| word.text.chars().any(|char| !char.is_numeric()))
 }
 
-/// The text of words, parted by spaces.
+/// Returns the text of words, separated by spaces.
 pub(super) fn text_of(lines: &[Line], words: Range<usize>) -> String {
     let mut out = String::new();
     for word in lines.iter().flat_map(|line| &line.words).skip(words.start).take(words.len()) {

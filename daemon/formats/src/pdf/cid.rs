@@ -1,9 +1,9 @@
-//! Character collections: what the glyphs of a Chinese, Japanese or Korean font are, where only their numbers in a
-//! published collection are known.
+//! Character collections: finds the text of Chinese, Japanese and Korean fonts that only state the numbers of their
+//! glyphs in a published collection.
 //!
-//! In: a font dictionary without a table of characters. Out: the text of its codes.
-//! Invariant: only tables that the library carries, or the font's own, are used.
-//! Not here: fonts that say what their glyphs are (`font.rs`).
+//! In: a font dictionary without a character table. Out: the text of its codes.
+//! Invariant: only tables that come with the library, or the font's own, are used.
+//! Not here: fonts that state the text of their glyphs (`font.rs`).
 
 use hayro_font::hayro_cmap::{BfString, CMap, CMapName, CidFamily, load_embedded};
 use hayro_syntax::object::dict::keys;
@@ -11,15 +11,15 @@ use hayro_syntax::object::{Array, Dict, Name, Stream, String as PdfString};
 
 use super::bound;
 
-/// From codes over numbers in a collection to text.
+/// Maps codes to numbers in a collection, and those to text.
 pub(super) struct CidText {
-    /// None where codes are numbers.
+    /// `None` where codes are numbers already.
     to_number: Option<CMap>,
     to_text: CMap,
 }
 
 impl CidText {
-    /// None for a font of no known collection.
+    /// Returns `None` for a font of no known collection, and for one with a character table.
     pub(super) fn of_font(dict: &Dict<'_>) -> Option<CidText> {
         if dict.contains_key(keys::TO_UNICODE) {
             return None;
@@ -41,9 +41,10 @@ impl CidText {
         Some(CidText { to_number, to_text })
     }
 
-    /// The text of a code.
+    /// Returns the text of a code.
     pub(super) fn text(&self, code: u32) -> Option<BfString> {
         let number = match &self.to_number {
+            // The code does not say how many bytes it was written with.
             Some(map) => (1..=4).find_map(|n_bytes| map.lookup_cid_code(code, n_bytes))?,
             None => code,
         };

@@ -1,21 +1,21 @@
-//! Columns: the order in which the parts of a page are read.
+//! Columns: determines the order in which the parts of a page are read.
 //!
-//! In: stretches of words. Out: regions in reading order, each a list of lines from top to bottom.
-//! A page is cut where a gutter runs between two blocks of text that were drawn, or are filled, like columns; what
-//! reaches across the gutter (titles, wide tables) cuts the columns into bands. Rows of a table have gaps too,
-//! but are drawn row by row, and their cells are short.
-//! Invariants: every stretch lands in exactly one line; depth and time of cutting are bounded.
+//! In: stretches of words. Out: regions in reading order, each a list of lines from top to bottom. A page is cut at a
+//! gutter between two blocks of text that look like columns by their drawing order or by how full their lines are.
+//! Text that crosses the gutter (titles, wide tables) cuts the columns into bands. Rows of a table have gaps too, but
+//! are drawn row by row, and their cells are short.
+//! Invariants: every stretch ends up in exactly one line; depth and time of cutting are bounded.
 //! Not here: headings, paragraphs, tables (`blocks.rs`).
 
 use super::rows::{Stretch, Word};
 
-/// Deepest cutting of columns within columns.
+/// Deepest nesting of columns within columns.
 const MAX_DEPTH: usize = 6;
-/// Narrow strips that a page is divided into to look for gutters.
+/// Number of vertical strips that a page is divided into to find gutters.
 const N_STRIPS: usize = 512;
-/// Gutters that are tried.
+/// Number of gutters tried.
 const MAX_GUTTERS: usize = 4;
-/// Stretches on each side from which there can be columns.
+/// Fewest stretches on each side for columns.
 const MIN_STRETCHES: usize = 3;
 
 /// One line of a region.
@@ -23,18 +23,18 @@ const MIN_STRETCHES: usize = 3;
 pub(super) struct Line {
     /// In reading order.
     pub(super) words: Vec<Word>,
-    /// Index of the first word of each cell: there is a wide gap before it.
+    /// Index of the first word of each cell. There is a wide gap before each cell but the first.
     pub(super) cells: Vec<usize>,
     pub(super) x0: f32,
     pub(super) x1: f32,
     pub(super) y: f32,
     pub(super) size: f32,
-    /// Lines with the same number form a column.
+    /// Lines with the same number are in one column.
     pub(super) region: usize,
     pub(super) reads_leftwards: bool,
 }
 
-/// The lines of a page in reading order. Regions are numbered from `first_region` on.
+/// Returns the lines of a page in reading order. Regions are numbered from `first_region` on.
 pub(super) fn lines(stretches: Vec<Stretch>, first_region: usize) -> Vec<Line> {
     let n_leftwards = stretches.iter().filter(|stretch| stretch.reads_leftwards).count();
     let mut cut = Cut { regions: Vec::new(), starts_right: n_leftwards * 2 > stretches.len() };
@@ -48,7 +48,7 @@ pub(super) fn lines(stretches: Vec<Stretch>, first_region: usize) -> Vec<Line> {
 
 struct Cut {
     regions: Vec<Vec<Stretch>>,
-    /// Columns are read from the right one to the left one.
+    /// True if columns are read from right to left.
     starts_right: bool,
 }
 
@@ -56,11 +56,13 @@ impl Cut {
     fn cut(&mut self, mut stretches: Vec<Stretch>, depth: usize) {
         stretches.sort_by(|a, b| a.y.total_cmp(&b.y));
         let gutters = if depth < MAX_DEPTH { gutters(&stretches) } else { Vec::new() };
+        // The first gutter with real columns on both sides somewhere.
         let columns = gutters.into_iter().find_map(|gutter| {
             let bands = bands(&stretches, gutter);
             bands.iter().any(|band| band.are_columns).then_some((gutter, bands))
         });
         let Some((gutter, bands)) = columns else { return self.regions.push(stretches) };
+        // Bands follow each other downwards; those without columns are joined with their neighbors to one region.
         let mut rest = stretches.into_iter();
         let mut plain: Vec<Stretch> = Vec::new();
         for band in bands {
@@ -84,15 +86,16 @@ impl Cut {
     }
 }
 
-/// A part of the page from edge to edge: stretches that follow each other downwards.
+/// A horizontal part of the page: stretches that follow each other downwards.
 struct Band {
     n_stretches: usize,
     are_columns: bool,
 }
 
-/// Parts a page where text reaches across a gutter.
+/// Cuts a page where text crosses a gutter.
 fn bands(stretches: &[Stretch], gutter: f32) -> Vec<Band> {
     let is_across = |stretch: &Stretch| {
+        // Text that only touches the gutter does not cross it.
         let slack = 0.3 * stretch.size;
         stretch.x0 < gutter - slack && stretch.x1 > gutter + slack
     };
@@ -109,7 +112,7 @@ fn middle(stretch: &Stretch) -> f32 {
     (stretch.x0 + stretch.x1) / 2.0
 }
 
-/// Places that much less text crosses than stands beside them; the best ones, best first.
+/// Returns the x of places that much less text crosses than there is on both sides; best first.
 fn gutters(stretches: &[Stretch]) -> Vec<f32> {
     if stretches.len() < 2 * MIN_STRETCHES {
         return Vec::new();
@@ -118,9 +121,10 @@ fn gutters(stretches: &[Stretch]) -> Vec<f32> {
     let right = stretches.iter().fold(f32::MIN, |x, stretch| x.max(stretch.x1));
     let strip = ((right - left) / N_STRIPS as f32).max(0.01);
     let index = |x: f32| (((x - left) / strip) as usize).min(N_STRIPS);
+    // How much text covers each strip: add where a stretch begins, subtract where it ends, then sum up.
     let mut change = vec![0.0_f32; N_STRIPS + 2];
     for stretch in stretches {
-        // White space of a hair on both sides is not a gutter.
+        // The strips at both ends count as covered, so a hairline gap is not a gutter.
         change[index(stretch.x0)] += stretch.size;
         change[index(stretch.x1) + 1] -= stretch.size;
     }
@@ -138,10 +142,10 @@ fn gutters(stretches: &[Stretch]) -> Vec<f32> {
     found.into_iter().take(MAX_GUTTERS).map(|(_, at)| left + at * strip).collect()
 }
 
-/// The gaps in what is covered that are at least `min_width` wide: how good each is, and its middle.
+/// Returns the gaps in `covered` that are at least `min_width` strips wide: a score, and the middle.
 fn strips(covered: &[f32], min_width: f32) -> Vec<(f32, f32)> {
     let n = covered.len();
-    // The most, and all, that is covered on each side of every strip.
+    // For each strip, the maximum and the sum of what is covered on each side of it.
     let mut before = vec![(0.0_f32, 0.0_f32); n];
     let mut after = vec![(0.0_f32, 0.0_f32); n];
     for i in 1..n {
@@ -150,6 +154,7 @@ fn strips(covered: &[f32], min_width: f32) -> Vec<(f32, f32)> {
         let (most, all) = after[n - i];
         after[n - 1 - i] = (most.max(covered[n - i]), all + covered[n - i]);
     }
+    // A few titles or wide lines may cross a gutter.
     let is_low = |i: usize| covered[i] < 0.55 * before[i].0.min(after[i].0);
     let mut found = Vec::new();
     let mut i = 0;
@@ -162,6 +167,7 @@ fn strips(covered: &[f32], min_width: f32) -> Vec<(f32, f32)> {
             i += 1;
             continue;
         }
+        // Within the low stretch, the gutter is where the least text crosses.
         let low = &covered[start..i];
         let least = low.iter().copied().fold(f32::MAX, f32::min);
         let peak = before[start].0.min(after[i - 1].0);
@@ -170,7 +176,7 @@ fn strips(covered: &[f32], min_width: f32) -> Vec<(f32, f32)> {
         let (Some(first), Some(last)) = (first, last) else { continue };
         let width = (last - first + 1) as f32;
         if width >= min_width {
-            // Good is what little text crosses, what is wide, and what has much text on both sides.
+            // A good gutter is crossed by little text, is wide (up to a limit), and has much text on both sides.
             let (all_before, all_after) = (before[start].1, after[i - 1].1);
             let balance = all_before.min(all_after) / (all_before + all_after).max(0.01);
             let score =
@@ -181,26 +187,29 @@ fn strips(covered: &[f32], min_width: f32) -> Vec<(f32, f32)> {
     found
 }
 
-/// True if what stands on both sides of a gutter is to be read one side after the other.
+/// True if the two sides of a gutter are to be read one after the other.
 fn are_columns(stretches: &[Stretch], gutter: f32) -> bool {
     let (left, right): (Vec<&Stretch>, Vec<&Stretch>) =
         stretches.iter().partition(|stretch| middle(stretch) < gutter);
     let n_pairs = left.len().min(right.len());
+    // A short column beside a long one counts if there is enough text in all.
     if n_pairs < MIN_STRETCHES && (n_pairs == 0 || left.len() + right.len() < 4 * MIN_STRETCHES) {
         return false;
     }
+    // Columns are usually drawn one after the other, tables row by row: count how often drawing changes sides.
     let mut drawn: Vec<(usize, bool)> =
         stretches.iter().map(|stretch| (stretch.order, middle(stretch) < gutter)).collect();
     drawn.sort_unstable();
     let n_turns = drawn.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
     let is_drawn_apart = n_turns <= 2 + n_pairs / 4;
-    // The mean over characters, not over stretches: boxes and bullets in front of lines do not count.
+    // The mean over characters, not over stretches, so that boxes and bullets before lines do not count.
     let mean_chars = |side: &[&Stretch]| {
         let n_all: usize = side.iter().map(|stretch| stretch.n_chars).sum();
         side.iter().map(|stretch| stretch.n_chars * stretch.n_chars).sum::<usize>() / n_all.max(1)
     };
     let (n_left, n_right) = (mean_chars(&left), mean_chars(&right));
     let are_filled = is_filled(&left) && is_filled(&right);
+    // Cells of a table are shorter than lines of a column. Without the drawing order as evidence, ask for more.
     match is_drawn_apart {
         true => n_left.min(n_right) >= 12 || are_filled && n_left.min(n_right) >= 6,
         false => are_filled && n_left.min(n_right) >= 25,
@@ -216,13 +225,15 @@ fn is_filled(side: &[&Stretch]) -> bool {
     covered / side.len().max(1) as f32 >= 0.6 * width
 }
 
-/// Joins stretches at one height to lines.
+/// Joins stretches at the same height to lines.
 fn lines_of(mut stretches: Vec<Stretch>, region: usize, out: &mut Vec<Line>) {
     stretches.sort_by(|a, b| a.y.total_cmp(&b.y));
     let mut row: Vec<Stretch> = Vec::new();
     for stretch in stretches {
         let is_same = row.first().is_some_and(|first| {
             let is_level = stretch.y - first.y < 0.5 * first.size.max(stretch.size);
+            // Overlapping stretches are separate lines that are close together. Only the last ones are compared, to
+            // bound the time.
             let is_beside = row
                 .iter()
                 .rev()
@@ -247,6 +258,7 @@ fn line_of(mut row: Vec<Stretch>, region: usize) -> Line {
     if reads_leftwards {
         row.reverse();
     }
+    // The longest stretch sets baseline and size, so that raised or small print does not.
     let main = row.iter().max_by_key(|stretch| stretch.n_chars);
     let (y, size) = main.map_or((0.0, 0.0), |main| (main.y, main.size));
     let x0 = row.iter().fold(f32::MAX, |x, stretch| x.min(stretch.x0));

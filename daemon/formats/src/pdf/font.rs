@@ -1,8 +1,8 @@
-//! Fonts: from the bytes of a string to characters, widths and style.
+//! Fonts: converts the bytes of a string to characters, widths and style.
 //!
-//! In: font dictionaries. Out: for each code of a string its text and how far it moves the pen.
-//! Invariants: each code of a font is looked up once; a font that cannot be read shows nothing but moves on.
-//! Not here: where glyphs stand (`interpret.rs`).
+//! In: font dictionaries. Out: for each code of a string, its text and how far it moves the pen.
+//! Invariants: each code of a font is looked up once; a font that cannot be read shows nothing.
+//! Not here: the positions of glyphs (`interpret.rs`).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,38 +19,38 @@ use super::bound;
 use super::cid::CidText;
 use super::glyph::GlyphStyle;
 
-/// Units of a font's widths in one size of the font.
+/// Units of a font's widths per font size.
 const UNITS_PER_EM: f32 = 1000.0;
-/// Words in the name of a heavy font.
+/// Words in the names of bold fonts.
 const HEAVY: &[&str] = &["bold", "black", "heavy", "semibold", "demi", "cmbx", "sfbx"];
-/// Words in the name of a font with characters of one width.
+/// Words in the names of monospaced fonts.
 const FIXED: &[&str] =
     &["mono", "courier", "consol", "cmtt", "sftt", "typewriter", "menlo", "inconsolata"];
 
-/// What one code of a font shows.
+/// One code of a font.
 #[derive(Debug, Clone)]
 pub(super) struct Code {
-    /// Empty if nobody says what the glyph is.
+    /// Empty if the text of the glyph is unknown.
     pub(super) text: Rc<str>,
-    /// How far the pen moves on, in sizes of the font: to the right, and up.
+    /// How far the pen moves, in font sizes: to the right, and up.
     pub(super) advance: (f32, f32),
-    /// Where the glyph's origin lies from the pen, in the same units.
+    /// Offset of the glyph's origin from the pen, in font sizes.
     pub(super) origin: (f32, f32),
 }
 
 /// A font of the document.
 pub(super) struct PdfFont<'a> {
     font: Font<'a>,
-    /// For a font that does not say itself what its glyphs are.
+    /// For a font that does not state the text of its glyphs itself.
     collection: Option<CidText>,
     codes: RefCell<FxHashMap<u32, Code>>,
     pub(super) style: GlyphStyle,
-    /// What the stated size is to be multiplied with; other than 1 only where glyphs are drawings.
+    /// Factor for the stated size; other than 1 only where glyphs are drawings (Type 3).
     pub(super) scale: f32,
 }
 
 impl PdfFont<'_> {
-    /// The code at the start of `bytes`, the code's number, and how many bytes it takes; none at the end.
+    /// Returns the code at the start of `bytes`, its number, and its length in bytes; `None` at the end.
     pub(super) fn next_code(&self, bytes: &[u8]) -> Option<(Code, u32, usize)> {
         if bytes.is_empty() {
             return None;
@@ -62,6 +62,7 @@ impl PdfFont<'_> {
             self.codes.borrow_mut().insert(number, code.clone());
             code
         });
+        // At least 1, so that the caller always advances.
         Some((code, number, n_bytes.clamp(1, bytes.len())))
     }
 
@@ -87,23 +88,25 @@ impl PdfFont<'_> {
     }
 }
 
-/// Ligatures and forms that only say how a letter is drawn become letters; what is no character goes.
+/// Replaces ligatures and presentation forms by letters, and removes what is not a character.
 fn plain_characters(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
             '\u{fb00}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' => {
+                // The presentation forms of Latin, Hebrew and Arabic.
                 out.extend(std::iter::once(char).nfkc())
             }
             '\u{00a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}' | '\t' | '\n' | '\r' => {
                 out.push(' ');
             }
+            // Zero-width characters, marks of direction, and the replacement character.
             '\u{200b}'..='\u{200f}'
             | '\u{202a}'..='\u{202e}'
             | '\u{2060}'
             | '\u{feff}'
             | '\u{fffd}' => {}
-            // Where nothing better is known, private characters are pictures of bullets and boxes.
+            // Characters of private use without known text are pictures of bullets and boxes.
             '\u{e000}'..='\u{f8ff}' => out.push('•'),
             _ if char.is_control() => {}
             _ => out.push(char),
@@ -136,8 +139,9 @@ impl<'a> Fonts<'a> {
         }
     }
 
-    /// The font of a dictionary; none if it cannot be read.
+    /// Returns the font of a dictionary; `None` if it cannot be read.
     pub(super) fn font(&mut self, dict: &Dict<'a>) -> Option<Rc<PdfFont<'a>>> {
+        // Without an id, there is nothing to cache it by.
         let Some(id) = dict.obj_id() else { return self.read(dict) };
         if let Some(known) = self.by_id.get(&id) {
             return known.clone();
@@ -174,6 +178,7 @@ fn style_of(dict: &Dict<'_>, descriptor: Option<&Dict<'_>>) -> GlyphStyle {
     let number = |key: &[u8]| descriptor.and_then(|d| d.get::<f32>(key)).unwrap_or(0.0);
     let flags = number(keys::FLAGS) as u32;
     let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    // Flags of the font descriptor (ISO 32000-1, 9.8.2): 1 fixed pitch, 1 << 6 italic, 1 << 18 force bold.
     GlyphStyle::default()
         .and(
             GlyphStyle::BOLD,
@@ -183,7 +188,7 @@ fn style_of(dict: &Dict<'_>, descriptor: Option<&Dict<'_>>) -> GlyphStyle {
         .and(GlyphStyle::MONO, says(FIXED) || flags & 1 != 0 && has_one_width(dict))
 }
 
-/// True if all widths that are stated are the same: the flag alone is often wrong.
+/// True if all stated widths are the same; the flag alone is often wrong.
 fn has_one_width(dict: &Dict<'_>) -> bool {
     let Some(widths) = dict.get::<Array<'_>>(keys::WIDTHS) else { return true };
     let mut widths = widths.iter::<f32>().filter(|width| *width > 0.0).take(256);
@@ -191,7 +196,7 @@ fn has_one_width(dict: &Dict<'_>) -> bool {
     widths.all(|width| Some(width) == first)
 }
 
-/// Glyphs that are drawings have units of their own: their size is that of the box around them.
+/// Returns the scale of a font. A Type 3 font has units of its own; its size is the height of its bounding box.
 fn scale_of(dict: &Dict<'_>) -> f32 {
     if dict.get::<Name<'_>>(keys::SUBTYPE).is_none_or(|name| name.as_str() != "Type3") {
         return 1.0;

@@ -1,23 +1,23 @@
-//! Furniture: running headers, footers and page numbers, which are not read.
+//! Furniture: removes running headers, footers and page numbers.
 //!
-//! In: the lines of all pages. Out: the same without lines that come again at the same place of other pages.
-//! Numbers in such a line may differ if they count along with the pages.
-//! Invariant: only the first and the last lines of a page, near its edges, are ever dropped.
-//! Not here: what the document itself calls furniture; that is dropped when a page is read.
+//! In: the lines of all pages. Out: the same without lines that recur at the same place on other pages. Numbers in
+//! such a line may differ if they count with the pages.
+//! Invariant: only the first and last lines of a page, near its edges, are dropped.
+//! Not here: what the document itself marks as furniture, which is dropped when a page is read.
 
 use rustc_hash::FxHashMap;
 
 use super::columns::Line;
 use super::page::PageLines;
 
-/// Lines at the top, and at the bottom, that are looked at.
+/// Number of lines at the top, and at the bottom, that are checked.
 const MAX_LINES: usize = 3;
-/// Part of the page's height at the top, and at the bottom, where furniture stands.
+/// Share of the page's height at the top, and at the bottom, that can hold furniture.
 const EDGE: f32 = 0.14;
-/// How far a line may stand from its place on another page, points.
+/// Largest difference in height between pages, in points.
 const SLACK: f32 = 6.0;
 
-/// Drops furniture.
+/// Drops furniture from all pages.
 pub(super) fn drop_furniture(pages: &mut [PageLines]) {
     let mut found: FxHashMap<String, Vec<Seen>> = FxHashMap::default();
     for (page, lines) in pages.iter().enumerate() {
@@ -34,8 +34,9 @@ pub(super) fn drop_furniture(pages: &mut [PageLines]) {
     dropped.dedup();
     for of_page in dropped.chunk_by(|a, b| a.0 == b.0) {
         let page = of_page.first().and_then(|(page, _)| pages.get_mut(*page));
-        // A page of nothing but such lines has them for its text.
+        // On a page with nothing else, these lines are its text.
         let Some(page) = page.filter(|page| page.lines.len() > of_page.len()) else { continue };
+        // From the last to the first, so that indices stay valid.
         for (_, line) in of_page.iter().rev() {
             page.lines.remove(*line);
         }
@@ -50,7 +51,7 @@ struct Seen {
     numbers: Vec<i64>,
 }
 
-/// The lines near the edges of a page that no more than a few others stand beyond.
+/// Returns the first and last lines of a page, as far as they are near its edges.
 fn candidates(page: &PageLines) -> Vec<usize> {
     let mut by_height: Vec<usize> = (0..page.lines.len()).collect();
     let y = |i: &usize| page.lines.get(*i).map_or(0.0, |line| line.y);
@@ -65,7 +66,7 @@ fn text_of(line: &Line) -> String {
     line.words.iter().map(|word| &*word.text).collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// The text without its numbers and white space.
+/// Returns the text without white space, and with `#` for each number.
 fn key_of(text: &str) -> String {
     let mut key = String::new();
     for char in text.chars().filter(|char| !char.is_whitespace()) {
@@ -74,7 +75,7 @@ fn key_of(text: &str) -> String {
             key.push(char);
         }
     }
-    // A page number of the preface.
+    // A Roman page number, as in a preface.
     if !key.is_empty() && key.chars().all(|char| "ivxlc".contains(char)) {
         "#".to_string()
     } else {
@@ -88,13 +89,15 @@ fn numbers_of(text: &str) -> Vec<i64> {
     numbers.filter_map(|number| number.parse().ok()).take(8).collect()
 }
 
-/// Those of the lines with one key that come again at their place, on another page.
+/// Returns (page, line) of the lines with one key that recur at their height on another page.
 fn repeated(seen: &mut [Seen]) -> Vec<(usize, usize)> {
     let n_numbers = seen.iter().map(|seen| seen.numbers.len()).max().unwrap_or(0);
+    // All numbers of the key must stay the same or count with the pages.
     if seen.len() < 2 || !(0..n_numbers).all(|i| counts_along(seen, i)) {
         return Vec::new();
     }
     seen.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.page.cmp(&b.page)));
+    // Sorted by height, a line at the same height of another page is next to it or a few lines away.
     let comes_again = |(i, one): &(usize, &Seen)| {
         let near = seen
             .get(i.saturating_sub(MAX_LINES)..(i + MAX_LINES + 1).min(seen.len()))
@@ -104,7 +107,7 @@ fn repeated(seen: &mut [Seen]) -> Vec<(usize, usize)> {
     seen.iter().enumerate().filter(comes_again).map(|(_, seen)| (seen.page, seen.line)).collect()
 }
 
-/// True if the number at this place is the same on most pages, or grows with them.
+/// True if the number at this place is the same on most pages (60 %), or grows with the page number.
 fn counts_along(seen: &[Seen], place: usize) -> bool {
     let mut by_value: FxHashMap<i64, usize> = FxHashMap::default();
     let mut by_distance: FxHashMap<i64, usize> = FxHashMap::default();

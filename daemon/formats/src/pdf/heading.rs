@@ -1,10 +1,10 @@
-//! Headings: lines that name what follows them.
+//! Headings: recognizes lines that are headings.
 //!
-//! In: lines, the sizes that the document uses, its bookmarks. Out: how many lines a heading has, and its level.
-//! A heading is larger than the running text, or all bold and alone, or named by a bookmark. Its level comes from
-//! the bookmark, else from its number (`2.1`), else from its size.
-//! Invariant: a heading is short, and has letters.
-//! Not here: where it ends up (`blocks.rs`).
+//! In: lines, the font sizes of the document, its bookmarks. Out: the level of a heading and its number of lines. A
+//! heading is larger than the running text, or all bold and alone, or has a bookmark. Its level comes from the
+//! bookmark, else from its number (`2.1`), else from its size.
+//! Invariant: a heading is short and has letters.
+//! Not here: writing it (`blocks.rs`).
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use super::glyph::GlyphStyle;
 use super::outline::Outline;
 use super::page::PageLines;
 
-/// Longest heading, characters and lines.
+/// Longest heading, in characters and in lines.
 const MAX_CHARS: usize = 200;
 const MAX_LINES: usize = 4;
-/// Longest heading that is only bold.
+/// Longest heading that is only bold, in characters.
 const MAX_BOLD_CHARS: usize = 120;
-/// How much larger than the running text a heading is.
+/// Smallest size of a heading, relative to the running text.
 const LARGER: f32 = 1.12;
-/// Different sizes of headings that count as levels.
+/// Number of different heading sizes that count as levels.
 const MAX_SIZES: usize = 4;
 
-/// What is known of a document's headings.
+/// What is known about a document's headings.
 #[derive(Debug)]
 pub(super) struct Headings {
-    /// Size of most of the text.
+    /// Size of most of the text, in points.
     body: f32,
-    /// Sizes of headings, in half points, largest first.
+    /// Sizes of headings in half points, largest first.
     sizes: Vec<u32>,
     outline: Outline,
 }
@@ -42,6 +42,7 @@ impl Headings {
     pub(super) fn new(pages: &[PageLines], outline: Outline) -> Self {
         let mut n_chars: BTreeMap<u32, usize> = BTreeMap::new();
         for line in pages.iter().flat_map(|page| &page.lines) {
+            // In bytes, with one for the space, which is enough to find the most frequent size.
             let n = line.words.iter().map(|word| word.text.len() + 1).sum::<usize>();
             *n_chars.entry(half_points(line.size)).or_insert(0) += n;
         }
@@ -54,9 +55,10 @@ impl Headings {
         Headings { body, sizes, outline }
     }
 
-    /// The level of the heading that begins at a line, and its number of lines.
+    /// Returns the level of the heading that begins at a line, and its number of lines.
     pub(super) fn heading_at(&self, lines: &[Line], at: usize) -> Option<(u8, usize)> {
         let line = lines.get(at)?;
+        // May count one line more than allowed, by which a heading that is too long is recognized below.
         let n_lines = 1 + lines
             .windows(2)
             .skip(at)
@@ -67,9 +69,11 @@ impl Headings {
         let text = text_of(whole, 0..usize::MAX);
         let n_chars = text.chars().count();
         let n_letters = text.chars().filter(|char| char.is_alphabetic()).count();
+        // At least half of it is letters, not counting a short number.
         if n_chars > MAX_CHARS || n_letters < 2 || n_letters * 2 < n_chars.saturating_sub(4) {
             return None;
         }
+        // A bookmark decides whatever the style, unless the line is smaller than the running text.
         if let Some(level) = self.outline.level_of(&text).filter(|_| line.size >= 0.95 * self.body)
         {
             return Some((level, n_lines));
@@ -88,7 +92,7 @@ impl Headings {
         Some((self.level(&text, line.size, is_larger), n_lines))
     }
 
-    /// True if the text above ends before it, and the text below is set differently.
+    /// True if there is a gap above it, and the text below has another style or a gap before it.
     fn stands_apart(&self, lines: &[Line], at: usize, n_lines: usize) -> bool {
         let (Some(first), Some(last)) = (lines.get(at), lines.get(at + n_lines - 1)) else {
             return false;
@@ -104,9 +108,10 @@ impl Headings {
 
     fn level(&self, text: &str, size: f32, is_larger: bool) -> u8 {
         let by_size = self.sizes.iter().position(|known| *known <= half_points(size));
+        // Bold headings in the size of the text are below all sizes of headings.
         let by_size = by_size.filter(|_| is_larger).unwrap_or(self.sizes.len()) + 1;
         let level = match section_depth(text) {
-            // The title of the document is above its sections.
+            // The title of the document is one level above its sections.
             Some(depth) if self.sizes.len() > 1 => depth + 1,
             Some(depth) => depth,
             None => by_size,
@@ -115,17 +120,18 @@ impl Headings {
     }
 }
 
-/// How deep the number of a section says it is: 2 for `3.1 Keys`.
+/// Returns the depth of a section number: 2 for `3.1 Keys`.
 fn section_depth(text: &str) -> Option<usize> {
     let (number, rest) = text.split_once(' ')?;
     let number = number.trim_end_matches('.');
+    // Numbers of three or more digits are not section numbers.
     let is_number = number.split('.').all(|part| {
         (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
     });
     (is_number && rest.chars().any(char::is_alphabetic)).then(|| number.split('.').count())
 }
 
-/// True if a heading goes on in the next line: it is set the same and stands close.
+/// True if a heading continues in the next line: same style, close below, and no section number of its own.
 fn goes_on(line: &Line, next: &Line) -> bool {
     let step = next.y - line.y;
     let is_same =

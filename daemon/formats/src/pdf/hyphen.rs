@@ -1,27 +1,27 @@
-//! Hyphens: how the end of a line and the start of the next one become words.
+//! Hyphens: joins words that were broken at the end of a line.
 //!
-//! In: the last word of a line and the first of the next. Out: [`Joint`].
-//! A word that is broken at a hyphen is joined without it if the document has the whole word elsewhere; with it, if
-//! it has the word with a hyphen. Where it has neither, a lowercase rest was broken off.
-//! Invariant: words are kept as hashes, so that a long document costs little memory.
-//! Not here: which lines go on with which (`blocks.rs`).
+//! In: the last word of a line and the first of the next. Out: [`Joint`]. A word broken at a hyphen is joined without
+//! it if the document has the whole word elsewhere, and with it if the document has the hyphenated word. If it has
+//! neither, a lowercase rest is joined without.
+//! Invariant: words are kept as hashes, so that a long document needs little memory.
+//! Not here: which lines continue which (`blocks.rs`).
 
 use rustc_hash::{FxHashSet, FxHasher};
 use std::hash::Hasher;
 
 use super::page::PageLines;
 
-/// What stands between two words at a line's end.
+/// How two words at a line break are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joint {
     Space,
-    /// They are one word; the hyphen goes.
+    /// They are one word; drop the hyphen.
     DropHyphen,
-    /// They are one word with a hyphen of its own.
+    /// They are one word with a real hyphen.
     KeepHyphen,
 }
 
-/// The words of a document that stand inside lines.
+/// The words of a document.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
     words: FxHashSet<u64>,
@@ -38,32 +38,35 @@ impl Vocabulary {
         vocabulary
     }
 
-    /// How `end` and `start`, parted by a line's end, are joined.
+    /// Returns how `end` and `start`, separated by a line break, are joined.
     pub(super) fn joint(&self, end: &str, start: &str) -> Joint {
         let Some(stem) = end.strip_suffix(['-', '\u{2010}', '\u{ad}']) else { return Joint::Space };
+        // A soft hyphen is only there to break the line.
         if end.ends_with('\u{ad}') {
             return Joint::DropHyphen;
         }
         let Some(first) = start.chars().next().filter(|char| char.is_alphanumeric()) else {
             return Joint::Space;
         };
+        // A dash between words (`word -`).
         if !stem.chars().next_back().is_some_and(char::is_alphanumeric) {
             return Joint::Space;
         }
+        // `Smith-Jones`, `COVID-19`.
         if !first.is_lowercase() || stem.chars().next_back().is_some_and(char::is_numeric) {
             return Joint::KeepHyphen;
         }
         if self.words.contains(&hash_of(&format!("{stem}{start}"))) {
             return Joint::DropHyphen;
         }
-        // `state-of-the-` goes on with a hyphen.
+        // `state-of-the-` continues with a hyphen.
         let is_compound =
             self.words.contains(&hash_of(&format!("{stem}-{start}"))) || stem.contains('-');
         if is_compound { Joint::KeepHyphen } else { Joint::DropHyphen }
     }
 }
 
-/// Of the letters and digits, whatever their case; signs around a word do not matter.
+/// Returns the hash of a word, ignoring case and punctuation around it.
 fn hash_of(word: &str) -> u64 {
     let mut hasher = FxHasher::default();
     let inside = word.trim_matches(|char: char| !char.is_alphanumeric());

@@ -1,8 +1,8 @@
-//! Interpret: runs what draws a page, as far as it concerns text.
+//! Interpret: runs the content of a page as far as it concerns text.
 //!
-//! In: a page. Out: its glyphs in the order of drawing, [`Shown`].
-//! Invariants: nothing is drawn; work is bounded for the whole document ([`Budget`]); an operator that makes no
-//! sense is skipped.
+//! In: a page. Out: its glyphs in drawing order, [`Shown`].
+//! Invariants: nothing is rendered; work is bounded for the whole document ([`Budget`]); an invalid operator is
+//! skipped.
 //! Not here: the state that operators change (`state.rs`), fonts (`font.rs`).
 
 use std::rc::Rc;
@@ -19,26 +19,26 @@ use super::glyph::{Glyph, Shown};
 use super::marked::Marked;
 use super::state::{State, number};
 
-/// Deepest nesting of forms within forms.
+/// Deepest nesting of forms (reusable content).
 const MAX_DEPTH: usize = 16;
-/// Most glyphs of one page; a page of a newspaper has some 50,000.
+/// Most glyphs per page; a newspaper page has some 50,000.
 const MAX_PAGE_GLYPHS: usize = 500_000;
-/// Most states that are saved at once.
+/// Most saved states at once.
 const MAX_SAVED: usize = 512;
-/// Most bytes of one string of text that are looked at.
+/// Longest string of text that is read, in bytes; the rest is skipped.
 const MAX_STRING_BYTES: usize = 1 << 16;
 
-/// How much work is left for a document.
+/// The work that is left for a document.
 #[derive(Debug)]
 pub(super) struct Budget {
     /// Operators.
     pub(super) n_operators: usize,
-    /// Bytes of unpacked drawing.
+    /// Bytes of unpacked content.
     pub(super) n_bytes: usize,
 }
 
 impl Budget {
-    /// True once there is nothing left.
+    /// True once nothing is left.
     pub(super) fn is_spent(&self) -> bool {
         self.n_operators == 0 || self.n_bytes == 0
     }
@@ -55,7 +55,7 @@ impl<'a> Interpreter<'a> {
         Interpreter { fonts: Fonts::new(), budget }
     }
 
-    /// What a page shows.
+    /// Returns the content of a page.
     pub(super) fn page(&mut self, page: &Page<'a>) -> Shown {
         let start = Affine::new(page.initial_transform(true).as_coeffs());
         let mut run = PageRun {
@@ -74,7 +74,7 @@ impl<'a> Interpreter<'a> {
     }
 }
 
-/// The page's drawing, unpacked; several streams are one.
+/// Returns the page's content, unpacked; several streams are joined.
 fn drawing_of(page: &Page<'_>) -> Option<Vec<u8>> {
     let raw = page.raw();
     if let Some(stream) = raw.get::<Stream<'_>>(keys::CONTENTS) {
@@ -87,6 +87,7 @@ fn drawing_of(page: &Page<'_>) -> Option<Vec<u8>> {
             break;
         }
         all.extend_from_slice(&content);
+        // Streams may be split between any two tokens.
         all.push(b' ');
     }
     Some(all)
@@ -99,7 +100,7 @@ fn name_of<'a>(operand: Option<&Object<'a>>) -> Option<Name<'a>> {
     }
 }
 
-/// One page as it is drawn.
+/// The run of one page.
 struct PageRun<'a, 'd> {
     document: &'d mut Interpreter<'a>,
     shown: Shown,
@@ -110,6 +111,7 @@ struct PageRun<'a, 'd> {
 }
 
 impl<'a> PageRun<'a, '_> {
+    /// Runs one content stream: a page's, or a form's.
     fn content(&mut self, content: &[u8], resources: &Resources<'a>) {
         let budget = &mut self.document.budget;
         budget.n_bytes = budget.n_bytes.saturating_sub(content.len());
@@ -122,10 +124,12 @@ impl<'a> PageRun<'a, '_> {
             self.document.budget.n_operators -= 1;
             self.run(&instruction, resources, n_saved);
         }
+        // States that this stream saved and did not restore.
         self.saved.truncate(n_saved.max(1));
     }
 
-    /// `n_outer` states were saved outside and are not for this content to take.
+    /// Runs one operator. The first `n_outer` saved states belong to the surrounding content and cannot be restored
+    /// here.
     fn run(
         &mut self,
         instruction: &Instruction<'_, '_>,
@@ -134,6 +138,7 @@ impl<'a> PageRun<'a, '_> {
     ) {
         let operator: &[u8] = instruction.operator;
         let mut operands = instruction.operands();
+        // Operators that need resources or glyphs; see ISO 32000-1, annex A. All others only change the state.
         match operator {
             b"q" if self.saved.len() < MAX_SAVED => self.saved.push(self.state.clone()),
             b"Q" if self.saved.len() > n_outer => {
@@ -167,9 +172,11 @@ impl<'a> PageRun<'a, '_> {
                     self.object(&object, resources);
                 }
             }
+            // An inline image.
             b"BI" => self.shown.n_images += 1,
             b"BMC" | b"BDC" => {
                 let tag = name_of(operands.next());
+                // Properties are written in place, or named in the resources.
                 match operands.next() {
                     Some(Object::Dict(dict)) => {
                         self.marked.begin(tag, Some(dict), self.shown.glyphs.len())
@@ -190,7 +197,7 @@ impl<'a> PageRun<'a, '_> {
         self.state.font = dict.and_then(|dict| self.document.fonts.font(dict));
     }
 
-    /// A state may be set by name, its font with it.
+    /// Applies a named graphics state, as far as it sets a font.
     fn set_state(&mut self, dict: Option<Dict<'a>>) {
         let Some(font) = dict.and_then(|dict| dict.get::<Array<'_>>(keys::FONT)) else { return };
         let mut items = font.flex_iter();
@@ -199,7 +206,7 @@ impl<'a> PageRun<'a, '_> {
         self.set_font(dict.as_ref());
     }
 
-    /// Draws a form; counts a picture.
+    /// Runs a form; counts a picture.
     fn object(&mut self, object: &Stream<'a>, outer: &Resources<'a>) {
         let dict = object.dict();
         let is_form =
@@ -208,14 +215,17 @@ impl<'a> PageRun<'a, '_> {
             self.shown.n_images += 1;
             return;
         }
+        // A form can contain itself.
         if self.depth >= MAX_DEPTH {
             return;
         }
         let Some(content) = bound::content(object) else { return };
+        // A form cannot change the state outside of it.
         let before = self.state.clone();
         if let Some(matrix) = dict.get::<[f64; 6]>(keys::MATRIX) {
             self.state.to_page *= Affine::new(matrix);
         }
+        // A form without resources uses those of the page.
         let own = dict.get::<Dict<'_>>(keys::RESOURCES).map(Resources::new);
         self.depth += 1;
         self.content(&content, own.as_ref().unwrap_or(outer));
@@ -251,12 +261,13 @@ impl<'a> PageRun<'a, '_> {
         bytes = bytes.get(..MAX_STRING_BYTES).unwrap_or(bytes);
         while let Some((code, number, n_bytes)) = font.next_code(bytes) {
             self.show_code(&font, &code);
+            // Word spacing only applies to the single-byte code 32 (ISO 32000-1, 9.3.3).
             self.state.advance(&code, n_bytes == 1 && number == u32::from(b' '));
             bytes = bytes.get(n_bytes..).unwrap_or(&[]);
         }
     }
 
-    /// Writes down what a code shows at the pen's place.
+    /// Adds the glyphs of a code at the pen's position.
     fn show_code(&mut self, font: &Rc<PdfFont<'a>>, code: &Code) {
         if code.text.is_empty() {
             self.shown.n_unknown += 1;
@@ -265,10 +276,11 @@ impl<'a> PageRun<'a, '_> {
         let placed = self.state.placed(font, code);
         let Some(placed) = placed else { return };
         let style = self.marked.style() | font.style;
+        // A ligature has several characters; each gets an equal part of its width.
         let n_chars = code.text.chars().count().max(1);
         let step = (placed.x1 - placed.x0) / n_chars as f32;
         let is_reversed = code.text.chars().next().is_some_and(super::bidi::is_right_to_left);
-        // From left to right, as they stand.
+        // Glyphs are in visual order, from left to right; the text of a ligature is in reading order.
         let mut push = |(i, char): (usize, char)| {
             let x0 = placed.x0 + step * i as f32;
             self.shown.glyphs.push(Glyph { char, x0, x1: x0 + step, style, ..placed });

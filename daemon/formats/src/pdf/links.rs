@@ -1,8 +1,8 @@
-//! Links: the areas of a page that lead somewhere.
+//! Links: the areas of a page that link to an address.
 //!
 //! In: a page's annotations. Out: areas with addresses, in the coordinates of the page's text.
-//! Invariant: no more than [`MAX_LINKS`] a page, so that words can be compared with all of them.
-//! Not here: places within the same document; they are no links between documents.
+//! Invariant: at most [`MAX_LINKS`] per page, so that each word can be compared with all of them.
+//! Not here: links within the same document.
 
 use hayro_font::kurbo::{Affine, Point};
 use hayro_syntax::object::{Array, Dict, Name, Rect, String as PdfString};
@@ -11,10 +11,10 @@ use hayro_syntax::page::Page;
 use super::meta::text_of;
 use super::rows::Word;
 
-/// Most links of one page.
+/// Most links per page.
 const MAX_LINKS: usize = 200;
 
-/// An area that leads to an address.
+/// An area with an address.
 #[derive(Debug, Clone)]
 pub(super) struct PageLink {
     pub(super) address: String,
@@ -24,12 +24,13 @@ pub(super) struct PageLink {
     y1: f32,
 }
 
-/// The links of a page.
+/// Returns the links of a page.
 pub(super) fn links_of(page: &Page<'_>) -> Vec<PageLink> {
     let Some(annotations) = page.raw().get::<Array<'_>>("Annots") else { return Vec::new() };
     let to_page = Affine::new(page.initial_transform(true).as_coeffs());
     annotations
         .iter::<Dict<'_>>()
+        // Other annotations are skipped, but their number is bounded too.
         .take(10 * MAX_LINKS)
         .filter_map(|dict| link_of(&dict, to_page))
         .take(MAX_LINKS)
@@ -50,8 +51,9 @@ fn link_of(dict: &Dict<'_>, to_page: Affine) -> Option<PageLink> {
     })
 }
 
-/// Which link a word lies in, counted from 1; 0 for none.
+/// Returns the link that contains a word, counted from 1; 0 for none.
 pub(super) fn link_at(links: &[PageLink], word: &Word) -> u16 {
+    // A point in the middle of the word, a bit above the baseline.
     let (x, y) = ((word.x0 + word.x1) / 2.0, word.y - 0.25 * word.size);
     let holds =
         |link: &PageLink| (link.x0..=link.x1).contains(&x) && (link.y0..=link.y1).contains(&y);

@@ -1,9 +1,9 @@
-//! Marked content: tags that a document puts around pieces of its drawing.
+//! Marked content: tags that a document puts around pieces of its content.
 //!
-//! In: the tags around pieces. Out: a style for running headers and footers; text that replaces glyphs of unknown
-//! meaning (`ActualText`).
-//! Invariant: every beginning has one end, at the latest with the page.
-//! Not here: the order that tags can give to a document; few documents have it right.
+//! In: the tags around pieces. Out: a style for running headers and footers; text that replaces glyphs
+//! (`ActualText`).
+//! Invariant: every begin has one end, at the latest at the end of the page.
+//! Not here: the reading order that tags can state; few documents state it correctly.
 
 use hayro_syntax::object::{Dict, Name, String as PdfString};
 
@@ -12,26 +12,26 @@ use super::meta::text_of;
 
 /// Deepest nesting that is followed.
 const MAX_DEPTH: usize = 64;
-/// Longest text that replaces a piece, bytes.
+/// Longest replacement text, in bytes.
 const MAX_TEXT_BYTES: usize = 4_096;
 
-/// The pieces that are open.
+/// The open pieces.
 #[derive(Default)]
 pub(super) struct Marked {
     open: Vec<MarkedPiece>,
-    /// Pieces that are open but nested too deep to be followed.
+    /// Number of open pieces nested too deep to be followed.
     n_skipped: usize,
 }
 
 struct MarkedPiece {
-    /// How many glyphs there were before it.
+    /// Number of glyphs before it.
     start: usize,
     text: Option<String>,
     is_furniture: bool,
 }
 
 impl Marked {
-    /// The style that the open pieces give.
+    /// Returns the style that the open pieces give.
     pub(super) fn style(&self) -> GlyphStyle {
         GlyphStyle::default()
             .and(GlyphStyle::FURNITURE, self.open.iter().any(|piece| piece.is_furniture))
@@ -65,6 +65,7 @@ impl Marked {
     }
 
     pub(super) fn end(&mut self, glyphs: &mut Vec<Glyph>) {
+        // The innermost pieces are the skipped ones.
         if self.n_skipped > 0 {
             self.n_skipped -= 1;
             return;
@@ -81,7 +82,7 @@ impl Marked {
     }
 }
 
-/// Puts the characters of `text` in the place of the glyphs from `start` on, if these are on one line.
+/// Replaces the glyphs from `start` on by the characters of `text`, if they are on one line.
 fn replace(glyphs: &mut Vec<Glyph>, start: usize, text: &str) {
     let replaced = glyphs.get(start..).unwrap_or(&[]);
     let Some(first) = replaced.first().copied() else { return };
@@ -94,9 +95,11 @@ fn replace(glyphs: &mut Vec<Glyph>, start: usize, text: &str) {
     let x0 = replaced.iter().fold(f32::MAX, |x, glyph| x.min(glyph.x0));
     let x1 = replaced.iter().fold(f32::MIN, |x, glyph| x.max(glyph.x1));
     let mut text: Vec<char> = text.chars().filter(|c| !c.is_control()).collect();
+    // Glyphs are in visual order, from left to right.
     if text.first().copied().is_some_and(super::bidi::is_right_to_left) {
         text.reverse();
     }
+    // The widths of the new characters are unknown, so each gets an equal part.
     let step = (x1 - x0) / text.len().max(1) as f32;
     glyphs.truncate(start);
     for (i, char) in text.into_iter().enumerate() {

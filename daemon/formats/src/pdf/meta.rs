@@ -1,8 +1,8 @@
-//! Metadata: what a document says about itself.
+//! Metadata: what a document states about itself.
 //!
-//! In: the catalog, the Info dictionary as the library read it, XMP. Out: title, author, date, language, keywords.
-//! Invariants: values are short and without control characters; a title that only names a file or a program
-//! is none.
+//! In: the catalog, the Info dictionary as read by the library, XMP. Out: title, author, date, language, keywords.
+//! Invariants: values are short and without control characters; a title that only names a file or a program is
+//! dropped.
 //! Not here: bookmarks (`outline.rs`).
 
 use hayro_syntax::Pdf;
@@ -14,13 +14,13 @@ use serde_json::Value;
 use super::bound;
 use model::parcel::DocMeta;
 
-/// Longest value, bytes.
+/// Longest value, in bytes; longer ones are dropped.
 const MAX_VALUE_BYTES: usize = 1_000;
 /// Most keywords.
 const MAX_TAGS: usize = 50;
-/// Most bytes of XMP that are looked at.
+/// Most bytes of XMP that are read.
 const MAX_XMP_BYTES: usize = 1 << 18;
-/// What programs write where nobody gave a title.
+/// Titles that programs write when nobody gave one.
 const NO_TITLES: &[&str] = &[
     "untitled",
     "title",
@@ -32,28 +32,28 @@ const NO_TITLES: &[&str] = &[
     "none",
     "null",
 ];
-/// Endings of names of files.
+/// File extensions.
 const FILE_ENDINGS: &[&str] = &[
     ".doc", ".docx", ".tex", ".dvi", ".pdf", ".indd", ".ps", ".odt", ".rtf", ".ppt", ".pptx",
     ".xls", ".xlsx", ".qxd", ".fm", ".p65", ".html", ".htm", ".txt", ".md", ".ai", ".cdr", ".pub",
     ".pages",
 ];
 
-/// Characters of PDFDocEncoding that are not those of Latin-1: from 0x18 and from 0x80 on.
+/// The characters of PDFDocEncoding that differ from Latin-1: from 0x18 and from 0x80 on (ISO 32000-1, annex D).
 const ACCENTS: [char; 8] = ['˘', 'ˇ', 'ˆ', '˙', '˝', '˛', '˚', '˜'];
 const SIGNS: [char; 33] = [
     '•', '†', '‡', '…', '—', '–', 'ƒ', '⁄', '‹', '›', '−', '‰', '„', '“', '”', '‘', '’', '‚', '™',
     'ﬁ', 'ﬂ', 'Ł', 'Œ', 'Š', 'Ÿ', 'Ž', 'ı', 'ł', 'œ', 'š', 'ž', '\u{fffd}', '€',
 ];
 
-/// The text of a string that is meant for people: UTF-16 or UTF-8 with a mark, else PDFDocEncoding.
+/// Decodes a text string: UTF-16 or UTF-8 with a byte order mark, else PDFDocEncoding.
 pub(super) fn text_of(bytes: &[u8]) -> String {
     match bytes {
         [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
         _ => match std::str::from_utf8(bytes) {
-            // Not allowed without a mark, but written; text in PDFDocEncoding hardly ever is valid UTF-8.
+            // UTF-8 without a mark is not allowed but occurs; text in PDFDocEncoding is hardly ever valid UTF-8.
             Ok(text) => text.to_string(),
             Err(_) => bytes.iter().map(|byte| doc_char(*byte)).collect(),
         },
@@ -66,7 +66,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let mut is_escape = false;
     for char in char::decode_utf16(pairs.iter().map(|pair| unit(*pair))) {
         match char.unwrap_or('\u{fffd}') {
-            // An escape begins and ends the name of a language.
+            // A pair of escape characters encloses the name of a language.
             '\u{1b}' => is_escape = !is_escape,
             char if !is_escape => out.push(char),
             _ => {}
@@ -84,7 +84,7 @@ fn doc_char(byte: u8) -> char {
     known.copied().unwrap_or(char::from(byte))
 }
 
-/// Title and metadata.
+/// Returns title and metadata.
 pub(super) fn read(pdf: &Pdf) -> (Option<String>, DocMeta) {
     let info = pdf.metadata();
     let catalog = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id()).unwrap_or_default();
@@ -92,6 +92,7 @@ pub(super) fn read(pdf: &Pdf) -> (Option<String>, DocMeta) {
     let xmp = xmp
         .map(|xmp| String::from_utf8_lossy(xmp.get(..MAX_XMP_BYTES).unwrap_or(&xmp)).into_owned());
     let xmp = xmp.unwrap_or_default();
+    // The Info dictionary comes first, XMP is the fallback.
     let value = |bytes: &Option<Box<[u8]>>| bytes.as_ref().and_then(|bytes| tidy(&text_of(bytes)));
     let title = value(&info.title).filter(|title| is_title(title));
     let title = title.or_else(|| property(&xmp, "dc:title").filter(|title| is_title(title)));
@@ -126,7 +127,7 @@ pub(super) fn read(pdf: &Pdf) -> (Option<String>, DocMeta) {
     (title, meta)
 }
 
-/// One line without control characters; none if it is empty or too long.
+/// Returns the text as one line without control characters; `None` if it is empty or too long.
 fn tidy(text: &str) -> Option<String> {
     let words: Vec<&str> = text
         .split(|c: char| c.is_whitespace() || c.is_control())
@@ -147,7 +148,7 @@ fn is_title(title: &str) -> bool {
     !is_file && !NO_TITLES.contains(&lower.as_str()) && title.chars().any(char::is_alphabetic)
 }
 
-/// `en-US`, as it is; anything else is no language.
+/// Returns a language tag such as `en-US` unchanged; `None` for anything else.
 fn language(tag: &str) -> Option<String> {
     let tag = tag.trim();
     let is_tag = tag.len() <= 35
@@ -156,7 +157,7 @@ fn language(tag: &str) -> Option<String> {
     is_tag.then(|| tag.to_string())
 }
 
-/// When it was made, else when it was changed: `2022-04-03T18:05:42+02:00`.
+/// Returns the creation date, else the modification date: `2022-04-03T18:05:42+02:00`.
 fn date(info: &Metadata, xmp: &str) -> Option<String> {
     let written = info.creation_date.or(info.modification_date).map(|date| written(&date));
     written.or_else(|| property(xmp, "xmp:CreateDate")).or_else(|| property(xmp, "xmp:ModifyDate"))
@@ -171,8 +172,8 @@ fn written(date: &DateTime) -> String {
     )
 }
 
-/// The value of a property of XMP: the text of its element, or its attribute. XMP is written by programs, in
-/// few shapes; an XML parser would find little more.
+/// Returns the value of an XMP property: the text of its element, or its attribute. Programs write XMP in few shapes,
+/// so an XML parser would find little more.
 fn property(xmp: &str, name: &str) -> Option<String> {
     let (_, rest) = xmp.split_once(name)?;
     if let Some(value) = rest.strip_prefix("=\"") {
@@ -180,7 +181,7 @@ fn property(xmp: &str, name: &str) -> Option<String> {
     }
     let (inside, _) = rest.split_once(&format!("</{name}>"))?;
     let (_, inside) = inside.split_once('>')?;
-    // The text outside of tags, of the first item only.
+    // Only the text outside of tags, and only of the first item.
     let inside = inside.split("</rdf:li>").next().unwrap_or(inside);
     let text: String = inside
         .split('<')
@@ -200,6 +201,7 @@ fn unescaped(text: &str) -> String {
         ("&quot;", "\""),
         ("&apos;", "'"),
         ("&#39;", "'"),
+        // Last, so that `&amp;lt;` becomes `&lt;`.
         ("&amp;", "&"),
     ];
     pairs.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to))

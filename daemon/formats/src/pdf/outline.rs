@@ -1,8 +1,8 @@
-//! Outline: the bookmarks of a document, which name its headings.
+//! Outline: the bookmarks of a document, which are the titles of its headings.
 //!
-//! In: the catalog. Out: titles with their depth, by which lines are known as headings.
+//! In: the catalog. Out: titles with their depth, by which lines are recognized as headings.
 //! Invariants: each bookmark is visited once; their number is bounded.
-//! Not here: where bookmarks lead; titles find their lines by their text.
+//! Not here: the targets of bookmarks; a heading is found by its text.
 
 use hayro_syntax::Pdf;
 use hayro_syntax::object::{Dict, ObjRef, String as PdfString};
@@ -10,18 +10,19 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::meta::text_of;
 
-/// Most bookmarks that are read.
+/// Most bookmarks read.
 const MAX_BOOKMARKS: usize = 20_000;
 
-/// The level of a heading by its text, as [`key_of`] makes it.
+/// The level of each heading, by its text as returned by [`key_of`].
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     levels: FxHashMap<String, u8>,
 }
 
 impl Outline {
-    /// The level that the bookmark of this text gives; 1 is the outermost.
+    /// Returns the level of the bookmark with this text; 1 is the outermost.
     pub(super) fn level_of(&self, text: &str) -> Option<u8> {
+        // A longer line is not a heading.
         if self.levels.is_empty() || text.len() > 400 {
             return None;
         }
@@ -29,7 +30,7 @@ impl Outline {
     }
 }
 
-/// Letters and digits, lowercase, without the number before a title.
+/// Returns the letters and digits of a title, lowercase, without the number before it.
 fn key_of(text: &str) -> String {
     let start = text.find(char::is_alphabetic).unwrap_or(0);
     let rest = text.get(start..).unwrap_or(text);
@@ -53,11 +54,13 @@ pub(super) fn read(pdf: &Pdf) -> Outline {
         }
         if let Some(title) = bookmark.get::<PdfString<'_>>("Title") {
             let key = key_of(&text_of(title.as_bytes()));
+            // Of bookmarks with the same title, the first one counts.
             if !key.is_empty() {
                 outline.levels.entry(key).or_insert(level.min(6));
             }
         }
-        // The next one is put away first, so that those inside come before it.
+        // The stack returns the last one first, so the children come before the next sibling. A file can link
+        // bookmarks in a circle, hence `visited`.
         for (key, level) in [("Next", level), ("First", level.saturating_add(1))] {
             if let Some(reference) = bookmark.get_ref(key)
                 && visited.insert(reference)

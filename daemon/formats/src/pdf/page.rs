@@ -1,8 +1,8 @@
-//! Page: one page as lines in reading order.
+//! Page: converts one page to lines in reading order.
 //!
-//! In: what a page shows, and its links. Out: [`PageLines`].
-//! Invariants: text that runs in the direction most of the page has comes first, other directions after it;
-//! glyphs beside the page are not read.
+//! In: the content of a page, and its links. Out: [`PageLines`].
+//! Invariants: text in the main direction of the page comes first, then other directions; glyphs outside the page are
+//! dropped.
 //! Not here: paragraphs and headings (`blocks.rs`).
 
 use std::collections::BTreeMap;
@@ -16,13 +16,13 @@ use super::rows;
 #[derive(Debug, Default)]
 pub(super) struct PageLines {
     pub(super) lines: Vec<Line>,
-    /// Where the page begins, and how high it is, along the lines' own `y`.
+    /// Top of the page and its height, in the y coordinate of the lines.
     pub(super) top: f32,
     pub(super) height: f32,
     pub(super) links: Vec<PageLink>,
 }
 
-/// Reads a page of `width` and `height`.
+/// Reads a page of `width` and `height` points.
 pub(super) fn page_lines(shown: Shown, width: f32, height: f32, links: Vec<PageLink>) -> PageLines {
     let mut by_turn: BTreeMap<u16, Vec<Glyph>> = BTreeMap::new();
     for glyph in shown.glyphs {
@@ -31,8 +31,10 @@ pub(super) fn page_lines(shown: Shown, width: f32, height: f32, links: Vec<PageL
         }
     }
     let mut groups: Vec<(u16, Vec<Glyph>)> = by_turn.into_iter().collect();
+    // Most glyphs first.
     groups.sort_by_key(|(turn, glyphs)| (usize::MAX - glyphs.len(), *turn));
     let main_turn = groups.first().map_or(0, |(turn, _)| *turn);
+    // In the frame of rotated text, the page's width is its height, and y may be negative; see `State::placed`.
     let (top, height) = match main_turn {
         45..=134 => (-width, width),
         135..=224 => (-height, height),
@@ -42,6 +44,7 @@ pub(super) fn page_lines(shown: Shown, width: f32, height: f32, links: Vec<PageL
     let mut page = PageLines { lines: Vec::new(), top, height, links };
     for (turn, glyphs) in groups {
         let mut stretches = rows::stretches(&glyphs);
+        // Links are in the coordinates of the page, which are those of the text only if that is not rotated.
         if turn == 0 {
             for word in stretches.iter_mut().flat_map(|stretch| &mut stretch.words) {
                 word.link = super::links::link_at(&page.links, word);
@@ -53,9 +56,10 @@ pub(super) fn page_lines(shown: Shown, width: f32, height: f32, links: Vec<PageL
     page
 }
 
-/// False for what stands wholly beside the page.
+/// False for a glyph completely outside the page.
 fn is_on_page(glyph: &Glyph, width: f32, height: f32) -> bool {
     let turn = f32::from(glyph.turn).to_radians();
+    // Rotate back to the coordinates of the page.
     let (sin, cos) = turn.sin_cos();
     let middle = (glyph.x0 + glyph.x1) / 2.0;
     let (x, y) = (middle * cos - glyph.y * sin, middle * sin + glyph.y * cos);

@@ -1,28 +1,28 @@
-//! Rows: from glyphs to words, and to stretches of words that stand close together on one line.
+//! Rows: groups glyphs to words, and words to stretches that are close together on one line.
 //!
-//! In: glyphs of one direction, as drawn. Out: [`Stretch`]es; the order of drawing is kept with each.
+//! In: glyphs of one direction in drawing order. Out: [`Stretch`]es; each keeps its drawing order.
 //! ```text
 //! glyphs ► runs (drawn one after another) ► rows (same height) ► stretches (no wide gap) ► words
 //! ```
-//! Invariants: time is that of sorting; every glyph that is not white space lands in exactly one word, but for
-//! copies of a glyph at its own place, which fake heavy print.
-//! Not here: which stretch is read after which (`columns.rs`).
+//! Invariants: the time is that of sorting; every glyph that is not white space ends up in exactly one word, except
+//! copies of a glyph at its own place, which fake bold print.
+//! Not here: the order of stretches (`columns.rs`).
 
 use super::accent::accented;
 use super::bidi;
 use super::glyph::{Glyph, GlyphStyle};
 
-/// Distance of baselines up to which glyphs stand on one line, in sizes: raised and lowered ones do.
+/// Largest distance of baselines on one line, in font sizes; allows for superscripts and subscripts.
 const SAME_ROW: f32 = 0.45;
-/// Gap that parts stretches, in sizes.
+/// Gap between stretches, in font sizes.
 const WIDE_GAP: f32 = 1.0;
-/// Gap that parts words where the document draws no spaces, and where it does; in sizes.
+/// Gap between words where the document draws no spaces, and where it does, in font sizes.
 const WORD_GAP: f32 = 0.15;
 const WORD_GAP_BESIDE_SPACES: f32 = 0.22;
-/// Runs of a row that a new one is compared with.
+/// Number of runs of a row that a new one is compared with.
 const MAX_COMPARED: usize = 48;
 
-/// A word at its place.
+/// A word and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Word {
     pub(super) text: Box<str>,
@@ -31,11 +31,11 @@ pub(super) struct Word {
     pub(super) y: f32,
     pub(super) size: f32,
     pub(super) style: GlyphStyle,
-    /// Which link of the page it belongs to, counted from 1; 0 for none.
+    /// The link of the page that it belongs to, counted from 1; 0 for none.
     pub(super) link: u16,
 }
 
-/// Words that stand close together on one line, in reading order.
+/// Words close together on one line, in reading order.
 #[derive(Debug, Clone)]
 pub(super) struct Stretch {
     pub(super) words: Vec<Word>,
@@ -43,7 +43,7 @@ pub(super) struct Stretch {
     pub(super) x1: f32,
     pub(super) y: f32,
     pub(super) size: f32,
-    /// How many glyphs were drawn before it.
+    /// Number of glyphs drawn before it.
     pub(super) order: usize,
     pub(super) n_chars: usize,
     pub(super) reads_leftwards: bool,
@@ -59,7 +59,7 @@ struct GlyphRun {
     size: f32,
 }
 
-/// The stretches of all rows, top to bottom, in each from left to right.
+/// Returns the stretches of all rows, from top to bottom, and in each row from left to right.
 pub(super) fn stretches(glyphs: &[Glyph]) -> Vec<Stretch> {
     let runs = runs(glyphs);
     let mut out = Vec::new();
@@ -74,7 +74,7 @@ fn runs(glyphs: &[Glyph]) -> Vec<GlyphRun> {
     let mut last: Option<&Glyph> = None;
     for (at, glyph) in glyphs.iter().enumerate() {
         if glyph.char == ' ' {
-            // It may part this run from what is drawn elsewhere.
+            // It belongs to the run before it, and may separate that from the next one.
             if let Some(run) =
                 runs.last_mut().filter(|run| (run.y - glyph.y).abs() < 0.1 * glyph.size)
             {
@@ -85,6 +85,7 @@ fn runs(glyphs: &[Glyph]) -> Vec<GlyphRun> {
         let goes_on = last.is_some_and(|last| {
             let em = glyph.size.max(last.size);
             let is_level = (glyph.y - last.y).abs() < 0.1 * em;
+            // Glyphs may overlap (kerning, accents). Right-to-left text may be drawn leftwards.
             let is_right = (-0.6..WIDE_GAP).contains(&((glyph.x0 - last.x1) / em));
             let is_left = (-0.6..WIDE_GAP).contains(&((last.x0 - glyph.x1) / em));
             is_level && (is_right || is_left) && (glyph.size - last.size).abs() < 0.3 * em
@@ -106,18 +107,19 @@ fn runs(glyphs: &[Glyph]) -> Vec<GlyphRun> {
     runs
 }
 
-/// Runs at one height.
+/// Runs on the same baseline.
 struct BaselineRow {
     runs: Vec<GlyphRun>,
-    /// The baseline and size of its largest run, against which raised and lowered runs are measured.
+    /// Baseline and size of its largest run, with which raised and lowered runs are compared.
     y: f32,
     size: f32,
 }
 
 impl BaselineRow {
-    /// True if a run stands on this line, and neither above nor below another one of it. Small runs may: a
-    /// power stands above an index.
+    /// True if a run belongs to this row: near its baseline, and not above or below another run of it. Only small
+    /// runs may be, such as a superscript above a subscript.
     fn takes(&self, run: &GlyphRun) -> bool {
+        // A run directly above or below another one is on another line.
         let is_small = run.size < 0.85 * self.size;
         let stands_over = |other: &GlyphRun| {
             let shared = run.x1.min(other.x1) - run.x0.max(other.x0);
@@ -137,12 +139,12 @@ impl BaselineRow {
     }
 }
 
-/// Groups runs by their height.
+/// Groups runs by height.
 fn rows(mut runs: Vec<GlyphRun>) -> Vec<Vec<GlyphRun>> {
     runs.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.start.cmp(&b.start)));
     let mut rows: Vec<BaselineRow> = Vec::new();
     for run in runs {
-        // A run that does not fit the last row for standing below one of its runs may fit the one before.
+        // A run rejected by the last row because it is below one of its runs may fit an earlier row.
         match rows.iter_mut().rev().take(3).find(|row| row.takes(&run)) {
             Some(row) => row.push(run),
             None => rows.push(BaselineRow { y: run.y, size: run.size, runs: vec![run] }),
@@ -151,7 +153,7 @@ fn rows(mut runs: Vec<GlyphRun>) -> Vec<Vec<GlyphRun>> {
     rows.into_iter().map(|row| row.runs).collect()
 }
 
-/// A glyph of a row, and whether white space is drawn before it.
+/// A glyph of a row, and whether white space was drawn before it.
 #[derive(Clone, Copy)]
 struct RowItem {
     glyph: Glyph,
@@ -174,6 +176,7 @@ fn stretches_of(glyphs: &[Glyph], row: &[GlyphRun], out: &mut Vec<Stretch>) {
         let begins_word = item.is_after_space || gap > word_gap * em;
         open.push((item, begins_word));
         end = end.max(item.glyph.x1);
+        // After a wide gap the new stretch begins at its first glyph; otherwise glyphs may lie inside earlier ones.
         if open.len() == 1 {
             end = item.glyph.x1;
         }
@@ -181,7 +184,7 @@ fn stretches_of(glyphs: &[Glyph], row: &[GlyphRun], out: &mut Vec<Stretch>) {
     out.extend(stretch(open));
 }
 
-/// The glyphs of a row from left to right, without copies at the same place.
+/// Returns the glyphs of a row from left to right, without copies at the same place.
 fn items_of(glyphs: &[Glyph], row: &[GlyphRun]) -> Vec<RowItem> {
     let places = row.iter().flat_map(|run| run.start..run.end);
     let mut all: Vec<(usize, Glyph)> =
@@ -208,8 +211,8 @@ fn items_of(glyphs: &[Glyph], row: &[GlyphRun]) -> Vec<RowItem> {
     items
 }
 
-/// The gap that parts words in a row, in sizes. Where all characters stand apart, only what is wider than
-/// most gaps parts words.
+/// Returns the gap that separates words in a row, in font sizes. In letter-spaced text, only gaps wider than most
+/// separate words.
 fn word_gap(items: &[RowItem]) -> f32 {
     let mut gaps: Vec<f32> = items
         .windows(2)
@@ -222,9 +225,11 @@ fn word_gap(items: &[RowItem]) -> f32 {
     let has_spaces = items.iter().skip(1).any(|item| item.is_after_space);
     let usual = if has_spaces { WORD_GAP_BESIDE_SPACES } else { WORD_GAP };
     let n_wide = gaps.iter().filter(|gap| **gap > usual).count();
+    // Fewer than 60 % wide gaps: the text is not letter-spaced.
     if gaps.len() < 5 || n_wide * 10 < gaps.len() * 6 {
         return usual;
     }
+    // The median is the gap between letters.
     gaps.sort_by(f32::total_cmp);
     let middle = gaps.get(gaps.len() / 2).copied().unwrap_or(usual);
     (1.7 * middle).max(usual)
@@ -233,7 +238,7 @@ fn word_gap(items: &[RowItem]) -> f32 {
 fn stretch(mut items: Vec<(RowItem, bool)>) -> Option<Stretch> {
     let order = items.iter().map(|(item, _)| item.order).min()?;
     let reads_leftwards = bidi::reads_leftwards(items.iter().map(|(item, _)| item.glyph.char));
-    // For reading order, white space between words has to be an item of its own.
+    // Reordering needs the white space between words as items.
     if items.iter().any(|(item, _)| bidi::is_right_to_left(item.glyph.char)) {
         items = turned(items, reads_leftwards);
     }
@@ -243,6 +248,7 @@ fn stretch(mut items: Vec<(RowItem, bool)>) -> Option<Stretch> {
         (x0, x1) = (x0.min(word.x0), x1.max(word.x1));
         n_chars += word.text.chars().count() + 1;
     }
+    // The longest word sets baseline and size, so that a superscript does not.
     let main = words.iter().max_by_key(|word| word.text.len())?;
     let (y, size) = (main.y, main.size);
     Some(Stretch { words, x0, x1, y, size, order, n_chars, reads_leftwards })
@@ -281,6 +287,7 @@ fn words_of(items: &[(RowItem, bool)]) -> Vec<Word> {
     let mut last: Option<Glyph> = None;
     for (at, (item, begins_word)) in items.iter().enumerate() {
         let glyph = item.glyph;
+        // A letter and its accent are drawn as two glyphs at one place.
         let joined = last.filter(|_| at > 0).and_then(|last| accented(last, glyph));
         if let (Some(joined), Some(word)) = (joined, words.last_mut()) {
             text.pop();
@@ -300,6 +307,7 @@ fn words_of(items: &[(RowItem, bool)]) -> Vec<Word> {
         if let Some(word) = words.last_mut() {
             word.x0 = word.x0.min(glyph.x0);
             word.x1 = word.x1.max(glyph.x1);
+            // The largest glyph sets size, baseline and style of the word.
             if glyph.size > word.size {
                 (word.size, word.y, word.style) = (glyph.size, glyph.y, glyph.style);
             }

@@ -1,9 +1,8 @@
-//! Script: what is to be written, before it is written.
+//! Script: the text and structure to be written, collected before they are written.
 //!
-//! In: blocks as they are found. Out: the text builder's outcome, with the start of each page.
-//! The builder takes ranges of a text that is whole before it begins; the script is that text, and the order of
-//! what is done with it.
-//! Invariant: places of pages rise with the text.
+//! In: blocks as they are found. Out: the text builder's result, with the start of each page. The builder takes
+//! ranges of a text that must be complete before it starts. The script is that text, and the list of calls to make.
+//! Invariant: page starts increase with the text.
 //! Not here: separators between blocks (the builder).
 
 use std::ops::Range;
@@ -16,7 +15,7 @@ use model::parcel::InlineKind;
 use model::parcel::Parsed;
 use model::terms::SpanMap;
 
-/// One step of writing.
+/// One call to the builder.
 #[derive(Debug)]
 pub(super) enum Step {
     BeginHeading(u8),
@@ -42,12 +41,12 @@ pub(super) enum Step {
     Code(Range<usize>),
 }
 
-/// Text, and what is done with it.
+/// The text, and the calls that write it.
 #[derive(Debug, Default)]
 pub(super) struct Script {
     pub(super) text: String,
     steps: Vec<Step>,
-    /// Where each page begins in `text`.
+    /// The start of each page in `text`.
     pages: Vec<usize>,
     open_link: u16,
     open_inline: Option<InlineKind>,
@@ -58,32 +57,33 @@ impl Script {
         self.steps.push(step);
     }
 
-    /// A page begins here.
+    /// Begins a page here.
     pub(super) fn begin_page(&mut self) {
         self.pages.push(self.text.len());
     }
 
-    /// Running text; `is_joined` if it goes on with the word before.
+    /// Adds running text; `is_joined` if it continues the word before it.
     pub(super) fn flow(&mut self, text: &str, is_joined: bool) {
         if !is_joined && !self.text.is_empty() {
             self.text.push(' ');
         }
         let start = self.text.len();
         self.text.push_str(text);
-        // The space belongs to the piece, so that the builder sees it.
+        // The space is part of the piece, so that the builder sees it.
         let start = if is_joined { start } else { start.saturating_sub(1) };
+        // Adjacent pieces become one call.
         match self.steps.last_mut() {
             Some(Step::Flow(range)) if range.end == start => range.end = self.text.len(),
             _ => self.steps.push(Step::Flow(start..self.text.len())),
         }
     }
 
-    /// Takes back the last bytes of running text.
+    /// Removes the last bytes of the running text, such as a hyphen.
     pub(super) fn drop_end(&mut self, n_bytes: usize) {
         let end = self.text.len().saturating_sub(n_bytes);
         if self.text.is_char_boundary(end) {
             self.text.truncate(end);
-            // A page that has just begun begins with what goes on.
+            // A page that began after the removed bytes now begins with the rest of the word.
             self.pages
                 .iter_mut()
                 .rev()
@@ -97,7 +97,7 @@ impl Script {
         }
     }
 
-    /// A line of code, with its indentation.
+    /// Adds a line of code, with its indentation.
     pub(super) fn code_line(&mut self, line: &str) {
         let start = self.text.len();
         self.text.push_str(line);
@@ -108,7 +108,7 @@ impl Script {
         }
     }
 
-    /// Opens and closes marks, so that what follows is in `link` (from 1; 0 for none) and marked as `inline`.
+    /// Closes and opens marks, so that what follows is in `link` (counted from 1; 0 for none) and marked as `inline`.
     pub(super) fn mark(&mut self, link: u16, inline: Option<InlineKind>, links: &[PageLink]) {
         if (link, inline) == (self.open_link, self.open_inline) {
             return;
@@ -126,6 +126,7 @@ impl Script {
     }
 
     pub(super) fn end_marks(&mut self) {
+        // Marks nest: the link was opened first.
         if self.open_inline.take().is_some() {
             self.steps.push(Step::EndMark);
         }
@@ -134,7 +135,7 @@ impl Script {
         }
     }
 
-    /// Writes it all.
+    /// Writes everything to a builder.
     pub(super) fn write(self, limits: &FormatLimits) -> Parsed {
         let mut out = TextBuilder::new(&self.text, limits);
         for step in self.steps {
@@ -160,17 +161,19 @@ impl Script {
             }
         }
         let mut parsed = out.finish();
+        // Page starts are places of the script's text; the builder's map converts them.
         parsed.pages = self
             .pages
             .iter()
             .map(|place| place_in(&parsed.map, *place, parsed.text.len()))
             .collect();
+        // The text has no places in the file, so the map is the identity.
         parsed.map = SpanMap::identity(parsed.text.len(), 0);
         parsed
     }
 }
 
-/// Where a place of the script's text went: to the first text written from there on.
+/// Returns the place in the output of a place of the script's text: that of the first text written at or after it.
 fn place_in(map: &SpanMap, place: usize, end: usize) -> u32 {
     let segments = map.segments();
     let first =

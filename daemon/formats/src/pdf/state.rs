@@ -1,7 +1,8 @@
-//! State: what operators of text and graphics change.
+//! State: the text and graphics state that operators change.
 //!
-//! In: operators and operands. Out: where the pen stands, with which font and spacing.
-//! Invariant: all numbers stay finite enough to compute with; what is not is refused where glyphs are placed.
+//! In: operators and operands. Out: the position of the pen, with font and spacing.
+//! Invariant: numbers may be anything that a file states; values too large or not finite are rejected where glyphs
+//! are placed.
 //! Not here: operators that need the document's resources (`interpret.rs`).
 
 use std::rc::Rc;
@@ -13,12 +14,12 @@ use hayro_syntax::object::Object;
 use super::font::{Code, PdfFont};
 use super::glyph::{Glyph, GlyphStyle};
 
-/// What is set when a glyph is drawn.
+/// The state in which a glyph is drawn (ISO 32000-1, 8.4 and 9.3).
 #[derive(Clone)]
 pub(super) struct State<'a> {
-    /// From the current coordinates to those of the page, which grow downwards.
+    /// From the current coordinates to those of the page; its y grows downwards.
     pub(super) to_page: Affine,
-    /// From the text's coordinates to the current ones: where the pen is.
+    /// From text coordinates to the current ones: the position of the pen.
     pub(super) text: Affine,
     /// The same at the start of the line.
     line: Affine,
@@ -26,13 +27,13 @@ pub(super) struct State<'a> {
     pub(super) size: f64,
     pub(super) char_spacing: f64,
     pub(super) word_spacing: f64,
-    /// Horizontal scale, 1 for none.
+    /// Horizontal scale; 1 is normal.
     pub(super) stretch: f64,
     leading: f64,
     pub(super) rise: f64,
 }
 
-/// A number among operands.
+/// Returns an operand as a number; `None` if it is something else.
 pub(super) fn number(operand: Option<&Object<'_>>) -> Option<f64> {
     match operand {
         Some(Object::Number(number)) => Some(number.as_f64()),
@@ -56,7 +57,7 @@ impl State<'_> {
         }
     }
 
-    /// Operators that need nothing but their operands.
+    /// Runs an operator that needs nothing but its operands.
     pub(super) fn run(&mut self, operator: &[u8], mut operands: OperandIterator<'_, '_>) {
         let mut next = || number(operands.next());
         match operator {
@@ -84,7 +85,7 @@ impl State<'_> {
         }
     }
 
-    /// `cm`.
+    /// Runs `cm`: changes the coordinates.
     pub(super) fn transform(&mut self, operands: OperandIterator<'_, '_>) {
         if let Some(matrix) = matrix(operands) {
             self.to_page *= matrix;
@@ -100,35 +101,40 @@ impl State<'_> {
         self.text = self.line;
     }
 
-    /// Moves the pen by a number among pieces of text: thousandths of the size, back.
+    /// Moves the pen back by a number between pieces of text, in thousandths of the font size.
     pub(super) fn adjust(&mut self, by: f64) {
         self.move_pen(-by / 1000.0 * self.size * self.stretch, 0.0);
     }
 
-    /// Moves the pen past a code.
+    /// Moves the pen past a code (ISO 32000-1, 9.4.4).
     pub(super) fn advance(&mut self, code: &Code, is_space: bool) {
         let spacing = self.char_spacing + if is_space { self.word_spacing } else { 0.0 };
         let (x, y) = (f64::from(code.advance.0) * self.size, f64::from(code.advance.1) * self.size);
+        // Only vertical text has a vertical advance; the horizontal scale does not apply to it.
         match code.advance.1 == 0.0 {
             true => self.move_pen((x + spacing) * self.stretch, 0.0),
             false => self.move_pen(0.0, y + spacing),
         }
     }
 
-    /// The place of a code at the pen: a glyph without its character.
+    /// Returns the glyph of a code at the pen, with a space for its character; `None` if its place or size is
+    /// unusable.
     pub(super) fn placed(&self, font: &PdfFont<'_>, code: &Code) -> Option<Glyph> {
         let to_page = self.to_page * self.text * Affine::translate(Vec2::new(0.0, self.rise));
         let [a, b, c, d, ..] = to_page.as_coeffs();
         let (origin_x, origin_y) = (f64::from(code.origin.0), f64::from(code.origin.1));
         let width = f64::from(code.advance.0) * self.size + self.char_spacing.max(0.0);
         let is_vertical = code.advance.1 != 0.0;
+        // Columns of vertical text are one size wide.
         let width = if is_vertical { self.size } else { width } * self.stretch;
         let start = to_page * Point::new(origin_x * self.size * self.stretch, origin_y * self.size);
         let along = Vec2::new(a, b) * width;
+        // The height of a unit after the transformation is the scale of the size.
         let size = self.size.abs() * c.hypot(d) * f64::from(font.scale);
-        // Fonts may be set upside down and mirrored by their size; the pen then moves to the left.
+        // A negative size sets a font upside down and mirrored; the pen then moves to the left.
         let direction = if self.size < 0.0 { -Vec2::new(a, b) } else { Vec2::new(a, b) };
         let turn = direction.y.atan2(direction.x).to_degrees().round().rem_euclid(360.0);
+        // Rotate by `-turn`, so that the text runs to the right.
         let (sin, cos) = turn.to_radians().sin_cos();
         let x = start.x * cos + start.y * sin;
         let y = start.y * cos - start.x * sin;

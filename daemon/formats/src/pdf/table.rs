@@ -1,13 +1,13 @@
-//! Tables: rows of cells that stand below each other.
+//! Tables: recognizes rows of cells below each other.
 //!
-//! In: lines whose words stand in cells. Out: which lines are a table, and the column of each cell.
-//! Invariants: no two cells of a row share a column; a table has at least two rows and two columns.
-//! Not here: lines drawn around cells; tables are known by their gaps alone.
+//! In: lines whose words are in cells. Out: which lines form a table, and the column of each cell.
+//! Invariants: a table has at least two rows and two columns; in nine of ten rows, no two cells share a column.
+//! Not here: lines drawn around cells; tables are recognized by their gaps alone.
 
 use super::columns::Line;
 use super::script::{Script, Step};
 
-/// Most characters that cells have on average; longer ones are text in columns.
+/// Largest average length of cells, in bytes; longer ones are text in columns.
 const MAX_CELL_CHARS: usize = 60;
 /// Most rows of one table.
 const MAX_ROWS: usize = 5_000;
@@ -18,11 +18,11 @@ pub(super) struct Table {
     start: usize,
     /// The line after the last row.
     pub(super) end: usize,
-    /// Left ends of the columns' areas, first to last.
+    /// Left and right end of each column, from left to right.
     columns: Vec<(f32, f32)>,
 }
 
-/// The table that begins at a line.
+/// Returns the table that begins at a line.
 pub(super) fn table_at(lines: &[Line], at: usize) -> Option<Table> {
     let is_row = |line: &&Line| line.cells.len() >= 2;
     lines.get(at).filter(is_row)?;
@@ -35,6 +35,7 @@ pub(super) fn table_at(lines: &[Line], at: usize) -> Option<Table> {
     let n_cells: usize = rows.iter().map(|row| row.cells.len()).sum();
     let n_chars: usize =
         rows.iter().flat_map(|row| &row.words).map(|word| word.text.len() + 1).sum();
+    // At least half of the cells are filled; two rows of two cells are not enough to be sure.
     let is_full = n_cells * 2 >= n_rows * columns.len();
     let enough = n_rows >= 3 || columns.len() >= 3;
     (is_full && enough && n_chars <= n_cells * MAX_CELL_CHARS).then_some(Table {
@@ -44,10 +45,11 @@ pub(super) fn table_at(lines: &[Line], at: usize) -> Option<Table> {
     })
 }
 
-/// Areas that the cells of all rows fall into, each row's into different ones.
+/// Returns the ranges of x that the cells of all rows fall into, such that hardly any row has two cells in one.
 fn columns_of(rows: &[Line]) -> Option<Vec<(f32, f32)>> {
     let mut areas: Vec<(f32, f32)> =
         rows.iter().flat_map(cells_of).map(|(x0, x1, _)| (x0, x1)).collect();
+    // Cells that overlap in x are in one column.
     areas.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut columns: Vec<(f32, f32)> = Vec::new();
     for (x0, x1) in areas {
@@ -56,6 +58,7 @@ fn columns_of(rows: &[Line]) -> Option<Vec<(f32, f32)>> {
             None => columns.push((x0, x1)),
         }
     }
+    // Cells of a row come in order, so equal columns are adjacent.
     let fits = |row: &Line| {
         let mut places: Vec<usize> = cells_of(row).map(|(x0, ..)| place_of(&columns, x0)).collect();
         let n = places.len();
@@ -66,7 +69,7 @@ fn columns_of(rows: &[Line]) -> Option<Vec<(f32, f32)>> {
     (columns.len() >= 2 && n_fitting * 10 >= rows.len() * 9).then_some(columns)
 }
 
-/// Left and right end, and words, of the cells of a row.
+/// Returns left end, right end and words of each cell of a row.
 fn cells_of(row: &Line) -> impl Iterator<Item = (f32, f32, std::ops::Range<usize>)> + '_ {
     row.cells.iter().enumerate().map(|(i, start)| {
         let end = row.cells.get(i + 1).copied().unwrap_or(row.words.len());
@@ -86,6 +89,7 @@ impl Table {
     pub(super) fn write(self, script: &mut Script, lines: &[Line]) {
         script.step(Step::BeginTable);
         let rows = lines.get(self.start..self.end).unwrap_or(&[]);
+        // A bold first row above a row that is not bold is a header.
         let has_header = matches!(rows, [first, second, ..] if super::blocks::is_bold(first)
             && !super::blocks::is_bold(second));
         for (i, row) in rows.iter().enumerate() {
@@ -94,6 +98,7 @@ impl Table {
                 cells_of(row).map(|(x0, _, words)| (place_of(&self.columns, x0), words)).collect();
             cells.sort_by_key(|(place, _)| *place);
             let mut cells = cells.into_iter().peekable();
+            // Empty cells are written too, so that the columns of all rows match.
             for place in 0..self.columns.len() {
                 script.step(Step::BeginCell);
                 while let Some((_, words)) = cells.next_if(|(at, _)| *at <= place) {

@@ -1,4 +1,4 @@
-//! Tests of the PDF reader: files are written by [`draft`], so that each test says what is in its file.
+//! Tests of the PDF reader. Files are written by [`draft`], so that each test shows the content of its file.
 
 mod draft;
 
@@ -190,7 +190,7 @@ fn lists_tables_code_and_links_are_kept() {
 
 #[test]
 fn right_to_left_text_is_read_from_the_right() {
-    // As a typesetter draws it: letters from left to right where they stand.
+    // Drawn in visual order: letters from left to right.
     let visual = |text: &str| text.chars().rev().collect::<String>();
     let sheet = Sheet::default().text((300, 700), Face::Wide, 12, &visual("המפתחות הישנים")).text(
         (300, 685),
@@ -344,7 +344,7 @@ fn a_page_tree_that_contains_itself_ends() {
     let text = String::from_utf8(bytes)
         .expect("text")
         .replace("/Kids [", &format!("/Kids [{looped} 0 R "));
-    // Places in the table are off now; they are found again.
+    // The offsets in the table are wrong now; the library repairs them.
     assert_eq!(read(text.as_bytes()).text, "Text.");
 }
 

@@ -1,11 +1,12 @@
 //! Calls: the system calls that a confined parser may make.
 //!
-//! Two filters, of which the stricter verdict counts. What no parser has any business with (processes, sockets,
-//! other processes' memory, the kernel's inner doors) ends the worker at once, so that it shows. Everything else that
-//! is not listed fails with `EPERM`: what a C library tries and can do without must not cost a document.
-//! Invariant: no memory can be made executable; no path can be opened or looked at; only its own process can be
+//! Two filters; the kernel applies the stricter verdict. System calls that no parser needs (processes, sockets,
+//! memory of other processes, kernel interfaces) kill the worker at once, so that the attempt is noticed. Every other
+//! call that is not on the list fails with `EPERM`, because a call that a C library merely tries must not fail a
+//! document.
+//! Invariant: no memory can be made executable; no path can be opened or examined; only the own process can be
 //! signaled.
-//! Not here: architectures that `seccompiler` does not know; there the filter is missing and `status` says so.
+//! Not here: architectures that `seccompiler` does not know; there, the filter is missing and `status` says so.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +16,14 @@ use seccompiler::{
     SeccompFilter, SeccompRule,
 };
 
-/// Calls of a loop that reads a descriptor, computes, writes an answer and may abort.
+/// Calls of a loop that reads a descriptor, computes, writes a reply and may abort.
 const ALLOWED: &[c_long] = &[
-    // Memory, but for what is looked at more closely below.
+    // Memory; `mmap` and `mprotect` are allowed with conditions below.
     sys::SYS_brk,
     sys::SYS_madvise,
     sys::SYS_mremap,
     sys::SYS_munmap,
-    // The socket, the document, the stream of errors.
+    // The socket, the document, standard error.
     sys::SYS_close,
     sys::SYS_fstat,
     sys::SYS_lseek,
@@ -36,7 +37,7 @@ const ALLOWED: &[c_long] = &[
     sys::SYS_sendto,
     sys::SYS_write,
     sys::SYS_writev,
-    // Clocks, chance, locks, itself.
+    // Clocks, random numbers, locks, its own ids.
     sys::SYS_clock_gettime,
     sys::SYS_clock_nanosleep,
     sys::SYS_futex,
@@ -48,23 +49,23 @@ const ALLOWED: &[c_long] = &[
     sys::SYS_restart_syscall,
     sys::SYS_rseq,
     sys::SYS_sched_yield,
-    // Signals it handles: overflow of the stack.
+    // Signals that it handles: stack overflow.
     sys::SYS_rt_sigaction,
     sys::SYS_rt_sigprocmask,
     sys::SYS_rt_sigreturn,
     sys::SYS_sigaltstack,
-    // The end.
+    // Exit.
     sys::SYS_exit,
     sys::SYS_exit_group,
 ];
 
-/// The same, where the architecture has an older form of a call.
+/// Older forms of these calls on this architecture.
 #[cfg(target_arch = "x86_64")]
 const ALLOWED_HERE: &[c_long] = &[sys::SYS_poll];
 #[cfg(not(target_arch = "x86_64"))]
 const ALLOWED_HERE: &[c_long] = &[];
 
-/// Calls that end the worker.
+/// Calls that kill the worker.
 const DEADLY: &[c_long] = &[
     sys::SYS_accept,
     sys::SYS_accept4,
@@ -94,17 +95,18 @@ const DEADLY: &[c_long] = &[
     sys::SYS_userfaultfd,
 ];
 
+/// Older forms of these calls on this architecture.
 #[cfg(target_arch = "x86_64")]
 const DEADLY_HERE: &[c_long] = &[sys::SYS_fork, sys::SYS_vfork];
 #[cfg(not(target_arch = "x86_64"))]
 const DEADLY_HERE: &[c_long] = &[];
 
-/// Restricts this thread, the only one, for good. The error says why there is no filter.
+/// Restricts this thread, the only one of the process, irrevocably. The error says why there is no filter.
 pub(super) fn restrict() -> Result<(), String> {
     let deadly = filter(deadly(), SeccompAction::Allow, SeccompAction::KillProcess);
     let refused = SeccompAction::Errno(sys::EPERM as u32);
     let allowed = allowed().and_then(|rules| filter(rules, refused, SeccompAction::Allow));
-    // The one that allows little comes last: after it, no filter can be added.
+    // The filter that allows little comes last: after it, no other can be added.
     for program in [deadly, allowed] {
         let program = program.map_err(|error| error.to_string())?;
         seccompiler::apply_filter(&program).map_err(|error| error.to_string())?;
@@ -123,21 +125,24 @@ fn filter(
     SeccompFilter::new(rules, otherwise, matched, arch)?.try_into()
 }
 
+/// Returns a rule without conditions for each call that kills the worker.
 fn deadly() -> Rules {
     DEADLY.iter().chain(DEADLY_HERE).map(|call| (*call, Vec::new())).collect()
 }
 
+/// Returns the rules of the allowed calls.
 fn allowed() -> Result<Rules, BackendError> {
     let mut rules: Rules =
         ALLOWED.iter().chain(ALLOWED_HERE).map(|call| (*call, Vec::new())).collect();
     let argument =
         |index, test, value| SeccompCondition::new(index, SeccompCmpArgLen::Dword, test, value);
     let one = |condition| Ok(vec![SeccompRule::new(vec![condition])?]);
+    // The third argument of both calls holds the protection flags; `PROT_EXEC` must not be set.
     let executable = SeccompCmpOp::MaskedEq(sys::PROT_EXEC as u64);
     for call in [sys::SYS_mmap, sys::SYS_mprotect] {
         rules.insert(call, one(argument(2, executable.clone(), 0)?)?);
     }
-    // `abort` signals its own thread; a descriptor is asked whether it is one.
+    // `abort` signals its own thread; `F_GETFD` only checks whether a descriptor is open.
     let own = u64::from(std::process::id());
     rules.insert(sys::SYS_tgkill, one(argument(0, SeccompCmpOp::Eq, own)?)?);
     rules.insert(sys::SYS_fcntl, one(argument(1, SeccompCmpOp::Eq, sys::F_GETFD as u64)?)?);

@@ -1,12 +1,12 @@
 //! Check: decides whether a worker's reply about a document can be used.
 //!
-//! In: a reply of the right shape, and the length of its source. Out: the document as the format would have made it in
-//! this process, or what is wrong with it.
-//! Invariants: every place lies within its text and between two characters; blocks, marks, links and pages come in
-//! order; a section is a heading further up. The worker read a hostile file and may be under its control: its reply can
-//! be wrong about the document, never harmful to its reader.
-//! Not here: the shape of messages and their length (`message.rs`, `process.rs`), secrets, which the daemon removes
-//! from the reply as from its own parsing.
+//! In: a reply of the right shape, and the length of its source. Out: the document as the format would have returned
+//! it in this process, or what is wrong with it.
+//! Invariants: every place lies within its text and on character boundaries; blocks, marks, links and pages are in
+//! order; a section is an earlier heading. The worker read a hostile file and may be under its control: its reply can
+//! be wrong about the document, but must not harm its reader.
+//! Not here: the shape and length of messages (`message.rs`, `process.rs`); secrets, which the daemon removes from
+//! the reply as it does after parsing itself.
 
 use super::message::{
     WireBlock, WireBlockKind, WireInline, WireInlineKind, WireLink, WireLinkKind, WireMeta,
@@ -16,22 +16,22 @@ use model::parcel::Parsed;
 use model::parcel::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind};
 use model::terms::{Norm, Span, SpanMap};
 
-/// Longest text of which the parts of a document's metadata may be, bytes. Larger ones are not read by anyone.
+/// Longest text in a document's metadata, in bytes. Nobody reads longer ones.
 const MAX_META_BYTES: usize = 1 << 20;
 
 /// What is wrong with a reply.
 pub(super) type Unsound = &'static str;
 
-/// What the document's text may be, and what its map leads to.
+/// The limits that a document must keep.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// Longest text, bytes.
+    /// Longest text, in bytes.
     pub(super) max_text_bytes: usize,
-    /// Bytes of the text that the format read; `None` when its map leads to the text it extracted.
+    /// Length of the text that the format read, in bytes; `None` when its map leads to the text it extracted.
     pub(super) source_bytes: Option<usize>,
 }
 
-/// The document, if it is sound.
+/// Returns the document if it is valid.
 pub(super) fn sound(wire: WireParsed, bounds: Bounds) -> Result<Parsed, Unsound> {
     let WireParsed { title, meta, text, map, blocks, inlines, links, pages, warnings } = wire;
     if text.len() > bounds.max_text_bytes || u32::try_from(text.len()).is_err() {
@@ -73,7 +73,7 @@ fn sound_meta(meta: WireMeta) -> Result<DocMeta, Unsound> {
     })
 }
 
-/// A place in the text, between characters.
+/// Returns a place in the text, if it is on character boundaries.
 fn place(text: &str, span: (u32, u32)) -> Result<Span<Norm>, Unsound> {
     let (start, end) = (span.0 as usize, span.1 as usize);
     match text.get(start..end) {
@@ -87,6 +87,7 @@ fn sound_map(map: &[[u32; 4]], to_bytes: usize, from_bytes: usize) -> Result<Spa
     let mut done = 0;
     for segment in map {
         let [to, to_len, from, from_len] = segment.map(|n| n as usize);
+        // All numbers are from `u32`, so the sums do not overflow.
         if to < done || to + to_len > to_bytes || from + from_len > from_bytes {
             return Err("its map leads outside");
         }
@@ -105,6 +106,7 @@ fn sound_blocks(blocks: Vec<WireBlock>, text: &str) -> Result<Vec<Block>, Unsoun
             return Err("its blocks overlap");
         }
         done = span.end();
+        // Only earlier blocks are in `sound` yet, so a section cannot refer forward.
         let stands_under = |section: u32| {
             let heading = sound.get(section as usize);
             heading.is_some_and(|block| matches!(block.kind, BlockKind::Heading(_)))
@@ -163,7 +165,7 @@ fn sound_links(links: Vec<WireLink>, text: &str) -> Result<Vec<Link>, Unsound> {
     Ok(sound)
 }
 
-/// The span, if it does not begin before the one before.
+/// Returns the span, if it does not begin before the previous one.
 fn in_order(span: Span<Norm>, last: &mut usize) -> Result<Span<Norm>, Unsound> {
     if span.start() < *last {
         return Err("its marks or links are out of order");

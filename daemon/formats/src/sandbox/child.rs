@@ -1,9 +1,9 @@
 //! Child: runs a worker process, `kgd --worker`.
 //!
-//! In: a socket as standard input, on it an opening, then documents. Out: one reply each, until the socket ends.
-//! Invariants: it is confined before it sees a document; it has one thread, keeps nothing from one document to the
-//! next, and ends after a panic; it logs nothing, since a message may hold text of a document.
-//! Not here: the handling of a worker that does not answer (`process.rs`).
+//! In: a socket as standard input; on it an opening, then documents. Out: one reply each, until the socket is closed.
+//! Invariants: it is confined before it reads a document; it has one thread, keeps nothing from one document to the
+//! next, and exits after a panic; it logs nothing, because a message may contain text of a document.
+//! Not here: handling a worker that does not answer (`process.rs`).
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
@@ -20,13 +20,14 @@ use super::message::{HEAD_BYTES, Job, MAX_SMALL_BYTES, Opening, Reply, TooLong, 
 use super::{misdeed, restrict};
 use crate::reader_for;
 
-/// Where the last panic was.
+/// The location of the last panic.
 static PANICKED_AT: Mutex<String> = Mutex::new(String::new());
 
-/// Runs a worker. Only for the beginning of `main`: it closes files that it did not open.
+/// Runs a worker. Call it only at the start of `main`: it closes files that it did not open.
 pub fn run() -> ExitCode {
     let is_alone = sys::close_inherited_files();
     sys::spare_memory();
+    // Keep the location only: the message may contain text of the document.
     std::panic::set_hook(Box::new(|info| {
         if let (Some(place), Ok(mut last)) = (info.location(), PANICKED_AT.lock()) {
             *last = format!("{}:{}", short(place.file()), place.line());
@@ -41,6 +42,7 @@ pub fn run() -> ExitCode {
 fn serve(is_alone: bool) -> io::Result<()> {
     let Some((opening, _)) = receive()? else { return Ok(()) };
     let opening: Opening = decode(&opening).ok_or(io::ErrorKind::InvalidData)?;
+    // Before the sandbox, which forbids it.
     if opening.niceness > 0 {
         let _ = rustix::process::nice(opening.niceness);
     }
@@ -62,7 +64,7 @@ fn serve(is_alone: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// A source file without the folder in which its crate lay when this program was built.
+/// Returns a source file without the folder of its crate on the build machine.
 fn short(file: &str) -> &str {
     match file.split_once("/registry/src/") {
         Some((_, rest)) => rest.split_once('/').map_or(rest, |(_, in_crate)| in_crate),
@@ -70,7 +72,7 @@ fn short(file: &str) -> &str {
     }
 }
 
-/// The next message and the descriptor that came with it; `None` when the daemon is gone.
+/// Returns the next message and the descriptor that came with it; `None` when the daemon has closed the socket.
 fn receive() -> io::Result<Option<(Vec<u8>, Option<OwnedFd>)>> {
     let stdin = rustix::stdio::stdin();
     let mut head = [0; HEAD_BYTES];
@@ -86,13 +88,14 @@ fn receive() -> io::Result<Option<(Vec<u8>, Option<OwnedFd>)>> {
     if n_bytes == 0 {
         return Ok(None);
     }
+    // At most one is expected; dropping the others closes them.
     let mut descriptor = None;
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(descriptors) = message {
             descriptor = descriptors.last();
         }
     }
-    // The daemon writes a message at once, so the rest is there.
+    // The daemon sends a message in one piece, so the rest is there.
     read_exact(head.get_mut(n_bytes..).unwrap_or_default())?;
     let length = u32::from_le_bytes(head) as usize;
     if length > MAX_SMALL_BYTES {
@@ -116,6 +119,7 @@ fn read_exact(mut into: &mut [u8]) -> io::Result<()> {
 }
 
 fn send(reply: &Reply, max_bytes: usize) -> io::Result<()> {
+    // A reply above the limit is replaced by a short one that says so.
     let framed = encode(reply, max_bytes)
         .or_else(|TooLong| encode(&Reply::TooLarge, max_bytes))
         .map_err(|TooLong| io::ErrorKind::InvalidData)?;
@@ -124,6 +128,7 @@ fn send(reply: &Reply, max_bytes: usize) -> io::Result<()> {
 
 pub(super) fn write_all(mut from: &[u8]) -> io::Result<()> {
     while !from.is_empty() {
+        // Standard input is the socket, so it is written to as well.
         match rustix::io::write(rustix::stdio::stdin(), from) {
             Ok(n) => from = from.get(n..).unwrap_or_default(),
             Err(rustix::io::Errno::INTR) => {}
@@ -137,7 +142,7 @@ fn read_source(job: &Job, descriptor: Option<OwnedFd>) -> io::Result<Vec<u8>> {
     let file = File::from(descriptor.ok_or(io::ErrorKind::InvalidData)?);
     let n_bytes = usize::try_from(job.n_bytes).map_err(|_| io::ErrorKind::InvalidData)?;
     let mut source = vec![0; n_bytes];
-    // By place: the daemon's own writing left the file at its end.
+    // With an offset, since the daemon's writing left the position at the end of the file.
     file.read_exact_at(&mut source, 0)?;
     Ok(source)
 }
@@ -149,6 +154,7 @@ fn answer(job: &Job, source: Vec<u8>) -> Reply {
         }
         reader_for(&job.extension).read(&source, &job.limits())
     };
+    // A panic in a format must not end without a reply; the worker exits afterwards.
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(Ok(parsed)) => {
             drop(source);

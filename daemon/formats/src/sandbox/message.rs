@@ -1,4 +1,4 @@
-//! Messages: what daemon and worker say to each other, and how it lies on the socket.
+//! Messages: the protocol between daemon and worker.
 //!
 //! ```text
 //! daemon ► worker   Opening                  once
@@ -7,8 +7,8 @@
 //! worker ► daemon   Reply                    for each document
 //! ```
 //! In: our own types. Out: frames of bytes (length, then postcard), and back.
-//! Invariants: both ends are the same executable, so nothing here is versioned; what comes out of [`decode`] has the
-//! right shape and nothing more, since who wrote it may be taken over: `check.rs` decides whether it is used.
+//! Invariants: both ends are the same executable, so nothing here is versioned; [`decode`] guarantees the shape of a
+//! message and nothing more, because its sender may be compromised: `check.rs` decides whether it is used.
 //! Not here: sockets (`process.rs`, `child.rs`).
 
 use serde::{Deserialize, Serialize};
@@ -19,40 +19,40 @@ use model::parcel::Parsed;
 use model::parcel::{Block, BlockKind, DocMeta, Inline, InlineKind, Link, LinkKind};
 use model::terms::{Norm, Span};
 
-/// Bytes of the length in front of each message.
+/// Bytes of the length before each message.
 pub(super) const HEAD_BYTES: usize = 4;
 
-/// Longest message but for a [`Reply`] to a job, bytes.
+/// Longest message other than a [`Reply`] to a job, in bytes.
 pub(super) const MAX_SMALL_BYTES: usize = 4096;
 
 /// Settings of a worker, sent when it starts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Opening {
-    /// Memory it may take beside its own program, bytes.
+    /// Memory it may use beyond its own program, in bytes.
     pub(super) max_memory_bytes: u64,
-    /// Added to its nice value.
+    /// Added to its nice value; 0 leaves it unchanged.
     pub(super) niceness: i32,
 }
 
-/// One document. Its bytes are in the descriptor that comes with it.
+/// One document. Its bytes are in the descriptor sent with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Job {
-    /// Chooses the format: lowercase, without dot.
+    /// Selects the format: lowercase, without dot.
     pub(super) extension: String,
-    /// How many bytes the descriptor holds.
+    /// Number of bytes in the descriptor.
     pub(super) n_bytes: u64,
     /// See [`FormatLimits::max_output_bytes`].
     pub(super) max_output_bytes: u64,
     /// See [`FormatLimits::max_nesting`].
     pub(super) max_nesting: u64,
-    /// Longest reply, bytes.
+    /// Longest reply, in bytes.
     pub(super) max_reply_bytes: u64,
-    /// True in tests: the document may say how the worker shall misbehave.
+    /// True in tests: the document may tell the worker how to misbehave.
     pub(super) obeys: bool,
 }
 
 impl Job {
-    /// The limits that the format is given.
+    /// Returns the limits for the format.
     pub(super) fn limits(&self) -> FormatLimits {
         let limit = |n| usize::try_from(n).unwrap_or(usize::MAX);
         FormatLimits {
@@ -65,19 +65,19 @@ impl Job {
 /// A message of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
-    /// It is confined, and waits.
+    /// It is confined and waits for documents.
     Ready(Sandbox),
     /// The document.
     Parsed(Box<WireParsed>),
-    /// The format's reason for refusing the document.
+    /// The format's reason for rejecting the document.
     Refused(String),
-    /// The format panicked; the place in our code, never the message.
+    /// The format panicked, with the location in our code; never the message.
     Panicked(String),
-    /// The reply would be longer than allowed.
+    /// The reply would exceed the limit.
     TooLarge,
 }
 
-/// What a format made of a document.
+/// A document as returned by a format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct WireParsed {
     pub(super) title: Option<String>,
@@ -92,7 +92,7 @@ pub(super) struct WireParsed {
     pub(super) warnings: Vec<String>,
 }
 
-/// What a document says about itself.
+/// What a document states about itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct WireMeta {
     pub(super) has_stated_title: bool,
@@ -154,12 +154,13 @@ pub(super) enum WireLinkKind {
     Url,
 }
 
-/// A message too long to be sent.
+/// A message is too long to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLong;
 
-/// A message with its length in front.
+/// Returns a message with its length before it.
 pub(super) fn encode(message: &impl Serialize, max_bytes: usize) -> Result<Vec<u8>, TooLong> {
+    // Leaves room for the length, so that the message is not copied.
     let framed = postcard::to_extend(message, vec![0; HEAD_BYTES]).map_err(|_| TooLong)?;
     let n_bytes = framed.len() - HEAD_BYTES;
     let head = u32::try_from(n_bytes).ok().filter(|_| n_bytes <= max_bytes).ok_or(TooLong)?;
@@ -170,7 +171,7 @@ pub(super) fn encode(message: &impl Serialize, max_bytes: usize) -> Result<Vec<u
     Ok(framed)
 }
 
-/// The message in a frame's bytes, length left out; `None` when they are anything else, or more.
+/// Returns the message in a frame's bytes (without the length); `None` when they are anything else, or longer.
 pub(super) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     let (message, rest) = postcard::take_from_bytes(bytes).ok()?;
     rest.is_empty().then_some(message)
@@ -178,7 +179,7 @@ pub(super) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
 
 impl From<Parsed> for WireParsed {
     fn from(parsed: Parsed) -> Self {
-        // Without `..`: a new field must be decided on here and in `check.rs`.
+        // Without `..`, so that a new field must be considered here and in `check.rs`.
         let Parsed { title, meta, text, map, blocks, inlines, links, pages, warnings } = parsed;
         let segments = map.segments().iter();
         WireParsed {
@@ -209,7 +210,7 @@ impl From<DocMeta> for WireMeta {
             security,
             extra,
         } = meta;
-        // Keys are text and values came from JSON's types: this cannot fail.
+        // Cannot fail: keys are text, and values are JSON's types.
         let extra = serde_json::to_string(&extra).unwrap_or_default();
         WireMeta {
             has_stated_title,

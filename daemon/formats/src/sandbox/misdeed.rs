@@ -1,8 +1,9 @@
-//! Misdeeds: what a parser that is broken or taken over might do. Tests ask for them, from inside a document.
+//! Misdeeds: what a broken or compromised parser might do. Tests request them from inside a document.
 //!
-//! In: a document with `misdeed:NAME` in it. Out: as the name says; a document without is left in peace.
-//! Invariant: a daemon started with `KG_FAIL=worker.obeys=N` lets workers listen for its first N documents.
-//! Not here: what becomes of the document (`process.rs`).
+//! In: a document with `misdeed:NAME` in it. Out: as the name says; nothing for a document without.
+//! Invariant: only a daemon started with `KG_FAIL=worker.obeys=N` lets workers obey, and only for its first N
+//! documents.
+//! Not here: what happens to the document (`process.rs`).
 
 #![expect(
     clippy::disallowed_methods,
@@ -15,10 +16,10 @@ use std::time::Duration;
 
 use super::child::write_all;
 
-/// What is looked for in a document.
+/// What comes before the name in a document.
 const MARK: &str = "misdeed:";
 
-/// Does what the document asks for. Where the sandbox holds, the words of the panic are what the system said.
+/// Does what the document asks for. If the sandbox blocks it, the panic's message is the system's error.
 #[allow(clippy::print_stdout)]
 pub(super) fn commit(source: &[u8]) {
     let text = String::from_utf8_lossy(source);
@@ -45,7 +46,7 @@ pub(super) fn commit(source: &[u8]) {
     }
 }
 
-/// Asks whether the first process could be signaled, without doing it.
+/// Checks whether the first process could be signaled, without signaling it.
 fn reaches_others() -> rustix::io::Result<()> {
     rustix::process::test_kill_process(rustix::process::Pid::INIT)
 }

@@ -1,12 +1,12 @@
-//! Worker: parses documents of intricate formats in processes without rights.
+//! Worker: parses documents of complex formats in processes without privileges.
 //!
-//! In: a document's bytes or text, and its lane. Out: the document from its format, or its fault. `pool.rs` is the
-//! daemon's side: a fixed number of processes (`process.rs`), each of which takes one document at a time (`message.rs`)
-//! and whose answers are checked before they are used (`check.rs`). `child.rs` runs inside: it gives up all rights
-//! (`restrict.rs`, `calls.rs`), then reads documents until its socket ends.
-//! Invariants: a document that crashes, hangs or swells costs itself and its worker, never the daemon or another
-//! document; messages about it never quote it.
-//! Not here: formats (one module each), secrets, which the daemon removes from the replies.
+//! In: a document's bytes or text, and its lane. Out: the document as returned by its format, or its fault. `pool.rs`
+//! is the daemon's side: a fixed number of processes (`process.rs`), each of which handles one document at a time
+//! (`message.rs`) and whose replies are checked before they are used (`check.rs`). `child.rs` runs inside the
+//! process: it drops all privileges (`restrict.rs`, `calls.rs`), then reads documents until its socket is closed.
+//! Invariants: a document that crashes, hangs or uses too much memory affects itself and its worker, never the daemon
+//! or another document; messages about it never quote it.
+//! Not here: formats (one module each); secrets, which the daemon removes from the replies.
 
 mod calls;
 mod check;

@@ -1,12 +1,13 @@
-//! Pool: who parses which document, and when a worker process is started and ended.
+//! Pool: assigns documents to worker processes, and starts and ends these.
 //!
-//! In: documents, from any number of threads. Out: the same as parsing them here would give, or their fault.
-//! Invariants: a bounded number of processes for the bulk lane, and one more that is kept for what was just saved, so
-//! that it never waits for a bulk document. (Killing the bulk parse instead would repeat its work at each save, and a
-//! process cannot become less nice.) A process that broke a rule is not used again; one that was killed from outside
-//! costs a new try. Processes end when they are not needed, and with the pool. A thread of its own starts them: the
-//! kernel ends a worker when the thread that started it ends.
-//! Not here: threads that wait for the answers (`belt/crew.rs`).
+//! In: documents, from any number of threads. Out: the same as parsing them in this process would return, or their
+//! fault.
+//! Invariants: a bounded number of processes for the bulk lane, and one more reserved for the interactive lane, so
+//! that a save never waits for a bulk document. (Killing the bulk parse instead would repeat its work at each save,
+//! and a process cannot lower its nice value.) A process that broke a rule is not used again; if one is killed from
+//! outside, the document is retried. Processes end when they are idle for long, and with the pool. A separate thread
+//! starts them, because the kernel kills a worker when the thread that started it ends.
+//! Not here: threads that wait for the replies (`belt/crew.rs`).
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,73 +25,73 @@ use model::parcel::Parsed;
 use model::terms::Lane;
 use sys::crew;
 
-/// Most workers for the bulk lane when the settings leave it open; more gain nothing, since one thread writes.
+/// Most workers for the bulk lane if the settings do not say; more gain nothing, since one thread writes.
 const MOST_BY_DEFAULT: usize = 8;
 
-/// Documents after which a worker is ended: whatever one of them did to it goes with it. A start costs milliseconds.
+/// Documents after which a worker is ended, and with it whatever one of them did to it. A start takes milliseconds.
 const MAX_DOCUMENTS: u32 = 500;
 
-/// Resident memory above which a worker that is done is ended rather than kept, bytes.
+/// Resident memory above which a worker is ended after a document, in bytes.
 const MAX_RESIDENT_BYTES: u64 = 64 << 20;
 
-/// How often a document is tried when something from outside ends its worker.
+/// How often a document is tried when its worker is killed from outside.
 const MAX_TRIES: u32 = 3;
 
-/// A reply may be so many times as long as the text in it may be: places of blocks, marks and links.
+/// Longest reply relative to the longest text; the rest is places of blocks, marks and links.
 const REPLY_PER_TEXT: usize = 4;
 
-/// Room in a reply for all that is not text or place.
+/// Room in a reply for everything else, in bytes.
 const REPLY_BASE_BYTES: usize = 1 << 20;
 
-/// Longest reason taken from a worker, characters.
+/// Longest reason accepted from a worker, in characters.
 const MAX_REASON_CHARS: usize = 300;
 
-/// The processes that parse.
+/// The worker processes.
 pub struct Workers {
     shared: Arc<Shared>,
     starter: Mutex<Sender<Start>>,
 }
 
-/// A document to be parsed.
+/// A document to parse.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The stage that asks, for faults.
     pub stage: &'static str,
-    /// The lane the document rides in.
+    /// The lane of the document.
     pub lane: Lane,
-    /// Chooses the format: lowercase, without dot.
+    /// Selects the format: lowercase, without dot.
     pub extension: &'a str,
     /// What the format reads.
     pub source: &'a [u8],
-    /// True when that is text, to which the reply's map leads back.
+    /// True when `source` is text, to which the reply's map leads back.
     pub is_text: bool,
-    /// How far the format may go.
+    /// Limits of the format.
     pub limits: FormatLimits,
 }
 
 /// The pool at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkersNow {
-    /// Processes that run.
+    /// Number of running processes.
     pub n_running: u64,
-    /// Those of them that have a document.
+    /// Number of processes with a document.
     pub n_busy: u64,
-    /// Most that may run, the one for what was just saved included.
+    /// Most processes that may run, including the one for the interactive lane.
     pub n_most: u64,
-    /// Started since the daemon was.
+    /// Number of processes started since the daemon started.
     pub n_started: u64,
-    /// Documents that cost a worker.
+    /// Number of documents that ended their worker.
     pub n_failed: u64,
-    /// Resident memory of those without a document, bytes.
+    /// Resident memory of the idle processes, in bytes.
     pub idle_bytes: u64,
-    /// The protections of its workers, once one has been started.
+    /// The protections of the workers, once one has been started.
     pub sandbox: Option<Sandbox>,
 }
 
 struct Shared {
     settings: config::settings::Worker,
     n_bulk: usize,
-    /// Number of further documents that may misbehave on request; 0 outside of tests.
+    /// Number of documents that may still misbehave on request; 0 outside of tests.
     n_obeyed: AtomicU64,
     state: Mutex<PoolState>,
     freed: Condvar,
@@ -109,23 +110,23 @@ struct PoolState {
 #[derive(Default)]
 struct Team {
     idle: Vec<Process>,
-    /// Turns that are taken; some still wait for their process to start.
+    /// Turns in use; some still wait for their process to start.
     n_out: usize,
-    /// Processes that have a document.
+    /// Processes with a document.
     n_busy: usize,
 }
 
-/// Asks the starting thread for a worker.
+/// An order to the starting thread.
 struct Start {
     niceness: i32,
     reply: Sender<io::Result<Process>>,
 }
 
 impl Workers {
-    /// A pool with one process; the others are started when there is work.
+    /// Makes a pool with one process; more are started when there is work.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If the system cannot start a thread.
     pub fn new(settings: &config::settings::Worker) -> io::Result<Arc<Workers>> {
         let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
         let n_bulk = match usize::try_from(settings.processes).unwrap_or(usize::MAX) {
@@ -146,12 +147,12 @@ impl Workers {
         Ok(Arc::new(Workers { shared, starter: Mutex::new(starter) }))
     }
 
-    /// Most bulk documents that are parsed at once.
+    /// Returns the number of bulk documents that can be parsed in parallel.
     pub fn n_bulk(&self) -> usize {
         self.shared.n_bulk
     }
 
-    /// The pool now.
+    /// Returns the current state of the pool.
     pub fn now(&self) -> WorkersNow {
         let state = self.shared.lock();
         let teams = [&state.interactive, &state.bulk];
@@ -168,7 +169,10 @@ impl Workers {
         }
     }
 
-    /// Parses a document in a worker. Blocks until one is free and done.
+    /// Parses a document in a worker. Blocks until one is free and has replied.
+    ///
+    /// # Errors
+    /// A lasting fault if the document is to blame; a transient one if parsing was slow or no worker could be used.
     pub fn read(&self, request: &Request<'_>) -> Result<Parsed, DocFault> {
         let mut last = String::new();
         for _ in 0..MAX_TRIES {
@@ -176,6 +180,7 @@ impl Workers {
             let job = self.shared.job(request);
             let budget = self.shared.budget();
             let max_memory_bytes = self.shared.settings.max_memory_bytes;
+            // A failed start is retried like a worker killed from outside.
             let asked = self.worker(&mut turn).map_err(|error| error.to_string());
             let asked = asked.map_err(Failure::Outside);
             let asked = asked.and_then(|it| it.ask(&job, request.source, budget, max_memory_bytes));
@@ -185,10 +190,13 @@ impl Workers {
                     turn.end(judged.is_reusable);
                     return judged.outcome.map_err(|it| DocFault::lasting(request.stage, it));
                 }
+                // The document did it, so a retry would do it again.
                 Err(Failure::Document(reason)) => {
                     turn.end(false);
                     return Err(DocFault::lasting(request.stage, reason));
                 }
+                // The time limit passed without much use of the processor: the machine is busy, so try again later,
+                // not now.
                 Err(Failure::Slow(reason)) => {
                     turn.end(false);
                     return Err(DocFault::transient(request.stage, reason));
@@ -202,7 +210,7 @@ impl Workers {
         Err(DocFault::transient(request.stage, format!("no worker could parse it: {last}")))
     }
 
-    /// The worker of this turn: one that waited, or a new one.
+    /// Returns the worker of this turn: an idle one, or a new one.
     fn worker<'a>(&self, turn: &'a mut Turn<'_>) -> io::Result<&'a mut Process> {
         let lane = turn.lane;
         if turn.process.is_none() {
@@ -219,6 +227,7 @@ impl Workers {
         };
         let (reply, answer) = channel();
         let ended = || io::Error::other("the daemon is ending");
+        // Clone the sender, so that the lock is not held while the process starts.
         let starter = self.starter.lock().unwrap_or_else(PoisonError::into_inner).clone();
         starter.send(Start { niceness, reply }).map_err(|_| ended())?;
         let process = answer.recv().map_err(|_| ended())??;
@@ -235,7 +244,7 @@ impl std::fmt::Debug for Workers {
     }
 }
 
-/// The verdict on a reply.
+/// The result of checking a reply.
 struct Judged {
     outcome: Result<Parsed, String>,
     is_reusable: bool,
@@ -247,6 +256,7 @@ fn judge(reply: &[u8], request: &Request<'_>) -> Judged {
         source_bytes: request.is_text.then_some(request.source.len()),
     };
     let (outcome, is_reusable) = match decode::<Reply>(reply) {
+        // A worker is only used again if its reply was valid and it did not panic.
         Some(Reply::Parsed(wire)) => match check::sound(*wire, bounds) {
             Ok(parsed) => (Ok(parsed), true),
             Err(why) => (Err(format!("the parser's reply cannot be used: {why}")), false),
@@ -266,7 +276,7 @@ fn judge(reply: &[u8], request: &Request<'_>) -> Judged {
     Judged { outcome, is_reusable }
 }
 
-/// One line of bounded length.
+/// Returns one line of bounded length, without control characters.
 fn line(text: &str) -> String {
     let printable = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().take(MAX_REASON_CHARS).map(printable).collect()
@@ -282,6 +292,7 @@ impl Shared {
     }
 
     fn job(&self, request: &Request<'_>) -> Job {
+        // A frame states its length in 4 bytes.
         let max_reply_bytes = max_reply_bytes(&request.limits).min(i32::MAX as usize);
         Job {
             extension: request.extension.to_string(),
@@ -294,6 +305,7 @@ impl Shared {
     }
 
     fn obeys(&self) -> bool {
+        // Counts down to 0; an error means that none are left.
         let less = |n: u64| n.checked_sub(1);
         self.n_obeyed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
@@ -305,7 +317,7 @@ impl Shared {
         }
     }
 
-    /// Waits until the lane may use one more worker.
+    /// Waits until the lane may use another worker.
     fn turn(&self, lane: Lane) -> Turn<'_> {
         let most = match lane {
             Lane::Interactive => 1,
@@ -315,12 +327,13 @@ impl Shared {
         let is_full = |state: &mut PoolState| state.team(lane).n_out >= most;
         let mut state =
             self.freed.wait_while(state, is_full).unwrap_or_else(PoisonError::into_inner);
+        // Counted under the same lock as the check above.
         let team = state.team(lane);
         team.n_out += 1;
         Turn { shared: self, lane, process: team.idle.pop(), is_reusable: false }
     }
 
-    /// Starts the worker that waits for the first save, so that `status` shows its protections from the beginning.
+    /// Starts the worker for the interactive lane, so that `status` shows its protections from the start.
     fn start_first(&self) {
         match Process::start(&self.opening(0)) {
             Ok(process) => {
@@ -338,11 +351,12 @@ impl Shared {
         Opening { max_memory_bytes: self.settings.max_memory_bytes, niceness }
     }
 
-    /// Runs the starting thread.
+    /// Runs the starting thread: starts workers on request, and ends idle ones.
     fn keep(&self, orders: &Receiver<Start>) {
         self.start_first();
         let max_idle = Duration::from_secs(self.settings.idle_seconds);
         loop {
+            // Without any process there is nothing to end, so wait without a timeout.
             let has_any = self.lock().has_any();
             let order = match has_any {
                 true => orders.recv_timeout((max_idle / 2).max(Duration::from_millis(100))),
@@ -356,7 +370,7 @@ impl Shared {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             let now = Instant::now();
-            // Ended outside the lock: that takes a moment.
+            // Ended outside the lock, because it takes a moment.
             let ended = self.lock().take_idle(|it| now.duration_since(it.idle_since) >= max_idle);
             drop(ended);
         }
@@ -371,7 +385,7 @@ impl PoolState {
         }
     }
 
-    /// True when a process runs, or is about to.
+    /// True when a process is running or about to be started.
     fn has_any(&self) -> bool {
         [&self.interactive, &self.bulk].iter().any(|team| team.n_out > 0 || !team.idle.is_empty())
     }
@@ -384,7 +398,7 @@ impl PoolState {
     }
 }
 
-/// The right to use one worker of a lane; given back when dropped.
+/// The right to use one worker of a lane; returned when dropped.
 struct Turn<'a> {
     shared: &'a Shared,
     lane: Lane,
@@ -393,7 +407,7 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Gives the worker back, if it can take another document.
+    /// Ends the turn; keeps the worker if it can take another document.
     fn end(mut self, is_reusable: bool) {
         self.is_reusable = is_reusable;
     }
@@ -408,7 +422,7 @@ impl Drop for Turn<'_> {
         };
         let had_process = self.process.is_some();
         let kept = self.process.take_if(|process| is_good(process));
-        // One that is not kept ends here, before its place is free.
+        // End a worker that is not kept before its place becomes free, so that there are never more than allowed.
         let is_failed = !self.is_reusable && self.process.is_some();
         self.process = None;
         let mut state = self.shared.lock();

@@ -1,11 +1,11 @@
-//! Process: one worker as the daemon sees it.
+//! Process: one worker, seen from the daemon.
 //!
-//! In: documents, one at a time. Out: the outcome of each, and whether the worker can take another.
-//! Invariants: no worker keeps the daemon longer than the budget, or makes it hold more than the longest reply; a
-//! worker that broke a rule is never used again; it ends with the daemon, and when dropped. Its standard error is only
-//! searched for the two messages of Rust's runtime that explain an abort, since anything in it may be text of a
-//! document.
-//! Not here: how many there are (`pool.rs`), whether a reply is sound (`check.rs`).
+//! In: documents, one at a time. Out: the result for each, and whether the worker can take another.
+//! Invariants: no worker keeps the daemon waiting longer than the budget, or makes it hold more than the longest
+//! reply; a worker that broke a rule is never used again; it ends with the daemon, and when dropped. Its standard
+//! error is only searched for the two messages of Rust's runtime that explain an abort, because it may contain text
+//! of a document.
+//! Not here: the number of workers (`pool.rs`), whether a reply is valid (`check.rs`).
 
 use std::fs::File;
 use std::io::{self, IoSlice, PipeReader, Read, Write};
@@ -24,39 +24,39 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 use super::message::{HEAD_BYTES, Job, MAX_SMALL_BYTES, Opening, Reply, decode, encode};
 use super::restrict::Sandbox;
 
-/// The program: this one, even when its file was replaced meanwhile.
+/// This program, even if its file has been replaced since.
 const PROGRAM: &str = "/proc/self/exe";
 
-/// How often the clocks of a worker that computes are looked at.
+/// How often the time limits of a worker are checked.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
 
-/// Longest time from the start of a worker to its first words; it takes some milliseconds.
+/// Longest time from the start of a worker to its first reply; it usually takes milliseconds.
 const START_WITHIN: Duration = Duration::from_secs(20);
 
-/// Longest time between a worker's last sign and its end.
+/// Longest time from the end of a worker's socket to its exit.
 const END_WITHIN: Duration = Duration::from_secs(2);
 
-/// Bytes of standard error that are looked at.
+/// Bytes of standard error that are read.
 const MAX_ERROR_BYTES: usize = 4096;
 
-/// Piece in which a reply is read, bytes.
+/// Size of the buffer for replies, in bytes.
 const READ_BYTES: usize = 64 * 1024;
 
-/// How long one document may take.
+/// Time limits for one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TimeBudget {
-    /// Of the processor.
+    /// Processor time.
     pub(super) cpu: Duration,
-    /// Of the clock on the wall.
+    /// Wall-clock time.
     pub(super) wall: Duration,
 }
 
-/// Why a worker gave no reply.
+/// Why a worker did not reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// The document caused it, and will do so again.
+    /// The document caused it, and would do so again.
     Document(String),
-    /// The time on the wall is over and the processor's is not: rather a loaded machine than the document.
+    /// Wall-clock time ran out before processor time: the machine is more likely to blame than the document.
     Slow(String),
     /// Something else ended the worker, or prevented its start.
     Outside(String),
@@ -68,21 +68,21 @@ pub(super) struct Process {
     child: Child,
     socket: UnixStream,
     errors: PipeReader,
-    /// The protections it reported.
+    /// The protections that it reported.
     pub(super) sandbox: Sandbox,
-    /// Documents it was given.
+    /// Number of documents that it was given.
     pub(super) n_documents: u32,
-    /// When it was done with the last one.
+    /// When it finished the last one.
     pub(super) idle_since: Instant,
 }
 
 impl Process {
-    /// Starts a worker and waits until it is confined. It ends with the thread that calls this.
+    /// Starts a worker and waits until it is confined. It is killed when the calling thread ends.
     pub(super) fn start(opening: &Opening) -> io::Result<Process> {
         let (socket, its_socket) = UnixStream::pair()?;
         socket.set_nonblocking(true)?;
         let (errors, its_errors) = io::pipe()?;
-        // It may write more than anybody reads.
+        // It may write more than anybody reads; it must not block then, nor may reading.
         rustix::fs::fcntl_setfl(&its_errors, OFlags::NONBLOCK)?;
         rustix::fs::fcntl_setfl(&errors, OFlags::NONBLOCK)?;
         let child = Command::new(PROGRAM)
@@ -93,7 +93,7 @@ impl Process {
             .stdin(OwnedFd::from(its_socket))
             .stdout(Stdio::null())
             .stderr(its_errors)
-            // A key pressed in the daemon's terminal is not for it.
+            // Ctrl+C in the daemon's terminal must not reach it.
             .process_group(0)
             .spawn()?;
         let (sandbox, idle_since) = (Sandbox::default(), Instant::now());
@@ -117,19 +117,20 @@ impl Process {
         }
     }
 
-    /// Its process id.
+    /// Returns its process id.
     pub(super) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Returns the resident memory, bytes; 0 where the system does not report it.
+    /// Returns the resident memory, in bytes; 0 where the system does not report it.
     pub(super) fn resident_bytes(&self) -> u64 {
         let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.id()));
+        // The second number of `statm` is the resident set, in pages.
         let pages = statm.ok().and_then(|words| words.split(' ').nth(1)?.parse::<u64>().ok());
         pages.unwrap_or(0) * rustix::param::page_size() as u64
     }
 
-    /// Gives it a document and waits for its reply. After a failure it has ended.
+    /// Gives it a document and waits for the reply. After an error, the process has ended.
     pub(super) fn ask(
         &mut self,
         job: &Job,
@@ -143,6 +144,7 @@ impl Process {
         let message = message.map_err(|_| Failure::Document("its extension is too long".into()))?;
         let max_bytes = usize::try_from(job.max_reply_bytes).unwrap_or(usize::MAX);
         let document = sealed(source).map_err(outside)?;
+        // If sending fails, the worker has died; `verdict` finds out why.
         let sent = self.send(&message, Some(&document)).map_err(|_| Silence::Gone);
         drop(document);
         let reply = sent.and_then(|()| self.receive(max_bytes, budget));
@@ -157,23 +159,24 @@ impl Process {
         if let Some(descriptor) = &descriptors {
             control.push(SendAncillaryMessage::ScmRights(std::slice::from_ref(descriptor)));
         }
-        // Small, and nothing waits in front of it: it goes at once or never.
+        // Small, and nothing is queued before it: it is sent in one piece or not at all.
         let sent =
             sendmsg(&self.socket, &[IoSlice::new(message)], &mut control, SendFlags::NOSIGNAL)?;
         if sent == message.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
     }
 
-    /// The next message, without its length.
+    /// Receives the next message, without its length.
     fn receive(&self, max_bytes: usize, budget: TimeBudget) -> Result<Vec<u8>, Silence> {
         let (begin, cpu_before) = (Instant::now(), self.cpu_time());
         let mut received = Vec::new();
         let mut piece = vec![0; READ_BYTES];
         let mut wanted = HEAD_BYTES;
         loop {
-            // A worker that talks without end is watched as one that says nothing.
+            // Checked at every turn, so a worker that sends bytes without end is limited too.
             if begin.elapsed() >= budget.wall {
                 return Err(Silence::Wall);
             }
+            // Reading the processor time takes a system call, so short parses do without.
             if begin.elapsed() >= WATCH_EVERY
                 && self.cpu_time().saturating_sub(cpu_before) >= budget.cpu
             {
@@ -187,6 +190,7 @@ impl Process {
                 Err(error) if is_passing(&error) => continue,
                 Err(_) => return Err(Silence::Gone),
             }
+            // Checked before the message is complete, so that a worker cannot make the daemon hold more.
             if let Some(head) = received.first_chunk::<HEAD_BYTES>() {
                 let length = u32::from_le_bytes(*head) as usize;
                 if length > max_bytes {
@@ -194,6 +198,7 @@ impl Process {
                 }
                 wanted = HEAD_BYTES + length;
             }
+            // More than one message: the worker does not keep to the protocol.
             if received.len() > wanted {
                 return Err(Silence::TooMuch);
             }
@@ -203,6 +208,7 @@ impl Process {
         }
     }
 
+    /// Waits until there are bytes to read; a timeout is not an error.
     fn wait_for_bytes(&self, at_most: Duration) -> Result<(), Silence> {
         match wait_for(&self.socket, at_most) {
             Ok(_) => Ok(()),
@@ -215,7 +221,7 @@ impl Process {
         sys::process_cpu_time(self.id())
     }
 
-    /// Ends it, and says why there was no reply.
+    /// Ends the worker, and returns why there was no reply.
     fn verdict(
         &mut self,
         silence: Silence,
@@ -229,6 +235,7 @@ impl Process {
             Silence::Gone => {
                 return match self.ended() {
                     Some(status) => self.death(status, max_memory_bytes),
+                    // It closed its socket but did not exit.
                     None => document("the parser closed its socket".into()),
                 };
             }
@@ -248,9 +255,10 @@ impl Process {
         document(why)
     }
 
-    /// How it ended by itself, if it does so soon.
+    /// Returns the exit status if it exits by itself soon; otherwise ends it.
     fn ended(&mut self) -> Option<ExitStatus> {
         let pid = Pid::from_raw(i32::try_from(self.id()).ok()?)?;
+        // Waiting on a file descriptor allows a timeout, unlike `wait`.
         if let Ok(pidfd) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
             let _ = wait_for(&pidfd, END_WITHIN);
         }
@@ -261,7 +269,7 @@ impl Process {
         status
     }
 
-    /// Returns what a death that we did not cause says about the document.
+    /// Returns what an exit that we did not cause says about the document.
     fn death(&mut self, status: ExitStatus, max_memory_bytes: u64) -> Failure {
         let Some(signal) = status.signal() else {
             let code = status.code().unwrap_or_default();
@@ -271,6 +279,7 @@ impl Process {
         if OUTSIDE.iter().any(|(number, _)| *number == signal) {
             return Failure::Outside(format!("the worker was killed from outside ({name})"));
         }
+        // An abort looks the same for several reasons, so look for the runtime's message.
         let said = self.last_words();
         Failure::Document(if said.contains("memory allocation of ") {
             format!("parsing needed more than {} MB of memory", megabytes(max_memory_bytes))
@@ -301,20 +310,20 @@ impl Drop for Process {
     }
 }
 
-/// Why no reply came.
+/// Why there was no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Silence {
     /// It closed its end, as it does when it dies.
     Gone,
-    /// The time on the wall is over.
+    /// Wall-clock time ran out.
     Wall,
-    /// The processor's time is used up.
+    /// Processor time ran out.
     Cpu,
     /// The reply is too long.
     TooMuch,
 }
 
-/// Signals by which others end a process; it causes every other one itself.
+/// Signals by which others end a process; every other signal comes from the process itself.
 const OUTSIDE: &[(i32, &str)] = &[
     (Signal::KILL.as_raw(), "SIGKILL"),
     (Signal::TERM.as_raw(), "SIGTERM"),
@@ -347,7 +356,7 @@ fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }
 
-/// Waits until something can be read, or the time is over.
+/// Waits until there is something to read or the time is over.
 fn wait_for(descriptor: &impl AsFd, at_most: Duration) -> io::Result<usize> {
     let timeout = Timespec {
         tv_sec: i64::try_from(at_most.as_secs()).unwrap_or(i64::MAX),
@@ -356,7 +365,7 @@ fn wait_for(descriptor: &impl AsFd, at_most: Duration) -> io::Result<usize> {
     Ok(poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&timeout))?)
 }
 
-/// The bytes as a file without a name that nobody can change any more.
+/// Writes the bytes to an anonymous file that nobody can change any more.
 fn sealed(source: &[u8]) -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut file = File::from(rustix::fs::memfd_create(c"document", flags)?);

@@ -1,10 +1,10 @@
-//! Sandbox: takes all rights from this process that a parser does not need, before it sees a document.
+//! Sandbox: removes all privileges that a parser does not need from this process, before it reads a document.
 //!
-//! In: how much memory it may have. Out: the protections in force, and those that this kernel lacks.
-//! Invariants: this process can undo none of it; a kernel without one part still gives the others; the parts are, from
-//! outside in: resource limits, landlock (no file, no TCP, no signal or abstract socket of others), seccomp
+//! In: the memory limit. Out: the protections in force, and those that this kernel lacks.
+//! Invariants: this process can undo none of it; if a kernel lacks one part, the others still apply. The parts, from
+//! outside in: resource limits, landlock (no file, no TCP, no signal to or abstract socket of others), seccomp
 //! (`calls.rs`: the few system calls of a loop that reads, computes and writes).
-//! Not here: time, which the daemon watches (`process.rs`).
+//! Not here: time limits, which the daemon enforces (`process.rs`).
 
 use std::fmt;
 use std::fs;
@@ -18,17 +18,17 @@ use serde::{Deserialize, Serialize};
 
 use super::calls;
 
-/// Open files: standard streams, one document, and a few to spare.
+/// Most open files: standard streams, one document, and a few to spare.
 const MAX_FILES: u64 = 8;
 
-/// Largest stack, bytes; whatever the system gives, deep recursion ends at the same depth.
+/// Largest stack, in bytes; fixed, so that deep recursion ends at the same depth on every system.
 const MAX_STACK_BYTES: u64 = 8 << 20;
 
-/// Makes this process the first choice of the kernel when memory is short, before the daemon. Range -1000 to 1000.
+/// Makes the kernel kill this process before the daemon when memory runs out. Range -1000 to 1000.
 const OOM_SCORE: &str = "800";
 
-/// The newest landlock interface asked for: files, devices, TCP, signals and abstract sockets. Older kernels give what
-/// they have.
+/// The newest landlock version requested: files, devices, TCP, signals and abstract sockets. Older kernels provide a
+/// subset.
 const LANDLOCK: ABI = ABI::V6;
 
 /// The protections of a worker.
@@ -60,17 +60,20 @@ impl Sandbox {
     }
 }
 
-/// Confines this process for good.
+/// Confines this process irrevocably.
 pub(super) fn enter(max_memory_bytes: u64) -> Sandbox {
     let mut sandbox = Sandbox::default();
-    // Raising it needs no privilege; where the file cannot be written, the kernel chooses as it likes.
+    // Raising the score needs no privilege. Where the file cannot be written, the kernel's default applies.
     let _ = fs::write("/proc/self/oom_score_adj", OOM_SCORE);
+    // Also ends the worker when the daemon is killed; the kernel sends the signal when the parent thread ends.
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    // Landlock and seccomp require this for unprivileged processes.
     let privileges = rustix::thread::set_no_new_privs(true)
         .and_then(|()| rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable));
     sandbox.note("no new privileges", privileges.map(|()| String::new()).map_err(words));
     let limited = limit_resources(max_memory_bytes);
     sandbox.note("rlimits", limited.map(|()| String::new()).map_err(words));
+    // Seccomp comes last: it forbids the calls that the other parts need.
     sandbox.note("landlock", close_files());
     let calls = calls::restrict().map(|()| String::new());
     sandbox.note("seccomp", calls);
@@ -83,10 +86,10 @@ fn words(error: impl fmt::Display) -> String {
 
 fn limit_resources(max_memory_bytes: u64) -> rustix::io::Result<()> {
     let at_most = |n| Rlimit { current: Some(n), maximum: Some(n) };
-    // What the program itself takes of the address space is not the document's.
+    // The address space of the program itself does not count for the document.
     let memory = own_address_space().saturating_add(max_memory_bytes);
     let stack = Rlimit { current: Some(MAX_STACK_BYTES), maximum: Some(MAX_STACK_BYTES) };
-    // A lower limit that is there already stays.
+    // If a lower limit is in force already, it stays.
     let _ = rustix::process::setrlimit(Resource::Stack, stack);
     rustix::process::setrlimit(Resource::Core, at_most(0))?;
     rustix::process::setrlimit(Resource::Fsize, at_most(0))?;
@@ -95,15 +98,16 @@ fn limit_resources(max_memory_bytes: u64) -> rustix::io::Result<()> {
     rustix::process::setrlimit(Resource::As, at_most(memory))
 }
 
-/// Returns the address space in use, bytes; a generous guess where the system does not report it.
+/// Returns the address space in use, in bytes; 256 MiB where the system does not report it.
 fn own_address_space() -> u64 {
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').next().and_then(|word| word.parse::<u64>().ok());
     pages.map_or(256 << 20, |pages| pages * rustix::param::page_size() as u64)
 }
 
-/// Takes all files away that are not open already. Gives the interface that the kernel has.
+/// Forbids opening files. Returns the kernel's landlock version.
 fn close_files() -> Result<String, String> {
+    // Access rights that are handled but never granted by a rule are denied.
     let enforce = || {
         Ruleset::default()
             .set_compatibility(CompatLevel::BestEffort)

@@ -1,4 +1,4 @@
-//! Messages and their check: what formats make passes unchanged, what a worker makes up does not get through.
+//! Messages and their check: documents from formats pass unchanged, forged ones are rejected.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ use model::parcel::Parsed;
 
 const LIMITS: FormatLimits = FormatLimits { max_output_bytes: 1 << 20, max_nesting: 100 };
 
-/// Panics unless a document comes out of a worker as it went in. Tests of formats call it with what they parsed.
+/// Panics unless a document passes through the protocol unchanged. Tests of formats call it with what they parsed.
 pub(crate) fn assert_passes(parsed: &Parsed, source_bytes: Option<usize>) {
     let wire = WireParsed::from(parsed.clone());
     let framed = encode(&Reply::Parsed(Box::new(wire.clone())), usize::MAX).expect("it fits");
@@ -89,7 +89,7 @@ fn each_unsound_reply_is_refused() {
     }
 }
 
-/// What all that come after the check rely on.
+/// The guarantees that all code after the check relies on.
 fn is_usable(parsed: &Parsed, source_bytes: usize) {
     let text = &parsed.text;
     let mut done = 0;
@@ -131,7 +131,7 @@ fn spoil(wire: &mut WireParsed, what: usize, (at, number): (usize, u32)) {
 }
 
 proptest! {
-    /// Numbers of a sound document are replaced at will: what still passes is usable, and nothing panics.
+    /// Numbers of a valid document are replaced at random: whatever still passes is usable, and nothing panics.
     #[test]
     fn what_passes_is_usable(spoilt in proptest::collection::vec((0usize..9, 0usize..40, 0u32..80), 0..6),
                              text in "[aä€ ]{0,40}") {
@@ -148,7 +148,7 @@ proptest! {
         }
     }
 
-    /// Any bytes at all are a reply or none; they never cost more memory than they are long, or a panic.
+    /// Arbitrary bytes are a reply or rejected; they never use more memory than their length, or panic.
     #[test]
     fn any_bytes_are_decoded_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         if let Some(Reply::Parsed(wire)) = decode(&bytes) {
@@ -159,7 +159,7 @@ proptest! {
         }
     }
 
-    /// A sound frame with one byte changed is decoded or refused, too.
+    /// A valid frame with one changed byte is decoded or rejected, too.
     #[test]
     fn a_changed_byte_is_decoded_or_refused(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let reply = Reply::Parsed(Box::new(page().into()));

@@ -1,22 +1,22 @@
 //! State: the parser's stack and buffer, and what its moves do to them.
 //!
-//! In: moves. Out: the tokens that the next move looks at, and at last the arcs.
-//! Invariants: only allowed moves are made; each token is put back on the buffer at most once between two left arcs, so
-//! moves are linear in the tokens.
+//! In: moves. Out: the tokens that the next move depends on, and at the end the arcs.
+//! Invariants: only allowed moves are made; a token returns to the buffer at most once between two left arcs, so the
+//! number of moves is linear in the tokens.
 //! Not here: which move is best (`parser.rs`).
 
-/// A move, its label aside.
+/// A move without its label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
-    /// The next token goes on the stack.
+    /// The next token is pushed on the stack.
     Shift,
-    /// The top leaves the stack; without a head it goes back to the buffer.
+    /// The top is popped; without a head, it returns to the buffer.
     Reduce,
-    /// The top depends on the next token, and leaves.
+    /// The top depends on the next token and is popped.
     Left,
-    /// The next token depends on the top, and goes on the stack.
+    /// The next token depends on the top and is pushed.
     Right,
-    /// A sentence starts behind the next token.
+    /// A sentence starts after the next token.
     Break,
 }
 
@@ -32,15 +32,15 @@ impl Action {
     }
 }
 
-/// No arc, no token.
+/// Stands for no arc or no token.
 const NONE: u32 = u32::MAX;
 
-/// What is known of a token.
+/// The state of a token.
 #[derive(Debug, Clone)]
 struct Place {
     head: u32,
     label: &'static str,
-    /// Its last arc to a child on either side, a place in `arcs`.
+    /// Its last arc to a child on either side, an index in `arcs`.
     last_left: u32,
     last_right: u32,
     is_unshiftable: bool,
@@ -51,11 +51,11 @@ struct Place {
 pub(super) struct State {
     places: Vec<Place>,
     stack: Vec<usize>,
-    /// Tokens that came back from the stack, the next one last; they stand before `next`.
+    /// Tokens that returned from the stack, the next one last; they come before `next`.
     returned: Vec<usize>,
-    /// The first token never touched.
+    /// The first token that was never on the stack.
     next: usize,
-    /// Children with the arc made before on the same side of the same head.
+    /// Each arc's child, with the previous arc on the same side of the same head: linked lists.
     arcs: Vec<(u32, u32)>,
 }
 
@@ -81,12 +81,12 @@ impl State {
         self.places.len() - self.next + self.returned.len()
     }
 
-    /// The `i`th token from the top of the stack.
+    /// Returns the `i`th token from the top of the stack.
     fn stacked(&self, i: usize) -> Option<usize> {
         self.stack.len().checked_sub(i + 1).and_then(|at| self.stack.get(at)).copied()
     }
 
-    /// The `i`th token of the buffer.
+    /// Returns the `i`th token of the buffer.
     fn waiting(&self, i: usize) -> Option<usize> {
         match self.returned.len().checked_sub(i + 1) {
             Some(at) => self.returned.get(at).copied(),
@@ -106,7 +106,7 @@ impl State {
         self.child(self.places.get(token?)?.last_right)
     }
 
-    /// The tokens that a move looks at.
+    /// Returns the tokens that a move depends on, in the order that the model was trained with.
     pub(super) fn slots(&self) -> [Option<usize>; 8] {
         let (next, top) = (self.waiting(0), self.stacked(0));
         [
@@ -121,16 +121,18 @@ impl State {
         ]
     }
 
-    /// The moves that may be made; none twice.
+    /// Returns the moves that are allowed.
     pub(super) fn allowed(&self) -> [Option<Action>; 5] {
         let next = self.waiting(0).and_then(|i| self.places.get(i));
         let has_stack = !self.stack.is_empty();
         let is_start = next.is_some_and(|next| next.is_start);
         let is_unshiftable = next.is_some_and(|next| next.is_unshiftable);
+        // With an empty stack, only a shift makes progress.
         let can_shift = !has_stack || (self.n_waiting() >= 2 && !is_start && !is_unshiftable);
         let can_join = has_stack && next.is_some() && !is_start;
         let can_break = match (self.waiting(0), self.waiting(1)) {
             (Some(next), Some(second)) => {
+                // A break must be between neighbors of the text, so not next to a token that returned.
                 second == next + 1 && self.places.get(second).is_some_and(|place| !place.is_start)
             }
             _ => false,
@@ -144,14 +146,14 @@ impl State {
         ]
     }
 
-    /// Makes a move that is allowed.
+    /// Makes a move, which must be allowed.
     pub(super) fn make(&mut self, action: Action, label: &'static str) {
         match (action, self.stacked(0), self.waiting(0)) {
             (Action::Shift, _, Some(_)) => self.push(),
             (Action::Reduce, Some(top), _) => self.reduce(top),
             (Action::Left, Some(top), Some(next)) => {
                 self.join(next, top, label);
-                // The stack shrinks, so shifting the token again cannot go on forever.
+                // The stack shrinks, so shifting the token again cannot loop.
                 self.places
                     .get_mut(next)
                     .into_iter()
@@ -166,7 +168,7 @@ impl State {
                 let second = self.waiting(1).and_then(|i| self.places.get_mut(i));
                 second.into_iter().for_each(|place| place.is_start = true);
             }
-            // Nothing else is allowed; giving up ends the walk.
+            // Nothing else is allowed; emptying both ends the parse.
             _ => {
                 self.stack.clear();
                 self.returned.clear();
@@ -189,19 +191,20 @@ impl State {
         let is_last = self.stack.len() == 1;
         self.stack.pop();
         let Some(place) = self.places.get_mut(top) else { return };
+        // Unshiftable until it gets a child on its left; otherwise it could go back and forth forever.
         if place.head == NONE && !is_last {
             place.is_unshiftable = true;
             self.returned.push(top);
         }
     }
 
-    /// Makes `child` depend on `head`, whatever it depended on before.
+    /// Makes `child` depend on `head`, replacing an earlier head.
     fn join(&mut self, head: usize, child: usize, label: &'static str) {
         let before = self.places.get(child).map_or(NONE, |place| place.head);
         if let Some(old) = self.places.get_mut(before as usize) {
             let last =
                 if (before as usize) > child { &mut old.last_left } else { &mut old.last_right };
-            // The arc that is given up is the last of its head's: what came after has left the stack for good.
+            // The replaced arc is the last of its head: the head's later children have left the stack.
             if let Some((last_child, earlier)) = self.arcs.get(*last as usize)
                 && *last_child as usize == child
             {
@@ -218,7 +221,7 @@ impl State {
         }
     }
 
-    /// Each token's head, itself where it has none, and label.
+    /// Returns each token's head (its own index if it has none) and label.
     pub(super) fn into_arcs(self) -> (Vec<u32>, Vec<&'static str>) {
         let arc = |(i, place): (usize, &Place)| match place.head {
             NONE => (i as u32, "ROOT"),

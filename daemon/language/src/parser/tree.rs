@@ -1,20 +1,20 @@
-//! Tree: what follows from heads: sentences, and arcs that cross others moved to where they belong.
+//! Tree: sentences from heads, and the real heads of lifted arcs.
 //!
-//! In: heads and labels as the moves made them. Out: heads, labels and sentence starts.
-//! A label `dobj||conj` says: `dobj`, but of the nearest `conj` below the head (Nivre and Nilsson's lifted arcs).
-//! Invariants: one label a token, none lifted; bounded work a token.
+//! In: heads and labels as the moves made them. Out: heads, labels and sentence starts. A label `dobj||conj` means
+//! `dobj` of the nearest `conj` below the head (Nivre and Nilsson's lifted arcs).
+//! Invariants: one label for each token, none lifted; bounded work for each token.
 //! Not here: moves (`state.rs`).
 
-/// What parts a lifted label.
+/// Separates the two parts of a lifted label.
 const LIFTED: &str = "||";
 
-/// Rounds in which edges are spread over arcs that cross; as many as spaCy makes.
+/// Most rounds in which edges are passed up; the number is spaCy's.
 const MAX_ROUNDS: usize = 12;
 
-/// Tokens looked at for one lifted arc. A sentence of hundreds of words needs fewer; this bounds the rest.
+/// Most tokens visited for one lifted arc. A sentence of hundreds of words needs fewer.
 const MAX_SEARCH_STEPS: usize = 8192;
 
-/// Heads, labels, and where sentences start, for tokens of which some are white space.
+/// Returns final heads, labels and sentence starts.
 pub(super) fn finish(
     mut heads: Vec<u32>,
     mut labels: Vec<&'static str>,
@@ -32,9 +32,11 @@ pub(super) fn finish(
                 (*old_head, *old_label) = (head as u32, label);
             }
         }
+        // The arcs have changed, and with them which tokens a root spans.
         edges = Edges::new(&heads);
     }
     let mut starts = vec![false; heads.len()];
+    // A sentence starts at the first token below a root.
     for (i, head) in heads.iter().enumerate() {
         if *head as usize == i
             && let Some(start) = starts.get_mut(at(&edges.left, i))
@@ -45,12 +47,12 @@ pub(super) fn finish(
     (heads, labels, starts)
 }
 
-/// An item that is known to be there.
+/// Returns an item that is known to exist.
 fn at<T: Copy + Default>(items: &[T], i: usize) -> T {
     items.get(i).copied().unwrap_or_default()
 }
 
-/// First and last token below each token.
+/// The first and the last token below each token, itself included.
 struct Edges {
     left: Vec<usize>,
     right: Vec<usize>,
@@ -68,8 +70,11 @@ impl Edges {
         edges
     }
 
-    /// Hands each token's edges to its head, forwards and backwards; whether every head now lies in its own sentence.
+    /// Passes each token's edges to its head, forwards and backwards. Returns whether every head is in its own
+    /// sentence.
     fn spread(&mut self, heads: &[u32]) -> bool {
+        // Both directions: a forward pass reaches heads to the right through a whole chain, a backward pass those to
+        // the left.
         (0..heads.len()).for_each(|child| self.hand_up(heads, child));
         (0..heads.len()).rev().for_each(|child| self.hand_up(heads, child));
         let mut is_start = vec![false; heads.len()];
@@ -102,7 +107,7 @@ impl Edges {
     }
 }
 
-/// A search below a token, level by level, left to right.
+/// A breadth-first search below a token, left to right on each level.
 struct Search<'a> {
     heads: &'a [u32],
     labels: &'a [&'static str],
@@ -111,7 +116,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The first token with the label `below` under the head of `token`; that head where there is none.
+    /// Returns the first token with the label `below` under the head of `token`; that head if there is none.
     fn find(&self, token: usize, below: &str) -> usize {
         let head = at(self.heads, token) as usize;
         let mut level = vec![head];
@@ -119,6 +124,7 @@ impl Search<'_> {
         while !level.is_empty() {
             let mut next = Vec::new();
             for parent in level {
+                // Children are within the parent's edges; there is no list of them.
                 for child in at(&self.edges.left, parent)..=at(&self.edges.right, parent) {
                     n_steps += 1;
                     if n_steps > MAX_SEARCH_STEPS {

@@ -1,8 +1,8 @@
-//! Joined: exceptions that lie in pieces among the tokens (":-)" cut into ":", "-" and ")").
+//! Joined: exceptions that were cut into several tokens (":-)" cut into ":", "-" and ")").
 //!
-//! In: exceptions as runs of words' ids; tokens. Out: spans of tokens that are such runs, apart, in order.
-//! Invariants: of spans that touch, the longest counts, then the first; time is linear, the longest run being short.
-//! Not here: what the span becomes (`tokenizer.rs`).
+//! In: exceptions as runs of words' ids; tokens. Out: disjoint spans of tokens that are such runs, in order.
+//! Invariants: of overlapping spans the longest wins, then the first; linear time, since the longest run is short.
+//! Not here: what replaces the span (`tokenizer.rs`).
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::Token;
 
-/// Runs of ids as a tree: the way from the root spells a run.
+/// Runs of ids as a trie.
 #[derive(Debug, Default)]
 pub(super) struct Joined {
-    /// From a node (0 is the root) by an id to the next.
+    /// The next node from a node (0 is the root) by an id.
     next: FxHashMap<(u32, u64), u32>,
     /// Nodes where a run ends.
     ends: FxHashSet<u32>,
@@ -35,8 +35,9 @@ impl Joined {
         found.sort_by_key(|span| (usize::MAX - span.len(), span.start));
         let mut taken = FxHashSet::default();
         found.retain(|span| {
-            // Longer spans came first, so one that reaches into this one covers one of its ends.
+            // Longer spans came first, so one that overlaps this one covers its first or its last token.
             let is_free = !taken.contains(&span.start) && !taken.contains(&(span.end - 1));
+            // Rejected spans count as taken, too, as in spaCy.
             taken.extend(span.clone());
             is_free
         });

@@ -1,32 +1,33 @@
-//! URLs: whether a word as a whole is one, by the tokenizer's rule.
+//! URLs: whether a whole word is a URL, by the tokenizer's rule.
 //!
-//! In: a word without white space. Out: yes or no. The rule is a pattern of Python's that backtracks:
+//! In: a word without white space. Out: yes or no. The rule is a Python pattern that backtracks:
 //! `(scheme://)?(user(:password)?@)?(address|host)(:port)?([/?#]anything)?` to the end; read here from left to right.
-//! Invariants: linear time: a host holds no `@`, so hosts tried after different ones never share a byte.
-//! Not here: the pattern's letters, which come from the shipped table.
+//! Invariants: linear time: a host contains no `@`, so hosts tried after different ones do not overlap.
+//! Not here: the pattern's letters, which are read from the shipped table.
 
 use super::super::characters::{is_decimal, is_word};
 use super::super::data::LoadError;
 use super::super::pattern::{CharSet, classes};
 
-/// Longest label of a host, and longest last label, characters.
+/// Longest label of a host, and longest last label, in characters.
 const MAX_LABEL_CHARS: usize = 64;
 const MAX_LAST_LABEL_CHARS: usize = 63;
 
 #[derive(Debug)]
 pub(super) struct UrlRule {
-    /// What a label begins and ends with.
+    /// Characters that a label begins and ends with.
     outer: CharSet,
-    /// What stands inside a label.
+    /// Characters inside a label.
     inner: CharSet,
-    /// What the last label is made of.
+    /// Characters of the last label.
     last: CharSet,
 }
 
 impl UrlRule {
-    /// Takes the sets from the shipped pattern: those that hold letters beyond ASCII.
+    /// Takes the sets from the shipped pattern: those that contain letters beyond ASCII, in order.
     pub(super) fn new(pattern: &str) -> Result<Self, LoadError> {
         let mut sets = classes(pattern).into_iter().filter(|set| set.has('é'));
+        // The third set with such letters is the same as the first: the end of a label.
         match (sets.next(), sets.next(), sets.next(), sets.next()) {
             (Some(outer), Some(inner), Some(_), Some(last)) => Ok(UrlRule { outer, inner, last }),
             _ => Err(LoadError::Pattern("url_match".to_owned())),
@@ -35,6 +36,8 @@ impl UrlRule {
 
     pub(super) fn matches(&self, word: &str) -> bool {
         let after_scheme = word.split_once("://").filter(|(scheme, _)| is_scheme(scheme));
+        // Without a user, with or without a scheme; then with a user, where a scheme would be part of the user's
+        // name.
         if self.is_host_on(word) || after_scheme.is_some_and(|(_, rest)| self.is_host_on(rest)) {
             return true;
         }
@@ -43,7 +46,7 @@ impl UrlRule {
         users.any(|(at, _)| word.get(at + 1..).is_some_and(|rest| self.is_host_on(rest)))
     }
 
-    /// Whether `text` is a host or address with what may follow.
+    /// Returns whether `text` is a host or address, with what may follow.
     fn is_host_on(&self, text: &str) -> bool {
         let is_inside = |c: char| c == '.' || self.inner.has(c) || self.last.has(c);
         let end = text.find(|c: char| !is_inside(c)).unwrap_or(text.len());
@@ -82,7 +85,7 @@ fn is_tail(text: &str) -> bool {
     (2..=5).contains(&digits.chars().count()) && is_path(path)
 }
 
-/// Four numbers with points between, not of a network of one's own.
+/// Returns whether a host is an IPv4 address outside of the private networks, as the pattern defines it.
 fn is_public_address(host: &str) -> bool {
     let mut octets = [""; 4];
     let mut parts = host.split('.');
@@ -100,7 +103,7 @@ fn is_public_address(host: &str) -> bool {
     else {
         return false;
     };
-    // The inner two may begin with a zero, but only where two digits are enough.
+    // The pattern lets the inner two begin with a zero, but only with at most two digits.
     let is_inner = |n: u16, text: &str| n <= 255 && !(text.len() == 3 && text.starts_with('0'));
     let is_own = matches!(a, 10 | 127)
         || (a == 169 && second == "254")

@@ -14,7 +14,7 @@ const ROOM: &str =
 const TOWN: &str =
     r"(?:,? ?\n? ?(?:\p{Lu}[\p{L}.'\-]{1,20} ?){1,3},? (?:[A-Z]{2}) [0-9]{5}(?:-[0-9]{4})?)?";
 
-/// Number first: English, Irish, American; French with the kind of street before its name.
+/// Number first: English, Irish, American; French with the kind of street before the name.
 static NUMBER_FIRST: Pattern = LazyLock::new(|| {
     pattern(&format!(
         concat!(
@@ -57,7 +57,7 @@ static KIND_LAST: Pattern = LazyLock::new(|| {
         r"?:[-–/][0-9]{1,4})?",
     ))
 });
-/// Boxes and the mail of the American forces.
+/// Post office boxes and military mail of the United States.
 static BOX: Pattern = LazyLock::new(|| {
     pattern(concat!(
         r"(?i:P\.? ?O\.? ?Box|Post Office Box|Postfach|Boîte postale|B\.?P\.?|Casella postale|Apartado(?: post",
@@ -66,7 +66,7 @@ static BOX: Pattern = LazyLock::new(|| {
         r"FPO|DPO),? (?:AA|AE|AP) [0-9]{5}",
     ))
 });
-/// A code after what it is called.
+/// A code after a word for it.
 static ZIP: Pattern = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)\b(?:zip(?: ?code)?|postal ?code|post ?code|postcode|plz|postleitzahl|cap|cep|code postal|",
@@ -75,7 +75,7 @@ static ZIP: Pattern = LazyLock::new(|| {
     ))
 });
 
-/// Places of streets and boxes.
+/// Returns the places of streets and boxes.
 pub(super) fn streets(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     for pattern in [&NUMBER_FIRST, &FRENCH, &KIND_FIRST, &KIND_LAST, &BOX] {
@@ -93,7 +93,7 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     range.start..range.start + shown.trim_end_matches([' ', ',', '\n']).len()
 }
 
-/// Places of postal codes that are called so.
+/// Returns the places of postal codes with a word for them.
 pub(super) fn postal_codes(text: &str) -> Vec<Range<usize>> {
     let Some(pattern) = ZIP.as_ref() else { return Vec::new() };
     let codes = pattern.captures_iter(text).filter_map(|it| it.name("code"));

@@ -1,6 +1,6 @@
-//! Check digits: arithmetic that separates valid numbers from mere digits.
+//! Check digits: arithmetic that tells valid numbers from arbitrary digits.
 //!
-//! In: digits (0 to 9) or characters. Out: whether they are sound. Each is the published rule of the issuer.
+//! In: digits (0 to 9) or characters. Out: whether they are valid. Each is the published rule of the issuer.
 
 /// Payment cards, Swedish and Canadian numbers: Luhn.
 pub(super) fn luhn(digits: &[u8]) -> bool {
@@ -9,6 +9,7 @@ pub(super) fn luhn(digits: &[u8]) -> bool {
         .rev()
         .enumerate()
         .map(|(i, digit)| {
+            // Every second digit from the right, beginning with the last but one, counts twice.
             let twice = u32::from(*digit) * (1 + (i as u32 & 1));
             if twice > 9 { twice - 9 } else { twice }
         })
@@ -16,7 +17,7 @@ pub(super) fn luhn(digits: &[u8]) -> bool {
     !digits.is_empty() && sum.is_multiple_of(10)
 }
 
-/// IBAN: letters as numbers, the first four characters last, 1 modulo 97.
+/// IBAN (ISO 13616): with letters as numbers and the first four characters moved to the end, 1 modulo 97.
 pub(super) fn mod97(characters: &[u8]) -> bool {
     let turned = characters.iter().skip(4).chain(characters.iter().take(4));
     let rest = turned.fold(0_u32, |rest, byte| match byte.to_ascii_uppercase() {
@@ -27,17 +28,17 @@ pub(super) fn mod97(characters: &[u8]) -> bool {
     rest == 1
 }
 
-/// A number's value; digits that a `u64` can hold.
+/// Returns the value of digits; at most 18 are read, so that it fits a `u64`.
 pub(super) fn number(digits: &[u8]) -> u64 {
     digits.iter().take(18).fold(0, |sum, digit| sum * 10 + u64::from(*digit))
 }
 
-/// The sum of digits times weights.
+/// Returns the sum of digits times weights.
 pub(super) fn weighted(digits: &[u8], weights: &[i64]) -> i64 {
     digits.iter().zip(weights).map(|(digit, weight)| i64::from(*digit) * weight).sum()
 }
 
-/// German tax numbers (ISO 7064, modulo 11,10): 11 digits, of the first ten one stands twice or three times.
+/// German tax numbers (ISO 7064, modulo 11,10): 11 digits; exactly one of the first ten occurs twice or three times.
 pub(super) fn german_tax(digits: &[u8]) -> bool {
     let Some((last, head)) = digits.split_last() else { return false };
     let mut product = 10_u32;
@@ -57,7 +58,7 @@ pub(super) fn german_tax(digits: &[u8]) -> bool {
         && (11 - product) % 10 == u32::from(*last)
 }
 
-/// Aadhaar: Verhoeff's dihedral check.
+/// Aadhaar: Verhoeff's check in the dihedral group of order 10.
 pub(super) fn verhoeff(digits: &[u8]) -> bool {
     const PERMUTED: [[u8; 10]; 8] = [
         [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
@@ -69,7 +70,7 @@ pub(super) fn verhoeff(digits: &[u8]) -> bool {
         [2, 7, 9, 3, 8, 0, 6, 4, 1, 5],
         [7, 0, 4, 6, 9, 1, 3, 2, 5, 8],
     ];
-    // The product in the dihedral group of ten elements.
+    // Elements 0 to 4 are rotations, 5 to 9 reflections.
     let product = |a: u8, b: u8| match (a < 5, b < 5) {
         (true, true) => (a + b) % 5,
         (true, false) => (a + b - 5) % 5 + 5,
@@ -83,7 +84,7 @@ pub(super) fn verhoeff(digits: &[u8]) -> bool {
     !digits.is_empty() && check == 0
 }
 
-/// Brazilian CPF: two check digits modulo 11; eleven equal digits are none.
+/// Brazilian CPF: two check digits modulo 11; eleven equal digits are invalid.
 pub(super) fn cpf(digits: &[u8]) -> bool {
     let digit_after = |n: usize| {
         let weights: Vec<i64> = (2..=n as i64 + 1).rev().collect();
@@ -98,7 +99,7 @@ pub(super) fn cpf(digits: &[u8]) -> bool {
         && is(10, 10)
 }
 
-/// Italian codice fiscale: 15 characters and the letter that follows from them.
+/// Italian codice fiscale: 15 characters and a check letter.
 pub(super) fn codice_fiscale(code: &[u8]) -> bool {
     const ODD: [u32; 26] = [
         1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24,
@@ -109,6 +110,7 @@ pub(super) fn codice_fiscale(code: &[u8]) -> bool {
         _ => usize::from(byte.to_ascii_uppercase().saturating_sub(b'A')),
     };
     let Some((last, head)) = code.split_last() else { return false };
+    // Odd and even places have different values; counting from one, the first is odd.
     let sum: u32 = head
         .iter()
         .enumerate()
@@ -125,7 +127,7 @@ pub(super) fn dni(number: u64, letter: u8) -> bool {
     b"TRWAGMYFPDXBNJZSQVHLCKE".get((number % 23) as usize) == Some(&letter.to_ascii_uppercase())
 }
 
-/// A Chinese resident number: 17 digits and a character modulo 11,2.
+/// Chinese resident number: 17 digits and a check character modulo 11,2.
 pub(super) fn chinese_id(code: &[u8]) -> bool {
     const WEIGHTS: [i64; 17] = [7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2];
     let Some((last, head)) = code.split_last() else { return false };

@@ -1,4 +1,4 @@
-//! Numbers that states give to people. Where the form alone is not enough, a word must precede it.
+//! Numbers that states assign to people. Where the form alone is ambiguous, a word must precede the number.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use super::check::{
 };
 use super::{Pattern, digits_of, is_announced, matches, pattern, stands_alone};
 
-/// One kind of number: its pattern, the words of which one must stand before it (none: its form is enough), its check.
+/// One kind of number: its pattern, words of which one must precede it (none if the form is enough), its check.
 struct Id {
     pattern: Pattern,
     words: &'static [&'static str],
@@ -92,11 +92,11 @@ static IDS: [Id; 24] = [
         |it| luhn(&digits_of(it))
     ),
     id!(r"[0-9]{3} ?[0-9]{3} ?[0-9]{3}", &["tfn", "tax file number"], au_tfn),
-    // Papers whose numbers have no common form.
+    // Documents whose numbers have no common form.
     id!(r"[A-Z]{0,3}[0-9][A-Z0-9]{4,13}(?:-[0-9]{2,6}){0,3}", &PAPER_WORDS, |it| digits_of(it).len() >= 5),
 ];
 
-/// Places of numbers that are sound.
+/// Returns the places of valid numbers.
 pub(super) fn ids(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     for id in &IDS {
@@ -129,7 +129,7 @@ fn uk_nhs(text: &str) -> bool {
 
 fn fr_nir(text: &str) -> bool {
     let compact: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
-    // Corsica's departments are counted as numbers.
+    // Corsica's departments 2A and 2B count as 19 and 18.
     let numeric = compact.replace("2A", "19").replace("2B", "18");
     let digits = digits_of(&numeric);
     digits.len() == 15
@@ -178,6 +178,7 @@ fn ch_ahv(text: &str) -> bool {
 fn be_national(text: &str) -> bool {
     let digits = digits_of(text);
     let (head, check) = (digits.get(..9).map_or(0, number), digits.get(9..).map_or(0, number));
+    // People born from 2000 on have a 2 before the nine digits.
     check == 97 - head % 97 || check == 97 - (2_000_000_000 + head) % 97
 }
 

@@ -1,4 +1,4 @@
-//! Addresses of mail, machines and hosts.
+//! E-mail addresses, IP addresses and hosts.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
@@ -26,7 +26,7 @@ static HOST: Pattern = LazyLock::new(|| {
     ))
 });
 
-/// Addresses of mail, but for the user of version control servers (`git@github.com:…`).
+/// Returns e-mail addresses, except the user of version control servers (`git@github.com:…`).
 pub(super) fn emails(text: &str) -> Vec<Range<usize>> {
     let is_mail = |text: &str, range: &Range<usize>| {
         let shown = text.get(range.clone()).unwrap_or("");
@@ -34,7 +34,7 @@ pub(super) fn emails(text: &str) -> Vec<Range<usize>> {
         !is_remote && !shown.starts_with("git@github.") && !shown.starts_with("git@gitlab.")
     };
     let found = matches(text, &EMAIL, is_mail);
-    // Signs at the beginning belong to what stands around.
+    // Signs at the beginning belong to the surrounding text.
     let trimmed = found.map(|range| {
         let shown = text.get(range.clone()).unwrap_or("");
         range.end - shown.trim_start_matches(['.', '\'', '-', '%', '+']).len()..range.end
@@ -42,7 +42,7 @@ pub(super) fn emails(text: &str) -> Vec<Range<usize>> {
     trimmed.collect()
 }
 
-/// IP addresses, but for those that every machine has: loopback, unspecified, broadcast, masks.
+/// Returns IP addresses, except those that every machine has: loopback, unspecified, broadcast, masks.
 pub(super) fn addresses(text: &str) -> Vec<Range<usize>> {
     let is_v4 = |text: &str, range: &Range<usize>| {
         let parsed = text.get(range.clone()).and_then(|it| it.parse::<Ipv4Addr>().ok());
@@ -54,6 +54,7 @@ pub(super) fn addresses(text: &str) -> Vec<Range<usize>> {
                     || it.octets().first() == Some(&255))
             })
     };
+    // Times match the pattern, too, so require three groups, one of them long, and a digit.
     let is_v6 = |text: &str, range: &Range<usize>| {
         let shown = text.get(range.clone()).unwrap_or("");
         let groups: Vec<&str> = shown.split(':').filter(|it| !it.is_empty()).collect();
@@ -70,7 +71,7 @@ pub(super) fn addresses(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// URLs, and names of hosts under common top-level domains.
+/// Returns URLs, and host names under common top-level domains.
 pub(super) fn hosts(text: &str) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = matches(text, &URL, |_, _| true)
         .map(|range| {

@@ -9,7 +9,7 @@ use super::{Pattern, digits_of, is_announced, matches, pattern, stands_alone};
 static CARD: Pattern = LazyLock::new(|| pattern(r"[1-6][0-9]{3}(?:[ -]?[0-9]{2,6}){2,4}"));
 static IBAN: Pattern =
     LazyLock::new(|| pattern(r"(?i)[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?"));
-/// A plus sign or brackets, or groups of digits.
+/// A plus sign or parentheses, or groups of digits.
 static PHONE: Pattern = LazyLock::new(|| {
     pattern(concat!(
         r"(?:(?:\+|\b00)[1-9][0-9]{0,2}[ .\-/]?)?(?:\(\+?[0-9]{1,5}\)[ .\-/]?)?[0-9]{1,5}(?:[ .\-/]?[0-9]{1,5}",
@@ -17,7 +17,7 @@ static PHONE: Pattern = LazyLock::new(|| {
     ))
 });
 
-/// Countries with the length of their IBANs.
+/// Countries with the lengths of their IBANs.
 const IBAN_LENGTHS: [(&[u8; 2], usize); 76] = [
     (b"AD", 24),
     (b"AE", 23),
@@ -150,13 +150,13 @@ const PHONE_WORDS: [&str; 34] = [
     "celular",
 ];
 
-/// Words before digits that are something else.
+/// Words before digits that are not a telephone number.
 const OTHER_WORDS: [&str; 16] = [
     "version", "isbn", "issn", "doi", "order", "invoice", "ticket", "issue", "id", "page", "pages",
     "commit", "build", "zip", "card", "account",
 ];
 
-/// Payment cards: 13 to 19 digits with a sound check digit, of a known issuer or after a word that says so.
+/// Returns payment cards: 12 to 19 digits with a valid check digit, of a known issuer or after a word for a card.
 pub(super) fn cards(text: &str) -> Vec<Range<usize>> {
     let is_card = |text: &str, range: &Range<usize>| {
         let digits = digits_of(text.get(range.clone()).unwrap_or(""));
@@ -172,7 +172,7 @@ pub(super) fn cards(text: &str) -> Vec<Range<usize>> {
     matches(text, &CARD, is_card).collect()
 }
 
-/// True for the first digits of the card networks, with the lengths they use.
+/// True for the first digits of the card networks, with the lengths that they use.
 fn is_issuer(digits: &[u8]) -> bool {
     let head = digits.iter().take(4).fold(0_u32, |sum, digit| sum * 10 + u32::from(*digit));
     matches!(
@@ -189,7 +189,7 @@ fn is_issuer(digits: &[u8]) -> bool {
     )
 }
 
-/// IBANs of the right length for their country, with sound check digits.
+/// Returns IBANs of the right length for their country with valid check digits.
 pub(super) fn ibans(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     for found in matches(text, &IBAN, |_, _| true) {
@@ -198,7 +198,7 @@ pub(super) fn ibans(text: &str) -> Vec<Range<usize>> {
         let country = compact.first_chunk::<2>().map(|it| it.map(|byte| byte.to_ascii_uppercase()));
         let length = IBAN_LENGTHS.iter().find(|(code, _)| country.as_ref() == Some(code));
         let Some(&(_, length)) = length else { continue };
-        // A pattern with blanks may have taken the next word, too.
+        // The pattern allows blanks, so it may have included the next word: cut at the country's length.
         let mut n_seen = 0;
         let cut = shown.bytes().position(|byte| {
             n_seen += usize::from(byte != b' ');
@@ -213,8 +213,8 @@ pub(super) fn ibans(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// Telephone numbers: with a country code or an area code in brackets, in the form of North America, in groups that
-/// begin with 0, or after a word that says so.
+/// Returns telephone numbers: with a country code or an area code in parentheses, in the form of North America, in
+/// groups that begin with 0, or after a word for a telephone.
 pub(super) fn phones(text: &str) -> Vec<Range<usize>> {
     let is_phone = |text: &str, range: &Range<usize>| {
         let shown = text.get(range.clone()).unwrap_or("");
@@ -231,6 +231,7 @@ pub(super) fn phones(text: &str) -> Vec<Range<usize>> {
         {
             return false;
         }
+        // Digits alone are numbers of many kinds, so the last two cases consider the words before them.
         let has_sign = shown.starts_with('+') || preceded_by_plus(text, range);
         let is_nanp = matches!(groups.as_slice(), [3, 3, 4] | [1, 3, 3, 4]) && !core.contains('/');
         let is_trunk = core.starts_with('0') && groups.len() >= 3 && (9..=12).contains(&n_digits);

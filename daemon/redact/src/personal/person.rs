@@ -1,4 +1,4 @@
-//! Names of people, as far as forms show them: a title before, words that introduce, a common first name before a
+//! Names of people, as far as their form shows: after a title, after an introduction, or a common first name before a
 //! surname. Many are missed: there is no statistical model here.
 
 use std::ops::Range;
@@ -68,7 +68,7 @@ const FIRST_NAMES: &str = "\
 static FIRST: LazyLock<FxHashSet<&str>> =
     LazyLock::new(|| FIRST_NAMES.split_whitespace().collect());
 
-/// Places of names.
+/// Returns the places of names.
 pub(super) fn names(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     for pattern in [&TITLED, &INTRODUCED] {

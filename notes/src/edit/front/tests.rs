@@ -68,7 +68,7 @@ fn anchors_and_merges_of_others_stay() {
     let yaml = "base: &b {x: 1}\ncopy: *b\nmore:\n  <<: *b\n  y: 2\n";
     check(yaml, &set("copy", json!(1)), &yaml.replace("copy: *b", "copy: 1"));
     check(yaml, &set("new", json!(1)), &format!("{yaml}new: 1\n"));
-    // Others lean on it.
+    // Other keys refer to this one.
     refused(yaml, &set("base", json!(1)));
     refused(yaml, &Op::RemoveKey("base".into()));
 }

@@ -36,7 +36,7 @@ fn links_keep_their_manner() {
 fn a_name_that_is_not_the_only_one_becomes_a_path() {
     let at = ("index.md", "index.md");
     check("[[Old]] [[Old|x]]\n", at, "Old.md", "a/New.md", false, "[[a/New]] [[a/New|x]]\n");
-    // Moved only: the name leads there as it is.
+    // Only moved: the name still resolves to it.
     check("[[Old]]\n", at, "Old.md", "a/Old.md", true, "[[Old]]\n");
     check("[[Old]]\n", at, "Old.md", "a/Old.md", false, "[[a/Old]]\n");
 }

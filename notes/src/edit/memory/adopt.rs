@@ -1,17 +1,17 @@
-//! A note that becomes an entity: type, summary, tags and facts are added to what is there.
+//! Turns a note into an entity: type, summary, tags and facts are added to what is there.
 //!
-//! In: the text of a note without a type, what is known of the entity. Out: changes, and which facts were added.
-//! Invariant: what the note states stays: a summary is not replaced, tags and facts that are there are not added; a
-//! plain item that says a fact gets its number.
+//! In: the text of a note without a type, the entity's data. Out: changes, and which facts were added.
+//! Invariant: what the note states stays: a summary is not replaced, existing tags and facts are not added again; a
+//! plain item with the text of a fact gets its number.
 
 use super::{Added, NewEntity, Numbered, Scope, add_facts, facts_of, stated_keys};
 use crate::edit::{Change, EditError, Op, apply, compose, edit_all};
 use crate::memory::{EXACT_TYPE, SUMMARY, read};
 
-/// Makes an entity of a note.
+/// Turns a note into an entity.
 ///
 /// # Errors
-/// [`EditError`], for front matter that cannot be edited, and as [`add_facts`].
+/// [`EditError`] for front matter that cannot be edited; otherwise as [`add_facts`].
 pub fn adopt(text: &str, scope: Scope, new: &NewEntity) -> Result<(Vec<Change>, Added), EditError> {
     let node = read(text);
     let mut ops = Vec::new();
@@ -34,9 +34,10 @@ pub fn adopt(text: &str, scope: Scope, new: &NewEntity) -> Result<(Vec<Change>, 
     let items = read(&now).items;
     let is_item = |content: &String| items.iter().any(|it| !it.is_stated && it.content == *content);
     let others: Vec<String> = new.observations.iter().filter(|it| !is_item(it)).cloned().collect();
-    // New ones first: beside an item with a number they would go into the middle of its list.
+    // New facts first: after numbering, they would be inserted in the middle of the numbered item's list.
     let (facts, added) = add_facts(&now, scope, &others)?;
     let numbered = number_items(&apply(&now, &facts), scope, &new.observations);
+    // The plain items could not be numbered: add all facts as new items.
     if numbered.is_empty() && others.len() < new.observations.len() {
         let (facts, added) = add_facts(&now, scope, &new.observations)?;
         return Ok((compose(&front, &facts), added));
@@ -44,7 +45,7 @@ pub fn adopt(text: &str, scope: Scope, new: &NewEntity) -> Result<(Vec<Change>, 
     Ok((compose(&compose(&front, &facts), &numbered), added))
 }
 
-/// Numbers for the plain items that say one of these facts; where they would not be read as wanted, none.
+/// Returns insertions of numbers for plain items that are one of these facts; none if they would not be read back.
 fn number_items(text: &str, scope: Scope, contents: &[String]) -> Vec<Change> {
     let node = read(text);
     let before = facts_of(text, scope);

@@ -1,14 +1,14 @@
 //! Form: a fact as the text of a list item.
 //!
-//! In: any text. Out: the same where an item shows it so, else with escapes.
-//! Invariant: the text is what is read back, whatever stands around the item, and the item is nothing but a fact.
+//! In: any text. Out: the text itself if an item shows it unchanged, otherwise the text with escapes.
+//! Invariant: the text is read back exactly, whatever surrounds the item, and the item is nothing but a fact.
 
 use super::super::item::lines_of_item;
 use crate::memory::CATEGORY;
 use crate::plain;
 
-/// A fact as the text of an item, as it is where that is read as it is, else with escapes. Lines after the first are
-/// lines of the item.
+/// Returns a fact as the text of an item: unchanged if it is read back so, otherwise with escapes. Lines after the
+/// first become lines of the item.
 pub(super) fn form(content: &str) -> String {
     let escaped = || plain::encoded(content);
     [content.to_string(), escaped()]
@@ -17,7 +17,7 @@ pub(super) fn form(content: &str) -> String {
         .unwrap_or_else(|| exact_form(content))
 }
 
-/// The form that holds every text.
+/// Returns the form that can hold every text.
 pub(super) fn exact_form(content: &str) -> String {
     format!("[{CATEGORY}] {}", plain::encoded(content))
 }
@@ -27,6 +27,7 @@ fn is_read_as(form: &str, content: &str) -> bool {
     if form.trim() != form || form.contains('\r') || form.starts_with('>') || ends_in_id {
         return false;
     }
+    // Parse it between neighbors and before a heading: it must affect none of them.
     let item = lines_of_item("", "-", &format!("{form} ^o1"), "\n");
     let text = format!("- before ^o8\n{item}\n- next ^o2\n\nAfter.\n\n# End\n\n- last ^o3\n");
     let note = crate::parse::parse(&text);

@@ -1,8 +1,8 @@
-//! Insert: the place of new facts and relations of an entity.
+//! Insert: where new facts and relations of an entity go.
 //!
 //! In: a text, what it states, items. Out: one change.
-//! Invariant: facts join facts and relations join relations, with the markers that are used there; a blank line
-//! separates the first relation from the facts.
+//! Invariant: facts join facts and relations join relations, with the markers used there; a blank line separates the
+//! first relation from the facts.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::super::{Change, EditError};
 use super::Scope;
 use crate::memory::{Node, OBSERVATIONS, RELATIONS, Stated};
 
-/// Facts below the last one with a number, else the last one, else above the first relation, else at the end.
+/// Inserts facts after the last one with a number, after the last one, above the first relation, or at the end.
 pub(super) fn insert_facts(
     text: &str,
     node: &Node,
@@ -38,7 +38,7 @@ pub(super) fn insert_facts(
     append_to_section(text, OBSERVATIONS, &block).or_else(|_| append(text, &block))
 }
 
-/// A relation below the last one, else apart below the last fact, else at the end.
+/// Inserts a relation after the last one, separately after the last fact, or at the end.
 pub(super) fn insert_relation(
     text: &str,
     node: &Node,
@@ -63,12 +63,12 @@ pub(super) fn insert_relation(
     }
 }
 
-/// Blanks before an item on its line; none where something else stands there.
+/// Returns the blanks before an item on its line; `None` if there is anything else.
 fn column(text: &str, at: usize) -> Option<&str> {
     text.get(line_start(text, at)..at).filter(|it| is_indentation(it))
 }
 
-/// Items below another one; apart from it by a blank line if wanted, and then in a list of their own.
+/// Inserts items after another one. `is_apart`: separated by a blank line, as a list of their own.
 fn below(text: &str, item: &Range<usize>, items: &[String], is_apart: bool) -> Change {
     let end = end_of_item(text, item);
     let eol = eol_at(text, item.start);

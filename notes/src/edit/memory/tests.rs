@@ -118,7 +118,7 @@ fn what_a_person_wrote_stays_but_for_the_lines_concerned() {
         after,
         "# Ada\r\n\r\nShe is *here*.\r\n\r\n* by hand ^o6\r\n* twice ^o3\r\n* twice ^o7\r\n* linked ^o8 ^mine\r\n\r\n## Later\r\n\r\n1. more ^o9\r\n2. new ^o10\r\n"
     );
-    // What is there already is no reason to write.
+    // A fact that is there already causes no change.
     assert_eq!(add_facts(text, scope, &texts(&["by hand"])).expect("there").0, []);
 }
 
@@ -225,7 +225,7 @@ proptest! {
         prop_assert_eq!(&read_all(&text)[..], &wanted[1..], "{}", text);
     }
 
-    /// Whatever stands in a note, a fact that is added is read, and all others are what they were.
+    /// Whatever a note contains, an added fact is read back, and all others are unchanged.
     #[test]
     fn any_note_takes_a_fact(
         text in r"([-*+] [ -~]{0,20}\n|1\. x\n|# [a-z]{1,4}\n|\n|  - y\n|- k [[b]]\n|- z \^o[0-9]\n|\PC{0,10}\n|```\n|  |> q\n){0,12}",

@@ -1,4 +1,4 @@
-//! Hostile and arbitrary input: nothing panics, spans are sound, time is linear.
+//! Hostile and arbitrary input: nothing panics, spans are valid, time is linear.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::parse::{Note, parse};
 
-/// Every span of a note, by what it is.
+/// Returns every span of a note, with its kind.
 fn spans(note: &Note) -> Vec<(&'static str, Range<usize>)> {
     let mut out = Vec::new();
     let mut add = |what: &'static str, span: &Range<usize>| out.push((what, span.clone()));

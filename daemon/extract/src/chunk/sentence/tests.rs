@@ -1,4 +1,4 @@
-//! Sentences by eye, and what holds for any text.
+//! Sentences checked against expected output, and properties of any text.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;

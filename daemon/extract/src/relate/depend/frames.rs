@@ -1,8 +1,8 @@
 //! Frames: cues in terms of grammar: a verb, participle or noun and the words that lead to its object.
 //!
-//! In: the cues between names. Out: a table from such words, in stems, to the relation they state.
-//! Invariants: of equal frames the surest cue's counts; a cue that is not a phrase of its own (`before`, `aka`) makes
-//! none.
+//! In: the cues between names. Out: a table from such words, as stems, to the relation that they state.
+//! Invariants: of cues with the same frame, the one of the highest weight is used; a cue that is not a phrase of its
+//! own (`before`, `aka`) makes no frame.
 //! Not here: finding the words in a sentence (`mod.rs`).
 
 use rustc_hash::FxHashMap;
@@ -11,7 +11,7 @@ use super::words::{is_participle, stem_of};
 use crate::relate::cues::{Cue, CueKind, Form};
 use crate::relate::vocabulary::intern;
 
-/// The three ways in which a phrase leads from its subject to its object.
+/// How a phrase connects its subject with its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::relate) enum Voice {
     /// `X uses Y`.
@@ -39,7 +39,7 @@ pub(in crate::relate) struct Frames {
     of: FxHashMap<(Voice, String), Frame>,
 }
 
-/// Factor for a passive that no row has, derived from its active.
+/// Factor for a passive that is not in the vocabulary but is derived from its active.
 const DERIVED: f32 = 0.95;
 const ARTICLES: [&str; 4] = ["a", "an", "the", "another"];
 /// Words before a phrase that are not part of it.
@@ -57,6 +57,8 @@ impl Frames {
                 frames.add((voice, stems), Frame { predicate, is_backward, weight, pattern });
             }
         }
+        // Every active verb has a passive: `uses` gives `used by`, with subject and object exchanged. A row of the
+        // vocabulary takes precedence, so these are added last.
         let actives: Vec<_> = frames
             .of
             .iter()
@@ -72,13 +74,13 @@ impl Frames {
         frames
     }
 
-    /// The pattern of the frame that a cue between names makes, if it makes one.
+    /// Returns the pattern of the frame that a cue between names makes, if it makes one.
     pub(in crate::relate) fn pattern_of(cue: &Cue) -> Option<&'static str> {
         let (_, stems) = phrase_of(cue).filter(|_| cue.kind == CueKind::Sentence)?;
         Some(intern(&format!("depend:{stems}")))
     }
 
-    /// What a phrase in stems parted by blanks states.
+    /// Returns the frame of a phrase, given as stems separated by blanks.
     pub(in crate::relate) fn get(&self, voice: Voice, stems: &str) -> Option<&Frame> {
         self.of.get(&(voice, stems.to_string()))
     }
@@ -91,22 +93,23 @@ impl Frames {
     }
 }
 
-/// A cue's voice and its stems.
+/// Returns a cue's voice and its stems; `None` for a cue that grammar cannot recognize.
 fn phrase_of(cue: &Cue) -> Option<(Voice, String)> {
     let words: Vec<&str> = cue.words.split(' ').collect();
     let has_be = words.first().is_some_and(|first| stem_of(first) == "be");
     let rest = words.get(usize::from(has_be)..)?;
-    // `also called` says that there are two names, `called` alone that there is one.
+    // `also called` gives a second name; `called` alone gives the only one. The frame would lose this difference.
     if rest.first().is_some_and(|lead| LEADS.contains(lead)) && !rest.contains(&"known") {
         return None;
     }
     let n_leads = rest.iter().take_while(|word| LEADS.contains(word) || ARTICLES.contains(word));
     let rest = rest.get(n_leads.count()..)?;
     let first = rest.first()?;
-    // `stores its data in` needs its very words.
+    // `stores its data in` must match word for word, so it makes no frame.
     if rest.iter().any(|word| matches!(*word, "its" | "their" | "as")) && *first != "known" {
         return None;
     }
+    // `is using` is active; `owned by` is passive with or without `is`; `is part of` and `part of` are nominal.
     let voice = if has_be && first.ends_with("ing") {
         Voice::Active
     } else if is_participle(first) && cue.form != Form::Base {

@@ -1,9 +1,10 @@
 //! Depend: relations that the grammar of a sentence states: `X, a tool built on Y, does not use Z`.
 //!
 //! In: the sentences of a document that hold two things. Out: statements; denied ones as `not …`.
-//! Invariants: only these sentences are parsed, all in one call; subject and object are names (or nouns of their class)
-//! joined by the words of a frame; the evidence reaches from the first of these words to the last; questions,
-//! conditions, wishes and suppositions state nothing. Linear in sentences; a sentence costs its tokens and mentions.
+//! Invariants: only these sentences are parsed, all in one call; subject and object are names (or nouns of their
+//! class) connected by the words of a frame; the evidence reaches from the first of these words to the last;
+//! questions, conditions, wishes and suppositions state nothing. Linear in sentences; a sentence costs its tokens and
+//! mentions.
 //! Not here: the vocabulary (`frames.rs`, from `config/predicates.toml`), names, pronouns.
 
 mod frames;
@@ -30,23 +31,23 @@ use subject::{Subject, named_by, subjects_of};
 use tree::Tree;
 use truth::{Truth, truth_of};
 
-/// Longest sentence read, in bytes; longer ones are lists and dumps.
+/// Longest sentence that is parsed, in bytes; longer ones are usually lists and dumps.
 const MAX_SENTENCE_BYTES: usize = 1_500;
-/// Less sure statements are dropped.
+/// Lowest confidence that is kept.
 const LEAST: f32 = 0.4;
-/// Parts the sentences in the text that is parsed; the parser never takes it for a blank.
+/// Separates the sentences in the text that is parsed; never mistaken for a space inside a sentence.
 const BORDER: &str = "\n\n";
 
-/// A sentence in the text that is parsed.
+/// A sentence, with its place in the text that is parsed.
 struct Line {
-    /// Where it begins there, and where in the document.
+    /// First byte in that text.
     start: usize,
     sentence: Span<Norm>,
-    /// Its things.
+    /// The things named in it.
     things: Vec<u32>,
 }
 
-/// Adds what the grammar of the sentences states.
+/// Adds the statements that the grammar of the sentences makes.
 pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let (mut text, mut lines) = (String::new(), Vec::new());
     page.for_each_sentence(|sentence, things, _| {
@@ -62,6 +63,7 @@ pub(super) fn relate(page: &Page<'_>, out: &mut Statements) {
     let pipeline = Pipeline::shared();
     let tokens = pipeline.tokens(&text);
     let parse = pipeline.parse(&tokens);
+    // Before anything is added: only statements of the templates are judged.
     let mut refuted = Refuted::of(out);
     let mut open = Statements::default();
     for line in &lines {
@@ -103,7 +105,7 @@ fn read_line(
     refuted.judge(&reader, &out.all, n_before);
 }
 
-/// One sentence while it is read.
+/// One sentence with its parse.
 struct Reader<'r> {
     page: &'r Page<'r>,
     tree: &'r Tree<'r>,
@@ -111,7 +113,7 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// Adds statements about the name whose head is token `i`; true when a phrase of the vocabulary makes one.
+    /// Adds statements about the name whose head is token `i`; returns whether a phrase of the vocabulary ends at it.
     fn name(&self, i: usize, phrases: &[Phrase], out: &mut Statements) -> bool {
         for phrase in phrases {
             let frame = self.page.vocabulary.frames.get(phrase.voice, &phrase.stems);
@@ -127,11 +129,12 @@ impl Reader<'_> {
         false
     }
 
-    /// Returns the subjects of the word at a phrase's end, and whether the clause is stated.
+    /// Returns the subjects of the word at a phrase's end, and whether its clause is stated.
     fn clause_of(&self, phrase: &Phrase) -> (Vec<Subject>, Truth) {
         let (tree, anchor) = (self.tree, phrase.anchor);
         let is_clause =
             tree.is_verb(anchor) && !matches!(tree.label(anchor), "acomp" | "amod" | "attr");
+        // A participle that only describes a noun (`the used library`) has no clause; its noun is handled below.
         if is_clause {
             return (subjects_of(tree, anchor), truth_of(tree, anchor));
         }
@@ -173,7 +176,7 @@ impl Reader<'_> {
         let is_same = self.page.name_of(subject.mention) == self.page.name_of(mention);
         let predicate = self.page.vocabulary.predicate(frame.predicate);
         let (Some(predicate), false) = (predicate, is_same) else { return };
-        // A semicolon separates two statements, whatever the parser makes of a long row.
+        // A semicolon separates two statements, even where the parser connects them.
         let between = subject.token.min(object) + 1..subject.token.max(object);
         let is_parted = between.into_iter().any(|i| self.tree.word(i) == ";");
         let Some(span) = self.span(subject, object, phrase).filter(|_| !is_parted) else {
@@ -195,7 +198,8 @@ impl Reader<'_> {
         out.add(span, statement);
     }
 
-    /// Returns the words that state it: from the first of subject, verb and object to the last, in the document.
+    /// Returns the words that make the statement, in the document: from the first of subject, verb and object to the
+    /// last.
     fn span(&self, subject: Subject, object: usize, phrase: &Phrase) -> Option<Span<Norm>> {
         let of_mention = |token: usize| Some(self.page.mention(self.tree.named(token)?)?.span);
         let of_token = |token: usize| {

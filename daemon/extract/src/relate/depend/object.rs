@@ -1,6 +1,7 @@
 //! Object: the phrase that leads from a name up to the verb, participle or noun that says something about it.
 //!
-//! In: a token that names something. Out: the word it ends at and the stems on the way, as frames have them.
+//! In: a token that names something. Out: for each such phrase, the word at its end and the stems on the way, in the
+//! form of frames.
 //! Invariants: a name joined to another by `and` takes the other's path; a name that only modifies another noun has
 //! none, unless that noun is its class (`the Kafka cluster`); at most `MAX_STEPS` steps.
 //! Not here: what the phrase states (`frames.rs`).
@@ -9,9 +10,9 @@ use super::frames::Voice;
 use super::tree::Tree;
 use super::words::{is_in, is_participle, stem_of};
 
-/// Steps from a name to its verb.
+/// Most steps from a name to its verb.
 const MAX_STEPS: usize = 12;
-/// Factor for a further name of a row, an alternative, a name in apposition, an example.
+/// Factors: a further name in a list, an alternative, a name in apposition, an example.
 const SHARED: f32 = 0.97;
 const ALTERNATIVE: f32 = 0.85;
 const APPOSED: f32 = 0.9;
@@ -22,7 +23,7 @@ const EXAMPLE: f32 = 0.9;
 pub(super) struct Phrase {
     /// The verb, participle, noun or adjective at its end.
     pub(super) anchor: usize,
-    /// Stems from there to the name, parted by blanks.
+    /// Stems from there to the name, separated by blanks.
     pub(super) stems: String,
     pub(super) voice: Voice,
     pub(super) factor: f32,
@@ -30,17 +31,17 @@ pub(super) struct Phrase {
     pub(super) is_denied: bool,
 }
 
-/// A way while it is walked.
+/// The state of a walk up the tree.
 struct Walk<'t, 'p> {
     tree: &'t Tree<'p>,
     at: usize,
-    /// From the name upward.
+    /// Stems passed so far, from the name upward.
     stems: Vec<String>,
     factor: f32,
     is_denied: bool,
 }
 
-/// Returns every phrase that ends at a word which may say something, the shortest first.
+/// Returns the phrases that lead up from a name to a word that may state something, the shortest first.
 pub(super) fn phrases_of(tree: &Tree<'_>, name: usize) -> Vec<Phrase> {
     let mut walk = Walk { tree, at: name, stems: Vec::new(), factor: 1.0, is_denied: false };
     let mut found = Vec::new();
@@ -55,7 +56,7 @@ pub(super) fn phrases_of(tree: &Tree<'_>, name: usize) -> Vec<Phrase> {
 }
 
 impl Walk<'_, '_> {
-    /// Goes one step up and adds phrases that may end here.
+    /// Goes one step up and adds the phrases that may end here; returns the next token, or `None` at the end.
     fn step(&mut self, found: &mut Vec<Phrase>) -> Option<usize> {
         let (tree, at) = (self.tree, self.at);
         let head = tree.head(at);
@@ -63,6 +64,7 @@ impl Walk<'_, '_> {
             return None;
         }
         match tree.label(at) {
+            // Conjuncts, appositions and modifiers are part of the name's own phrase, so only before a preposition.
             "conj" if self.stems.is_empty() => self.joined(head),
             "appos" if self.stems.is_empty() && tree.is_noun(head) => {
                 self.factor *= APPOSED;
@@ -81,7 +83,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// `A, B and C`: takes the path of the first one, unless it is denied for the others.
+    /// `A, B and C`: takes the path of the first one, unless a word between them excludes the others (`A except B`).
     fn joined(&mut self, head: usize) -> Option<usize> {
         let tree = self.tree;
         let between = || (head + 1..self.at).map(|i| tree.word(i));
@@ -90,7 +92,7 @@ impl Walk<'_, '_> {
         {
             return None;
         }
-        // `A uses B and C needs D`, where the parser takes C for used.
+        // `A uses B and C needs D`, where the parser takes C for a second object of `uses`.
         if matches!(tree.tag(self.at + 1), "VBZ" | "VBP" | "MD") {
             return None;
         }
@@ -117,11 +119,11 @@ impl Walk<'_, '_> {
             return None;
         }
         match tree.tag(over) {
-            // `out of`, `because of`.
+            // `out of`, `because of`: both stems belong to the phrase.
             "IN" | "TO" | "RP" => self.preposition(over, found),
             tag if tag.starts_with("JJ") || tag.starts_with("VB") => {
                 self.end(over, Voice::Nominal, found);
-                // `relative to` is not `related to`.
+                // An adjective may be a participle that was tagged wrongly (`related to`); `relative to` is not one.
                 if is_participle(&tree.word(over).to_lowercase()) {
                     self.end(over, Voice::Passive, found);
                 }
@@ -138,7 +140,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// A participle that the parser takes for an adjective: `is related to`.
+    /// True for a participle that the parser labels as an adjective: `is related to`.
     fn is_nominal(&self, word: usize) -> bool {
         matches!(self.tree.label(word), "acomp" | "amod")
     }
@@ -171,11 +173,13 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Active or passive, as the verb's own words and its place say.
+/// Returns the voice of a verb, from its children, its tag and its place.
 pub(super) fn voice_of(tree: &Tree<'_>, verb: usize) -> Voice {
     if tree.child(verb, &["nsubjpass", "auxpass", "csubjpass", "agent"]).is_some() {
         return Voice::Passive;
     }
+    // Without children that say so, a participle is passive after a noun (`X, owned by Y`) or as a sentence of its
+    // own.
     let has_own = tree.child(verb, &["nsubj", "aux"]).is_some();
     if has_own || !matches!(tree.tag(verb), "VBN" | "VBD") {
         return Voice::Active;

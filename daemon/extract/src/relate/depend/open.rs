@@ -1,9 +1,10 @@
-//! Open: two proper names that a verb or a noun joins in words that the vocabulary lacks.
+//! Open: two proper names connected by a verb or noun that is not in the vocabulary.
 //!
 //! In: a name, the phrases that lead up from it, a sentence's grammar. Out: `located_in`, `part_of`, `owned_by` or
-//! `uses`, where the types on both sides and the preposition decide; else `related_to`. The evidence holds the words.
-//! Invariants: only what is stated, never what is denied; only proper names; two mentions that have another relation
-//! get none here; verbs and nouns that say next to nothing join nothing.
+//! `uses`, if the types on both sides and the preposition decide; otherwise `related_to`. The evidence holds the
+//! words.
+//! Invariants: only what is stated, never what is denied; only proper names; nothing for two mentions that have
+//! another relation; verbs and nouns without a meaning of their own are ignored.
 //! Not here: phrases that state a relation of the vocabulary (`mod.rs`).
 
 use rustc_hash::FxHashSet;
@@ -17,7 +18,7 @@ use crate::recognize::words::is_ordinary;
 use model::parcel::{Evidence, Mention, Party};
 use model::terms::{EntityType, Span};
 
-/// The relation where no row of the vocabulary matches and types decide nothing.
+/// The relation where neither the vocabulary nor the types decide.
 const RELATED: Frame = frame("related_to", 0.5);
 const LOCATED: Frame = frame("located_in", 0.6);
 const MEMBER: Frame = frame("part_of", 0.55);
@@ -28,29 +29,29 @@ const fn frame(predicate: &'static str, weight: f32) -> Frame {
     Frame { predicate, is_backward: false, weight, pattern: "depend:open" }
 }
 
-/// Longest phrase from the joining word to the name, stems; `sends the keys of` has three.
+/// Longest phrase from the verb or noun to the name, in stems; `sends the keys of` has three.
 const MAX_STEMS: usize = 3;
 
-/// Verbs that join nothing by themselves.
+/// Stems of verbs that relate nothing by themselves.
 const LIGHT_VERBS: &str = "be have do let becom seem appear remain mean want need like think know see say get go come \
      take consid look happen tri start stop continu begin help allow";
 
-/// Nouns that count, sort or point instead of joining.
+/// Stems of nouns that count, sort or point and relate nothing by themselves.
 const LIGHT_NOUNS: &str = "one kind type sort form number set list lot exampl version varieti seri case instanc way \
      copi bit half most some all many each rest amount rang pair group name part end top side use result time day \
      year month week";
 
-/// Verbs that place a person; other verbs say what happened there.
+/// Stems of verbs that place a person; other verbs say what happened there.
 const STAYS: &str = "work live sit resid stay teach servi base locat";
 
-/// Verbs that put something into what they use: `keeps its rows in Postgres`.
+/// Stems of verbs whose subject uses the place it puts something in: `keeps its rows in Postgres`.
 const KEEPS: &str = "keep store hold save record cach index persist log write wrap encod implement";
 
-/// Words after which the second name is compared, left out, or only resembles.
+/// Words that make the second name a comparison, an exception, or only similar.
 const PARTING: &str =
     "as like unlik than without except instead versus vs despit besid regardless about";
 
-/// Adds to `out` what joins the name at token `i` to others.
+/// Adds to `out` the relations between the name at token `i` and the subjects of its phrases.
 pub(super) fn relate(reader: &Reader<'_>, i: usize, phrases: &[Phrase], out: &mut Statements) {
     if !is_proper(reader, reader.tree.mention(i)) {
         return;
@@ -70,11 +71,12 @@ pub(super) fn relate(reader: &Reader<'_>, i: usize, phrases: &[Phrase], out: &mu
                 }
             }
         }
+        // Only the shortest phrase that has subjects: longer ones would relate the same pair by other words.
         return;
     }
 }
 
-/// Drops pairs that `known` relates more specifically.
+/// Drops pairs of mentions that `known` relates more specifically.
 pub(super) fn without_known(open: Statements, known: &[Evidence]) -> Vec<Evidence> {
     let pair = |e: &Evidence| (e.subject.min(e.object), e.subject.max(e.object));
     let is_mention = |party: Party| matches!(party, Party::Mention(_));
@@ -83,7 +85,7 @@ pub(super) fn without_known(open: Statements, known: &[Evidence]) -> Vec<Evidenc
     open.all.into_iter().filter(|e| !told.contains(&pair(e))).collect()
 }
 
-/// Returns the relation of a phrase, by the types on its two sides and the word before the second name.
+/// Returns the relation of a phrase, by the types on its two sides and its last preposition.
 fn frame_of(reader: &Reader<'_>, phrase: &Phrase, subject: u32, object: usize) -> Frame {
     use EntityType::{Location, Organization, Person};
     let type_of = |idx: u32| reader.page.mention(idx).map(|m| m.entity_type);
@@ -93,6 +95,7 @@ fn frame_of(reader: &Reader<'_>, phrase: &Phrase, subject: u32, object: usize) -
     let (first, last) = (stems.next().unwrap_or(""), stems.next_back().unwrap_or(""));
     let is_noun = phrase.voice == Voice::Nominal;
     let is_put = matches!(last, "with" | "via" | "over" | "through" | "on") && !is_noun;
+    // In order of precedence: a person who `met in` a city is not located there, so this comes first.
     match (subject, object) {
         (Person, Location) if !is_noun && !is_in(STAYS, first) => RELATED,
         (_, Location) if matches!(last, "in" | "at") => LOCATED,
@@ -111,7 +114,7 @@ fn is_made(entity_type: EntityType) -> bool {
     matches!(entity_type, Product | Service | Technology | Api | Project | Standard)
 }
 
-/// Adds that a place lies in the one that follows it after a comma: `Grenoble, France`. Rows of places state nothing.
+/// Adds that a place is in the one that follows it after a comma: `Grenoble, France`. Lists of places state nothing.
 pub(super) fn places(reader: &Reader<'_>, out: &mut Statements) {
     let things: Vec<(u32, &Mention)> = reader
         .line
@@ -158,7 +161,7 @@ fn may_join(reader: &Reader<'_>, phrase: &Phrase) -> bool {
     is_short && is_word && !phrase.is_denied && !is_in(light, first)
 }
 
-/// True for a name that is written like one; for a pronoun, the same of its antecedent.
+/// True for a name that is capitalized and not an ordinary word; a pronoun is judged by its antecedent's name.
 fn is_proper(reader: &Reader<'_>, mention: Option<u32>) -> bool {
     let Some((idx, found)) = mention.and_then(|idx| Some((idx, reader.page.mention(idx)?))) else {
         return false;

@@ -1,9 +1,8 @@
-//! Refute: statements that the words between names seem to make, and the grammar of their sentence does not.
+//! Refute: statements that the words between names suggest, but the grammar of the sentence does not support.
 //!
-//! In: the statements that templates made of a sentence, its tree, what grammar found there. Out: which of them to
-//! drop, and which to hold less sure.
-//! Invariants: only statements of whole sentences that were parsed are judged; what grammar states, too, stays as it
-//! is.
+//! In: the statements that templates made from a sentence, its tree, what grammar found there. Out: which of them to
+//! drop, and which to make less sure.
+//! Invariants: only statements of sentences that were parsed are judged; what grammar confirms stays as it is.
 //! Not here: templates (`sentence.rs`).
 
 use rustc_hash::FxHashMap;
@@ -18,19 +17,19 @@ use model::terms::{Confidence, Norm, Span};
 /// Factor for a template's statement that grammar neither confirms nor refutes.
 const UNCONFIRMED: f32 = 0.85;
 const TEMPLATE: &str = "sentence:";
-/// Two names of one thing, the second in brackets, need no grammar.
+/// Two names of one thing, the second in parentheses: not judged, since no verb connects them.
 const ABBREVIATION: &str = "sentence:abbreviation";
 const SUBJECTS: [&str; 4] = ["nsubj", "nsubjpass", "csubj", "csubjpass"];
 
-/// The templates' statements by sentence, and the verdicts.
+/// The templates' statements by sentence, and the verdicts on them.
 pub(super) struct Refuted {
     of: FxHashMap<Span<Norm>, Vec<usize>>,
-    /// Factor left for each statement's confidence; 0 for one that is dropped.
+    /// Factor for each statement's confidence; 0 for one to be dropped.
     kept: Vec<f32>,
 }
 
 impl Refuted {
-    /// All that templates stated between names.
+    /// Collects the statements that templates made between two mentions.
     pub(super) fn of(out: &Statements) -> Self {
         let mut of: FxHashMap<Span<Norm>, Vec<usize>> = FxHashMap::default();
         let is_mention = |party| matches!(party, Party::Mention(_));
@@ -43,7 +42,7 @@ impl Refuted {
         Refuted { of, kept: vec![1.0; out.all.len()] }
     }
 
-    /// Judges the statements of a sentence; those from `n_before` on are from grammar.
+    /// Judges the templates' statements of a sentence. Statements from `n_before` on are those of grammar.
     pub(super) fn judge(&mut self, reader: &Reader<'_>, all: &[Evidence], n_before: usize) {
         let Some(statements) = self.of.get(&reader.line.sentence) else { return };
         let grammar = all.get(n_before..).unwrap_or(&[]);
@@ -65,18 +64,19 @@ impl Refuted {
         }
     }
 
-    /// Drops what was refuted.
+    /// Applies the factors, and drops what was refuted.
     pub(super) fn apply(self, out: &mut Statements) {
         for (e, kept) in out.all.iter_mut().zip(&self.kept) {
             e.confidence = Confidence::new(e.confidence.get() * kept);
         }
+        // Statements added since `of` have no verdict and are kept.
         let mut kept = self.kept.into_iter();
         out.all.retain(|_| kept.next().is_none_or(|kept| kept > 0.0));
     }
 }
 
-/// True when one of the names only modifies another noun, or the clause of the words has another subject or is not
-/// stated.
+/// True when one of the names only modifies another noun, or the clause that would state the relation has another
+/// subject or is not stated.
 fn is_refuted(reader: &Reader<'_>, e: &Evidence) -> bool {
     let token_of = |party| match party {
         Party::Mention(idx) => {
@@ -92,7 +92,7 @@ fn is_refuted(reader: &Reader<'_>, e: &Evidence) -> bool {
     clause_refutes(reader, second, first, e.predicate)
 }
 
-/// `the Kafka driver`: not Kafka.
+/// True for a name that only modifies a noun: `the Kafka driver` is not Kafka.
 fn is_modifier(reader: &Reader<'_>, token: usize) -> bool {
     let tree = reader.tree;
     let head = tree.head(token);

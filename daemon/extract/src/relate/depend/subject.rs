@@ -1,19 +1,19 @@
 //! Subject: the subjects of a verb, participle or noun.
 //!
-//! In: a token of a sentence. Out: mentions, each with how sure it is.
-//! Invariants: each of several joined subjects counts; a relative pronoun is replaced by its antecedent; a verb without
-//! a subject takes that of the verb it depends on; at most `MAX_SUBJECTS`, at most `MAX_CLIMB` steps.
+//! In: a token of a sentence. Out: mentions, each with a factor for how sure it is.
+//! Invariants: each of several joined subjects is returned; a relative pronoun is replaced by its antecedent; a verb
+//! without a subject takes that of the verb it depends on; at most `MAX_SUBJECTS`, at most `MAX_CLIMB` steps.
 //! Not here: pronouns whose antecedent is in another sentence.
 
 use super::tree::Tree;
 use super::truth::{Truth, truth_of};
 use super::words::is_in;
 
-/// Most subjects of one verb; longer rows are lists.
+/// Most subjects of one verb; longer rows are usually lists.
 pub(super) const MAX_SUBJECTS: usize = 8;
-/// Steps from a verb to its subject.
+/// Most steps from a verb to its subject.
 const MAX_CLIMB: usize = 6;
-/// Factors: a subject shared with another verb; one of an adverbial clause; one of a row joined by `or`.
+/// Factors: a subject shared with another verb; that of an adverbial clause; one of several joined by `or`.
 const SHARED: f32 = 0.95;
 const ADVERBIAL: f32 = 0.85;
 const ALTERNATIVE: f32 = 0.85;
@@ -29,7 +29,7 @@ pub(super) struct Subject {
     pub(super) is_denied: bool,
 }
 
-/// The subjects of a verb.
+/// Returns the subjects of a verb.
 pub(super) fn subjects_of(tree: &Tree<'_>, verb: usize) -> Vec<Subject> {
     let mut found = of_verb(tree, verb, MAX_CLIMB);
     found.truncate(MAX_SUBJECTS);
@@ -58,6 +58,7 @@ fn of_verb(tree: &Tree<'_>, verb: usize, left: usize) -> Vec<Subject> {
             (true, _) => Vec::new(),
         };
     }
+    // No subject of its own: climb to the verb or noun that shares one.
     let is_participle = matches!(tree.tag(verb), "VBG" | "VBN" | "VBD");
     match label {
         "conj" if tree.is_verb(head) => weaker(of_verb(tree, head, left), SHARED),
@@ -71,7 +72,7 @@ fn of_verb(tree: &Tree<'_>, verb: usize, left: usize) -> Vec<Subject> {
     }
 }
 
-/// Keeps those before a clause: `A, which uses B, and C` says nothing about C.
+/// Keeps the subjects before a clause: `A, which uses B, and C` says nothing about C.
 fn before(mut subjects: Vec<Subject>, verb: usize) -> Vec<Subject> {
     subjects.retain(|subject| subject.token < verb);
     subjects
@@ -80,6 +81,7 @@ fn before(mut subjects: Vec<Subject>, verb: usize) -> Vec<Subject> {
 fn of_noun(tree: &Tree<'_>, noun: usize, left: usize) -> Vec<Subject> {
     let Some(left) = left.checked_sub(1) else { return Vec::new() };
     let has = |words: &str| tree.children(noun).iter().any(|child| is_in(words, tree.word(*child)));
+    // `no service uses Kafka` says nothing about a service.
     if tree.child(noun, &["det"]).is_some_and(|det| is_in("no", tree.word(det))) {
         return Vec::new();
     }
@@ -102,13 +104,13 @@ fn of_noun(tree: &Tree<'_>, noun: usize, left: usize) -> Vec<Subject> {
     if is_alternative { weaker(found, ALTERNATIVE) } else { found }
 }
 
-/// A further noun of a row: only what it names itself, and those after it.
+/// Returns a further noun of a list and those after it, if it names something itself.
 fn of_conjunct(tree: &Tree<'_>, noun: usize, left: usize) -> Vec<Subject> {
     let is_row = tree.named(noun).is_some() || tree.child(noun, &["conj"]).is_some();
     if is_row && tree.label(noun) == "conj" { of_noun(tree, noun, left) } else { Vec::new() }
 }
 
-/// A noun that names nothing itself: `X is a tool that …`, `X, a tool that …`, `the tool, X, …`.
+/// Returns what a common noun describes: `X is a tool that …`, `X, a tool that …`, `the tool, X, …`.
 fn of_description(tree: &Tree<'_>, noun: usize, left: usize) -> Vec<Subject> {
     let head = tree.head(noun);
     match tree.label(noun) {

@@ -1,4 +1,4 @@
-//! Sentences and what their grammar states, a table a construction; what it must not state among them.
+//! Sentences and the relations their grammar states: one table per construction, with sentences that state none.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ const NAMES: [&str; 11] = [
     "Portugal",
 ];
 
-/// What the names are, so that types can tell what a word between them says.
+/// The type of each name, so that types can decide the meaning of a word between names.
 fn type_of(name: &str) -> EntityType {
     match name {
         "Ada Moreno" => EntityType::Person,
@@ -56,7 +56,7 @@ fn related(mut doc: NormalDoc, vocabulary: Arc<Vocabulary>) -> RelatedDoc {
     RelateStage::new(vocabulary).run(linked).expect("relate has no faults")
 }
 
-/// Checks what grammar finds in sentences, one a line; each with the words that state it.
+/// Checks the relations that grammar finds in sentences, one per line, each with the words that state it.
 fn check(sentences: &str, expect: Expect) {
     check_with(Vocabulary::builtin(), sentences, expect);
 }

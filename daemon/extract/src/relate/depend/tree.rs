@@ -1,7 +1,7 @@
-//! Tree: one sentence as the parser gives it, with the mentions that its words are heads of.
+//! Tree: the parse of one sentence, with the mentions that its tokens are heads of.
 //!
-//! In: tokens, tags, heads and labels of a sentence, its things. Out: look-ups by position in the sentence.
-//! Invariants: a head outside the sentence is none; every mention has at most one head; linear.
+//! In: tokens, tags, heads and labels of a sentence, its things. Out: lookups by position in the sentence.
+//! Invariants: a token whose head is outside the sentence is a root; every mention has at most one head; linear.
 //! Not here: what a construction states (`mod.rs`, `subject.rs`, `truth.rs`).
 
 use std::ops::Range;
@@ -20,14 +20,14 @@ pub(super) struct Tree<'p> {
     /// Children of token `i` are `children[first[i]..first[i + 1]]`, in order.
     first: Vec<usize>,
     children: Vec<usize>,
-    /// The mention whose head a token is.
+    /// For each token, the mention that it is the head of.
     mentions: Vec<Option<u32>>,
     /// Where that mention starts, in the text that was parsed.
     starts: Vec<usize>,
 }
 
 impl<'p> Tree<'p> {
-    /// The tree of the tokens in `range`; `mentions` are spans in `text`, with their indexes, in order.
+    /// Makes the tree of the tokens in `range`; `mentions` are ranges in `text` with their indexes, in order.
     pub(super) fn new(
         text: &'p str,
         tokens: &'p [Token],
@@ -66,7 +66,7 @@ impl<'p> Tree<'p> {
         Some(tree)
     }
 
-    /// How many tokens.
+    /// Returns the number of tokens.
     pub(super) fn len(&self) -> usize {
         self.heads.len()
     }
@@ -88,7 +88,7 @@ impl<'p> Tree<'p> {
         range.and_then(|(from, to)| self.children.get(*from..*to)).unwrap_or(&[])
     }
 
-    /// The first child with one of these labels.
+    /// Returns the first child with one of these labels.
     pub(super) fn child(&self, i: usize, labels: &[&str]) -> Option<usize> {
         self.children(i).iter().copied().find(|child| labels.contains(&self.label(*child)))
     }
@@ -106,24 +106,25 @@ impl<'p> Tree<'p> {
     }
 
     pub(super) fn is_noun(&self, i: usize) -> bool {
+        // Pronouns and determiners can stand for a noun; a name may be tagged as anything.
         let tag = self.tag(i);
         tag.starts_with("NN")
             || matches!(tag, "PRP" | "CD" | "FW" | "XX" | "ADD" | "DT" | "WDT" | "WP")
             || self.mentions.get(i).is_some_and(Option::is_some)
     }
 
-    /// Bytes of a token in the text that was parsed.
+    /// Returns the range of a token in the text that was parsed.
     pub(super) fn span(&self, i: usize) -> Range<usize> {
         self.tokens.get(i).map_or(0..0, |token| token.start as usize..token.end as usize)
     }
 
-    /// The mention that a token is the head of.
+    /// Returns the mention that a token is the head of.
     pub(super) fn mention(&self, i: usize) -> Option<u32> {
         self.mentions.get(i).copied().flatten()
     }
 
-    /// Returns the mention that a noun phrase is about: its own, or the one right before a noun that only adds its
-    /// class.
+    /// Returns the mention that a noun phrase is about: that of its head, or the name right before a class noun
+    /// (`the Kafka cluster`).
     pub(super) fn named(&self, i: usize) -> Option<u32> {
         self.mention(i).or_else(|| {
             let before = i.checked_sub(1)?;
@@ -133,8 +134,8 @@ impl<'p> Tree<'p> {
         })
     }
 
-    /// True for a common noun that is narrowed by a noun before it: in `the parser crate`, `crate` alone names nothing.
-    /// Nouns that are part of the name do not narrow it.
+    /// True for a common noun that a noun before it narrows: in `the parser crate`, `crate` alone names nothing.
+    /// Nouns that are part of the mention do not narrow it.
     pub(super) fn is_narrowed(&self, i: usize) -> bool {
         let is_common = !self.word(i).contains(|c: char| !c.is_lowercase());
         let start = self.starts.get(i).copied().unwrap_or(0);
@@ -144,7 +145,7 @@ impl<'p> Tree<'p> {
         is_common && self.mention(i).is_some() && self.children(i).iter().any(narrows)
     }
 
-    /// The token in a span whose head lies outside it; the last one where there are several.
+    /// Returns the token of a span whose head is outside the span; the last one if there are several.
     fn head_of(&self, span: &Range<usize>) -> Option<usize> {
         let from = self.tokens.partition_point(|token| (token.end as usize) <= span.start);
         let to = self.tokens.partition_point(|token| (token.start as usize) < span.end);
@@ -158,6 +159,7 @@ impl<'p> Tree<'p> {
 }
 
 fn children_of(heads: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    // Counting sort by head: lengths, then their sums as offsets, then the children in order.
     let mut first = vec![0; heads.len() + 1];
     let is_child = |(i, head): &(usize, &usize)| i != *head;
     for (_, head) in heads.iter().enumerate().filter(is_child) {

@@ -1,9 +1,9 @@
-//! Truth: whether a clause is stated, denied, or neither: negation, modality, tense, conditions and the clauses around
-//! it.
+//! Truth: whether a clause is stated, denied, or neither, judged by negation, modality, tense, conditions and the
+//! clauses around it.
 //!
 //! In: a verb of a sentence. Out: a [`Truth`].
-//! Invariants: what is asked, supposed, wanted, planned or over is never stated; a denial holds only where its clause
-//! is asserted. At most `MAX_CLIMB` clauses up.
+//! Invariants: what is asked, supposed, wanted, planned or over is never stated; a denial holds only if its clause is
+//! asserted. At most `MAX_CLIMB` clauses up.
 //! Not here: who does what (`mod.rs`, `subject.rs`).
 
 use super::tree::Tree;
@@ -12,7 +12,7 @@ use super::words::is_in;
 /// Whether a clause is stated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Truth {
-    /// Stated; the factor is below 1 for what may, should or will be.
+    /// Stated; the factor is below 1 for what may, should or will be so.
     Stated(f32),
     /// Denied.
     Denied(f32),
@@ -20,16 +20,16 @@ pub(super) enum Truth {
     Open,
 }
 
-/// Clauses looked at, from the inside out.
+/// Most clauses that are read, from the inside out.
 const MAX_CLIMB: usize = 8;
 
 /// Factor for an adverbial clause: `Using Kafka, Alpha …`.
 const ADVERBIAL: f32 = 0.85;
-/// Factor for what somebody says, means or shows.
+/// Factor for what somebody reports: `the docs say that …`.
 const REPORTED: f32 = 0.9;
 /// Factor for what holds only under a condition.
 const CONDITIONAL: f32 = 0.7;
-/// Factor for what was once so, and may still be.
+/// Factor for what was once so and may still be.
 const PAST: f32 = 0.85;
 
 const REPORTS: &str = "say state note mean show know explain report announce confirm remember recall see mention \
@@ -44,13 +44,14 @@ pub(super) fn truth_of(tree: &Tree<'_>, verb: usize) -> Truth {
     climb(tree, verb, MAX_CLIMB)
 }
 
+// The clause's own words and those around it are independent; either can make it open.
 fn climb(tree: &Tree<'_>, verb: usize, left: usize) -> Truth {
     let Some((is_denied, factor)) = own(tree, verb) else { return Truth::Open };
     let Some(around) = around(tree, verb, left) else { return Truth::Open };
     if is_denied { Truth::Denied(factor * around) } else { Truth::Stated(factor * around) }
 }
 
-/// Reads the clause's own words: whether it is denied, and how sure it is; `None` when it is not stated at all.
+/// Reads the clause's own words: whether it is denied, and a factor for how sure it is; `None` when it is not stated.
 fn own(tree: &Tree<'_>, verb: usize) -> Option<(bool, f32)> {
     let (mut is_denied, mut factor, mut has_past) = (false, 1.0, tree.tag(verb) == "VBD");
     for child in tree.children(verb).iter().copied() {
@@ -71,6 +72,7 @@ fn own(tree: &Tree<'_>, verb: usize) -> Option<(bool, f32)> {
             },
             "aux" | "auxpass" => match word {
                 "may" | "might" | "could" | "should" | "ought" => factor *= 0.5,
+                // `ca` and `wo` are the tokens of `can't` and `won't`.
                 "can" | "ca" => factor *= 0.65,
                 "must" | "shall" => factor *= 0.75,
                 "will" | "'ll" | "’ll" | "wo" => factor *= 0.8,
@@ -89,14 +91,14 @@ fn has_no(tree: &Tree<'_>, adverb: usize) -> bool {
     tree.children(adverb).iter().any(|child| is_in("no not n't any", tree.word(*child)))
 }
 
-/// True for a clause that begins with `if` or the like.
+/// True for a clause that begins with a word such as `if`.
 fn is_condition(tree: &Tree<'_>, verb: usize) -> bool {
     let mut children = tree.children(verb).iter();
     children
         .any(|c| matches!(tree.label(*c), "mark" | "advmod") && is_in(CONDITIONS, tree.word(*c)))
 }
 
-/// Returns how sure the surrounding clauses leave it; `None` when it is not stated at all.
+/// Returns the factor that the surrounding clauses give; `None` when they do not state it.
 fn around(tree: &Tree<'_>, verb: usize, left: usize) -> Option<f32> {
     let left = left.checked_sub(1)?;
     if is_condition(tree, verb) {
@@ -114,7 +116,9 @@ fn around(tree: &Tree<'_>, verb: usize, left: usize) -> Option<f32> {
             }
             around(tree, head, left)
         }
+        // A relative clause is asserted whatever the main clause says: `we may drop X, which uses Y`.
         "relcl" => Some(1.0),
+        // `a plan to use X` is an intention, `a service using X` a statement.
         "acl" => (tree.tag(verb) != "VB").then_some(1.0),
         "advcl" => {
             let has_to = tree.child(verb, &["aux"]).is_some_and(|aux| tree.tag(aux) == "TO");
@@ -126,6 +130,7 @@ fn around(tree: &Tree<'_>, verb: usize, left: usize) -> Option<f32> {
         "ccomp" => reported(tree, verb, head, left),
         "parataxis" => Some(ADVERBIAL),
         "xcomp" => {
+            // `used to run` is over, so it does not continue.
             let is_used_to = tree.stem(head) == "use";
             let goes_on = !is_used_to && is_in(CONTINUES, &tree.stem(head));
             stated(climb(tree, head, left)).filter(|_| goes_on).map(|factor| factor * REPORTED)
@@ -139,7 +144,8 @@ fn around(tree: &Tree<'_>, verb: usize, left: usize) -> Option<f32> {
     }
 }
 
-/// `The docs say that A uses B`; and `A uses B, C uses D`, where the parser takes the first for the second's object.
+/// `The docs say that A uses B`; also `A uses B, C uses D`, where the parser takes the first clause for an object of
+/// the second verb.
 fn reported(tree: &Tree<'_>, verb: usize, head: usize, left: usize) -> Option<f32> {
     if !tree.is_verb(head) {
         return None;
@@ -158,7 +164,7 @@ fn stated(truth: Truth) -> Option<f32> {
     }
 }
 
-/// True for a sentence that begins `Suppose`, `Imagine`, `If` without a clause.
+/// True for a sentence that begins with `Suppose` or `Imagine`, or whose root is a condition.
 fn is_supposal(tree: &Tree<'_>) -> bool {
     let first = (0..tree.len()).find(|i| tree.label(*i) != "punct" && tree.tag(*i) != "_SP");
     first.is_some_and(|first| {

@@ -1,6 +1,6 @@
-//! Words: stems, and the few closed classes of English that the reader of grammar asks for.
+//! Words: stems, and the few closed classes of English words that reading grammar needs.
 //!
-//! In: one word. Out: its stem, or whether it is of a class.
+//! In: one word. Out: its stem, or whether it is in a class.
 //! Invariants: `written`, `writes` and `write` have one stem.
 //! Not here: words that state relations (`config/predicates.toml`).
 
@@ -34,7 +34,7 @@ thread_local! {
     static STEMMER: LazyCell<Stemmer> = LazyCell::new(|| Stemmer::create(Algorithm::English));
 }
 
-/// Returns the stem of a word in any case; words of up to three letters stay as they are.
+/// Returns the stem of a word, lowercase. Irregular forms come first; words of up to three letters are not stemmed.
 pub(super) fn stem_of(word: &str) -> String {
     let lower = word.to_lowercase();
     if let Some((_, verb)) = IRREGULAR.iter().find(|(form, _)| *form == lower) {
@@ -64,7 +64,7 @@ pub(super) fn is_class_noun(word: &str) -> bool {
     is_in(NOUNS, word)
 }
 
-/// True when the word, in lower case, stands in a list of words between blanks.
+/// True when the word, lowercased, is in a list of words separated by blanks.
 pub(super) fn is_in(list: &str, word: &str) -> bool {
     let lower = word.to_lowercase();
     !lower.is_empty() && list.split_ascii_whitespace().any(|listed| listed == lower)

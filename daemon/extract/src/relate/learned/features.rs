@@ -1,10 +1,10 @@
-//! Features: what the classifier sees of two things of a scene.
+//! Features: what the classifier knows about two things of a scene.
 //!
 //! In: a scene, subject and object. Out: numbers below [`N_FEATURES`], most of them hashes of words with their role,
-//! and the stretches of text whose static vectors count.
+//! and the pieces of text whose static vectors are inputs.
 //! Invariants: a function of the scene alone; at most a few hundred numbers for a pair; the trainer and the daemon
-//! call the same functions, so that what was learned is what is read.
-//! Not here: what they weigh (`net.rs`).
+//! call the same functions, so training and inference see the same features.
+//! Not here: their weights (`net.rs`).
 
 use std::sync::LazyLock;
 
@@ -14,44 +14,44 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::scene::{Place, Scene, Thing, Word};
 
 const BITS: u32 = 19;
-/// Numbers that features are hashed to.
+/// Size of the hash space of features.
 pub const N_FEATURES: usize = 1 << BITS;
-/// Stretches of text of a pair.
+/// Pieces of text for each pair.
 pub const N_INPUTS: usize = 6;
-/// Most words between two names that are read one by one.
+/// Most words between two names for which each word is a feature.
 const MAX_BETWEEN: usize = 24;
-/// Most words between two names that count as a whole.
+/// Most words between two names for which the whole phrase is a feature.
 const MAX_PHRASE: usize = 4;
-/// Places of a thing whose neighbors are read.
+/// Most places of a thing whose neighbors are features.
 const MAX_PLACES: usize = 4;
-/// Pairs of places in one sentence that are read.
+/// Most pairs of places in one sentence that are used.
 const MAX_TOGETHER: usize = 3;
-/// Words after `is a` that say what the first thing is.
+/// Most words after `is a` that are taken as the kind of the first thing.
 const MAX_GENUS: usize = 8;
-/// Words of the first sentence that are read as a stretch.
+/// Most words of the first sentence that are an input.
 const MAX_LEAD: usize = 40;
-/// Words to either side of a name that are read as a stretch, and one by one where a pair shares no sentence.
+/// Words on either side of a name: in a piece of text, and as single features when the pair shares no sentence.
 const AROUND: (usize, usize) = (5, 8);
 
-/// A stretch of text, by what it is of; equal ones have equal text.
+/// A piece of text that is an input, by its place in the scene; equal values have equal text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Input {
-    /// The pair has none such.
+    /// Nothing in this slot.
     None,
     /// The name of a thing, as subject (false) or object (true).
     Name(bool, usize),
-    /// Words from one up to another.
+    /// The words between two word indexes.
     Between(usize, usize),
     /// The scene's first sentence.
     Lead,
-    /// Words around those of a place, of the subject (false) or the object (true).
+    /// The words around a place, given by word indexes, of the subject (false) or the object (true).
     Around(bool, usize, usize),
 }
 
-/// What all pairs of a scene share.
+/// Features that all pairs of a scene share.
 #[derive(Debug)]
 pub struct Context {
-    /// Words that say what the first thing is.
+    /// Words for the kind of the first thing.
     genus: Vec<u64>,
 }
 
@@ -62,8 +62,9 @@ impl Context {
     }
 }
 
-/// Words by which the first sentence says what its first thing is: `German skeleton racer` after `X is a`.
+/// Returns the words in the first sentence for the kind of its first thing: `German skeleton racer` after `X is a`.
 fn genus_of(scene: &Scene<'_>) -> Vec<u64> {
+    // Hashes of constant words: only hashes of the scene's words are kept to compare with.
     type Words = [Vec<u64>; 3];
     static WORDS: LazyLock<Words> = LazyLock::new(|| {
         let hashes = |words: &str| words.split(' ').map(|it| xxh3_64(it.as_bytes())).collect();
@@ -81,7 +82,7 @@ fn genus_of(scene: &Scene<'_>) -> Vec<u64> {
     after.take_while(|hash| !ends.contains(hash)).collect()
 }
 
-/// Two things, and where.
+/// Two things and their shared places.
 struct Pair<'a, 's> {
     scene: &'a Scene<'s>,
     subject: &'a Thing,
@@ -111,7 +112,7 @@ impl<'a, 's> Pair<'a, 's> {
         self.types & 0xff
     }
 
-    /// A word, or the type of the thing that it is part of.
+    /// Returns the hash of a word, or the type of the thing that the word is part of, so that names do not matter.
     fn word(&self, at: usize) -> Option<u64> {
         let word = self.scene.words.get(at)?;
         let thing = self.scene.thing_of(at).and_then(|idx| self.scene.things.get(idx));
@@ -123,7 +124,7 @@ impl<'a, 's> Pair<'a, 's> {
     }
 }
 
-/// Pairs of places in one sentence, the closest first; each place of the object once.
+/// Returns pairs of places in one sentence, the closest first; each place of the object once.
 fn together(subject: &Thing, object: &Thing) -> Vec<(Place, Place)> {
     let mut pairs: Vec<(Place, Place)> = Vec::new();
     for b in &object.places {
@@ -136,12 +137,12 @@ fn together(subject: &Thing, object: &Thing) -> Vec<(Place, Place)> {
     pairs
 }
 
-/// Words between two places.
+/// Returns the number of words between two places.
 fn gap(a: &Place, b: &Place) -> usize {
     if a.from < b.from { b.from.saturating_sub(a.to) } else { a.from.saturating_sub(b.to) }
 }
 
-/// Sentences between the closest places of two things, and these places.
+/// Returns the number of sentences between the closest named places of two things, and these places.
 pub(super) fn nearest(scene: &Scene<'_>, pair: (usize, usize)) -> Option<(usize, Place, Place)> {
     let (subject, object) = (scene.things.get(pair.0)?, scene.things.get(pair.1)?);
     let named = |thing: &'_ Thing| -> Vec<Place> {
@@ -153,7 +154,7 @@ pub(super) fn nearest(scene: &Scene<'_>, pair: (usize, usize)) -> Option<(usize,
     Some((a.sentence.abs_diff(b.sentence), a, b))
 }
 
-/// Sentences between the closest places, pronouns counted.
+/// Returns the number of sentences between the closest places, including pronouns.
 pub(super) fn distance(scene: &Scene<'_>, pair: (usize, usize)) -> usize {
     let of = |thing| scene.things.get(thing).map_or(&[][..], |it: &Thing| &it.places);
     let objects = of(pair.1);
@@ -167,8 +168,10 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// Adds the feature of a template, by its number, with its parts.
+    /// Adds the feature of a template, given by its number, with its parts.
     fn add(&mut self, template: u64, parts: &[u64]) {
+        // A fixed hash, part of the format: other constants would need other weights. The high bits are the best
+        // mixed.
         let mut hash = template.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         for part in parts {
             hash = (hash.rotate_left(23) ^ part).wrapping_mul(0xD6E8_FEB8_6659_FD93);
@@ -179,6 +182,7 @@ impl Collector<'_> {
 }
 
 fn bucket(n: usize) -> u64 {
+    // Exact up to 4, then ranges that grow.
     match n {
         0..=4 => n as u64,
         5..=6 => 5,
@@ -189,8 +193,8 @@ fn bucket(n: usize) -> u64 {
     }
 }
 
-/// Replaces `out` with the features of subject and object, and returns the stretches of text of the pair: both names,
-/// what stands between, the scene's lead, what is around each.
+/// Replaces `out` with the features of subject and object, sorted, and returns the pair's pieces of text: both names,
+/// the words between, the scene's lead, the words around each.
 pub fn see(
     scene: &Scene<'_>,
     context: &Context,
@@ -201,6 +205,7 @@ pub fn see(
     let Some(pair) = Pair::of(scene, things) else { return [Input::None; N_INPUTS] };
     let mut it = Collector { out };
     let (types, firsts) = (pair.types, pair.firsts);
+    // Template numbers are hashed into features, so changing one requires new weights.
     it.add(1, &[types]);
     it.add(2, &[types, firsts]);
     it.add(3, &[pair.subject_type()]);
@@ -264,7 +269,7 @@ fn counts(it: &mut Collector<'_>, pair: &Pair<'_, '_>, things: (usize, usize)) {
     it.add(25, &[sentence(pair.subject), sentence(pair.object), types]);
 }
 
-/// What stands between the two names of a sentence, and beside them.
+/// Adds the words between two names of a sentence, and beside them.
 fn between(it: &mut Collector<'_>, pair: &Pair<'_, '_>, places: (Place, Place), is_closest: bool) {
     let (a, b) = places;
     let types = pair.types;
@@ -272,7 +277,7 @@ fn between(it: &mut Collector<'_>, pair: &Pair<'_, '_>, places: (Place, Place), 
     let (left, right) = if a.from < b.from { (a, b) } else { (b, a) };
     let (mut words, mut last_thing, mut n_names) = (Vec::new(), None, 0);
     for at in left.to..right.from {
-        // A name of several words is one: its type.
+        // A name of several words is a single word here: its type.
         let thing = pair.scene.thing_of(at);
         if thing.is_none() || thing != last_thing {
             n_names += usize::from(thing.is_some());
@@ -317,7 +322,7 @@ fn between(it: &mut Collector<'_>, pair: &Pair<'_, '_>, places: (Place, Place), 
     }
 }
 
-/// Words of the sentence around a place, left and right of it.
+/// Returns the ranges of the words around a place, left and right of it, within its sentence.
 fn words_around(scene: &Scene<'_>, place: (usize, usize), reach: usize) -> [(usize, usize); 2] {
     let sentence = scene.sentences.iter().find(|(range, _)| range.contains(&place.0));
     let Some((range, _)) = sentence else { return [(0, 0); 2] };
@@ -333,7 +338,7 @@ fn around(it: &mut Collector<'_>, pair: &Pair<'_, '_>, place: &Place, template: 
     }
 }
 
-/// The words beside a place.
+/// Adds the words beside a place.
 fn neighbors(it: &mut Collector<'_>, pair: &Pair<'_, '_>, place: &Place, template: u64) {
     let (one, two) = (pair.word_before(place.from, 2), pair.word_before(place.from, 1));
     let beside = [two, one, pair.word(place.to), pair.word(place.to + 1)];
@@ -370,7 +375,7 @@ fn inputs_of(pair: &Pair<'_, '_>, things: (usize, usize)) -> [Input; N_INPUTS] {
     ]
 }
 
-/// Returns the text of a stretch.
+/// Returns the text of an input.
 pub fn text_of(scene: &Scene<'_>, input: Input) -> String {
     match input {
         Input::None => String::new(),
@@ -389,8 +394,8 @@ pub fn text_of(scene: &Scene<'_>, input: Input) -> String {
     }
 }
 
-/// Whether two things of these types may be related at all: neither is a version, a step, code or a page, and one is of
-/// a kind that the training sets are about.
+/// True when things of these types may be related: neither is a version, a step, code or a page, and at least one is
+/// of a kind that the training sets cover.
 pub(super) fn may_relate(types: (EntityType, EntityType)) -> bool {
     use EntityType::{
         Date, Document, Event, Identifier, Location, Organization, Person, Step, Version,

@@ -1,9 +1,9 @@
-//! Learned: relations that a classifier of our own sees between the things of a scene, within a sentence and beyond.
+//! Learned: relations that a trained classifier finds between the things of a scene, within a sentence and beyond.
 //!
-//! In: a document whose names are known. Out: statements of the pattern [`PATTERN`]; their confidence is how often such
-//! a statement was right on documents that the classifier was not trained on.
+//! In: a document whose names are known. Out: statements of the pattern [`PATTERN`]; their confidence is the share of
+//! such statements that were right on documents that the classifier was not trained on.
 //! Invariants: a function of the document and the committed weights; at most one statement for two things of a scene;
-//! only kinds of pairs that are often related in the training sets are looked at (`Gate`); linear in the text.
+//! only kinds of pairs that are often related in the training sets are classified (`Gate`); linear in the text.
 //! Not here: training (`tests/training`, with the model card), statements by words and grammar.
 
 mod features;
@@ -21,12 +21,12 @@ pub use scene::{Scene, scenes_of};
 
 /// The pattern of these statements.
 pub const PATTERN: &str = "learned";
-/// Less sure statements are dropped.
+/// Lowest confidence that is kept.
 pub const KEPT: f32 = 0.38;
-/// Surer ones are shown in answers; the others count in ranking and are dumped. Of those shown, at least .85 were right
-/// on documents that the classifier was not trained on.
+/// Lowest confidence that answers show; others count only in ranking and are dumped. Of those shown, at least .85
+/// were right on documents that the classifier was not trained on.
 pub const SHOWN: f32 = 0.65;
-/// Longest evidence of two sentences, in bytes; beyond, the object's sentence is it.
+/// Longest evidence that spans two places, in bytes; beyond this, the evidence is the object's sentence.
 const MAX_EVIDENCE: usize = 600;
 
 /// Returns whether answers show a statement of this pattern and confidence.
@@ -34,7 +34,7 @@ pub fn is_shown(pattern: &str, confidence: f32) -> bool {
     Evidence::pattern_of(pattern) != PATTERN || confidence >= SHOWN
 }
 
-/// Adds what the classifier sees.
+/// Adds the classifier's statements.
 pub(super) fn relate(linked: &LinkedDoc, out: &mut Statements) {
     let net = Net::shared();
     let mut features = Vec::new();
@@ -43,6 +43,7 @@ pub(super) fn relate(linked: &LinkedDoc, out: &mut Statements) {
         let mut projected = Projected::of_scene(&scene);
         for a in 0..scene.n_things() {
             for b in a + 1..scene.n_things() {
+                // Both directions are scored; only the better one is kept.
                 let mut best: Option<((usize, usize), &'static str, f32)> = None;
                 for pair in [(a, b), (b, a)] {
                     if !kind_of(&scene, pair).is_some_and(|kind| net.is_likely(kind)) {
@@ -66,7 +67,7 @@ pub(super) fn relate(linked: &LinkedDoc, out: &mut Statements) {
     }
 }
 
-/// The kind of a pair, as the gate sees it.
+/// Returns the kind of a pair, as a number of the gate; `None` for types that are never related.
 pub fn kind_of(scene: &Scene<'_>, pair: (usize, usize)) -> Option<usize> {
     let types = (scene.entity_type(pair.0)?, scene.entity_type(pair.1)?);
     Gate::kind(types, distance(scene, pair), pair.0 == 0 || pair.1 == 0)
@@ -92,6 +93,7 @@ fn state(
     let (predicate, confidence) = claim;
     if let Some(span) = span {
         out.add(span, Statement { subject, predicate, object, pattern: PATTERN, confidence });
+        // A pronoun was closer than any name, so the statement depends on what it refers to.
         out.note_referring(distance(scene, pair) < apart);
     }
 }

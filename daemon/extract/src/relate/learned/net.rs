@@ -1,15 +1,15 @@
-//! Net: the trained classifier: rows of the features and projected vectors of texts, one hidden layer, one output a
-//! predicate.
+//! Net: the trained classifier: embedding rows of the features and projected vectors of texts, one hidden layer, one
+//! output for each predicate.
 //!
-//! In: the committed weights, and what is seen of a pair. Out: for each predicate how likely the subject has it to the
-//! object.
-//! Invariants: equal input gives equal output on every machine of one architecture; nothing is allocated per pair but
-//! its numbers.
-//! Not here: how it was trained (`tests/training`), and which pairs are asked about.
+//! In: the committed weights, and the features of a pair. Out: the most likely predicate from subject to object.
+//! Invariants: equal input gives equal output on every machine of one architecture; per pair, only its sums are
+//! allocated.
+//! Not here: training (`tests/training`), and which pairs are classified.
 //!
-//! The file, little-endian: magic `KGR1`; u32 hidden, outputs, rows; the predicates, a line of text each, ended by a
-//! blank one; the gate, [`Gate::BYTES`]; f32 slope and shift of the calibration; for each feature the u16 number of its
-//! row, 65535 for none; f32 a row its scale; i8 the rows; f32 hidden biases, projections, outputs, output biases.
+//! The file, little-endian: magic `KGR1`; u32 hidden, outputs, rows; the predicates, one a line, ended by an empty
+//! line; the gate, [`Gate::BYTES`]; f32 slope and shift of the calibration; for each feature the u16 number of its
+//! row, 65535 for none; for each row its f32 scale; the i8 rows; f32 hidden biases, projections, outputs, output
+//! biases.
 
 use std::sync::LazyLock;
 
@@ -20,30 +20,30 @@ use rustc_hash::FxHashMap;
 use super::features::{Input, N_FEATURES, N_INPUTS, may_relate, text_of};
 use super::scene::Scene;
 
-/// Numbers of a text's vector.
+/// Dimensions of a text's vector.
 pub const N_DIMENSIONS: usize = 256;
-/// What the sum of the rows is multiplied with, over the root of their number.
+/// Factor for the sum of the rows, which is then divided by the root of their number.
 pub const SCALE: f32 = 4.0;
-/// The number of no row.
+/// Row number of a feature without a row.
 pub const NO_ROW: u16 = u16::MAX;
 const MAGIC: &[u8] = b"KGR1";
 
 static BUILTIN: &[u8] = include_bytes!("../../../../models/relations/relations.bin");
 
-/// Which pairs are worth a look: types, sentences apart, whether one is the scene's first thing.
+/// Which kinds of pairs are classified, by types, sentences apart, and whether one is the scene's first thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate(Vec<u8>);
 
 impl Gate {
-    /// Sixteen types twice, four distances, first or not: a bit each.
+    /// Sixteen types twice, four distances, first or not: one bit each.
     pub const BYTES: usize = 16 * 16 * 4 * 2 / 8;
 
-    /// Lets nothing through.
+    /// Makes a gate that no kind passes.
     pub fn closed() -> Self {
         Gate(vec![0; Gate::BYTES])
     }
 
-    /// The number of a kind of pair; `None` for one that is never asked about.
+    /// Returns the number of a kind of pair; `None` for types that are never related.
     pub fn kind(types: (EntityType, EntityType), apart: usize, has_first: bool) -> Option<usize> {
         if !may_relate(types) {
             return None;
@@ -52,19 +52,19 @@ impl Gate {
         Some((types << 2 | apart.min(3)) << 1 | usize::from(has_first))
     }
 
-    /// Lets a kind through.
+    /// Opens the gate for a kind.
     pub fn open(&mut self, kind: usize) {
         if let Some(byte) = self.0.get_mut(kind / 8) {
             *byte |= 1 << (kind % 8);
         }
     }
 
-    /// Returns whether a kind is let through.
+    /// Returns whether the gate is open for a kind.
     pub fn is_open(&self, kind: usize) -> bool {
         self.0.get(kind / 8).is_some_and(|byte| byte >> (kind % 8) & 1 == 1)
     }
 
-    /// As it stands in the file.
+    /// Returns the bytes as they are in the file.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -92,7 +92,7 @@ impl std::fmt::Debug for Net {
     }
 }
 
-/// Reads a file from its start.
+/// Reads a file from its start; every method returns `None` at its end.
 struct File(&'static [u8]);
 
 impl File {
@@ -127,9 +127,10 @@ impl Net {
         &SHARED
     }
 
-    /// Reads weights; `None` when the file is not one.
+    /// Reads weights; `None` when the file is not of this format.
     pub fn read(file: &'static [u8]) -> Option<Self> {
         let mut file = File(file);
+        // In the order of the file; see the module's documentation.
         (file.take(MAGIC.len())? == MAGIC).then_some(())?;
         let (hidden, outputs, n_rows) = (file.number()?, file.number()?, file.number()?);
         let mut predicates = Vec::new();
@@ -169,12 +170,12 @@ impl Net {
         &self.predicates
     }
 
-    /// Whether pairs of a kind are worth a look.
+    /// Returns whether pairs of a kind are classified.
     pub fn is_likely(&self, kind: usize) -> bool {
         self.gate.is_open(kind)
     }
 
-    /// How often a relation that scored so is one.
+    /// Returns the calibrated probability that a relation of this score is right (Platt scaling).
     pub fn confidence(&self, score: f32) -> f32 {
         let odds = (score / (1.0 - score).max(1e-6)).max(1e-6).ln();
         1.0 / (1.0 + (-(self.calibration.0 * odds + self.calibration.1)).exp())
@@ -187,10 +188,13 @@ impl Net {
         inputs: &[Input; N_INPUTS],
         scene: &mut Projected<'_>,
     ) -> Option<(&'static str, f32)> {
+        // The hidden layer: the sum of the features' quantized rows, scaled by the root of their number so that its
+        // size does not depend on how many features a pair has.
         let mut sum = vec![0.0; self.hidden];
         let mut n_rows = 0;
         for feature in features {
             let number = *self.row_of.get(*feature as usize)?;
+            // `NO_ROW` points beyond the rows, so such a feature is skipped below.
             let at = usize::from(number) * self.hidden;
             let (Some(row), Some(scale)) =
                 (self.rows.get(at..at + self.hidden), self.scales.get(usize::from(number)))
@@ -211,6 +215,8 @@ impl Net {
                 *sum += part;
             }
         }
+        // ReLU (`max(0.0)`), then a linear output for each predicate; `chunks_exact` gives each predicate its
+        // weights.
         let outputs = self.top.chunks_exact(self.hidden).zip(&self.top_bias).map(|(row, bias)| {
             row.iter().zip(&sum).map(|(weight, sum)| weight * sum.max(0.0)).sum::<f32>() + bias
         });
@@ -218,7 +224,7 @@ impl Net {
         Some((best.0, 1.0 / (1.0 + (-best.1).exp())))
     }
 
-    /// A text's vector as the hidden layer sees it in a slot.
+    /// Returns a text's contribution to the hidden layer in a slot.
     fn project(&self, slot: usize, text: &str) -> Vec<f32> {
         let mut out = vec![0.0; self.hidden];
         let rows = self.projections.chunks_exact(self.hidden).skip(slot * N_DIMENSIONS);
@@ -245,19 +251,20 @@ pub fn unit_vector(vectors: &StaticModel, text: &str) -> Vec<f32> {
     sum
 }
 
-/// The stretches of a scene that were projected already.
+/// Projections of a scene's texts, cached: pairs of a scene share most of them.
 pub struct Projected<'a> {
     scene: &'a Scene<'a>,
     known: FxHashMap<Input, Vec<f32>>,
 }
 
 impl<'a> Projected<'a> {
-    /// Of a scene, nothing yet.
+    /// Makes an empty cache for a scene.
     pub fn of_scene(scene: &'a Scene<'a>) -> Self {
         Projected { scene, known: FxHashMap::default() }
     }
 
     fn of(&mut self, net: &Net, slot: usize, input: Input) -> &[f32] {
+        // The slot is not part of the key: an input occurs in one slot only, and `None` is empty in each.
         let made = || net.project(slot, &text_of(self.scene, input));
         self.known.entry(input).or_insert_with(made)
     }

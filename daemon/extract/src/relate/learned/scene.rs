@@ -1,7 +1,7 @@
-//! Scene: a stretch of a document as the classifier sees it: words by sentence, and the things named there.
+//! Scene: a part of a document as the classifier reads it: words by sentence, and the things named there.
 //!
-//! In: a `LinkedDoc`. Out: scenes of at most [`MAX_SENTENCES`] sentences of one section, each with its things; a thing
-//! is all mentions and pronouns that the document shows to mean the same.
+//! In: a `LinkedDoc`. Out: scenes of at most [`MAX_SENTENCES`] sentences of one section, each with its things; a
+//! thing is all mentions and pronouns that the document shows to mean the same.
 //! Invariants: a function of the document alone; linear in its text; at most [`MAX_THINGS`] things a scene.
 //! Not here: which pairs are related.
 
@@ -13,11 +13,11 @@ use xxhash_rust::xxh3::xxh3_64;
 use model::parcel::{BlockKind, LinkedDoc, Party};
 use model::terms::{EntityType, Norm, Span, tokens_of};
 
-/// Sentences read together: about the length of an encyclopedia's lead.
+/// Most sentences of a scene: about the length of an encyclopedia article's lead.
 const MAX_SENTENCES: usize = 16;
-/// Things of a scene, in order of place; further ones are not paired.
+/// Most things of a scene, in order of place; further ones are not paired.
 const MAX_THINGS: usize = 40;
-/// Words of a sentence that are read.
+/// Most words of a sentence that are read.
 const MAX_WORDS: usize = 120;
 
 /// A word or a sign.
@@ -42,11 +42,12 @@ pub(super) struct Place {
     pub(super) mention: Option<u32>,
 }
 
-/// What the scene names.
+/// An entity that the scene names.
 #[derive(Debug, Clone)]
 pub(super) struct Thing {
     /// In order of place.
     pub(super) places: Vec<Place>,
+    /// The type of its longest name.
     pub(super) entity_type: EntityType,
     /// The longest name, lowercase.
     pub(super) name: String,
@@ -76,17 +77,17 @@ impl Thing {
     }
 }
 
-/// A stretch of a document.
+/// A part of a document.
 #[derive(Debug)]
 pub struct Scene<'a> {
     /// The document's text.
     text: &'a str,
     pub(super) words: Vec<Word>,
-    /// The words of each sentence, and its place in the document.
+    /// The words of each sentence, and its span in the document.
     pub(super) sentences: Vec<(Range<usize>, Span<Norm>)>,
     /// Ordered by first place.
     pub(super) things: Vec<Thing>,
-    /// For each word, one more than the index of the thing that it is part of; 0 for none.
+    /// For each word, the index of the thing that it is part of plus one; 0 for none.
     thing_at: Vec<u16>,
 }
 
@@ -116,7 +117,7 @@ impl<'a> Scene<'a> {
         self.thing_at.get(word).and_then(|it| usize::from(*it).checked_sub(1))
     }
 
-    /// Returns the text from one word up to another.
+    /// Returns the text from one word up to another, exclusive.
     pub(super) fn piece(&self, from: usize, to: usize) -> &'a str {
         let start = |at: usize| self.words.get(at).map(|word| word.start as usize);
         let end = || self.sentences.last().map_or(0, |(_, span)| span.end());
@@ -124,7 +125,7 @@ impl<'a> Scene<'a> {
         self.text.get(from..start(to).unwrap_or_else(end)).unwrap_or_default()
     }
 
-    /// Adds a sentence with what is named in it.
+    /// Adds a sentence and the things named in it. `of_things` maps document-wide numbers to indexes in the scene.
     fn add(
         &mut self,
         sentence: Span<Norm>,
@@ -137,10 +138,12 @@ impl<'a> Scene<'a> {
         let sentence_idx = self.sentences.len();
         self.sentences.push((from..to, sentence));
         self.thing_at.resize(to, 0);
+        // Names are in order of place, so those of this sentence are adjacent.
         let first = named.partition_point(|it| it.span.start() < sentence.start());
         let inside = named.get(first..).unwrap_or_default().iter();
         for it in inside.take_while(|it| it.span.start() < sentence.end()) {
             let words = self.words.get(from..to).unwrap_or_default();
+            // Words are in order of place; beyond `MAX_WORDS`, both ends fall together.
             let word_at = |byte| from + words.partition_point(|w| (w.start as usize) < byte);
             let (start, end) = (word_at(it.span.start()), word_at(it.span.end()));
             let n_things = of_things.len();
@@ -148,15 +151,18 @@ impl<'a> Scene<'a> {
             if start >= end || idx >= MAX_THINGS {
                 continue;
             }
+            // A thing whose words were all beyond `MAX_WORDS` has an index but no place: fill its slot.
             while self.things.len() <= idx {
                 self.things.push(Thing::unnamed(it.entity_type));
             }
             let Some(thing) = self.things.get_mut(idx) else { continue };
             let place = Place { sentence: sentence_idx, from: start, to: end, mention: it.mention };
             thing.places.push(place);
+            // The longest name describes a thing best; pronouns do not count.
             if it.mention.is_some() && it.span.len() > thing.name.len() {
                 thing.rename(it.span.of(self.text), it.entity_type);
             }
+            // 1-based, since 0 means none; `MAX_THINGS` fits into `u16`.
             for slot in self.thing_at.iter_mut().take(end).skip(start) {
                 *slot = idx as u16 + 1;
             }
@@ -172,7 +178,7 @@ struct Named {
     entity_type: EntityType,
 }
 
-/// Cuts a document into scenes of at least two things. Only English sentences that are no headings are read.
+/// Cuts a document into scenes with at least two things. Only English sentences outside headings and code are read.
 pub fn scenes_of(linked: &LinkedDoc) -> Vec<Scene<'_>> {
     let doc = &linked.doc;
     let named = named_in(linked);
@@ -180,6 +186,7 @@ pub fn scenes_of(linked: &LinkedDoc) -> Vec<Scene<'_>> {
     let (mut scene, mut of_things) = (Scene::new(&doc.doc.text), FxHashMap::default());
     let (mut block_idx, mut section) = (0, None);
     for sentence in &doc.sentences {
+        // Sentences and blocks are both in order of place.
         while doc.doc.blocks.get(block_idx).is_some_and(|b| b.span.end() <= sentence.start()) {
             block_idx += 1;
         }
@@ -188,6 +195,7 @@ pub fn scenes_of(linked: &LinkedDoc) -> Vec<Scene<'_>> {
         if !is_read || !doc.doc.is_english_at(sentence.start()) {
             continue;
         }
+        // A new scene begins at a new section, and when the current one is full.
         if scene.sentences.len() == MAX_SENTENCES || section != block.section {
             scenes.push(std::mem::replace(&mut scene, Scene::new(&doc.doc.text)));
             of_things.clear();
@@ -200,7 +208,7 @@ pub fn scenes_of(linked: &LinkedDoc) -> Vec<Scene<'_>> {
     scenes
 }
 
-/// Every mention and resolved pronoun, in order of place, with the number of what it means.
+/// Returns every mention and resolved pronoun in order of place, with the number of the thing it denotes.
 fn named_in(linked: &LinkedDoc) -> Vec<Named> {
     let doc = &linked.doc;
     let same = same_names(linked);
@@ -217,6 +225,7 @@ fn named_in(linked: &LinkedDoc) -> Vec<Named> {
             continue;
         };
         let entity_type = meant.entity_type;
+        // Versions and steps do not become things.
         if !matches!(entity_type, EntityType::Version | EntityType::Step) {
             let (span, mention) = (anaphor.unwrap_or(meant.span), anaphor.is_none().then_some(idx));
             named.push(Named { span, thing, mention, entity_type });
@@ -226,7 +235,7 @@ fn named_in(linked: &LinkedDoc) -> Vec<Named> {
     named
 }
 
-/// For each name another that the document uses for the same, or itself.
+/// Returns for each name another that the document uses for the same thing, or itself (a union-find forest).
 fn same_names(linked: &LinkedDoc) -> Vec<u32> {
     let mut same: Vec<u32> = (0..linked.names.len() as u32).collect();
     for alias in &linked.aliases {
@@ -250,11 +259,11 @@ fn root(same: &[u32], mut name: u32) -> u32 {
     name
 }
 
-/// Adds the words and signs of a sentence.
+/// Appends the words and signs of a sentence.
 fn words_of(text: &str, sentence: Span<Norm>, out: &mut Vec<Word>) {
     let mut word = String::new();
     let (mut start, n_before) = (0, out.len());
-    // A blank at the end ends the last word.
+    // A space appended to the sentence ends its last word.
     for (at, c) in sentence.of(text).char_indices().chain([(sentence.len(), ' ')]) {
         let at = (sentence.start() + at) as u32;
         if c.is_alphanumeric() {
@@ -277,7 +286,7 @@ fn words_of(text: &str, sentence: Span<Norm>, out: &mut Vec<Word>) {
     }
 }
 
-/// Hash of a word. All years are one word, and so are all other numbers.
+/// Returns the hash of a word. All years have one hash, and so do all other numbers.
 fn hash_of(word: &str) -> u64 {
     if word.bytes().all(|b| b.is_ascii_digit()) {
         let is_year = word.len() == 4 && matches!(word.as_bytes(), [b'1' | b'2', ..]);

@@ -1,4 +1,4 @@
-//! The committed weights, scenes, and what is seen across sentences.
+//! The committed weights, scenes, and relations across sentences.
 
 use super::*;
 use crate::link::LinkStage;
@@ -20,7 +20,7 @@ fn linked(text: &str) -> LinkedDoc {
     LinkStage.run(mentioned).expect("link has no faults")
 }
 
-/// What is stated about a text, as `subject predicate object`.
+/// Returns the relations stated in a text, as `subject predicate object`.
 fn stated(text: &str) -> Vec<String> {
     let doc = linked(text);
     let mut out = Statements::default();

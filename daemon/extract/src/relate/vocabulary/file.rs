@@ -1,4 +1,4 @@
-//! File: relations and cues as a TOML file states them.
+//! File: relations and cues from a TOML file.
 //!
 //! In: a path, a text. Out: rows added to those of the previous files; or the first wrong line, with its key.
 //! Invariants: an unknown key is an error; a relative path never leads out of the project's folder, and no more than
@@ -20,7 +20,7 @@ use model::terms::EntityType;
 /// Longest name of a relation and longest cue, in bytes.
 const MAX_NAME_BYTES: usize = 40;
 const MAX_CUE_BYTES: usize = 60;
-/// Most cues that all files together may have.
+/// Most cues that all files may have together.
 const MAX_CUES: usize = 2_000;
 /// Weight of a cue without one.
 const DEFAULT_WEIGHT: f64 = 0.8;
@@ -63,8 +63,8 @@ pub(super) fn text_of(
 ) -> Result<Option<String>, VocabularyError> {
     let whole = root.join(path);
     let fail = |why: &str| VocabularyError::Unreadable { path: whole.clone(), why: why.into() };
-    // An absolute path comes from the user's own configuration, and its links may lead anywhere; a folder's paths stay
-    // inside it.
+    // An absolute path comes from the user's own configuration, and its links may lead anywhere; a path from the
+    // folder must stay inside it.
     let read = match path.is_absolute() {
         true => read_anywhere(path),
         false => read_inside(root, path),
@@ -99,7 +99,7 @@ pub(super) struct Rows {
     pub(super) cues: Vec<Cue>,
 }
 
-/// A wrong place of a text: bytes, and the reason.
+/// A wrong part of a text: byte range and reason.
 type Fault = (Range<usize>, String);
 type Value<'i> = Spanned<DeValue<'i>>;
 
@@ -116,7 +116,7 @@ impl Rows {
         };
         let table = DeTable::parse(text)
             .map_err(|error| wrong((error.span().unwrap_or(0..0), error.message().to_string())))?;
-        // In the order of the file, so that the first wrong line is reported.
+        // In the order of the file, so that the first wrong line is the one reported.
         let mut relations: Vec<_> = table.get_ref().iter().collect();
         relations.sort_by_key(|(name, _)| name.span().start);
         relations.into_iter().try_for_each(|(name, value)| {
@@ -147,6 +147,7 @@ impl Rows {
         for (key, value) in keys {
             let shown = format!("{name}.{}", key.get_ref());
             match key.get_ref().as_ref() {
+                // A separate `match`, since `cues_of` needs `self` and the entry borrows it.
                 "cues" => self.cues_of(name, value)?,
                 other => {
                     let predicate = self.predicates.entry(name);
@@ -176,6 +177,7 @@ impl Rows {
     fn cues_of(&mut self, name: &'static str, value: &Value<'_>) -> Result<(), Fault> {
         for row in array(value, &format!("{name}.cues"))? {
             let cue = cue_of(name, row)?;
+            // A later row with the same words replaces the earlier one, also from another file.
             self.cues.retain(|old| (old.kind, old.words) != (cue.kind, cue.words));
             self.cues.push(cue);
             if self.cues.len() > MAX_CUES {

@@ -17,7 +17,7 @@ fn every_row_of_the_embedded_file_is_a_cue() {
     let mut rows = file::Rows::default();
     rows.read(Path::new("predicates.toml"), BUILTIN).expect("it is read");
     assert_eq!(rows.cues.len(), n_rows, "a cue stands once for each place");
-    // Those of S4 §8, which bind.
+    // The predicates that S4 §8 requires.
     let names = [
         "cites",
         "defines",
@@ -147,7 +147,7 @@ fn a_hostile_file_is_refused_and_costs_little() {
     let many: String =
         (0..3_000).map(|i| format!("{{ words = \"w{}\" }},\n", "i".repeat(i % 50 + 1))).collect();
     for text in [nested, "[a]\ncues = [\n".to_string() + &many, "\0".repeat(60_000)] {
-        // Equal words replace each other, so that many rows may be sound.
+        // Rows with equal words replace each other, so a file with many rows may be valid.
         let _ = read(&text);
     }
     let letters = |i: usize| -> String {

@@ -1,4 +1,4 @@
-//! Pages of several kinds: what surrounds the content goes, the content stays.
+//! Pages of several kinds: what surrounds the content is dropped, the content is kept.
 
 use super::read;
 
@@ -175,7 +175,7 @@ fn simple_page_is_kept_whole() {
     );
 }
 
-/// Two paragraphs of some length: enough for an article.
+/// Two paragraphs, long enough for an article.
 const BODY: &str = "<p>The harbor of Northmere reopened on Friday, after nine days of repairs to its gates and \
     locks, which had been damaged by the storm of last month. Ferries sail again from Monday, said the captain of the \
     port, although only by day.</p><p>Nobody had measured the old foundations, as a report had asked years ago, so the \

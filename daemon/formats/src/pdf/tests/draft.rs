@@ -1,8 +1,8 @@
-//! Draft: writes small PDF files, so that tests say what is in them.
+//! Draft: writes small PDF files, so that tests show their content.
 
 use std::fmt::Write as _;
 
-/// A font of every draft.
+/// A font that every draft has.
 #[derive(Clone, Copy)]
 pub(super) enum Face {
     Plain,
@@ -38,7 +38,7 @@ impl Sheet {
         self
     }
 
-    /// Lines below each other, 1.2 sizes apart.
+    /// Draws lines below each other, 1.2 font sizes apart.
     pub(super) fn lines(mut self, (x, y): (u32, u32), size: u32, lines: &[&str]) -> Self {
         for (i, line) in lines.iter().enumerate() {
             self = self.text((x, y - i as u32 * size * 6 / 5), Face::Plain, size, line);
@@ -113,7 +113,7 @@ impl Draft {
         }
     }
 
-    /// Adds an object; gives its number.
+    /// Adds an object; returns its number.
     pub(super) fn object(&mut self, object: String) -> usize {
         self.objects.push(object);
         self.objects.len()
@@ -207,7 +207,7 @@ impl Draft {
     }
 }
 
-/// A stream with further entries of its dictionary.
+/// Returns a stream with additional entries in its dictionary.
 pub(super) fn stream(entries: &str, content: &str) -> String {
     format!("<< /Length {} {entries} >>\nstream\n{content}\nendstream", content.len())
 }
