@@ -12,13 +12,11 @@
 use std::ops::Range;
 
 use super::label::{Label, Promise};
-use super::likely::{
-    Form, is_bare_uuid, is_example_token, is_key, is_password, is_plain_word, is_sure_key,
-};
+use super::likely::{Form, is_example_token, is_key, is_password, is_plain_word, is_sure_key};
 use super::operator::{Op, operator};
 use super::phrase;
 use super::shape::Shape;
-use super::token::{BASE64, is_in, run_within};
+use super::token::{BASE64, is_in, is_uuid, run_within};
 
 /// Longest value, in bytes.
 const MAX_VALUE_BYTES: usize = 512;
@@ -60,7 +58,7 @@ pub(super) fn assigned(text: &str, place: Range<usize>, label: &Label) -> Option
         Promise::Key => {
             is_key(shown, form) || (form != Form::Prose && is_short_secret(shown, form))
         }
-        Promise::Token => is_key(shown, form) && !is_bare_uuid(shown),
+        Promise::Token => is_key(shown, form) && !is_uuid(shown),
         Promise::Amazon => {
             let is_base64 = shown.bytes().all(|byte| is_in(&BASE64, byte));
             (shown.len() == 40 && is_base64 && !is_example_token(shown)) || is_key(shown, form)

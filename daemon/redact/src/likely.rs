@@ -4,8 +4,6 @@
 //! Invariants: linear in the value, whose length the caller bounds; the answer depends on the value alone.
 //! Not here: finding names and values (`assign.rs`).
 
-use super::token::is_uuid;
-
 /// Words of placeholders; compared in lowercase, anywhere in the value.
 const PLACEHOLDER_WORDS: [&str; 26] = [
     "example",
@@ -354,11 +352,6 @@ fn is_email(value: &str) -> bool {
     is_name(name)
         && is_name(host)
         && domain.is_some_and(|end| end.len() >= 2 && end.bytes().all(|b| b.is_ascii_lowercase()))
-}
-
-/// True for a UUID, which is a secret only where the name is unambiguous.
-pub(super) fn is_bare_uuid(value: &str) -> bool {
-    is_uuid(value)
 }
 
 /// Returns Shannon's entropy of the bytes, in bits per byte.

@@ -53,6 +53,14 @@ fn a_change_of_the_tables_raises_the_version() {
 }
 
 #[test]
+fn many_tokens_without_a_blank_between_go_as_a_whole() {
+    let token = joined(&["ghp", "_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"]);
+    let out = redact(format!("before {} after", token.repeat(5_000))).text;
+    assert!(out.starts_with("before [") && out.ends_with("] after"), "{}", out.len());
+    assert!(!out.contains("ghp_"), "{out}");
+}
+
+#[test]
 fn tokens_of_every_kind() {
     let alnum = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0";
     let hex = "0123456789abcdef0123456789abcdef";

@@ -256,8 +256,6 @@ struct NumberingReader {
     definition: Option<(u32, Definition, usize)>,
     instance: Option<(u32, Instance, usize)>,
     level: usize,
-    /// True after a `w:lvlOverride` in the current instance.
-    is_override: bool,
 }
 
 impl NumberingReader {
@@ -274,11 +272,9 @@ impl NumberingReader {
             "num" if self.found.instances.len() < MAX_LISTS => {
                 let id = tag.number("numId").unwrap_or(0);
                 self.instance = Some((id, Instance::default(), self.depth));
-                self.is_override = false;
             }
             "lvl" | "lvlOverride" => {
                 self.level = tag.number("ilvl").unwrap_or(0) as usize;
-                self.is_override |= tag.local() == "lvlOverride";
             }
             _ => self.inside(tag),
         }

@@ -111,8 +111,8 @@ impl Body<'_> {
 fn read_chart(text: &str) -> Chart {
     let mut chart = Chart::default();
     let mut xml = Xml::new(text);
-    let (mut part, mut index, mut is_text, mut in_title) = (None, 0, false, 0_usize);
-    let mut depth = 0_usize;
+    let (mut part, mut index, mut is_text) = (None, 0, false);
+    let (mut depth, mut in_title, mut in_series) = (0_usize, 0_usize, 0_usize);
     while let Some(token) = xml.next() {
         match token {
             Token::Open(tag) => {
@@ -123,7 +123,10 @@ fn read_chart(text: &str) -> Chart {
                     (Space::Chart, "title") if chart.series.is_empty() && in_title == 0 => {
                         in_title = depth;
                     }
-                    (Space::Chart, "ser") => chart.series.push(Series::default()),
+                    (Space::Chart, "ser") => {
+                        chart.series.push(Series::default());
+                        in_series = depth;
+                    }
                     (Space::Chart, "tx") => part = Some(ChartPart::Name),
                     (Space::Chart, "cat" | "xVal") => part = Some(ChartPart::Category),
                     (Space::Chart, "val" | "yVal") => part = Some(ChartPart::Value),
@@ -137,10 +140,14 @@ fn read_chart(text: &str) -> Chart {
                 if in_title == depth {
                     in_title = 0;
                 }
+                if in_series == depth {
+                    in_series = 0;
+                }
                 depth = depth.saturating_sub(1);
             }
             Token::Text(text) if is_text && in_title > 0 => push_some(&mut chart.title, &text),
-            Token::Text(text) if is_text => chart.take(part, index, &text),
+            // Titles of axes follow the series and belong to none.
+            Token::Text(text) if is_text && in_series > 0 => chart.take(part, index, &text),
             Token::Text(_) => {}
         }
     }

@@ -120,7 +120,8 @@ fn document(body: &str, space: &str) -> Vec<u8> {
     );
     let chart = r#"<c:title><a:t>Ships</a:t></c:title><c:ser><c:tx><c:v>2025</c:v></c:tx><c:cat>
         <c:pt idx="0"><c:v>Berth
-        </c:v></c:pt></c:cat><c:val><c:pt idx="0"><c:v>4.4000000000000004</c:v></c:pt></c:val></c:ser>"#;
+        </c:v></c:pt></c:cat><c:val><c:pt idx="0"><c:v>4.4000000000000004</c:v></c:pt></c:val></c:ser>
+        <c:valAx><c:title><c:tx><a:t>Axis</a:t></c:tx></c:title></c:valAx>"#;
     zipped(&[
         ("_rels/.rels", top.as_bytes()),
         ("word/_rels/document.xml.rels", inner.as_bytes()),

@@ -120,7 +120,7 @@ impl<'a> BlockWriter<'a> {
         let n_code = lines.iter().skip(at).take_while(|line| is_code(line)).count();
         if n_code > 0 {
             self.end_lists();
-            self.code(&lines[at..at + n_code], column);
+            self.code(&lines[at..at + n_code]);
             return at + n_code;
         }
         let before = at.checked_sub(1).and_then(|before| lines.get(before));
@@ -138,7 +138,7 @@ impl<'a> BlockWriter<'a> {
             None => marker.is_none() && self.goes_on_from_elsewhere(line),
         };
         if !goes_on {
-            self.begin(line, marker.as_ref(), column);
+            self.begin(line, marker.as_ref());
         }
         let n_skipped = marker.map_or(0, |marker| marker.n_words);
         self.line(line, n_skipped, goes_on);
@@ -146,14 +146,13 @@ impl<'a> BlockWriter<'a> {
     }
 
     /// Begins a paragraph or an item.
-    fn begin(&mut self, line: &Line, marker: Option<&Marker>, column: Column) {
+    fn begin(&mut self, line: &Line, marker: Option<&Marker>) {
         self.end_text();
         let Some(marker) = marker else {
             // Text indented like the text of an item belongs to the item.
             while self.lists.last().is_some_and(|list| line.x0 < list.x + 0.6 * line.size) {
                 self.end_list();
             }
-            let _ = column;
             self.script.step(Step::BeginText);
             return;
         };
@@ -271,13 +270,13 @@ impl<'a> BlockWriter<'a> {
     }
 
     /// Writes lines of code; the indentation comes from the x of each word.
-    fn code(&mut self, lines: &[Line], column: Column) {
+    fn code(&mut self, lines: &[Line]) {
         self.script.step(Step::BeginCode);
         let left = lines.iter().fold(f32::MAX, |x, line| x.min(line.x0));
         let mut last: Option<&Line> = None;
         for line in lines {
             // A blank line of code draws nothing; it shows as a larger step.
-            if last.is_some_and(|last| line.y - last.y > 1.7 * column.pitch.max(last.size)) {
+            if last.is_some_and(|last| line.y - last.y > 1.7 * last.size) {
                 self.script.code_line("");
             }
             let mut text = String::new();

@@ -11,6 +11,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -144,7 +145,7 @@ pub fn stands_in(file: impl Read, needles: &Needles) -> io::Result<bool> {
 
 /// The size of a file, and how many matches of at least `shortest` bytes it contains.
 fn in_bytes(mut reader: impl Read, needles: &Needles, shortest: usize) -> io::Result<(u64, u64)> {
-    let (mut n_bytes, mut n_found) = (0, 0);
+    let (mut n_bytes, mut n_found, mut n_searched) = (0, 0, 0);
     let mut window: Vec<u8> = Vec::new();
     let mut fresh = vec![0; BLOCK_BYTES];
     loop {
@@ -156,12 +157,14 @@ fn in_bytes(mut reader: impl Read, needles: &Needles, shortest: usize) -> io::Re
         let kept = if is_last { 0 } else { needles.overlap().min(window.len()) };
         let end = window.len() - kept;
         let places = needles.places(&window).take_while(|(range, _)| range.start < end);
-        n_found += places.filter(|(range, _)| range.len() >= shortest).count() as u64;
+        let is_new = |range: &Range<usize>| range.start >= n_searched && range.len() >= shortest;
+        n_found += places.filter(|(range, _)| is_new(range)).count() as u64;
         if is_last {
             return Ok((n_bytes, n_found));
         }
         // One byte before stays, so that the end of a longer word is not taken for a name.
-        window.drain(..end.saturating_sub(1));
+        n_searched = end.min(1);
+        window.drain(..end - n_searched);
     }
 }
 

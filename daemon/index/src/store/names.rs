@@ -242,7 +242,7 @@ impl Resolver<'_> {
     }
 
     /// Updates a name's keys. They are a function of the facts, so the old ones are computed instead of read.
-    fn write_keys(&self, old: &[u64], facts: &NameFacts) -> Result<Vec<u64>, StoreError> {
+    fn write_keys(&self, old: &[u64], facts: &NameFacts) -> Result<(), StoreError> {
         let keys = self.keys(facts);
         let mut delete =
             self.db.prepare_cached("DELETE FROM name_keys WHERE key = ?1 AND name_id = ?2")?;
@@ -254,7 +254,7 @@ impl Resolver<'_> {
         for key in keys.iter().filter(|key| !old.contains(key)) {
             insert.execute(params![*key as i64, facts.id])?;
         }
-        Ok(keys)
+        Ok(())
     }
 
     /// Returns the other names that have one of these keys, or that a person compared with this one.

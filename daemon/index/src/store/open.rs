@@ -48,7 +48,7 @@ pub(super) struct Opened {
 }
 
 /// What a file of an index turns out to be.
-enum Found {
+pub(super) enum Found {
     Nothing,
     /// Made by this version with these settings.
     Ours(Connection),
@@ -115,7 +115,7 @@ pub(super) fn made_by(fingerprint: &str) -> String {
     format!("{SCHEMA_VERSION}/{fingerprint}")
 }
 
-fn look(path: &Path, made_by: &str) -> Result<Found, StoreError> {
+pub(super) fn look(path: &Path, made_by: &str) -> Result<Found, StoreError> {
     if !path.exists() {
         return Ok(Found::Nothing);
     }
@@ -146,7 +146,7 @@ fn look_inside(path: &Path, made_by: &str) -> rusqlite::Result<Found> {
 
 /// Returns whether the file is unusable: damaged, or not an index. A full disk, a lock or missing rights say nothing
 /// about its content.
-fn is_damage(error: &rusqlite::Error) -> bool {
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     !matches!(trouble::of_sqlite(error), Trouble::Passing(_))
 }
 

@@ -45,7 +45,7 @@ impl Replica {
     pub fn open(folder: &Path, of: &str, precision: Precision) -> Result<Self, StoreError> {
         sys::register_sqlite_vec();
         let (path, made_by) = (folder.join(open::LIVE), open::made_by(of));
-        let mut db = match Self::found(&path, &made_by) {
+        let mut db = match Self::found(&path, &made_by)? {
             Some(db) => db,
             None => {
                 for file in [&path, &folder.join(open::LEDGER_FILE)] {
@@ -64,14 +64,12 @@ impl Replica {
         Ok(Replica { db, ledger, path, tick, vectors, changes })
     }
 
-    fn found(path: &Path, made_by: &str) -> Option<Connection> {
-        if !path.exists() {
-            return None;
-        }
-        let db = open::connect(path).ok()?;
-        let sql = "SELECT value FROM meta WHERE key = 'made_by'";
-        let made: String = db.query_row(sql, [], |row| row.get(0)).ok()?;
-        (made == made_by).then_some(db)
+    /// Returns the replica at `path`, or `None` if there is no usable one of this version.
+    fn found(path: &Path, made_by: &str) -> Result<Option<Connection>, StoreError> {
+        Ok(match open::look(path, made_by)? {
+            open::Found::Ours(db) => Some(db),
+            _ => None,
+        })
     }
 
     /// Returns a new pool of readers. Make one and share it.

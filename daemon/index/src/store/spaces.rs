@@ -47,16 +47,20 @@ pub struct Spaces {
 }
 
 impl Spaces {
-    /// Opens the file of a project, empty if there is none that can be used.
+    /// Opens the file of a project; creates it if it is missing, and starts it over if it is damaged or of another
+    /// version.
     ///
     /// # Errors
-    /// When it can be neither used nor created.
+    /// When it cannot be opened now, as with a lock or a full disk: then the file is left as it is. When it cannot be
+    /// created.
     pub fn open(state_dir: &Path) -> Result<Self, StoreError> {
         let path = Self::path(state_dir);
-        if let Ok(db) = Self::look(&path) {
-            return Ok(Spaces { db });
+        match Self::look(&path) {
+            Ok(db) => return Ok(Spaces { db }),
+            // Hours of work lie in this file, so it is only removed if its content is unusable.
+            Err(error) if !open::is_damage(&error) => return Err(open::open_error(&path, error)),
+            Err(_) => open::remove(&path)?,
         }
-        open::remove(&path)?;
         let db = Self::look(&path).map_err(|error| open::open_error(&path, error))?;
         Ok(Spaces { db })
     }
@@ -250,6 +254,22 @@ mod tests {
         );
         assert_eq!(second.list().expect("read"), std::slice::from_ref(&other));
         assert_eq!(second.get(other.id, hash("b")).expect("read"), Some(vec![3]));
+    }
+
+    #[test]
+    fn a_file_that_another_process_holds_is_left_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let spaces = Spaces::open(folder.path()).expect("opened");
+        let space = spaces.space("tiny/1", "tiny").expect("a space");
+        spaces.put(space.id, hash("a"), &[1, 2]).expect("put");
+        drop(spaces);
+        let holder = Connection::open(Spaces::path(folder.path())).expect("opened");
+        let hold = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; INSERT INTO spaces VALUES(9, 'b', 'b')";
+        holder.execute_batch(hold).expect("held");
+        assert!(Spaces::open(folder.path()).is_err());
+        drop(holder);
+        let again = Spaces::open(folder.path()).expect("opened");
+        assert_eq!(again.get(space.id, hash("a")).expect("read"), Some(vec![1, 2]));
     }
 
     #[test]

@@ -17,7 +17,10 @@ pub fn norm_of(surface: &str) -> Norm {
     let chars: Vec<char> = folded.chars().collect();
     let mut out = String::with_capacity(folded.len());
     for (i, &c) in chars.iter().enumerate() {
-        let after_name = out.chars().next_back().is_some_and(|p| p.is_alphanumeric() || is_tail(p));
+        let is_of_name = |p: char| p.is_alphanumeric() || is_tail(p);
+        // As in `ascii_norm`: the character before is itself part of the name.
+        let after_name = out.chars().next_back().is_some_and(is_of_name)
+            && i.checked_sub(1).and_then(|p| chars.get(p)).is_some_and(|&p| is_of_name(p));
         let before_name = chars.get(i + 1).is_some_and(|n| n.is_alphanumeric());
         if c.is_alphanumeric()
             || (is_tail(c) && after_name && !before_name)
@@ -232,6 +235,9 @@ mod tests {
             ("end.", "end"),
             ("#tag", "tag"),
             ("a . b", "ab"),
+            ("é . b", "éb"),
+            ("é ++", "é"),
+            ("É++", "é++"),
             ("Zürich", "zürich"),
             ("ﬁle", "file"),
             ("…", ""),

@@ -123,16 +123,13 @@ fn around(tree: &Tree<'_>, verb: usize, left: usize) -> Option<f32> {
         "advcl" => {
             let has_to = tree.child(verb, &["aux"]).is_some_and(|aux| tree.tag(aux) == "TO");
             let mark = tree.child(verb, &["mark", "advmod"]).map(|mark| tree.word(mark));
-            let is_open =
-                has_to || mark.is_some_and(|mark| is_in("as-if so like", mark) && mark != "as");
+            let is_open = has_to || mark.is_some_and(|mark| is_in("as-if so like", mark));
             (!is_open).then_some(ADVERBIAL)
         }
         "ccomp" => reported(tree, verb, head, left),
         "parataxis" => Some(ADVERBIAL),
         "xcomp" => {
-            // `used to run` is over, so it does not continue.
-            let is_used_to = tree.stem(head) == "use";
-            let goes_on = !is_used_to && is_in(CONTINUES, &tree.stem(head));
+            let goes_on = is_in(CONTINUES, &tree.stem(head));
             stated(climb(tree, head, left)).filter(|_| goes_on).map(|factor| factor * REPORTED)
         }
         "pcomp" => {
