@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::keys::{is_key_file, is_key_folder};
+use crate::place::current_uid;
 use crate::registry::expand_home;
 
 /// System folders, with everything in them.
@@ -37,9 +38,21 @@ pub enum Who {
     Agent,
 }
 
-/// Returns the user's home folder, if it is known.
-pub fn home() -> Option<PathBuf> {
-    std::env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok())
+/// The users of the system, one a line: `NAME:x:UID:GID:COMMENT:HOME:SHELL`.
+const PASSWD: &str = "/etc/passwd";
+
+/// Returns the user's home folders: what `$HOME` says, and what the system says unless that is a system folder.
+fn homes() -> Vec<PathBuf> {
+    let users = std::fs::read_to_string(PASSWD).unwrap_or_default();
+    let known = home_in(&users, current_uid()).map(PathBuf::from).filter(|it| !is_system(it));
+    let named = std::env::var_os("HOME").map(PathBuf::from);
+    named.into_iter().chain(known).filter_map(|home| home.canonicalize().ok()).collect()
+}
+
+/// Returns the home folder of a user, as [`PASSWD`] has it.
+fn home_in(users: &str, uid: u32) -> Option<&str> {
+    let of = |line: &'_ str| line.split(':').nth(2).and_then(|it| it.parse().ok()) == Some(uid);
+    users.lines().find(|line| of(line))?.split(':').nth(5).filter(|it| it.starts_with('/'))
 }
 
 /// Returns the real path of a folder that need not exist yet.
@@ -67,13 +80,13 @@ pub fn real_path(folder: &Path) -> io::Result<PathBuf> {
 
 /// Returns why a folder cannot be a project, whatever is configured. Expects a path from [`real_path`].
 pub fn objection(folder: &Path, who: Who) -> Option<String> {
-    by_path(folder, who, home().as_deref()).or_else(|| by_entries(folder, who))
+    by_path(folder, who, &homes()).or_else(|| by_entries(folder, who))
 }
 
 /// Returns an objection to the path alone.
-fn by_path(folder: &Path, who: Who, home: Option<&Path>) -> Option<String> {
+fn by_path(folder: &Path, who: Who, homes: &[PathBuf]) -> Option<String> {
     let shown = folder.display();
-    if home.is_some_and(|home| home.starts_with(folder)) || folder.parent().is_none() {
+    if homes.iter().any(|home| home.starts_with(folder)) || folder.parent().is_none() {
         return Some(format!("`{shown}` is a home folder, or contains one"));
     }
     let mut names = folder.iter().filter_map(OsStr::to_str);
@@ -81,15 +94,19 @@ fn by_path(folder: &Path, who: Who, home: Option<&Path>) -> Option<String> {
         return Some(format!("`{shown}` is a place for keys (`{name}`)"));
     }
     // With a home of `/`, everything would belong to the user.
-    let below_home = home.filter(|it| it.parent().is_some()).map(|it| folder.strip_prefix(it));
-    if let Some(Ok(inside)) = below_home {
-        let is_hidden = inside.as_os_str().as_encoded_bytes().starts_with(b".");
+    let homes = homes.iter().filter(|it| it.parent().is_some());
+    let inside: Vec<&Path> = homes.filter_map(|home| folder.strip_prefix(home).ok()).collect();
+    if !inside.is_empty() {
+        let is_hidden = inside.iter().any(|it| it.as_os_str().as_encoded_bytes().starts_with(b"."));
         return (is_hidden && who == Who::Agent)
             .then(|| format!("`{shown}` is in a hidden folder of the home folder"));
     }
+    is_system(folder).then(|| format!("`{shown}` is a system folder"))
+}
+
+fn is_system(folder: &Path) -> bool {
     let lies_in = |places: &[&str]| places.iter().any(|place| folder.starts_with(place));
-    let is_system = lies_in(&SYSTEM) && !lies_in(&OF_PEOPLE);
-    is_system.then(|| format!("`{shown}` is a system folder"))
+    lies_in(&SYSTEM) && !lies_in(&OF_PEOPLE)
 }
 
 /// Returns an objection to the folder's entries; none if it does not exist yet. For an agent, subfolders are searched,
@@ -129,9 +146,9 @@ fn names_in(folder: &Path, depth: usize) -> Vec<String> {
 /// Returns the real paths of the folders below which an agent may create projects; leaves out those that are not
 /// folders or that no agent may have.
 pub fn roots(named: &[String]) -> Vec<PathBuf> {
+    let homes = homes();
     let real = named.iter().filter_map(|it| expand_home(it).canonicalize().ok());
-    real.filter(|root| root.is_dir() && by_path(root, Who::Agent, home().as_deref()).is_none())
-        .collect()
+    real.filter(|root| root.is_dir() && by_path(root, Who::Agent, &homes).is_none()).collect()
 }
 
 /// Returns what is wrong with an entry of `projects.roots`.
@@ -140,7 +157,7 @@ pub(crate) fn fault_of_root(named: &str) -> Option<String> {
     if !folder.is_absolute() {
         return Some(format!("has `{named}`; give absolute paths, or ones that begin with `~/`"));
     }
-    let why = by_path(&folder, Who::Agent, home().as_deref())?;
+    let why = by_path(&folder, Who::Agent, &homes())?;
     Some(format!("has `{named}`, but {why}: agents cannot create projects there"))
 }
 
@@ -150,7 +167,7 @@ mod tests {
 
     #[test]
     fn folders_are_judged_by_where_they_lie() {
-        let home = Some(Path::new("/home/you"));
+        let homes = ["/home/you", "/data/homes/you"].map(PathBuf::from);
         for (folder, person, agent) in [
             ("/home/you/notes", true, true),
             ("/home/you/notes/.drafts", true, true),
@@ -163,6 +180,10 @@ mod tests {
             ("/home", false, false),
             ("/", false, false),
             ("/home/you2/notes", true, true),
+            ("/data/homes/you", false, false),
+            ("/data/homes", false, false),
+            ("/data/homes/you/notes", true, true),
+            ("/data/homes/you/.config/x", true, false),
             ("/srv/docs", true, true),
             ("/mnt/d/notes", true, true),
             ("/etc", false, false),
@@ -173,12 +194,21 @@ mod tests {
             ("/run/media/you/stick/notes", true, true),
             ("/variety", true, true),
         ] {
-            let is_free = |who| by_path(Path::new(folder), who, home).is_none();
+            let is_free = |who| by_path(Path::new(folder), who, &homes).is_none();
             assert_eq!((is_free(Who::Person), is_free(Who::Agent)), (person, agent), "{folder}");
         }
-        let service = Some(Path::new("/var/lib/service"));
-        assert_eq!(by_path(Path::new("/var/lib/service/notes"), Who::Agent, service), None);
-        assert!(by_path(Path::new("/etc/notes"), Who::Agent, Some(Path::new("/"))).is_some());
+        let service = [PathBuf::from("/var/lib/service")];
+        assert_eq!(by_path(Path::new("/var/lib/service/notes"), Who::Agent, &service), None);
+        assert!(by_path(Path::new("/etc/notes"), Who::Agent, &[PathBuf::from("/")]).is_some());
+    }
+
+    #[test]
+    fn the_system_knows_a_home_whatever_the_environment_says() {
+        let users =
+            "root:x:0:0:root:/root:/bin/bash\nyou:x:1000:1000:You,,,:/home/you:/bin/sh\nodd:x:7\n";
+        for (uid, home) in [(0, Some("/root")), (1000, Some("/home/you")), (7, None), (8, None)] {
+            assert_eq!(home_in(users, uid), home, "{uid}");
+        }
     }
 
     #[test]

@@ -44,7 +44,7 @@ mod spans;
 
 pub use hub::HubJob;
 use lock::{Lock, LockError};
-use log::Logging;
+use log::{LogFile, Logging};
 use manager::Manager;
 
 /// Longest wait for threads that still compute when all else is done; a commit takes some tens of milliseconds.
@@ -307,7 +307,8 @@ async fn live(
     project.rereads_by(source(project.root.clone(), options.settings.clone(), logging.clone()));
     publishing::begin(&project);
     manager.ready();
-    let watching = watch(&project, lock, &manager, options.idle_exit, &mut signals);
+    let log = LogFile::at(&paths.log);
+    let watching = watch(&project, lock, log, &manager, options.idle_exit, &mut signals);
     let ending = tokio::sync::watch::Sender::new(false);
     let waiting = ending.subscribe();
     let stop = move || {
@@ -377,6 +378,7 @@ async fn wind_down(project: &Project, sessions: Sessions) {
 async fn watch(
     project: &Arc<Project>,
     lock: &mut Lock,
+    log: Option<LogFile>,
     manager: &Manager,
     idle_exit: Option<Duration>,
     signals: &mut Signals,
@@ -404,7 +406,7 @@ async fn watch(
         match tend(lock).await {
             Ok(false) => {}
             Ok(true) => {
-                let what = "its file was removed or replaced; it is taken again".to_string();
+                let what = "its file was removed, replaced or cut; it is taken again".to_string();
                 tracing::warn!(what, "the lock");
                 project.health().mended("lock", what);
             }
@@ -413,6 +415,15 @@ async fn watch(
                 let error = StartError::from(error);
                 return End::Displaced(error.to_string(), error.exit_code());
             }
+        }
+        match log.as_ref().map(LogFile::tend).transpose() {
+            Ok(is_made) if is_made != Some(true) => {}
+            Ok(_) => {
+                let what = "its file was removed or replaced; it is made again".to_string();
+                tracing::warn!(what, "the log");
+                project.health().mended("log", what);
+            }
+            Err(error) => tracing::debug!(%error, "the log cannot be made again yet"),
         }
         let n_on_belt = project.n_on_belt();
         manager.alive(activity.n_clients(), n_on_belt);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use proto::tool::admin::{
-    BackupReply, DeepPassReply, ForgetReply, ReloadReply, Removed, RescanReply, RetryReply,
+    BackupReply, DeepPassReply, ForgetReply, Left, ReloadReply, Removed, RescanReply, RetryReply,
     SettingChange, VerifiedPart, VerifyReply,
 };
 use proto::tool::core::DeepView;
@@ -163,7 +163,11 @@ pub fn forget(reply: &ForgetReply, style: Style) -> String {
                  `.kgignore`, then again\n";
     }
     let Some(proof) = &reply.proof else { return text };
-    for it in &proof.left {
+    let (expected, left): (Vec<&Left>, Vec<&Left>) = proof.left.iter().partition(|it| it.of_files);
+    if !expected.is_empty() {
+        text += "the index, and the ledger for their names, hold it as long as these files do\n";
+    }
+    for it in left {
         let (file, place) = (clean(&it.file), clean(&it.place));
         let _ = writeln!(text, "{} {file}: {} ({place})", style.red("left in"), thousands(it.n));
     }

@@ -239,7 +239,10 @@ pub fn forget(reply: &ForgetReply, max_chars: usize) -> String {
     let removed = removed.map(|it| format!("  {}: {} {}", it.store, it.n, one_line(&it.what)));
     let held = reply.in_folder.iter().map(|path| format!("  still in {}", one_line(path)));
     let left = reply.proof.iter().flat_map(|it| &it.left);
-    let left = left.map(|it| format!("  left in {}: {} {}", one_line(&it.file), it.n, it.place));
+    let left = left.map(|it| {
+        let why = if it.of_files { " (of these files)" } else { "" };
+        format!("  left in {}: {} {}{why}", one_line(&it.file), it.n, it.place)
+    });
     sheet.items(removed.chain(held).chain(left));
     sheet.finish()
 }

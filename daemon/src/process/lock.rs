@@ -8,8 +8,8 @@
 //! Not here: the socket (`serve/listen.rs`).
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -66,13 +66,15 @@ impl Lock {
         }
     }
 
-    /// Makes sure that the lock is still what others find, and takes it again where it is not; true then.
+    /// Makes sure that the lock is still what others find, and takes it again where it is not; true then. One that was
+    /// cut is only written again.
     ///
     /// # Errors
     /// [`LockError::Held`] when another daemon has taken the lock meanwhile: this one must end.
     pub(super) fn tend(&mut self) -> Result<bool, LockError> {
         if self.is_there() {
-            return Ok(false);
+            let is_cut = self.file.metadata().is_ok_and(|it| it.len() == 0);
+            return if is_cut { self.describe().map(|()| true) } else { Ok(false) };
         }
         let folder = self.path.parent().unwrap_or(Path::new("/"));
         config::place::create_private_dir(folder).map_err(|error| LockError::Io {
@@ -110,10 +112,16 @@ impl Lock {
             }
             Err(error) => return Err(io_error(error.into())),
         }
-        file.set_len(0).map_err(io_error)?;
-        let who = format!("{} {} {life}\n", std::process::id(), proto::version());
-        file.write_all(who.as_bytes()).map_err(io_error)?;
-        Ok(Lock { file, path: path.to_path_buf(), life: life.to_string() })
+        let lock = Lock { file, path: path.to_path_buf(), life: life.to_string() };
+        lock.describe()?;
+        Ok(lock)
+    }
+
+    /// Writes who holds it.
+    fn describe(&self) -> Result<(), LockError> {
+        let who = format!("{} {} {}\n", std::process::id(), proto::version(), self.life);
+        let written = self.file.set_len(0).and_then(|()| self.file.write_all_at(who.as_bytes(), 0));
+        written.map_err(|source| LockError::Io { path: self.path.clone(), source })
     }
 }
 
@@ -176,6 +184,10 @@ mod tests {
         std::fs::rename(dir.path().join("other"), &path).expect("replaced");
         assert!(first.tend().expect("nobody has it"));
         Lock::take(&path, "stay").expect_err("taken");
+        std::fs::write(&path, "").expect("cut");
+        assert!(first.tend().expect("ours"));
+        let error = Lock::take(&path, "stay").expect_err("taken").to_string();
+        assert!(error.contains(&format!("process {}, version ", std::process::id())), "{error}");
         std::fs::remove_file(&path).expect("removed");
         let second = Lock::take(&path, "stay").expect("another file");
         assert!(matches!(first.tend(), Err(LockError::Held { .. })));

@@ -2,9 +2,13 @@
 //!
 //! In: the settings `log` and `telemetry`. Out: lines of text, or of JSON; a level that can be changed.
 //! Invariants: nothing is logged before secrets are removed, whoever wrote it: a path, a panic, a client's name.
+//! A log file that somebody removes is made again.
 //! Not here: spans (`spans.rs`), the last words of a daemon that ends with an error (`process.rs`).
 
-use std::io::{IsTerminal as _, Stderr, Write};
+use std::fs::OpenOptions;
+use std::io::{self, IsTerminal as _, Stderr, Write};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 
 use config::settings::{Log, LogFormat, Settings};
 use jiff::Timestamp;
@@ -82,6 +86,39 @@ impl Logging {
     /// Sends the spans that are left.
     pub(super) fn finish(&self) {
         self.collector.iter().for_each(Collector::finish);
+    }
+}
+
+/// The file that a client made standard error of the daemon that it started.
+#[derive(Debug)]
+pub(super) struct LogFile(PathBuf);
+
+impl LogFile {
+    /// The log at `path`; none where standard error is something else, such as the journal.
+    pub(super) fn at(path: &Path) -> Option<Self> {
+        let log = LogFile(path.to_path_buf());
+        log.is_there().then_some(log)
+    }
+
+    /// Makes the file again where somebody has removed or replaced it; true then.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn tend(&self) -> io::Result<bool> {
+        if self.is_there() {
+            return Ok(false);
+        }
+        let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.0)?;
+        // The launcher gives standard output the same file.
+        rustix::stdio::dup2_stdout(&log)?;
+        rustix::stdio::dup2_stderr(&log)?;
+        Ok(true)
+    }
+
+    fn is_there(&self) -> bool {
+        let there = self.0.metadata();
+        rustix::fs::fstat(io::stderr())
+            .is_ok_and(|own| there.is_ok_and(|it| (it.dev(), it.ino()) == (own.st_dev, own.st_ino)))
     }
 }
 

@@ -158,7 +158,11 @@ fn registry(places: &Places) -> Vec<Finding> {
 /// be registered now: older versions let agents register any folder.
 fn boundary(places: &Places) -> Vec<Finding> {
     let Ok(registry) = Registry::load(&places.config) else { return Vec::new() };
-    let named = load(places, None, &[]).map(|it| it.settings.projects.roots).unwrap_or_default();
+    let named = match load(places, None, &[]) {
+        Ok(loaded) => loaded.settings.projects.roots,
+        // No daemon starts with them, so nobody knows what will be allowed once they are corrected.
+        Err(error) => return vec![failed("boundary", error.into())],
+    };
     let roots = boundary::roots(&named);
     let is_outside = |it: &&Registered| !roots.iter().any(|root| it.root.starts_with(root));
     let (mut found, mut outside) = (Vec::new(), Vec::new());

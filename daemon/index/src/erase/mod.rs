@@ -20,7 +20,7 @@ pub use needles::{Needle, Needles};
 pub use scan::read_through;
 #[cfg(test)]
 pub(crate) use scan::scan;
-pub use scan::{Scan, Wanted, scan_apart, stands_in};
+pub use scan::{Hit, Scan, Wanted, scan_apart, stands_in};
 pub use secrets::Secrets;
 
 pub use crate::store::Rewrite;

@@ -44,6 +44,11 @@ const BY_PATH: [(&str, bool); 3] =
 /// Tables with the number of an entry.
 const BY_ENTRY: [&str; 3] = ["kb_versions", "kb_accesses", "kb_enriched"];
 
+/// Returns whether a table keeps something of a document as long as its file is there.
+pub fn stays_with_file(table: &str) -> bool {
+    BY_UID.iter().chain(&BY_PATH).any(|(name, stays)| *stays && *name == table)
+}
+
 /// Tables about erasures themselves, which hold only salted hashes and numbers.
 const OWN: [&str; 2] = ["removals", "scrubbed"];
 

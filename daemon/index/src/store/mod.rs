@@ -40,7 +40,9 @@ mod written;
 
 pub use deep::NextDeep;
 pub use dump::dump_page;
-pub use erase::{Counts, Gone, Rewrite, each_value, holds_any, index_words_without_rows};
+pub use erase::{
+    Counts, Gone, Rewrite, each_value, holds_any, index_words_without_rows, stays_with_file,
+};
 pub use error::StoreError;
 pub use held::{Held, Part, Seen};
 pub use journal::{Line, first_lines, lines_of};

@@ -77,6 +77,10 @@ pub struct Left {
     pub place: String,
     /// How often.
     pub n: u64,
+    /// True when it is there only because of the files in `in_folder`: the index holds what they say, and the ledger
+    /// their names, as long as they are there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_files: bool,
 }
 
 impl Tool for Forget {

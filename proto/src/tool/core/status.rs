@@ -461,6 +461,12 @@ impl WarningView {
     pub fn is_of_folder(&self) -> bool {
         self.path == "."
     }
+
+    /// What was found in the document, where the warning is about secrets or personal data.
+    pub fn of_secrets(&self) -> Option<&str> {
+        let (what, _) = self.warning.split_once(": ")?;
+        ["redacted", "personal data, kept"].contains(&what).then_some(what)
+    }
 }
 
 impl Tool for Status {

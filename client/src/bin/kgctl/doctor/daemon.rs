@@ -3,7 +3,7 @@
 //! In: a daemon, running or not. Out: findings: version, index, watching, memory, damage, failed files.
 //! Invariants: a daemon of another version is always reported, whatever else it answers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use client::connect::Session;
 use client::launch::{Target, version_mismatch};
@@ -238,14 +238,37 @@ fn documents(status: &StatusReply, checkup: &CheckupReply) -> Vec<Finding> {
         found.push(warning("document", detail, hint));
     }
     let is_of_folder = |it: &&WarningView| it.is_of_folder() || OF_SETTINGS.contains(&&*it.path);
-    for it in status.warnings.iter().filter(|it| !is_of_folder(it)) {
+    let of_documents = status.warnings.iter().filter(|it| !is_of_folder(it));
+    for it in of_documents.clone().filter(|it| it.of_secrets().is_none()) {
         found.push(warning(
             "document",
             format!("`{}`: {}", it.path, it.warning),
             "its text is still indexed",
         ));
     }
+    for (what, counts) in [("redacted", &status.redacted), ("personal data, kept", &status.flagged)]
+    {
+        let paths = of_documents.clone().filter(|it| it.of_secrets() == Some(what));
+        found.extend(of_secrets(what, counts, paths.map(|it| it.path.as_str())));
+    }
     found
+}
+
+/// Documents that are named for secrets or personal data.
+const MAX_NAMED: usize = 3;
+
+/// Reports how many secrets or personal data documents hold, and the first of these documents.
+fn of_secrets<'p>(
+    what: &str,
+    counts: &BTreeMap<String, u64>,
+    paths: impl Iterator<Item = &'p str>,
+) -> Option<Finding> {
+    let kinds: Vec<String> = counts.iter().map(|(kind, n)| format!("{n} × {kind}")).collect();
+    let named: Vec<String> = paths.map(|path| format!("`{path}`")).collect();
+    let shown = named.get(..MAX_NAMED.min(named.len()))?.join(", ");
+    let more = if named.len() > MAX_NAMED { " and more" } else { "" };
+    let detail = format!("{what}: {}, in {shown}{more}", kinds.join(", "));
+    (!named.is_empty()).then(|| good("documents", detail))
 }
 
 /// Reports warnings about the folder as a whole, its settings and the models they name.

@@ -126,7 +126,7 @@ pub fn routes() -> Routes {
         waits(tool::deep_pass, render::admin::deep),
         waits(tool::checkup, render::admin::checkup),
         waits(tool::backup, render::admin::backup),
-        waits(tool::forget, render::admin::forget).for_hours().asked_verbatim(),
+        waits(tool::forget, render::admin::forget).recording().for_hours().asked_verbatim(),
         writes(tool::reload, render::admin::reload),
         writes(tool::shutdown, render::admin::shutdown),
     ])

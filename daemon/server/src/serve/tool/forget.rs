@@ -14,7 +14,8 @@ use super::{invalid, unreadable};
 use crate::project::Project;
 use crate::project::forget::{ForgetError, Named, Receipt};
 use crate::serve::Progress;
-use index::erase::{MIN_CHARS, Scan};
+use index::erase::{Hit, MIN_CHARS, Scan};
+use index::store::stays_with_file;
 
 /// Longest string, bytes.
 const MAX_BYTES: usize = 64 << 10;
@@ -77,10 +78,26 @@ fn reply(receipt: Receipt) -> ForgetReply {
 }
 
 fn proof(scan: Scan, n_in_folder: u64) -> Proof {
-    let left = scan.hits.into_iter().map(|it| Left { file: it.file, place: it.place, n: it.n });
+    let is_expected = |it: &Hit| n_in_folder > 0 && is_of_files(it, &scan.hits);
+    let left = scan.hits.iter().map(|it| Left {
+        file: it.file.clone(),
+        place: it.place.clone(),
+        n: it.n,
+        of_files: is_expected(it),
+    });
     let left: Vec<Left> = left.collect();
     let gone = left.is_empty() && n_in_folder == 0;
     Proof { gone, files: scan.n_files, bytes: scan.n_bytes, left }
+}
+
+/// Returns whether files of the project that hold it are enough to explain a hit: the index is made of them, and the
+/// ledger identifies them by name.
+fn is_of_files(hit: &Hit, all: &[Hit]) -> bool {
+    let database = |file: &str| file.split_inclusive(".sqlite").next().unwrap_or(file).to_string();
+    let own = database(&hit.file);
+    // The bytes of a database are those of its rows.
+    let mut rows = all.iter().filter(|it| it.place != "bytes" && database(&it.file) == own);
+    own == "index.sqlite" || (rows.clone().count() > 0 && rows.all(|it| stays_with_file(&it.place)))
 }
 
 fn unfinished(error: ForgetError) -> ErrorView {

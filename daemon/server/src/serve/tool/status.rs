@@ -295,13 +295,14 @@ fn warnings(
     let root = watch.root_trouble.iter().chain(&deaf).chain(&watch.warnings);
     out.extend(root.map(|why| WarningView { path: ".".into(), warning: why.clone() }));
     let mut statement = db.prepare_cached(
-        "SELECT path, warnings FROM docs WHERE warnings IS NOT NULL
+        // What is merely counted must not leave out what went wrong.
+        "SELECT path, warnings, 0 FROM docs WHERE warnings IS NOT NULL
          UNION ALL SELECT path, 'redacted: ' ||
-           (SELECT group_concat(value || ' × ' || key, ', ' ORDER BY key) FROM json_each(redactions, '$.redacted'))
+           (SELECT group_concat(value || ' × ' || key, ', ' ORDER BY key) FROM json_each(redactions, '$.redacted')), 1
          FROM docs WHERE json_extract(redactions, '$.redacted') <> '{}'
          UNION ALL SELECT path, 'personal data, kept: ' ||
-           (SELECT group_concat(value || ' × ' || key, ', ' ORDER BY key) FROM json_each(redactions, '$.flagged'))
-         FROM docs WHERE json_extract(redactions, '$.flagged') <> '{}' ORDER BY 1 LIMIT ?1",
+           (SELECT group_concat(value || ' × ' || key, ', ' ORDER BY key) FROM json_each(redactions, '$.flagged')), 1
+         FROM docs WHERE json_extract(redactions, '$.flagged') <> '{}' ORDER BY 3, 1 LIMIT ?1",
     )?;
     let rows = statement.query_map([MAX_LISTED], |row| {
         Ok(WarningView { path: row.get(0)?, warning: row.get(1)? })
