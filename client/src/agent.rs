@@ -16,6 +16,7 @@ pub mod edit;
 pub mod file;
 pub mod handshake;
 mod json;
+pub mod made;
 mod toml;
 
 use edit::{Format, Place};
@@ -171,7 +172,7 @@ pub const AGENTS: [Agent; 7] = [
         user: UserFile { variable: None, otherwise: ".gemini", file: "settings.json" },
         usual: Scope::Folder,
         inherits: true,
-        reload: "Start Gemini CLI anew",
+        reload: "Start Gemini CLI anew in a folder that it trusts: elsewhere it starts no servers",
     },
 ];
 

@@ -2,7 +2,9 @@
 //!
 //! A client hands its model either the text or the structured content of a result, and popular ones both or only the
 //! latter. A result has one form, so that no answer is paid for twice.
-//! Not here: how a reply is written (`daemon/render`), or fitted (`daemon/server/src/serve/form.rs`).
+//! Not here: how a reply is written (`daemon/render`). `fit.rs` keeps one within a budget.
+
+pub mod fit;
 
 use serde_json::{Map, Value};
 
@@ -25,6 +27,19 @@ pub const FORMATS: [&str; 2] = ["format", "output_format"];
 pub fn wants_json(arguments: &Map<String, Value>) -> bool {
     let given = FORMATS.iter().filter_map(|name| arguments.get(*name)?.as_str());
     given.into_iter().any(|it| it.eq_ignore_ascii_case("json"))
+}
+
+/// What a call may ask for as a format; all but JSON are the text.
+const KNOWN: [&str; 6] = ["json", "text", "markdown", "md", "plain", "compact"];
+
+/// The parameter and the value of a format that there is not.
+pub fn unknown_format(arguments: &Map<String, Value>) -> Option<(&'static str, String)> {
+    FORMATS.iter().find_map(|name| {
+        let given = arguments.get(*name).filter(|it| !it.is_null())?;
+        let text = given.as_str().map_or_else(|| given.to_string(), str::to_string);
+        let is_known = KNOWN.iter().any(|it| it.eq_ignore_ascii_case(text.trim()));
+        (!is_known && !text.trim().is_empty()).then_some((*name, text))
+    })
 }
 
 /// The key of a request's `_meta` by which one call asks for another form than its session's.

@@ -39,16 +39,27 @@ pub fn renamed(tool: &str, arguments: &Map<String, Value>) -> Vec<(String, Strin
     foreign.into_iter().filter_map(own_of).collect()
 }
 
-/// Returns the parameter that a caller probably meant by a name that the tool does not have.
+/// Returns the parameter that a caller probably meant by a name that the tool does not have, by the name nearest to it
+/// that the tool takes.
 pub fn nearest(tool: &str, name: &str) -> Option<String> {
     let schema = SCHEMAS.get(tool)?;
     let name = snake_case(name);
-    let targets = properties(schema).map(|(own, _)| (own.as_str(), own.as_str()));
-    let aliases = concepts::names().filter_map(|alias| Some((alias, meant(schema, alias)?)));
-    let near = targets.chain(aliases).map(|(known, own)| (distance(&name, known), own));
+    let targets = properties(schema).map(|(own, _)| own.as_str());
+    let aliases = concepts::names().filter(|alias| meant(schema, alias).is_some());
+    let near = targets.chain(aliases).filter(|known| is_near(&name, known));
+    near.min_by_key(|known| distance(&name, known)).map(str::to_string)
+}
+
+/// Whether a caller may have meant a name that is known by one that is not.
+pub fn is_near(name: &str, known: &str) -> bool {
+    let (wrong, n_chars) = (distance(name, known), name.chars().count());
+    let is_word_of = |part: &str, whole: &str| {
+        part.chars().count() >= 4 && whole.split('_').any(|it| distance(it, part) <= 1)
+    };
     // A third of the letters may be wrong: more, and short names are near everything.
-    let near = near.filter(|(wrong, _)| wrong * 3 <= name.chars().count());
-    near.min_by_key(|(wrong, _)| *wrong).map(|(_, own)| own.to_string())
+    wrong * 3 <= n_chars
+        || wrong == 1 && name.chars().next() == known.chars().next()
+        || is_word_of(name, known)
 }
 
 fn properties(schema: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {

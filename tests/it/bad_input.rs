@@ -604,7 +604,7 @@ fn requests_that_cannot_be_meant() {
           invalid_params: `hybrid_query` needs the parameter `q`
           hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `security`, `language`, `after`, `before`, `entity`, `max_chars`, `max_tokens`, `cursor`, `formula`
         hybrid_query {"q":"x","limits":3}
-          invalid_params: `hybrid_query` has no parameter `limits`; did you mean `k`?
+          invalid_params: `hybrid_query` has no parameter `limits`; did you mean `limit`?
           hint: it takes `q` (required), `k`, `hops`, `rels`, `path`, `tags`, `type`, `security`, `language`, `after`, `before`, `entity`, `max_chars`, `max_tokens`, `cursor`, `formula`
         hybrid_query {"q":"x","k":0}
           invalid_params: `k` is 0

@@ -115,8 +115,13 @@ fn each_agent_gets_its_file() {
         assert_eq!(reply(arguments)["change"], "none");
         let back = [arguments, &["--undo"]].concat();
         assert_eq!(reply(&back)["change"], "remove");
-        assert!(!read(&home, path).contains("kgd-notes"), "{path}");
+        assert!(!home.at(path).exists(), "what was made is gone: {path}");
     }
+    // A file that was there stays, without the list that came with the entry.
+    home.write("notes/.mcp.json", "{ \"a\": 1 }\n");
+    reply(&["claude-code"]);
+    reply(&["claude-code", "--undo"]);
+    assert_eq!(read(&home, "notes/.mcp.json"), "{ \"a\": 1 }\n");
     let (code, _, err) = kgctl(&home, &["setup", "zed", "--folder", "--yes"]);
     assert!(code == 2 && err.contains("Zed has no file for a folder"), "{err}");
 }

@@ -103,6 +103,38 @@ impl Place<'_> {
         if is_kept && is_insertion(&after, text) { Ok(Some(after)) } else { Err(layout()) }
     }
 
+    /// Returns whether the text has the list.
+    ///
+    /// # Errors
+    /// [`EditError::Parse`].
+    pub fn has_list(&self, text: &str) -> Result<bool, EditError> {
+        Ok(self.value(text)?.get(self.list).is_some())
+    }
+
+    /// Returns whether the text says nothing at all.
+    pub fn says_nothing(&self, text: &str) -> bool {
+        let is_bare = text.chars().all(|c| c.is_whitespace() || matches!(c, '{' | '}'));
+        is_bare && self.value(text).is_ok_and(|it| it.as_object().is_some_and(Map::is_empty))
+    }
+
+    /// Returns the text without its list, which is empty.
+    ///
+    /// # Errors
+    /// See [`EditError`].
+    pub fn without_list(&self, text: &str) -> Result<String, EditError> {
+        if !self.has_list(text)? {
+            return Ok(text.to_string());
+        }
+        let after = match self.format {
+            Format::Json => json::remove_outermost(text, self.list),
+            Format::Toml => toml::remove_outermost(text, self.list),
+        };
+        let after = after.filter(|after| is_insertion(after, text));
+        let after = after.ok_or_else(|| EditError::Layout(self.list.into()))?;
+        let is_kept = !self.has_list(&after)? && self.others(&after)? == self.others(text)?;
+        if is_kept { Ok(after) } else { Err(EditError::Layout(self.list.into())) }
+    }
+
     fn value(&self, text: &str) -> Result<Value, EditError> {
         let value = match self.format {
             Format::Json => json::value(text),

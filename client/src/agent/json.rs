@@ -63,6 +63,13 @@ pub(super) fn remove(text: &str, list: &str, name: &str) -> Option<String> {
     Some(apply(text, splices))
 }
 
+/// Returns the text without a property of the outermost object.
+pub(super) fn remove_outermost(text: &str, key: &str) -> Option<String> {
+    let parsed = Parsed::new(text)?;
+    let splices = parsed.remove(parsed.root.as_object()?, key)?;
+    Some(apply(text, splices))
+}
+
 /// Replaces the bytes `from..to`.
 struct Splice {
     from: usize,

@@ -78,6 +78,11 @@ pub(super) fn remove(text: &str, list: &str, name: &str) -> Option<String> {
     edited(text, |document| document.get_mut(list)?.as_table_like_mut()?.remove(name).map(drop))
 }
 
+/// Returns the text without the table `list`.
+pub(super) fn remove_outermost(text: &str, list: &str) -> Option<String> {
+    edited(text, |document| document.remove(list).map(drop))
+}
+
 /// The library writes `\n`, so a text with `\r\n` is changed without its `\r`.
 fn edited(text: &str, change: impl FnOnce(&mut DocumentMut) -> Option<()>) -> Option<String> {
     let has_returns = text.contains("\r\n");

@@ -47,6 +47,11 @@ impl Asker {
         Asker { id, is_newest, is_kept: KEPT.contains(&method), is_text_only }
     }
 
+    /// Whether a tool's result is to have structured content.
+    pub(super) fn is_structured(&self) -> bool {
+        !self.is_text_only
+    }
+
     /// Returns the line of a result.
     pub(super) fn result(&self, mut result: Value) -> Vec<u8> {
         if let Some(fields) = result.as_object_mut().filter(|_| self.is_text_only) {

@@ -138,7 +138,8 @@ impl Job {
                 None => Err(Value::Null),
             },
             Task::Seek { address, of } => seek::conclude(&address, of, answers(parts), served),
-            Task::Search(spread) => {
+            Task::Search(mut spread) => {
+                spread.is_structured = asker.is_structured();
                 let answers = answers(parts).into_iter().map(|(_, answer)| answer).collect();
                 Ok(merge::merge(&spread, answers, served))
             }

@@ -12,6 +12,7 @@
 
 use std::cmp::Ordering;
 
+use proto::form::fit::{fit, n_chars};
 use serde_json::{Map, Value, json};
 
 use super::cursor::{self, Onward, mark};
@@ -20,9 +21,6 @@ use super::served::Served;
 use super::spread::{Order, Paging, Spread};
 use super::text;
 use super::trouble::{Trouble, error_result};
-
-/// Least characters for the structured form of one hit: less cannot be requested.
-const SMALLEST_CHARS: usize = 800;
 
 /// Most objects of an additional list, such as entities.
 const MAX_ALSO: usize = 20;
@@ -93,11 +91,13 @@ pub(super) fn merge(spread: &Spread, answers: Vec<Answer>, served: &Served) -> V
     let mut n = hits.len().min(spread.n_told);
     let mut extras = MAX_ALSO;
     loop {
-        let (structured, text, n_shown) = whole.compose(&hits, n, extras);
-        let size = || structured.to_string().chars().count();
-        let fits = !spread.is_bounded
-            || n_shown >= n && size() <= (spread.max_chars * 2).max(SMALLEST_CHARS);
+        let (mut structured, text, n_shown) = whole.compose(&hits, n, extras);
+        let has_room = || !spread.is_structured || n_chars(&structured) <= spread.max_chars;
+        let fits = !spread.is_bounded || n_shown >= n && has_room();
         if fits || (n <= 1 && extras == 0) {
+            if spread.is_structured {
+                fit(&mut structured, spread.max_chars);
+            }
             let text = if spread.is_json { structured.to_string() } else { text };
             return json!({
                 "content": [{ "type": "text", "text": text }],

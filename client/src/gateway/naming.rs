@@ -134,10 +134,15 @@ fn whole_in_text(text: &str, own: &str, permalink: &str) -> String {
     lines.collect()
 }
 
-/// Adds the parameter `project` to each tool of a list.
+/// Most characters of a list of tools that names the projects in every schema: it stands in the context of an agent at
+/// all times.
+const MAX_LIST_CHARS: usize = 15_000;
+
+/// Adds the parameter `project` to each tool of a list, with the names of the projects while they fit.
 pub(super) fn add_project(result: &mut Value, served: &Served) {
-    let names: Vec<&str> = served.names().collect();
+    let names: Value = served.names().collect();
     let tools = result.get_mut("tools").and_then(Value::as_array_mut);
+    let mut n_added = 0;
     for tool in tools.into_iter().flatten() {
         let name = tool.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
         let kind = Kind::of(&name);
@@ -148,23 +153,33 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
             continue;
         };
         let meant = served.unnamed(kind).ok().map(|it| served.name(it));
-        let described = match (spec(&name), meant) {
-            (Some(_), _) => "Which project, or a list; all of them when left out.".to_string(),
-            (None, Some(meant)) => format!("Which project; `{meant}` when left out."),
-            (None, None) => "Which project.".to_string(),
-        };
         if !schema.get("properties").is_some_and(Value::is_object) {
             schema["properties"] = json!({});
         }
         // A list is taken, too; the schema stays one that every client understands.
-        schema["properties"]["project"] =
-            json!({ "description": described, "type": "string", "enum": names });
+        schema["properties"]["project"] = match (spec(&name), meant) {
+            (Some(_), _) => json!({ "description": "Default: all.", "type": "string" }),
+            (None, Some(meant)) => {
+                json!({ "description": format!("Default: `{meant}`."), "type": "string" })
+            }
+            (None, None) => json!({ "type": "string" }),
+        };
         if spec(&name).is_none() && meant.is_none() {
             match schema.get_mut("required").and_then(Value::as_array_mut) {
                 Some(required) => required.push("project".into()),
                 None => schema["required"] = json!(["project"]),
             }
         }
+        n_added += 1;
+    }
+    let n_each = format!(",\"enum\":{names}").chars().count();
+    if result.to_string().chars().count() + n_added * n_each > MAX_LIST_CHARS {
+        return;
+    }
+    for tool in result["tools"].as_array_mut().into_iter().flatten() {
+        let project = tool.pointer_mut("/inputSchema/properties/project");
+        let project = project.filter(|it| it["type"] == "string" && it.get("enum").is_none());
+        project.into_iter().for_each(|it| it["enum"] = names.clone());
     }
 }
 

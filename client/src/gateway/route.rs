@@ -7,6 +7,7 @@
 //! for it, and writing is refused.
 //! Not here: sending (`gateway.rs`), and combining the answers (`job.rs`).
 
+use proto::catalog::CATALOG;
 use proto::error::{Code, ErrorView};
 use proto::form::wants_json;
 use proto::lenient;
@@ -111,6 +112,11 @@ fn call(mut params: Value, served: &Served) -> Route {
         None | Some(Value::Null) => Map::new(),
         Some(_) => return refuse(INVALID_PARAMS, "`arguments` is not an object", None),
     };
+    if !CATALOG.iter().any(|it| it.name == tool) {
+        // Any project says which tool is nearest.
+        let project = served.home().or(served.default()).unwrap_or_default();
+        return Route::One { project, params: with(params, arguments), is_tool: true };
+    }
     if let Err(view) = at_least::check(&arguments, served) {
         return refuse_call(&view);
     }
@@ -127,7 +133,7 @@ fn call(mut params: Value, served: &Served) -> Route {
                     let params = quiet(with(params, arguments));
                     return Route::Seek { address, of: Sought::Tool, params };
                 }
-                Some(_) => return refuse_call(&whose(served)),
+                Some(address) => return refuse_call(&whose(address, served)),
                 None => None,
             },
             found => found,
@@ -238,10 +244,11 @@ fn without_its_name(
     Some(Readings::new(both, is_writing, served.permalink(project)))
 }
 
-fn whose(served: &Served) -> ErrorView {
+fn whose(address: &str, served: &Served) -> ErrorView {
+    let address: String = address.chars().filter(|c| !c.is_control()).take(120).collect();
     ErrorView {
         code: Code::Ambiguous,
-        message: "the address names no served project".to_string(),
+        message: format!("the address `{address}` names no served project"),
         hint: Some(format!(
             "use `project`, or an address `memory://PROJECT/…`, of {}",
             served.listing()

@@ -5,6 +5,7 @@
 //! whole could take from it.
 //! Not here: merging the answers (`merge.rs`).
 
+use config::Settings;
 use proto::error::{Code, ErrorView};
 use proto::form::wants_json;
 use proto::tool::core::budget;
@@ -12,9 +13,6 @@ use serde_json::{Map, Value, json};
 
 use super::cursor::{self, Onward};
 use super::served::Served;
-
-/// Longest text answer of tools that only list, in characters: their structured content is complete.
-const LIST_CHARS: u32 = 8_000;
 
 /// Smallest budget that a tool accepts, in characters.
 const MIN_CHARS: u32 = 200;
@@ -63,8 +61,8 @@ pub(super) struct Spec {
     pub(super) paging: Paging,
     /// Default number of hits.
     pub(super) n_usual: usize,
-    /// Default characters of the text; `None` if the tool has no budget.
-    pub(super) usual_chars: Option<u32>,
+    /// Whether hits that do not fit are left for another call; a page is only cut.
+    pub(super) is_bounded: bool,
 }
 
 /// The tools that ask all projects when none is named.
@@ -78,7 +76,7 @@ pub(super) const SPECS: &[Spec] = &[
         order: Order::Relevance,
         paging: Paging::Cursor,
         n_usual: 10,
-        usual_chars: Some(2_000),
+        is_bounded: true,
     },
     Spec {
         tool: "ask",
@@ -89,7 +87,7 @@ pub(super) const SPECS: &[Spec] = &[
         order: Order::Answer,
         paging: Paging::Limit,
         n_usual: 8,
-        usual_chars: Some(3_000),
+        is_bounded: true,
     },
     Spec {
         tool: "entity_lookup",
@@ -100,7 +98,7 @@ pub(super) const SPECS: &[Spec] = &[
         order: Order::Relevance,
         paging: Paging::Limit,
         n_usual: 10,
-        usual_chars: None,
+        is_bounded: false,
     },
     Spec {
         tool: "search",
@@ -111,7 +109,7 @@ pub(super) const SPECS: &[Spec] = &[
         order: Order::Relevance,
         paging: Paging::Limit,
         n_usual: 10,
-        usual_chars: Some(8_000),
+        is_bounded: true,
     },
     Spec {
         tool: "search_notes",
@@ -122,7 +120,7 @@ pub(super) const SPECS: &[Spec] = &[
         order: Order::Relevance,
         paging: Paging::Pages { most: 100 },
         n_usual: 10,
-        usual_chars: None,
+        is_bounded: false,
     },
     Spec {
         tool: "list_notes",
@@ -133,7 +131,7 @@ pub(super) const SPECS: &[Spec] = &[
         order: Order::Path,
         paging: Paging::Pages { most: 1_000 },
         n_usual: 100,
-        usual_chars: None,
+        is_bounded: false,
     },
     Spec {
         tool: "recent_activity",
@@ -144,7 +142,7 @@ pub(super) const SPECS: &[Spec] = &[
         order: Order::Latest,
         paging: Paging::Pages { most: 500 },
         n_usual: 20,
-        usual_chars: None,
+        is_bounded: false,
     },
     Spec {
         tool: "kb_search",
@@ -155,7 +153,7 @@ pub(super) const SPECS: &[Spec] = &[
         order: Order::Relevance,
         paging: Paging::Limit,
         n_usual: 10,
-        usual_chars: None,
+        is_bounded: false,
     },
     Spec {
         tool: "search_nodes",
@@ -166,7 +164,7 @@ pub(super) const SPECS: &[Spec] = &[
         order: Order::Relevance,
         paging: Paging::Limit,
         n_usual: 10,
-        usual_chars: None,
+        is_bounded: false,
     },
 ];
 
@@ -185,9 +183,11 @@ pub(super) struct Spread {
     pub(super) n_skipped: usize,
     pub(super) n_told: usize,
     pub(super) page: usize,
-    /// Characters of the text answer; the structured one gets twice as many if `is_bounded`.
+    /// Characters of the answer, of each of its forms.
     pub(super) max_chars: usize,
     pub(super) is_bounded: bool,
+    /// Whether its structured form is sent.
+    pub(super) is_structured: bool,
     /// Whether the text is the structured answer as JSON.
     pub(super) is_json: bool,
     arguments: Map<String, Value>,
@@ -228,7 +228,7 @@ impl Spread {
             }
         }
         let chars = |name: &str| number(name).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-        let usual = spec.usual_chars.unwrap_or(LIST_CHARS);
+        let usual = Settings::default().retrieval.max_chars;
         let max_chars = budget(chars("max_chars"), chars("max_tokens"), usual).max(MIN_CHARS);
         let targets = match arguments.shift_remove("cursor") {
             Some(Value::String(text)) if !text.is_empty() => onward(&text, served)?,
@@ -243,7 +243,8 @@ impl Spread {
             n_told,
             page,
             max_chars: max_chars as usize,
-            is_bounded: spec.usual_chars.is_some(),
+            is_bounded: spec.is_bounded,
+            is_structured: true,
             is_json: wants_json(&arguments),
             arguments,
         })
@@ -323,7 +324,7 @@ mod tests {
     #[test]
     fn each_project_is_asked_for_what_the_whole_could_take() {
         let table = [
-            ("hybrid_query", json!({"q": "x"}), r#"{"q":"x"} {"q":"x"} | 10 from 0, 2000 chars"#),
+            ("hybrid_query", json!({"q": "x"}), r#"{"q":"x"} {"q":"x"} | 10 from 0, 3000 chars"#),
             (
                 "hybrid_query",
                 json!({"q": "x", "k": 3, "max_tokens": 100, "cursor": "all.b:C:00000007"}),
@@ -332,7 +333,7 @@ mod tests {
             (
                 "entity_lookup",
                 json!({"q": "x", "limit": 2}),
-                r#"{"q":"x","limit":2} {"q":"x","limit":2} | 2 from 0, 8000 chars"#,
+                r#"{"q":"x","limit":2} {"q":"x","limit":2} | 2 from 0, 3000 chars"#,
             ),
             (
                 "search",
@@ -342,22 +343,22 @@ mod tests {
             (
                 "search_notes",
                 json!({"query": "x", "page": 3, "limit": 5}),
-                r#"{"query":"x","page_size":15} {"query":"x","page_size":15} | 5 from 10, 8000 chars"#,
+                r#"{"query":"x","page_size":15} {"query":"x","page_size":15} | 5 from 10, 3000 chars"#,
             ),
             (
                 "kb_search",
                 json!({"query": "x", "limit": 2}),
-                r#"{"query":"x","limit":2} {"query":"x","limit":2} | 2 from 0, 8000 chars"#,
+                r#"{"query":"x","limit":2} {"query":"x","limit":2} | 2 from 0, 3000 chars"#,
             ),
             (
                 "search_nodes",
                 json!({"query": "x"}),
-                r#"{"query":"x"} {"query":"x"} | 10 from 0, 8000 chars"#,
+                r#"{"query":"x"} {"query":"x"} | 10 from 0, 3000 chars"#,
             ),
             (
                 "recent_activity",
                 json!({}),
-                r#"{"page_size":20} {"page_size":20} | 20 from 0, 8000 chars"#,
+                r#"{"page_size":20} {"page_size":20} | 20 from 0, 3000 chars"#,
             ),
         ];
         for (tool, arguments, expected) in table {

@@ -145,7 +145,7 @@ fn block(rank: usize, hit: &Value) -> String {
         [.., Some(_)] => head += &note(hit),
         _ => head += &clean(&hit.to_string()),
     }
-    let score = hit.get("score").and_then(Value::as_f64).map(|it| {
+    let score = hit.get("score").and_then(Value::as_f64).filter(|it| *it != 0.0).map(|it| {
         let shown = format!("{it:.2}");
         let weak = if hit.get("weak") == Some(&Value::Bool(true)) { "; weak" } else { "" };
         format!(" (score {}{weak})", shown.strip_prefix('0').unwrap_or(&shown))

@@ -1,12 +1,12 @@
-//! The text form of the core tools' replies: hits, passages, entities, explanations, status; `changes.rs`: changes.
+//! The text form of the core tools' replies: hits, passages, entities, explanations, status; `changes.rs`: changes, `remember.rs`: what was kept.
 
 mod changes;
+mod remember;
 
 use proto::shape::{AlsoIn, EntityView, EvidenceView, Id, RelationView};
 use proto::tool::core::{
     AskReply, ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply,
-    IngestReply, PassageReply, PathView, RememberReply, ReviewReply, StatementView, StatusReply,
-    TimelineView,
+    IngestReply, PassageReply, PathView, ReviewReply, StatementView, StatusReply, TimelineView,
 };
 
 use super::clean::{indented, one_line, stored_line};
@@ -14,6 +14,7 @@ use super::sheet::Sheet;
 use super::{count, entity, score};
 
 pub use self::changes::{ChangesThatFit, changes};
+pub use self::remember::remembered;
 
 /// Entities named under the hits of a question.
 const MAX_ENTITIES: usize = 8;
@@ -98,8 +99,13 @@ fn hit(rank: usize, hit: &HitView) -> String {
     if !hit.section.is_empty() {
         text += &format!(" § {}", stored_line(&hit.section));
     }
-    text += &format!(" (score {}", score(hit.score));
-    text += if hit.weak { "; weak)\n" } else { ")\n" };
+    // What only had to fit conditions has no score.
+    text += &match (hit.score == 0.0, hit.weak) {
+        (true, false) => "\n".to_string(),
+        (true, true) => " (weak)\n".to_string(),
+        (false, false) => format!(" (score {})\n", score(hit.score)),
+        (false, true) => format!(" (score {}; weak)\n", score(hit.score)),
+    };
     text += &indented(&hit.snippet, "   ");
     text.truncate(text.trim_end().len());
     if let Some(origin) = hit.origin.words() {
@@ -461,37 +467,5 @@ pub fn answered(reply: &AskReply, max_chars: usize) -> String {
     if !further.is_empty() {
         sheet.line(&format!("more (`read_passage`): {}", further.join("; ")));
     }
-    sheet.finish()
-}
-
-pub fn remembered(reply: &RememberReply, max_chars: usize) -> String {
-    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
-    let path = one_line(&reply.path);
-    let place = match (&reply.about, &reply.id) {
-        (Some(about), Some(id)) => {
-            format!("of {} as entry {} ({path})", stored_line(about), one_line(id))
-        }
-        (Some(about), None) => format!("of {} ({path})", stored_line(about)),
-        (None, Some(id)) => format!("as entry {} ({path})", one_line(id)),
-        (None, None) => format!("in {path}"),
-    };
-    let kind = reply.kind.as_str();
-    sheet.line(&match (reply.was_known, reply.is_new) {
-        (true, _) => format!("known already, nothing written: {kind} {place}"),
-        (false, true) => format!("remembered: {kind} {place}, a new note"),
-        (false, false) => format!("remembered: {kind} {place}"),
-    });
-    reply.warnings.iter().for_each(|it| _ = sheet.line(&format!("warning: {}", one_line(it))));
-    sheet.items(reply.contradicts.iter().map(|it| {
-        let place = it.source.place();
-        let words = stored_line(&it.source.text);
-        format!("contradicts: “{words}” ({}; {})", one_line(&place), one_line(&it.why))
-    }));
-    sheet.items(
-        reply
-            .similar
-            .iter()
-            .map(|it| format!("similar: “{}” ({})", stored_line(&it.text), one_line(&it.place()))),
-    );
     sheet.finish()
 }

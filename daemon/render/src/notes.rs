@@ -1,15 +1,19 @@
-//! The text form of notes.
+//! The text form of notes; `results.rs`: what `search_notes` found.
+
+mod results;
 
 use proto::tool::notes::{
     BacklinkView, BacklinksReply, ChangedLines, ContextReply, CreatedProjectReply, DirectoryReply,
-    FoundReply, InstructionsReply, ItemType, LinkView, MovedReply, NoteView, NotesReply,
-    ObservationView, ProjectsReply, ReadContentReply, ReadNoteReply, ResultView, SearchReply,
-    WrittenReply, by_place,
+    FoundReply, InstructionsReply, LinkView, MovedReply, NoteView, NotesReply, ObservationView,
+    ProjectsReply, ReadContentReply, ReadNoteReply, WrittenReply, by_place,
 };
 
+use self::results::result;
 use super::clean::{as_written, indented, one_line, stored_line};
 use super::sheet::Sheet;
 use super::{count, score};
+
+pub use self::results::results;
 
 /// `Title (path, type)`; the type only where the author gave one.
 fn name(note: &NoteView) -> String {
@@ -90,75 +94,17 @@ pub fn found(reply: &FoundReply, max_chars: usize) -> String {
     }
     sheet.items(reply.notes.iter().enumerate().map(|(idx, it)| {
         let place = place(&it.note.path, it.line);
-        let what = if it.is_whole { "" } else { ", excerpt" };
-        let title = one_line(&it.note.title);
-        let mut text = format!(
-            "{}. {title} [{}] {place} (score {}{what})",
-            idx + 1,
-            one_line(&it.vault),
-            score(it.score)
-        );
+        let score = (it.score != 0.0).then(|| format!("score {}", score(it.score)));
+        let what = score.into_iter().chain((!it.is_whole).then(|| "excerpt".to_string()));
+        let what = what.collect::<Vec<_>>().join(", ");
+        let what = if what.is_empty() { what } else { format!(" ({what})") };
+        let (title, vault) = (one_line(&it.note.title), one_line(&it.vault));
+        let mut text = format!("{}. {title} [{vault}] {place}{what}", idx + 1);
         text += &tags(&it.tags);
         text += "\n";
         text + indented(it.content.trim_end(), "   ").trim_end()
     }));
     sheet.finish()
-}
-
-pub fn results(reply: &SearchReply, max_chars: usize) -> String {
-    let sheet = &mut Sheet::new(max_chars, &reply.freshness);
-    if reply.results.is_empty() {
-        sheet.line("nothing found");
-    }
-    if let Some(hint) = &reply.hint {
-        sheet.line(&format!("({})", one_line(hint)));
-    }
-    if reply.nothing_relevant {
-        sheet.line("nothing here has much to do with the question; the nearest results:");
-    }
-    if reply.has_more {
-        sheet.line(&format!("(page {}; more on page {})", reply.page, reply.page + 1));
-    }
-    let first = (reply.page.max(1) as usize - 1) * reply.page_size as usize;
-    sheet.items(reply.results.iter().enumerate().map(|(idx, it)| {
-        let rank = first + idx + 1;
-        format!("{rank}. {}", result(it))
-    }));
-    sheet.finish()
-}
-
-fn result(it: &ResultView) -> String {
-    let place = place(&it.note.path, it.line);
-    let mut why = format!("score {}", score(it.score));
-    if it.weak {
-        why += ", weak";
-    }
-    let parts = [("text", it.text), ("similarity", it.similarity)];
-    let parts =
-        parts.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", score(value?))));
-    let parts: Vec<String> = parts.collect();
-    if !parts.is_empty() {
-        why += &format!(": {}", parts.join(" "));
-    }
-    let said = stored_line(&it.snippet);
-    let title = one_line(&it.note.title);
-    match it.item {
-        ItemType::Entity => {
-            let shown = NoteView { path: place, ..it.note.clone() };
-            let origin = it.note.origin.words();
-            let origin = origin.map(|origin| format!("\n   {}", one_line(&origin)));
-            format!("{} ({why})\n   {said}{}", name(&shown), origin.unwrap_or_default())
-        }
-        ItemType::Observation => {
-            let category = it.category.as_deref().unwrap_or_default();
-            format!("[{}] {said} ({title}, {place}; {why})", one_line(category))
-        }
-        ItemType::Relation => {
-            let relation = one_line(it.relation.as_deref().unwrap_or_default()).into_owned();
-            let target = one_line(it.target.as_deref().unwrap_or_default()).into_owned();
-            format!("{title} → {relation} → {target} ({place}; {why})")
-        }
-    }
 }
 
 pub fn note(reply: &ReadNoteReply, max_chars: usize) -> String {

@@ -142,7 +142,9 @@ fn a_parameter_that_is_given_stays() {
 #[test]
 fn the_nearest_parameter_is_named() {
     let table = [
-        ("hybrid_query", "qurey", Some("q")),
+        ("hybrid_query", "qurey", Some("query")),
+        ("hybrid_query", "kk", Some("k")),
+        ("read_note", "line", Some("from_line")),
         ("search_notes", "qurey", Some("query")),
         ("search_notes", "page_sise", Some("page_size")),
         ("search_notes", "metadataFilter", Some("metadata_filters")),

@@ -181,3 +181,28 @@ fn a_question_of_a_time_favors_what_is_of_that_time_in_every_search() {
     let at = |place: &str| answer.find(place).unwrap_or(usize::MAX);
     assert!(at("museum") < at("castle").min(at("harbor")), "{answer}");
 }
+
+#[test]
+fn a_note_without_a_type_is_found_by_what_memory_keeps_in_it_and_opened_by_its_heading() {
+    let mut project = TestProject::empty();
+    project.write("signing.md", "# Signing keys\n\nThe service signs releases.\n");
+    project.write("bob.md", "---\ntype: person\npermalink: people/bob\n---\n# Robert Miller\n");
+    project.write("other.md", "# Other\n\nA note that memory has nothing of: zeppelins.\n");
+    project.start();
+    project.settle();
+    let kept = json!({"text": "Ann prefers zeppelins to trains", "about": "Signing keys"});
+    assert_eq!(project.call("remember", kept)["path"], "signing.md");
+    let reply = found(&mut project, json!({"query": "who prefers zeppelins"}));
+    assert_eq!(names(&reply), ["signing"], "{reply:#}");
+    assert_eq!(shown(&reply), ["[preference] Ann prefers zeppelins to trains"]);
+    // Every tool of memory knows it by the name that it is shown by; the list of entities is as it was.
+    let added = json!({"observations": [
+        {"entity_name": "Robert Miller", "contents": ["Lives in Ghent"]},
+        {"entity_name": "people/bob", "contents": ["Plays chess"]},
+        {"entity_name": "signing keys", "contents": ["They are two"]}]});
+    let added = project.call("add_observations", added);
+    assert_eq!(all(&added["results"], "entity_name"), ["bob", "bob", "signing"], "{added:#}");
+    let opened = project.call("open_nodes", json!({"names": ["Signing keys", "Robert Miller"]}));
+    assert_eq!(all(&opened["entities"], "name"), ["signing", "bob"], "{opened:#}");
+    assert_eq!(all(&project.call("read_graph", json!({}))["entities"], "name"), ["bob"]);
+}

@@ -5,11 +5,13 @@
 //! printed to paste.
 //! Not here: what the files look like (`client::agent`).
 
+use std::io::{IsTerminal, stdin};
 use std::path::{Path, PathBuf};
 
 use ::config::{Places, Project, Registry};
 use clap::builder::PossibleValuesParser;
 use client::agent::edit::EditError;
+use client::agent::made::{Left, Made, Records};
 use client::agent::{AGENTS, Agent, Scope, Server, diff, file};
 use proto::catalog::CATALOG;
 use proto::tool::ToolSet;
@@ -83,6 +85,8 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
     let name = entry_name(&project);
     let before = file::read(&path).map_err(|error| unusable(&path, error))?;
     let place = agent.place(&name);
+    let mut records = Records::load(&places.state);
+    let mut left = None;
     let (fields, after) = if arguments.undo {
         let after = place.remove(&before).map_err(|error| refused(&path, error))?;
         let missing = || {
@@ -90,7 +94,14 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
             Failure::new(Exit::NothingFound, message)
                 .hint("`--user`, `--folder` and `--project` say which entry is meant")
         };
-        (None, after.ok_or_else(missing)?)
+        let after = records.of(&path).taken_from(after.ok_or_else(missing)?, &place);
+        let after = after.map_err(|error| refused(&path, error))?;
+        let text = match &after {
+            Left::Text(text) => text.clone(),
+            Left::Nothing => String::new(),
+        };
+        left = Some(after);
+        (None, text)
     } else {
         let fields = agent.fields(&server(agent, &project, &places, &arguments.tools)?);
         let after = place.put(&before, &fields).map_err(|error| {
@@ -105,8 +116,7 @@ pub(crate) fn run(arguments: &Arguments, ctx: &Context) -> Result<Exit, Failure>
     change.show(arguments, ctx)?;
     if is_written {
         ctx.ask("Write it?", "nothing was written", arguments.yes)?;
-        file::replace(&change.path, &change.before, &change.after)
-            .map_err(|error| unusable(&change.path, error))?;
+        change.write(left, &mut records).map_err(|error| unusable(&change.path, error))?;
     }
     change.report(is_written, ctx)?;
     Ok(Exit::Done)
@@ -177,6 +187,25 @@ fn refused(path: &Path, error: EditError) -> Failure {
 }
 
 impl Change {
+    /// Writes it, and what is to be known to take it back.
+    fn write(&self, left: Option<Left>, records: &mut Records) -> std::io::Result<()> {
+        let place = self.agent.place(&self.name);
+        match left {
+            Some(Left::Nothing) => records.of(&self.path).remove(&self.path, &self.before)?,
+            Some(Left::Text(_)) => file::replace(&self.path, &self.before, &self.after)?,
+            None => {
+                // Before the entry: what is known too early does no harm.
+                let made = Made::of(&self.path, &self.before, &place);
+                records.note(&self.path, made.ok())?;
+                return file::replace(&self.path, &self.before, &self.after);
+            }
+        }
+        match place.entries(&self.after).is_ok_and(|it| it.is_empty()) {
+            true => records.note(&self.path, None),
+            false => Ok(()),
+        }
+    }
+
     fn kind(&self) -> &'static str {
         let is_known = || {
             self.agent
@@ -192,7 +221,8 @@ impl Change {
         }
     }
 
-    /// Shows what would be written. With `--json`, that is not the reply, so it goes to standard error.
+    /// Shows what would be written. With `--json`, that is not the reply, so a person who is asked sees it on standard
+    /// error.
     fn show(&self, arguments: &Arguments, ctx: &Context) -> Result<(), Failure> {
         let mut text = match self.kind() {
             "none" => format!("`{}` is in {} already\n", self.name, self.path.display()),
@@ -206,7 +236,7 @@ impl Change {
             text += &format!("{}\n", offered(&arguments.tools));
         }
         match ctx.json {
-            true if arguments.yes || arguments.dry_run => {}
+            true if arguments.yes || arguments.dry_run || !stdin().is_terminal() => {}
             true => warn(&text),
             false => ctx.print(&text)?,
         }
@@ -232,7 +262,7 @@ impl Change {
             same += &format!(" --project {}", super::project::shell_word(project));
         }
         let text = match self.fields {
-            None => format!("Written. {}.\n", agent.reload),
+            None => format!("Taken out. {} no longer starts it.\n", agent.title),
             Some(_) => format!(
                 "Written. {}.\nTake it back: kgctl setup {name}{same} --undo\nTry it: kgctl doctor \
                  --client {name}{same}\n",

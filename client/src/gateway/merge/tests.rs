@@ -244,10 +244,14 @@ fn a_budget_holds_for_the_whole_and_both_forms_tell_the_same() {
             (merged["content"][0]["text"].as_str().expect("a text"), &merged["structuredContent"]);
         assert!(text.chars().count() <= max_chars, "{max_chars}:\n{text}");
         let size = structured.to_string().chars().count();
-        assert!(size <= (2 * max_chars).max(SMALLEST_CHARS), "{max_chars}: {size}");
+        assert!(size <= max_chars, "{max_chars}: {size}");
         let n = structured["chunks"].as_array().expect("a list").len();
         assert_eq!(text.matches("words of").count(), n, "{text}");
-        assert!(n > 0 && structured["next_cursor"].is_string(), "{structured}");
+        // A tiny budget is for hits, in both forms.
+        assert!(
+            n > 0 && (max_chars < 500 || structured["next_cursor"].is_string()),
+            "{structured}"
+        );
     }
 }
 

@@ -36,9 +36,6 @@ const REPLACED: f64 = 0.5;
 const ROOM: u32 = 20_000;
 const LEAST_ROOM: u32 = 400;
 
-/// Least share of common words of a text that is similar.
-const SIMILAR: f64 = 0.34;
-
 /// A question with its filters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Search<'a> {
@@ -337,51 +334,4 @@ fn weigh_successors(picked: &mut [Picked], library: &Library) {
             }
         }
     }
-}
-
-/// A statement near another.
-#[derive(Debug, Clone)]
-pub struct Nearest {
-    /// Its words and place.
-    pub source: SourceView,
-    /// Why they conflict, if they do.
-    pub conflict: Option<String>,
-}
-
-/// The statements of the folder that say nearly what a text says, or the contrary; the nearest first, at most `most`.
-/// Those at `path` that repeat it are left out: it stands there.
-///
-/// # Errors
-/// When the index cannot be read.
-pub fn nearest(
-    ctx: &QueryContext<'_>,
-    library: &Library,
-    text: &str,
-    about: Option<i64>,
-    path: &str,
-    most: usize,
-) -> Result<Vec<Nearest>, ErrorView> {
-    // As words only: a text is no query, whatever operators it seems to have.
-    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
-    let words: Vec<String> =
-        words.into_iter().filter(|it| !it.is_empty()).map(str::to_lowercase).collect();
-    let query: String = words.join(" ").chars().take(900).collect();
-    if query.is_empty() {
-        return Ok(vec![]);
-    }
-    let found = search(ctx, Search { query: &query, about, depth: 20, ..Search::default() })?;
-    let own = Statement::all_of(text);
-    let own =
-        if own.is_empty() { vec![Statement::new(text.to_string(), 0..text.len())] } else { own };
-    let mut near: Vec<(f64, Nearest)> = Vec::new();
-    for it in found.statements(ctx, library, found.hits.len(), |_| 0.0)? {
-        let likeness = own.iter().map(|one| one.likeness(&it.says)).fold(0.0, f64::max);
-        let conflict = own.iter().find_map(|one| one.conflict(&it.says));
-        let is_itself = it.source.path == path && own.iter().any(|one| one.repeats(&it.says));
-        if !is_itself && (likeness >= SIMILAR || conflict.is_some()) {
-            near.push((likeness, Nearest { source: it.source, conflict }));
-        }
-    }
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    Ok(near.into_iter().take(most).map(|it| it.1).collect())
 }

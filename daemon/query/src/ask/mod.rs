@@ -11,6 +11,7 @@
 mod choose;
 pub mod entries;
 mod found;
+mod nearest;
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use rusqlite::OptionalExtension;
 
 pub(crate) use self::choose::choose;
 pub(crate) use self::found::{Found, Picked, Search, search};
-pub use self::found::{Nearest, nearest};
+pub use self::nearest::{Nearest, Told, nearest, said_before, standing};
 use crate::connect::connect;
 use crate::entities::explain::explain_entity;
 use crate::error::invalid;

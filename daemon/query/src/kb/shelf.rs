@@ -23,6 +23,7 @@ use serde_json::{Map, Value};
 use super::decay;
 use super::graph::{Graph, name_key};
 use crate::AskError;
+use crate::quote::claim::Claim;
 use index::store::{Enriched, Snapshot};
 use model::terms::ContentHash;
 
@@ -288,7 +289,7 @@ impl Shelf {
         self.by_title.get(key)?.first().and_then(|number| self.get(*number))
     }
 
-    /// The first active entry that says a text and nothing else, apart from its title and blanks.
+    /// The first active entry that says a text and nothing else, apart from its title.
     pub fn saying(&self, text: &str) -> Option<&EntryRow> {
         self.by_said.get(&hash_of_said(text))?.first().and_then(|number| self.get(*number))
     }
@@ -368,10 +369,9 @@ impl Shelf {
     }
 }
 
-/// The hash of the words of a text, whatever blanks are between them.
+/// The hash of what a text says, whatever its blanks, and of one line its signs.
 fn hash_of_said(text: &str) -> [u8; 16] {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    ContentHash::of(words.as_bytes()).0.to_le_bytes()
+    ContentHash::of(Claim::key(text).as_bytes()).0.to_le_bytes()
 }
 
 /// Takes a number away from those of a key.

@@ -26,6 +26,7 @@ use crate::AskError;
 use crate::address;
 use index::store::links::lead;
 use index::store::{MemoryLedger, Snapshot};
+use model::terms::norm_of;
 
 /// Most paths that an error lists for a name of several notes.
 const MAX_LISTED: usize = 5;
@@ -149,13 +150,15 @@ pub fn at(snapshot: &Snapshot, path: &str) -> Result<Option<NodeRow>, AskError> 
     Ok(statement.query_row([path], node_of).optional()?)
 }
 
-/// Returns the note that a name means: by name, title or file name, else by alias, else by path or permalink.
+/// Returns the note that a name means: by name, title or file name, else by alias, else by the name that it is shown
+/// by, else by path or permalink.
 ///
 /// # Errors
 /// `not_found`, and `ambiguous` with the paths.
 pub fn named(snapshot: &Snapshot, name: &str) -> Result<NodeRow, ErrorView> {
     let name = name.trim();
-    for found in [bearing(snapshot, name)?, of_alias(snapshot, name)?] {
+    for step in NAMED_BY {
+        let found = step(snapshot, name)?;
         let exact: Vec<&NodeRow> = found.iter().filter(|it| it.name == name).collect();
         match (found.as_slice(), exact.as_slice()) {
             ([], _) => {}
@@ -176,13 +179,17 @@ pub fn named(snapshot: &Snapshot, name: &str) -> Result<NodeRow, ErrorView> {
     }
 }
 
-/// Returns the one note that bears a name or has it as an alias; none for a path, or a name of several.
+/// How notes are found by a name, the surest first.
+const NAMED_BY: [fn(&Snapshot, &str) -> Result<Vec<NodeRow>, AskError>; 3] =
+    [bearing, of_alias, shown_as];
+
+/// Returns the one note that bears a name, has it as an alias or is shown by it; none for a path, or a name of several.
 ///
 /// # Errors
 /// When the index cannot be read.
 pub fn called(snapshot: &Snapshot, name: &str) -> Result<Option<NodeRow>, AskError> {
-    for found in [bearing(snapshot, name)?, of_alias(snapshot, name)?] {
-        if let [one] = found.as_slice() {
+    for step in NAMED_BY {
+        if let [one] = step(snapshot, name)?.as_slice() {
             return Ok(Some(one.clone()));
         }
     }
@@ -231,6 +238,22 @@ fn of_alias(snapshot: &Snapshot, name: &str) -> Result<Vec<NodeRow>, AskError> {
     ))?;
     let keys = params![name_key(name), By::Alias as i64];
     Ok(statement.query_map(keys, node_of)?.collect::<Result<_, _>>()?)
+}
+
+/// Notes that are shown by a name: by their first heading, where they state no title and it is theirs alone.
+fn shown_as(snapshot: &Snapshot, name: &str) -> Result<Vec<NodeRow>, AskError> {
+    let mut statement = snapshot.prepare_cached(
+        "SELECT h.doc_id, h.surface FROM headings h JOIN entities e ON e.doc_id = h.doc_id AND e.name = h.surface
+         WHERE h.norm = ?1",
+    )?;
+    let mut rows = statement.query([norm_of(name)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        if name_key(row.get_ref(1)?.as_str().unwrap_or_default()) == name_key(name) {
+            found.extend(node(snapshot, row.get(0)?)?);
+        }
+    }
+    Ok(found)
 }
 
 /// Returns the targets by which a link from one note leads to another, the best first: the name, where it is unique and

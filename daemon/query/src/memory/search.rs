@@ -302,11 +302,13 @@ impl Passages {
     }
 }
 
-/// The notes that are nodes of the type that is wanted, in ascending order; `None` where all documents are.
+/// The notes that are nodes of the type that is wanted, or in which a tool of memory has numbered a fact, in ascending
+/// order; `None` where all documents are.
 fn node_docs(snapshot: &Snapshot, query: &FactQuery) -> Result<Option<Vec<i64>>, AskError> {
     let mut statement = snapshot.prepare_cached(
-        "SELECT doc_id FROM memory_nodes WHERE is_node AND (?1 IS NULL OR coalesce(type, 'note') = ?1 COLLATE NOCASE)
-         ORDER BY doc_id",
+        "SELECT doc_id FROM memory_nodes n WHERE (is_node OR EXISTS
+           (SELECT 1 FROM memory_facts f WHERE f.doc_id = n.doc_id AND f.ordinal IS NOT NULL))
+           AND (?1 IS NULL OR coalesce(type, 'note') = ?1 COLLATE NOCASE) ORDER BY doc_id",
     )?;
     let rows = statement.query_map([&query.node_type], |row| row.get(0))?;
     let docs: Vec<i64> = rows.collect::<Result<_, _>>()?;

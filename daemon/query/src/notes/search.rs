@@ -19,6 +19,7 @@ use super::metadata::Conditions;
 use super::{browse, stated};
 use crate::error::invalid;
 use crate::expand::expand;
+use crate::plan::expression::FIELDS;
 use crate::plan::question::Question;
 use crate::plan::{Filter, MAX_RECALL, OfNotes, Plan};
 use crate::present::best_words;
@@ -75,7 +76,8 @@ pub fn search_notes(
     let mut search = Search::plan(ctx, request, wanted, of_notes, size)?;
     let mut found = search.run(ctx)?;
     let mut used = wanted;
-    if wanted != SearchType::Fts && found.recalled.question.is_none() && !search.is_listing {
+    let has_words = !search.is_listing && !search.plan.question.is_of_documents();
+    if wanted != SearchType::Fts && found.recalled.question.is_none() && has_words {
         // S0 §5: without vectors, words.
         used = SearchType::Fts;
         search = Search { plan: Plan { formula: Formula::Text, ..search.plan }, ..search };
@@ -192,7 +194,7 @@ pub(crate) fn prepared(query: &str) -> String {
     let token = |(at, token): (usize, &str)| {
         let is_plain = token.chars().all(|c| c.is_alphanumeric() || c == '_');
         let is_field = token.split_once(':').is_some_and(|(field, rest)| {
-            !rest.is_empty() && matches!(field, "tag" | "path" | "title")
+            !rest.is_empty() && FIELDS.iter().any(|it| it.eq_ignore_ascii_case(field))
         });
         match (is_plain, is_field, at + 1 == n) {
             (_, true, _) => token.to_string(),

@@ -153,10 +153,14 @@ fn word<'q>(text: &'q str, has_small: bool, found: &mut Vec<Token<'q>>) -> Optio
     Some(behind)
 }
 
+/// What a word may be sought in, in any case.
+pub(crate) const FIELDS: [&str; 3] = ["title", "tag", "path"];
+
 /// Reads `title:x`, `tag:x` or `path:x`, whose value may be quoted after the colon; returns the text behind it.
 /// Anything else before a colon is a word.
 fn field<'q>(word: &'q str, behind: &'q str) -> Option<(Token<'q>, &'q str)> {
-    let (field @ ("title" | "tag" | "path"), value) = word.split_once(':')? else { return None };
+    let (name, value) = word.split_once(':')?;
+    let field = FIELDS.into_iter().find(|it| it.eq_ignore_ascii_case(name))?;
     let quoted = behind.strip_prefix('"').filter(|_| value.is_empty());
     if let Some((value, behind)) = quoted.and_then(|it| it.split_once('"')) {
         return (!value.trim().is_empty()).then_some((Token::Field(field, value), behind));
@@ -336,6 +340,7 @@ mod tests {
             ),
             ("alpha tag:ops path:./docs/x", r#""alpha" | alpha | #ops | Begins(["docs/x"])"#),
             ("tag:ops", " |  | #ops"),
+            ("TAG:ops", " |  | #ops"),
             ("tag:#ops/night path:docs/", r#" |  | ##ops/night | Begins(["docs/"])"#),
             ("tag:ops -draft", r#"( NOT "draft") |  | #ops"#),
             ("alpha -tag:ops", r#"("alpha" NOT #ops) | alpha"#),

@@ -23,7 +23,7 @@ use crate::graph::entity::{entity_view, rounded};
 use crate::passage::handle;
 use crate::plan::cursor::mark;
 use crate::plan::{MAX_RECALL, Plan};
-use crate::quote::snippet::{choose, render, render_lines, shorten};
+use crate::quote::snippet::{choose, render_lines, shorten};
 use crate::quote::written::written;
 use crate::rank::{Ranked, ScoredChunk};
 use crate::recall::{Recalled, copies};
@@ -208,8 +208,8 @@ impl ChunkText {
     }
 }
 
-/// The words of a hit that answer best, the line on which they begin, and what is thought of it; `None` when it is
-/// gone.
+/// The words of a hit that answer best, as they are written, the line on which they begin, and what is thought of it;
+/// `None` when it is gone.
 pub(crate) fn best_words(
     ctx: &QueryContext<'_>,
     plan: &Plan,
@@ -219,9 +219,18 @@ pub(crate) fn best_words(
     let Some(passage) = ChunkText::load(ctx, hit.chunk)? else { return Ok(None) };
     let body = passage.words();
     let range = choose(body, &plan.question.words, &[], 0, NOTE_SNIPPET_CHARS);
-    let line = LineMap::decode(&passage.lines).line_at(passage.start + range.start);
+    let lines = LineMap::decode(&passage.lines);
     let verdict = floor.judge(hit, [&passage.path, &passage.section, body]);
-    Ok(Some((line, render(body, range), verdict)))
+    let [from, to] = passage.span_lines;
+    let first = lines.line_at(passage.start + range.start);
+    let last = lines.line_at((passage.start + range.end).saturating_sub(1)).max(first);
+    let file = index::store::written(ctx.snapshot, passage.doc_id)?;
+    let room = NOTE_SNIPPET_CHARS + NOTE_SNIPPET_CHARS / 4;
+    let (line, text) = match file.and_then(|file| written(&file, first..=last, from..=to, room)) {
+        Some(it) => (it.lines[0], it.text),
+        None => (first, render_lines(body, range)),
+    };
+    Ok(Some((line, text, verdict)))
 }
 
 fn hit_view(

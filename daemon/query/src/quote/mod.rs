@@ -3,6 +3,7 @@
 //! `matched.rs` finds the words of a question in a text, `snippet.rs` chooses the stretch around them, `source.rs` says
 //! where it is: line, page or heading; `statement.rs` compares sentences; `written.rs` shows lines of a file.
 
+pub(crate) mod claim;
 pub(crate) mod matched;
 pub(crate) mod snippet;
 pub(crate) mod source;

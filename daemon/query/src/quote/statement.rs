@@ -120,7 +120,7 @@ fn by_line(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
 }
 
 /// A fact without the mark by which notes number it: ` ^o12`.
-fn without_id(text: &str) -> &str {
+pub(crate) fn without_id(text: &str) -> &str {
     let text = text.trim_end();
     match text.rsplit_once(" ^") {
         Some((words, id))
@@ -149,7 +149,7 @@ pub(crate) fn words_of(text: &str) -> BTreeSet<String> {
 }
 
 /// An observation without the mark of its list and its category: `- [fact] likes teal` says `likes teal`.
-fn without_marks(sentence: &str) -> &str {
+pub(crate) fn without_marks(sentence: &str) -> &str {
     let Some(item) = ["- ", "* ", "+ "].iter().find_map(|mark| sentence.strip_prefix(mark)) else {
         return sentence;
     };

@@ -1,12 +1,13 @@
 //! Form: which of text and structured content a result carries, and within how many characters.
 //!
 //! In: the session's form, the arguments of a call, a typed reply. Out: the reply in that form.
-//! Invariants: text and structured content each keep to the call's budget (structured content of at least
-//! [`SMALLEST_CHARS`]), but for [`Form::Whole`]; what was left out
+//! Invariants: text and structured content each keep to the call's budget, but for [`Form::Whole`]; what was left out
 //! is said in `truncated`; a text alone costs no JSON.
-//! Not here: the text (`render`), or which hits fit (`query`'s `present`).
+//! Not here: the text (`render`), which hits fit (`query`'s `present`), what else is left out (`proto::form::fit`).
 
 use config::Settings;
+use proto::error::{Code, ErrorView};
+use proto::form::fit::fit;
 use proto::form::{FORMATS, Form, wants_json};
 use proto::tool::core;
 use serde::Serialize;
@@ -18,21 +19,6 @@ const BUDGETS: [&str; 2] = ["max_chars", "max_tokens"];
 /// What any tool accepts, characters.
 const RANGE: (u32, u32) = (200, 100_000);
 
-/// What explains rather than answers; left out first, in this order.
-const DETAILS: [&str; 6] = ["components", "features", "explanations", "edges", "doc_id", "also_in"];
-
-/// Least room of structured content: field names alone take half of it.
-const SMALLEST_CHARS: usize = 800;
-
-/// What a text must not be cut in, by the end of its field's name: a part of it names nothing.
-const WHOLE: [&str; 7] = ["cursor", "checksum", "path", "permalink", "ref", "id", "truncated"];
-
-/// Shortest text that a string is cut to, characters.
-const MIN_TEXT_CHARS: usize = 60;
-
-/// Room for `truncated`.
-const NOTE_CHARS: usize = 220;
-
 /// What one call's result carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
@@ -42,6 +28,21 @@ pub struct Wanted {
     pub is_json: bool,
     /// Most characters of each form.
     pub max_chars: usize,
+}
+
+/// Why a call is refused that asks for a format that there is not; `knows` as for [`Wanted::of`].
+pub(super) fn unknown_format(
+    arguments: &Map<String, Value>,
+    knows: impl Fn(&str) -> bool,
+) -> Option<ErrorView> {
+    let (name, value) = proto::form::unknown_format(arguments).filter(|it| !knows(it.0))?;
+    let value: String = value.chars().filter(|c| !c.is_control()).take(60).collect();
+    Some(ErrorView {
+        code: Code::InvalidParams,
+        message: format!("`{name}` is `{value}`"),
+        hint: Some("use `json`, or `text`, which it is when left out".into()),
+        conflict: None,
+    })
 }
 
 /// A reply, not yet cleaned (`leaving.rs`).
@@ -114,151 +115,16 @@ impl Wanted {
         // Through a string: `to_value` would widen the `f32` 0.1 to 0.10000000149011612, which costs a model tokens.
         let mut structured = serde_json::from_str(&serde_json::to_string(reply)?)?;
         if let Some(room) = room {
-            fit(&mut structured, (room as usize).max(SMALLEST_CHARS));
+            fit(&mut structured, room as usize);
         }
         Ok(Replied { structured: Some(structured), text })
-    }
-}
-
-/// Leaves out of a reply what does not fit: details, then the ends of its longest lists, then the ends of its longest
-/// texts, then its largest fields.
-fn fit(reply: &mut Value, max_chars: usize) {
-    // A cursor counts no more than half, as in `query`: it is of use only with the hits before it.
-    let n_cursor = reply.get("next_cursor").map_or(0, n_chars);
-    let max_chars = max_chars + n_cursor.saturating_sub(max_chars / 2);
-    if n_chars(reply) <= max_chars {
-        return;
-    }
-    for key in DETAILS {
-        remove(reply, key);
-        if n_chars(reply) <= max_chars {
-            return;
-        }
-    }
-    let room = max_chars.saturating_sub(NOTE_CHARS);
-    let mut cuts = Vec::new();
-    while let excess @ 1.. = n_chars(reply).saturating_sub(room) {
-        let mut longest = None;
-        longest_list("", reply, &mut longest);
-        let Some((name, list)) = longest else { break };
-        let n = list.len();
-        let mut freed = 0;
-        while list.len() > 1 && freed < excess {
-            freed += list.pop().map_or(0, |it| n_chars(&it) + 1);
-        }
-        cuts.push(format!("{} of {n} `{name}`", list.len()));
-    }
-    while let excess @ 1.. = n_chars(reply).saturating_sub(room) {
-        let mut longest = None;
-        longest_text("", reply, &mut longest);
-        let Some((name, text)) = longest else { break };
-        let n = text.chars().count();
-        let kept = n.saturating_sub(excess + 1).max(MIN_TEXT_CHARS);
-        *text = text.chars().take(kept).chain(['…']).collect();
-        cuts.push(format!("{kept} of {n} characters of `{name}`"));
-    }
-    while n_chars(reply) > room {
-        let Some(name) = largest_field(reply) else { break };
-        reply.as_object_mut().and_then(|fields| fields.shift_remove(&name));
-        cuts.push(format!("nothing of `{name}`"));
-    }
-    if let (Some(fields), false) = (reply.as_object_mut(), cuts.is_empty()) {
-        let said = fields.get("truncated").and_then(Value::as_str).map(|it| format!("{it}; "));
-        let cuts: Vec<String> = cuts.into_iter().take(3).collect();
-        let said = said.unwrap_or_default();
-        let note = format!("{said}{} fit; raise `max_chars` or ask for less", cuts.join(", "));
-        fields.insert("truncated".to_string(), note.into());
-    }
-}
-
-/// The largest field of a reply that is an object or a list.
-fn largest_field(reply: &Value) -> Option<String> {
-    let fields = reply.as_object()?.iter();
-    let nested = fields.filter(|(_, it)| it.is_object() || it.is_array());
-    nested.max_by_key(|(_, it)| n_chars(it)).map(|(name, _)| name.clone())
-}
-
-/// Characters of a value as JSON.
-fn n_chars(value: &Value) -> usize {
-    match value {
-        Value::Null => 4,
-        Value::Bool(it) => 5 - usize::from(*it),
-        Value::Number(it) => it.to_string().len(),
-        Value::String(it) => 2 + it.chars().map(escaped_chars).sum::<usize>(),
-        Value::Array(items) => 1 + items.len().max(1) + items.iter().map(n_chars).sum::<usize>(),
-        Value::Object(fields) => {
-            let inside = fields.iter().map(|(key, it)| key.chars().count() + 3 + n_chars(it));
-            1 + fields.len().max(1) + inside.sum::<usize>()
-        }
-    }
-}
-
-/// Characters of one character in a JSON string.
-fn escaped_chars(c: char) -> usize {
-    match c {
-        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
-        c if c < ' ' => 6,
-        _ => 1,
-    }
-}
-
-fn remove(value: &mut Value, key: &str) {
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(|it| remove(it, key)),
-        Value::Object(fields) => {
-            fields.shift_remove(key);
-            fields.values_mut().for_each(|it| remove(it, key));
-        }
-        _ => {}
-    }
-}
-
-/// The longest list of several items. One inside it is looked at once it has only one item.
-fn longest_list<'a>(
-    name: &str,
-    value: &'a mut Value,
-    longest: &mut Option<(String, &'a mut Vec<Value>)>,
-) {
-    let size = |items: &[Value]| items.iter().map(n_chars).sum::<usize>();
-    match value {
-        Value::Array(items) => {
-            if items.len() < 2 {
-                items.iter_mut().for_each(|it| longest_list(name, it, longest));
-            } else if longest.as_ref().is_none_or(|(_, it)| size(items) > size(it)) {
-                *longest = Some((name.to_string(), items));
-            }
-        }
-        Value::Object(fields) => {
-            fields.iter_mut().for_each(|(key, it)| longest_list(key, it, longest));
-        }
-        _ => {}
-    }
-}
-
-/// The longest text that may be cut.
-fn longest_text<'a>(
-    name: &str,
-    value: &'a mut Value,
-    longest: &mut Option<(String, &'a mut String)>,
-) {
-    match value {
-        Value::String(text) if !WHOLE.iter().any(|it| name.ends_with(it)) => {
-            let most = longest.as_ref().map_or(MIN_TEXT_CHARS + 1, |(_, it)| it.chars().count());
-            if text.chars().count() > most {
-                *longest = Some((name.to_string(), text));
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|it| longest_text(name, it, longest)),
-        Value::Object(fields) => {
-            fields.iter_mut().for_each(|(key, it)| longest_text(key, it, longest));
-        }
-        _ => {}
     }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proto::form::fit::n_chars;
     use serde_json::json;
 
     use super::*;
@@ -293,7 +159,7 @@ mod tests {
             if before <= room {
                 prop_assert_eq!(fitted, reply);
             } else {
-                prop_assert!(n_chars(&fitted) <= before + NOTE_CHARS);
+                prop_assert!(n_chars(&fitted) <= before + 220);
                 prop_assert_eq!(&fitted["tick"], 7);
             }
         }

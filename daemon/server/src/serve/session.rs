@@ -37,10 +37,11 @@ mod hints;
 mod instructions;
 mod offers;
 mod sampling;
+mod unknown;
 
 use self::offers::Watching;
 use self::sampling::ClientModel;
-use super::form::{Replied, Wanted};
+use super::form::{self, Replied, Wanted};
 use super::leaving;
 use super::preamble::Preamble;
 use super::progress::{Progress, Step};
@@ -293,10 +294,11 @@ impl ServerHandler for Session {
         let long = route.is_long.then_some(core::PASSAGE_CHARS);
         let knows = |parameter: &str| knows(route.tool.name, parameter);
         let (form, settings) = (asked.unwrap_or(self.form), &self.project.settings);
+        let odd_format = form::unknown_format(&arguments, knows);
         let wanted = Wanted::of(form, &mut arguments, knows, settings, long);
         let (responses, state) = (request.input_responses, request.request_state);
         let model = sampling::model_of(&context, route.tool.effect, responses, state);
-        let refusal = self.refusal(route, &mut arguments);
+        let refusal = odd_format.or_else(|| self.refusal(route, &mut arguments));
         let ready = match refusal {
             Some(refusal) => Err(refusal),
             None => self.reach(at_least, context.ct.cancelled()).await,
@@ -479,18 +481,19 @@ impl Session {
     fn in_caller_s_words(&self, error: ErrorView, renamed: &[(String, String)]) -> ErrorView {
         let offers = |name: &str| CATALOG.iter().any(|it| it.name == name && self.offers(it));
         let hint = error.hint.as_deref().and_then(|hint| hints::offered(hint, offers));
-        let message = renamed.iter().fold(error.message, |message, (own, given)| {
-            message.replace(&format!("`{own}`"), &format!("`{given}`"))
-        });
-        ErrorView { message, hint, ..error }
+        let in_words = |text: String| {
+            renamed.iter().fold(text, |text, (own, given)| {
+                text.replace(&format!("`{own}`"), &format!("`{given}`"))
+            })
+        };
+        ErrorView { message: in_words(error.message), hint: hint.map(in_words), ..error }
     }
 
     fn unknown_tool(&self, name: &str) -> String {
         // Cleaned before it is cut: half of a token is not recognized as one.
         let name: String = clean(name).chars().filter(|c| !c.is_control()).take(60).collect();
-        let known = CATALOG.iter().filter(|entry| self.offers(entry));
-        let known: Vec<_> = known.map(|entry| format!("`{}`", entry.name)).collect();
-        format!("no tool is called `{name}`\nhint: this session has {}", known.join(", "))
+        let is_whole = !self.project.is_still();
+        unknown::told(&name, &self.sets, is_whole, |entry| self.offers(entry))
     }
 }
 

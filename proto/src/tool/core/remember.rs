@@ -62,10 +62,16 @@ pub struct RememberReply {
     pub id: Option<String>,
     /// Path of the note.
     pub path: String,
+    /// The line on which it stands, from 1.
+    #[serde(default, skip_serializing_if = "crate::shape::is_zero")]
+    pub line: u32,
+    /// The words that stand there; of several lines the first.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
     /// True if the note was made by this call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_new: bool,
-    /// True if it was there already, word for word, so that nothing was written.
+    /// True if it was there already, but for case, signs and words that say nothing, so that nothing was written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub was_known: bool,
     /// What is there that says nearly the same.

@@ -121,7 +121,7 @@ mod tests {
         check::<HybridQuery>(
             json!({"qurey": "x"}),
             expect![[r#"
-                `hybrid_query` has no parameter `qurey`; did you mean `q`?
+                `hybrid_query` has no parameter `qurey`; did you mean `query`?
             "#]],
         );
         check::<Status>(

@@ -4,8 +4,8 @@ use proto::error::ErrorView;
 use proto::tool::core::{Ask, AskReply};
 use query::ask::Sources;
 
+use super::folder_given;
 use super::kb::library;
-use super::within;
 use crate::project::Project;
 use index::store::Snapshot;
 
@@ -15,7 +15,7 @@ pub fn ask(
     snapshot: &Snapshot,
     mut request: Ask,
 ) -> Result<AskReply, ErrorView> {
-    request.path = request.path.map(|path| within(project, path));
+    request.path = folder_given(project, snapshot, request.path)?;
     let (library, desk) = (library(project, snapshot)?, project.desk(snapshot));
     let projection = || project.projection(snapshot);
     let sources = Sources { ctx: &desk, library: &library, projection: &projection };

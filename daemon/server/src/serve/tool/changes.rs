@@ -5,7 +5,7 @@ use proto::error::ErrorView;
 use proto::tool::core::{Changes, ChangesReply};
 
 use super::notes::when::since as moment_of;
-use super::{invalid, unreadable, within};
+use super::{folder_given, invalid, unreadable};
 use crate::project::Project;
 use index::store::{ChangeLedger, JournalStart, Snapshot};
 use model::terms::Tick;
@@ -21,7 +21,7 @@ pub fn changes(
     mut request: Changes,
     client: &str,
 ) -> Result<(ChangesReply, Option<Tick>), ErrorView> {
-    request.path = request.path.map(|path| within(project, path));
+    request.path = folder_given(project, snapshot, request.path)?;
     let ledger = ChangeLedger::open(&project.state_dir).map_err(unreadable)?;
     let since = || since(&ledger, snapshot, request.since.as_deref(), client);
     let mut reply = query::changes::changes(&project.desk(snapshot), &ledger, &request, since)?;

@@ -64,7 +64,7 @@ pub fn hybrid_query(
     snapshot: &Snapshot,
     mut request: HybridQuery,
 ) -> Result<HybridReply, ErrorView> {
-    request.path = request.path.map(|path| within(project, path));
+    request.path = folder_given(project, snapshot, request.path)?;
     let mut reply = query::answer(&project.desk(snapshot), &request)?;
     reply.freshness = project.freshness(snapshot);
     Ok(reply)
@@ -74,6 +74,35 @@ pub fn hybrid_query(
 fn within(project: &Project, path: String) -> String {
     let inside = project.root.to_str().and_then(|root| path.strip_prefix(root));
     inside.map_or(path.clone(), |inside| inside.trim_start_matches('/').to_string())
+}
+
+/// The folder or path by which a caller narrows a list, relative to the project; `memory://PROJECT/folder` is one, too.
+///
+/// # Errors
+/// `not_found` for an address by which nothing lies.
+fn folder_given(
+    project: &Project,
+    snapshot: &Snapshot,
+    given: Option<String>,
+) -> Result<Option<String>, ErrorView> {
+    let Some(given) = given else { return Ok(None) };
+    let path = within(project, given.trim().to_string());
+    let Some(bare) = path.strip_prefix(::notes::uri::SCHEME) else { return Ok(Some(path)) };
+    let own = own_address(project, &format!("{path}/"));
+    let bare = own.as_deref().map_or(bare, |it| it.trim_start_matches(::notes::uri::SCHEME));
+    let bare = bare.trim_matches('/');
+    let begins = bare.split('*').next().unwrap_or_default();
+    let sql = "SELECT 1 FROM docs WHERE substr(path, 1, length(?1)) = ?1";
+    let exists = || snapshot.prepare_cached(sql).and_then(|mut it| it.exists([begins]));
+    if begins.is_empty() || exists().map_err(query::AskError::from)? {
+        return Ok(Some(bare.to_string()));
+    }
+    Err(ErrorView {
+        code: Code::NotFound,
+        message: format!("nothing in the project `{}` lies at `{path}`", project.name),
+        hint: Some("`list_directory` shows the folders there are".into()),
+        conflict: None,
+    })
 }
 
 /// The address without the name of this project, if it begins with that.

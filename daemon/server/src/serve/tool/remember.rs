@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use proto::error::{Code, ErrorView};
-use proto::shape::EntityView;
+use proto::shape::{EntityView, SourceView};
 use proto::tool::batch::Item;
 use proto::tool::core::{ContradictedView, EntityLookup, Remember, RememberReply, Remembered};
 use proto::tool::kb::{EntryType, KbStore};
@@ -20,6 +20,7 @@ use proto::tool::memory::{
 use super::{blocking, invalid, kb, memory, unreadable};
 use crate::project::Project;
 use crate::serve::routes::Who;
+use query::ask::Told;
 use query::memory::{self as rows, Near};
 
 /// Longest text, characters.
@@ -76,7 +77,7 @@ pub async fn remember(
     }
     let kind = request.kind.unwrap_or_else(|| kind_of(&text));
     let about = request.about.map(|it| it.trim().to_string()).filter(|it| !it.is_empty());
-    let (home, warning) = home_of(&project, about, &text).await?;
+    let (home, warning) = home_of(&project, about.clone(), &text).await?;
     let tags: Vec<String> = request.tags.unwrap_or_default();
     let tags = tags.iter().map(|it| it.trim().trim_start_matches('#').to_string());
     let tags: Vec<String> = tags.filter(|it| !it.is_empty()).collect();
@@ -89,13 +90,22 @@ pub async fn remember(
         Home::New(entity) if !is_one_line => {
             stored(&project, kind, &text, Some(&entity.name), tags, who).await?
         }
-        Home::Note(note) => observed(&project, note.path, kind, &text, &tags, who).await?,
+        Home::Note(note) => {
+            let known = match tags.is_empty() {
+                true => said_before(&project, &note, about.as_deref(), &text).await?,
+                false => None,
+            };
+            match known {
+                Some(known) => known,
+                None => observed(&project, note.path, kind, &text, &tags, who).await?,
+            }
+        }
         Home::New(entity) => made(&project, entity, kind, &text, &tags, who).await?,
         Home::Entry => stored(&project, kind, &text, None, tags, who).await?,
     };
     reply.kind = kind;
     reply.warnings.extend(warning);
-    with_neighbors(&project, &text, reply).await
+    with_neighbors(&project, text, about, reply).await
 }
 
 /// What a text is, by its words.
@@ -346,19 +356,62 @@ async fn stored(
     })
 }
 
-/// Adds what is similar, and what is contradicted.
+/// The names of what a text is about, by which it may say it.
+fn names_of(reply: &RememberReply, about: Option<&str>) -> Vec<String> {
+    reply.about.iter().map(String::as_str).chain(about).map(String::from).collect()
+}
+
+/// What is replied where a note says a text already.
+async fn said_before(
+    project: &Arc<Project>,
+    note: &rows::NodeRow,
+    about: Option<&str>,
+    text: &str,
+) -> Result<Option<RememberReply>, ErrorView> {
+    let known = RememberReply {
+        about: Some(note.name.clone()),
+        path: note.path.clone(),
+        was_known: true,
+        ..RememberReply::default()
+    };
+    let names = names_of(&known, about);
+    let (worker, text, doc) = (project.clone(), text.to_string(), note.doc);
+    blocking(move || {
+        let snapshot = worker.snapshot().map_err(unreadable)?;
+        let told = Told { text: &text, doc: Some(doc), names: &names, own: None };
+        let there = query::ask::said_before(&worker.desk(&snapshot), &told)?;
+        Ok(there.map(|it| RememberReply { line: it.line, text: it.text, ..known }))
+    })
+    .await
+}
+
+/// Adds where it stands, what is similar, and what is contradicted.
 async fn with_neighbors(
     project: &Arc<Project>,
-    text: &str,
+    text: String,
+    about: Option<String>,
     mut reply: RememberReply,
 ) -> Result<RememberReply, ErrorView> {
-    let (worker, text) = (project.clone(), text.to_string());
+    let worker = project.clone();
     blocking(move || {
         let snapshot = worker.snapshot().map_err(unreadable)?;
         let desk = worker.desk(&snapshot);
+        let doc = rows::at(&snapshot, &reply.path)?.map(|it| it.doc);
+        let own = match doc {
+            Some(doc) if reply.text.is_empty() => query::ask::standing(&desk, doc, &text)?,
+            _ => None,
+        };
+        if let Some(own) = own {
+            (reply.line, reply.text) = (own.line, own.text);
+        }
+        let own =
+            SourceView { path: reply.path.clone(), line: reply.line, ..SourceView::default() };
+        let names = names_of(&reply, about.as_deref());
+        // An entry is no note of a thing.
+        let doc = doc.filter(|_| reply.id.is_none());
+        let told = Told { text: &text, doc, names: &names, own: Some(&own) };
         let library = kb::library(&worker, &snapshot)?;
-        let near = query::ask::nearest(&desk, &library, &text, None, &reply.path, MAX_SIMILAR)?;
-        for it in near {
+        for it in query::ask::nearest(&desk, &library, &told, MAX_SIMILAR)? {
             match it.conflict {
                 Some(why) => reply.contradicts.push(ContradictedView { source: it.source, why }),
                 None => reply.similar.push(it.source),

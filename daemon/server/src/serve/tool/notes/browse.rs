@@ -13,7 +13,7 @@ use proto::tool::notes::{
 use super::moving::MAX_BACKLINKS;
 use super::{Named, named, when};
 use crate::project::Project;
-use crate::serve::tool::{found_at, invalid, within};
+use crate::serve::tool::{folder_given, found_at, invalid, within};
 use index::store::Snapshot;
 use query::browse;
 use query::browse::{Page, Wanted};
@@ -185,7 +185,7 @@ pub fn list_notes(
 ) -> Result<NotesReply, ErrorView> {
     let page = Page::of(request.page, request.page_size, 100, 1_000)?;
     let wanted = Wanted {
-        path: request.path.map(|path| within(project, path)),
+        path: folder_given(project, snapshot, request.path)?,
         tags: request.tags.unwrap_or_default(),
         types: request.note_types.unwrap_or_default(),
         modified_after: None,

@@ -170,8 +170,9 @@ fn spend(
         let (note, hits) = (&mut notes[at], &hits[at]);
         let free = left + shown_chars(&note.content);
         let document = Document::read(snapshot, hits.doc)?;
-        if shown_chars(&document.text) <= free {
-            (note.content, note.is_whole, note.line) = (document.text, true, 0);
+        let whole = document.whole();
+        if shown_chars(&whole) <= free {
+            (note.content, note.is_whole, note.line) = (whole, true, 0);
         } else {
             n_cut += 1;
             if let Some((content, line)) = document.sections(&hits.chunks, free) {
@@ -198,6 +199,8 @@ fn shown_chars(text: &str) -> usize {
 /// A document with its passages.
 struct Document {
     text: String,
+    /// The lines of its file, where they are kept.
+    lines: Option<Vec<String>>,
     chunks: Vec<Chunk>,
 }
 
@@ -206,6 +209,7 @@ struct Chunk {
     start: usize,
     end: usize,
     line: u32,
+    last_line: u32,
     section: String,
 }
 
@@ -216,14 +220,31 @@ impl Document {
             .query_row([doc], |row| row.get(0))
             .optional()?;
         let mut chunks = snapshot.prepare_cached(
-            "SELECT id, start, end, line_start, section FROM chunks WHERE doc_id = ?1 ORDER BY idx",
+            "SELECT id, start, end, line_start, section, line_end FROM chunks WHERE doc_id = ?1 ORDER BY idx",
         )?;
         let chunks = chunks.query_map([doc], |row| {
             let (start, end): (i64, i64) = (row.get(1)?, row.get(2)?);
             let (start, end) = (start as usize, end as usize);
-            Ok(Chunk { id: row.get(0)?, start, end, line: row.get(3)?, section: row.get(4)? })
+            let (line, last_line) = (row.get(3)?, row.get(5)?);
+            Ok(Chunk { id: row.get(0)?, start, end, line, last_line, section: row.get(4)? })
         })?;
-        Ok(Document { text: text.unwrap_or_default(), chunks: chunks.collect::<Result<_, _>>()? })
+        let chunks: Vec<Chunk> = chunks.collect::<Result<_, _>>()?;
+        let written = index::store::written(snapshot, doc)?;
+        let lines = written.map(|it| it.lines().map(String::from).collect());
+        Ok(Document { text: text.unwrap_or_default(), lines, chunks })
+    }
+
+    /// All of it, as it is written, without what stands before its first passage.
+    fn whole(&self) -> String {
+        let first = self.chunks.first().map_or(1, |it| it.line);
+        self.lines_between(first, u32::MAX).unwrap_or_else(|| self.text.clone())
+    }
+
+    /// Lines of the file; none where they are not kept, or the format has none.
+    fn lines_between(&self, first: u32, last: u32) -> Option<String> {
+        let lines = self.lines.as_ref().filter(|_| first > 0)?;
+        let last = (last as usize).min(lines.len());
+        Some(lines.get(first as usize - 1..last).unwrap_or_default().join("\n"))
     }
 
     /// The sections in which passages stand, else these alone, as many as there is room for; with the first line.
@@ -253,19 +274,24 @@ impl Document {
 
     fn joined(&self, taken: &BTreeSet<usize>) -> String {
         let mut out = String::new();
-        let mut end = None;
+        let mut before: Option<(usize, &Chunk)> = None;
         for at in taken {
             let chunk = &self.chunks[*at];
-            let from = match end {
-                Some((before, end)) if before + 1 == *at => end,
-                Some(_) => {
-                    out.push_str(GAP);
-                    chunk.start
+            let beside = before.filter(|(before, _)| before + 1 == *at).map(|it| it.1);
+            if before.is_some() && beside.is_none() {
+                out.push_str(GAP);
+            }
+            // What a passage repeats of the one before it is shown once.
+            let line = beside.map_or(chunk.line, |it| (it.last_line + 1).max(1));
+            match self.lines_between(line.min(chunk.last_line + 1), chunk.last_line) {
+                Some(lines) if beside.is_some() => out = format!("{}\n{lines}", out.trim_end()),
+                Some(lines) => out.push_str(&lines),
+                None => {
+                    let from = beside.map_or(chunk.start, |it| it.end);
+                    out.push_str(self.text.get(from.min(chunk.end)..chunk.end).unwrap_or_default());
                 }
-                None => chunk.start,
-            };
-            out.push_str(self.text.get(from.min(chunk.end)..chunk.end).unwrap_or_default());
-            end = Some((*at, chunk.end));
+            }
+            before = Some((*at, chunk));
         }
         out
     }

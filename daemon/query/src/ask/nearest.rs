@@ -1,0 +1,170 @@
+//! Nearest: what the folder says beside a text that is to be remembered.
+//!
+//! In: the text, and the note that it is about. Out: where it is said already, what says nearly the same, and what
+//! contradicts it.
+//! Invariants: two statements are compared only where their subject is the same: in the note of that subject, or where
+//! they name it, or where both say it themselves.
+//! Not here: what two statements say (`quote/claim.rs`), where the text is written (`remember`).
+
+use proto::error::ErrorView;
+use proto::shape::SourceView;
+
+use super::found::{Search, search};
+use crate::kb::Library;
+use crate::quote::claim::Claim;
+use crate::quote::source::Source;
+use crate::quote::statement::{Statement, without_id, without_marks};
+use crate::{AskError, QueryContext};
+
+/// Least share of common words of a text that is similar.
+const SIMILAR: f64 = 0.34;
+
+/// Longest line that is compared, characters.
+const MAX_LINE: usize = 500;
+
+/// A text that is to be remembered.
+#[derive(Debug, Clone, Default)]
+pub struct Told<'a> {
+    /// What it says.
+    pub text: &'a str,
+    /// Row of the note of what it is about.
+    pub doc: Option<i64>,
+    /// Names of what it is about.
+    pub names: &'a [String],
+    /// Where it stands itself.
+    pub own: Option<&'a SourceView>,
+}
+
+/// A statement near another.
+#[derive(Debug, Clone)]
+pub struct Nearest {
+    /// Its words and place.
+    pub source: SourceView,
+    /// Why they conflict, if they do.
+    pub conflict: Option<String>,
+}
+
+/// Where the note that a text is about says it already, in these words or others that mean the same.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn said_before(
+    ctx: &QueryContext<'_>,
+    told: &Told<'_>,
+) -> Result<Option<SourceView>, AskError> {
+    let Some(doc) = told.doc else { return Ok(None) };
+    let own = Claim::of(told.text, told.names);
+    let is_same = |it: &SourceView| Claim::of(&it.text, told.names).is_same(&own);
+    Ok(lines_of(ctx, doc)?.into_iter().rfind(is_same))
+}
+
+/// The last line of a note that has the first words of a text.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn standing(
+    ctx: &QueryContext<'_>,
+    doc: i64,
+    text: &str,
+) -> Result<Option<SourceView>, AskError> {
+    let plain = |line: &str| -> Vec<String> {
+        let line = without_tags(without_marks(line.trim())).trim_start_matches('#');
+        line.split_whitespace().map(String::from).collect()
+    };
+    let first = text.lines().map(plain).find(|it| !it.is_empty()).unwrap_or_default();
+    Ok(lines_of(ctx, doc)?.into_iter().rfind(|it| plain(&it.text) == first))
+}
+
+/// The lines of a note, without their marks.
+fn lines_of(ctx: &QueryContext<'_>, doc: i64) -> Result<Vec<SourceView>, AskError> {
+    let Some(source) = Source::load(ctx, doc)? else { return Ok(vec![]) };
+    let mut at = 0;
+    let mut lines = Vec::new();
+    for line in source.text.split_inclusive('\n') {
+        let words = without_tags(without_marks(without_id(line.trim()))).trim();
+        if !words.is_empty() && words.len() <= MAX_LINE {
+            lines.push(source.view(at, words.to_string()));
+        }
+        at += line.len();
+    }
+    Ok(lines)
+}
+
+/// A statement without the tags at its end.
+fn without_tags(text: &str) -> &str {
+    let mut text = text.trim_end();
+    while let Some((rest, tag)) = text.rsplit_once(' ')
+        && tag.len() > 1
+        && tag.starts_with('#')
+    {
+        text = rest.trim_end();
+    }
+    text
+}
+
+/// The statements of the folder that say nearly what a text says, or the contrary: those that it contradicts first, then
+/// the nearest, at most `most`.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn nearest(
+    ctx: &QueryContext<'_>,
+    library: &Library,
+    told: &Told<'_>,
+    most: usize,
+) -> Result<Vec<Nearest>, ErrorView> {
+    // As words only: a text is no query, whatever operators it seems to have.
+    let words: Vec<&str> = told.text.split(|c: char| !c.is_alphanumeric()).collect();
+    let words: Vec<String> =
+        words.into_iter().filter(|it| !it.is_empty()).map(str::to_lowercase).collect();
+    let query: String = words.join(" ").chars().take(900).collect();
+    if query.is_empty() {
+        return Ok(vec![]);
+    }
+    let own = Statement::all_of(told.text);
+    let own = match own.is_empty() {
+        true => vec![Statement::new(told.text.to_string(), 0..told.text.len())],
+        false => own,
+    };
+    let claims: Vec<Claim> = own.iter().map(|it| Claim::of(&it.text, told.names)).collect();
+    let mut near: Vec<(f64, Nearest)> = Vec::new();
+    let mut add = |says: &Statement, source: SourceView, is_subject: bool| {
+        let is_itself = told.own.is_some_and(|it| {
+            it.path == source.path && (told.doc.is_none() || it.line == source.line)
+        });
+        let is_listed = near.iter().any(|(_, it)| {
+            (&it.source.path, it.source.line) == (&source.path, source.line)
+                && it.source.text == source.text
+        });
+        if is_itself || is_listed {
+            return;
+        }
+        let likeness = own.iter().map(|one| one.likeness(says)).fold(0.0, f64::max);
+        let other = Claim::of(&says.text, told.names);
+        let is_about = |it: &Claim| {
+            is_subject || other.names_subject || told.names.is_empty() && it.stands_alone()
+        };
+        let conflict =
+            claims.iter().filter(|it| is_about(it)).find_map(|it| it.contradicts(&other));
+        if likeness >= SIMILAR || conflict.is_some() {
+            near.push((likeness, Nearest { source, conflict }));
+        }
+    };
+    for line in told.doc.map(|doc| lines_of(ctx, doc)).transpose()?.unwrap_or_default() {
+        let says = Statement::new(line.text.clone(), 0..line.text.len());
+        add(&says, line, true);
+    }
+    let found = search(ctx, Search { query: &query, depth: 20, ..Search::default() })?;
+    for it in found.statements(ctx, library, found.hits.len(), |_| 0.0)? {
+        // An entry has no subject but what it says.
+        let is_entry = told.names.is_empty() && library.shelf.of_doc(it.doc).is_some();
+        if told.doc != Some(it.doc) {
+            add(&it.says, it.source, is_entry);
+        }
+    }
+    near.sort_by(|a, b| {
+        let is_free = |it: &(f64, Nearest)| it.1.conflict.is_none();
+        is_free(a).cmp(&is_free(b)).then(b.0.total_cmp(&a.0))
+    });
+    Ok(near.into_iter().take(most).map(|it| it.1).collect())
+}

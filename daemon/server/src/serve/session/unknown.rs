@@ -1,0 +1,70 @@
+//! Unknown: what a session says of a tool that it does not have.
+//!
+//! In: a name, the session's sets. Out: the set that has the tool and how to get it, else the tool of the nearest name,
+//! and what there is.
+//! Not here: parameters of other names (`proto::lenient`).
+
+use proto::catalog::{CATALOG, Entry};
+use proto::lenient::is_near;
+use proto::tool::ToolSet;
+
+/// The message and the hint; `offers` says what the session lists. A front end of a hub is not `is_whole`: more sets
+/// have no more tools there.
+pub(super) fn told(
+    name: &str,
+    sets: &[ToolSet],
+    is_whole: bool,
+    offers: impl Fn(&Entry) -> bool,
+) -> String {
+    let known: Vec<&Entry> = CATALOG.iter().filter(|entry| offers(entry)).collect();
+    let listed: Vec<String> = known.iter().map(|entry| format!("`{}`", entry.name)).collect();
+    let listed = listed.join(", ");
+    // What is for `kgctl` is not for agents.
+    let is_other = |it: &&Entry| is_whole && it.set != ToolSet::Admin && !sets.contains(&it.set);
+    let others = || CATALOG.iter().filter(is_other);
+    let switched_on = |entry: &Entry| {
+        let sets = sets.iter().chain([&entry.set]).map(|it| it.as_str());
+        format!("`kg-mcp --tools {}` has it", sets.collect::<Vec<_>>().join(","))
+    };
+    if let Some(entry) = others().find(|it| it.name == name) {
+        let set = entry.set.as_str();
+        return format!(
+            "`{name}` is a tool of the set `{set}`, which this session does not have\nhint: {}; this session has \
+             {listed}",
+            switched_on(entry)
+        );
+    }
+    let near = |entry: &&Entry| is_near(name, entry.name);
+    let meant = match (known.into_iter().find(near), others().find(near)) {
+        (Some(entry), _) => format!("; did you mean `{}`?", entry.name),
+        (None, Some(entry)) => {
+            format!("; did you mean `{}`? {}", entry.name, switched_on(entry))
+        }
+        (None, None) => String::new(),
+    };
+    format!("no tool is called `{name}`{meant}\nhint: this session has {listed}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_tool_and_the_set_of_another_are_named() {
+        let told = |name: &str| {
+            let text = super::told(name, &[ToolSet::Core], true, |it| it.set == ToolSet::Core);
+            text.lines().next().unwrap_or_default().to_string()
+        };
+        for (name, expected) in [
+            ("hybrid_qeury", "no tool is called `hybrid_qeury`; did you mean `hybrid_query`?"),
+            ("kb_store", "`kb_store` is a tool of the set `kb`, which this session does not have"),
+            (
+                "kb_stor",
+                "no tool is called `kb_stor`; did you mean `kb_store`? `kg-mcp --tools core,kb` has it",
+            ),
+            ("sing_a_song", "no tool is called `sing_a_song`"),
+        ] {
+            assert_eq!(told(name), expected);
+        }
+    }
+}
