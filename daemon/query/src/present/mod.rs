@@ -3,8 +3,7 @@
 //! In: a plan, what the earlier steps found. Out: the reply of `hybrid_query`.
 //! `floor.rs` flags weak hits, `reasons.rs` says why each was chosen, `hint.rs` how the question was read, `fit.rs`
 //! fits both forms of the reply into the budget.
-//! Invariant: neither the hits nor their order change here; only the last ones may be left to the next page, and a hit
-//! that a better one shows whole is part of that.
+//! Invariant: neither the hits nor their order change here; only the last ones may be left to the next page.
 
 mod fit;
 pub(crate) mod floor;
@@ -71,9 +70,8 @@ pub(crate) fn present(
     let mut reply = hint::reply(ctx, plan, recalled, !ranked.hits.is_empty())?;
     let (mut marks, mut verdicts, mut has_more) = (Vec::new(), Vec::new(), false);
     let floor = WeakFloor::of(plan, recalled);
-    // What leading hits show, and hits whose words are among that.
-    let (mut shown, mut merged) = (Vec::<(i64, Range<usize>)>::new(), Vec::<(usize, u32)>::new());
-    let leading: Vec<usize> = (0..SHARES.len()).map(|at| snippet_chars(plan, at)).collect();
+    // What leading hits show, and how long the snippet of each hit stays before later hits are dropped.
+    let (mut shown, mut least) = (Vec::<(i64, Range<usize>)>::new(), Vec::new());
     for candidate in &ranked.hits {
         let Some(passage) = ChunkText::load(ctx, candidate.chunk)? else { continue };
         let own_mark = mark(&passage.uid, passage.words());
@@ -85,31 +83,29 @@ pub(crate) fn present(
         if plan.cursor.has_seen(page_mark) {
             continue;
         }
-        let holds = |(doc, bytes): &(i64, Range<usize>)| {
-            *doc == passage.doc_id && bytes.start <= passage.start && passage.last() <= bytes.end
-        };
-        if let Some(at) = shown.iter().position(holds) {
-            merged.push((at, page_mark));
-            continue;
-        }
         if marks.len() == plan.k {
             has_more = true;
             break;
         }
         let texts = [passage.path.as_str(), passage.section.as_str(), passage.words()];
         verdicts.push(floor.judge(candidate, texts));
-        let n_chars = snippet_chars(plan, marks.len());
-        let is_first = shown.iter().all(|(doc, _)| *doc != passage.doc_id);
-        let seen = match marks.len() < SHARES.len() && is_first {
+        let doc = passage.doc_id;
+        let of_document = shown.iter().filter(|(of, _)| *of == doc);
+        let is_shown = of_document.clone().any(|(_, bytes)| passage.is_within(bytes));
+        let is_leading = shown.len() < SHARES.len() && !is_shown;
+        let seen = match is_leading && of_document.count() == 0 {
             true => passage.with_neighbors(ctx)?,
             false => passage.alone(),
         };
-        let handle = handle(&passage.uid, own_mark);
-        let doc = passage.doc_id;
-        let room = Room { seen, n_chars };
+        let n_chars = match is_shown {
+            true => SNIPPET_CHARS.0,
+            false => snippet_chars(plan, shown.len()),
+        };
+        let (handle, room) = (handle(&passage.uid, own_mark), Room { seen, n_chars });
         let (view, bytes) = hit_view(ctx, plan, recalled, candidate, passage, handle, room)?;
         reply.chunks.push(view);
-        if marks.len() < SHARES.len() {
+        least.push(if is_leading { n_chars } else { fit::MIN_SNIPPET_CHARS });
+        if is_leading {
             shown.push((doc, bytes));
         }
         reply.explanations.push(reasons::reasons(ctx, recalled, expanded, candidate)?);
@@ -125,20 +121,15 @@ pub(crate) fn present(
         reply.hint = Some(hint.iter().cloned().chain([end]).collect::<Vec<_>>().join("; "));
     }
     // Room is kept for the longest cursor: that of fewer hits, where none leads behind all of them.
-    let with_merged = |n: usize| {
-        let merged = merged.iter().filter(|(at, _)| *at < n).map(|(_, mark)| *mark);
-        let all: Vec<u32> = marks.iter().copied().take(n).chain(merged).collect();
-        plan.cursor.after(&all)
-    };
-    let next = (1..=marks.len()).rev().find_map(with_merged);
-    fit::fit(&mut reply, plan.max_chars, plan.structured_chars, &leading, next);
+    let next = (1..=marks.len()).rev().find_map(|n| plan.cursor.after(marks.get(..n)?));
+    fit::fit(&mut reply, plan.max_chars, plan.structured_chars, &least, next);
     has_more |= reply.chunks.len() < marks.len();
     if marks.len() > reply.chunks.len() {
         // Hits were cut, so there is a next page after all.
         reply.hint = hint;
     }
-    let n_shown = reply.chunks.len();
-    reply.next_cursor = with_merged(n_shown).filter(|_| has_more && n_shown > 0);
+    marks.truncate(reply.chunks.len());
+    reply.next_cursor = plan.cursor.after(&marks).filter(|_| has_more && !marks.is_empty());
     // After fitting: how the question was read must not cost a hit.
     if let Some(first) = reply.explanations.first_mut().filter(|_| !recalled.readings.is_empty()) {
         *first = format!("{}: {first}", recalled.readings.join("; "));
@@ -258,16 +249,16 @@ impl ChunkText {
         self.text.get(self.start..self.end).unwrap_or("")
     }
 
-    /// Where its last word ends.
-    fn last(&self) -> usize {
-        self.start + self.words().trim_end().len()
+    /// Whether bytes of its document hold all of its words.
+    fn is_within(&self, bytes: &Range<usize>) -> bool {
+        bytes.start <= self.start && self.start + self.words().trim_end().len() <= bytes.end
     }
 
     fn alone(&self) -> Seen {
         Seen { bytes: self.start..self.end, lines: self.span_lines }
     }
 
-    /// The passage with what stands around it, as `read_passage` shows it.
+    /// The passage with what stands around it, as `read_passage` shows it; on its own pages, where a format has them.
     fn with_neighbors(&self, ctx: &QueryContext<'_>) -> Result<Seen, AskError> {
         let mut spans = ctx.snapshot.prepare_cached(
             "SELECT start, end, line_start, line_end, idx FROM chunks WHERE doc_id = ?1 AND abs(idx - ?2) <= ?3
@@ -277,7 +268,13 @@ impl ChunkText {
             let bytes = row.get::<_, i64>(0)? as usize..row.get::<_, i64>(1)? as usize;
             Ok((Seen { bytes, lines: [row.get(2)?, row.get(3)?] }, row.get::<_, i64>(4)?))
         })?;
-        let rows: Vec<(Seen, i64)> = rows.collect::<Result<_, _>>()?;
+        let mut rows: Vec<(Seen, i64)> = rows.collect::<Result<_, _>>()?;
+        let pages = PageMap::decode(self.pages.as_deref());
+        let pages_of = |bytes: &Range<usize>| {
+            (pages.page_at(bytes.start), pages.page_at(bytes.end.max(bytes.start + 1) - 1))
+        };
+        let (first, last) = pages_of(&(self.start..self.end));
+        rows.retain(|(it, _)| pages_of(&it.bytes).0 >= first && pages_of(&it.bytes).1 <= last);
         let Some(own) = rows.iter().position(|(_, idx)| *idx == self.idx) else {
             return Ok(self.alone());
         };
