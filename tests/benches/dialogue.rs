@@ -19,6 +19,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use format::{Dialogue, Question, Session, Turn};
@@ -31,6 +32,10 @@ const N_HITS: usize = 60;
 
 /// Where recall is measured.
 const AT: [usize; 2] = [5, 10];
+
+/// Longest time that the better vectors of a dialogue may take, and how often it is looked whether they are there.
+const BACKFILL_LIMIT: Duration = Duration::from_secs(3_600);
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 const LAYOUTS: [&str; 4] = ["turns", "sessions", "entities", "speakers"];
 
@@ -135,7 +140,13 @@ fn ask_all(
     let mut client = Client::admin(&project.paths().socket);
     wait(&mut client)?;
     if is_better {
-        project.until("better vectors", |status| status["embedding"]["state"] == "done");
+        let deadline = Instant::now() + BACKFILL_LIMIT;
+        while project.status()["embedding"]["state"] != "done" {
+            if Instant::now() > deadline {
+                bail!("the better vectors are not there: {}", project.status()["embedding"]);
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
     }
     let is_memory = matches!(layout, "entities" | "speakers");
     let ways: &[(&'static str, Value)] = &match is_memory {

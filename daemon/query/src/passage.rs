@@ -15,7 +15,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use crate::error::invalid;
 use crate::plan::cursor::mark;
-use crate::quote::written::written;
+use crate::quote::written::{Cells, written};
 use crate::{AskError, QueryContext};
 use index::store::lines::{HeadingMap, LineMap, PageMap};
 
@@ -26,8 +26,8 @@ const MARK_DIGITS: usize = 8;
 /// Characters of an answer beside the text.
 const OVERHEAD_CHARS: usize = 260;
 
-/// Characters up to which a passage brings those after it.
-const SHORT_CHARS: usize = 1_700;
+/// Characters up to which a passage brings those around it.
+pub(crate) const SHORT_CHARS: usize = 1_700;
 
 /// Most neighbors on each side.
 const MAX_AROUND: u32 = 20;
@@ -62,8 +62,33 @@ pub fn read_passage(
         None => by_place(ctx, at)?,
     };
     let room = (budget as usize).saturating_sub(OVERHEAD_CHARS).max(100);
-    let last = if request.around.is_none() { doc.short_end(idx, room) } else { idx };
-    Ok(doc.reply(idx..=last, around as usize, room))
+    let own = match request.around {
+        None => together(idx, doc.spans.len(), room.min(SHORT_CHARS), |first, last| {
+            doc.n_chars(first, last)
+        }),
+        Some(_) => idx..=idx,
+    };
+    Ok(doc.reply(own, around as usize, room))
+}
+
+/// The passages that come with one of `n` where nothing is said: as many after and before it as have at most `most`
+/// characters together. A heading with a sentence leads to what is below it, a table to what it is about.
+pub(crate) fn together(
+    own: usize,
+    n: usize,
+    most: usize,
+    n_chars: impl Fn(usize, usize) -> usize,
+) -> RangeInclusive<usize> {
+    let (mut first, mut last) = (own, own);
+    loop {
+        if last + 1 < n && n_chars(first, last + 1) <= most {
+            last += 1;
+        } else if first > 0 && n_chars(first - 1, last) <= most {
+            first -= 1;
+        } else {
+            return first..=last;
+        }
+    }
 }
 
 /// A document with the spans of its passages.
@@ -142,16 +167,6 @@ impl Document {
         self.text.get(start..end).map_or(0, |text| text.chars().count())
     }
 
-    /// The last passage that comes with a short one where nothing is said: a heading with a sentence leads to what is
-    /// below it.
-    fn short_end(&self, idx: usize, room: usize) -> usize {
-        let mut last = idx;
-        while last + 1 < self.spans.len() && self.n_chars(idx, last + 1) <= room.min(SHORT_CHARS) {
-            last += 1;
-        }
-        last
-    }
-
     /// Returns the passages with as many of their neighbors as are wanted and fit.
     fn reply(&self, own: RangeInclusive<usize>, around: usize, room: usize) -> PassageReply {
         let (mut first, mut last) = (*own.start(), *own.end());
@@ -209,7 +224,7 @@ impl Document {
     fn as_written(&self, first: usize, last: usize, room: usize) -> Option<String> {
         let file = self.file.as_ref()?;
         let (from, to) = (self.spans.get(first)?.lines.0, self.spans.get(last)?.lines.1);
-        Some(written(file, from..=to, from..=to, room)?.text)
+        Some(written(file, from..=to, from..=to, room, Cells::AsWritten)?.text)
     }
 }
 
@@ -362,6 +377,22 @@ fn no_document(ctx: &QueryContext<'_>, at: &str) -> Result<ErrorView, AskError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_short_passage_comes_with_what_is_around_it() {
+        let sizes = [300, 100, 500, 900, 10];
+        let n_chars = |first: usize, last: usize| sizes[first..=last].iter().sum::<usize>();
+        for (own, most, expected) in [
+            (1, 50, 1..=1),
+            (1, 900, 0..=2),
+            (1, 400, 0..=1),
+            (2, 700, 1..=2),
+            (4, 1_000, 3..=4),
+            (0, 9_999, 0..=4),
+        ] {
+            assert_eq!(together(own, sizes.len(), most, n_chars), expected, "{own}, {most}");
+        }
+    }
 
     #[test]
     fn places_are_parsed_as_answers_cite_them() {

@@ -2,14 +2,15 @@
 //!
 //! In: a set. Out: by kind of question, how often a right document is the first hit or among the first three or five,
 //! and the mean reciprocal rank; where the set says which words answer: how often a passage among the first three
-//! holds them, and how often the snippets of those do, too.
+//! holds them, what `read_passage` brings for one of these, and one of their snippets.
 //! Words are compared without marks, so that Markdown and normalized text are alike.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow};
 use config::Settings;
-use query::answer;
+use proto::tool::core::ReadPassage;
+use query::{answer, read_passage};
 use server::project::Project;
 
 use super::set::Set;
@@ -23,6 +24,7 @@ struct Tally {
     hits: [f64; 3],
     reciprocal: f64,
     answered: f64,
+    read: f64,
     shown: f64,
 }
 
@@ -54,7 +56,7 @@ pub(crate) fn print(
             Ok(set.found(path, lines)?.iter().any(|id| right.contains(id.as_str())))
         };
         let (mut documents, mut rank) = (BTreeSet::new(), None);
-        let (mut is_answered, mut is_shown) = (false, false);
+        let (mut is_answered, mut is_read, mut is_shown) = (false, false, false);
         for (at, hit) in reply.chunks.iter().enumerate() {
             let is_right = is_right(&hit.path, hit.lines)?;
             if is_right && rank.is_none() && !documents.contains(hit.path.as_str()) {
@@ -69,6 +71,10 @@ pub(crate) fn print(
                 };
                 is_answered |= holds(&body);
                 is_shown |= holds(&hit.snippet);
+                let request = ReadPassage { at: hit.handle.clone(), ..ReadPassage::default() };
+                let passage = read_passage(&desk, &request)
+                    .map_err(|error| anyhow!("{}: {}", query.id, error.message))?;
+                is_read |= holds(&passage.text);
             }
         }
         let tally = tallies.entry(&query.kind).or_default();
@@ -78,6 +84,7 @@ pub(crate) fn print(
         }
         tally.reciprocal += rank.map_or(0.0, |rank| 1.0 / (rank as f64 + 1.0));
         tally.answered += f64::from(u8::from(is_answered));
+        tally.read += f64::from(u8::from(is_read));
         tally.shown += f64::from(u8::from(is_shown));
         let is_missed = if query.answers.is_empty() { rank != Some(0) } else { !is_shown };
         if has_misses && is_missed && !query.kind.starts_with("reporting") {
@@ -90,18 +97,22 @@ pub(crate) fn print(
             for hit in reply.chunks.iter().take(FIRST) {
                 let parts: Vec<String> =
                     hit.components.iter().map(|(name, value)| format!("{name} {value}")).collect();
-                let snippet: String = hit.snippet.replace('\n', " ").chars().take(150).collect();
+                let snippet = hit.snippet.replace('\n', " ");
                 println!("    {} > {} [{}]", hit.path, hit.section, parts.join(", "));
                 println!("        {snippet}");
             }
         }
     }
-    println!("  {:<22} {:>4}  hit@1  hit@3  hit@5    MRR  answer@3  in snippet", "kind", "n");
+    println!(
+        "  {:<22} {:>4}  hit@1  hit@3  hit@5    MRR  answer@3  read@3  in snippet",
+        "kind", "n"
+    );
     for (kind, it) in tallies {
         let [one, three, five] = it.hits.map(|hits| hits / it.n);
-        let (mrr, answered, shown) = (it.reciprocal / it.n, it.answered / it.n, it.shown / it.n);
+        let [mrr, answered, read, shown] =
+            [it.reciprocal, it.answered, it.read, it.shown].map(|sum| sum / it.n);
         println!(
-            "  {kind:<22} {:>4}  {one:.3}  {three:.3}  {five:.3}  {mrr:.4}  {answered:>8.3}  {shown:>10.3}",
+            "  {kind:<22} {:>4}  {one:.3}  {three:.3}  {five:.3}  {mrr:.4}  {answered:>8.3}  {read:>6.3}  {shown:>10.3}",
             it.n
         );
     }

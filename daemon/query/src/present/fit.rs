@@ -12,7 +12,6 @@ use proto::tool::core::{HitView, HybridReply};
 use render::core::HitsThatFit;
 use serde::Serialize;
 
-use super::LEADING;
 use super::reasons::AS_IN;
 
 /// Room in the structured form for what is added later: project, tick, `building`, `truncated`.
@@ -21,18 +20,19 @@ const ADDED_LATER_CHARS: usize = 200;
 /// Least size of the structured form: one hit with a short snippet.
 const SMALLEST_CHARS: usize = 800;
 
-/// Shortest snippet that a hit is cut to, characters; and shortest one of the first hits, before later ones are
-/// dropped. The cursor leads to those, and a few words of every hit would not show why it is one.
-const MIN_SNIPPET_CHARS: usize = 60;
-pub(super) const MIN_LEADING_CHARS: usize = 150;
+/// Shortest snippet that a hit is cut to, characters.
+pub(super) const MIN_SNIPPET_CHARS: usize = 60;
 
 /// Drops the least important parts until the answer fits: the parts of the scores, edges, entities, files in the
 /// reasons, signals in the reasons, then the last hits. `structured_chars` bounds the structured form, if it is given
-/// and not 0. `cursor` is as long as the one that will be returned, if there will be one.
+/// and not 0. `least` is how long each snippet stays before later hits are dropped: the cursor leads to those, and a few
+/// words of every hit would not answer. `cursor` is as long as the one that will be returned, if there will
+/// be one.
 pub(super) fn fit(
     reply: &mut HybridReply,
     max_chars: usize,
     structured_chars: Option<u32>,
+    least: &[usize],
     cursor: Option<String>,
 ) {
     let n_hits = reply.chunks.len();
@@ -44,7 +44,7 @@ pub(super) fn fit(
         let mut n_chars = json_chars(reply);
         while n_chars > room && drop_one(reply, &mut n_chars) {}
     }
-    let mut least = MIN_LEADING_CHARS;
+    let mut least = least;
     let mut as_text = HitsThatFit::new(reply, max_chars);
     while as_text.count() < reply.chunks.len() {
         match cut_longest(reply, least) {
@@ -53,8 +53,8 @@ pub(super) fn fit(
                     as_text.update(at, hit);
                 }
             }
-            None if as_text.count() > 0 || least == MIN_SNIPPET_CHARS => break,
-            None => least = MIN_SNIPPET_CHARS,
+            None if as_text.count() > 0 || least.is_empty() => break,
+            None => least = &[],
         }
     }
     let n_shown = as_text.count();
@@ -147,16 +147,15 @@ fn drop_one(reply: &mut HybridReply, n_chars: &mut usize) -> bool {
     let is_dropped = hit.also_in.take().is_some()
         || !std::mem::take(&mut hit.section).is_empty()
         || reply.entities.pop().is_some()
-        || cut_longest(reply, MIN_SNIPPET_CHARS).is_some();
+        || cut_longest(reply, &[]).is_some();
     *n_chars = json_chars(reply);
     is_dropped
 }
 
-/// Cuts an eighth off the snippet that has most to spare above its shortest length, which is `least` for the first
-/// hits. Returns its position, or `None` when all are as short as they may be.
-fn cut_longest(reply: &mut HybridReply, least: usize) -> Option<usize> {
+/// Cuts an eighth off the snippet that has most to spare above its shortest length, which `least` says. Returns its position, or `None` when all are as short as they may be.
+fn cut_longest(reply: &mut HybridReply, least: &[usize]) -> Option<usize> {
     let n_chars = |hit: &HitView| hit.snippet.chars().count();
-    let least_of = |at: usize| if at < LEADING { least } else { MIN_SNIPPET_CHARS };
+    let least_of = |at: usize| least.get(at).copied().unwrap_or(MIN_SNIPPET_CHARS);
     let most_spare = |(at, hit): &(usize, &mut HitView)| n_chars(hit).saturating_sub(least_of(*at));
     let (at, hit) = reply.chunks.iter_mut().enumerate().max_by_key(most_spare)?;
     let (n_chars, least) = (n_chars(hit), least_of(at));

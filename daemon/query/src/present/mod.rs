@@ -11,20 +11,21 @@ mod hint;
 mod reasons;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use proto::shape::{EdgeView, EntityView, OriginView};
 use proto::tool::core::{HitView, HybridReply};
-use rusqlite::OptionalExtension;
+use rusqlite::{OptionalExtension, params};
 
 use self::floor::{Verdict, WeakFloor};
 pub(crate) use self::hint::nothing_asked;
 use crate::expand::Expanded;
 use crate::graph::entity::{entity_view, rounded};
-use crate::passage::handle;
+use crate::passage::{self, handle};
 use crate::plan::cursor::mark;
 use crate::plan::{MAX_RECALL, Plan};
-use crate::quote::snippet::{choose, render_lines, shorten};
-use crate::quote::written::written;
+use crate::quote::snippet::{choose, choose_around, render, render_lines, shorten};
+use crate::quote::written::{Cells, written};
 use crate::rank::{Ranked, ScoredChunk};
 use crate::recall::{Recalled, copies};
 use crate::relevance::Signals;
@@ -38,11 +39,18 @@ const HIT_OVERHEAD: usize = 100;
 /// Shortest and longest snippet, characters.
 const SNIPPET_CHARS: (usize, usize) = (70, 2_000);
 
-/// The first hits are read and get longer snippets than the rest, which are only looked over: how many, and the shares
-/// of each; the very first gets most, since steps and tables are of use as a whole.
-pub(crate) const LEADING: usize = 5;
-const SHARES: [f32; LEADING] = [5.5, 4.0, 4.0, 2.0, 2.0];
-const SHARE_BEHIND: f32 = 0.7;
+/// The first hits are read, and the rest are only looked over: the shares of the first, which are shown as long as they
+/// are before later hits are left to the next page, and the share of each of the rest, of which as many as [`SHOWN`]
+/// says are counted on.
+const SHARES: [f32; 3] = [10.0, 7.0, 5.0];
+const SHARE_BEHIND: f32 = 1.5;
+const SHOWN: usize = 5;
+
+/// Shortest snippet of one of the first, characters.
+const MIN_LEADING_CHARS: usize = 150;
+
+/// Passages on each side that are looked at for what stands around a hit.
+const MOST_BESIDE: i64 = 12;
 
 /// Length of a snippet that represents a whole note, characters.
 const NOTE_SNIPPET_CHARS: usize = 240;
@@ -62,6 +70,8 @@ pub(crate) fn present(
     let mut reply = hint::reply(ctx, plan, recalled, !ranked.hits.is_empty())?;
     let (mut marks, mut verdicts, mut has_more) = (Vec::new(), Vec::new(), false);
     let floor = WeakFloor::of(plan, recalled);
+    // What leading hits show, and how long the snippet of each hit stays before later hits are dropped.
+    let (mut shown, mut least) = (Vec::<(i64, Range<usize>)>::new(), Vec::new());
     for candidate in &ranked.hits {
         let Some(passage) = ChunkText::load(ctx, candidate.chunk)? else { continue };
         let own_mark = mark(&passage.uid, passage.words());
@@ -79,9 +89,25 @@ pub(crate) fn present(
         }
         let texts = [passage.path.as_str(), passage.section.as_str(), passage.words()];
         verdicts.push(floor.judge(candidate, texts));
-        let n_chars = snippet_chars(plan, marks.len());
-        let handle = handle(&passage.uid, own_mark);
-        reply.chunks.push(hit_view(ctx, plan, recalled, candidate, passage, handle, n_chars)?);
+        let doc = passage.doc_id;
+        let of_document = shown.iter().filter(|(of, _)| *of == doc);
+        let is_shown = of_document.clone().any(|(_, bytes)| passage.is_within(bytes));
+        let is_leading = shown.len() < SHARES.len() && !is_shown;
+        let seen = match is_leading && of_document.count() == 0 {
+            true => passage.with_neighbors(ctx)?,
+            false => passage.alone(),
+        };
+        let n_chars = match is_shown {
+            true => SNIPPET_CHARS.0,
+            false => snippet_chars(plan, shown.len()),
+        };
+        let (handle, room) = (handle(&passage.uid, own_mark), Room { seen, n_chars });
+        let (view, bytes) = hit_view(ctx, plan, recalled, candidate, passage, handle, room)?;
+        reply.chunks.push(view);
+        least.push(if is_leading { n_chars } else { fit::MIN_SNIPPET_CHARS });
+        if is_leading {
+            shown.push((doc, bytes));
+        }
         reply.explanations.push(reasons::reasons(ctx, recalled, expanded, candidate)?);
         marks.push(page_mark);
     }
@@ -96,7 +122,7 @@ pub(crate) fn present(
     }
     // Room is kept for the longest cursor: that of fewer hits, where none leads behind all of them.
     let next = (1..=marks.len()).rev().find_map(|n| plan.cursor.after(marks.get(..n)?));
-    fit::fit(&mut reply, plan.max_chars, plan.structured_chars, next);
+    fit::fit(&mut reply, plan.max_chars, plan.structured_chars, &least, next);
     has_more |= reply.chunks.len() < marks.len();
     if marks.len() > reply.chunks.len() {
         // Hits were cut, so there is a next page after all.
@@ -153,9 +179,10 @@ fn add_neighborhood(
 /// Returns how long the snippet of the hit at a place may be: its share of the budget beside what every hit takes.
 fn snippet_chars(plan: &Plan, at: usize) -> usize {
     let share_of = |at: usize| SHARES.get(at).copied().unwrap_or(SHARE_BEHIND);
-    let shares: f32 = (0..plan.k).map(share_of).sum();
-    let room = plan.max_chars.saturating_sub(plan.k * HIT_OVERHEAD) as f32;
-    let least = if at < LEADING { fit::MIN_LEADING_CHARS } else { SNIPPET_CHARS.0 };
+    let n_shown = plan.k.min(SHOWN);
+    let shares: f32 = (0..n_shown).map(share_of).sum();
+    let room = plan.max_chars.saturating_sub(n_shown * HIT_OVERHEAD) as f32;
+    let least = if at < SHARES.len() { MIN_LEADING_CHARS } else { SNIPPET_CHARS.0 };
     ((room * share_of(at) / shares.max(1.0)) as usize).clamp(least, SNIPPET_CHARS.1)
 }
 
@@ -174,6 +201,20 @@ pub(crate) struct ChunkText {
     span_lines: [u32; 2],
     pub(crate) start: usize,
     end: usize,
+    /// Its place among those of its document.
+    idx: i64,
+}
+
+/// What a hit is shown out of, and in how many characters.
+struct Room {
+    seen: Seen,
+    n_chars: usize,
+}
+
+/// A stretch of a document's text, and its lines in the file.
+struct Seen {
+    bytes: Range<usize>,
+    lines: [u32; 2],
 }
 
 impl ChunkText {
@@ -181,7 +222,7 @@ impl ChunkText {
     pub(crate) fn load(ctx: &QueryContext<'_>, chunk: i64) -> Result<Option<ChunkText>, AskError> {
         let mut statement = ctx.snapshot.prepare_cached(
             "SELECT d.id, d.uid, d.path, c.section, d.text, d.lines, d.pages, d.headings, c.start, c.end,
-                    d.source_url, json_extract(d.meta, '$.security'), c.line_start, c.line_end
+                    d.source_url, json_extract(d.meta, '$.security'), c.line_start, c.line_end, c.idx
              FROM chunks c JOIN docs d ON d.id = c.doc_id WHERE c.id = ?1",
         )?;
         let passage = statement.query_row([chunk], |row| {
@@ -198,6 +239,7 @@ impl ChunkText {
                 end: row.get::<_, i64>(9)? as usize,
                 origin: OriginView { source_url: row.get(10)?, security: row.get(11)? },
                 span_lines: [row.get(12)?, row.get(13)?],
+                idx: row.get(14)?,
             })
         });
         Ok(passage.optional()?)
@@ -205,6 +247,48 @@ impl ChunkText {
 
     pub(crate) fn words(&self) -> &str {
         self.text.get(self.start..self.end).unwrap_or("")
+    }
+
+    /// Whether bytes of its document hold all of its words.
+    fn is_within(&self, bytes: &Range<usize>) -> bool {
+        bytes.start <= self.start && self.start + self.words().trim_end().len() <= bytes.end
+    }
+
+    fn alone(&self) -> Seen {
+        Seen { bytes: self.start..self.end, lines: self.span_lines }
+    }
+
+    /// The passage with what stands around it, as `read_passage` shows it; on its own pages, where a format has them.
+    fn with_neighbors(&self, ctx: &QueryContext<'_>) -> Result<Seen, AskError> {
+        let mut spans = ctx.snapshot.prepare_cached(
+            "SELECT start, end, line_start, line_end, idx FROM chunks WHERE doc_id = ?1 AND abs(idx - ?2) <= ?3
+             ORDER BY idx",
+        )?;
+        let rows = spans.query_map(params![self.doc_id, self.idx, MOST_BESIDE], |row| {
+            let bytes = row.get::<_, i64>(0)? as usize..row.get::<_, i64>(1)? as usize;
+            Ok((Seen { bytes, lines: [row.get(2)?, row.get(3)?] }, row.get::<_, i64>(4)?))
+        })?;
+        let mut rows: Vec<(Seen, i64)> = rows.collect::<Result<_, _>>()?;
+        let pages = PageMap::decode(self.pages.as_deref());
+        let pages_of = |bytes: &Range<usize>| {
+            (pages.page_at(bytes.start), pages.page_at(bytes.end.max(bytes.start + 1) - 1))
+        };
+        let (first, last) = pages_of(&(self.start..self.end));
+        rows.retain(|(it, _)| pages_of(&it.bytes).0 >= first && pages_of(&it.bytes).1 <= last);
+        let Some(own) = rows.iter().position(|(_, idx)| *idx == self.idx) else {
+            return Ok(self.alone());
+        };
+        let stretch = |first: usize, last: usize| {
+            let (first, last) = (&rows.get(first)?.0, &rows.get(last)?.0);
+            let bytes = first.bytes.start..last.bytes.end.max(first.bytes.start);
+            Some(Seen { bytes, lines: [first.lines[0], last.lines[1]] })
+        };
+        let n_chars = |first, last| {
+            let bytes = stretch(first, last).map_or(0..0, |it| it.bytes);
+            self.text.get(bytes).map_or(usize::MAX, |text| text.chars().count())
+        };
+        let together = passage::together(own, rows.len(), passage::SHORT_CHARS, n_chars);
+        Ok(stretch(*together.start(), *together.end()).unwrap_or_else(|| self.alone()))
     }
 }
 
@@ -226,7 +310,7 @@ pub(crate) fn best_words(
     let last = lines.line_at((passage.start + range.end).saturating_sub(1)).max(first);
     let file = index::store::written(ctx.snapshot, passage.doc_id)?;
     let room = NOTE_SNIPPET_CHARS + NOTE_SNIPPET_CHARS / 4;
-    let (line, text) = match file.and_then(|file| written(&file, first..=last, from..=to, room)) {
+    let (line, text) = match file.and_then(|file| written(&file, first..=last, from..=to, room, Cells::Unpadded)) {
         Some(it) => (it.lines[0], it.text),
         None => (first, render_lines(body, range)),
     };
@@ -240,16 +324,17 @@ fn hit_view(
     candidate: &ScoredChunk,
     passage: ChunkText,
     handle: String,
-    snippet_chars: usize,
-) -> Result<HitView, AskError> {
-    let body = passage.words();
-    let range = choose(body, &plan.question.words, &recalled.worth, 0, snippet_chars);
+    Room { seen, n_chars: snippet_chars }: Room,
+) -> Result<(HitView, Range<usize>), AskError> {
+    let body = passage.text.get(seen.bytes.clone()).unwrap_or("");
+    let own = passage.start - seen.bytes.start..passage.end - seen.bytes.start;
+    let range = choose_around(body, own, &plan.question.words, &recalled.worth, snippet_chars);
     let lines = LineMap::decode(&passage.lines);
     let pages = PageMap::decode(passage.pages.as_deref());
-    let (text, start, end) = (&passage.text, passage.start, passage.end);
+    let (text, start, end) = (&passage.text, seen.bytes.start, seen.bytes.end);
     let shown = start + range.start..start + range.end;
     let span = (start as i64, end as i64);
-    let also_in = copies::also_in(ctx, plan, passage.doc_id, span, text, shown)?;
+    let also_in = copies::also_in(ctx, plan, passage.doc_id, span, text, shown.clone())?;
     let (start, end) = (start + range.start, (start + range.end).saturating_sub(1));
     // A chunk may hold several short sections: the heading above the words that are shown says more.
     let section = match HeadingMap::decode(passage.headings.as_deref()) {
@@ -261,21 +346,22 @@ fn hit_view(
     let components = candidate.components.iter();
     let components: BTreeMap<String, f32> =
         components.map(|(name, value)| (name.to_string(), rounded(*value))).collect();
-    let [from, to] = passage.span_lines;
+    let [from, to] = seen.lines;
     let room = snippet_chars + snippet_chars / 4;
     let file = index::store::written(ctx.snapshot, passage.doc_id)?;
-    let as_written = file.and_then(|file| written(&file, first..=last.max(first), from..=to, room));
-    let (snippet, shown) = match as_written {
+    let as_written = file
+        .and_then(|file| written(&file, first..=last.max(first), from..=to, room, Cells::Unpadded));
+    let (snippet, shown_lines) = match as_written {
         Some(it) => (it.text, it.lines),
         None => (render_lines(body, range), [first, last.max(first)]),
     };
-    Ok(HitView {
+    let view = HitView {
         handle,
         id: candidate.chunk,
         doc_id: passage.doc_id,
         snippet,
         origin: passage.origin.clone(),
-        lines: shown,
+        lines: shown_lines,
         pages: pages.map(|(first, last)| [first, last]),
         section: shorten(&section, 60),
         // The sum of the rounded components, so that a reader who adds them up gets this very number; + 0 because the
@@ -286,5 +372,6 @@ fn hit_view(
         weak: false,
         also_in,
         path: passage.path,
-    })
+    };
+    Ok((view, shown))
 }

@@ -1,5 +1,7 @@
 //! Snippet: the few words of a text that answer best.
 
+use std::ops::Range;
+
 use super::matched::word_hits;
 
 /// Returns where in `text` to cut a snippet of at most `max_chars`: the stretch whose different question words are
@@ -11,33 +13,80 @@ pub(crate) fn choose(
     worth: &[f32],
     otherwise: usize,
     max_chars: usize,
-) -> std::ops::Range<usize> {
+) -> Range<usize> {
     let hits = word_hits(text, words);
     let start = best_start(text, &hits, worth, max_chars).unwrap_or(otherwise.min(text.len()));
     let start = next_boundary(text, start);
-    let end = text
-        .get(start..)
-        .unwrap_or("")
-        .char_indices()
-        .nth(max_chars)
-        .map_or(text.len(), |(at, _)| word_end_before(text, start, start + at));
-    start..end
+    start..end_of(text, start, max_chars)
+}
+
+/// Where a snippet of at most `max_chars` ends that begins at `start`.
+fn end_of(text: &str, start: usize, max_chars: usize) -> usize {
+    let mut chars = text.get(start..).unwrap_or("").char_indices();
+    chars.nth(max_chars).map_or(text.len(), |(at, _)| word_end_before(text, start, start + at))
+}
+
+/// As [`choose`], out of a text that holds a passage at `own`: all of that with what stands around it, where there is
+/// room, else a part of it.
+pub(crate) fn choose_around(
+    text: &str,
+    own: Range<usize>,
+    words: &[String],
+    worth: &[f32],
+    max_chars: usize,
+) -> Range<usize> {
+    let passage = text.get(own.clone()).unwrap_or("");
+    if passage.chars().count() > max_chars {
+        let within = choose(passage, words, worth, 0, max_chars);
+        return filled(
+            text,
+            own.start,
+            own.start + within.start..own.start + within.end,
+            max_chars,
+        );
+    }
+    let hits = word_hits(text, words);
+    let starts = own.end.saturating_sub(max_chars)..own.start;
+    let sentences = hits.iter().map(|(at, _)| back_to_sentence(text, *at, max_chars / 3));
+    let mut best = (worth_within(&hits, worth, own.start, max_chars), own.start);
+    for start in sentences.filter(|start| starts.contains(start)) {
+        let sum = worth_within(&hits, worth, start, max_chars);
+        if sum > best.0 {
+            best = (sum, start);
+        }
+    }
+    let start = next_boundary(text, best.1);
+    filled(text, 0, start..end_of(text, start, max_chars), max_chars)
+}
+
+/// The range with lines before it, not before `first`, where it ends with its text and has room left.
+fn filled(text: &str, first: usize, range: Range<usize>, max_chars: usize) -> Range<usize> {
+    let n_chars = text.get(range.clone()).unwrap_or("").chars().count();
+    let before = text.get(first..range.start).unwrap_or("");
+    let room = max_chars.saturating_sub(n_chars);
+    let Some((at, _)) = before.char_indices().rev().take(room).last() else { return range };
+    let start = match before.get(at..).and_then(|it| it.find('\n')) {
+        _ if at == 0 => first,
+        Some(line) => first + at + line + 1,
+        None => range.start,
+    };
+    next_boundary(text, start)..range.end
 }
 
 /// The snippet on one line, with marks where it was cut.
-pub(crate) fn render(text: &str, range: std::ops::Range<usize>) -> String {
+pub(crate) fn render(text: &str, range: Range<usize>) -> String {
     let words: Vec<&str> = text.get(range.clone()).unwrap_or("").split_whitespace().collect();
     marked(text, range, &words.join(" "))
 }
 
 /// The snippet with its lines and their indentation, with marks where it was cut.
-pub(crate) fn render_lines(text: &str, range: std::ops::Range<usize>) -> String {
+pub(crate) fn render_lines(text: &str, range: Range<usize>) -> String {
     let lines = text.get(range.clone()).unwrap_or("").lines().map(str::trim_end);
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     marked(text, range, &lines.join("\n"))
 }
 
-fn marked(text: &str, range: std::ops::Range<usize>, shown: &str) -> String {
+fn marked(text: &str, range: Range<usize>, shown: &str) -> String {
     let (before, after) = (range.start > 0, range.end < text.trim_end().len());
     let mut out = String::new();
     if before {
@@ -61,17 +110,22 @@ fn best_start(
     let mut best: Option<(f32, usize)> = None;
     for (at, _) in hits {
         let start = back_to_sentence(text, *at, max_chars / 3);
-        let from = hits.partition_point(|(at, _)| *at < start);
-        let within = hits.iter().skip(from).take_while(|(at, _)| at - start < max_chars);
-        let mut seen: Vec<usize> = within.map(|(_, word)| *word).collect();
-        seen.sort_unstable();
-        seen.dedup();
-        let sum: f32 = seen.iter().map(|word| worth.get(*word).copied().unwrap_or(1.0)).sum();
+        let sum = worth_within(hits, worth, start, max_chars);
         if best.map_or(sum > 0.0, |(most, _)| sum > most) {
             best = Some((sum, start));
         }
     }
     best.map(|(_, start)| start)
+}
+
+/// What the different words are worth that `max_chars` bytes hold.
+fn worth_within(hits: &[(usize, usize)], worth: &[f32], start: usize, max_chars: usize) -> f32 {
+    let from = hits.partition_point(|(at, _)| *at < start);
+    let within = hits.iter().skip(from).take_while(|(at, _)| at - start < max_chars);
+    let mut seen: Vec<usize> = within.map(|(_, word)| *word).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    seen.iter().map(|word| worth.get(*word).copied().unwrap_or(1.0)).sum()
 }
 
 /// The start of the sentence that holds `at`, if it is at most `max_back` bytes before; else `at` itself.
@@ -138,6 +192,24 @@ mod tests {
     }
 
     #[test]
+    fn a_passage_is_shown_whole_with_what_is_around_it() {
+        let text = "Keys are secret.\nRotate them yearly.\nA job does it.\nLunch is at noon.";
+        let own = text.find("A job").expect("a line");
+        let own = own..own + "A job does it.".len();
+        let words = ["rotate", "job"].map(String::from);
+        let shown = |max| render(text, choose_around(text, own.clone(), &words, &[], max));
+        assert_eq!(shown(9), "…A job…");
+        assert_eq!(shown(18), "…A job does it.…");
+        assert_eq!(shown(36), "…Rotate them yearly. A job does it.…");
+        assert_eq!(shown(60), "…Rotate them yearly. A job does it. Lunch is at noon.");
+        assert_eq!(shown(99), text.replace('\n', " "));
+        let nothing = ["lamp".to_string()];
+        let shown = |max| render(text, choose_around(text, own.clone(), &nothing, &[], max));
+        assert_eq!(shown(33), "…A job does it. Lunch is at noon.");
+        assert_eq!(shown(55), "…Rotate them yearly. A job does it. Lunch is at noon.");
+    }
+
+    #[test]
     fn a_number_is_shown_where_it_is_whole() {
         let text =
             "Since 2010 and 1 July 2011 there were 12 others, too. The version 1.2.3 is out.";
@@ -163,6 +235,10 @@ mod tests {
         fn any_text_gives_a_valid_range(text in "\\PC{0,200}", words in proptest::collection::vec("\\PC{0,8}", 0..4),
                                         otherwise in 0usize..300, max in 1usize..120) {
             let range = choose(&text, &words, &[], otherwise, max);
+            prop_assert!(text.get(range.clone()).is_some());
+            prop_assert!(text[range].chars().count() <= max);
+            let at = |n: usize| text.char_indices().map(|it| it.0).nth(n).unwrap_or(text.len());
+            let range = choose_around(&text, at(otherwise.min(max))..at(otherwise), &words, &[], max);
             prop_assert!(text.get(range.clone()).is_some());
             prop_assert!(text[range].chars().count() <= max);
         }

@@ -7,6 +7,7 @@
 //! shown; nothing beyond the passage is.
 //! Not here: keeping the file (`index`'s `store/written.rs`).
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 /// Lines as they are written.
@@ -17,6 +18,14 @@ pub(crate) struct Written {
     pub lines: [u32; 2],
 }
 
+/// How rows of tables are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cells {
+    AsWritten,
+    /// Without the blanks and strokes that only make columns equally wide.
+    Unpadded,
+}
+
 /// The lines `wanted` of a file, widened within `passage` to whole lists and fences, in at most `room` characters;
 /// `None` if less than half of them fits.
 pub(crate) fn written(
@@ -24,9 +33,18 @@ pub(crate) fn written(
     wanted: RangeInclusive<u32>,
     passage: RangeInclusive<u32>,
     room: usize,
+    cells: Cells,
 ) -> Option<Written> {
-    let lines: Vec<&str> = text.lines().collect();
-    let at = |number: u32| lines.get(number.checked_sub(1)? as usize).copied();
+    let mut is_code = false;
+    let lines = text.lines().map(|line| {
+        is_code ^= is_fence(line);
+        match cells {
+            Cells::Unpadded if !is_code && line.trim_start().starts_with('|') => unpadded(line),
+            _ => Cow::Borrowed(line),
+        }
+    });
+    let lines: Vec<Cow<'_, str>> = lines.collect();
+    let at = |number: u32| lines.get(number.checked_sub(1)? as usize).map(AsRef::as_ref);
     let n_chars = |number: u32| at(number).map_or(0, |line| line.chars().count() + 1);
     let (mut first, mut last) = (*wanted.start(), *wanted.end().min(passage.end()));
     let mut n = (first..=last).map(n_chars).sum::<usize>();
@@ -79,6 +97,24 @@ pub(crate) fn written(
     (!text.trim().is_empty()).then_some(Written { text, lines: [first, last] })
 }
 
+/// A row of a table with one blank and three strokes where there are more.
+fn unpadded(line: &str) -> Cow<'_, str> {
+    let (mut row, mut last, mut n) = (String::new(), ' ', 0);
+    for c in line.chars() {
+        n = if c == last { n + 1 } else { 1 };
+        last = c;
+        let most = match c {
+            ' ' => 1,
+            '-' => 3,
+            _ => usize::MAX,
+        };
+        if n <= most {
+            row.push(c);
+        }
+    }
+    Cow::Owned(row)
+}
+
 fn is_fence(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("```") || line.starts_with("~~~")
@@ -107,31 +143,45 @@ mod tests {
 
     #[test]
     fn a_step_brings_its_list() {
-        let all = written(PAGE, 7..=7, 1..=15, 400).expect("fits");
+        let all = written(PAGE, 7..=7, 1..=15, 400, Cells::AsWritten).expect("fits");
         assert_eq!(all.lines, [7, 13]);
         assert!(
             all.text.starts_with("1. Announce it.\n2. Run:") && all.text.ends_with("3. Record it.")
         );
-        let middle = written(PAGE, 13..=13, 1..=15, 400).expect("fits");
+        let middle = written(PAGE, 13..=13, 1..=15, 400, Cells::AsWritten).expect("fits");
         assert_eq!(middle.lines[0], 7);
+    }
+
+    #[test]
+    fn rows_of_tables_lose_their_padding() {
+        let page = "| a    | b |\n| ---- | ------- |\n| 1  2 | x  |\n\n```\n| a    |\n```\n";
+        let shown = |room, cells| written(page, 1..=7, 1..=7, room, cells).map(|it| it.text);
+        assert_eq!(
+            shown(60, Cells::Unpadded).expect("fits"),
+            "| a | b |\n| --- | --- |\n| 1 2 | x |\n\n```\n| a    |\n```"
+        );
+        assert_eq!(shown(99, Cells::AsWritten).expect("fits"), page.trim_end());
     }
 
     #[test]
     fn code_keeps_both_of_its_fences() {
         let page = "Text.\n\n```sh\none\ntwo\nthree\n```\n\nMore.\n";
         assert_eq!(
-            written(page, 5..=5, 1..=9, 100).expect("fits").text,
+            written(page, 5..=5, 1..=9, 100, Cells::AsWritten).expect("fits").text,
             "```sh\none\ntwo\nthree\n```"
         );
         // Where there is no room for all of it, the part is fenced.
-        assert_eq!(written(page, 5..=5, 1..=9, 5).expect("fits").text, "```\ntwo\n```");
+        assert_eq!(
+            written(page, 5..=5, 1..=9, 5, Cells::AsWritten).expect("fits").text,
+            "```\ntwo\n```"
+        );
     }
 
     #[test]
     fn a_plain_line_stays_alone_and_what_does_not_fit_is_left_to_the_normalized_text() {
-        let link = written(PAGE, 15..=15, 1..=15, 100).expect("fits");
+        let link = written(PAGE, 15..=15, 1..=15, 100, Cells::AsWritten).expect("fits");
         assert_eq!(link, Written { text: "See [the guide](guide.md).".into(), lines: [15, 15] });
-        assert_eq!(written(PAGE, 3..=3, 1..=15, 5), None);
-        assert_eq!(written(PAGE, 99..=99, 1..=99, 100), None);
+        assert_eq!(written(PAGE, 3..=3, 1..=15, 5, Cells::AsWritten), None);
+        assert_eq!(written(PAGE, 99..=99, 1..=99, 100, Cells::AsWritten), None);
     }
 }

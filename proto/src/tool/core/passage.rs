@@ -16,7 +16,7 @@ pub const PASSAGE_CHARS: u32 = 8_000;
 pub struct ReadPassage {
     /// A hit's `ref`, or its place: `notes/a.md:12`, `report.pdf p. 3`, or a path alone for the document's beginning.
     pub at: String,
-    /// Neighboring passages to add on both sides, 0 to 20; when left out, those after it up to 1,700 characters.
+    /// Neighboring passages to add on both sides, 0 to 20; when left out, those around it up to 1,700 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around: Option<u32>,
     /// Longest text answer in characters, 200 to 100000; 3,000 when left out.
