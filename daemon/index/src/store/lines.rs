@@ -63,6 +63,11 @@ impl LineMap {
         let line = after.checked_sub(1).and_then(|i| self.0.get(i)).map(|(_, line)| *line);
         line.unwrap_or(u32::from(!self.0.is_empty()))
     }
+
+    /// Where a line of the file begins in the normalized text; `None` where nothing of it is there.
+    pub fn place_of(&self, line: u32) -> Option<usize> {
+        self.0.iter().find(|(_, known)| *known == line).map(|(start, _)| *start as usize)
+    }
 }
 
 /// Encodes where headings stand, how long they are and how deep, for a format that is shown by them.
@@ -98,6 +103,11 @@ impl HeadingMap {
             headings.push((last, last.saturating_add(length as usize), level));
         }
         Some(HeadingMap(headings))
+    }
+
+    /// All headings: where each begins and ends, and its level.
+    pub fn all(&self) -> impl Iterator<Item = (usize, usize, u32)> {
+        self.0.iter().copied()
     }
 
     /// The nearest heading above a place of the text, or at it.
