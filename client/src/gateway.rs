@@ -23,6 +23,7 @@ mod at_least;
 mod backend;
 mod choose;
 mod cursor;
+mod each;
 mod job;
 mod line;
 mod listen;

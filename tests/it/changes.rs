@@ -66,7 +66,7 @@ fn what_comes_changes_moves_and_goes_is_told_with_its_lines() {
     project.rename("ops/a.md", "ops/b.md");
     project.settle();
     let expected = [
-        "added notes/rotation.md | +3 - [decision] Rotate keys #security",
+        "added notes/rotation.md | +1 Rotation | +3 - [decision] Rotate keys #security",
         "changed people/ana.md | - status: away | +3 status: here | -7 - [role] Reviewer | +7 - [role] Lead",
         "moved ops/a.md > ops/b.md",
         "removed drafts/old.md",

@@ -2,6 +2,7 @@
 
 mod answers;
 mod ask;
+mod ask_plans;
 mod attack;
 mod bad_input;
 mod basic_memory;

@@ -16,6 +16,7 @@ use proto::form::fit::{fit, n_chars};
 use serde_json::{Map, Value, json};
 
 use super::cursor::{self, Onward, mark};
+use super::each::each;
 use super::same::Statements;
 use super::served::Served;
 use super::spread::{Order, Paging, Spread};
@@ -27,6 +28,10 @@ const MAX_ALSO: usize = 20;
 
 /// What belongs to the statements of an answer.
 const OF_ANSWER: [&str; 6] = ["plan", "reason", "about", "passages", "conflicts", "hint"];
+
+/// What adds up.
+const SUMS: [&str; 7] =
+    ["n_notes", "hidden_stale", "n_added", "n_changed", "n_moved", "n_removed", "n_left"];
 
 /// A project's answer to a tool call.
 pub(super) type Answer = Result<Value, Trouble>;
@@ -57,12 +62,15 @@ impl Reply {
     /// Whether its hits are in the order of their days.
     fn is_dated(&self) -> bool {
         let plan = self.fields.get("plan").and_then(Value::as_str);
-        plan.is_some_and(|plan| matches!(plan, "timeline" | "decisions"))
+        plan == Some("timeline")
     }
 }
 
 /// Merges the answers of the targets of `spread`, in their order.
 pub(super) fn merge(spread: &Spread, answers: Vec<Answer>, served: &Served) -> Value {
+    if spread.spec.order == Order::Each {
+        return each(spread, answers, served);
+    }
     let (mut replies, mut troubles) = (Vec::new(), Vec::new());
     for (target, answer) in spread.targets.iter().zip(answers) {
         match answer.and_then(|result| read(spread, target, result)) {
@@ -160,7 +168,7 @@ fn handle(hit: &Value) -> Option<u32> {
     hit.get("ref").and_then(Value::as_str).map(mark)
 }
 
-fn all_failed(troubles: &[(Onward, Trouble)], served: &Served) -> Value {
+pub(super) fn all_failed(troubles: &[(Onward, Trouble)], served: &Served) -> Value {
     let Some((_, first)) = troubles.first() else {
         return error_result(&Trouble::strange().view(), Map::new());
     };
@@ -181,7 +189,7 @@ fn all_failed(troubles: &[(Onward, Trouble)], served: &Served) -> Value {
     error_result(&view, unavailable(troubles, served))
 }
 
-fn unavailable(troubles: &[(Onward, Trouble)], served: &Served) -> Map<String, Value> {
+pub(super) fn unavailable(troubles: &[(Onward, Trouble)], served: &Served) -> Map<String, Value> {
     let rows = troubles.iter().map(|(it, trouble)| trouble.row(served.name(it.project)));
     let rows: Vec<_> = rows.collect();
     let rows = (!rows.is_empty()).then(|| ("unavailable".to_string(), Value::Array(rows)));
@@ -189,7 +197,7 @@ fn unavailable(troubles: &[(Onward, Trouble)], served: &Served) -> Map<String, V
 }
 
 /// Returns an object with the project as its first field.
-fn named(project: &str, value: &Value) -> Value {
+pub(super) fn named(project: &str, value: &Value) -> Value {
     let Value::Object(fields) = value else { return value.clone() };
     let mut out = Map::with_capacity(fields.len() + 1);
     out.insert("project".to_string(), project.into());
@@ -233,8 +241,12 @@ impl Whole<'_> {
                 let by_relevance = other.relevance.total_cmp(&one.relevance);
                 by_relevance.then(one.rank.cmp(&other.rank)).then_with(by_score)
             }),
-            Order::Latest => hits.sort_by_key(|it| std::cmp::Reverse(text(it, "modified"))),
+            Order::Latest => hits.sort_by_key(|it| {
+                std::cmp::Reverse(text(it, "modified").or_else(|| text(it, "at")))
+            }),
             Order::Path => hits.sort_by_key(|it| text(it, "path")),
+            // They are not merged (`each.rs`).
+            Order::Each => {}
         }
         hits.drain(..self.spread.n_skipped.min(hits.len()));
         hits
@@ -311,17 +323,17 @@ impl Whole<'_> {
         if !conflicts.is_empty() {
             out.insert("conflicts".to_string(), conflicts.into());
         }
-        for name in ["reason", "relaxed", "hint", "building"] {
+        for name in ["reason", "relaxed", "hint", "building", "since"] {
             if let Some(text) = self.joined(name) {
                 out.insert(name.to_string(), text.into());
             }
         }
-        for name in ["since", "search_type"] {
+        for name in ["search_type"] {
             if let Some(first) = self.replies.iter().find_map(|it| it.fields.get(name)) {
                 out.insert(name.to_string(), first.clone());
             }
         }
-        for name in ["n_notes", "hidden_stale"].into_iter().filter(|name| is_set(name)) {
+        for name in SUMS.into_iter().filter(|name| is_set(name)) {
             let of = |it: &Reply| it.fields.get(name).and_then(Value::as_u64).unwrap_or(0);
             out.insert(name.to_string(), self.replies.iter().map(of).sum::<u64>().into());
         }
@@ -333,8 +345,10 @@ impl Whole<'_> {
         out.insert("tick".to_string(), self.replies.iter().map(tick).max().unwrap_or(0).into());
         let each = self.replies.iter().zip(&names).map(|(it, name)| {
             let mut row = json!({ "project": name, "tick": tick(it) });
-            if let Some(building) = it.fields.get("building") {
-                row["building"] = building.clone();
+            for name in ["building", "since_tick"] {
+                if let Some(value) = it.fields.get(name) {
+                    row[name] = value.clone();
+                }
             }
             row
         });
@@ -386,7 +400,7 @@ impl Whole<'_> {
     fn insert_onward(&self, out: &mut Map<String, Value>, hits: &[Hit], n: usize) {
         let is_more = |it: &Reply| {
             it.fields.get("has_more") == Some(&Value::Bool(true))
-                || ["next_page", "next_cursor", "more"]
+                || ["next_page", "next_cursor", "more", "n_left"]
                     .iter()
                     .any(|name| it.fields.contains_key(*name))
         };

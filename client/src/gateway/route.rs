@@ -153,7 +153,9 @@ fn call(mut params: Value, served: &Served) -> Route {
         let is_json = wants_json(&arguments);
         return Route::Projects { params: quiet(with(params, arguments)), is_json };
     }
-    if let Some(spec) = spec(&tool) {
+    // An id is one project's own.
+    let spec = spec(&tool).filter(|_| !arguments.contains_key("entity_id") || !several.is_empty());
+    if let Some(spec) = spec {
         let is_ours = |it: &Value| it.as_str().is_some_and(|it| cursor::read(it, served).is_some());
         if named.is_none() || arguments.get("cursor").is_some_and(is_ours) {
             return match Spread::new(spec, arguments, &several, served) {
@@ -185,7 +187,10 @@ fn only_one(tool: &str) -> ErrorView {
     ErrorView {
         code: Code::InvalidParams,
         message: format!("`{tool}` is about one project"),
-        hint: Some("give one name as `project`; searches and `ask` take several".to_string()),
+        hint: Some(
+            "give one name as `project`; searches, `ask`, `changes` and `explain_entity` take several"
+                .to_string(),
+        ),
         conflict: None,
     }
 }

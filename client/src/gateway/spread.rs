@@ -22,10 +22,12 @@ const MIN_CHARS: u32 = 200;
 pub(super) enum Order {
     /// By relevance; what has none by rank: scores of different projects are hardly comparable.
     Relevance,
-    /// The last modified first.
+    /// The last modified or changed first.
     Latest,
     /// By path.
     Path,
+    /// Not at all: each answer stands below the name of its project.
+    Each,
     /// As statements of one answer: by relevance, those of a timeline by day; without those of projects that know
     /// nothing.
     Answer,
@@ -88,6 +90,28 @@ pub(super) const SPECS: &[Spec] = &[
         paging: Paging::Limit,
         n_usual: 8,
         is_bounded: true,
+    },
+    Spec {
+        tool: "changes",
+        hits: "changes",
+        beside: None,
+        also: &[],
+        texts: &[],
+        order: Order::Latest,
+        paging: Paging::Limit,
+        n_usual: 50,
+        usual_chars: Some(3_000),
+    },
+    Spec {
+        tool: "explain_entity",
+        hits: "entities",
+        beside: None,
+        also: &[],
+        texts: &[],
+        order: Order::Each,
+        paging: Paging::Limit,
+        n_usual: 1,
+        usual_chars: Some(3_000),
     },
     Spec {
         tool: "entity_lookup",
@@ -266,7 +290,7 @@ impl Spread {
             }
             Paging::Limit => {
                 // Whole notes of one project would leave no room for those of the others.
-                if self.is_bounded {
+                if self.is_bounded && self.spec.order != Order::Each {
                     let share = self.max_chars / self.targets.len().max(1);
                     arguments.shift_remove("max_tokens");
                     arguments.insert("max_chars".into(), json!(share.max(MIN_CHARS as usize)));

@@ -6,6 +6,7 @@
 //! Not here: selecting the hits (`merge.rs`).
 
 use proto::shape::place;
+use proto::tool::core::StatementView;
 use serde_json::{Map, Value};
 
 use super::cursor::Onward;
@@ -76,7 +77,9 @@ pub(super) fn write(
     }
     let none = Vec::new();
     let hits = out.get(spread.spec.hits).and_then(Value::as_array).unwrap_or(&none);
-    if hits.is_empty() {
+    if let Some(counts) = counts(out) {
+        sheet.cut(&counts);
+    } else if hits.is_empty() {
         sheet.line("nothing found");
     } else if out.get("nothing_relevant") == Some(&Value::Bool(true)) {
         sheet.line("nothing here has much to do with the question; the nearest passages:");
@@ -138,6 +141,10 @@ fn block(rank: usize, hit: &Value) -> String {
     if let (Some(words), Some(_)) = (text("text"), text("kind")) {
         return head + &statement(hit, words);
     }
+    if let (Some(kind), Some(at)) = (text("kind"), text("at")) {
+        return format!("{head}{} {} ({})", clean(kind), change(hit), clean(at))
+            + &changed_lines(hit);
+    }
     match ["short_title", "entity_type", "name", "path"].map(text) {
         [Some(_), ..] => head += &entry(hit),
         [_, Some(_), Some(_), _] => head += &node(hit),
@@ -165,11 +172,19 @@ fn block(rank: usize, hit: &Value) -> String {
 /// Renders a statement of an answer: `Keys rotate yearly. (ops/keys.md:12, 2026-03-01)`.
 fn statement(hit: &Value, words: &str) -> String {
     let text = |name: &str| hit.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
-    let lines: Vec<_> = words.lines().map(clean).collect();
-    let mut out = text("claim").map(|claim| format!("{} — ", clean(claim))).unwrap_or_default();
-    out += &lines.join("\n   ");
+    let view: StatementView = serde_json::from_value(hit.clone()).unwrap_or_default();
+    let words = view.quote().map(|_| words);
+    let lines: Vec<_> = words.unwrap_or_default().lines().map(|it| clean(it.trim_end())).collect();
+    let claim = text("claim").map(|claim| clean(claim).into_owned());
+    let between = if claim.is_some() && words.is_some() { " — " } else { "" };
+    let mut out = claim.unwrap_or_default() + between;
+    for (at, line) in lines.iter().enumerate() {
+        out += if at == 0 { "" } else { "\n" };
+        out += if at == 0 || line.is_empty() { "" } else { "   " };
+        out += line;
+    }
     let mut at: Vec<String> = vec![note(hit)];
-    at.extend(text("date").map(|it| clean(it).into_owned()));
+    at.extend(text("date").map(|_| clean(&view.day()).into_owned()));
     out += if lines.len() > 1 { "\n   " } else { " " };
     out += &format!("({})", at.join(", "));
     let newer = hit.get("superseded_by").and_then(Value::as_array).into_iter().flatten();
@@ -178,6 +193,47 @@ fn statement(hit: &Value, words: &str) -> String {
         out += &format!(" — superseded by {}", clean(&newer.join(", ")));
     }
     out
+}
+
+/// Renders `drafts/a.md → notes/a.md`.
+fn change(hit: &Value) -> String {
+    let text = |name: &str| hit.get(name).and_then(Value::as_str).map(clean);
+    let was = text("was_path").map(|was| format!("{was} → ")).unwrap_or_default();
+    was + &text("path").unwrap_or_default()
+}
+
+/// Renders `− 4: - [role] Reviewer`, one line each; what an added document holds has no signs.
+fn changed_lines(hit: &Value) -> String {
+    let lines = hit.get("lines").and_then(Value::as_array).into_iter().flatten();
+    let is_added = hit.get("kind").and_then(Value::as_str) == Some("added");
+    let mut out = String::new();
+    for line in lines {
+        let is_gone = line.get("gone") == Some(&Value::Bool(true));
+        let sign = match (is_added, is_gone) {
+            (true, _) => "",
+            (false, true) => "− ",
+            (false, false) => "+ ",
+        };
+        let number = line.get("line").and_then(Value::as_u64).map(|it| format!("{it}: "));
+        let words = line.get("text").and_then(Value::as_str).map(clean).unwrap_or_default();
+        out += &format!("\n   {sign}{}{words}", number.unwrap_or_default());
+    }
+    let n_more = hit.get("n_more_lines").and_then(Value::as_u64).unwrap_or(0);
+    out + &if n_more > 0 { format!("\n   and {n_more} more") } else { String::new() }
+}
+
+/// Renders `Changes since yesterday: 3 added, 1 removed`.
+fn counts(out: &Map<String, Value>) -> Option<String> {
+    let since = clean(out.get("since")?.as_str()?);
+    let counted = ["added", "changed", "moved", "removed"].into_iter().filter_map(|what| {
+        let n = out.get(&format!("n_{what}"))?.as_u64()?;
+        (n > 0).then(|| format!("{n} {what}"))
+    });
+    let counted: Vec<String> = counted.collect();
+    out.contains_key("n_added").then(|| match counted.is_empty() {
+        true => format!("No changes since {since}"),
+        false => format!("Changes since {since}: {}", counted.join(", ")),
+    })
 }
 
 /// Renders `1 and 3 contradict each other: the numbers differ`.

@@ -169,6 +169,12 @@ pub fn explain(reply: &ExplainReply, style: Style) -> String {
     if let Some(home) = &reply.home {
         let _ = writeln!(text, "  {} {}", style.dim("note:"), style.cyan(&clean(home)));
     }
+    if !reply.facts.is_empty() {
+        let _ = writeln!(text, "\n{}", style.bold("Facts"));
+    }
+    for it in &reply.facts {
+        let _ = writeln!(text, "  {}  {}", clean(&it.text), source_place(it, style));
+    }
     write_relations(&mut text, &reply.relations, style);
     let mentions = counted(reply.n_mentions, "mention");
     let documents = counted(reply.n_documents, "document");

@@ -27,9 +27,15 @@ pub fn answer(reply: &AskReply, style: Style) -> String {
         let _ = writeln!(text, "{}", style.yellow(&clean(hint)));
     }
     for (idx, it) in reply.statements.iter().enumerate() {
-        let claim = it.claim.as_ref().map(|claim| format!("{} — ", clean(claim)));
-        let words = it.source.text.lines().map(clean).collect::<Vec<_>>().join("\n   ");
-        let _ = writeln!(text, "{}. {}{words}", idx + 1, claim.unwrap_or_default());
+        let words = it.quote().map(|words| indented(words, "   "));
+        let said: Vec<String> = it
+            .claim
+            .as_deref()
+            .map(|claim| clean(claim).into_owned())
+            .into_iter()
+            .chain(words)
+            .collect();
+        let _ = writeln!(text, "{}. {}", idx + 1, said.join(" — "));
         let newer = match it.superseded_by.as_slice() {
             [] => String::new(),
             ids => format!(", superseded by {}", ids.join(", ")),
@@ -37,7 +43,7 @@ pub fn answer(reply: &AskReply, style: Style) -> String {
         let _ = writeln!(
             text,
             "   {}",
-            style.dim(&format!("{}  {}{newer}", place(&it.source), it.date))
+            style.dim(&format!("{}  {}{newer}", place(&it.source), it.day()))
         );
     }
     for it in &reply.conflicts {
@@ -78,6 +84,17 @@ pub fn remembered(reply: &RememberReply, style: Style) -> String {
         let _ = writeln!(text, "similar: “{}” ({})", clean(&it.text), place(it));
     }
     text
+}
+
+/// Lines of a text, all but the first after `indent`; blank ones stay blank.
+fn indented(text: &str, indent: &str) -> String {
+    let mut out = String::new();
+    for (at, line) in text.lines().map(str::trim_end).enumerate() {
+        out += if at == 0 { "" } else { "\n" };
+        out += if at == 0 || line.is_empty() { "" } else { indent };
+        out += &clean(line);
+    }
+    out
 }
 
 fn place(source: &SourceView) -> String {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use proto::tool::core::{ChangeView, ChangesReply};
 
-use super::{Style, clean};
+use super::{Style, clean, counted};
 
 /// Renders a page of changes, the latest first.
 pub fn page(reply: &ChangesReply, style: Style) -> String {
@@ -47,7 +47,7 @@ fn write_change(text: &mut String, it: &ChangeView, style: Style) {
         let _ = writeln!(text, "  {words}");
     }
     if it.n_more_lines > 0 {
-        let _ = writeln!(text, "  and {} lines more", it.n_more_lines);
+        let _ = writeln!(text, "  and {} more", counted(it.n_more_lines, "line"));
     }
 }
 

@@ -45,6 +45,24 @@ pub(super) fn indented(text: &str, indent: &str) -> String {
     out
 }
 
+/// Returns stored text as lines, each after `indent`, with one empty line where there are some.
+pub(super) fn paragraphs(text: &str, indent: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut is_apart = false;
+    for line in text.lines().map(str::trim_end) {
+        if line.is_empty() {
+            is_apart = !out.is_empty();
+            continue;
+        }
+        out.push_str(if out.is_empty() { "" } else { "\n" });
+        out.push_str(if is_apart { "\n" } else { "" });
+        is_apart = false;
+        out.push_str(indent);
+        out.push_str(&stored_line(line));
+    }
+    out
+}
+
 /// Returns stored text as it is written, blank lines included, so that a client can quote a part of it in an edit.
 pub(super) fn as_written(text: &str) -> String {
     show(text).replace('\r', "")
@@ -66,6 +84,7 @@ mod tests {
         assert_eq!(one_line("plain — ünï"), "plain — ünï");
         assert_eq!(one_line("a\u{1b}[2Jb\nc\u{202e}d\u{85}e"), r"a\u{1b}[2Jb c\u{202e}d\u{85}e");
         assert_eq!(as_written("a\r\n\n\tb \u{1b}[2J"), "a\n\n\tb \\u{1b}[2J");
+        assert_eq!(paragraphs("\none\n\n\n1. two\n", "  "), "  one\n\n  1. two");
         assert_eq!(indented("one\r\n\n  two \u{7}\n", "   "), "   one\n     two \\u{7}");
     }
 }

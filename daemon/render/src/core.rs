@@ -3,13 +3,13 @@
 mod changes;
 mod remember;
 
-use proto::shape::{AlsoIn, EntityView, EvidenceView, Id, RelationView};
+use proto::shape::{AlsoIn, EntityView, EvidenceView, Id, RelationView, SourceView};
 use proto::tool::core::{
     AskReply, ConnectReply, EntityReply, ExplainReply, ExtractReply, HitView, HybridReply,
     IngestReply, PassageReply, PathView, ReviewReply, StatementView, StatusReply, TimelineView,
 };
 
-use super::clean::{indented, one_line, stored_line};
+use super::clean::{indented, one_line, paragraphs, stored_line};
 use super::sheet::Sheet;
 use super::{count, entity, score};
 
@@ -185,6 +185,12 @@ pub fn explain(reply: &ExplainReply, max_chars: usize) -> String {
     }
     if let Some(home) = &reply.home {
         sheet.line(&format!("  home: {}", one_line(home)));
+    }
+    if !reply.facts.is_empty() {
+        sheet.line("facts:");
+        let fact =
+            |it: &SourceView| format!("  {} ({})", stored_line(&it.text), one_line(&it.place()));
+        sheet.items(reply.facts.iter().map(fact));
     }
     if !reply.relations.is_empty() {
         sheet.line("relations:");
@@ -420,8 +426,10 @@ pub fn status(reply: &StatusReply, max_chars: usize) -> String {
 /// The number of a statement, its words, and where they stand: `2. Keys rotate yearly. (ops/keys.md:12, 2026-03-01)`.
 pub(crate) fn statement(number: usize, it: &StatementView) -> String {
     let place = one_line(&it.source.place()).into_owned();
-    let date = if it.date.is_empty() { String::new() } else { format!(", {}", one_line(&it.date)) };
-    let words = indented(&it.source.text, "   ");
+    let date =
+        if it.date.is_empty() { String::new() } else { format!(", {}", one_line(&it.day())) };
+    let words = it.quote().map(|words| paragraphs(words, "   "));
+    let words = words.as_deref().map(str::trim);
     let newer = match it.superseded_by.as_slice() {
         [] => String::new(),
         ids => format!(" — superseded by {}", one_line(&ids.join(", "))),
@@ -430,9 +438,10 @@ pub(crate) fn statement(number: usize, it: &StatementView) -> String {
         [] => String::new(),
         places => format!("; also {}", one_line(&places.join(", "))),
     };
-    let said = match &it.claim {
-        Some(claim) => format!("{} — “{}”", stored_line(claim), words.trim()),
-        None => words.trim().to_string(),
+    let said = match (&it.claim, words) {
+        (Some(claim), Some(words)) => format!("{} — “{words}”", stored_line(claim)),
+        (Some(claim), None) => stored_line(claim).into_owned(),
+        (None, words) => words.unwrap_or_default().to_string(),
     };
     let gap = if said.contains('\n') { "\n   " } else { " " };
     format!("{number}. {said}{gap}({place}{date}{also}){newer}")

@@ -218,6 +218,7 @@ fn an_explanation() {
             by: "own note".into(),
         }),
         home: Some("store.md".into()),
+        facts: vec![place(5, "[port] Listens on 8443")],
         timeline: Some(timeline()),
         relations: vec![
             relation("Key Store", "depends_on", "Vault"),
@@ -250,6 +251,8 @@ fn an_explanation() {
             Key Store (Service, id 12)
               “Key Store keeps secrets.” (store.md:3)
               home: store.md
+            facts:
+              [port] Listens on 8443 (store.md:5)
             relations:
               → depends_on Vault  (.81, runbooks/x.md:12, 2024-03-01)
               ← uses Gateway  (.81, runbooks/x.md:12, 2024-03-01)

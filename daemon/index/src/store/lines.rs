@@ -67,6 +67,11 @@ impl LineMap {
         // Before the first entry is line 1; an empty map has no lines.
         line.unwrap_or(u32::from(!self.0.is_empty()))
     }
+
+    /// Returns where a line of the file begins in the normalized text, or `None` if none of it is there.
+    pub fn place_of(&self, line: u32) -> Option<usize> {
+        self.0.iter().find(|(_, known)| *known == line).map(|(start, _)| *start as usize)
+    }
 }
 
 /// Encodes offset, length and level of each heading; `None` for a format whose places do not show headings.
@@ -103,6 +108,11 @@ impl HeadingMap {
             headings.push((last, last.saturating_add(length as usize), level));
         }
         Some(HeadingMap(headings))
+    }
+
+    /// Returns each heading: its start and end in the text, and its level.
+    pub fn all(&self) -> impl Iterator<Item = (usize, usize, u32)> {
+        self.0.iter().copied()
     }
 
     /// Returns the last heading that starts at or before an offset of the text.

@@ -1,79 +1,212 @@
 //! Choose: which plan answers a question, by rules.
 //!
-//! In: the question, how many things it names. Out: the plan, and why.
-//! Invariants: a plan that needs names is chosen only if there are enough; otherwise it is the search.
+//! In: the question, what is known of the names in it. Out: the plan, why, and what is asked beside the words that ask
+//! for it: `history of the Key Store` asks for a timeline of `the Key Store`.
+//! Of several cues the first one counts, but a path needs two names that are known, and a summary one that is all that
+//! is asked about; a plan that lacks them leaves the question to the next cue, at last to the search.
 //! Not here: a plan that was asked for (`mod.rs`).
 
 use proto::tool::core::AskPlan;
 
-use super::found::Picked;
 use crate::kb::graph::words_of;
-use crate::kb::planner::{CONNECTION, DECISION, TIMELINE, cues};
+use crate::kb::planner::{CONNECTION, DECISION, LISTING, TIMELINE, cues};
+use crate::quote::statement;
 
 /// Words that ask for everything about a thing.
 const SUMMARY: &str = "summar, overview, what is known, what do we know, what do you know, tell me about, \
-    everything about, all about, who is, who was, who are, describe, what is, what are";
+    everything about, all about, describe";
 
-/// Words of a sentence that states a decision, or why.
-const DECIDED: [&str; 16] = [
-    "decid",
+/// Words that ask what a thing is, unless they ask for something of it: `what is the password of the office`.
+const IDENTITY: &str = "what is, what are, what was, who is, who was, who are";
+
+/// Words that ask for steps, at the beginning and anywhere.
+const STEPS_FIRST: &str = "how are, how is";
+const STEPS: &str = "how do, how to, how can, how should, how does one, steps, procedure, instructions, \
+    walk me through, checklist";
+
+/// Words that ask for a decision and do not say what it is about.
+pub(super) const ASKING: &str = "decide decided decision choose chose chosen choice rationale reason reasons supersede \
+    superseded instead switch switched change changed evolve evolved come came story history agree agreed";
+
+/// Words of a sentence that states a decision.
+const DECIDED: [&str; 13] = [
+    "decided",
     "decision",
-    "chose",
+    "chose ",
     "chosen",
     "agreed",
-    "adopt",
-    "reject",
-    "instead of",
-    "because",
-    "rationale",
-    "prefer",
-    "supersed",
-    "replaced",
+    "adopted",
+    "rejected",
+    "supersede",
     "switched to",
-    "moved to",
     "settled on",
+    "opted for",
+    "we will ",
+    "we go with",
 ];
 
-/// What a statement gains that says what was decided.
-const BONUS: f64 = 0.3;
+/// Words of a sentence that says why.
+const REASONS: [&str; 6] = ["because", "since ", "so that", "in order to", "rationale", "reason"];
 
-/// Chooses a plan for a question that names so many things.
-pub(crate) fn choose(question: &str, n_names: usize) -> (AskPlan, String) {
-    let folded = format!(" {} ", words_of(question).join(" "));
-    // A cue may be the beginning of a word.
-    let says = |list: &'static str| cues(list).find(|cue| folded.contains(&format!(" {cue}")));
-    let because = |plan, cue: &str| (plan, format!("`{cue}`"));
-    if let Some(cue) = says(CONNECTION).filter(|_| n_names > 1) {
-        return (AskPlan::Path, format!("`{cue}` with two names that are known"));
-    }
-    if let Some(cue) = says(DECISION) {
-        return because(AskPlan::Decisions, cue);
-    }
-    if let Some(cue) = says(TIMELINE) {
-        return because(AskPlan::Timeline, cue);
-    }
-    if let Some(cue) = says(SUMMARY).filter(|_| n_names > 0) {
-        return (AskPlan::Summary, format!("`{cue}` with a name that is known"));
-    }
-    (AskPlan::Search, "no cue for another plan".to_string())
+/// A plan, and what it is to answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub plan: AskPlan,
+    pub reason: String,
+    /// The question without the words that ask for the plan; empty where nothing is left that says what is meant.
+    pub rest: String,
 }
 
-/// Words that ask for steps.
-const STEPS: [&str; 7] =
-    ["how do ", "how to ", "how can ", "how are ", "how is ", "how should ", "steps "];
+impl Choice {
+    /// A plan that was asked for.
+    pub(super) fn given(plan: AskPlan, question: &str) -> Choice {
+        let words = Words::of(question);
+        let lists: &[&'static str] = match plan {
+            AskPlan::Decisions => &[DECISION],
+            AskPlan::Timeline => &[TIMELINE],
+            AskPlan::Summary => &[SUMMARY, IDENTITY],
+            _ => &[],
+        };
+        let cue = lists.iter().find_map(|list| words.cue(list));
+        Choice { plan, reason: "it was asked for".to_string(), rest: words.beside(plan, cue) }
+    }
+}
+
+/// Whether a question asks how two things are related, if it names two.
+pub(crate) fn connects(question: &str) -> bool {
+    Words::of(question).cue(CONNECTION).is_some()
+}
+
+/// Chooses a plan for a question that names so many things. `has_subject` says whether one of them is what the rest of a
+/// question is about: all of that, or most of it.
+pub(crate) fn choose(
+    question: &str,
+    n_names: usize,
+    has_subject: impl Fn(&str, Share) -> bool,
+) -> Choice {
+    let words = Words::of(question);
+    let whole = || question.to_string();
+    if let Some(cue) = words.cue(CONNECTION).filter(|_| n_names > 1) {
+        let reason = format!("`{}` with two names that are known", cue.text);
+        return Choice { plan: AskPlan::Path, reason, rest: whole() };
+    }
+    let first = words.cue(STEPS_FIRST).filter(|cue| cue.at <= 1);
+    let mut found: Vec<(Cue, AskPlan, Share)> = Vec::new();
+    found.extend(first.or(words.cue(STEPS)).map(|cue| (cue, AskPlan::Search, Share::Most)));
+    for (list, plan, share) in [
+        (DECISION, AskPlan::Decisions, Share::Most),
+        (TIMELINE, AskPlan::Timeline, Share::Most),
+        (SUMMARY, AskPlan::Summary, Share::Most),
+        (IDENTITY, AskPlan::Summary, Share::All),
+    ] {
+        found.extend(words.cue(list).map(|cue| (cue, plan, share)));
+    }
+    found.sort_by_key(|(cue, ..)| cue.at);
+    for (cue, plan, share) in found {
+        let rest = words.beside(plan, Some(cue));
+        let reason = match plan {
+            AskPlan::Search => format!("`{}` asks for steps", cue.text),
+            AskPlan::Summary => format!("`{}` with a name that is known", cue.text),
+            _ => format!("`{}`", cue.text),
+        };
+        match plan {
+            AskPlan::Search => return Choice { plan, reason, rest: whole() },
+            AskPlan::Summary if !has_subject(&rest, share) => continue,
+            _ => return Choice { plan, reason, rest },
+        }
+    }
+    Choice { plan: AskPlan::Search, reason: "no cue for another plan".to_string(), rest: whole() }
+}
+
+/// How much of a question its subject must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Share {
+    All,
+    Most,
+}
+
+/// Words of a list in a question.
+#[derive(Debug, Clone, Copy)]
+struct Cue {
+    text: &'static str,
+    /// Where it begins in the folded words.
+    at: usize,
+}
+
+/// A question as its words, as written and folded.
+struct Words<'q> {
+    written: Vec<(&'q str, usize)>,
+    folded: String,
+    has_phrase: bool,
+}
+
+impl<'q> Words<'q> {
+    fn of(question: &'q str) -> Self {
+        let (mut written, mut folded) = (Vec::new(), " ".to_string());
+        for word in question.split_whitespace() {
+            written.push((word, folded.len()));
+            words_of(word).iter().for_each(|it| folded += &format!("{it} "));
+        }
+        Words { written, folded, has_phrase: question.contains('"') }
+    }
+
+    /// The first cue of a list; it may be the beginning of a word.
+    fn cue(&self, list: &'static str) -> Option<Cue> {
+        let place = |text: &'static str| {
+            let at = self.folded.find(&format!(" {text}"))? + 1;
+            Some(Cue { text, at })
+        };
+        cues(list).filter_map(place).min_by_key(|cue| cue.at)
+    }
+
+    /// The words that say what is meant, beside a cue and what else only asks for a plan.
+    fn beside(&self, plan: AskPlan, cue: Option<Cue>) -> String {
+        let asking = statement::words_of(ASKING);
+        let only_asks = |word: &str| {
+            let lists = cues(LISTING).any(|it| words_of(word).iter().eq([it]));
+            let said = statement::words_of(word);
+            lists || plan == AskPlan::Decisions && !said.is_empty() && said.is_subset(&asking)
+        };
+        // A phrase in quotation marks is one condition.
+        if matches!(plan, AskPlan::Search | AskPlan::Path) || self.has_phrase {
+            return self.text(|_, _| true);
+        }
+        let of_cue = cue.map_or(0..0, |cue| cue.at..cue.at + cue.text.len());
+        let rest = self.text(|word, at| !of_cue.contains(&at) && !only_asks(word));
+        match statement::words_of(&rest).is_empty() && !rest.contains(|c: char| c.is_ascii_digit())
+        {
+            true => String::new(),
+            false => rest,
+        }
+    }
+
+    fn text(&self, keeps: impl Fn(&str, usize) -> bool) -> String {
+        let kept = self.written.iter().filter(|(word, at)| keeps(word, *at)).map(|(word, _)| *word);
+        kept.collect::<Vec<_>>().join(" ")
+    }
+}
 
 /// Whether a question asks how something is done.
 pub(super) fn asks_how(question: &str) -> bool {
-    let lower = question.trim_start().to_lowercase();
-    STEPS.iter().any(|cue| lower.starts_with(cue))
+    let words = Words::of(question);
+    words.cue(STEPS).is_some() || words.cue(STEPS_FIRST).is_some_and(|cue| cue.at <= 1)
 }
 
-/// What a statement gains in a question about decisions; 0 for one that states none.
-pub(super) fn decides(it: &Picked) -> f64 {
-    let lower = it.says.text.to_lowercase();
-    let is_said = DECIDED.iter().any(|cue| lower.contains(cue));
-    let is_headed = it.source.section.to_lowercase().contains("decision");
-    if is_said || is_headed { BONUS } else { 0.0 }
+/// Whether a question asks why.
+pub(super) fn asks_why(question: &str) -> bool {
+    Words::of(question).cue("why, rationale, reason").is_some()
+}
+
+/// Whether a sentence says that something was decided.
+pub(super) fn decides(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    DECIDED.iter().any(|cue| lower.contains(cue))
+}
+
+/// Whether a sentence says why.
+pub(super) fn gives_reason(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    REASONS.iter().any(|cue| lower.contains(cue))
 }
 
 #[cfg(test)]
@@ -92,8 +225,37 @@ mod tests {
             ("who is responsible for keys", 0, AskPlan::Search),
             ("what do we know about Billing", 1, AskPlan::Summary),
             ("how do I rotate signing keys", 1, AskPlan::Search),
+            ("what are the steps to rotate signing keys", 1, AskPlan::Search),
+            ("what is the history of Billing", 1, AskPlan::Timeline),
+            ("what did we decide about the steps of a release", 1, AskPlan::Decisions),
+            ("how do we decide who is on call", 0, AskPlan::Search),
+            ("what is the password of the Office", 1, AskPlan::Search),
         ] {
-            assert_eq!(choose(question, n_names).0, plan, "{question}");
+            let names = ["Ana Silva", "Billing", "the Office"];
+            let is_all = |rest: &str| names.contains(&rest);
+            let has = |rest: &str, share| n_names > 0 && (share == Share::Most || is_all(rest));
+            assert_eq!(choose(question, n_names, has).plan, plan, "{question}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_is_left_without_the_words_that_ask_for_a_plan() {
+        for (question, plan, rest) in [
+            (
+                "which decisions were made about the timeout?",
+                AskPlan::Decisions,
+                "which were about the timeout?",
+            ),
+            ("list all decisions", AskPlan::Decisions, ""),
+            ("why did we choose SQLite", AskPlan::Decisions, "we SQLite"),
+            ("history of the Key Store", AskPlan::Timeline, "the Key Store"),
+            ("what happened on 2026-02-14", AskPlan::Timeline, "on 2026-02-14"),
+            ("Summarize Billing", AskPlan::Summary, "Billing"),
+            ("tell me about Billing", AskPlan::Summary, "Billing"),
+            ("Billing", AskPlan::Summary, "Billing"),
+            ("how are keys rotated", AskPlan::Search, "how are keys rotated"),
+        ] {
+            assert_eq!(Choice::given(plan, question).rest, rest, "{question}");
         }
     }
 }

@@ -1,40 +1,35 @@
-//! Found: the hits of a question, and the statements in them that answer it.
+//! Found: the hits of a question, and what it asks for.
 //!
-//! In: a question with its filters. Out: hits with their whole text, the things that the question names, statements.
-//! A statement scores by the share of the question's words that it contains, its nearness in meaning, and the rank of
-//! its passage; one of an entry whose place another took counts half, and what took its place is read, too.
-//! Invariants: hits come in the order of `hybrid_query`; no statement of an entry precedes one of its successors.
-//! Not here: which statements a plan shows (`mod.rs`).
+//! In: a question with its filters. Out: hits with their whole text, the things that the question names, how much any
+//! text has to do with it.
+//! Invariant: hits come in the order of `hybrid_query`.
+//! Not here: statements (`picked.rs`).
 
-use embed::cosine;
-use notes::entry::number_of;
+use config::settings::Floor;
 use proto::error::ErrorView;
-use proto::shape::SourceView;
 use proto::tool::core::{Ask, HybridQuery};
-use rusqlite::OptionalExtension;
 
-use crate::kb::search::behind_successors;
+use super::choose::Share;
+use super::dated::{Dated, Days};
+use crate::graph::entity::{aliases, entity_view};
 use crate::kb::{EntryRow, Library};
-use crate::present::{self, ChunkText};
+use crate::plan::question::Question;
+use crate::plan::when::When;
+use crate::present;
+use crate::quote::matched::matched;
 use crate::quote::source::Source;
-use crate::quote::statement::{Statement, words_of};
+use crate::recall::naming::Seed;
+use crate::recall::share_of_worth;
+use crate::relevance::{self, Signals};
 use crate::{AskError, QueryContext, plan};
-
-/// Weights of words, meaning and the rank of the passage.
-const WEIGHTS: [f64; 3] = [0.5, 0.3, 0.2];
-
-/// Least score of a statement that answers.
-const LEAST: f64 = 0.2;
-
-/// Most statements that are compared with the question.
-const MAX_STATEMENTS: usize = 300;
-
-/// Factor for statements of an entry whose place another took.
-const REPLACED: f64 = 0.5;
 
 /// Budget in which each hit has its longest snippet, characters, and what a hit takes of it at least.
 const ROOM: u32 = 20_000;
 const LEAST_ROOM: u32 = 400;
+
+/// The meaning of one sentence speaks for it from so much below `retrieval.floor.similar` on: it is less near to a
+/// question than a passage.
+const ENOUGH: f32 = 0.06;
 
 /// A question with its filters.
 #[derive(Debug, Clone, Default)]
@@ -73,6 +68,38 @@ pub(crate) struct Found {
     /// How the question was read, where that differs from how it is written.
     pub readings: Vec<String>,
     pub query: String,
+    pub asked: Asked,
+}
+
+/// What a question asks for by words and names, by which texts are judged.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked {
+    pub(super) words: Vec<String>,
+    worth: Vec<f32>,
+    /// Words that are names and that the folder lacks, one bit each.
+    lacking: u64,
+    names: Vec<Seed>,
+    floor: Floor,
+    /// The times that it names.
+    pub(super) when: When,
+}
+
+impl Asked {
+    /// How much texts have to do with the question, 0 to 1; `near` is their cosine.
+    pub(super) fn relevance(&self, found: u64, near: Option<f32>) -> f32 {
+        let floor = Floor { vector: self.floor.similar - ENOUGH, ..self.floor };
+        let signals = Signals {
+            words: share_of_worth(&self.worth, found),
+            near: near.map(|near| (near, false)),
+            lacks_name: self.lacking & !found != 0,
+        };
+        relevance::relevance(&floor, signals)
+    }
+
+    /// Whether that is enough.
+    pub(super) fn fits(&self, relevance: f32) -> bool {
+        relevance >= self.floor.relevance
+    }
 }
 
 /// One hit.
@@ -87,28 +114,10 @@ pub(crate) struct Hit {
     /// Its place with all its lines.
     pub at: String,
     pub section: String,
-    pub day: String,
+    pub dated: Dated,
     pub is_weak: bool,
     /// Whether it holds steps.
     pub is_procedure: bool,
-    is_decision: bool,
-}
-
-/// A statement of a hit.
-#[derive(Debug, Clone)]
-pub(crate) struct Picked {
-    pub chunk: i64,
-    pub doc: i64,
-    pub says: Statement,
-    pub source: SourceView,
-    /// Where other documents say the same: rows and places.
-    pub also: Vec<(i64, SourceView)>,
-    pub day: String,
-    /// That of its passage.
-    pub relevance: f32,
-    /// Whether its document calls itself a decision.
-    pub is_decision: bool,
-    score: f64,
 }
 
 /// Searches as `hybrid_query` does.
@@ -133,7 +142,16 @@ pub(crate) fn search(ctx: &QueryContext<'_>, wanted: Search<'_>) -> Result<Found
     let mut seeds = recalled.seeds.clone();
     seeds.sort_by(|a, b| b.link.total_cmp(&a.link).then(a.words.cmp(&b.words)));
     let reply = present::present(ctx, &plan, &recalled, &expanded, ranked)?;
+    let asked = Asked {
+        words: plan.question.words.clone(),
+        worth: recalled.worth.clone(),
+        lacking: recalled.lacking(&plan.question),
+        names: recalled.seeds.clone(),
+        floor: plan.floor,
+        when: plan.when.clone(),
+    };
     let mut found = Found {
+        asked,
         named: seeds.iter().map(|it| it.entity).collect(),
         nothing_relevant: reply.nothing_relevant,
         hint: reply.hint,
@@ -143,7 +161,7 @@ pub(crate) fn search(ctx: &QueryContext<'_>, wanted: Search<'_>) -> Result<Found
     };
     found.named.dedup();
     for hit in reply.chunks {
-        let (day, is_decision) = dated(ctx, hit.doc_id)?;
+        let dated = Days::read(ctx, hit.doc_id)?.document().clone();
         let sql = "SELECT profile = 'procedure' FROM chunks WHERE id = ?1";
         let mut statement = ctx.snapshot.prepare_cached(sql).map_err(AskError::from)?;
         let is_procedure =
@@ -161,21 +179,12 @@ pub(crate) fn search(ctx: &QueryContext<'_>, wanted: Search<'_>) -> Result<Found
                 section: String::new(),
             },
             section: hit.section,
-            day,
+            dated,
             is_weak: hit.weak,
             is_procedure,
-            is_decision,
         });
     }
     Ok(found)
-}
-
-/// The day of a document, and whether its type is `decision`.
-fn dated(ctx: &QueryContext<'_>, doc: i64) -> Result<(String, bool), AskError> {
-    let sql = "SELECT day, coalesce(doc_type, '') = 'decision' FROM docs WHERE id = ?1";
-    let mut statement = ctx.snapshot.prepare_cached(sql)?;
-    let row = statement.query_row([doc], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    Ok(row.unwrap_or_default())
 }
 
 impl Found {
@@ -213,7 +222,7 @@ impl Found {
         }
         let Some(source) = Source::load(ctx, row.doc)? else { return Ok(()) };
         let source = source.view(0, String::new());
-        let (day, is_decision) = dated(ctx, row.doc)?;
+        let dated = Days::read(ctx, row.doc)?.document().clone();
         let hit = Hit {
             chunk: 0,
             doc: row.doc,
@@ -221,117 +230,44 @@ impl Found {
             at: source.place(),
             source,
             section: String::new(),
-            day,
+            dated,
             is_weak: false,
             is_procedure: false,
-            is_decision,
         };
         self.hits.insert(at.min(self.hits.len()), hit);
         Ok(())
     }
 
-    /// The statements of the first hits that answer, best first, each said once. `bonus` adds to a score.
-    pub(crate) fn statements(
+    /// The thing that is all a question is about, or most of it; `rest` is the question without the words that ask for
+    /// a summary.
+    pub(crate) fn subject(
         &self,
         ctx: &QueryContext<'_>,
-        library: &Library,
-        n_hits: usize,
-        bonus: fn(&Picked) -> f64,
-    ) -> Result<Vec<Picked>, AskError> {
-        let asked = words_of(&self.query);
-        let mut picked: Vec<(f64, Picked)> = Vec::new();
-        for (at, hit) in self.hits.iter().take(n_hits).filter(|it| !it.is_weak).enumerate() {
-            let Some(source) = Source::load(ctx, hit.doc)? else { continue };
-            let chunk = ChunkText::load(ctx, hit.chunk)?;
-            // Why something was decided stands in another section than what was.
-            let (start, words) = match (hit.is_decision, &chunk) {
-                (true, _) if picked.iter().any(|(_, it)| it.doc == hit.doc) => continue,
-                (false, Some(chunk)) => (chunk.start, chunk.words()),
-                _ => (0, source.text.as_str()),
+        (rest, share): (&str, Share),
+        about: Option<i64>,
+    ) -> Result<Option<i64>, AskError> {
+        let asked = &self.asked;
+        let content = Question::new(rest).words;
+        let words = asked.words.iter().enumerate().filter(|(_, it)| content.contains(it));
+        let wanted = words.fold(0, |all, (at, _)| all | 1_u64.checked_shl(at as u32).unwrap_or(0));
+        let given = about.map(|entity| Seed { entity, link: 1.0, words: 0 });
+        let mut best: Option<(f32, i64)> = None;
+        for it in given.iter().chain(&asked.names) {
+            let Some(view) = entity_view(ctx, it.entity, None)? else { continue };
+            let mut known = it.words | matched(&view.entity_type, &asked.words);
+            if Some(it.entity) == about {
+                let names = aliases(ctx, it.entity, &view.name)?.join(" ");
+                known |= matched(&format!("{} {names}", view.name), &asked.words);
+            }
+            let relevance = asked.relevance(known | !wanted, None);
+            let fits = match share {
+                Share::All => wanted & !known == 0,
+                Share::Most => asked.fits(relevance) || Some(it.entity) == about,
             };
-            let place = 1.0 / (1.0 + at as f64);
-            for says in Statement::all_of(words) {
-                let source = source.view(start + says.range.start, says.text.clone());
-                let it = Picked {
-                    chunk: hit.chunk,
-                    doc: hit.doc,
-                    says,
-                    source,
-                    also: vec![],
-                    day: hit.day.clone(),
-                    relevance: hit.relevance,
-                    is_decision: hit.is_decision,
-                    score: 0.0,
-                };
-                picked.push((place, it));
+            if fits && best.is_none_or(|(most, _)| relevance > most) {
+                best = Some((relevance, it.entity));
             }
         }
-        picked.truncate(MAX_STATEMENTS);
-        let near = self.nearness(ctx, &picked);
-        for (n, (place, it)) in picked.iter_mut().enumerate() {
-            let held = asked.iter().filter(|word| it.says.words.contains(*word)).count();
-            let share = held as f64 / asked.len().max(1) as f64;
-            let near = near.get(n).copied().unwrap_or(0.0).max(0.0);
-            let fits = WEIGHTS[0] * share + WEIGHTS[1] * near;
-            // The rank of its passage alone does not make a sentence an answer, but in a decision a reason is one,
-            // whatever its words.
-            let bonus = bonus(it);
-            let answers = fits >= LEAST * 0.5 || it.is_decision && bonus > 0.0;
-            it.score = if answers { fits + WEIGHTS[2] * *place + bonus } else { 0.0 };
-        }
-        let mut picked: Vec<Picked> = picked.into_iter().map(|it| it.1).collect();
-        weigh_successors(&mut picked, library);
-        picked.retain(|it| it.score >= LEAST);
-        picked.sort_by(|a, b| b.score.total_cmp(&a.score));
-        let mut said: Vec<Picked> = Vec::new();
-        for it in picked {
-            match said.iter_mut().find(|one| one.says.repeats(&it.says)) {
-                // The best come first, so this one may only repeat an earlier one.
-                Some(one)
-                    if one.doc == it.doc || one.also.iter().any(|(doc, _)| *doc == it.doc) => {}
-                Some(one) => one.also.push((it.doc, it.source)),
-                None => said.push(it),
-            }
-        }
-        let number = |it: &Picked| library.shelf.of_doc(it.doc).map_or(u64::MAX, |row| row.number);
-        Ok(behind_successors(library, said, number))
-    }
-
-    /// The cosine of each statement with the question; empty where the model gives none.
-    fn nearness(&self, ctx: &QueryContext<'_>, picked: &[(f64, Picked)]) -> Vec<f64> {
-        let Ok(question) = ctx.embedder.try_question(&self.query) else { return vec![] };
-        let texts: Vec<&str> = picked.iter().map(|it| it.1.says.text.as_str()).collect();
-        let vectors = ctx.embedder.try_embed(&texts).unwrap_or_default();
-        vectors.iter().map(|it| f64::from(cosine(&question, it))).collect()
-    }
-}
-
-/// Halves what a superseded entry says. Where it answers all the same, its successor must appear, whatever its words:
-/// the best statement of that gets the score that the other would have if it were not superseded.
-fn weigh_successors(picked: &mut [Picked], library: &Library) {
-    let best = |picked: &[Picked], doc: i64| {
-        let own = picked.iter().enumerate().filter(|(_, it)| it.doc == doc);
-        let best = own.max_by(|a, b| a.1.score.total_cmp(&b.1.score).then(b.0.cmp(&a.0)));
-        best.map(|(at, it)| (at, it.score))
-    };
-    let mut docs: Vec<i64> = picked.iter().map(|it| it.doc).collect();
-    docs.sort_unstable();
-    docs.dedup();
-    for doc in docs {
-        let Some(row) = library.shelf.of_doc(doc) else { continue };
-        let newer = library.superseded_by(row);
-        if newer.is_empty() {
-            continue;
-        }
-        picked.iter_mut().filter(|it| it.doc == doc).for_each(|it| it.score *= REPLACED);
-        for newer in newer.iter().filter_map(|id| library.shelf.get(number_of(id)?)) {
-            let (Some((at, own)), Some((_, score))) = (best(picked, newer.doc), best(picked, doc))
-            else {
-                continue;
-            };
-            if let Some(it) = picked.get_mut(at).filter(|_| own < LEAST && score >= LEAST) {
-                it.score = score / REPLACED;
-            }
-        }
+        Ok(best.map(|it| it.1))
     }
 }

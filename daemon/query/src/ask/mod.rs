@@ -1,17 +1,23 @@
 //! Ask: an answer from documents, notes, memory and entries, by one plan.
 //!
 //! In: a question, optionally a plan. Out: statements quoted from their places, and further passages. `choose.rs`
-//! chooses the plan by the words of the question and the names in it, `found.rs` searches and picks statements. What a
-//! plan needs is what other tools answer: the search of `hybrid_query`, the paths of `connect`, what `explain_entity`
-//! knows. `kb_ask` and `kb_summarize` are views of it (`entries/`).
-//! Invariants: every statement is quoted from the place that is cited for it; a plan that finds nothing falls back to
-//! the search, and says so; the same index and question give the same answer.
+//! chooses the plan by the words of the question and the names in it, `found.rs` searches, `picked.rs` picks statements,
+//! `dated.rs` dates them; `steps.rs` and `decided.rs` know what procedures and decisions need. What a plan needs beside
+//! is what other tools answer: the search of `hybrid_query`, the paths of `connect`, what `explain_entity` knows.
+//! `kb_ask` and `kb_summarize` are views of it (`entries/`).
+//! Invariants: every statement is quoted from the place that is cited for it; one floor judges what any plan finds, that
+//! of `hybrid_query`, and a plan that finds nothing falls back to the search, and says so; the same index and question
+//! give the same answer.
 //! Not here: the graph of entries (`kb/graph.rs`), sentences of a model's own.
 
 mod choose;
+mod dated;
+mod decided;
 pub mod entries;
 mod found;
 mod nearest;
+mod picked;
+mod steps;
 
 use std::sync::Arc;
 
@@ -22,9 +28,13 @@ use proto::tool::core::{
 };
 use rusqlite::OptionalExtension;
 
-pub(crate) use self::choose::choose;
-pub(crate) use self::found::{Found, Picked, Search, search};
+pub(crate) use self::choose::connects;
+use self::choose::{Choice, Share, choose};
+use self::dated::Dated;
+use self::decided::{Wanted, decided};
+pub(crate) use self::found::{Found, Search, search};
 pub use self::nearest::{Nearest, Told, nearest, said_before, standing};
+pub(crate) use self::picked::{Choosing, Picked};
 use crate::connect::connect;
 use crate::entities::explain::explain_entity;
 use crate::error::invalid;
@@ -45,11 +55,11 @@ const READ: usize = 12;
 /// Relations of a summary.
 const MAX_RELATIONS: u32 = 6;
 
-/// Hits among which a procedure is looked for.
-const MAX_TO_STEPS: usize = 6;
+/// What a statement of a timeline gains that has a day of its own.
+const OWN_DAY: f64 = 0.15;
 
-/// Statements of one document about a decision: what was decided, and why.
-const MAX_OF_DECISION: usize = 3;
+/// A further statement of a search has at least this share of the best one's score.
+const LEAST_OF_BEST: f64 = 0.6;
 
 /// Least confidence of a relation in a summary.
 const SURE: f32 = 0.5;
@@ -116,34 +126,61 @@ pub(crate) fn answer(
         None => None,
     };
     let wanted = Search { depth: DEPTH, about, ..Search::of(request) };
-    let mut found = search(ctx, wanted)?;
-    found.add_successors(ctx, sources.library)?;
+    let whole = search(ctx, wanted.clone())?;
     let mut names: Vec<i64> = about.into_iter().collect();
-    names.extend(found.named.iter().filter(|it| Some(**it) != about));
-    let (plan, reason) = match request.plan.unwrap_or_default() {
-        AskPlan::Auto => choose(&request.query, names.len()),
-        plan => (plan, "it was asked for".to_string()),
+    names.extend(whole.named.iter().filter(|it| Some(**it) != about));
+    let subject = |rest: &str, share| whole.subject(ctx, (rest, share), about);
+    let choice = match request.plan.unwrap_or_default() {
+        AskPlan::Auto => {
+            let has_subject = |rest: &str, share| matches!(subject(rest, share), Ok(Some(_)));
+            choose(&request.query, names.len(), has_subject)
+        }
+        plan => Choice::given(plan, &request.query),
     };
+    let subject = match choice.plan {
+        AskPlan::Summary => subject(&choice.rest, Share::Most)?,
+        _ => None,
+    };
+    let is_narrower = !choice.rest.is_empty() && choice.rest != request.query;
+    let mut found = match is_narrower {
+        true => search(ctx, Search { query: &choice.rest, ..wanted })?,
+        false => whole.clone(),
+    };
+    found.add_successors(ctx, sources.library)?;
+    let Choice { plan, reason, rest } = choice;
     let mut reply = AskReply { plan, reason, ..AskReply::default() };
-    for name in names.iter().take(2) {
-        reply.about.extend(entity_view(ctx, *name, None)?);
-    }
     let limit = limit as usize;
     let asker = Asker { sources, limit, with_passage };
     match (plan, names.as_slice()) {
         (AskPlan::Path, [one, other, ..]) => asker.path(&mut reply, [*one, *other])?,
-        (AskPlan::Timeline, _) => asker.dated(&mut reply, &found, |_| 0.0)?,
-        (AskPlan::Decisions, _) => asker.dated(&mut reply, &found, choose::decides)?,
-        (AskPlan::Summary, [name, ..]) => asker.summary(&mut reply, &found, *name)?,
+        (AskPlan::Timeline, _) => asker.timeline(&mut reply, &found)?,
+        (AskPlan::Decisions, _) => {
+            let wanted = Wanted { request, rest: &rest, about, limit };
+            let picked = decided(sources, &found, &wanted)?;
+            asker.show(&mut reply, &found, picked)?;
+        }
+        (AskPlan::Summary, _) => {
+            if let Some(subject) = subject {
+                names.retain(|it| *it != subject);
+                names.insert(0, subject);
+                asker.summary(&mut reply, &found, subject)?;
+            }
+        }
         _ => {}
     }
+    for name in names.iter().take(2) {
+        reply.about.extend(entity_view(ctx, *name, None)?);
+    }
     if reply.statements.is_empty() {
-        if !matches!(reply.plan, AskPlan::Search | AskPlan::Summary) {
+        // Without the words that ask for a plan, which the search would look for.
+        let found = if is_narrower { &found } else { &whole };
+        if reply.plan != AskPlan::Search {
             let tried = reply.plan.as_str();
             reply.reason = format!("{}; {tried} found nothing, so it was searched", reply.reason);
             reply.plan = AskPlan::Search;
         }
-        asker.searched(&mut reply, &found)?;
+        asker.searched(&mut reply, found)?;
+        reply.nothing_relevant = found.nothing_relevant;
     }
     let said: Vec<Vec<Statement>> =
         reply.statements.iter().map(|it| Statement::all_of(&it.source.text)).collect();
@@ -156,7 +193,6 @@ pub(crate) fn answer(
         why,
     };
     reply.conflicts = conflicts.into_iter().take(MAX_CONFLICTS).map(view).collect();
-    reply.nothing_relevant = found.nothing_relevant && reply.plan == AskPlan::Search;
     if reply.hint.is_none() {
         reply.hint = match (reply.statements.is_empty(), found.hint) {
             (true, None) => Some("nothing in the folder is about this: try other words".into()),
@@ -177,27 +213,29 @@ impl Asker<'_> {
     /// The passage that answers best as it stands, then the best sentences of the others.
     fn searched(&self, reply: &mut AskReply, found: &Found) -> Result<(), AskError> {
         // Of a procedure the steps are wanted, not the page that introduces it.
-        let has_steps = |hit: &&found::Hit| !hit.is_weak && hit.is_procedure;
-        let near = found.hits.iter().take(MAX_TO_STEPS);
-        let steps =
-            if choose::asks_how(&found.query) { near.clone().find(has_steps) } else { None };
+        let steps = match choose::asks_how(&found.query) {
+            true => steps::hit_with_steps(&found.hits),
+            false => None,
+        };
         let first = steps.or(found.hits.first()).filter(|_| self.with_passage);
         if let Some(first) = first {
+            let source = match steps {
+                Some(hit) => steps::whole(self.sources.ctx, hit)?,
+                None => first.source.clone(),
+            };
             reply.statements.push(StatementView {
-                source: first.source.clone(),
-                date: first.day.clone(),
-                relevance: first.relevance,
-                kind: "passage".into(),
                 superseded_by: self.sources.superseded_by(&first.source.path)?,
-                ..StatementView::default()
+                ..dated_view(source, &first.dated, first.relevance, "passage")
             });
         }
         let first = first.map(|it| it.chunk);
         let said = Statement::all_of(reply.statements.first().map_or("", |it| &it.source.text));
-        let others = self.statements(found, READ, |_| 0.0)?;
-        let new = others
-            .into_iter()
-            .filter(|it| Some(it.chunk) != first && !said.iter().any(|one| one.repeats(&it.says)));
+        let others = self.statements(found, READ)?;
+        let least = others.first().map_or(0.0, |best| best.score * LEAST_OF_BEST);
+        let new = others.into_iter().filter(|it| {
+            let is_said = Some(it.chunk) == first || said.iter().any(|one| one.repeats(&it.says));
+            !is_said && it.score >= least
+        });
         let room = self.limit.saturating_sub(reply.statements.len());
         for it in new.take(room) {
             reply.statements.push(self.view(it)?);
@@ -206,27 +244,35 @@ impl Asker<'_> {
         Ok(())
     }
 
-    /// The best statement of each document, oldest first. `bonus` prefers some.
-    fn dated(
-        &self,
-        reply: &mut AskReply,
-        found: &Found,
-        bonus: fn(&Picked) -> f64,
-    ) -> Result<(), ErrorView> {
+    /// What is said of a thing, oldest first: all that has a day of its own, and the best of each other document.
+    fn timeline(&self, reply: &mut AskReply, found: &Found) -> Result<(), ErrorView> {
+        let bonus = |it: &Picked| if it.dated.is_own() { OWN_DAY } else { 0.0 };
+        let choosing = Choosing { n_hits: DEPTH, is_above_read: true, bonus };
+        let all = found.statements(self.sources.ctx, self.sources.library, choosing)?;
+        let when = &found.asked.when;
         let mut picked: Vec<Picked> = Vec::new();
-        for it in self.statements(found, DEPTH, bonus)? {
-            let is_decision = reply.plan != AskPlan::Decisions || bonus(&it) > 0.0;
-            let n_of_doc = picked.iter().filter(|one| one.doc == it.doc).count();
-            let most = if reply.plan == AskPlan::Decisions { MAX_OF_DECISION } else { 1 };
-            let is_known = n_of_doc >= most || picked.iter().any(|one| one.says.repeats(&it.says));
-            if is_decision && !is_known && picked.len() < self.limit {
+        for it in all {
+            let is_meant = when.is_empty() || when.holds(&it.dated.day);
+            let is_known = !it.dated.is_own()
+                && picked.iter().any(|one| one.doc == it.doc && !one.dated.is_own());
+            if is_meant && !is_known && found.asked.fits(it.own) && picked.len() < self.limit {
                 picked.push(it);
             }
         }
         picked.sort_by(|a, b| {
-            let place = |it: &Picked| (it.day.clone(), it.source.path.clone(), it.source.line);
+            let place =
+                |it: &Picked| (it.dated.day.clone(), it.source.path.clone(), it.source.line);
             place(a).cmp(&place(b))
         });
+        Ok(self.show(reply, found, picked)?)
+    }
+
+    fn show(
+        &self,
+        reply: &mut AskReply,
+        found: &Found,
+        picked: Vec<Picked>,
+    ) -> Result<(), AskError> {
         let views = picked.into_iter().map(|it| self.view(it));
         reply.statements = views.collect::<Result<_, _>>()?;
         reply.passages = further(found, &reply.statements);
@@ -240,7 +286,8 @@ impl Asker<'_> {
             limit: Some(MAX_RELATIONS),
             ..ExplainEntity::default()
         };
-        let known = explain_entity(self.sources.ctx, &request)?;
+        let ctx = self.sources.ctx;
+        let known = explain_entity(ctx, &request)?;
         if let Some(definition) = known.definition {
             reply.statements.push(StatementView {
                 source: definition.source,
@@ -249,16 +296,24 @@ impl Asker<'_> {
                 ..StatementView::default()
             });
         }
+        let day = match &known.home {
+            Some(home) => Dated::of_path(ctx, home)?,
+            None => Dated::default(),
+        };
+        let facts = known.facts.into_iter().map(|fact| dated_view(fact, &day, 1.0, "fact"));
+        reply.statements.extend(facts);
         let says_something =
             |it: &&RelationView| it.confidence >= SURE && it.predicate != "related_to";
         let relations = known.relations.iter().filter(says_something);
-        reply.statements.extend(relations.filter_map(|it| relation(it, "relation")));
+        for it in relations {
+            reply.statements.extend(relation(ctx, it, "relation")?);
+        }
         reply.statements.truncate(self.limit.saturating_sub(2).max(1));
         let mut said: Vec<Statement> = Vec::new();
         for it in &reply.statements {
             said.extend(Statement::all_of(&it.source.text));
         }
-        for it in self.statements(found, READ, |_| 0.0)? {
+        for it in self.statements(found, READ)? {
             if reply.statements.len() >= self.limit {
                 break;
             }
@@ -280,25 +335,28 @@ impl Asker<'_> {
         Ok(())
     }
 
-    fn statements(
-        &self,
-        found: &Found,
-        n_hits: usize,
-        bonus: fn(&Picked) -> f64,
-    ) -> Result<Vec<Picked>, AskError> {
-        found.statements(self.sources.ctx, self.sources.library, n_hits, bonus)
+    fn statements(&self, found: &Found, n_hits: usize) -> Result<Vec<Picked>, AskError> {
+        let Sources { ctx, library, .. } = self.sources;
+        found.statements(ctx, library, Choosing::among(n_hits))
     }
 
     fn view(&self, it: Picked) -> Result<StatementView, AskError> {
         Ok(StatementView {
             superseded_by: self.sources.superseded_by(&it.source.path)?,
             also: it.also.iter().take(MAX_ALSO).map(|(_, source)| source.place()).collect(),
-            source: it.source,
-            date: it.day,
-            relevance: it.relevance,
-            kind: "sentence".into(),
-            claim: None,
+            ..dated_view(it.source, &it.dated, it.relevance.max(it.own), "sentence")
         })
+    }
+}
+
+fn dated_view(source: SourceView, dated: &Dated, relevance: f32, kind: &str) -> StatementView {
+    StatementView {
+        source,
+        date: dated.day.clone(),
+        dated_by: dated.by.to_string(),
+        relevance,
+        kind: kind.to_string(),
+        ..StatementView::default()
     }
 }
 
@@ -312,31 +370,32 @@ pub(crate) fn paths(
     let projection = (sources.projection)()?;
     let found = connect(sources.ctx, &projection, &Connect::default(), ends)?;
     let steps = found.paths.iter().take(2).flat_map(|path| &path.steps);
-    let stated = steps.filter_map(|step| relation(step, &format!("step {}", step.hop)));
-    let together = found.together.into_iter().map(|it| StatementView {
-        source: it.source,
-        date: it.date,
-        relevance: 1.0,
-        kind: "sentence".into(),
-        ..StatementView::default()
-    });
-    let statements = stated.chain(together).take(limit).collect();
+    let mut statements = Vec::new();
+    for step in steps {
+        statements.extend(relation(sources.ctx, step, &format!("step {}", step.hop))?);
+    }
+    for it in found.together {
+        let dated = Dated::of_path(sources.ctx, &it.source.path)?;
+        statements.push(dated_view(it.source, &dated, 1.0, "sentence"));
+    }
+    statements.truncate(limit);
     Ok((found.paths.into_iter().next().map(|path| path.steps).unwrap_or_default(), statements))
 }
 
 /// A relation with its best evidence; none without any.
-fn relation(it: &RelationView, kind: &str) -> Option<StatementView> {
+fn relation(
+    ctx: &QueryContext<'_>,
+    it: &RelationView,
+    kind: &str,
+) -> Result<Option<StatementView>, AskError> {
     let is_for = |it: &&EvidenceView| !it.pattern.starts_with("against ");
-    let best = it.evidence.iter().find(is_for)?;
+    let Some(best) = it.evidence.iter().find(is_for) else { return Ok(None) };
     let [subject, object] = it.ends();
-    Some(StatementView {
-        source: SourceView { text: best.source.text.clone(), ..best.source.clone() },
-        date: best.date.clone().unwrap_or_default(),
-        relevance: 1.0,
-        kind: kind.to_string(),
+    let dated = Dated::of_path(ctx, &best.source.path)?;
+    Ok(Some(StatementView {
         claim: Some(format!("{subject} {} {object}", it.predicate)),
-        ..StatementView::default()
-    })
+        ..dated_view(best.source.clone(), &dated, 1.0, kind)
+    }))
 }
 
 /// The places of hits that no statement quotes.

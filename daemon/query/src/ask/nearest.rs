@@ -10,6 +10,7 @@ use proto::error::ErrorView;
 use proto::shape::SourceView;
 
 use super::found::{Search, search};
+use super::picked::Choosing;
 use crate::kb::Library;
 use crate::quote::claim::Claim;
 use crate::quote::source::Source;
@@ -155,7 +156,7 @@ pub fn nearest(
         add(&says, line, true);
     }
     let found = search(ctx, Search { query: &query, depth: 20, ..Search::default() })?;
-    for it in found.statements(ctx, library, found.hits.len(), |_| 0.0)? {
+    for it in found.statements(ctx, library, Choosing::among(found.hits.len()))? {
         // An entry has no subject but what it says.
         let is_entry = told.names.is_empty() && library.shelf.of_doc(it.doc).is_some();
         if told.doc != Some(it.doc) {

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use proto::error::ErrorView;
-use proto::shape::{EntityView, EvidenceView, Freshness, RelationView};
+use proto::shape::{EntityView, EvidenceView, Freshness, RelationView, SourceView};
 use proto::tool::core::{ExplainEntity, ExplainReply, MentioningSource};
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::contradict::{against, rivals, statements_of, weighed};
@@ -23,6 +23,9 @@ use crate::quote::snippet::{choose, render};
 use crate::quote::source::Source;
 use crate::{AskError, QueryContext};
 use model::terms::norm_of;
+
+/// Most facts of the own note.
+const MAX_FACTS: usize = 50;
 
 /// Most documents named as sources.
 const MAX_SOURCES: usize = 8;
@@ -51,6 +54,7 @@ pub fn explain_entity(
     let (n_mentions, n_documents) = counts(ctx, id)?;
     Ok(ExplainReply {
         definition: definition(ctx, id)?,
+        facts: facts(ctx, id)?,
         home: home(ctx, id)?,
         timeline: timeline(ctx, id)?,
         relations: relations(ctx, id, hops, limit as usize)?,
@@ -62,6 +66,20 @@ pub fn explain_entity(
         entity,
         freshness: Freshness::default(),
     })
+}
+
+/// What the own note of an entity states of it.
+fn facts(ctx: &QueryContext<'_>, id: i64) -> Result<Vec<SourceView>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT d.path, o.line, o.category, o.content FROM entities e JOIN docs d ON d.id = e.doc_id
+         JOIN observations o ON o.doc_id = d.id WHERE e.id = ?1 ORDER BY o.seq LIMIT ?2",
+    )?;
+    let rows = statement.query_map(params![id, MAX_FACTS as i64], |row| {
+        let (category, content): (String, String) = (row.get(2)?, row.get(3)?);
+        let text = format!("[{category}] {content}");
+        Ok(SourceView { path: row.get(0)?, line: row.get(1)?, text, ..SourceView::default() })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// The other entities that a name denotes, where it denotes several.
@@ -85,7 +103,8 @@ fn same_name(
     Ok(views)
 }
 
-/// Relations within `hops`, each with its best evidence, surest first within a hop.
+/// Relations within `hops`, each with its best evidence: what the entity's own note states first, then the surest within
+/// a hop.
 fn relations(
     ctx: &QueryContext<'_>,
     entity: i64,
@@ -96,10 +115,14 @@ fn relations(
     let mut seen: FxHashSet<i64> = FxHashSet::from_iter([entity]);
     let mut seen_relations: FxHashSet<(i64, String, i64)> = FxHashSet::default();
     let mut frontier = vec![entity];
+    let own = own_doc(ctx, entity)?;
     for hop in 1..=hops {
         let mut next = Vec::new();
         for from in std::mem::take(&mut frontier) {
-            for group in grouped(shown_about(ctx, from, &[])?) {
+            let mut groups = grouped(shown_about(ctx, from, &[])?);
+            // A stable sort: the rest stays in its order.
+            groups.sort_by_key(|group| !group.iter().any(|it| Some(it.doc) == own));
+            for group in groups {
                 let Some(best) = group.first() else { continue };
                 if out.len() >= limit
                     || !seen_relations.insert((best.subject, best.predicate.clone(), best.object))
@@ -117,6 +140,12 @@ fn relations(
     }
     add_ends(ctx, &mut out)?;
     Ok(out)
+}
+
+/// The document that is an entity's note.
+fn own_doc(ctx: &QueryContext<'_>, entity: i64) -> Result<Option<i64>, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached("SELECT doc_id FROM entities WHERE id = ?1")?;
+    Ok(statement.query_row([entity], |row| row.get(0)).optional()?.flatten())
 }
 
 /// Adds to each end the path of its note, and whether others share its name.

@@ -41,7 +41,7 @@ pub(crate) const CONNECTION: &str = "connect, connected, connection, connects, b
 const COMPARISON: &str = "compare, comparison, difference, differ, versus";
 
 /// Words that ask for all of something and do not say of what.
-const LISTING: &str = "list, show, tell, give, get, find, all, every, each, any, known, know, learned, have, entries, \
+pub(crate) const LISTING: &str = "list, show, tell, give, get, find, all, every, each, any, known, know, learned, have, entries, \
     things, everything, made, so, far, currently, related, many, number, count, total, exist";
 
 /// Words that ask for the story of a decision.

@@ -24,7 +24,7 @@ use crate::graph::entity::{entity_view, rounded};
 use crate::passage::{self, handle};
 use crate::plan::cursor::mark;
 use crate::plan::{MAX_RECALL, Plan};
-use crate::quote::snippet::{choose, choose_around, render, render_lines, shorten};
+use crate::quote::snippet::{choose, choose_around, render_lines, shorten};
 use crate::quote::written::{Cells, written};
 use crate::rank::{Ranked, ScoredChunk};
 use crate::recall::{Recalled, copies};

@@ -1,10 +1,12 @@
 //! Quote: which words of a text are shown, and the place where they stand.
 //!
 //! `matched.rs` finds the words of a question in a text, `snippet.rs` chooses the stretch around them, `source.rs` says
-//! where it is: line, page or heading; `statement.rs` compares sentences; `written.rs` shows lines of a file.
+//! where it is: line, page or heading; `outline.rs` reads headings; `statement.rs` compares sentences; `written.rs`
+//! shows lines of a file.
 
 pub(crate) mod claim;
 pub(crate) mod matched;
+pub(crate) mod outline;
 pub(crate) mod snippet;
 pub(crate) mod source;
 pub(crate) mod statement;

@@ -6,6 +6,7 @@
 use proto::shape::{EvidenceView, PlaceView, SourceView};
 use rusqlite::OptionalExtension;
 
+use super::outline::Outline;
 use super::snippet;
 use crate::graph::Statement;
 use crate::{AskError, QueryContext};
@@ -17,6 +18,7 @@ const MAX_QUOTE_CHARS: usize = 240;
 /// A document to quote from.
 pub(crate) struct Source {
     path: String,
+    pub(crate) title: String,
     /// The day that the document states, else the day it was modified.
     pub(crate) day: String,
     /// The normalized text.
@@ -30,11 +32,12 @@ impl Source {
     /// Reads a document; `None` when it is gone.
     pub(crate) fn load(ctx: &QueryContext<'_>, doc: i64) -> Result<Option<Self>, AskError> {
         let mut statement = ctx.snapshot.prepare_cached(
-            "SELECT path, text, lines, pages, headings, day FROM docs WHERE id = ?1",
+            "SELECT path, text, lines, pages, headings, day, title FROM docs WHERE id = ?1",
         )?;
         let source = statement.query_row([doc], |row| {
             Ok(Source {
                 path: row.get(0)?,
+                title: row.get(6)?,
                 day: row.get(5)?,
                 text: row.get(1)?,
                 lines: LineMap::decode(&row.get::<_, Vec<u8>>(2)?),
@@ -55,6 +58,11 @@ impl Source {
             section: section.unwrap_or_default(),
             text,
         }
+    }
+
+    /// The headings of the document, which is the one with this id.
+    pub(crate) fn outline(&self, ctx: &QueryContext<'_>, doc: i64) -> Result<Outline, AskError> {
+        Outline::read(ctx, doc, &self.text, &self.lines, self.headings.as_ref())
     }
 
     /// The nearest heading above a byte of the text.

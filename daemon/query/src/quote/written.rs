@@ -123,10 +123,17 @@ fn is_fence(line: &str) -> bool {
 /// Whether a line begins an item of a list, or a row of a table.
 fn is_item(line: &str) -> bool {
     let line = line.trim_start();
+    is_numbered(line)
+        || line.starts_with("|")
+        || ["- ", "* ", "+ "].iter().any(|it| line.starts_with(it))
+}
+
+/// Whether a line begins an item of a numbered list.
+pub(crate) fn is_numbered(line: &str) -> bool {
+    let line = line.trim_start();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let is_numbered = (1..=3).contains(&digits)
-        && line.get(digits..).is_some_and(|it| it.starts_with(". ") || it.starts_with(") "));
-    is_numbered || line.starts_with("|") || ["- ", "* ", "+ "].iter().any(|it| line.starts_with(it))
+    (1..=3).contains(&digits)
+        && line.get(digits..).is_some_and(|it| it.starts_with(". ") || it.starts_with(") "))
 }
 
 /// Whether a line goes on with an item, or stands between two.

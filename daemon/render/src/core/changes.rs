@@ -3,6 +3,7 @@
 use proto::tool::core::{ChangeView, ChangedLineView, ChangesReply};
 
 use crate::clean::{one_line, stored_line};
+use crate::count;
 use crate::sheet::Sheet;
 
 /// Characters of JSON around the parts of a change, and of a reply.
@@ -61,7 +62,7 @@ fn change(it: &ChangeView) -> String {
     let has_signs = it.kind != "added";
     it.lines.iter().for_each(|line| text += &format!("\n  {}", changed_line(line, has_signs)));
     if it.n_more_lines > 0 {
-        text += &format!("\n  and {} lines more", it.n_more_lines);
+        text += &format!("\n  and {} more", count(it.n_more_lines, "line"));
     }
     text
 }

@@ -14,15 +14,15 @@ pub enum AskPlan {
     /// Chosen from the words of the question and the names in it.
     #[default]
     Auto,
-    /// The passage that answers best, and further sentences.
+    /// The passage that answers best, of a procedure its steps, and further sentences.
     Search,
     /// The paths between two things, each step with what states it.
     Path,
     /// What is said of it, oldest first.
     Timeline,
-    /// What was decided and why, oldest first.
+    /// What was decided, what fits best first, and why.
     Decisions,
-    /// What a thing is, what it is related to, and what is said of it.
+    /// What a thing is, the facts and relations of its own note, and what else is said of it.
     Summary,
 }
 
@@ -112,9 +112,13 @@ pub struct StatementView {
     /// Its words and place.
     #[serde(flatten)]
     pub source: SourceView,
-    /// The day that the document states, else the day it was modified, `YYYY-MM-DD`.
+    /// Of which day it is, `YYYY-MM-DD`; `YYYY-MM` or `YYYY` where no more is stated.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub date: String,
+    /// What states the day: the `line` itself, the `section` or turn that it stands in, its `note` (front matter, name of
+    /// the file), or only the `file`, by when it was changed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub dated_by: String,
     /// `passage`, `sentence`, `definition`, `fact` (an observation), or `relation`; of a path, `step 1`.
     pub kind: String,
     /// What a `relation` or step says: `Billing depends_on Key Store`.
@@ -129,6 +133,27 @@ pub struct StatementView {
     /// The entries that took the place of the one it is quoted from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub superseded_by: Vec<String>,
+}
+
+impl StatementView {
+    /// Its day with what states it, where that is not the statement or its section: `note of 2026-03-12`.
+    pub fn day(&self) -> String {
+        match self.dated_by.as_str() {
+            by @ ("note" | "file") => format!("{by} of {}", self.date),
+            _ => self.date.clone(),
+        }
+    }
+
+    /// Its words, unless its claim has them all.
+    pub fn quote(&self) -> Option<&str> {
+        let words = |text: &str| -> Vec<String> {
+            let words = text.split(|c: char| !c.is_alphanumeric()).filter(|it| !it.is_empty());
+            words.map(str::to_lowercase).collect()
+        };
+        let claimed = self.claim.as_deref().map(words).unwrap_or_default();
+        let is_claimed = words(&self.source.text).iter().all(|word| claimed.contains(word));
+        (self.claim.is_none() || !is_claimed).then_some(self.source.text.as_str())
+    }
 }
 
 fn is_zero(value: &f32) -> bool {

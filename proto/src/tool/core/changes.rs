@@ -82,7 +82,7 @@ pub struct ChangeView {
     pub tick: u64,
     /// When that was (RFC 3339).
     pub at: String,
-    /// What came and went, in the order of the file; of an added document what it states, else how it begins.
+    /// What came and went, in the order of the file; of an added document its first facts and how it begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<ChangedLineView>,
     /// Further lines that came or went.

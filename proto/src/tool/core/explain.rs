@@ -40,7 +40,10 @@ pub struct ExplainReply {
     /// The note that is the entity's home, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<String>,
-    /// Strongest first.
+    /// What that note states of it as observations, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<SourceView>,
+    /// Those that its own note states, then the others, the strongest first.
     pub relations: Vec<RelationView>,
     /// Documents that mention it most, with a place in each.
     pub sources: Vec<MentioningSource>,

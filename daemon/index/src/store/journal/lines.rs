@@ -23,7 +23,9 @@ const MAX_LINES: usize = 20;
 /// Longest stored text of a line, characters.
 const MAX_LINE_CHARS: usize = 200;
 
-/// Lines stored for an added document that states nothing.
+/// Most facts stored for an added document: that it came matters more than which ones.
+const MAX_FIRST_FACTS: usize = 8;
+/// Most other lines stored for an added document.
 const MAX_FIRST_LINES: usize = 3;
 
 /// A line of a document.
@@ -178,22 +180,22 @@ pub(super) fn changed(old: &[Line], new: &[Line]) -> (Vec<ChangedLine>, u32) {
     kept(lines, MAX_LINES)
 }
 
-/// Returns the statements of an added document, or its first lines if it states nothing.
+/// Returns the first facts of an added document and its first other lines, and how many more lines it has.
 pub fn first(new: &[Line]) -> (Vec<ChangedLine>, u32) {
     let is_fact = |it: &&Line| matches!(it.kind, LineKind::Observation | LineKind::Relation);
-    let mut shown: Vec<&Line> = new.iter().filter(is_fact).collect();
-    let mut most = MAX_LINES;
-    if shown.is_empty() {
-        (shown, most) =
-            (new.iter().filter(|it| it.kind == LineKind::Text).collect(), MAX_FIRST_LINES);
-    }
-    let lines = shown.into_iter().map(|it| ChangedLine {
+    let is_text = |it: &&Line| it.kind == LineKind::Text;
+    let facts = new.iter().filter(is_fact).take(MAX_FIRST_FACTS);
+    let shown = facts.chain(new.iter().filter(is_text).take(MAX_FIRST_LINES));
+    let lines = shown.map(|it| ChangedLine {
         gone: false,
         kind: it.kind,
         line: it.number,
         text: it.text.clone(),
     });
-    kept(lines.collect(), most)
+    let (lines, _) = kept(lines.collect(), MAX_LINES);
+    let n = new.iter().filter(|it| it.kind != LineKind::Field).count();
+    let n_more = n.saturating_sub(lines.len()) as u32;
+    (lines, n_more)
 }
 
 fn kept(mut lines: Vec<ChangedLine>, most: usize) -> (Vec<ChangedLine>, u32) {
@@ -338,5 +340,18 @@ mod tests {
         };
         assert_eq!((lines.len(), n_more), (MAX_LINES, 11));
         assert_eq!(lines.last().map(|it| it.text.as_str()), Some("- [fact] It counts"));
+    }
+
+    #[test]
+    fn an_added_document_shows_its_first_facts_and_lines_and_counts_the_rest() {
+        let facts: String = (0..12).map(|n| format!("- [fact] Fact {n}\n")).collect();
+        let text = format!(
+            "---\ntype: x\n---\n# Trip\n\nWe went. It rained. We came back.\n\n- a plain item\n{facts}"
+        );
+        let mut bench = Bench::new();
+        let (first, n_more) = first(&lines(&mut bench, "a.md", &text));
+        let shown: Vec<&str> = first.iter().map(|it| it.text.as_str()).collect();
+        assert_eq!(shown[..4], ["Trip", "We went.", "It rained.", "- [fact] Fact 0"]);
+        assert_eq!((shown.len(), n_more), (11, 6));
     }
 }

@@ -13,7 +13,7 @@ use proto::tool::core::{Ask, AskPlan};
 use proto::tool::kb::{EntryType, Strategy};
 
 use super::strategy::{KbAnswer, KbQuestion, node};
-use crate::ask::{Sources, answer, choose, paths};
+use crate::ask::{Sources, answer, connects, paths};
 use crate::connect::entity_given;
 use crate::kb::graph::{By, Step};
 use crate::kb::planner::resolve;
@@ -64,8 +64,7 @@ pub(super) fn of_folder<'l>(
     known: &KbAnswer<'l>,
 ) -> Result<Option<KbAnswer<'l>>, ErrorView> {
     let is_open = known.strategy == Strategy::Auto;
-    let names = &known.found.named;
-    if is_open && choose(&question.text, names.len()).0 == AskPlan::Path {
+    if is_open && known.found.named.len() > 1 && connects(&question.text) {
         let answered = asked(sources, question, AskPlan::Path, None)?;
         let answered = answered.filter(|it| it.strategy == Strategy::Connection);
         if answered.is_some() {

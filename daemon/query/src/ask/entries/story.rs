@@ -14,6 +14,7 @@ use super::strategy::{CitedEntry, KbAnswer, KbQuestion, entries_found, scoped};
 use super::summary::text_of;
 use crate::QueryContext;
 use crate::ask::Sources;
+use crate::ask::choose::ASKING;
 use crate::kb::graph::SUPERSEDES;
 use crate::kb::planner::words_beside;
 use crate::kb::{EntryRow, Library, Shelf};
@@ -21,10 +22,6 @@ use crate::quote::statement::words_of;
 
 /// Decisions in the answer where none contains a word of the question.
 const MAX_NEAR: usize = 3;
-
-/// Words that ask for a decision and do not say what it is about.
-const ASKING: &str = "decide decided decision choose chose chosen choice rationale reason reasons supersede superseded \
-    instead switch switched change changed evolve evolved come came story history";
 
 /// Adds the matching decisions with their stories; all decisions of a scope when nothing else is asked.
 pub(super) fn traced<'l>(

@@ -12,7 +12,7 @@ use proto::error::ErrorView;
 use proto::tool::kb::{CitedSentence, ConflictOfEntries};
 
 use super::strategy::{CitedEntry, KbQuestion, ask, read};
-use crate::ask::{Picked, Sources, conflicts};
+use crate::ask::{Choosing, Picked, Sources, conflicts};
 use crate::kb::{EntryRow, Library};
 use crate::{AskError, QueryContext};
 
@@ -50,7 +50,7 @@ pub fn summarize<'l>(
         found.add_entry(ctx, it.row, usize::MAX)?;
     }
     found.add_successors(ctx, library)?;
-    let mut picked = found.statements(ctx, library, found.hits.len(), |_| 0.0)?;
+    let mut picked = found.statements(ctx, library, Choosing::among(found.hits.len()))?;
     picked.truncate(MAX_SENTENCES);
     if !picked.is_empty() {
         let sentences = picked.iter().map(|it| cited(library, it)).collect();

@@ -1,0 +1,183 @@
+//! Dated: of which day a statement is, and what says so.
+//!
+//! In: a statement with its place. Out: [`Dated`]: the day in its own words, else that of the turn or heading that it
+//! stands under, else the one that its note states, else the day on which its file was changed.
+//! Invariant: a month or a year that is named without a day is given as such (`2026-02`, `2026`).
+//! Not here: the days that a question names (`plan/when.rs`).
+
+use notes::date::{self, Named};
+use rusqlite::{OptionalExtension, Row};
+
+use crate::{AskError, QueryContext};
+
+/// Characters at the beginning of a line in which a date is that of the whole line: `2026-01-07: The disk was full.`
+const HEAD_CHARS: usize = 40;
+
+/// Words before a year alone, without which a number of four digits is none.
+const BEFORE_YEAR: [&str; 9] =
+    ["in", "since", "from", "until", "by", "of", "during", "before", "after"];
+
+/// A day and what states it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Dated {
+    /// `YYYY-MM-DD`, `YYYY-MM` or `YYYY`.
+    pub day: String,
+    /// `line`, `section`, `note` or `file`.
+    pub by: &'static str,
+}
+
+impl Dated {
+    /// The day of the document at a path.
+    pub(crate) fn of_path(ctx: &QueryContext<'_>, path: &str) -> Result<Dated, AskError> {
+        let mut statement = ctx.snapshot.prepare_cached("SELECT id FROM docs WHERE path = ?1")?;
+        let doc = statement.query_row([path], |row| row.get(0)).optional()?;
+        doc.map_or_else(|| Ok(Dated::default()), |doc| of_document(ctx, doc))
+    }
+
+    /// Whether it is the statement's own day, and not that of its whole document.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self.by, "line" | "section")
+    }
+}
+
+/// What dates the statements of one document.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Days {
+    of_document: Dated,
+    /// First and last line of each turn that has a day.
+    turns: Vec<(u32, u32, String)>,
+}
+
+impl Days {
+    /// Reads the days of a document.
+    pub(crate) fn read(ctx: &QueryContext<'_>, doc: i64) -> Result<Days, AskError> {
+        let mut statement = ctx.snapshot.prepare_cached(
+            "SELECT line_start, line_end, day FROM memory_facts WHERE doc_id = ?1 AND day IS NOT NULL",
+        )?;
+        let turns =
+            statement.query_map([doc], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let turns = turns.collect::<Result<_, _>>()?;
+        Ok(Days { of_document: of_document(ctx, doc)?, turns })
+    }
+
+    /// The day of a statement: its words, the line that it stands on, the headings above it, the innermost first.
+    pub(crate) fn of<'h>(
+        &self,
+        words: &str,
+        line: (u32, &str),
+        headings: impl Iterator<Item = &'h str>,
+    ) -> Dated {
+        let (number, line) = line;
+        let year = (self.of_document.by == "note").then(|| self.of_document.day.as_str());
+        let year = year.and_then(|day| day.get(..4)?.parse().ok());
+        let head: String = line.chars().take(HEAD_CHARS).collect();
+        if let Some(day) = first_date(words, year).or_else(|| date::first_day(&head)) {
+            return Dated { day, by: "line" };
+        }
+        let turn = self.turns.iter().find(|(from, to, _)| (*from..=*to).contains(&number));
+        let of_heading = |heading: &str| first_date(heading, None);
+        let above = turn.map(|it| it.2.clone()).or_else(|| {
+            let mut headings = headings;
+            headings.find_map(of_heading)
+        });
+        above.map_or_else(|| self.of_document.clone(), |day| Dated { day, by: "section" })
+    }
+
+    /// The day of the whole document.
+    pub(crate) fn document(&self) -> &Dated {
+        &self.of_document
+    }
+}
+
+/// The day that a document states in its front matter, its file's name or a line of its own, else the day on which it was changed.
+fn of_document(ctx: &QueryContext<'_>, doc: i64) -> Result<Dated, AskError> {
+    let mut statement = ctx.snapshot.prepare_cached(
+        "SELECT day, path, CAST(json_extract(meta, '$.date') AS TEXT), CAST(coalesce(
+                json_extract(meta, '$.extra.modified'), json_extract(meta, '$.extra.updated')) AS TEXT),
+                substr(text, 1, 600)
+         FROM docs WHERE id = ?1",
+    )?;
+    type Columns = (String, String, Option<String>, Option<String>, String);
+    let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
+    let row: Option<Columns> = statement.query_row([doc], row).optional()?;
+    let Some((day, path, stated, changed, beginning)) = row else { return Ok(Dated::default()) };
+    let file = path.rsplit('/').next().unwrap_or(&path);
+    let is_stated = stated.is_some_and(|it| it.starts_with(&day)) || file.contains(&day);
+    let changed = changed.filter(|_| !is_stated).and_then(|it| date::first_day(&whole(&it)));
+    let changed = changed.or_else(|| line_with_date(&beginning).filter(|_| !is_stated));
+    Ok(match (is_stated, changed) {
+        (true, _) => Dated { day, by: "note" },
+        (false, Some(day)) => Dated { day, by: "note" },
+        (false, None) => Dated { day, by: "file" },
+    })
+}
+
+/// The day of a line at the beginning that says nothing else: `Date: 2026-01-20`.
+fn line_with_date(beginning: &str) -> Option<String> {
+    let signs = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | ':' | '-' | '|');
+    let dates = beginning.lines().filter_map(|line| {
+        let line = line.trim_start_matches(signs);
+        line.get(..4).filter(|it| it.eq_ignore_ascii_case("date"))?;
+        line.get(4..)?.strip_prefix(signs)
+    });
+    dates.filter_map(date::first_day).next()
+}
+
+/// A time without its clock: `2026-02-20T10:00` is of a day.
+fn whole(time: &str) -> String {
+    time.split(['T', ' ']).next().unwrap_or_default().to_string()
+}
+
+/// The first date that a text names; one without a year is of `year`, if that is given.
+pub(crate) fn first_date(text: &str, year: Option<i16>) -> Option<String> {
+    let lower = text.to_lowercase();
+    let words = date::words(&lower);
+    let (mut at, mut less) = (0, None);
+    while at < words.len() {
+        let before = at.checked_sub(1).and_then(|at| words.get(at)).copied();
+        let (found, n_words) = date::read(words.get(at..).unwrap_or_default(), before);
+        at += n_words;
+        match found {
+            Some(Named { year: Some(year), month: Some(month), day: Some(day) }) => {
+                return Some(format!("{year:04}-{month:02}-{day:02}"));
+            }
+            Some(Named { year: None, month: Some(month), day: Some(day) }) => {
+                let of = |year| format!("{year:04}-{month:02}-{day:02}");
+                less = less.or_else(|| year.map(of));
+            }
+            Some(Named { year: Some(year), month: Some(month), day: None }) => {
+                less = less.or_else(|| Some(format!("{year:04}-{month:02}")));
+            }
+            Some(Named { year: Some(year), month: None, day: None }) => {
+                let is_sure = before.is_some_and(|it| BEFORE_YEAR.contains(&it));
+                less = less.or_else(|| is_sure.then(|| format!("{year:04}")));
+            }
+            _ => {}
+        }
+    }
+    less
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_day_counts() {
+        let turns = vec![(4, 5, "2026-05-03".to_string())];
+        let note = Dated { day: "2026-03-12".to_string(), by: "note" };
+        let days = Days { of_document: note, turns };
+        for (words, line, headings, day, by) in [
+            ("Moved on 2026-02-14.", (1, ""), &["2026-05-20"][..], "2026-02-14", "line"),
+            ("It was full.", (1, "2026-01-07: Down. It was full."), &[], "2026-01-07", "line"),
+            ("Live on 3 April.", (1, ""), &[], "2026-04-03", "line"),
+            ("She joined in 2025.", (1, ""), &[], "2025", "line"),
+            ("Port 2025 of the server.", (4, ""), &["2026-05-20"], "2026-05-03", "section"),
+            ("Rain.", (9, "Rain."), &["Morning", "20 May 2026"], "2026-05-20", "section"),
+            ("Rain.", (9, "Rain."), &["Weather"], "2026-03-12", "note"),
+        ] {
+            let found = days.of(words, line, headings.iter().copied());
+            assert_eq!(found, Dated { day: day.to_string(), by }, "{words}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Decided: what the folder states as decided about a thing, and why.
+//!
+//! In: a question. Out: statements: observations of the category `decision`, what stands below a heading such as
+//! `Decisions`, records of decisions (by type, folder or entry), and sentences that say that something was decided.
+//! Documents that state decisions are searched by themselves, so that others do not crowd them out.
+//! Invariants: what is stated comes before what is only said; each statement has by itself, or by what stands above it,
+//! to do with the question; a reason follows what was decided in its document.
+//! Not here: the story of entries that supersede each other (`entries/story.rs`).
+
+use proto::error::ErrorView;
+use proto::tool::core::Ask;
+use proto::tool::kb::EntryType;
+use rusqlite::params_from_iter;
+use rustc_hash::FxHashSet;
+
+use super::choose::{asks_why, decides, gives_reason};
+use super::found::{Found, Search, search};
+use super::picked::{Choosing, Of, Picked, rank};
+use super::{DEPTH, Sources};
+use crate::graph::name_of;
+use crate::kb::Library;
+use crate::plan::condition::Under;
+use crate::quote::source::Source;
+use crate::{AskError, QueryContext};
+
+/// Categories of observations that are decisions.
+const CATEGORIES: &str =
+    "('decision', 'decisions', 'decided', 'agreed', 'agreement', 'resolution')";
+
+/// Beginnings of a word in a heading below which decisions stand, and most words of such a heading.
+const HEADINGS: [&str; 5] = ["decision", "decided", "agreed", "agreement", "resolution"];
+const MAX_HEADING_WORDS: usize = 4;
+
+/// Headings below which reasons stand.
+const REASONS: [&str; 8] =
+    ["context", "rationale", "reason", "reasons", "why", "motivation", "background", "drivers"];
+
+/// Documents whose records are decisions: by type, or by folder or name.
+const RECORDS: &str = "(lower(coalesce(d.doc_type, '')) IN ('decision', 'adr')
+    OR lower('/' || d.path) GLOB '*/decision*/*' OR lower('/' || d.path) GLOB '*/adr*/*'
+    OR lower('/' || d.path) GLOB '*/adr[-_ 0-9]*')";
+
+/// What a statement gains that is stated as a decision, or only says that one was made.
+const STATED: f64 = 0.3;
+const SAID: f64 = 0.1;
+
+/// Reasons of one document.
+const MAX_REASONS: usize = 2;
+
+/// A question about decisions.
+pub(super) struct Wanted<'a> {
+    pub request: &'a Ask,
+    /// What is asked beside the words that ask for decisions; empty: all.
+    pub rest: &'a str,
+    pub about: Option<i64>,
+    pub limit: usize,
+}
+
+/// The decisions that a question asks for, those that fit best first; all, the latest first, where it does not say
+/// which.
+pub(super) fn decided(
+    sources: &Sources<'_>,
+    found: &Found,
+    wanted: &Wanted<'_>,
+) -> Result<Vec<Picked>, ErrorView> {
+    let (ctx, library) = (sources.ctx, sources.library);
+    let named = wanted.about.map(|about| name_of(ctx, about)).transpose()?.flatten();
+    let query = match (wanted.rest.is_empty(), named) {
+        (true, Some(name)) => name,
+        _ => wanted.rest.to_string(),
+    };
+    let docs = documents(ctx, library)?;
+    if query.is_empty() {
+        let latest = latest(ctx, wanted.request, &docs)?;
+        let all = latest.into_iter().map(|doc| Of { chunk: 0, doc, relevance: 0.0, rank: 0.0 });
+        let mut all = of_documents(ctx, library, found, all)?;
+        all.retain(|it| !it.is_reason);
+        all.sort_by(|a, b| b.picked.dated.day.cmp(&a.picked.dated.day));
+        let picked = all.into_iter().map(|it| it.picked);
+        return Ok(Found::said_once(picked).into_iter().take(wanted.limit).collect());
+    }
+    let among = Some(docs).filter(|docs| !docs.is_empty());
+    let own = Search { query: &query, depth: DEPTH, among, ..Search::of(wanted.request) };
+    let own = if own.among.is_some() { search(ctx, own)? } else { Found::default() };
+    let mut seen = FxHashSet::default();
+    let hits = own.hits.iter().filter(|hit| !hit.is_weak && seen.insert(hit.doc)).enumerate();
+    let of = hits.map(|(at, hit)| Of {
+        chunk: hit.chunk,
+        doc: hit.doc,
+        relevance: hit.relevance,
+        rank: rank(at),
+    });
+    let all = of_documents(ctx, library, &own, of)?;
+    let (reasons, stated): (Vec<_>, Vec<_>) = all.into_iter().partition(|it| it.is_reason);
+    let stated = stated.into_iter().map(|it| it.picked).collect();
+    let choosing = Choosing { n_hits: DEPTH, is_above_read: true, bonus: |_| STATED };
+    let mut picked = own.best(ctx, library, stated, choosing);
+    picked.retain(|it| own.asked.fits(it.own));
+    let bonus = |it: &Picked| if decides(&it.says.text) { SAID } else { -1.0 };
+    let choosing = Choosing { n_hits: DEPTH, is_above_read: false, bonus };
+    let said = found.statements(ctx, library, choosing)?;
+    picked.extend(said.into_iter().filter(|it| found.asked.fits(it.own)));
+    picked.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let mut picked = Found::said_once(picked.into_iter());
+    picked.truncate(wanted.limit);
+    if asks_why(&wanted.request.query) {
+        for reason in of_first(reasons.into_iter().map(|it| it.picked), &picked) {
+            let at = picked.iter().rposition(|it| it.doc == reason.doc).map_or(0, |at| at + 1);
+            picked.insert(at, reason);
+        }
+        picked.truncate(wanted.limit);
+    }
+    Ok(picked)
+}
+
+/// A statement of a document that states decisions.
+struct Stated {
+    picked: Picked,
+    is_reason: bool,
+}
+
+/// The documents that state decisions, as ascending rows.
+fn documents(ctx: &QueryContext<'_>, library: &Library) -> Result<Vec<i64>, AskError> {
+    let headed = HEADINGS.map(|word| format!("lower(name) LIKE '%{word}%'")).join(" OR ");
+    let sql = format!(
+        "SELECT doc_id FROM observations WHERE lower(category) IN {CATEGORIES}
+         UNION SELECT doc_id FROM note_places WHERE kind = 0 AND ({headed})
+         UNION SELECT d.id FROM docs d WHERE {RECORDS}"
+    );
+    let mut statement = ctx.snapshot.prepare_cached(&sql)?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    let mut docs: Vec<i64> = rows.collect::<Result<_, _>>()?;
+    docs.extend(entries(library));
+    docs.sort_unstable();
+    docs.dedup();
+    Ok(docs)
+}
+
+fn entries(library: &Library) -> impl Iterator<Item = i64> {
+    let may =
+        |row: &&crate::kb::EntryRow| row.entry.is_active && row.entry_type == EntryType::Decision;
+    library.shelf.entries().filter(may).map(|row| row.doc)
+}
+
+/// The latest of some documents that the filters of a request let through.
+fn latest(ctx: &QueryContext<'_>, request: &Ask, docs: &[i64]) -> Result<Vec<i64>, AskError> {
+    let mut values = vec![serde_json::to_string(docs).unwrap_or_default()];
+    let mut sql =
+        "SELECT d.id FROM docs d WHERE d.id IN (SELECT value FROM json_each(?))".to_string();
+    if let Some(path) = &request.path {
+        sql += &format!(" AND {}", Under::from(path.as_str()).sql(&mut values));
+    }
+    for (day, sign) in [(&request.after, ">="), (&request.before, "<")] {
+        if let Some(day) = day {
+            sql += &format!(" AND d.day {sign} ?");
+            values.push(day.clone());
+        }
+    }
+    sql += &format!(" ORDER BY d.day DESC, d.path LIMIT {DEPTH}");
+    let mut statement = ctx.snapshot.prepare(&sql)?;
+    let rows = statement.query_map(params_from_iter(values), |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// What documents state as decided, and the reasons that they give.
+fn of_documents(
+    ctx: &QueryContext<'_>,
+    library: &Library,
+    found: &Found,
+    documents: impl Iterator<Item = Of>,
+) -> Result<Vec<Stated>, AskError> {
+    let sql = format!(
+        "SELECT {RECORDS}, (SELECT json_group_array(line) FROM observations
+           WHERE doc_id = d.id AND lower(category) IN {CATEGORIES}) FROM docs d WHERE d.id = ?1"
+    );
+    let mut statement = ctx.snapshot.prepare_cached(&sql)?;
+    let mut all = Vec::new();
+    for of in documents {
+        let Some(source) = Source::load(ctx, of.doc)? else { continue };
+        let (is_record, lines): (bool, String) =
+            statement.query_row([of.doc], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let lines: Vec<u32> = serde_json::from_str(&lines).unwrap_or_default();
+        let is_record = is_record || entries(library).any(|doc| doc == of.doc);
+        let said = found.said(ctx, (&source, of), (0, &source.text))?;
+        all.extend(stated(said, is_record, &lines));
+    }
+    Ok(all)
+}
+
+/// Tells what is decided from what is a reason, and leaves out the rest. `lines` have decisions as observations.
+fn stated(said: Vec<Picked>, is_record: bool, lines: &[u32]) -> Vec<Stated> {
+    let headings = |it: &Picked| it.above.len().saturating_sub(1);
+    let below = |it: &Picked, is_such: fn(&str) -> bool| {
+        it.above.iter().take(headings(it)).any(|heading| is_such(heading))
+    };
+    let is_stated = |it: &Picked| lines.contains(&it.source.line) || below(it, heads_decisions);
+    let has_stated = said.iter().any(is_stated);
+    // A record without such a heading says first what was decided.
+    let of_record = |(at, it): (usize, &Picked)| {
+        is_record && !has_stated && (at == 0 || decides(&it.says.text))
+    };
+    let decided: Vec<bool> =
+        said.iter().enumerate().map(|(at, it)| is_stated(it) || of_record((at, it))).collect();
+    let has_decided = decided.contains(&true);
+    let sorted = said.into_iter().zip(decided).filter_map(|(picked, is_decided)| {
+        let is_reason = !is_decided
+            && has_decided
+            && (below(&picked, heads_reasons) || gives_reason(&picked.says.text));
+        (is_decided || is_reason).then_some(Stated { picked, is_reason })
+    });
+    sorted.collect()
+}
+
+fn heads_decisions(heading: &str) -> bool {
+    let lower = heading.to_lowercase();
+    let mut words = lower.split_whitespace();
+    lower.split_whitespace().count() <= MAX_HEADING_WORDS
+        && words.any(|word| HEADINGS.iter().any(|it| word.starts_with(it)))
+}
+
+fn heads_reasons(heading: &str) -> bool {
+    let lower = heading.to_lowercase();
+    lower.split(|c: char| !c.is_alphanumeric()).any(|word| REASONS.contains(&word))
+}
+
+/// The first reasons of each document of which a decision is shown.
+fn of_first(reasons: impl Iterator<Item = Picked>, shown: &[Picked]) -> Vec<Picked> {
+    let mut kept: Vec<Picked> = Vec::new();
+    for it in reasons {
+        let n = kept.iter().filter(|one| one.doc == it.doc).count();
+        if n < MAX_REASONS && shown.iter().any(|one| one.doc == it.doc) {
+            kept.push(it);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_say_what_stands_below() {
+        for (heading, is_decisions, is_reasons) in [
+            ("Decisions", true, false),
+            ("2. Decision outcome", true, false),
+            ("What we decided", true, false),
+            ("Agreed actions", true, false),
+            ("How a committee comes to its decisions", false, false),
+            ("Context", false, true),
+            ("Why SQLite", false, true),
+            ("Notes", false, false),
+        ] {
+            assert_eq!(heads_decisions(heading), is_decisions, "{heading}");
+            assert_eq!(heads_reasons(heading), is_reasons, "{heading}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Picked: the statements of hits that answer a question.
+//!
+//! A statement scores by the share of the question's words that it contains, its nearness in meaning, and the rank of
+//! its passage; one of an entry whose place another took counts half, and what took its place is read, too.
+//! Invariants: no statement of an entry precedes one of its successors; no heading is a statement, nor is a line that
+//! only leads to the next one.
+//! Not here: which statements a plan shows (`mod.rs`).
+
+use embed::cosine;
+use notes::entry::number_of;
+use proto::shape::SourceView;
+
+use super::dated::{Dated, Days};
+use super::found::Found;
+use crate::kb::Library;
+use crate::kb::search::behind_successors;
+use crate::present::ChunkText;
+use crate::quote::matched::matched;
+use crate::quote::source::Source;
+use crate::quote::statement::{Statement, words_of};
+use crate::{AskError, QueryContext};
+
+/// Weights of words, meaning and the rank of the passage.
+const WEIGHTS: [f64; 3] = [0.5, 0.3, 0.2];
+
+/// Least score of a statement that answers.
+const LEAST: f64 = 0.2;
+
+/// Most statements that are compared with the question.
+const MAX_STATEMENTS: usize = 300;
+
+/// What a word counts that stands above a statement, in its title or headings, and not in it.
+const ABOVE: f64 = 0.5;
+
+/// Factor for statements of an entry whose place another took.
+const REPLACED: f64 = 0.5;
+
+/// A statement of a hit.
+#[derive(Debug, Clone)]
+pub(crate) struct Picked {
+    pub chunk: i64,
+    pub doc: i64,
+    pub says: Statement,
+    pub source: SourceView,
+    /// Where other documents say the same: rows and places.
+    pub also: Vec<(i64, SourceView)>,
+    pub dated: Dated,
+    /// That of its passage.
+    pub relevance: f32,
+    /// The headings above it, the innermost first, and its title.
+    pub above: Vec<String>,
+    /// How much it has to do with the question by itself and what stands above it, 0 to 1.
+    pub own: f32,
+    /// What the rank of its passage is worth, 0 to 1.
+    pub rank: f64,
+    pub score: f64,
+}
+
+/// How statements are chosen.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Choosing {
+    /// Hits that are read.
+    pub n_hits: usize,
+    /// Whether words above a statement count, too: a list of decisions is about what its note is about.
+    pub is_above_read: bool,
+    /// What is added to the score of a statement.
+    pub bonus: fn(&Picked) -> f64,
+}
+
+impl Choosing {
+    /// By what statements of the first hits say.
+    pub(crate) fn among(n_hits: usize) -> Self {
+        Choosing { n_hits, is_above_read: false, bonus: |_| 0.0 }
+    }
+}
+
+impl Found {
+    /// The statements of the first hits that answer, best first, each said once.
+    pub(crate) fn statements(
+        &self,
+        ctx: &QueryContext<'_>,
+        library: &Library,
+        choosing: Choosing,
+    ) -> Result<Vec<Picked>, AskError> {
+        let mut picked: Vec<Picked> = Vec::new();
+        let hits = self.hits.iter().take(choosing.n_hits).filter(|it| !it.is_weak);
+        for (at, hit) in hits.enumerate() {
+            let Some(source) = Source::load(ctx, hit.doc)? else { continue };
+            let chunk = ChunkText::load(ctx, hit.chunk)?;
+            let (start, words) = match &chunk {
+                Some(chunk) => (chunk.start, chunk.words()),
+                None => (0, source.text.as_str()),
+            };
+            let of =
+                Of { chunk: hit.chunk, doc: hit.doc, relevance: hit.relevance, rank: rank(at) };
+            picked.extend(self.said(ctx, (&source, of), (start, words))?);
+        }
+        Ok(self.best(ctx, library, picked, choosing))
+    }
+
+    /// What a stretch of a document says, but for headings and lines that lead to the next one.
+    pub(super) fn said(
+        &self,
+        ctx: &QueryContext<'_>,
+        (source, of): (&Source, Of),
+        (start, words): (usize, &str),
+    ) -> Result<Vec<Picked>, AskError> {
+        let (outline, days) = (source.outline(ctx, of.doc)?, Days::read(ctx, of.doc)?);
+        let mut picked = Vec::new();
+        for says in Statement::all_of(words) {
+            let place = start + says.range.start;
+            if outline.is_heading(place) || says.text.ends_with(':') {
+                continue;
+            }
+            let view = source.view(place, says.text.clone());
+            let line = line_of(&source.text, place);
+            let dated = days.of(&says.text, (view.line, line), outline.above(place));
+            let above = outline.above(place).chain([source.title.as_str()]);
+            let above = above.map(String::from).collect();
+            picked.push(Picked {
+                chunk: of.chunk,
+                doc: of.doc,
+                says,
+                source: view,
+                also: vec![],
+                dated,
+                relevance: of.relevance,
+                above,
+                own: 0.0,
+                rank: of.rank,
+                score: 0.0,
+            });
+        }
+        Ok(picked)
+    }
+
+    /// The statements that answer, best first, each said once.
+    pub(super) fn best(
+        &self,
+        ctx: &QueryContext<'_>,
+        library: &Library,
+        mut picked: Vec<Picked>,
+        choosing: Choosing,
+    ) -> Vec<Picked> {
+        let asked = words_of(&self.query);
+        picked.truncate(MAX_STATEMENTS);
+        let near = self.nearness(ctx, &picked);
+        for (n, it) in picked.iter_mut().enumerate() {
+            let title = it.above.join(" ");
+            let above = if choosing.is_above_read { words_of(&title) } else { Default::default() };
+            let count = |word: &String| match (it.says.words.contains(word), above.contains(word)) {
+                (true, _) => 1.0,
+                (false, true) => ABOVE,
+                (false, false) => 0.0,
+            };
+            let share = asked.iter().map(count).sum::<f64>() / asked.len().max(1) as f64;
+            let near = near.get(n).copied();
+            // The rank of its passage alone does not make a sentence an answer.
+            let fits = WEIGHTS[0] * share + WEIGHTS[1] * near.unwrap_or(0.0).max(0.0);
+            let (words, rank) = (&self.asked.words, WEIGHTS[2] * it.rank);
+            let held = matched(&it.says.text, words) | matched(&title, words);
+            it.own = self.asked.relevance(held, near.map(|it| it as f32));
+            it.score = if fits >= LEAST * 0.5 { fits + rank + (choosing.bonus)(it) } else { 0.0 };
+        }
+        weigh_successors(&mut picked, library);
+        picked.retain(|it| it.score >= LEAST);
+        picked.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let said = Found::said_once(picked.into_iter());
+        let number = |it: &Picked| library.shelf.of_doc(it.doc).map_or(u64::MAX, |row| row.number);
+        behind_successors(library, said, number)
+    }
+
+    /// Statements that repeat an earlier one become places of that.
+    pub(super) fn said_once(picked: impl Iterator<Item = Picked>) -> Vec<Picked> {
+        let mut said: Vec<Picked> = Vec::new();
+        for it in picked {
+            match said.iter_mut().find(|one| one.says.repeats(&it.says)) {
+                // The best come first, so this one may only repeat an earlier one.
+                Some(one)
+                    if one.doc == it.doc || one.also.iter().any(|(doc, _)| *doc == it.doc) => {}
+                Some(one) => one.also.push((it.doc, it.source)),
+                None => said.push(it),
+            }
+        }
+        said
+    }
+
+    /// The cosine of each statement with the question; empty where the model gives none.
+    fn nearness(&self, ctx: &QueryContext<'_>, picked: &[Picked]) -> Vec<f64> {
+        let Ok(question) = ctx.embedder.try_question(&self.query) else { return vec![] };
+        let texts: Vec<&str> = picked.iter().map(|it| it.says.text.as_str()).collect();
+        let vectors = ctx.embedder.try_embed(&texts).unwrap_or_default();
+        vectors.iter().map(|it| f64::from(cosine(&question, it))).collect()
+    }
+}
+
+/// The passage that statements are of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Of {
+    pub chunk: i64,
+    pub doc: i64,
+    pub relevance: f32,
+    pub rank: f64,
+}
+
+/// What the place of a passage among the hits is worth.
+pub(super) fn rank(at: usize) -> f64 {
+    1.0 / (1.0 + at as f64)
+}
+
+/// The line of a text that holds a place.
+fn line_of(text: &str, place: usize) -> &str {
+    let start = text.get(..place).and_then(|it| it.rfind('\n')).map_or(0, |at| at + 1);
+    let rest = text.get(start..).unwrap_or("");
+    rest.get(..rest.find('\n').unwrap_or(rest.len())).unwrap_or("")
+}
+
+/// Halves what a superseded entry says. Where it answers all the same, its successor must appear, whatever its words:
+/// the best statement of that gets the score that the other would have if it were not superseded.
+fn weigh_successors(picked: &mut [Picked], library: &Library) {
+    let best = |picked: &[Picked], doc: i64| {
+        let own = picked.iter().enumerate().filter(|(_, it)| it.doc == doc);
+        let best = own.max_by(|a, b| a.1.score.total_cmp(&b.1.score).then(b.0.cmp(&a.0)));
+        best.map(|(at, it)| (at, it.score))
+    };
+    let mut docs: Vec<i64> = picked.iter().map(|it| it.doc).collect();
+    docs.sort_unstable();
+    docs.dedup();
+    for doc in docs {
+        let Some(row) = library.shelf.of_doc(doc) else { continue };
+        let newer = library.superseded_by(row);
+        if newer.is_empty() {
+            continue;
+        }
+        picked.iter_mut().filter(|it| it.doc == doc).for_each(|it| it.score *= REPLACED);
+        for newer in newer.iter().filter_map(|id| library.shelf.get(number_of(id)?)) {
+            let (Some((at, own)), Some((_, score))) = (best(picked, newer.doc), best(picked, doc))
+            else {
+                continue;
+            };
+            if let Some(it) = picked.get_mut(at).filter(|_| own < LEAST && score >= LEAST) {
+                it.score = score / REPLACED;
+            }
+        }
+    }
+}

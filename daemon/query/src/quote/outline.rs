@@ -1,0 +1,71 @@
+//! Outline: the headings of a document and what stands below them.
+//!
+//! In: a document. Out: its headings in order; those above a place, the innermost first.
+//! Not here: how a place is cited (`source.rs`).
+
+use index::store::lines::{HeadingMap, LineMap};
+
+use crate::{AskError, QueryContext};
+
+/// A heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Heading {
+    /// Where it begins and ends in the normalized text.
+    start: usize,
+    end: usize,
+    level: u32,
+    name: String,
+}
+
+/// The headings of a document.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outline(Vec<Heading>);
+
+impl Outline {
+    /// Reads the headings of a Markdown note by its lines, else those of the map that its format has.
+    pub(crate) fn read(
+        ctx: &QueryContext<'_>,
+        doc: i64,
+        text: &str,
+        lines: &LineMap,
+        map: Option<&HeadingMap>,
+    ) -> Result<Outline, AskError> {
+        if let Some(map) = map {
+            let name = |start, end| text.get(start..end).unwrap_or("").replace('\n', " ");
+            let of = |(start, end, level)| Heading { start, end, level, name: name(start, end) };
+            return Ok(Outline(map.all().map(of).collect()));
+        }
+        let mut statement = ctx.snapshot.prepare_cached(
+            "SELECT line, level, name FROM note_places WHERE doc_id = ?1 AND kind = 0 ORDER BY line",
+        )?;
+        let rows = statement.query_map([doc], |row| {
+            Ok((row.get::<_, u32>(0)?, row.get::<_, u32>(1)?, row.get::<_, String>(2)?))
+        })?;
+        let mut headings = Vec::new();
+        for row in rows {
+            let (line, level, name) = row?;
+            let Some(start) = lines.place_of(line) else { continue };
+            let rest = text.get(start..).unwrap_or("");
+            let end = start + rest.find('\n').unwrap_or(rest.len());
+            headings.push(Heading { start, end, level, name });
+        }
+        Ok(Outline(headings))
+    }
+
+    /// Whether a place lies in a heading.
+    pub(crate) fn is_heading(&self, place: usize) -> bool {
+        let above = self.0.iter().rev().find(|it| it.start <= place);
+        above.is_some_and(|it| place < it.end)
+    }
+
+    /// The headings above a place, or at it, the innermost first.
+    pub(crate) fn above(&self, place: usize) -> impl Iterator<Item = &str> {
+        let mut deepest = u32::MAX;
+        let above = self.0.iter().rev().filter(move |it| it.start <= place);
+        above.filter_map(move |it| {
+            let is_above = it.level < deepest;
+            deepest = deepest.min(it.level);
+            is_above.then_some(it.name.as_str())
+        })
+    }
+}
