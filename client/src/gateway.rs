@@ -23,6 +23,7 @@ mod at_least;
 mod backend;
 mod choose;
 mod cursor;
+mod fitting;
 mod job;
 mod line;
 mod listen;

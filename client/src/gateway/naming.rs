@@ -11,14 +11,12 @@
 
 use serde_json::{Value, json};
 
-use super::served::{Kind, Served};
+use super::fitting::{ABOUT_NAMES, MOST};
+use super::served::{Kind, MAX_LISTED, Served};
 use super::spread::spec;
 
 /// The tool that concerns all projects.
 pub(super) const PROJECTS_TOOL: &str = "list_memory_projects";
-
-/// Most projects named in the instructions.
-const MAX_NAMED: usize = 30;
 
 const PAGES: &str = "kgd://";
 
@@ -148,8 +146,15 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
             continue;
         };
         let meant = served.unnamed(kind).ok().map(|it| served.name(it));
+        let fits = served.front().is_some() && ABOUT_NAMES.contains(&name.as_str());
         let described = match (spec(&name), meant) {
+            (Some(_), _) if served.front().is_some() && names.len() > MOST => {
+                format!("Which project, or a list; the {MOST} that fit best when left out.")
+            }
             (Some(_), _) => "Which project, or a list; all of them when left out.".to_string(),
+            (None, None) if fits => {
+                "Which project; the one that knows most of the names when left out.".to_string()
+            }
             (None, Some(meant)) => format!("Which project; `{meant}` when left out."),
             (None, None) => "Which project.".to_string(),
         };
@@ -157,9 +162,12 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
             schema["properties"] = json!({});
         }
         // A list is taken, too; the schema stays one that every client understands.
-        schema["properties"]["project"] =
-            json!({ "description": described, "type": "string", "enum": names });
-        if spec(&name).is_none() && meant.is_none() {
+        let mut project = json!({ "description": described, "type": "string" });
+        if names.len() <= MAX_LISTED {
+            project["enum"] = names.clone().into();
+        }
+        schema["properties"]["project"] = project;
+        if spec(&name).is_none() && meant.is_none() && !fits {
             match schema.get_mut("required").and_then(Value::as_array_mut) {
                 Some(required) => required.push("project".into()),
                 None => schema["required"] = json!(["project"]),
@@ -170,9 +178,10 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
 
 /// Returns the instructions for an agent: the projects, then those of one project.
 pub(super) fn instructions(own: Option<&str>, served: &Served) -> String {
-    let names: Vec<String> = served.names().take(MAX_NAMED).map(|it| format!("`{it}`")).collect();
-    let rest = served.len().saturating_sub(MAX_NAMED);
-    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let all = match served.front() {
+        Some(_) if served.len() > MOST => format!("the {MOST} that fit best"),
+        _ => "all of them".to_string(),
+    };
     let meant = match (served.home(), served.default()) {
         (Some(home), _) => format!("else `{}`, where you are, is meant", served.name(home)),
         (None, Some(default)) => {
@@ -181,10 +190,10 @@ pub(super) fn instructions(own: Option<&str>, served: &Served) -> String {
         (None, None) => "else they are refused".to_string(),
     };
     let mut text = format!(
-        "This server has several projects: {}{rest}. Searches go to all of them unless `project` names one; each \
+        "This server has several projects: {}. Searches go to {all} unless `project` names one; each \
          hit names its project. Give other tools the `project` that a hit named; {meant}. Ids and `ref`s are of \
          one project.",
-        names.join(", ")
+        served.listing()
     );
     if let Some(own) = own {
         text += " Of each project: ";
