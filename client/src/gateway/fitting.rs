@@ -90,3 +90,66 @@ fn ask(socket: &Path, fit: &Fit) -> Result<Fitting, String> {
         why.unwrap_or("it ended").to_string()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use config::Project;
+    use serde_json::json;
+
+    use super::*;
+
+    /// What a front end that answers `said` was asked, and what comes of it.
+    fn check(tool: &str, arguments: Value, said: &str, asked: &str, chosen: &str) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("front");
+        let listener = UnixListener::bind(&socket).expect("bound");
+        let said = said.to_string();
+        let front = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a client");
+            let mut line = String::new();
+            BufReader::new(&stream).read_line(&mut line).expect("a line");
+            stream.write_all(said.as_bytes()).expect("written");
+            line.trim().to_string()
+        });
+        let project = |name: &str| Project { root: format!("/{name}").into(), name: name.into() };
+        let served = Served::new(&["a", "b", "c"].map(project)).expect("distinct");
+        let Value::Object(arguments) = arguments else { panic!("an object") };
+        let served = served.with_front(socket);
+        let found = fitting(tool, &arguments, 2, &served).map_err(|error| error.message);
+        assert_eq!(front.join().expect("asked"), asked);
+        assert_eq!(format!("{found:?}"), chosen);
+    }
+
+    #[test]
+    fn the_front_end_is_asked_for_what_a_call_is_about() {
+        let fits = "{\"projects\":[\"c\",\"gone\",\"a\"]}\n";
+        let q = json!({"q": "Key Store", "k": 3});
+        check(
+            "hybrid_query",
+            q.clone(),
+            fits,
+            r#"{"question":"Key Store","names":[],"most":2}"#,
+            "Ok(Some([2, 0]))",
+        );
+        let names = r#"{"question":"","names":["Key Store"],"most":2}"#;
+        check("entity_lookup", q, fits, names, "Ok(Some([2, 0]))");
+        check(
+            "connect",
+            json!({"a": "x", "b": "y"}),
+            fits,
+            r#"{"question":"","names":["x","y"],"most":2}"#,
+            "Ok(Some([2, 0]))",
+        );
+        let waits = json!({"query": "z", "at_least": {"b": 7}});
+        let asked = r#"{"question":"z","names":[],"most":2}"#;
+        check("ask", waits.clone(), fits, asked, "Ok(Some([1, 2, 0]))");
+        let why = |why: &str| {
+            format!("Err(\"the front end does not say which of 3 projects to ask: {why}\")")
+        };
+        let refusal = "{\"error\":{\"message\":\"no database\"}}\n";
+        check("ask", waits.clone(), refusal, asked, &why("no database"));
+        check("ask", waits, "", asked, &why("it ended"));
+    }
+}

@@ -386,3 +386,83 @@ impl Nearness {
         f64::from(windows.chunks_exact(self.sums.len()).map(cosine).fold(0.0, f32::max))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A project of so many chunks, with words and how many chunks hold each, names, and signs of windows.
+    fn outline(n: u64, words: &[(&str, u32)], names: &[&str], windows: &[u8]) -> Outline {
+        let counts = words.iter().map(|(word, n)| (number_of(OF_TEXT, word), *n)).collect();
+        let mut of_names: FxHashMap<u32, u32> = FxHashMap::default();
+        for name in names {
+            of_names.insert(number_of(WHOLE_NAME, &norm_of(name)), 1);
+            name_words(name).into_iter().flatten().for_each(|it| _ = of_names.insert(it, 1));
+        }
+        let mut outline = Outline::default();
+        let rows = [packed(n, counts), packed(names.len() as u64, of_names), windows.to_vec()];
+        for (key, block) in (0..).zip(rows) {
+            outline.read(key, &block).expect("read");
+        }
+        outline
+    }
+
+    fn best(outlines: &Outlines, asked: Asked) -> String {
+        outlines.best(&asked, 2).join(" ")
+    }
+
+    fn question(text: &str) -> Asked {
+        let terms = text.split(' ').flat_map(terms_of).map(|it| it.fts).collect();
+        Asked { terms, ..Asked::default() }
+    }
+
+    fn named(name: &str) -> Asked {
+        Asked { names: vec![name.to_string()], ..Asked::default() }
+    }
+
+    #[test]
+    fn rare_words_whole_names_and_near_windows_choose_a_project() {
+        let mut all = Outlines::default();
+        let orchard = [("press", 9), ("appl", 4), ("key", 1)];
+        all.add(1, "orchard", outline(20, &orchard, &["Apple Press"], &[0xff, 0x00]));
+        all.add(
+            2,
+            "vault",
+            outline(20, &[("press", 1), ("key", 9)], &["Key Store"], &[0x0f, 0xf0]),
+        );
+        all.add(3, "large", outline(900, &[("press", 40), ("key", 40)], &["Press Key"], &[0; 2]));
+        let meaning = |vector: [f32; 16]| Asked { vector: vector.to_vec(), ..Asked::default() };
+        let (mut up, mut down) = ([1.0; 16], [-1.0; 16]);
+        up[8..].fill(-1.0);
+        down[4..12].fill(1.0);
+        for (asked, expected) in [
+            (question("apples"), "orchard vault"),
+            (question("press"), "orchard large"),
+            (question("key"), "vault large"),
+            (named("Key Store"), "vault large"),
+            (named("press key"), "large orchard"),
+            (meaning(up), "orchard large"),
+            (meaning(down), "vault large"),
+            (question("nobody"), "orchard vault"),
+            (Asked::default(), "orchard vault"),
+        ] {
+            let shown = format!("{asked:?}");
+            assert_eq!(best(&all, asked), expected, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_everywhere_still_tells_how_much() {
+        let mut all = Outlines::default();
+        for (id, n) in [(1, 2), (2, 8), (3, 4)] {
+            all.add(id, &id.to_string(), outline(10, &[("press", n)], &[], &[]));
+        }
+        assert_eq!(best(&all, question("press")), "2 3");
+    }
+
+    #[test]
+    fn damaged_rows_are_refused() {
+        assert!(Outline::default().read(WORDS, &[0xff; 3]).is_err());
+        assert!(Outline::default().read(99, &[0xff; 3]).is_ok(), "of a later version");
+    }
+}
