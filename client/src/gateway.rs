@@ -24,6 +24,7 @@ mod backend;
 mod choose;
 mod cursor;
 mod each;
+mod fitting;
 mod job;
 mod line;
 mod listen;

@@ -4,6 +4,7 @@
 //! Not here: what a front end is (`kgd --hub`); no word is said to a database from here.
 
 use std::io::Read;
+use std::net::Shutdown;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
@@ -42,6 +43,8 @@ pub fn reach(places: &Places, url: &str) -> Result<Places, LaunchError> {
     create_private_dir(&front.root)?;
     // It lets whoever comes find the registry and the projects' sockets.
     let mut stream = Target::new(&places, front)?.connect_or_start(Life::UntilIdle)?;
+    // Nothing is asked of it.
+    stream.shutdown(Shutdown::Write)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut said = Vec::new();
     // One that asks its database at the moment hangs up later.

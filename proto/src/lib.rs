@@ -5,6 +5,7 @@
 
 pub mod catalog;
 pub mod error;
+pub mod fit;
 pub mod form;
 pub mod lenient;
 pub mod reference;

@@ -1,11 +1,15 @@
 //! Hub: what it costs to publish many projects of real text, what they take in PostgreSQL, and how fast a front end
 //! answers whoever may see 1, 50 and all of them.
 //!
-//! `cargo bench -p tests --bench hub -- --chunks N [--projects 1000] [--readers 1,50,1000] [--questions 40] [--bit]
-//! FOLDER...`
+//! `cargo bench -p tests --bench hub -- --chunks N [--projects 1000] [--published 1000] [--minutes M]
+//! [--readers 1,50,1000] [--questions 40] [--bit] FOLDER...`
 //! Files below the folders are dealt into parts of N / projects chunks at about; each part is indexed once, and its
-//! rows are published by the same code as a daemon's, as often as it takes, each time as a project of its own. So text
-//! repeats from project to project, never within one. `--bit`: the front end keeps a bit a dimension in memory.
+//! rows are published by the same code as a daemon's, as often as it takes, each time as a project of its own; those
+//! beyond `--published` are copies of these that PostgreSQL makes (`INSERT … SELECT`: the same rows under another
+//! project's number), until M minutes are over. So text repeats from project to project, never within one. `--bit`: the
+//! front end keeps a bit a dimension in memory.
+//! A question names no project. It is asked until every project that fits best has answered, which copies them; then
+//! all are asked again and measured.
 //! Not measured: networks; several front ends at once.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its table")]
@@ -48,7 +52,8 @@ fn main() -> Result<()> {
         support::option(&mut arguments, name).map_or(Ok(usual), |n| n.parse())
     };
     let n_chunks = number("--chunks", 100_000)?;
-    let (n_projects, n_questions) = (number("--projects", 1_000)?, number("--questions", 40)?);
+    let (mut n_projects, n_questions) = (number("--projects", 1_000)?, number("--questions", 40)?);
+    let (n_published, minutes) = (number("--published", 1_000)?, number("--minutes", 60)?);
     let readers = support::option(&mut arguments, "--readers").unwrap_or("1,50,1000".to_string());
     let is_bit = support::flag(&mut arguments, "--bit");
     ensure!(
@@ -64,7 +69,28 @@ fn main() -> Result<()> {
         hub::migrate(&mut hub).await.map(|_| hub)
     })?;
     db.sql("CREATE ROLE pub LOGIN");
-    let n = publish_all(&runtime, &db, &mut owner, &parts, n_projects)?;
+    let mut n = publish_all(
+        &runtime,
+        &db,
+        &mut owner,
+        &parts,
+        n_projects.min(n_published.max(parts.len())),
+    )?;
+    let until = Instant::now() + Duration::from_secs(60 * minutes as u64);
+    let (begun, before) = (Instant::now(), n);
+    for number in n_published.max(parts.len())..n_projects {
+        if Instant::now() > until {
+            n_projects = number;
+            break;
+        }
+        db.copy_project(&name(number % parts.len()), &name(number));
+        n += parts[number % parts.len()].n_chunks;
+    }
+    println!(
+        "{} chunks more by copies in PostgreSQL, {:.0} s",
+        n - before,
+        begun.elapsed().as_secs_f64()
+    );
     sizes(&db, n);
     let questions = questions(&parts, n_questions)?;
     for n_readable in readers.split(',').map(str::parse) {
@@ -213,14 +239,32 @@ fn read(url: &str, n: usize, n_windows: u64, questions: &[String], is_bit: bool)
     }
     let mut agent = home.agent("", &["--hub", url]);
     let front = Front::of(&home, url)?;
+    let memory = |line: &str| support::memory_mib(front.pid, line);
     let begun = Instant::now();
-    for project in 0..n {
-        let reply = agent.call("hybrid_query", json!({"q": "key", "project": name(project)}));
-        reply.map_err(|error| anyhow!("{}: {error}", name(project)))?;
-    }
-    let copied = begun.elapsed().as_secs_f64();
+    agent
+        .call("entity_lookup", json!({"q": "nobody"}))
+        .map_err(|error| anyhow!("first call: {error}"))?;
     println!(
-        "{n} projects, {n_windows} windows: copied in {copied:.1} s; on disk {:.0} MB",
+        "{n} projects, {n_windows} windows: first call, which fetches outlines, {:.1} s; front end {:.0} MiB",
+        begun.elapsed().as_secs_f64(),
+        memory("VmRSS")?
+    );
+    let (begun, mut n_late) = (Instant::now(), 0);
+    for q in questions {
+        loop {
+            let reply = agent.call("hybrid_query", json!({"q": q, "k": 10}));
+            let reply = reply.map_err(|error| anyhow!("{q}: {error}"))?;
+            if reply["unavailable"].is_null() {
+                break;
+            }
+            n_late += 1;
+            ensure!(n_late < 10 * questions.len(), "{reply}");
+        }
+    }
+    println!(
+        "{n} projects: asked for the first time, {} questions in {:.1} s, {n_late} answers without all projects; on disk {:.0} MB",
+        questions.len(),
+        begun.elapsed().as_secs_f64(),
         support::files_below(&front.state)?.iter().map(|(_, n)| n).sum::<u64>() as f64 / 1e6
     );
     for (name, formula) in
@@ -237,7 +281,6 @@ fn read(url: &str, n: usize, n_windows: u64, questions: &[String], is_bit: bool)
             Err(error) => println!("{n} projects, {name}: {error:#}"),
         }
     }
-    let memory = |line: &str| support::memory_mib(front.pid, line);
     println!(
         "{n} projects: front end {:.0} MiB, at most {:.0}",
         memory("VmRSS")?,

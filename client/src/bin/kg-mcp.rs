@@ -136,7 +136,10 @@ fn serve_chosen(flags: &Flags, places: &Places) -> Result<(), String> {
     // Settings that no daemon would accept do not make a project writable.
     let settings = |root: &Path| config::load::load(places, Some(root), &[]);
     let served = match flags.hub {
-        Some(_) => served.with_same_as(places.same_as()),
+        Some(_) => {
+            let front = places.project(&places.front()).map_err(|error| error.to_string())?;
+            served.with_same_as(places.same_as()).with_front(front.socket)
+        }
         None => served,
     };
     let served = served.with_read_only(|root| !settings(root).is_ok_and(|it| it.settings.write));

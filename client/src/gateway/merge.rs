@@ -353,6 +353,14 @@ impl Whole<'_> {
             row
         });
         out.insert("projects".to_string(), each.collect());
+        if let Some(all) = self.spread.chosen_of {
+            let n = self.spread.targets.len();
+            let asked = format!(
+                "asked {n} of {} projects, those that fit best; name `project` to ask another",
+                crate::render::thousands(all as u64)
+            );
+            out.insert("asked".to_string(), asked.into());
+        }
         out.extend(unavailable(self.troubles, self.served));
     }
 

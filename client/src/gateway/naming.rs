@@ -11,14 +11,12 @@
 
 use serde_json::{Value, json};
 
+use super::fitting::{ABOUT_NAMES, MOST};
 use super::served::{Kind, Served};
 use super::spread::spec;
 
 /// The tool that concerns all projects.
 pub(super) const PROJECTS_TOOL: &str = "list_memory_projects";
-
-/// Most projects named in the instructions.
-const MAX_NAMED: usize = 30;
 
 const PAGES: &str = "kgd://";
 
@@ -153,18 +151,26 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
             continue;
         };
         let meant = served.unnamed(kind).ok().map(|it| served.name(it));
+        let fits = served.front().is_some() && ABOUT_NAMES.contains(&name.as_str());
+        let default = match (spec(&name), meant) {
+            (Some(_), _) if served.front().is_some() && served.len() > MOST => {
+                Some(format!("Default: the {MOST} that fit best."))
+            }
+            (Some(_), _) => Some("Default: all.".to_string()),
+            (None, None) if fits => Some("Default: the one that knows most of the names.".to_string()),
+            (None, Some(meant)) => Some(format!("Default: `{meant}`.")),
+            (None, None) => None,
+        };
         if !schema.get("properties").is_some_and(Value::is_object) {
             schema["properties"] = json!({});
         }
         // A list is taken, too; the schema stays one that every client understands.
-        schema["properties"]["project"] = match (spec(&name), meant) {
-            (Some(_), _) => json!({ "description": "Default: all.", "type": "string" }),
-            (None, Some(meant)) => {
-                json!({ "description": format!("Default: `{meant}`."), "type": "string" })
-            }
-            (None, None) => json!({ "type": "string" }),
-        };
-        if spec(&name).is_none() && meant.is_none() {
+        let mut project = json!({ "type": "string" });
+        if let Some(default) = default {
+            project["description"] = default.into();
+        }
+        schema["properties"]["project"] = project;
+        if spec(&name).is_none() && meant.is_none() && !fits {
             match schema.get_mut("required").and_then(Value::as_array_mut) {
                 Some(required) => required.push("project".into()),
                 None => schema["required"] = json!(["project"]),
@@ -185,9 +191,10 @@ pub(super) fn add_project(result: &mut Value, served: &Served) {
 
 /// Returns the instructions for an agent: the projects, then those of one project.
 pub(super) fn instructions(own: Option<&str>, served: &Served) -> String {
-    let names: Vec<String> = served.names().take(MAX_NAMED).map(|it| format!("`{it}`")).collect();
-    let rest = served.len().saturating_sub(MAX_NAMED);
-    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let all = match served.front() {
+        Some(_) if served.len() > MOST => format!("the {MOST} that fit best"),
+        _ => "all of them".to_string(),
+    };
     let meant = match (served.home(), served.default()) {
         (Some(home), _) => format!("else `{}`, where you are, is meant", served.name(home)),
         (None, Some(default)) => {
@@ -196,10 +203,10 @@ pub(super) fn instructions(own: Option<&str>, served: &Served) -> String {
         (None, None) => "else they are refused".to_string(),
     };
     let mut text = format!(
-        "This server has several projects: {}{rest}. Searches go to all of them unless `project` names one; each \
+        "This server has several projects: {}. Searches go to {all} unless `project` names one; each \
          hit names its project. Give other tools the `project` that a hit named; {meant}. Ids and `ref`s are of \
          one project.",
-        names.join(", ")
+        served.listing()
     );
     if let Some(own) = own {
         text += " Of each project: ";

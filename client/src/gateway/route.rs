@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::at_least;
 use super::cursor::{self, Onward};
+use super::fitting::{ABOUT_NAMES, fitting};
 use super::listen;
 use super::naming::{PROJECTS_TOOL, SCHEME, inward, prompt_inward};
 use super::readings::{Reading, Readings};
@@ -165,7 +166,14 @@ fn call(mut params: Value, served: &Served) -> Route {
             };
         }
     }
-    match named.map_or_else(|| served.unnamed(Kind::of(&tool)), Ok) {
+    let unnamed = || match served.unnamed(Kind::of(&tool)) {
+        Err(view) if ABOUT_NAMES.contains(&tool.as_str()) => {
+            let fittest = fitting(&tool, &arguments, 1, served)?;
+            fittest.and_then(|it| it.first().copied()).ok_or(view)
+        }
+        found => found,
+    };
+    match named.map_or_else(unnamed, Ok) {
         Ok(project) => {
             let params = with(params, arguments);
             Route::One { project, params, is_tool: true }

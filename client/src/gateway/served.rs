@@ -15,6 +15,9 @@ use proto::tool::Effect;
 
 use super::same::Statements;
 
+/// Most projects named in a message.
+pub(super) const MAX_LISTED: usize = 30;
+
 /// The projects of a gateway, each identified by its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
@@ -25,6 +28,8 @@ pub struct Served {
     default: Option<usize>,
     /// What people have stated to be the same in two of them, in a file.
     same_as: Option<PathBuf>,
+    /// The control socket of a hub's front end, which knows what each project holds.
+    front: Option<PathBuf>,
 }
 
 /// One project.
@@ -85,7 +90,7 @@ impl Served {
                 is_read_only: false,
             });
         }
-        Ok(Served { members, home: None, default: None, same_as: None })
+        Ok(Served { members, home: None, default: None, same_as: None, front: None })
     }
 
     /// Sets the project at `root`, if it is served, as that of the folder in which the agent started.
@@ -104,6 +109,16 @@ impl Served {
     pub fn with_same_as(mut self, file: PathBuf) -> Self {
         self.same_as = Some(file);
         self
+    }
+
+    /// Sets the control socket of the front end of the hub whose projects these are.
+    pub fn with_front(mut self, socket: PathBuf) -> Self {
+        self.front = Some(socket);
+        self
+    }
+
+    pub(super) fn front(&self) -> Option<&Path> {
+        self.front.as_deref()
     }
 
     /// Reads what people have stated.
@@ -151,9 +166,12 @@ impl Served {
         self.members.iter().map(|it| it.name.as_str())
     }
 
-    /// Returns the names for people: `alpha`, `beta`.
+    /// Returns the names for people: `alpha`, `beta`; where there are many, the first ones.
     pub(super) fn listing(&self) -> String {
-        self.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        let names = self.names().take(MAX_LISTED).map(|name| format!("`{name}`"));
+        let rest = self.len().saturating_sub(MAX_LISTED);
+        let rest = (rest > 0).then(|| format!("and {rest} more"));
+        names.chain(rest).collect::<Vec<_>>().join(", ")
     }
 
     /// Explains how addresses of notes name their project.

@@ -12,6 +12,7 @@ use proto::tool::core::budget;
 use serde_json::{Map, Value, json};
 
 use super::cursor::{self, Onward};
+use super::fitting::{MOST, fitting};
 use super::served::Served;
 
 /// Smallest budget that a tool accepts, in characters.
@@ -203,6 +204,8 @@ pub(super) struct Spread {
     pub(super) spec: &'static Spec,
     /// The projects to ask, and where to continue in each.
     pub(super) targets: Vec<Onward>,
+    /// They were chosen among so many.
+    pub(super) chosen_of: Option<usize>,
     /// Hits to skip, hits to return, and the page number.
     pub(super) n_skipped: usize,
     pub(super) n_told: usize,
@@ -254,15 +257,27 @@ impl Spread {
         let chars = |name: &str| number(name).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
         let usual = Settings::default().retrieval.max_chars;
         let max_chars = budget(chars("max_chars"), chars("max_tokens"), usual).max(MIN_CHARS);
-        let targets = match arguments.shift_remove("cursor") {
-            Some(Value::String(text)) if !text.is_empty() => onward(&text, served)?,
-            _ => (0..served.len()).map(|project| Onward { project, ..Onward::default() }).collect(),
+        let all = 0..served.len();
+        let (mut chosen_of, mut chosen) = (None, all.clone().collect());
+        let cursor = arguments.shift_remove("cursor");
+        let cursor = cursor.as_ref().and_then(Value::as_str).filter(|it| !it.is_empty());
+        if cursor.is_none() && only.is_empty() && all.len() > MOST {
+            let fitting = fitting(spec.tool, &arguments, MOST, served)?;
+            chosen_of = fitting.is_some().then_some(all.len());
+            chosen = fitting.unwrap_or(chosen);
+        }
+        let targets = match cursor {
+            Some(text) => onward(text, served)?,
+            None => {
+                chosen.into_iter().map(|project| Onward { project, ..Onward::default() }).collect()
+            }
         };
         let targets =
             targets.into_iter().filter(|it| only.is_empty() || only.contains(&it.project));
         Ok(Spread {
             spec,
             targets: targets.collect(),
+            chosen_of,
             n_skipped,
             n_told,
             page,

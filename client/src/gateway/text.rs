@@ -108,6 +108,7 @@ pub(super) fn write(
         hints(out),
         pages(out),
         field("more").map(Into::into),
+        field("asked").map(|it| format!("({it})")),
     ] {
         told.into_iter().for_each(|told| _ = sheet.line(&told));
     }

@@ -8,6 +8,7 @@
 
 mod compare;
 mod connect;
+mod outline;
 mod publish;
 mod pull;
 mod rows;
@@ -19,8 +20,9 @@ use index::store::StoreError;
 
 pub use compare::{digest, digest_of};
 pub use connect::{Address, Hub};
+pub use outline::{Asked, Outline, Outlines};
 pub use publish::{Publisher, Round};
-pub use pull::{Copied, Settled, Visible, copy, visible};
+pub use pull::{Copied, Settled, Visible, copy, outlines, visible};
 pub use same::{Named, same, state_same};
 pub use schema::{Grant, grant, migrate, revoke};
 

@@ -16,6 +16,7 @@ use tokio_postgres::{IsolationLevel, Transaction};
 
 use crate::HubError;
 use crate::connect::Hub;
+use crate::outline::Outline;
 use crate::rows::{self, AT_ONCE, Part};
 use crate::table::{Cell, From, TABLES, Table, unpack};
 use index::store::SCHEMA_VERSION;
@@ -50,6 +51,8 @@ pub struct Visible {
     pub shape: i32,
     /// What decides about answers beside the rows.
     pub settled: Settled,
+    /// When it was last published, in seconds since 1970.
+    pub published: i64,
 }
 
 /// How a replica stands after [`copy`].
@@ -71,7 +74,8 @@ pub async fn visible(hub: &Hub) -> Result<Vec<Visible>, HubError> {
 }
 
 const SEEN: &str = "SELECT id, name, generation, serial, coalesce(mark, ''), coalesce(tick, 0), coalesce(shape, 0),
-                      coalesce(settings, ''), predicates FROM kg.projects";
+                      coalesce(settings, ''), predicates,
+                      coalesce(extract(epoch FROM published_at), 0)::bigint FROM kg.projects";
 
 fn seen(row: &tokio_postgres::Row) -> Visible {
     Visible {
@@ -83,7 +87,33 @@ fn seen(row: &tokio_postgres::Row) -> Visible {
         tick: row.get(5),
         shape: row.get(6),
         settled: Settled { settings: row.get(7), predicates: row.get(8) },
+        published: row.get(9),
     }
+}
+
+/// The outlines of some projects, each as of one transaction, whose place comes with it.
+///
+/// # Errors
+/// What the database said.
+pub async fn outlines(
+    hub: &Hub,
+    projects: &[i32],
+) -> Result<Vec<(i32, String, Outline)>, HubError> {
+    let sql = "SELECT p.id, format('%s %s %s', p.generation, p.serial, p.mark), o.row_key, o.block FROM kg.projects p
+               LEFT JOIN kg.outline o ON o.project = p.id AND o.generation = p.generation
+               WHERE p.id = any($1) ORDER BY p.id";
+    let mut found: Vec<(i32, String, Outline)> = Vec::new();
+    for row in hub.client.query(sql, &[&projects]).await? {
+        let id: i32 = row.get(0);
+        if found.last().is_none_or(|(last, ..)| *last != id) {
+            found.push((id, row.get(1), Outline::default()));
+        }
+        let block: Option<&[u8]> = row.get(3);
+        if let (Some((.., outline)), Some(block)) = (found.last_mut(), block) {
+            outline.read(row.get(2), block)?;
+        }
+    }
+    Ok(found)
 }
 
 impl Visible {
@@ -101,7 +131,8 @@ impl Visible {
         }
     }
 
-    fn place(&self) -> String {
+    /// Its last transaction, as a replica or an outline notes it.
+    pub(crate) fn place(&self) -> String {
         format!("{} {} {}", self.generation, self.serial, self.mark)
     }
 }
@@ -143,13 +174,13 @@ pub fn copy(
         let into = &mut fetched;
         let mut fetch = Fetch { runtime, tx: &tx, part, folder, draft, into, keeps_vectors };
         match &changed {
-            None => TABLES.iter().try_for_each(|table| fetch.all(table))?,
+            None => copied().try_for_each(|table| fetch.all(table))?,
             Some(changed) => {
                 // Before anything new comes: what is unique may have changed its row.
-                for table in TABLES {
+                for table in copied() {
                     table.delete(draft, changed.get(table.hub).map_or(&[][..], Vec::as_slice))?;
                 }
-                for table in TABLES {
+                for table in copied() {
                     fetch.some(table, changed.get(table.hub).map_or(&[][..], Vec::as_slice))?;
                 }
             }
@@ -160,6 +191,10 @@ pub fn copy(
         replica.decide(&fetched.decisions, 0)?;
     }
     Ok(Copied::At(replica.tick().0, fetched.n_rows))
+}
+
+fn copied() -> impl Iterator<Item = &'static Table> {
+    TABLES.iter().filter(|table| table.is_copied())
 }
 
 /// The keys of each table that changed since a transaction; `None` when the log does not have that one.

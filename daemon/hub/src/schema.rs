@@ -8,10 +8,11 @@
 use crate::{Hub, HubError};
 
 /// Every migration, oldest first. They are only ever added.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
     include_str!("migrations/0003.sql"),
+    include_str!("migrations/0004.sql"),
 ];
 
 /// The version this program works with.

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use self::From::{Better, Index, Ledger, Vectors};
+use self::From::{Better, Index, Ledger, Outline, Vectors};
 use crate::HubError;
 
 /// One cell.
@@ -44,6 +44,8 @@ pub(crate) enum From {
     Vectors,
     /// The file of better vectors, a row for each window that is searched.
     Better,
+    /// Computed from the index; not in replicas.
+    Outline,
 }
 
 /// One table.
@@ -115,6 +117,7 @@ pub(crate) const TABLES: &[Table] = &[
     table(Index, "alike", "alike", "text", "root"),
     table(Index, "proposals", "proposals", "name_id", "candidate score"),
     table(Index, "name_keys", "name_keys", "name_id", "key"),
+    table(Outline, "outline", "", "", "block:b"),
     table(Ledger, "journal", "changes", "tick", "uid at_ms was_path was_hash path hash is_unseen n_more lines"),
     table(Ledger, "journal_begin", "change_state", "id", "reserved begun_tick begun_ms"),
     table(Ledger, "decisions", "decisions", "0", "key verdict decided_ms"),
@@ -129,6 +132,11 @@ pub(crate) struct Source<'a> {
 }
 
 impl Table {
+    /// Replicas have it.
+    pub(crate) fn is_copied(&self) -> bool {
+        self.from != From::Outline
+    }
+
     /// Several rows here are one in the hub.
     fn is_packed(&self) -> bool {
         !self.columns.contains(':')
@@ -165,6 +173,11 @@ impl Table {
                 });
             }
             From::Better => return each_better(source, show),
+            From::Outline => {
+                return crate::outline::each(source.index, &mut |key, block| {
+                    show(row_of(key, vec![Cell::Blob(block)]))
+                });
+            }
             From::Index | From::Ledger => {}
         }
         let (db, condition) = match self.from {
@@ -361,7 +374,7 @@ mod tests {
             let db = match table.from {
                 From::Index => &index,
                 From::Ledger => &ledger,
-                From::Vectors | From::Better => continue,
+                From::Vectors | From::Better | From::Outline => continue,
             };
             let mut statement =
                 db.prepare("SELECT name FROM pragma_table_info(?1)").expect("prepared");

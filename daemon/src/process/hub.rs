@@ -3,6 +3,8 @@
 //! In: a hub's address, and what to do. Out: one line of JSON; or a front end, until it is asked to stop.
 //! Not here: the hub's tables and rows (`hub`), publishing beside a daemon (`publishing.rs`).
 
+mod copy;
+mod fit;
 mod front;
 mod waiting;
 

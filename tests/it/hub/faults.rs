@@ -1,5 +1,5 @@
-//! Faults: publisher, front end and PostgreSQL are killed, the network is cut, a backup is restored; the hub is that of
-//! the daemon in the end, and no answer is torn between two ticks.
+//! Faults: publisher, front end and PostgreSQL are killed, the network is cut, a backup is restored, the server's disk is
+//! full, a replica is behind; the hub is that of the daemon in the end, and no answer is torn between two ticks.
 //!
 //! `KG_FULL=1` takes many more instants; `KG_SEEDS=7..8` others.
 
@@ -289,4 +289,84 @@ fn a_backup_that_is_restored_is_brought_on_again() {
     project.until("the daemon says so", is_shown);
     until("the front end shows it", || not_torn(&front) == Some(2));
     all_is_well(&mut project, &db, &front, 2);
+}
+
+#[test]
+fn a_disk_that_is_full_tears_no_tick() {
+    let Some(mut db) = Postgres::start_on_disk(600) else { return };
+    db.sql(ROLES);
+    let mut project = TestProject::empty();
+    project.write("changing.md", numbered(1));
+    project.settle();
+    with_rights(&project, &db);
+    publish(&project, &db, "changing");
+    let front = Front::of(&db, "ann");
+    front.start();
+    assert_eq!(not_torn(&front), Some(1));
+    // More text than there is room for, in the same tick as the next number; what has no room is not of one kind.
+    let words = |n: usize| -> String {
+        let word =
+            |at: usize| format!("w{:x}", (n * 7_919 + at).wrapping_mul(2_654_435_761) & 0xff_ffff);
+        (0..8_000).map(|at| word(at) + if at % 12 == 0 { ".\n\n" } else { " " }).collect()
+    };
+    for n in 0..40 {
+        project.write(&format!("filler-{n}.md"), words(n));
+    }
+    project.write("changing.md", numbered(2));
+    project.settle();
+    let before = shown(&db);
+    let ballast = db.fill_disk(1 << 20);
+    let output = publish_command(&project, &db, "changing").output().expect("it runs");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "there is no room");
+    assert_eq!(output.status.code(), Some(4), "it may be tried again: {error}");
+    if db.is_up() {
+        assert_eq!(shown(&db), before, "nothing of it shows");
+    }
+    assert_eq!(not_torn(&front), Some(1), "what was copied answers");
+    std::fs::remove_file(ballast).expect("freed");
+    if !db.is_up() {
+        // It ends where its log has no room.
+        db.crash();
+    }
+    assert_eq!(shown(&db), before, "nothing of it is left");
+    all_is_well(&mut project, &db, &front, 2);
+}
+
+#[test]
+fn a_replica_that_is_behind_answers_whole_ticks() {
+    let Some(db) = database() else { return };
+    let mut project = TestProject::empty();
+    project.write("changing.md", numbered(1));
+    project.settle();
+    with_rights(&project, &db);
+    publish(&project, &db, "changing");
+    let replica = db.replica();
+    let front = Front::of(&replica, "ann");
+    front.start();
+    until("the replica's front end answers", || not_torn(&front) == Some(1));
+    replica.sql("SELECT pg_wal_replay_pause()");
+    project.write("changing.md", numbered(2));
+    project.settle();
+    publish(&project, &db, "changing");
+    let tick = project.status()["tick"].as_i64().expect("a tick");
+    assert_eq!((shown(&db), shown(&replica) < tick), (tick, true));
+    assert_eq!(not_torn(&front), Some(1));
+    let mut client = front.client("changing");
+    let asked = json!({"q": "number of the changing thing", "k": 20, "at_least": tick});
+    let late = client.call("hybrid_query", asked.clone()).expect_err("it is behind");
+    assert_eq!(late["code"], "deadline_exceeded", "{late}");
+    // It is waited for, and comes whole.
+    let waiting = std::thread::spawn(move || client.call("hybrid_query", asked));
+    replica.sql("SELECT pg_wal_replay_resume()");
+    let found = waiting.join().expect("asked").expect("answered");
+    assert_eq!((&found["tick"], numbers(&found)[0]), (&json!(tick), 2), "{found}");
+    for n in 3..3 + times(4, 40) {
+        project.write("changing.md", numbered(n));
+        project.settle();
+        publish(&project, &db, "changing");
+        let number = not_torn(&front).expect("it answers");
+        assert!((2..=n).contains(&number), "{number} in round {n}");
+    }
+    all_is_well(&mut project, &db, &front, 2 + times(4, 40));
 }

@@ -21,6 +21,8 @@ pub(crate) struct Postgres {
     programs: PathBuf,
     port: u16,
     child: Child,
+    /// A disk of its own is mounted at its folder.
+    has_disk: bool,
 }
 
 impl Postgres {
@@ -32,14 +34,31 @@ impl Postgres {
             );
             return None;
         };
-        let dir = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").expect("a folder");
-        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("changed");
+        let it = Self::begin_in(programs, folder(), false);
+        it.sql("CREATE EXTENSION vector");
+        Some(it)
+    }
+
+    /// As [`Postgres::start`], on a disk of its own of so many MiB; none where none may be mounted, with a message.
+    pub(crate) fn start_on_disk(mib: u32) -> Option<Postgres> {
+        let (programs, dir) = (programs()?, folder());
+        let size = format!("size={mib}m,mode=755");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(dir.path()).stderr(Stdio::null());
+        if !mount.status().is_ok_and(|it| it.success()) {
+            eprintln!("skipped: no disk can be mounted here");
+            return None;
+        }
+        let it = Self::begin_in(programs, dir, true);
+        it.sql("CREATE EXTENSION vector");
+        Some(it)
+    }
+
+    fn begin_in(programs: PathBuf, dir: TempDir, has_disk: bool) -> Postgres {
         if is_root() {
             chown(dir.path(), Some(NOBODY), Some(NOBODY)).expect("given away");
         }
-        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = free.local_addr().expect("an address").port();
-        drop(free);
+        let port = free_port();
         let made = run_as_nobody(&programs.join("initdb"), dir.path())
             .args(["-U", "admin", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync", "-D"])
             .arg(dir.path().join("data"))
@@ -47,10 +66,71 @@ impl Postgres {
             .expect("it runs");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         let child = Self::serve(&programs, dir.path(), port);
-        let it = Postgres { dir, programs, port, child };
+        let it = Postgres { dir, programs, port, child, has_disk };
         it.wait();
-        it.sql("CREATE EXTENSION vector");
-        Some(it)
+        it
+    }
+
+    /// A replica of it, which follows it.
+    pub(crate) fn replica(&self) -> Postgres {
+        let (dir, port) = (folder(), free_port());
+        if is_root() {
+            chown(dir.path(), Some(NOBODY), Some(NOBODY)).expect("given away");
+        }
+        let made = run_as_nobody(&self.programs.join("pg_basebackup"), dir.path())
+            .args([
+                "-h",
+                "127.0.0.1",
+                "-p",
+                &self.port.to_string(),
+                "-U",
+                "admin",
+                "-R",
+                "-X",
+                "stream",
+            ])
+            .args(["-c", "fast", "--no-sync", "-D"])
+            .arg(dir.path().join("data"))
+            .output()
+            .expect("it runs");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let child = Self::serve(&self.programs, dir.path(), port);
+        let it = Postgres { dir, programs: self.programs.clone(), port, child, has_disk: false };
+        it.wait();
+        it
+    }
+
+    /// Leaves so many bytes of its disk; the file that takes the others. Taken away, they are free again.
+    pub(crate) fn fill_disk(&self, left: u64) -> PathBuf {
+        let ballast = self.dir.path().join("ballast");
+        let free = Command::new("df").args(["--output=avail", "-B1"]).arg(self.dir.path()).output();
+        let free = String::from_utf8_lossy(&free.expect("it runs").stdout).into_owned();
+        let free: u64 =
+            free.split_whitespace().last().and_then(|it| it.parse().ok()).expect("free");
+        let n_bytes = usize::try_from(free.saturating_sub(left)).expect("small");
+        fs::write(&ballast, vec![0; n_bytes]).expect("written");
+        ballast
+    }
+
+    /// Copies a project to another name, inside the database: the same rows, under another project's number.
+    pub(crate) fn copy_project(&self, from: &str, to: &str) {
+        self.sql(&format!(
+            "INSERT INTO kg.projects(name, writer, epoch, generation, serial, mark, tick, shape, made_by, settings,
+               predicates, published_at)
+             SELECT '{to}', writer, epoch, generation, serial, mark, tick, shape, made_by, settings, predicates, now()
+             FROM kg.projects WHERE name = '{from}';
+             DO $$ DECLARE it name; columns text; BEGIN
+               FOR it IN SELECT tablename FROM pg_tables WHERE schemaname = 'kg'
+                 AND tablename NOT IN ('version', 'projects', 'grants', 'same_as')
+               LOOP
+                 SELECT string_agg(format('%I', attname), ', ') INTO columns FROM pg_attribute
+                   WHERE attrelid = format('kg.%I', it)::regclass AND attnum > 0 AND NOT attisdropped
+                   AND attname <> 'project';
+                 EXECUTE format('INSERT INTO kg.%1$I(project, %2$s) SELECT (SELECT id FROM kg.projects WHERE name = %4$L),
+                   %2$s FROM kg.%1$I WHERE (project, generation) = (SELECT id, generation FROM kg.projects
+                   WHERE name = %3$L)', it, columns, '{from}', '{to}');
+               END LOOP; END $$"
+        ));
     }
 
     fn serve(programs: &Path, dir: &Path, port: u16) -> Child {
@@ -91,6 +171,11 @@ impl Postgres {
         let (is_done, said) = self.try_sql_as(role, sql);
         assert!(is_done, "{role}: {sql}: {said}");
         said
+    }
+
+    /// Whether it answers.
+    pub(crate) fn is_up(&self) -> bool {
+        self.try_sql("SELECT 1").0
     }
 
     fn try_sql(&self, sql: &str) -> (bool, String) {
@@ -161,7 +246,21 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         self.kill();
+        if self.has_disk {
+            let _ = Command::new("umount").arg("-l").arg(self.dir.path()).status();
+        }
     }
+}
+
+fn folder() -> TempDir {
+    let dir = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").expect("a folder");
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("changed");
+    dir
+}
+
+fn free_port() -> u16 {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    free.local_addr().expect("an address").port()
 }
 
 fn programs() -> Option<PathBuf> {

@@ -234,6 +234,57 @@ fn an_agent_asks_across_three_folders_of_two_machines() {
 }
 
 #[test]
+fn a_question_over_many_projects_goes_to_those_that_fit_best() {
+    let Some(db) = database() else { return };
+    let [a, _b] = two(&db);
+    // Twenty more, all alike but for their names; neither they nor `a` say anything of the yard.
+    for n in 0..20 {
+        db.copy_project("a", &format!("a{n}"));
+        grant(&a, &db, &format!("a{n}"), "tim", false);
+        grant(&a, &db, &format!("a{n}"), "ann", false);
+    }
+    let front = Front::of(&db, "tim");
+    let mut agent = front.agent();
+    let asked = |reply: &Value| -> Vec<String> {
+        let rows = reply["projects"].as_array().expect("each one's").iter();
+        rows.filter_map(|it| it["project"].as_str().map(str::to_string)).collect()
+    };
+    let whole = agent.call_whole("hybrid_query", json!({"q": "What stands in the yard?"}));
+    let (found, text) = (&whole["structuredContent"], whole["content"][0]["text"].to_string());
+    assert_eq!((asked(found).len(), &found["chunks"][0]["project"]), (16, &json!("b")), "{found}");
+    let said = "asked 16 of 22 projects, those that fit best; name `project` to ask another";
+    assert!(found["asked"] == said && text.contains(said), "{whole}");
+    let named = agent.call("entity_lookup", json!({"q": "Obst Presse"})).expect("answered");
+    assert_eq!(named["entities"][0]["project"], "b", "{named}");
+    // What is about one project goes to the one that knows the name.
+    let known = agent.call("explain_entity", json!({"name": "Obst Presse"})).expect("answered");
+    assert_eq!(known["project"], "b", "{known}");
+    let path = agent.call("connect", json!({"a": "Obst Presse", "b": "Key Store"}));
+    assert_eq!(path.expect("answered")["project"], "b");
+    // Projects that are named, or waited for, are asked.
+    let few = json!({"q": "What stands in the yard?", "project": ["a0", "a1"]});
+    assert_eq!(asked(&agent.call("hybrid_query", few).expect("answered")), ["a0", "a1"]);
+    let tick = agent.call("status", json!({"project": "a"})).expect("answered")["tick"].clone();
+    let ticks =
+        json!({"q": "What stands in the yard?", "at_least": {"a19": tick, "a18": tick, "a": tick}});
+    let waited = asked(&agent.call("hybrid_query", ticks).expect("answered"));
+    assert!(
+        ["a", "a18", "a19", "b"].iter().all(|it| waited.contains(&it.to_string())),
+        "{waited:?}"
+    );
+    // Only what is visible counts: another role's order knows nothing of `b`.
+    let lone = Front::of(&db, "ann");
+    let found = lone.agent().call("hybrid_query", json!({"q": "What stands in the yard?"}));
+    assert!(!asked(&found.expect("answered")).contains(&"b".to_string()));
+    // A right that is taken back takes the outline with it.
+    run(&a, &["hub", "revoke", &db.url("admin"), "--name", "b", "--role", "tim"]);
+    until("it is no longer named", || {
+        let found = agent.call("hybrid_query", json!({"q": "What stands in the yard?"}));
+        found.is_ok_and(|it| !asked(&it).contains(&"b".to_string()))
+    });
+}
+
+#[test]
 fn the_compose_file_starts_what_there_is() {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../compose.yaml");
     let text = std::fs::read_to_string(file).expect("read");

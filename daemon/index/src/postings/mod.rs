@@ -120,6 +120,32 @@ impl<'db> Postings<'db> {
         Ok(found)
     }
 
+    /// Shows every word of the index with some chunks that hold it, and how many: once a part of the index, so that the
+    /// numbers of one word are to be added.
+    pub fn each_word(&self, show: &mut dyn FnMut(&[u8], u32)) -> Result<(), Unread> {
+        for segment in &self.structure.segments {
+            let (mut open, mut n) = (Vec::new(), 0);
+            self.visit(segment, "", true, &mut |word, row| {
+                match row {
+                    Some((id, _)) => n += u32::from(!segment.is_gone(id)),
+                    None => {
+                        if n > 0 {
+                            show(&open, std::mem::take(&mut n));
+                        }
+                        open.clear();
+                        open.extend_from_slice(word);
+                    }
+                }
+                true
+            })?;
+            if n > 0 {
+                show(&open, n);
+            }
+        }
+        Ok(())
+    }
+
+    /// The usual case, without a copy of the places.
     fn of_word(&self, word: &str) -> Result<Vec<Posting>, Unread> {
         let mut found: Vec<Posting> = Vec::new();
         let mut trouble = None;

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashSet;
@@ -53,6 +55,25 @@ fn agree(db: &Connection, expression: &str) {
     }
 }
 
+/// Every word and how many chunks hold it.
+fn all_words(db: &Connection) -> BTreeMap<String, u32> {
+    let postings = Postings::open(db).expect("opened");
+    let mut all = BTreeMap::new();
+    let mut add = |word: &[u8], n: u32| {
+        *all.entry(String::from_utf8_lossy(word).into_owned()).or_insert(0) += n;
+    };
+    postings.each_word(&mut add).expect("read");
+    all
+}
+
+fn words_by_fts5(db: &Connection) -> BTreeMap<String, u32> {
+    db.execute_batch("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, chunk_fts, row)")
+        .expect("made");
+    let mut statement = db.prepare("SELECT term, doc FROM temp.words").expect("prepared");
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("asked");
+    rows.map(|row| row.expect("a row")).collect()
+}
+
 const EXPRESSIONS: [&str; 12] = [
     r#""a""#,
     r#""b" OR "c""#,
@@ -90,6 +111,7 @@ fn lists_over_many_pages_and_rows_that_were_deleted_are_read_as_fts5_reads_them(
         db.execute("INSERT INTO chunk_fts(chunk_fts, rank) VALUES('merge', 3)", [])
             .expect("merged");
         EXPRESSIONS.iter().for_each(|expression| agree(&db, expression));
+        assert_eq!(all_words(&db), words_by_fts5(&db));
     }
     db.execute("INSERT INTO chunk_fts(chunk_fts) VALUES('optimize')", []).expect("merged");
     EXPRESSIONS.iter().for_each(|expression| agree(&db, expression));
@@ -175,6 +197,7 @@ proptest! {
             }
         }
         EXPRESSIONS.iter().for_each(|expression| agree(&db, expression));
+        assert_eq!(all_words(&db), words_by_fts5(&db));
     }
 
     #[test]

@@ -163,6 +163,11 @@ pub fn text_query(question: &str) -> String {
     Question::new(question).fts()
 }
 
+/// Returns the terms of a question, each an FTS5 expression.
+pub fn text_terms(question: &str) -> Vec<String> {
+    Question::new(question).terms
+}
+
 /// Splits a compound (`dose-dependent`, `src/store`, `error:upstream`) into its parts, any of which may match; keeps
 /// numbers such as `2024-01-31` and paths such as `std::fs` whole.
 fn parts(run: &str) -> impl Iterator<Item = &str> {

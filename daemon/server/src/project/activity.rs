@@ -20,11 +20,13 @@ pub struct Activity {
 struct State {
     n_clients: usize,
     last_client_left: Instant,
+    last_asked: Instant,
 }
 
 impl Default for Activity {
     fn default() -> Self {
-        let state = State { n_clients: 0, last_client_left: Instant::now() };
+        let now = Instant::now();
+        let state = State { n_clients: 0, last_client_left: now, last_asked: now };
         Activity { state: Arc::new(Mutex::new(state)), stop: Arc::new(watch::Sender::new(false)) }
     }
 }
@@ -43,6 +45,16 @@ impl Activity {
             return Duration::ZERO;
         }
         now.saturating_duration_since(state.last_client_left)
+    }
+
+    /// When a tool was called last; before the first call: the start.
+    pub fn last_asked(&self) -> Instant {
+        self.locked().last_asked
+    }
+
+    /// Notes that a tool is called.
+    pub(crate) fn ask(&self) {
+        self.locked().last_asked = Instant::now();
     }
 
     /// Asks the daemon to finish what is on the belt and to end. The caller still gets its reply.

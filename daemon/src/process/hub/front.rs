@@ -3,12 +3,11 @@
 //! In: a hub's address. Out: sockets where clients look for a project's daemon, and a registry that names the projects.
 //! Invariants: a project is copied when it is first asked about, and brought on while it is open; a session sees whole
 //! ticks; a right that is taken back ends the sessions and removes the copy; while the hub is out of reach, what is
-//! served answers as of its tick.
+//! served answers as of its tick; no more than `MAX_OPEN` copies stay open.
 //! Not here: copying (`hub`), sessions and tools (`server`), who starts this (`client`), what is said before the hub
 //! was reached once (`waiting.rs`).
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,24 +16,31 @@ use config::{Places, Project as Place, ProjectPaths, Registry};
 use engine::build::Still;
 use formats::Parsing;
 use hub::{Address, Copied, HubError, Visible};
-use index::store::Replica;
 use server::project::{OpenProject, Project};
 use server::serve::accept::{refuse_with, serve};
 use server::serve::listen::Door;
 use server::serve::routes::routes;
-use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, mpsc, watch};
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 
 use super::super::lock::Lock;
 use super::super::{FAREWELL_SECONDS, Options, Signals, StartError};
+use super::copy::{Copy, Lines};
+use super::fit::Fits;
 use super::waiting::{self, Waiting};
 
 /// How often the hub is asked what changed.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Connections by which projects are copied. More would only wait for the same two ends.
-const MAX_LINES: usize = 8;
+/// Copies that are held open, 6.5 MiB each (`tests/benches/RESULTS.md`, *hub*); further ones that were asked about
+/// longest ago are closed.
+const MAX_OPEN: usize = 64;
+
+/// A copy that nobody has asked about for so long is closed.
+const UNASKED: Duration = Duration::from_secs(600);
+
+/// One that was asked about since then is not: longer than a call may take.
+const AT_WORK: Duration = Duration::from_secs(15);
 
 /// The tools that answer from a copy: of the folder's files there is nothing here.
 const TOOLS: [&str; 10] = [
@@ -63,10 +69,21 @@ struct Front {
 struct House {
     address: Address,
     lines: Arc<Lines>,
+    fits: Fits,
     user: Places,
     settings: Vec<String>,
     /// When somebody was last seen.
     seen: watch::Sender<Instant>,
+    /// The projects whose copies are open, and when each was last asked about.
+    open: Arc<Mutex<BTreeMap<i32, Instant>>>,
+}
+
+/// Whether the copy of a project is to be closed, by when each open one was last asked about.
+fn is_to_close(open: &BTreeMap<i32, Instant>, id: i32, now: Instant) -> bool {
+    let Some(asked) = open.get(&id) else { return false };
+    let age = now.saturating_duration_since(*asked);
+    let n_younger = open.values().filter(|it| *it > asked).count();
+    age >= UNASKED || age >= AT_WORK && n_younger >= MAX_OPEN
 }
 
 /// Serves until it is asked to stop, or nobody has asked for a while.
@@ -92,13 +109,16 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
     }
     let mut connecting: Option<JoinHandle<Result<hub::Hub, HubError>>> = None;
     let seen = watch::Sender::new(Instant::now());
-    let lines = Arc::new(Lines {
-        address: address.clone(),
-        free: Mutex::default(),
-        turns: Semaphore::new(MAX_LINES),
-    });
-    let house =
-        House { address, lines, user, settings: options.settings.clone(), seen: seen.clone() };
+    let lines = Arc::new(Lines::to(address.clone()));
+    let house = House {
+        fits: Fits::begin(address.clone()),
+        address,
+        lines,
+        user,
+        settings: options.settings.clone(),
+        seen: seen.clone(),
+        open: Arc::default(),
+    };
     let mut fronts: BTreeMap<i32, Front> = BTreeMap::new();
     look(&mut hub, &house, &here, &mut fronts).await?;
     // Whoever finds it open finds the registry and the projects' sockets.
@@ -112,12 +132,13 @@ pub(super) async fn live(options: &Options, url: &str) -> anyhow::Result<ExitCod
                 tracing::info!(name, "stopping");
                 break;
             }
-            // It is only looked whether it is there, and well.
+            // It is looked whether it is there, and well, or asked which projects fit a question.
             Ok(stream) = door.accept() => {
                 let _ = seen.send_replace(Instant::now());
-                if let Some(waiting) = &waiting {
-                    tokio::spawn(refuse_with(stream, waiting.why()));
-                }
+                match &waiting {
+                    Some(waiting) => tokio::spawn(refuse_with(stream, waiting.why())),
+                    None => tokio::spawn(house.fits.clone().answer(stream)),
+                };
             }
             done = async { connecting.as_mut()?.await.ok() }, if connecting.is_some() => {
                 connecting = None;
@@ -167,6 +188,7 @@ async fn look(
 ) -> anyhow::Result<()> {
     let Some(hub) = hub else { return Ok(()) };
     let visible = hub::visible(hub).await?;
+    house.fits.see(&visible);
     let is_gone = |id: &i32| !visible.iter().any(|it| it.id == *id);
     let gone: Vec<i32> = fronts.keys().copied().filter(is_gone).collect();
     let registry = here.config.join(config::registry::FILE_NAME);
@@ -297,7 +319,8 @@ async fn serve_one(
     let it = visible.borrow_and_update().clone();
     it.check()?;
     let settings = write_settings(house, place, &it)?;
-    let (copy, done) = Copy::open(house, &it, &paths.dir, &settings)?.brought_on().await?;
+    let copy = Copy::open(&house.lines, &it, &paths.dir, &settings)?;
+    let (copy, done) = copy.brought_on().await?;
     if done? == Copied::Stale {
         std::fs::remove_file(copy.folder.join("index.sqlite")).ok();
         anyhow::bail!("the copy is begun anew");
@@ -326,7 +349,9 @@ async fn serve_one(
     if let Some(first) = first.take() {
         let _ = visitors.send(first).await;
     }
+    let id = it.id;
     let goes_on = follow(house, &project, copy, it, visible).await;
+    house.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     project.activity().request_stop();
     ending.send_replace(true);
     if let Ok(sessions) = serving.await {
@@ -354,6 +379,16 @@ async fn follow(
         }
         if project.activity().n_clients() > 0 {
             let _ = house.seen.send_replace(Instant::now());
+        }
+        let now = Instant::now();
+        let is_to_close = {
+            let mut open = house.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.insert(copy.id, project.activity().last_asked());
+            is_to_close(&open, copy.id, now)
+        };
+        if is_to_close {
+            tracing::debug!(project = project.name, "closed until it is asked about again");
+            return true;
         }
         let it = visible.borrow_and_update().clone();
         if it == shown {
@@ -408,67 +443,23 @@ fn write_settings(house: &House, place: &Place, it: &Visible) -> anyhow::Result<
     Ok(loaded.settings)
 }
 
-/// Connections to copy by, which all projects share: PostgreSQL has a hundred, and there may be more projects.
-struct Lines {
-    address: Address,
-    free: Mutex<Vec<hub::Hub>>,
-    turns: Semaphore,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Lines {
-    /// Does something over a connection. One that failed is not used again. Blocks.
-    fn with<T>(
-        &self,
-        runtime: &Handle,
-        work: impl FnOnce(&mut hub::Hub) -> Result<T, HubError>,
-    ) -> Result<T, HubError> {
-        // It is never closed.
-        let _turn = runtime.block_on(self.turns.acquire());
-        let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = free().pop();
-        let mut hub = match known {
-            Some(hub) => hub,
-            None => runtime.block_on(self.address.connect())?,
+    #[test]
+    fn what_nobody_asks_about_is_closed_and_of_many_the_oldest() {
+        let now = Instant::now() + UNASKED * 2;
+        let ago = |seconds: u64| now - Duration::from_secs(seconds);
+        let closed = |open: &[u64]| -> Vec<i32> {
+            let open: BTreeMap<i32, Instant> = (0..).zip(open.iter().map(|it| ago(*it))).collect();
+            open.keys().copied().filter(|id| is_to_close(&open, *id, now)).collect()
         };
-        let done = work(&mut hub)?;
-        free().push(hub);
-        Ok(done)
-    }
-}
-
-/// A replica of a project.
-struct Copy {
-    lines: Arc<Lines>,
-    id: i32,
-    replica: Replica,
-    folder: PathBuf,
-}
-
-impl Copy {
-    fn open(
-        house: &House,
-        it: &Visible,
-        folder: &Path,
-        settings: &config::Settings,
-    ) -> anyhow::Result<Self> {
-        let of = format!("hub {} {}", it.id, it.generation);
-        let replica = Replica::open(folder, &of, settings.vectors.precision)?;
-        let (lines, folder) = (Arc::clone(&house.lines), folder.to_path_buf());
-        Ok(Copy { lines, id: it.id, replica, folder })
-    }
-
-    /// Fetches what is new. Where that fails, the copy is as it was; it is lost only if the work itself broke off.
-    async fn brought_on(mut self) -> Result<(Self, Result<Copied, HubError>), HubError> {
-        let runtime = Handle::current();
-        let work = move || {
-            let done = self.bring_on(&runtime);
-            (self, done)
-        };
-        spawn_blocking(work).await.map_err(|error| HubError::Crashed(error.to_string()))
-    }
-
-    fn bring_on(&mut self, runtime: &Handle) -> Result<Copied, HubError> {
-        let Copy { lines, id, replica, folder } = self;
-        lines.with(runtime, |hub| hub::copy(runtime, hub, *id, replica, folder))
+        assert_eq!(closed(&[599, 600, 1]), [1]);
+        let mut many: Vec<u64> = (20..20 + MAX_OPEN as u64).collect();
+        assert_eq!(closed(&many), Vec::<i32>::new());
+        many.extend([100, 101]);
+        assert_eq!(closed(&many), [MAX_OPEN as i32, MAX_OPEN as i32 + 1]);
+        assert_eq!(closed(&[1; MAX_OPEN + 2]), Vec::<i32>::new(), "they are at work");
     }
 }
